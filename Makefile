@@ -1,0 +1,66 @@
+# Everything here does its own set-up: Python 3.11 or newer and make are all that has to be there.
+# Java: JAVA_HOME or a java 17+ on the PATH where there is one, otherwise the one in a Python package.
+
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+# Tests side by side: on two cores one of three waits for a broker most of the time.
+PROCESSES ?= 3
+BASE_PYTHON ?= $(shell for python in python3.11 python3 python3.12 python3.13 python3.14; do \
+  $$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$python && break; done)
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint format bench docs completions constraints clean
+
+help: ## list these targets
+	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' Makefile | expand -t 14
+
+# One run for each state of pyproject.toml and constraints.txt.
+$(READY): pyproject.toml constraints.txt
+	@test -n "$(BASE_PYTHON)" || { echo 'error: no Python 3.11 or newer on the PATH; name one: make BASE_PYTHON=...' >&2; exit 2; }
+	$(BASE_PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt uv
+	$(BIN)/uv pip install --quiet --python $(BIN)/python --constraints constraints.txt --build-constraints constraints.txt --editable '.[dev]'
+	@touch $@
+
+# Prints a command line, then what it answers.
+define show
+@printf '\n$$ %s\n' '$(1)'
+@$(BIN)/$(1)
+endef
+
+demo: $(READY) ## describe and check a packaged dump, audit packaged dumps on Spark
+	$(call show,kreplica describe --dump sample --exit-zero)
+	$(call show,kreplica describe --dump sample --under-replicated --exclude-internal --exit-zero)
+	$(call show,kreplica check --dump sample --exit-zero)
+	$(call show,kreplica audit sample --exit-zero)
+
+test: lint ## lint, then every test, those with a real Kafka and Spark too
+	$(BIN)/pytest -n $(PROCESSES) --dist loadgroup
+
+lint: $(READY) ## style, types, layering
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache
+
+format: $(READY) ## put the code into the project's style
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+docs: $(READY) ## write docs/reference from the code
+	$(BIN)/python docs/generate.py docs/reference
+
+completions: $(READY) ## write completions/ from the program
+	$(BIN)/python docs/generate.py completions
+
+constraints: $(READY) ## renew constraints.txt: the newest versions that pyproject.toml allows
+	printf 'hatchling\n' | $(BIN)/uv pip compile --quiet --universal --upgrade --all-extras --no-annotate \
+	  --no-header --no-emit-index-url --output-file constraints.txt pyproject.toml -
+	@echo 'constraints.txt is renewed; make test installs and tries it'
+
+bench: $(READY) ## measure what the README says about speed
+	for file in benchmarks/*.py; do $(BIN)/python "$$file" || exit; done
+
+clean: ## remove what these targets made
+	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

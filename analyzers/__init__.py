@@ -1,0 +1,1 @@
+"""Fleets on Spark: the only package that imports pyspark."""

@@ -1,0 +1,124 @@
+"""The JVM behind a session of our own: started under our eyes, ended with certainty.
+
+PySpark starts it inside a function that can be interrupted, and would then lose sight of it; and it puts a handler of
+its own on Ctrl-C that talks to the JVM in the midst of talking to it. Both are kept from it while it starts.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import signal
+import subprocess
+import threading
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, NoReturn
+
+LEAVE_SECONDS = 10.0
+"""How long the JVM may take after each of the three ways to end it."""
+
+
+class Jvm:
+    """One JVM; ``end`` it however the session went."""
+
+    def __init__(self) -> None:
+        self._process: subprocess.Popen[bytes] | None = None
+
+    @contextmanager
+    def starting(self) -> Iterator[None]:
+        """Notes the process that PySpark starts, and leaves Ctrl-C a plain KeyboardInterrupt."""
+        from pyspark import java_gateway
+        from pyspark.core import context
+
+        logging.getLogger().addFilter(_is_no_interrupt)
+        with (
+            _replaced(context, "signal", _NoSignals()),
+            _replaced(java_gateway, "Popen", self._open),
+            _on_interrupt(self._interrupt),
+            no_remarks(),
+        ):
+            yield
+
+    def _interrupt(self, *_: object) -> NoReturn:
+        """A JVM that has not yet told where it listens is ended first: it would complain, and nobody could stop it."""
+        from pyspark import SparkContext
+
+        if self._process is not None and SparkContext._gateway is None:
+            self._process.kill()
+        raise KeyboardInterrupt
+
+    def _open(self, *arguments: Any, **options: Any) -> subprocess.Popen[bytes]:
+        self._process = subprocess.Popen(*arguments, **options)
+        return self._process
+
+    def end(self) -> None:
+        """Ends the JVM: it holds memory, and nothing may run on after an interrupt."""
+        from pyspark import SparkContext
+
+        gateway, SparkContext._gateway, SparkContext._jvm = SparkContext._gateway, None, None
+        process, self._process = self._process, None
+        logging.getLogger().removeFilter(_is_no_interrupt)
+        if gateway is not None:
+            with contextlib.suppress(Exception):  # the process below is what counts
+                gateway.shutdown()
+        if process is not None:
+            _end(process, started=gateway is not None)
+
+
+def _end(process: subprocess.Popen[bytes], *, started: bool) -> None:
+    """A JVM that has started ends by itself, and tidies up, when its standard input does."""
+    assert process.stdin is not None, "PySpark opens a pipe to the JVM"
+    ways = (process.stdin.close, process.terminate, process.kill)
+    for end in ways if started else ways[1:]:
+        end()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(timeout=LEAVE_SECONDS)
+            return
+
+
+@contextmanager
+def _on_interrupt(handler: Callable[..., NoReturn]) -> Iterator[None]:
+    """Handles Ctrl-C in the block; Python allows that in the main thread only, where it arrives."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+@contextmanager
+def no_remarks() -> Iterator[None]:
+    """PySpark warns when it cannot stop in good order; after an interrupt it cannot, and ``Jvm.end`` does it."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)
+        yield
+
+
+def _is_no_interrupt(record: logging.LogRecord) -> bool:
+    """Py4J logs an interrupted call with its stack, to the root logger; the user knows that he interrupted it."""
+    return "while sending command" not in record.getMessage()
+
+
+class _NoSignals:
+    """Stands in for the module ``signal`` where nothing may be registered."""
+
+    SIGINT = signal.SIGINT
+
+    @staticmethod
+    def signal(*_: object) -> None:
+        """Does nothing."""
+
+
+@contextmanager
+def _replaced(module: Any, name: str, value: object) -> Iterator[None]:
+    before = getattr(module, name)
+    setattr(module, name, value)
+    try:
+        yield
+    finally:
+        setattr(module, name, before)

@@ -1,0 +1,18 @@
+"""kreplica decode: the files that brokers leave behind, read without a broker; one file a subcommand."""
+
+from __future__ import annotations
+
+import importlib
+
+import typer
+
+SUBCOMMANDS = ("offsets", "segment", "transactions", "metadata", "checkpoints", "indexes", "check", "compare")
+"""Modules commands.decode_NAME, in the order of the help."""
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the command group."""
+    group = typer.Typer(help="Read the files that brokers leave behind, without a broker.", no_args_is_help=True)
+    for name in SUBCOMMANDS:
+        importlib.import_module(f"commands.decode_{name}").register(group)
+    app.add_typer(group, name="decode")

@@ -1,0 +1,193 @@
+"""kreplica decode compare: the same partitions on several brokers' disks, side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from commands.options import OutputOption, TopicOption
+from kreplica.errors import ExitCode, UsageError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from commands.output import Answer, Row
+    from kreplica.formats.replica_comparison import Copy
+    from kreplica.model.schema import Kind
+
+_SHOWN = {
+    "topic": "TOPIC",
+    "partition": "PARTITION",
+    "node_id": "NODE",
+    "log_dir": "LOG_DIR",
+    "end_offset": "END",
+    "high_watermark": "HW",
+    "epochs": "EPOCHS",
+    "differs_at": "DIFFERS_AT",
+    "cut_by_high_watermark": "CUT_BY_HW",
+    "cut_by_leader_epoch": "CUT_BY_EPOCH",
+    "only_here": "ONLY_HERE",
+}
+
+PathsArgument = Annotated[
+    list[str],
+    typer.Argument(metavar="DIR...", help="Log directories of several brokers, or quoted patterns."),
+]
+AllOption = Annotated[bool, typer.Option("--all", help="Show partitions whose copies are the same too.")]
+
+
+def register(group: typer.Typer) -> None:
+    """Adds the subcommand."""
+    group.command("compare", short_help="Copies of partitions on several disks, side by side.")(compare)
+
+
+def compare(
+    paths: PathsArgument, topic: TopicOption = None, every: AllOption = False, output: OutputOption = None
+) -> None:
+    """Compare the copies of each partition on several disks: where they differ, what a restart would cut, what is lost.
+
+    The copy with the highest leader epoch, then the longest, is taken for the leader's. For the others it is told how
+    many offsets they would cut when they follow it: by their high watermark (before KIP-101) and by leader epochs
+    (since). only_here counts offsets below the highest high watermark that no other disk has.
+
+    Exits 1 when copies differ or acknowledged records are on one disk alone, 5 when no partition has two copies.
+    """
+    from commands.output import Answer, emit
+    from kreplica.formats.checks.replicas import find_replicas
+    from kreplica.formats.replica_comparison import COLUMNS, compare_copies, partitions_of
+
+    _, replicas = find_replicas(paths)
+    if not any(replica.log.segments for replica in replicas):
+        why = "no directory there is named as a partition and holds a segment"
+        raise UsageError(f"no logs in {', '.join(paths)}", why, "name log directories of several brokers")
+    found = _chosen(partitions_of(replicas), topic)
+    compared = {place: compare_copies(copies) for place, copies in found.items() if len(copies) > 1}
+    rows = [row for copies in compared.values() if every or _notable(copies) for row in copies]
+    damaged = sorted({str(each.path) for each in replicas for segment in each.log.segments if segment.damage})
+    answer = Answer(
+        command="decode-compare",
+        rows_name="copies",
+        columns=COLUMNS,
+        rows=rows,
+        summary=_summary(found, compared),
+        warnings=[
+            f"{path} is damaged: its log is compared without that; see kreplica decode check" for path in damaged
+        ],
+        kinds=_kinds(COLUMNS),
+    )
+    emit(answer, output, lambda console: _show(answer, console))
+    raise typer.Exit(_exit_code(compared, damaged))
+
+
+def _chosen(found: Mapping[tuple[str, int], list[Copy]], topic: str | None) -> Mapping[tuple[str, int], list[Copy]]:
+    from kreplica.model.selection import topic_pattern
+
+    if topic is None:
+        return found
+    pattern = topic_pattern(topic)
+    kept = {place: copies for place, copies in found.items() if pattern.fullmatch(place[0])}
+    if not kept:
+        known = len({name for name, _ in found})
+        raise UsageError(f"no topic matches {topic!r}", f"the files hold {known} topics", "the whole name has to match")
+    return kept
+
+
+def _differs(copies: Sequence[Row]) -> bool:
+    return any(row["differs_at"] is not None for row in copies)
+
+
+def _alone(copies: Sequence[Row]) -> int:
+    return sum(int(str(row["only_here"] or 0)) for row in copies)
+
+
+def _notable(copies: Sequence[Row]) -> bool:
+    return _differs(copies) or len({row["end_offset"] for row in copies}) > 1 or bool(_alone(copies))
+
+
+def _exit_code(compared: Mapping[tuple[str, int], Sequence[Row]], damaged: Sequence[str]) -> ExitCode:
+    if damaged or any(_differs(copies) or _alone(copies) for copies in compared.values()):
+        return ExitCode.FINDINGS
+    return ExitCode.OK if compared else ExitCode.INCOMPLETE
+
+
+def _summary(found: Mapping[tuple[str, int], Sequence[Copy]], compared: Mapping[tuple[str, int], Sequence[Row]]) -> Row:
+    return {
+        "partitions": len(found),
+        "compared": len(compared),
+        "single_copies": len(found) - len(compared),
+        "differing": sum(_differs(copies) for copies in compared.values()),
+        "of_different_length": sum(len({row["end_offset"] for row in copies}) > 1 for copies in compared.values()),
+        "only_one_copy_holds": sum(_alone(copies) for copies in compared.values()),
+    }
+
+
+def _kinds(columns: Sequence[str]) -> dict[str, Kind]:
+    from kreplica.model.schema import Kind
+
+    other = {"topic": Kind.STRING, "log_dir": Kind.STRING, "epochs": Kind.STRING, "leads": Kind.BOOL}
+    narrow = dict.fromkeys(("partition", "node_id"), Kind.INT32)
+    return {name: (other | narrow).get(name, Kind.INT64) for name in columns}
+
+
+def _show(answer: Answer, console: Console) -> None:
+    from commands.screen import print_lines, print_verdict
+    from commands.tables import print_table
+
+    if answer.rows:
+        cells = [[_cell(row, name) for name in _SHOWN] for row in answer.rows]
+        print_table(list(_SHOWN.values()), cells, color=console.is_terminal and not console.no_color)
+    print_verdict(console, *_verdict(answer.summary))
+    print_lines(console, "differ", _differences(answer.rows))
+    if answer.rows:
+        print_lines(console, "means", _MEANINGS)
+
+
+_MEANINGS = (
+    "cut_by_hw: offsets cut on a restart before KIP-101; cut_by_epoch: since; - where this copy would lead",
+    "only_here: offsets below the highest high watermark on these disks that no other of them has",
+)
+
+
+def _cell(row: Row, name: str) -> object:
+    value = row[name]
+    if name == "epochs" and isinstance(value, list):
+        return [f"{entry['epoch']}:{entry['start_offset']}" for entry in value]
+    return value
+
+
+def _verdict(summary: Row) -> tuple[str, str, str]:
+    from commands.screen import counted
+
+    number = {name: int(str(value)) for name, value in summary.items()}
+    scope = f"{counted(number['compared'], 'partition')} compared"
+    if number["single_copies"]:
+        scope += f", {number['single_copies']} more with one copy here"
+    if not number["compared"]:
+        return "INCOMPLETE", "yellow", f"no partition has two copies on these disks; {scope}"
+    if number["differing"]:
+        return "DIVERGED", "red", f"copies of {counted(number['differing'], 'partition')} differ; {scope}"
+    if number["only_one_copy_holds"]:
+        said = f"{counted(number['only_one_copy_holds'], 'acknowledged offset')} on one disk alone"
+        return "AT RISK", "red", f"{said}; {scope}"
+    if number["of_different_length"]:
+        return "OK", "green", f"no copies differ, {number['of_different_length']} have shorter ones; {scope}"
+    return "OK", "green", f"all copies are the same; {scope}"
+
+
+def _differences(rows: Sequence[Row]) -> list[str]:
+    return [_sentence(row) for row in rows if row["differs_at"] is not None]
+
+
+def _sentence(row: Row) -> str:
+    who = row["log_dir"] if row["node_id"] is None else f"node {row['node_id']}"
+    at = int(str(row["differs_at"]))
+    by_watermark, by_epoch = row["truncation_by_high_watermark"], row["truncation_by_leader_epoch"]
+    kept = [
+        f"{name} leaves that in place"
+        for name, offset in (("the high watermark rule", by_watermark), ("the leader epoch rule", by_epoch))
+        if offset is not None and int(str(offset)) > at
+    ]
+    after = "; ".join(kept) or "a restart cuts that"
+    return f"{row['topic']}-{row['partition']} on {who} holds other records from offset {at} on: {after}"

@@ -1,0 +1,208 @@
+"""kreplica decode offsets: what each group has committed, from the segments of __consumer_offsets alone."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from datetime import datetime
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from commands.options import BootstrapServerOption, CommandConfigOption, ConfigOption, TimeoutOption, TopicOption
+from commands.output import OutputFormat, drop_stdout
+from kreplica.errors import UsageError
+
+if TYPE_CHECKING:
+    from kreplica.config import ClusterHandle
+    from kreplica.formats.offset_replay import Until
+    from kreplica.formats.offset_rows import CommittedOffset
+
+
+class OffsetsForm(StrEnum):
+    """Forms of the answer: those of every command, and those of Kafka's tools."""
+
+    table = "table"
+    json = "json"
+    jsonl = "jsonl"
+    csv = "csv"
+    markdown = "markdown"
+    parquet = "parquet"
+    kafka_1_0 = "kafka-1.0"
+    kafka_2 = "kafka-2"
+    kafka_4 = "kafka-4"
+    reset_csv = "reset-csv"
+
+
+PathsArgument = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="PATH...",
+        help="Log directories of brokers, partition directories, segments, quoted patterns; - for a segment on stdin.",
+    ),
+]
+GroupOption = Annotated[
+    list[str] | None,
+    typer.Option("--group", metavar="REGEX", help="Only groups whose whole name matches; may be repeated."),
+]
+OffsetOption = Annotated[
+    int | None,
+    typer.Option("--as-of-offset", min=0, metavar="N", help="The state behind the record of this offset, of one log."),
+]
+TimeOption = Annotated[
+    str | None,
+    typer.Option("--as-of-time", metavar="TIME", help="The state at that time: 2026-03-01T12:00 (UTC) or 7d for ago."),
+]
+EventsOption = Annotated[
+    bool, typer.Option("--events", help="Every record of the logs instead of the state; -o jsonl prints while reading.")
+]
+PartitionOfOption = Annotated[
+    str | None,
+    typer.Option("--partition-of", metavar="GROUP", help="Only say which partition the group lives in."),
+]
+PartitionsOption = Annotated[
+    int,
+    typer.Option("--partitions", min=1, metavar="N", help="Partitions of the topic: offsets.topic.num.partitions."),
+]
+AgainstOption = Annotated[
+    str | None,
+    typer.Option(
+        "--against",
+        metavar="CONTEXT",
+        help="Say of each offset whether it is in range in that live cluster; or name one by --bootstrap-server.",
+    ),
+]
+FormOption = Annotated[
+    OffsetsForm | None, typer.Option("--output", "-o", help="Form of the answer; table if not given.")
+]
+
+
+def register(group: typer.Typer) -> None:
+    """Adds the subcommand."""
+    group.command("offsets", short_help="What each group has committed.")(offsets)
+
+
+def offsets(
+    paths: PathsArgument = None,
+    group: GroupOption = None,
+    topic: TopicOption = None,
+    as_of_offset: OffsetOption = None,
+    as_of_time: TimeOption = None,
+    events: EventsOption = False,
+    partition_of: PartitionOfOption = None,
+    partitions: PartitionsOption = 50,
+    against: AgainstOption = None,
+    bootstrap_server: BootstrapServerOption = None,
+    command_config: CommandConfigOption = None,
+    config: ConfigOption = None,
+    timeout: TimeoutOption = None,
+    output: FormOption = None,
+) -> None:
+    """Show what each group has committed, read from the files of __consumer_offsets without a broker.
+
+    The log is replayed as a coordinator does: the last commit of each group and partition counts, a tombstone removes
+    it, offsets of a transaction count from its commit on. Of several copies of a partition the one with the highest
+    last leader epoch, then the longest, is read. -o kafka-1.0, kafka-2 and kafka-4 print what Kafka's own tools of
+    those releases print, reset-csv what kafka-consumer-groups --reset-offsets --from-file reads.
+
+    --against compares with a live cluster: below start (the records are deleted), above end (the log is shorter than
+    what the group has read), no such partition, or in range.
+
+    Exits 1 when a file is damaged (all else is read nevertheless) or an offset is not in range, 5 when not all
+    partitions were found, unless the groups that are asked for live in those that were.
+    """
+    if partition_of is not None:
+        return _say_partition(partition_of, partitions, paths)
+    if not paths:
+        raise UsageError("no files are named", fix="kreplica decode offsets /var/lib/kafka/data")
+    cluster = _cluster([against, bootstrap_server, command_config, config, timeout], output, events=events)
+    if events:
+        return _say_events(paths, group or [], topic, partitions, _until(as_of_offset, as_of_time), output)
+    from commands.decode_offsets_answer import read_offsets
+
+    reading = read_offsets(paths, group or (), topic, partitions, _until(as_of_offset, as_of_time))
+    if cluster is not None:
+        from commands.decode_offsets_against import compare_with
+
+        reading = replace(reading, against=compare_with(cluster, reading.rows))
+    if output in _LINES:
+        reading.warn()
+        _print_lines(output, [row for row in reading.rows if not row.pending])
+    else:
+        from commands.decode_offsets_screen import show
+        from commands.output import emit
+
+        form = None if output is None else OutputFormat(output.value)
+        emit(reading.answer(), form, lambda console: show(reading, console))
+    raise typer.Exit(reading.exit_code())
+
+
+def _cluster(given: list[Any], output: OffsetsForm | None, *, events: bool) -> ClusterHandle | None:
+    """The cluster to compare with; None if none of the options that name one are given."""
+    if all(option is None for option in given):
+        return None
+    from commands.decode_offsets_against import WayIn
+
+    if events or output in _LINES:
+        form = "--events" if events else f"-o {output}"
+        raise UsageError(f"{form} has no place for what a cluster says", "", "leave it out, or leave out the cluster")
+    return WayIn(*given).handle()
+
+
+def _say_events(
+    paths: list[str],
+    group: list[str],
+    topic: str | None,
+    partitions: int,
+    until: Until | None,
+    output: OffsetsForm | None,
+) -> None:
+    from commands.decode_events import show_events
+    from commands.decode_offsets_answer import open_events
+
+    if output in _LINES:
+        why = "--events lists records, not what they lead to"
+        raise UsageError(f"-o {output} prints a state", why, "use -o jsonl, or leave out --events")
+    form = None if output is None else OutputFormat(output.value)
+    with open_events(paths, group, topic, partitions, until) as (found, missing):
+        raise typer.Exit(show_events(found, form, missing))
+
+
+def _say_partition(group: str, partitions: int, paths: list[str] | None) -> None:
+    from kreplica.formats.coordinator_partition import coordinator_partition
+
+    if paths:
+        raise UsageError("--partition-of reads no files", fix=f"kreplica decode offsets --partition-of {group!r}")
+    print(coordinator_partition(group, partitions))
+
+
+def _until(offset: int | None, time: str | None) -> Until | None:
+    from commands.moments import parse_moment
+    from kreplica.formats.offset_replay import Until
+
+    if offset is not None and time is not None:
+        raise UsageError("--as-of-offset and --as-of-time are two ends of one replay", fix="leave one of them out")
+    if time is None:
+        return None if offset is None else Until(offset)
+    moment: datetime = parse_moment(time, "--as-of-time")
+    return Until(timestamp=int(moment.timestamp() * 1000))
+
+
+_LINES = (OffsetsForm.kafka_1_0, OffsetsForm.kafka_2, OffsetsForm.kafka_4, OffsetsForm.reset_csv)
+
+
+def _print_lines(form: OffsetsForm | None, rows: list[CommittedOffset]) -> None:
+    from kreplica.formats.offset_texts import line_of_kafka_1_0, line_of_kafka_2, line_of_kafka_4, reset_csv
+
+    if form is OffsetsForm.reset_csv:
+        text = reset_csv(rows)
+    else:
+        line = {OffsetsForm.kafka_1_0: line_of_kafka_1_0, OffsetsForm.kafka_2: line_of_kafka_2}
+        text = "".join(f"{line.get(form, line_of_kafka_4)(row)}\n" for row in rows)  # type: ignore[arg-type]
+    try:
+        sys.stdout.flush()
+        sys.stdout.buffer.write(text.encode("utf-8", "backslashreplace"))
+        sys.stdout.flush()
+    except BrokenPipeError:
+        drop_stdout()

@@ -1,0 +1,258 @@
+"""What kreplica decode offsets found: logs chosen among copies, rows, and whether anything is missing."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING
+
+from commands.decode_damage import damage_objects, damage_warnings
+from commands.decode_events import Events
+from commands.decode_stdin import named_files
+from commands.output import Answer, Row, one_line
+from kreplica.errors import ExitCode, UsageError
+from kreplica.formats.coordinator_partition import OFFSETS_TOPIC, coordinator_partition
+from kreplica.formats.damage_tally import DamageTally
+from kreplica.formats.offset_logs import Replayed, replay_logs
+from kreplica.formats.offset_replay import Until
+from kreplica.formats.offset_rows import CommittedOffset, committed_offsets
+from kreplica.formats.partition_logs import PartitionLog, find_logs, first_copies
+from kreplica.model.schema import Kind
+from kreplica.model.selection import topic_pattern
+
+if TYPE_CHECKING:
+    from commands.decode_offsets_against import Compared
+
+COLUMNS = (
+    "group",
+    "topic",
+    "partition",
+    "offset",
+    "leader_epoch",
+    "metadata",
+    "commit_timestamp",
+    "expire_timestamp",
+    "pending",
+    "producer_id",
+    "record_offset",
+)
+_WORDS = {"group", "topic", "metadata", "standing"}
+_NARROW = {"partition", "leader_epoch"}
+
+
+@dataclass(frozen=True, slots=True)
+class OffsetsReading:
+    """What was read.
+
+    Args:
+        rows: Committed and pending offsets that were asked for, sorted.
+        all_groups: How many groups the logs know, asked for or not.
+        logs: Those that were read.
+        others: Copies of their partitions that were not.
+        wanted: Partitions that the answer needs.
+        partitions: How many the topic has.
+        results: What came of each log.
+        damage: Of all of them.
+        against: What the live cluster says of the rows; None if none was asked.
+    """
+
+    rows: Sequence[CommittedOffset]
+    all_groups: int
+    logs: Sequence[PartitionLog]
+    others: Sequence[PartitionLog]
+    wanted: frozenset[int]
+    partitions: int
+    results: Sequence[Replayed]
+    damage: DamageTally
+    against: Compared | None = None
+
+    @property
+    def found(self) -> frozenset[int]:
+        """The partitions that were found."""
+        return frozenset(log.partition for log in self.logs if log.partition is not None)
+
+    @property
+    def missing(self) -> list[int]:
+        """The partitions that the answer needs and that were not found."""
+        return sorted(self.wanted - self.found)
+
+    def completeness(self) -> str:
+        """How much of the topic the answer rests on, in words."""
+        if self.missing and not self.found:
+            return (
+                f"which of the {self.partitions} partitions this is, is not known; groups in the rest cannot be known"
+            )
+        if self.missing:
+            return f"{len(self.found)} of {self.partitions} partitions found; groups in the rest cannot be known"
+        if len(self.wanted) == self.partitions:
+            return f"all of the {self.partitions} partitions found"
+        return f"found where these groups live: {_numbered(sorted(self.wanted))} of {self.partitions}"
+
+    def exit_code(self) -> ExitCode:
+        """1 for damage and offsets out of range, 5 for missing partitions and unknown ranges, 0 otherwise."""
+        if self.damage.places or (self.against and self.against.outside):
+            return ExitCode.FINDINGS
+        incomplete = self.missing or (self.against and self.against.unknown)
+        return ExitCode.INCOMPLETE if incomplete else ExitCode.OK
+
+    def warnings(self) -> list[str]:
+        """Damage, missing partitions, copies that were not read."""
+        told = damage_warnings(self.damage.kept, self.damage.places)
+        told += [self.completeness()] if self.missing else []
+        told += [f"{log.directory} is another copy of partition {log.partition}, not read" for log in self.others]
+        return told + (self.against.warnings() if self.against else [])
+
+    def warn(self) -> None:
+        """Prints the warnings, for the forms that have no place for them."""
+        for warning in self.warnings():
+            print(f"warning: {one_line(warning)}", file=sys.stderr)
+        pending = sum(row.pending for row in self.rows)
+        if pending:
+            print(f"warning: {pending} offsets of open transactions are left out: not committed yet", file=sys.stderr)
+
+    def answer(self) -> Answer:
+        """The answer of the contract."""
+        columns = [*COLUMNS, *(self.against.columns if self.against else [])]
+        return Answer(
+            command="decode-offsets",
+            rows_name="offsets",
+            columns=columns,
+            rows=[self._row(index) for index in range(len(self.rows))],
+            clusters=self.against.clusters() if self.against else (),
+            summary=self._summary(),
+            warnings=self.warnings(),
+            kinds={name: _kind(name) for name in columns},
+        )
+
+    def _row(self, index: int) -> Row:
+        values = asdict(self.rows[index])
+        row = {name: values[name] for name in COLUMNS}
+        return row if self.against is None else {**row, **self.against.row(index)}
+
+    def _summary(self) -> Row:
+        return {
+            "offsets": len(self.rows),
+            "pending": sum(row.pending for row in self.rows),
+            "groups": len({row.group for row in self.rows}),
+            "groups_known": self.all_groups,
+            "partitions": self.partitions,
+            "partitions_found": len(self.found),
+            "partitions_missing": self.missing,
+            "logs": [_log(log, result) for log, result in zip(self.logs, self.results, strict=True)],
+            "other_copies": [{"directory": str(log.directory), "partition": log.partition} for log in self.others],
+            "records_by_type": self.types(),
+            "damaged_places": self.damage.places,
+            "skipped_bytes": self.damage.skipped,
+            "damage": damage_objects(self.damage.kept),
+            **(self.against.summary() if self.against else {}),
+        }
+
+    def types(self) -> dict[str, int]:
+        """How many records there are of each type of key, in the order of the types."""
+        counts: dict[int, int] = {}
+        for result in self.results:
+            for number, count in result.replay.types.items():
+                counts[number] = counts.get(number, 0) + count
+        return {str(number): counts[number] for number in sorted(counts)}
+
+
+def _numbered(partitions: Sequence[int]) -> str:
+    return f"partition{'s' * (len(partitions) > 1)} {', '.join(map(str, partitions))}"
+
+
+def _kind(name: str) -> Kind:
+    if name == "pending":
+        return Kind.BOOL
+    return Kind.STRING if name in _WORDS else Kind.INT32 if name in _NARROW else Kind.INT64
+
+
+def _log(log: PartitionLog, result: Replayed) -> Row:
+    return {
+        "directory": str(log.directory),
+        "partition": log.partition,
+        "segments": len(log.segments),
+        "bytes": result.read_bytes,
+        "batches": result.batches,
+        "records": result.records,
+    }
+
+
+def read_offsets(
+    paths: Sequence[str], groups: Sequence[str], topics: str | None, partitions: int, until: Until | None
+) -> OffsetsReading:
+    """Reads the named files.
+
+    Raises:
+        UsageError: There is nothing to read, or a pattern is none.
+        InputError: A file cannot be read.
+    """
+    patterns = [_pattern(text) for text in groups]
+    topic = topic_pattern(topics) if topics is not None else None
+    with named_files(paths) as names:
+        logs, others = _chosen(names, until)
+        results = replay_logs([log.segments for log in logs], until)
+    rows: list[CommittedOffset] = []
+    damage = DamageTally()
+    for log, result in zip(logs, results, strict=True):
+        rows += committed_offsets(result, log.directory)
+        damage.join(result.damage)
+    kept = [row for row in rows if _matches(row, patterns, topic)]
+    kept.sort(key=lambda row: (row.group, row.topic, row.partition, row.pending, row.record_offset))
+    wanted = _wanted(groups, partitions)
+    return OffsetsReading(kept, len({row.group for row in rows}), logs, others, wanted, partitions, results, damage)
+
+
+@contextmanager
+def open_events(
+    paths: Sequence[str], groups: Sequence[str], topics: str | None, partitions: int, until: Until | None
+) -> Iterator[tuple[Events, list[str]]]:
+    """Every record of the named files, and what is missing, in words.
+
+    Raises:
+        UsageError: There is nothing to read, or a pattern is none.
+    """
+    patterns = [_pattern(text) for text in groups]
+    topic = topic_pattern(topics) if topics is not None else None
+    with named_files(paths) as names:
+        logs, others = _chosen(names, until)
+        damage, wanted = DamageTally(), _wanted(groups, partitions)
+        reading = OffsetsReading([], 0, logs, others, wanted, partitions, [], damage)
+        yield Events(logs, patterns, topic, until), [reading.completeness()] if reading.missing else []
+
+
+def _pattern(text: str) -> re.Pattern[str]:
+    try:
+        return re.compile(text)
+    except re.error as error:
+        raise UsageError(
+            f"{text!r} is not a regular expression", error.msg, "quote a special character with \\"
+        ) from None
+
+
+def _matches(row: CommittedOffset, groups: Sequence[re.Pattern[str]], topic: re.Pattern[str] | None) -> bool:
+    if topic is not None and not topic.fullmatch(row.topic):
+        return False
+    return not groups or any(pattern.fullmatch(row.group) for pattern in groups)
+
+
+def _wanted(groups: Sequence[str], partitions: int) -> frozenset[int]:
+    """The partitions that the answer needs: all, unless groups are named in full."""
+    if groups and all(re.escape(text).replace("\\-", "-") == text for text in groups):
+        return frozenset(coordinator_partition(text, partitions) for text in groups)
+    return frozenset(range(partitions))
+
+
+def _chosen(names: Sequence[str], until: Until | None) -> tuple[list[PartitionLog], list[PartitionLog]]:
+    """The log to read of each partition, and the other copies."""
+    logs = find_logs(names, OFFSETS_TOPIC)
+    if not logs:
+        why = f"no directory there is named {OFFSETS_TOPIC}-N and holds a segment"
+        raise UsageError(f"no offsets in {', '.join(names)}", why, "name a broker's log directory, or segments")
+    chosen, others = first_copies(logs)
+    if until is not None and until.offset is not None and len(chosen) > 1:
+        why = f"offsets of one log say nothing of another, and {len(chosen)} are named"
+        raise UsageError("--as-of-offset is for one log", why, "name one partition's directory, or use --as-of-time")
+    return chosen, others

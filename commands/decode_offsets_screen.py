@@ -1,0 +1,106 @@
+"""How kreplica decode offsets shows what it found."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
+
+from commands.screen import print_lines, print_verdict
+from commands.tables import print_table
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from commands.decode_offsets_answer import OffsetsReading
+    from kreplica.formats.offset_rows import CommittedOffset
+    from kreplica.health.offset_range import OffsetRange
+
+_RANGE_HEADER = ("log_start", "log_end", "standing")
+HEADER = ("group", "topic", "partition", "offset", "committed", "metadata")
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def show(reading: OffsetsReading, console: Console) -> None:
+    """Prints rows, then the verdict, what was read, and what to type next."""
+    pending = any(row.pending for row in reading.rows)
+    header = [*HEADER, *(["pending"] if pending else [])]
+    if reading.rows:
+        header += [*_RANGE_HEADER] if reading.against else []
+        ranges = (
+            [_range_cells(each) for each in reading.against.ranges] if reading.against else [[]] * len(reading.rows)
+        )
+        cells = [_cells(row, pending=pending) + more for row, more in zip(reading.rows, ranges, strict=True)]
+        print_table([name.upper() for name in header], cells, color=console.is_terminal and not console.no_color)
+    word, color = _word(reading)
+    print_verdict(console, word, color, f"{_counted(reading)}; {reading.completeness()}")
+    records = sum(result.records for result in reading.results)
+    size = sum(result.read_bytes for result in reading.results)
+    segments = sum(len(log.segments) for log in reading.logs)
+    read = f"{_count(records, 'record')}, {_count(size, 'byte')}, {_count(segments, 'segment')}"
+    print_lines(console, "read", [f"{read} of {_count(len(reading.logs), 'log')}"])
+    print_lines(console, "copies", [f"{log.directory} of partition {log.partition} not read" for log in reading.others])
+    print_lines(console, "means", _meanings(reading, pending=pending))
+
+
+def _cells(row: CommittedOffset, *, pending: bool) -> list[object]:
+    metadata = "".join(letter if letter.isprintable() else f"\\x{ord(letter):02x}" for letter in row.metadata)
+    cells: list[object] = [
+        row.group,
+        row.topic,
+        row.partition,
+        row.offset,
+        _time(row.commit_timestamp),
+        metadata or None,
+    ]
+    return [*cells, *([f"producer {row.producer_id}" if row.pending else None] if pending else [])]
+
+
+def _range_cells(found: OffsetRange) -> list[object]:
+    return [found.log_start_offset, found.end_offset, found.standing]
+
+
+def _time(milliseconds: int) -> str:
+    try:
+        return (_EPOCH + timedelta(milliseconds=milliseconds)).strftime("%Y-%m-%dT%H:%M:%SZ")
+    except OverflowError:
+        return str(milliseconds)
+
+
+def _word(reading: OffsetsReading) -> tuple[str, str]:
+    if reading.damage.places:
+        return "DAMAGED", "red"
+    if reading.against and reading.against.outside:
+        return "OUT OF RANGE", "red"
+    if reading.against and reading.against.unknown:
+        return "INCOMPLETE", "yellow"
+    return ("INCOMPLETE", "yellow") if reading.missing else ("OK", "green")
+
+
+def _counted(reading: OffsetsReading) -> str:
+    groups = len({row.group for row in reading.rows})
+    told = f"{_count(len(reading.rows), 'offset')} of {_count(groups, 'group')}{_standings(reading)}"
+    if reading.damage.places:
+        places = f"{_count(reading.damage.places, 'damaged place')}, {_count(reading.damage.skipped, 'byte')} left out"
+        return f"{places}; {told}"
+    return told
+
+
+def _standings(reading: OffsetsReading) -> str:
+    if reading.against is None:
+        return ""
+    counts = [f"{count} {standing}" for standing, count in reading.against.counts().items()]
+    unknown = [f"{reading.against.unknown} not known"] if reading.against.unknown else []
+    return f": {', '.join(counts + unknown)}" if counts or unknown else ""
+
+
+def _meanings(reading: OffsetsReading, *, pending: bool) -> list[str]:
+    told = ["offset: the next record that the group will read"] if reading.rows else []
+    if pending:
+        told.append("pending: sent in a transaction that is still open; not committed until it ends")
+    if reading.against:
+        told += reading.against.meanings()
+    return told
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

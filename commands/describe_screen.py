@@ -1,0 +1,213 @@
+"""describe on the screen: verdict first, then cause, then what to type next."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from commands.describe import GroupBy, Question
+from commands.describe_answer import ClusterView, Description
+from commands.describe_causes import cell, explained, measured_cell, measured_lines
+from commands.describe_measure import measurable
+from commands.describe_next import commands_for_causes
+from commands.screen import print_lines, print_verdict
+from commands.tables import print_table
+from kreplica.health.summary import by_broker, by_topic
+from kreplica.planner.preferred_leaders import plan_elections
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from commands.options import SourceOptions
+    from commands.output import Row
+
+MOST_SHOWN = 5
+"""How many topics, brokers and causes a verdict names before it says how many more there are."""
+
+LABELS = {
+    "under_replicated": "under-replicated",
+    "masked": "masked under-replicated",
+    "under_min_isr": "under min ISR",
+    "at_min_isr": "at min ISR",
+    "unavailable": "unavailable",
+    "offline": "offline (no leader)",
+    "non_preferred": "not led by the preferred leader",
+    "reassigning": "reassigning",
+}
+"""Predicates a verdict counts, in the words of the screen."""
+
+
+def show(description: Description, sources: SourceOptions, console: Console) -> None:
+    """Prints the description for a person."""
+    question = description.question
+    if question.group_by is not None or question.filters or question.everything:
+        _show_rows(description, console)
+        return
+    for number, view in enumerate(description.views):
+        if number:
+            console.print()
+        _show_verdict(view, question, sources, console)
+
+
+def _show_rows(description: Description, console: Console) -> None:
+    question, answer = description.question, description.answer
+    if answer.rows:
+        columns = answer.columns if question.group_by else _listed_columns(description)
+        rows = _cells(answer.rows, columns)
+        print_table([name.upper() for name in columns], rows, color=console.is_terminal and not console.no_color)
+    console.print(_closing_line(description))
+
+
+def _listed_columns(description: Description) -> list[str]:
+    """Columns of a listing: those every listing needs, then those that say something in any row."""
+    always = {"cluster", "topic", "partition", "leader", "replicas", "isr"}
+    optional = {"elr", "adding", "removing", "min_isr", "missing", "causes", "measured"} & set(
+        description.answer.columns
+    )
+    filled = {name for name in optional if any(row[name] for row in description.answer.rows)}
+    filled |= {"causes"} if any(row["not_known"] for row in description.answer.rows) else set()
+    return [name for name in description.answer.columns if name in always | filled]
+
+
+def _cells(rows: Sequence[Row], columns: Sequence[str]) -> Iterator[tuple[object, ...]]:
+    """The cells of each row; causes and measurements in words."""
+    by_column = [[row[name] for row in rows] for name in columns]
+    if "causes" in columns:
+        by_column[columns.index("causes")] = [
+            cell(row["causes"], row["not_known"])  # type: ignore[arg-type]
+            if row["causes"] or row["not_known"]
+            else None
+            for row in rows
+        ]
+    if "measured" in columns:
+        by_column[columns.index("measured")] = [measured_cell(row["measured"]) for row in rows]  # type: ignore[arg-type]
+    return zip(*by_column, strict=True)
+
+
+def _closing_line(description: Description) -> str:
+    """What the list amounts to: ``no findings among 412 visible topics; 37 hidden``."""
+    question, views = description.question, description.views
+    topics = sum(view.snapshot.topic_count for view in views)
+    partitions = sum(len(view.snapshot.partitions) for view in views)
+    missing = [f"{gap.message}" for view in views for gap in view.snapshot.gaps]
+    tail = "".join(f"; {message}" for message in missing)
+    if not question.filters:
+        return f"{partitions} partitions of {topics} topics{tail}"
+    reads = dict.fromkeys(question.read for view in views for question in view.verdict.open)
+    unexplained = sum(question.partitions for view in views for question in view.verdict.open)
+    if unexplained:
+        tail += f"; the cause not known for {unexplained}: read {next(iter(reads))}"
+    found = sum(len(view.matched) for view in views)
+    unknown = sum(view.unknown for view in views)
+    if unknown:
+        tail += f"; for {unknown} partitions this source cannot tell"
+    words = " or ".join(LABELS[name] for name in question.filters)
+    seen = "visible topics" if missing else "topics"
+    if found:
+        return f"{found} of {partitions} partitions {words}{tail}"
+    return f"no findings among {topics} {seen}{tail}"
+
+
+def _show_verdict(view: ClusterView, question: Question, sources: SourceOptions, console: Console) -> None:
+    print_verdict(console, *_verdict(view))
+    print_lines(console, "cluster", [f"{_name(view)}, {_size(view)}"])
+    print_lines(console, "missing", [gap.message for gap in view.snapshot.gaps])
+    print_lines(console, "cause", explained(view))
+    print_lines(console, "measured", measured_lines(view))
+    print_lines(console, "counts", _counted(view))
+    print_lines(console, "worst", _worst(view))
+    print_lines(console, "next", _next_commands(view, question, sources.again(view.snapshot.name)), whole=True)
+
+
+def _name(view: ClusterView) -> str:
+    name, cluster_id = view.snapshot.name, view.snapshot.cluster_id
+    return f"{name} ({cluster_id})" if cluster_id and cluster_id != name else name
+
+
+def _size(view: ClusterView) -> str:
+    snapshot = view.snapshot
+    sizes = f"{len(snapshot.partitions)} partitions of {snapshot.topic_count} topics on {len(snapshot.brokers)} brokers"
+    return f"{sizes}, {snapshot.source} at {snapshot.taken_at:%Y-%m-%d %H:%M:%S} UTC"
+
+
+def _verdict(view: ClusterView) -> tuple[str, str, str]:
+    """Word, colour and sentence."""
+    total = len(view.snapshot.partitions)
+    parts = [
+        (view.count("offline"), "without a leader (no reads, no writes)"),
+        (view.count("under_replicated"), "under-replicated"),
+        (view.count("under_min_isr_broker"), "under min ISR (acks=all writes fail)"),
+        (view.count("masked"), "masked under-replicated"),
+        (view.count("unavailable") - view.count("offline"), "led by a broker that is not live"),
+    ]
+    (first, words), *rest = [part for part in parts if part[0] > 0] or [(0, "")]
+    if first:
+        sentence = ", ".join([f"{first} of {total} partitions {words}", *(f"{count} {words}" for count, words in rest)])
+        return "UNHEALTHY", "red", sentence
+    if view.snapshot.gaps:
+        return "INCOMPLETE", "yellow", f"no findings among {view.snapshot.topic_count} visible topics"
+    if not total:
+        return "EMPTY", "yellow", "there is no partition to judge"
+    return "HEALTHY", "green", f"all {total} partitions have their leader and every replica in sync"
+
+
+def _counted(view: ClusterView) -> Iterator[str]:
+    for count in view.counts:
+        label = LABELS.get(count.predicate.name)
+        if label is None or not (count.true or count.unknown):
+            continue
+        notes = [f"not known for {count.unknown}"] if count.unknown else []
+        if count.predicate.name == "under_min_isr":
+            notes += _min_isr_notes(view, count.true)
+        yield f"{count.true:>7}  {label}" + (f" ({', '.join(notes)})" if notes else "")
+
+
+def _min_isr_notes(view: ClusterView, total: int) -> list[str]:
+    """What the count of Kafka's tool is made of: the brokers themselves refuse writes for a part of it only."""
+    refusing, offline = view.count("under_min_isr_broker"), view.count("offline")
+    few = total - refusing - offline
+    parts = [
+        (refusing, "refusing acks=all writes"),
+        (offline, "without a leader"),
+        (few, "with fewer replicas than that, all in sync: refused before Kafka 3.7"),
+    ]
+    return [f"{count} {words}" for count, words in parts if count] if refusing != total else []
+
+
+def _worst(view: ClusterView) -> Iterator[str]:
+    rows = view.affected
+    if not len(rows):
+        return
+    yield "topics " + _shortened(
+        [f"{group.topic} {group.partitions} of {group.of}" for group in by_topic(view.evaluator, rows)]
+    )
+    brokers = [group for group in by_broker(view.evaluator, rows) if group.missing]
+    yield "brokers " + _shortened([f"{group.label} out of sync in {group.missing}" for group in brokers])
+
+
+def _shortened(items: list[str]) -> str:
+    more = f", and {len(items) - MOST_SHOWN} more" if len(items) > MOST_SHOWN else ""
+    return ", ".join(items[:MOST_SHOWN]) + more
+
+
+def _next_commands(view: ClusterView, question: Question, way_in: str) -> Iterator[str]:
+    """Commands that work as they stand: the same way in, the same partitions."""
+    narrowed = f"kreplica describe {way_in}{question.words()}"
+    yield from commands_for_causes(view, way_in)
+    for name, flag in (
+        ("offline", "--offline"),
+        ("under_min_isr_broker", "--under-min-isr"),
+        ("under_replicated", "--under-replicated"),
+        ("masked", "--masked"),
+        ("unavailable", "--unavailable"),
+    ):
+        if view.count(name):
+            yield f"{narrowed} {flag}"
+            break
+    if view.count("under_replicated"):
+        yield f"{narrowed} --under-replicated --group-by {GroupBy.broker.value}"
+    if view.why.can_measure and measurable(view.why, view.places[view.affected]):
+        yield f"{narrowed} --measure 10s"
+    if any(election.electable for election in plan_elections(view.snapshot)):
+        yield f"kreplica rebalance leaders {way_in}{question.topic_words()}"
+    yield f"kreplica check {way_in}{question.topic_words()}"

@@ -1,0 +1,166 @@
+"""The console script: builds the application, runs it, and turns every ending into an exit code of the contract."""
+
+from __future__ import annotations
+
+import gc
+import importlib
+import os
+import sys
+import tempfile
+import traceback
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+
+from commands.output import OutputFormat, drop_stdout, one_line, print_error, print_error_object
+from kreplica import __version__
+from kreplica.errors import ExitCode, KreplicaError, UsageError
+from kreplica.secret_values import without_secrets
+
+COMMANDS = (
+    "describe",
+    "check",
+    "recommend",
+    "imbalance",
+    "safe_to_stop",
+    "wait",
+    "compare",
+    "disks",
+    "rebalance",
+    "snapshot",
+    "audit",
+    "decode",
+    "config",
+    "sandbox",
+    "completions",
+)
+"""Modules of this package that register a subcommand, in the order of the help."""
+
+GC_THRESHOLD = 500_000
+"""Rows by the hundred thousand hold no cycles; to look for some again and again doubles the time of a long list."""
+
+
+def build_app() -> typer.Typer:
+    """The application with all its subcommands."""
+    app = typer.Typer(
+        name="kreplica",
+        help="See, decode and steer the replication of Apache Kafka clusters.",
+        epilog="Try it without a cluster: kreplica describe --dump sample",
+        no_args_is_help=True,
+        add_completion=False,
+        pretty_exceptions_enable=False,
+        rich_markup_mode=None,
+        context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
+    )
+    app.callback()(_global_options)
+    for name in COMMANDS:
+        importlib.import_module(f"commands.{name}").register(app)
+    return app
+
+
+def main() -> None:
+    """Entry point of the console script."""
+    if "_KREPLICA_COMPLETE" in os.environ:  # a shell asks for words
+        from commands import completer
+
+        return completer.answer(build_app(), sys.argv[1:], os.environ)
+    gc.set_threshold(GC_THRESHOLD)
+    code = run(sys.argv[1:])
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        drop_stdout()
+    sys.exit(code)
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Runs one command line.
+
+    Args:
+        arguments: What follows the program's name.
+
+    Returns:
+        The exit code.
+    """
+    output = _requested_output(arguments)
+    try:
+        code = int(build_app()(list(arguments), prog_name="kreplica", standalone_mode=False) or 0)
+        if code == ExitCode.INTERRUPTED:  # typer has swallowed the KeyboardInterrupt
+            print("interrupted", file=sys.stderr)
+        return code
+    except KreplicaError as error:
+        print_error(error, output)
+        return error.exit_code
+    except (KeyboardInterrupt, typer.Abort):
+        print("interrupted", file=sys.stderr)
+        return ExitCode.INTERRUPTED
+    except SystemExit:  # typer's answer to a reader of stdout that went away; nothing else here exits
+        drop_stdout()
+        return ExitCode.OK
+    except Exception as error:
+        if hasattr(error, "format_message"):  # typer's usage errors; their base class is not public
+            return _refuse(error, output)
+        _report_defect(output)
+        return ExitCode.INTERNAL
+
+
+def _refuse(error: Exception, output: OutputFormat | None) -> ExitCode:
+    context = getattr(error, "ctx", None)
+    if type(error).__name__ == "NoArgsIsHelpError" and context is not None:
+        print(context.get_help(), file=sys.stderr)
+    else:
+        print_error(_usage_error(error), output)
+    return ExitCode.USAGE
+
+
+def _usage_error(error: Exception) -> UsageError:
+    message = str(error.format_message()).strip().rstrip(".").replace(": Value error, ", ": ")  # type: ignore[attr-defined]
+    context = getattr(error, "ctx", None)
+    path = context.command_path if context is not None else "kreplica"
+    return UsageError(message[:1].lower() + message[1:], fix=f"see {path} --help")
+
+
+def _requested_output(arguments: Sequence[str]) -> OutputFormat | None:
+    """The form of ``-o``, read before parsing, so that an error in the options comes in that form too."""
+    for index, word in enumerate(arguments):
+        flag, _, value = word.partition("=")
+        if flag in ("-o", "--output"):
+            value = value or (arguments[index + 1] if index + 1 < len(arguments) else "")
+        elif word.startswith("-o") and not word.startswith("--"):
+            value = word[2:]
+        else:
+            continue
+        return OutputFormat(value) if value in OutputFormat.__members__ else None
+    return None
+
+
+def _report_defect(output: OutputFormat | None) -> None:
+    """Says where to report the exception that is being handled; its traceback goes into a file."""
+    with tempfile.NamedTemporaryFile(
+        "w", prefix="kreplica-defect-", suffix=".txt", delete=False, encoding="utf-8", errors="backslashreplace"
+    ) as file:
+        happened = without_secrets(traceback.format_exc())
+        file.write(f"kreplica {__version__}, Python {sys.version}, {sys.platform}\n{happened}")
+    error = sys.exc_info()[1]
+    what = without_secrets(one_line(f"{type(error).__name__}: {error}"))
+    why = "this is a defect of kreplica, not of your cluster"
+    look = "after a look for names you would not share"
+    fix = f"please report it as an issue of the kreplica project with {file.name}, {look}"
+    print(f"internal error: {what}; {why}; {fix}", file=sys.stderr)
+    print_error_object("internal", what, why, fix, ExitCode.INTERNAL, output)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        print(f"kreplica {__version__}")
+        raise typer.Exit
+
+
+def _global_options(
+    version: Annotated[
+        bool,
+        typer.Option("--version", help="Print the version and exit.", callback=_print_version, is_eager=True),
+    ] = False,
+) -> None:
+    pass

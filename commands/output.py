@@ -1,0 +1,233 @@
+"""Renders an answer in the form the user asked for: the one place that knows the shape of the contract.
+
+stdout carries the answer, stderr everything else. JSON is one object
+``{"schema", "clusters", "<rows>", "summary", "warnings"}``; fields are only added within ``v1``.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from kreplica.errors import KreplicaError, UsageError
+from kreplica.secret_values import without_secrets
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from kreplica.model.schema import Kind
+
+Row = Mapping[str, object]
+
+ROWS_AT_ONCE = 1000
+"""How many lines are written by one call: whole lines only, so that an interruption leaves no half one."""
+
+
+class OutputFormat(StrEnum):
+    """Forms of an answer."""
+
+    table = "table"
+    json = "json"
+    jsonl = "jsonl"
+    csv = "csv"
+    markdown = "markdown"
+    parquet = "parquet"
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a command found.
+
+    Args:
+        command: Names the schema: ``describe`` gives ``kreplica/describe/v1``; of a subcommand ``rebalance-leaders``.
+        rows_name: Key of the rows in JSON.
+        columns: Fields of a row in order, for the flat forms; rows may not carry others.
+        rows: The rows.
+        clusters: One object for each cluster that was read.
+        summary: Numbers over all rows.
+        warnings: Remarks; printed to stderr too.
+        kinds: What the columns hold, for Parquet; the kind of a column left out is seen from its values, which tell
+            nothing where all are null.
+    """
+
+    command: str
+    rows_name: str
+    columns: Sequence[str]
+    rows: Sequence[Row]
+    clusters: Sequence[Row] = ()
+    summary: Row = field(default_factory=dict)
+    warnings: Sequence[str] = ()
+    kinds: Mapping[str, Kind] = field(default_factory=dict)
+
+
+def emit(answer: Answer, output: OutputFormat | None, human: Callable[[Console], None]) -> bool:
+    """Prints the answer to stdout and its warnings to stderr.
+
+    A reader that goes away (``| head``) is no error: the exit code stays that of the answer.
+
+    Args:
+        answer: What to print.
+        output: The form; None means ``table`` on a terminal and elsewhere too: a form never depends on the terminal.
+        human: Prints the table form.
+
+    Returns:
+        Whether anybody still reads stdout.
+
+    Raises:
+        UsageError: stdout cannot be written, or not in this form.
+    """
+    for warning in answer.warnings:
+        print(f"warning: {one_line(warning)}", file=sys.stderr)
+    try:
+        if output is None or output is OutputFormat.table:
+            human(stdout_console())
+        else:
+            _PRINTERS[output](answer)
+        sys.stdout.flush()
+    except (BrokenPipeError, SystemExit):  # rich turns the one into the other
+        drop_stdout()
+        return False
+    except OSError as error:
+        drop_stdout()
+        raise UsageError("cannot write the answer", error.strerror or str(error)) from None
+    return True
+
+
+def drop_stdout() -> None:
+    """Nobody reads stdout any more: what is left in its buffer must not fail again when Python flushes at exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def stdout_console() -> Console:
+    """A console on stdout: colour on a terminal unless NO_COLOR; nothing in a text is taken for markup or emoji."""
+    from rich.console import Console
+
+    wide = None if sys.stdout.isatty() else 4096
+    return Console(file=sys.stdout, width=wide, highlight=False, soft_wrap=True, markup=False, emoji=False)
+
+
+def one_line(text: str) -> str:
+    """The text without line breaks, which may stand in what another program said."""
+    return " ".join(text.splitlines())
+
+
+def print_error(error: KreplicaError, output: OutputFormat | None) -> None:
+    """Prints an error: one line on stderr, and an error object on stdout where JSON was asked for."""
+    print(f"error: {without_secrets(one_line(str(error)))}", file=sys.stderr)
+    what, why, fix = (without_secrets(text) for text in (error.what, error.why, error.fix))
+    print_error_object(error.kind, what, why, fix, error.exit_code, output)
+
+
+def print_error_object(kind: str, what: str, why: str, fix: str, exit_code: int, output: OutputFormat | None) -> None:
+    """Prints the error envelope of the contract to stdout where JSON was asked for."""
+    if output not in (OutputFormat.json, OutputFormat.jsonl):
+        return
+    body = {"kind": kind, "what": what, "why": why, "fix": fix, "exit_code": int(exit_code)}
+    _write_bytes(_encoded({"schema": "kreplica/error/v1", "error": body}) + b"\n")
+
+
+def _write_bytes(content: bytes) -> None:
+    """JSON and Parquet are bytes: the locale's encoding has no say in them."""
+    sys.stdout.flush()
+    sys.stdout.buffer.write(content)
+
+
+def _encoded(document: object) -> bytes:
+    """JSON as UTF-8; what is not Unicode, in a file name for instance, is escaped."""
+    import msgspec
+
+    try:
+        return msgspec.json.encode(document, enc_hook=_plain)
+    except UnicodeEncodeError:
+        return json.dumps(document, ensure_ascii=False, default=_plain).encode("utf-8", "backslashreplace")
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, Mapping):
+        return dict(value)
+    if isinstance(value, Sequence):
+        return list(value)
+    raise TypeError(f"{type(value).__name__} has no JSON form")
+
+
+def _print_json(answer: Answer) -> None:
+    document = {
+        "schema": f"kreplica/{answer.command}/v1",
+        "clusters": answer.clusters,
+        answer.rows_name: answer.rows,
+        "summary": answer.summary,
+        "warnings": answer.warnings,
+    }
+    content = _encoded(document)
+    if sys.stdout.isatty():
+        import msgspec
+
+        content = msgspec.json.format(content, indent=2)
+    _write_bytes(content + b"\n")
+
+
+def _print_jsonl(answer: Answer) -> None:
+    for begin in range(0, len(answer.rows), ROWS_AT_ONCE):
+        lines = [_encoded(row) for row in answer.rows[begin : begin + ROWS_AT_ONCE]]
+        _write_bytes(b"\n".join([*lines, b""]))
+
+
+def _print_csv(answer: Answer) -> None:
+    writer = csv.writer(sys.stdout, lineterminator="\n")
+    writer.writerow(answer.columns)
+    writer.writerows(_flat_rows(answer))
+
+
+def _print_markdown(answer: Answer) -> None:
+    lines = [answer.columns, ["---"] * len(answer.columns), *_flat_rows(answer)]
+    for cells in lines:
+        print("| " + " | ".join(str(cell).replace("|", "\\|").replace("\n", " ") for cell in cells) + " |")
+
+
+def _print_parquet(answer: Answer) -> None:
+    if sys.stdout.isatty():
+        raise UsageError("parquet is not for a terminal", fix="redirect it: kreplica ... -o parquet > rows.parquet")
+    import pyarrow.parquet as pq
+
+    from commands.parquet_rows import arrow_table
+
+    buffer = io.BytesIO()
+    pq.write_table(arrow_table(answer.columns, answer.rows, answer.kinds), buffer, compression="zstd")
+    _write_bytes(buffer.getvalue())
+
+
+def _flat_rows(answer: Answer) -> Iterable[list[str]]:
+    return ([_flat(row.get(name)) for name in answer.columns] for row in answer.rows)
+
+
+def _flat(value: object) -> str:
+    """One cell of CSV or Markdown: null is empty, lists are joined by commas, booleans are true and false."""
+    if isinstance(value, str):
+        return value
+    if value is None:
+        return ""
+    if isinstance(value, list):
+        return _json_text(value) if any(isinstance(item, Mapping) for item in value) else ",".join(map(str, value))
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return _json_text(value) if isinstance(value, Mapping) else str(value)
+
+
+def _json_text(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, default=_plain)
+
+
+_PRINTERS: dict[OutputFormat, Callable[[Answer], None]] = {
+    OutputFormat.json: _print_json,
+    OutputFormat.jsonl: _print_jsonl,
+    OutputFormat.csv: _print_csv,
+    OutputFormat.markdown: _print_markdown,
+    OutputFormat.parquet: _print_parquet,
+}

@@ -1,0 +1,130 @@
+"""Reads the clusters that a command names, several at once, one failure stopping no other."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from commands.output import one_line
+from kreplica.errors import KreplicaError, UsageError
+from kreplica.sources import Facet, read_snapshot
+
+if TYPE_CHECKING:
+    from kreplica.config import ClusterHandle
+    from kreplica.model.snapshot import ClusterSnapshot
+
+MOST_AT_ONCE = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What came of reading the named clusters.
+
+    Args:
+        snapshots: Those that could be read.
+        failures: Handle and error of those that could not; empty when only one was named, whose error is raised.
+        handles: All that were named.
+    """
+
+    snapshots: Sequence[ClusterSnapshot]
+    failures: Sequence[tuple[ClusterHandle, KreplicaError]]
+    handles: Sequence[ClusterHandle]
+
+    @property
+    def incomplete(self) -> bool:
+        """Whether anything that the answer should rest on is missing."""
+        return bool(self.failures) or any(snapshot.gaps for snapshot in self.snapshots)
+
+    @property
+    def several(self) -> bool:
+        """Whether more than one cluster was named, so that rows must say of which they are."""
+        return len(self.snapshots) + len(self.failures) > 1
+
+    def warnings(self) -> list[str]:
+        """Remarks on settings, gaps, notes and failures, each with its cluster's name where there are several."""
+        found = [(handle.name, remark) for handle in self.handles for remark in handle.warnings]
+        found += [(snapshot.name, gap.message) for snapshot in self.snapshots for gap in snapshot.gaps]
+        found += [(snapshot.name, note) for snapshot in self.snapshots for note in snapshot.notes]
+        found += [(handle.name, str(error)) for handle, error in self.failures]
+        return [f"{name}: {message}" if self.several else message for name, message in found]
+
+
+def read_clusters(handles: Sequence[ClusterHandle], wanted: Facet) -> Reading:
+    """Reads all handles.
+
+    Raises:
+        KreplicaError: No cluster could be read; the error of the first. Remarks on settings are printed before that,
+            since a setting may be what is wrong.
+    """
+    try:
+        return _read_all(handles, wanted)
+    except KreplicaError:
+        for handle in handles:
+            for remark in handle.warnings:
+                print(f"warning: {one_line(remark)}", file=sys.stderr)
+        raise
+
+
+def _read_all(handles: Sequence[ClusterHandle], wanted: Facet) -> Reading:
+    if len(handles) == 1:  # in this thread, where Ctrl-C ends it at once
+        return Reading([read_snapshot(handles[0], wanted)], [], handles)
+    with ThreadPoolExecutor(max_workers=min(MOST_AT_ONCE, len(handles))) as pool:
+        outcomes = list(pool.map(lambda handle: _read(handle, wanted), handles))
+    errors = [
+        (handle, found) for handle, found in zip(handles, outcomes, strict=True) if isinstance(found, KreplicaError)
+    ]
+    if len(errors) == len(handles):
+        raise errors[0][1]
+    return Reading([found for found in outcomes if not isinstance(found, KreplicaError)], errors, handles)
+
+
+def _read(handle: ClusterHandle, wanted: Facet) -> ClusterSnapshot | KreplicaError:
+    try:
+        return read_snapshot(handle, wanted)
+    except KreplicaError as error:
+        return error
+
+
+def select_each(
+    snapshots: Sequence[ClusterSnapshot],
+    *,
+    topics: str | None = None,
+    exclude_internal: bool = False,
+    brokers: Sequence[int] = (),
+) -> tuple[list[ClusterSnapshot], list[str]]:
+    """The partitions asked for in each cluster, and a remark on each cluster that has none of them.
+
+    Raises:
+        UsageError: No cluster has any; what is wrong in the first.
+    """
+    from kreplica.model.selection import select
+
+    selected, errors = [], []
+    for snapshot in snapshots:
+        try:
+            selected.append(select(snapshot, topics=topics, exclude_internal=exclude_internal, brokers=brokers))
+        except UsageError as error:
+            selected.append(snapshot.without_partitions())
+            errors.append((snapshot, error))
+    if len(errors) == len(snapshots):
+        raise errors[0][1]
+    return selected, [f"{snapshot.name}: {error.what}; {error.why}" for snapshot, error in errors]
+
+
+def cluster_object(snapshot: ClusterSnapshot) -> dict[str, object]:
+    """One entry of the ``clusters`` list of the contract."""
+    return {
+        "cluster": snapshot.label,
+        "cluster_id": snapshot.cluster_id,
+        "name": snapshot.name,
+        "source": snapshot.source,
+        "taken_at": snapshot.taken_at.isoformat(),
+        "controller": snapshot.controller,
+        "brokers": len(snapshot.brokers),
+        "topics": snapshot.topic_count,
+        "partitions": len(snapshot.partitions),
+        "gaps": [{"kind": gap.kind, "message": gap.message, "count": gap.count} for gap in snapshot.gaps],
+    }

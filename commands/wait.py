@@ -1,0 +1,231 @@
+"""kreplica wait: until replicas are in sync again."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from commands.durations import parse_duration, spell_duration
+from commands.options import ExcludeInternalOption, OutputOption, SourceOptions, TopicOption, narrowed, takes_sources
+from kreplica.errors import ExitCode, UnreachableError, UsageError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from commands.output import Answer
+    from commands.reading import Reading
+    from kreplica.config import ClusterHandle
+    from kreplica.health.goals import Left
+    from kreplica.model.schema import Kind
+    from kreplica.model.snapshot import ClusterSnapshot
+    from kreplica.sources import Facet
+
+COLUMNS = ("topic", "partition", "leader", "replicas", "isr", "missing")
+TIMEOUT = "30m"
+POLL_SECONDS = 2.0
+"""Between two reads."""
+
+
+class For(StrEnum):
+    """What is waited for."""
+
+    no_under_replicated = "no-under-replicated"
+    in_sync = "in-sync"
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What the user waits for.
+
+    Args:
+        goal: What.
+        brokers: Of which brokers.
+        topics, exclude_internal: Which partitions are looked at at all.
+    """
+
+    goal: For
+    brokers: tuple[int, ...]
+    topics: str | None
+    exclude_internal: bool
+
+    @property
+    def words(self) -> str:
+        """The goal in words."""
+        where = f"broker{'s' * (len(self.brokers) > 1)} {', '.join(map(str, self.brokers))}"
+        if self.goal is For.in_sync:
+            return f"{where} up, every replica there in sync"
+        return "no partition under-replicated" + (f" on {where}" if self.brokers else "")
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How it ended.
+
+    Args:
+        reading: The last read.
+        snapshot: The partitions of it that were looked at.
+        left: What was left then.
+        waited: Seconds; None for a dump, which is not waited for.
+    """
+
+    reading: Reading
+    snapshot: ClusterSnapshot
+    left: Left
+    waited: float | None
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """What could not be read or is not known."""
+        return (*(gap.message for gap in self.snapshot.gaps), *self.left.unknown)
+
+    @property
+    def exit_code(self) -> ExitCode:
+        """Never 0 on incomplete data."""
+        if not self.left.reached:
+            return ExitCode.FINDINGS
+        return ExitCode.INCOMPLETE if self.missing else ExitCode.OK
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the command."""
+    app.command("wait", short_help="Wait until replicas are in sync again, for scripts.")(wait)
+
+
+@takes_sources
+def wait(
+    sources: SourceOptions,
+    goal: Annotated[For, typer.Option("--for", help="What to wait for.")],
+    broker: Annotated[
+        list[int] | None, typer.Option("--broker", metavar="ID", help="Of that broker; may be repeated.")
+    ] = None,
+    timeout: Annotated[str, typer.Option("--timeout", metavar="DURATION", help="Give up after so long.")] = TIMEOUT,
+    topic: TopicOption = None,
+    exclude_internal: ExcludeInternalOption = False,
+    output: OutputOption = None,
+) -> None:
+    """Wait until no partition is under-replicated, or until brokers are up and every replica on them is in sync.
+
+    Exits 0 when that is reached, 1 when the time is up before, 3 when the cluster does not answer at the end either, 5
+    when it is reached as far as can be seen but something could not be read. A dump is read once.
+    """
+    from commands.output import emit
+    from commands.safe_to_stop import one_cluster
+
+    question = Question(goal, tuple(broker or ()), topic, exclude_internal)
+    if goal is For.in_sync and not broker:
+        raise UsageError("--for in-sync needs a broker", "which one is waited for?", "give --broker ID")
+    patience = parse_duration(timeout, "--timeout")
+    handle = one_cluster(sources.handles(), "one cluster is waited for at a time")
+    outcome = _wait(handle, question, 0.0 if handle.dump is not None else patience)
+    way_in = sources.again(outcome.snapshot.name)
+    emit(_answer(question, outcome), output, lambda console: _show(question, outcome, way_in, console))
+    raise typer.Exit(outcome.exit_code)
+
+
+def _wait(handle: ClusterHandle, question: Question, patience: float) -> Outcome:
+    """Reads again and again; what looks reached is read once more with log directories, which show hidden topics."""
+    from commands.progress import Progress
+    from kreplica.sources import Facet
+
+    began = time.monotonic()
+    with Progress() as progress:
+        while True:
+            late = time.monotonic() - began >= patience
+            try:
+                outcome = _read(handle, question, Facet.PARTITIONS, began)
+                if outcome.left.reached or late:
+                    outcome = _read(handle, question, Facet.LOG_DIRS, began)
+                if outcome.exit_code is ExitCode.OK or late:
+                    return outcome
+                state = outcome.left.words() or f"not known: {outcome.missing[0]}"
+            except UnreachableError as error:
+                if late:
+                    raise
+                state = error.what
+            left = max(0.0, patience - (time.monotonic() - began))
+            progress.say(f"waiting for {question.words}: {state}; {spell_duration(left)} left")
+            time.sleep(min(POLL_SECONDS, left))
+
+
+def _read(handle: ClusterHandle, question: Question, wanted: Facet, began: float) -> Outcome:
+    from commands.reading import read_clusters
+    from kreplica.health.goals import Goal, what_is_left
+    from kreplica.model.selection import select
+
+    reading = read_clusters((handle,), wanted)
+    snapshot = select(reading.snapshots[0], topics=question.topics, exclude_internal=question.exclude_internal)
+    _require_known(reading.snapshots[0], question.brokers)
+    left = what_is_left(snapshot, Goal(question.goal.value), question.brokers)
+    return Outcome(reading, snapshot, left, None if handle.dump is not None else time.monotonic() - began)
+
+
+def _require_known(snapshot: ClusterSnapshot, brokers: Sequence[int]) -> None:
+    """A KRaft controller remembers every broker; ZooKeeper forgets one that is down, so that may be waited for."""
+    from commands.stop_gate import known_nodes
+    from kreplica.model.snapshot import MetadataMode
+
+    known = known_nodes(snapshot)
+    unknown = sorted(set(brokers) - set(known))
+    if unknown and snapshot.mode is not MetadataMode.ZOOKEEPER:
+        raise UsageError(f"no broker {', '.join(map(str, unknown))}", f"known are {', '.join(map(str, known))}")
+
+
+def _answer(question: Question, outcome: Outcome) -> Answer:
+    from commands.output import Answer
+    from commands.reading import cluster_object
+
+    return Answer(
+        command="wait",
+        rows_name="partitions",
+        columns=COLUMNS,
+        rows=_rows(outcome),
+        clusters=[cluster_object(outcome.snapshot)],
+        summary={
+            "for": question.goal.value,
+            "brokers": list(question.brokers),
+            "reached": outcome.left.reached,
+            "waited_seconds": None if outcome.waited is None else round(outcome.waited, 1),
+            "left": len(outcome.left.rows),
+            "not_up": list(outcome.left.down),
+            "complete": not outcome.missing,
+        },
+        warnings=[*outcome.reading.warnings(), *outcome.left.unknown],
+        kinds=_kinds(),
+    )
+
+
+def _rows(outcome: Outcome) -> list[dict[str, object]]:
+    from kreplica.health.listing import partition_rows
+    from kreplica.model.evaluate import Evaluator
+
+    rows = partition_rows(Evaluator(outcome.snapshot), outcome.left.rows)
+    return [{name: row[name] for name in COLUMNS} for row in rows]
+
+
+def _kinds() -> dict[str, Kind]:
+    from kreplica.health.listing import ROW_KINDS
+
+    return {name: ROW_KINDS[name] for name in COLUMNS}
+
+
+def _show(question: Question, outcome: Outcome, way_in: str, console: Console) -> None:
+    from commands.places import places
+    from commands.screen import print_lines, print_verdict
+
+    after = "" if outcome.waited is None else f"after {spell_duration(outcome.waited)}: "
+    if outcome.exit_code is ExitCode.FINDINGS:
+        print_verdict(console, "NOT YET", "red", f"{after}{outcome.left.words()}")
+        left = places([(row["topic"], row["partition"]) for row in _rows(outcome)])
+        print_lines(console, "left", [left] * bool(left))
+        narrow = narrowed(question.topics, question.exclude_internal, question.brokers)
+        print_lines(console, "next", [f"kreplica describe {way_in}{narrow} --under-replicated"], whole=True)
+    elif outcome.exit_code is ExitCode.INCOMPLETE:
+        print_verdict(console, "INCOMPLETE", "yellow", f"{after}{question.words}, but not all could be read")
+    else:
+        print_verdict(console, "REACHED", "green", f"{after}{question.words}")
+    print_lines(console, "missing", outcome.missing)

@@ -1,0 +1,1 @@
+"""What an operator should set otherwise, judged from what is set: no connection, no file, no cluster touched."""

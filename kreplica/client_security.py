@@ -1,0 +1,258 @@
+"""SASL and TLS of Java client properties, translated for librdkafka and kafka-python.
+
+Key stores are read into PEM once (kreplica/key_stores.py) and both libraries get the same certificates and key.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from kreplica.errors import ConfigurationError
+from kreplica.secret_values import remember_secret
+
+if TYPE_CHECKING:
+    import ssl
+
+    from kreplica.key_stores import TlsMaterial
+
+PASSWORD_MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
+MECHANISMS = (*PASSWORD_MECHANISMS, "GSSAPI", "OAUTHBEARER", "AWS_MSK_IAM")
+
+_JAAS_TOKEN = re.compile(r'\s*(?:"((?:[^"\\]|\\.)*)"|([=;])|([^\s=;"]+))', re.DOTALL)
+_JAAS_ESCAPE = re.compile(r"\\(.)", re.DOTALL)
+_TLS_VERSIONS = ("TLSv1", "TLSv1.1", "TLSv1.2", "TLSv1.3")
+_CREDENTIALS = "sasl.oauthbearer.client.credentials"
+_FILE_TOKEN_SECONDS = 60.0
+_UNSECURED_CLAIM = "unsecuredLoginStringClaim_sub"
+
+
+@dataclass(frozen=True, slots=True)
+class LoginModule:
+    """One entry of sasl.jaas.config: ``ClassName flag key=value ...;``."""
+
+    class_name: str
+    options: Mapping[str, str] = field(repr=False)
+
+
+def parse_jaas(text: str) -> LoginModule:
+    """Reads sasl.jaas.config as Kafka's JaasConfig does: quoted values with escapes, one entry, a closing ``;``.
+
+    Raises:
+        ConfigurationError: The text is malformed; it is not quoted, because it holds the password.
+    """
+    words = _jaas_words(text)
+    if len(words) < 3 or words[-1] != ";":
+        raise _jaas_error("expected `LoginModule required key=value ...;`")
+    if words[1].lower() not in ("required", "requisite", "sufficient", "optional"):
+        raise _jaas_error("the second word is no control flag such as `required`")
+    pairs = words[2:-1]
+    if len(pairs) % 3 or any(mark != "=" for mark in pairs[1::3]):
+        raise _jaas_error("an option is not of the form key=value")
+    return LoginModule(words[0], dict(zip(pairs[0::3], pairs[2::3], strict=True)))
+
+
+def translate_sasl(
+    properties: Mapping[str, str], librdkafka: dict[str, object], kafka_python: dict[str, object]
+) -> None:
+    """Adds the SASL settings of both libraries.
+
+    Raises:
+        ConfigurationError: The mechanism is not known here, or its part of sasl.jaas.config is missing.
+    """
+    mechanism = properties.get("sasl.mechanism", "GSSAPI").strip()
+    if mechanism not in MECHANISMS:
+        raise ConfigurationError("sasl.mechanism is not known here", f"expected one of {', '.join(MECHANISMS)}")
+    librdkafka["sasl.mechanism"] = mechanism
+    kafka_python["sasl_mechanism"] = mechanism
+    if mechanism in PASSWORD_MECHANISMS:
+        module = _login_module(properties, mechanism)
+        user, password = _option(module, "username"), _option(module, "password")
+        librdkafka.update({"sasl.username": user, "sasl.password": password})
+        kafka_python.update({"sasl_plain_username": user, "sasl_plain_password": password})
+    elif mechanism == "OAUTHBEARER":
+        _translate_oauth(properties, librdkafka, kafka_python)
+
+
+def translate_tls(
+    properties: Mapping[str, str], librdkafka: dict[str, object], kafka_python: dict[str, object]
+) -> None:
+    """Adds the TLS settings of both libraries; reads trust store and key store.
+
+    Raises:
+        ConfigurationError: A store cannot be read.
+    """
+    from kreplica.key_stores import certificate_subject, read_tls_material
+
+    material = read_tls_material(properties)
+    checks_name = properties.get("ssl.endpoint.identification.algorithm", "https").strip().lower() == "https"
+    librdkafka["ssl.endpoint.identification.algorithm"] = "https" if checks_name else "none"
+    if material.trusted:
+        librdkafka["ssl.ca.pem"] = material.trusted
+    kafka_python["ssl_has_certificate"] = material.certificate_chain is not None
+    kafka_python["ssl_subject"] = certificate_subject(material.certificate_chain)
+    if material.certificate_chain:
+        librdkafka["ssl.certificate.pem"] = material.certificate_chain
+        librdkafka["ssl.key.pem"] = material.private_key
+    kafka_python["ssl_context"] = _ssl_context(material, checks_name, properties.get("ssl.enabled.protocols", ""))
+
+
+def _ssl_context(material: TlsMaterial, checks_name: bool, protocols: str) -> ssl.SSLContext:
+    import ssl
+
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname = checks_name
+    _limit_versions(context, [name.strip() for name in protocols.split(",") if name.strip()])
+    try:
+        if material.trusted:
+            context.load_verify_locations(cadata=material.trusted)
+        else:
+            context.load_default_certs()
+        if material.certificate_chain:
+            _load_client_certificate(context, material)
+    except ssl.SSLError as error:
+        reason = (error.reason or str(error)).lower().replace("_", " ")
+        raise ConfigurationError("the TLS certificates cannot be used", reason) from None
+    return context
+
+
+def _limit_versions(context: ssl.SSLContext, names: list[str]) -> None:
+    import ssl
+
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    versions = sorted(_TLS_VERSIONS.index(name) for name in names if name in _TLS_VERSIONS)
+    if versions:
+        known = (ssl.TLSVersion.TLSv1, ssl.TLSVersion.TLSv1_1, ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3)
+        context.minimum_version = max(known[versions[0]], ssl.TLSVersion.TLSv1_2)
+        context.maximum_version = max(known[versions[-1]], ssl.TLSVersion.TLSv1_2)
+
+
+def _load_client_certificate(context: ssl.SSLContext, material: TlsMaterial) -> None:
+    # Python's ssl takes a client certificate only from a file: one that nobody else may read, gone at once.
+    import tempfile
+
+    with tempfile.NamedTemporaryFile("w", suffix=".pem", encoding="ascii") as file:
+        file.write(f"{material.private_key}\n{material.certificate_chain}\n")
+        file.flush()
+        context.load_cert_chain(file.name)
+
+
+def _translate_oauth(
+    properties: Mapping[str, str], librdkafka: dict[str, object], kafka_python: dict[str, object]
+) -> None:
+    endpoint = properties.get("sasl.oauthbearer.token.endpoint.url", "").strip()
+    if endpoint.startswith("file:"):
+        _translate_token_file(endpoint, librdkafka, kafka_python)
+        return
+    options = dict(_login_module(properties, "OAUTHBEARER").options)
+    if endpoint:
+        _translate_endpoint(endpoint, properties, options, librdkafka, kafka_python)
+    elif _UNSECURED_CLAIM in options:
+        subject = options[_UNSECURED_CLAIM]
+        librdkafka["enable.sasl.oauthbearer.unsecure.jwt"] = True
+        librdkafka["sasl.oauthbearer.config"] = f"principal={subject}"
+        kafka_python["sasl_oauth_unsecured_subject"] = subject
+    else:
+        raise ConfigurationError(
+            "OAUTHBEARER cannot get a token",
+            "sasl.oauthbearer.token.endpoint.url is missing",
+            f"or, for tests, {_UNSECURED_CLAIM} in sasl.jaas.config",
+        )
+
+
+def _translate_endpoint(
+    endpoint: str,
+    properties: Mapping[str, str],
+    options: Mapping[str, str],
+    librdkafka: dict[str, object],
+    kafka_python: dict[str, object],
+) -> None:
+    # Since Kafka 4.1 the credentials are properties (KIP-1139); before they were options of sasl.jaas.config.
+    client = properties.get(f"{_CREDENTIALS}.client.id") or options.get("clientId")
+    secret = properties.get(f"{_CREDENTIALS}.client.secret") or options.get("clientSecret")
+    scope = properties.get("sasl.oauthbearer.scope") or options.get("scope", "")
+    if not client or not secret:
+        raise _jaas_error(f"{'clientId' if not client else 'clientSecret'} is missing")
+    librdkafka["sasl.oauthbearer.method"] = "oidc"
+    librdkafka["sasl.oauthbearer.token.endpoint.url"] = endpoint
+    librdkafka["sasl.oauthbearer.client.id"] = client
+    librdkafka["sasl.oauthbearer.client.secret"] = secret
+    if scope:
+        librdkafka["sasl.oauthbearer.scope"] = scope
+    kafka_python["sasl_oauth_oidc"] = {"endpoint": endpoint, "client": client, "secret": secret, "scope": scope}
+    trusted = _trusted_by_login(options)
+    if trusted:
+        librdkafka["https.ca.pem"] = trusted
+        kafka_python["sasl_oauth_trusted"] = trusted
+
+
+def _trusted_by_login(options: Mapping[str, str]) -> str | None:
+    # TLS to the endpoint has its own settings, as options of sasl.jaas.config (Kafka's JaasOptionsUtils).
+    from kreplica.key_stores import read_tls_material
+
+    return read_tls_material(
+        {key: value for key, value in options.items() if key.startswith("ssl.truststore.")}
+    ).trusted
+
+
+def _translate_token_file(endpoint: str, librdkafka: dict[str, object], kafka_python: dict[str, object]) -> None:
+    # As Kafka's FileJwtRetriever: a token that something else keeps fresh, a mounted service account for instance.
+    from urllib.parse import unquote, urlsplit
+
+    path = Path(unquote(urlsplit(endpoint).path))
+    kafka_python["sasl_oauth_token"] = token_in_file(path)
+    librdkafka["oauth_cb"] = lambda _: (token_in_file(path), time.time() + _FILE_TOKEN_SECONDS)
+
+
+def token_in_file(path: Path) -> str:
+    """The token that a file holds.
+
+    Raises:
+        ConfigurationError: It cannot be read, or holds none.
+    """
+    what = "cannot use sasl.oauthbearer.token.endpoint.url"
+    try:
+        token = path.read_text(encoding="ascii").strip()
+    except OSError as error:
+        raise ConfigurationError(what, f"{path}: {error.strerror or error}") from None
+    except UnicodeDecodeError:
+        raise ConfigurationError(what, f"{path} holds no token") from None
+    if not token or len(token.split()) != 1:
+        raise ConfigurationError(what, f"{path} holds no token")
+    remember_secret(token)
+    return token
+
+
+def _login_module(properties: Mapping[str, str], mechanism: str) -> LoginModule:
+    if "sasl.jaas.config" not in properties:
+        raise ConfigurationError(
+            "sasl.jaas.config is missing", f"{mechanism} takes its credentials from it", "put it into --command-config"
+        )
+    return parse_jaas(properties["sasl.jaas.config"])
+
+
+def _option(module: LoginModule, name: str) -> str:
+    if name not in module.options:
+        raise _jaas_error(f"{name} is missing")
+    return module.options[name]
+
+
+def _jaas_words(text: str) -> list[str]:
+    words, position = [], 0
+    stripped = text.rstrip()
+    while position < len(stripped):
+        match = _JAAS_TOKEN.match(stripped, position)
+        if match is None:
+            raise _jaas_error("a quote is not closed")
+        quoted, mark, word = match.groups()
+        words.append(_JAAS_ESCAPE.sub(r"\1", quoted) if quoted is not None else mark or word)
+        position = match.end()
+    return words
+
+
+def _jaas_error(reason: str) -> ConfigurationError:
+    return ConfigurationError("sasl.jaas.config cannot be used", reason)

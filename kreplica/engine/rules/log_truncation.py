@@ -1,0 +1,82 @@
+"""Where a follower cuts its log before it follows a leader.
+
+A log's leader epochs stand in two tuples of equal length, ``epochs`` and ``starts``: entry ``i`` says that epoch
+``epochs[i]`` begins at offset ``starts[i]``; both grow.
+"""
+
+from bisect import bisect_left, bisect_right
+
+UNDEFINED_EPOCH = -1
+UNDEFINED_EPOCH_OFFSET = -1
+
+
+def epoch_end_offset(epochs: tuple[int, ...], starts: tuple[int, ...], end_offset: int, epoch: int) -> tuple[int, int]:
+    """The largest epoch that is not above ``epoch``, and the offset at which it ends.
+
+    LeaderEpochFileCache.endOffsetFor, since 0.11 (KIP-101), with the epoch in the answer since 2.0 (KIP-279).
+
+    Args:
+        epochs: Leader epochs of the log.
+        starts: Where each begins.
+        end_offset: The log end offset.
+        epoch: The epoch asked for.
+
+    Returns:
+        Epoch and end offset; the epoch asked for and the start of the first if all are higher; both undefined (-1) if
+        none is as high, and the latest is not it.
+    """
+    if epoch == UNDEFINED_EPOCH or len(epochs) == 0:
+        return UNDEFINED_EPOCH, UNDEFINED_EPOCH_OFFSET
+    if epoch == epochs[-1]:
+        return epoch, end_offset
+    higher = bisect_right(epochs, epoch)
+    if higher == len(epochs):
+        return UNDEFINED_EPOCH, UNDEFINED_EPOCH_OFFSET
+    if higher == 0:
+        return epoch, starts[0]
+    return epochs[higher - 1], starts[higher]
+
+
+def truncate_to_high_watermark(high_watermark: int, end_offset: int) -> int:
+    """Where a follower cut before KIP-101: at its own high watermark.
+
+    AbstractFetcherThread.truncateToHighWatermark: before 0.11, and later where no leader epochs are known.
+    """
+    return min(high_watermark, end_offset)
+
+
+def truncate_by_leader_epoch(
+    epochs: tuple[int, ...],
+    starts: tuple[int, ...],
+    end_offset: int,
+    high_watermark: int,
+    leader_epochs: tuple[int, ...],
+    leader_starts: tuple[int, ...],
+    leader_end_offset: int,
+) -> int:
+    """Where a follower cuts since KIP-101 and KIP-279: where its history leaves the leader's.
+
+    It asks for the end of its latest epoch; if the leader knows only a lower one it goes down to what both had and
+    asks again. AbstractFetcherThread.getOffsetTruncationState; the answer to a fetch since 2.7 (KIP-595) leads to
+    the same offset.
+
+    Args:
+        epochs, starts, end_offset: The follower's log.
+        high_watermark: The follower's, where it cuts without a common history.
+        leader_epochs, leader_starts, leader_end_offset: The leader's log.
+    """
+    end = end_offset
+    held = len(epochs)
+    while held > 0:
+        answered, leader_end = epoch_end_offset(leader_epochs, leader_starts, leader_end_offset, epochs[held - 1])
+        if leader_end == UNDEFINED_EPOCH_OFFSET:
+            return min(high_watermark, end)
+        own, own_end = epoch_end_offset(epochs[:held], starts[:held], end, answered)
+        if own_end == UNDEFINED_EPOCH_OFFSET:
+            return min(leader_end, end)
+        if own == answered:
+            return min(own_end, leader_end, end)
+        # the leader answered with an epoch that the follower never had: down to the one below, and again
+        end = min(own_end, end)
+        held = bisect_left(starts, end)
+    return min(high_watermark, end)

@@ -1,0 +1,39 @@
+"""Sets of replicas as bitmasks: the words the rules are written in."""
+
+NO_LEADER = -1
+"""org.apache.kafka.metadata.LeaderConstants.NO_LEADER; LeaderAndIsr.NoLeader in ZooKeeper mode."""
+
+
+def contains(replicas: int, replica: int) -> bool:
+    """Whether the set has the replica; NO_LEADER is in no set."""
+    return replica >= 0 and (replicas >> replica) & 1 == 1
+
+
+def only(replica: int) -> int:
+    """The set of that one replica; empty for NO_LEADER."""
+    return 1 << replica if replica >= 0 else 0
+
+
+def without(replicas: int, leaving: int) -> int:
+    """The set less the members of another."""
+    return replicas & ~leaving
+
+
+def first(replicas: int) -> int:
+    """The member that stands first in the assignment, NO_LEADER if there is none."""
+    replica = 0
+    while replicas != 0:
+        if replicas & 1 == 1:
+            return replica
+        replicas >>= 1
+        replica += 1
+    return NO_LEADER
+
+
+def size(replicas: int) -> int:
+    """How many members the set has."""
+    members = 0
+    while replicas != 0:
+        replicas &= replicas - 1
+        members += 1
+    return members

@@ -1,0 +1,1 @@
+"""Carries out what a planner found, through control, and looks again afterwards."""

@@ -1,0 +1,236 @@
+"""Whether a cluster is still what a plan was made from, partition by partition. Pure.
+
+A plan rests on facts; one that has changed since is drift and the plan is refused, naming it. Harmless is only what
+leaves the plan as right as it was: a partition that its preferred replica leads already, a changed ISR that still
+holds it, a partition epoch or zkVersion that moved with that ISR. A new leader epoch under the same leader is drift:
+there was another election in between, and what the plan knew of it no longer holds.
+
+A fact that either side does not know is not compared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+
+from kreplica.engine.preferred import leader_obstacles
+from kreplica.execution.plan import LeaderChange, PartitionFacts, PartitionKey, Plan, Precondition, Step
+from kreplica.model.evaluate import Evaluator
+from kreplica.model.predicates import UNAVAILABLE, UNDER_MIN_ISR, Predicate
+
+if TYPE_CHECKING:
+    from kreplica.model.snapshot import ClusterSnapshot
+
+Row: TypeAlias = Mapping[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class Sight:
+    """What the cluster shows of one planned change.
+
+    Args:
+        leader: Who leads now; None for nobody, or a partition that is not there.
+        already: Whether the change has been made already, by whomever.
+        drift: What is no longer as planned, empty if nothing; never filled when ``already`` is.
+    """
+
+    leader: int | None
+    already: bool
+    drift: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Case:
+    facts: PartitionFacts
+    change: LeaderChange
+    now: Row
+    obstacle: str
+
+
+def look(
+    plan: Plan,
+    changes: Sequence[LeaderChange],
+    preconditions: Sequence[Precondition],
+    snapshot: ClusterSnapshot,
+) -> dict[PartitionKey, Sight]:
+    """Holds planned changes against the cluster.
+
+    Args:
+        plan: The plan.
+        changes: Those of its changes, or of its inverse, that are to be looked at.
+        preconditions: What must hold of each.
+        snapshot: The cluster now.
+    """
+    facts, found = plan.facts, {change.key: Sight(None, False, _gone(snapshot)) for change in changes}
+    there = [(change, row) for change in changes if (row := _row_number(snapshot, change)) is not None]
+    obstacles = _obstacles(snapshot, there)
+    for change, row in there:
+        case = _Case(facts[change.key], change, snapshot.partitions.row(row), obstacles.get(change.key, ""))
+        found[change.key] = _sight(case, preconditions)
+    return found
+
+
+def look_at_steps(plan: Plan, steps: Sequence[Step], snapshot: ClusterSnapshot) -> dict[PartitionKey, Sight]:
+    """Holds whole steps against the cluster, those with the same preconditions together."""
+    alike: dict[tuple[Precondition, ...], list[LeaderChange]] = {}
+    for step in steps:
+        alike.setdefault(step.preconditions, []).extend(step.changes)
+    found: dict[PartitionKey, Sight] = {}
+    for preconditions, changes in alike.items():
+        found |= look(plan, changes, preconditions, snapshot)
+    return found
+
+
+def _row_number(snapshot: ClusterSnapshot, change: LeaderChange) -> int | None:
+    try:
+        return snapshot.row_number(*change.key)
+    except KeyError:
+        return None
+
+
+def _obstacles(snapshot: ClusterSnapshot, there: Sequence[tuple[LeaderChange, int]]) -> dict[PartitionKey, str]:
+    """What keeps each change's new leader from being elected, empty where nothing does or it is no replica."""
+    replicas = snapshot.lists("replicas")
+    keys, rows, places = [], [], []
+    for change, row in there:
+        assigned = replicas[row] or []
+        if change.to_leader in assigned:
+            keys.append(change.key)
+            rows.append(row)
+            places.append(assigned.index(change.to_leader))
+    found = leader_obstacles(snapshot, np.array(rows, dtype=np.intp), np.array(places, dtype=np.int64))
+    return {key: obstacle or "" for key, obstacle in zip(keys, found, strict=True)}
+
+
+def _sight(case: _Case, preconditions: Sequence[Precondition]) -> Sight:
+    leader = case.now["leader"]
+    assert leader is None or isinstance(leader, int)
+    led = None if leader == -1 else leader
+    same = not _CHECKS[Precondition.SAME_TOPIC](case) and not _CHECKS[Precondition.SAME_REPLICAS](case)
+    if same and led == case.change.to_leader:
+        return Sight(led, True, "")
+    for precondition in preconditions:
+        if reason := _CHECKS[precondition](case):
+            return Sight(led, False, reason)
+    return Sight(led, False, "")
+
+
+def _gone(snapshot: ClusterSnapshot) -> str:
+    hidden = any(gap.kind == "hidden-topics" for gap in snapshot.gaps)
+    return "not there: deleted, or hidden from these credentials" if hidden else "deleted"
+
+
+def _same_topic(case: _Case) -> str:
+    before, now = case.facts.topic_id, case.now["topic_id"]
+    if before is None or now is None or before == now:
+        return ""
+    return f"topic was deleted and created again (id {before}, now {now})"
+
+
+def _same_replicas(case: _Case) -> str:
+    now = _brokers(case.now["replicas"])
+    if now == case.facts.replicas:
+        return ""
+    return f"replicas changed from {_ids(case.facts.replicas)} to {_ids(now)}"
+
+
+def _not_reassigning(case: _Case) -> str:
+    adding, removing = _brokers(case.now["adding"]), _brokers(case.now["removing"])
+    if (adding, removing) == (_brokers(case.facts.adding), _brokers(case.facts.removing)) or not (adding or removing):
+        return ""
+    return f"a reassignment has begun (adding {_ids(adding)}, removing {_ids(removing)})"
+
+
+def _same_leader(case: _Case) -> str:
+    before, now = case.facts.leader, case.now["leader"]
+    assert now is None or isinstance(now, int)
+    if before is not None and now is not None and before != now:
+        return f"leader changed from {_leader(before)} to {_leader(now)}"
+    epoch, epoch_now = case.facts.leader_epoch, case.now["leader_epoch"]
+    if epoch is None or epoch_now is None or epoch == epoch_now:
+        return ""
+    return f"leader epoch changed from {epoch} to {epoch_now}"
+
+
+def _eligible(case: _Case) -> str:
+    if case.change.to_leader is None:
+        return "nobody led before: there is no leader to bring back"
+    return case.obstacle
+
+
+def _all_in_sync(case: _Case) -> str:
+    missing = [broker for broker in case.facts.replicas if broker not in _brokers(case.now["isr"])]
+    return f"broker {_ids(missing)} is not in sync, so that the replica order must not be touched" if missing else ""
+
+
+_CHECKS: dict[Precondition, Callable[[_Case], str]] = {
+    Precondition.SAME_TOPIC: _same_topic,
+    Precondition.SAME_REPLICAS: _same_replicas,
+    Precondition.NOT_REASSIGNING: _not_reassigning,
+    Precondition.SAME_LEADER: _same_leader,
+    Precondition.ELIGIBLE: _eligible,
+    Precondition.ALL_IN_SYNC: _all_in_sync,
+}
+
+
+def _brokers(value: object) -> tuple[int, ...]:
+    assert value is None or isinstance(value, list | tuple), "a list of broker ids, or not known"
+    return tuple(value or ())
+
+
+def _ids(brokers: Sequence[int]) -> str:
+    return ",".join(map(str, brokers)) or "none"
+
+
+def _leader(broker: int) -> str:
+    return "none" if broker == -1 else str(broker)
+
+
+@dataclass(frozen=True, slots=True)
+class Trouble:
+    """Partitions of a cluster that are in trouble, by kind: what a change must not add to."""
+
+    unavailable: frozenset[PartitionKey]
+    under_min_isr: frozenset[PartitionKey]
+    known: frozenset[PartitionKey]
+
+
+def trouble(snapshot: ClusterSnapshot) -> Trouble:
+    """What is unavailable or under min ISR in the whole cluster, as far as it can be seen."""
+    evaluator = Evaluator(snapshot)
+    topics, numbers = snapshot.partitions["topic"].to_list(), snapshot.partitions["partition"].to_list()
+    keys: list[PartitionKey] = list(zip(topics, numbers, strict=True))  # type: ignore[arg-type]
+
+    def matching(predicate: Predicate) -> frozenset[PartitionKey]:
+        return frozenset(keys[row] for row in evaluator.boolean(predicate.expression).is_true().nonzero()[0])
+
+    return Trouble(matching(UNAVAILABLE), matching(UNDER_MIN_ISR), frozenset(keys))
+
+
+def got_worse(before: Trouble, after: Trouble) -> str:
+    """What has got worse among the partitions that both saw, empty if nothing; names up to three partitions."""
+    unavailable = (after.unavailable - before.unavailable) & before.known
+    under_min_isr = (after.under_min_isr - before.under_min_isr - unavailable) & before.known
+    return ", ".join(
+        text
+        for text in (
+            _told(unavailable, "has no live leader", "have no live leader"),
+            _told(under_min_isr, "is under min ISR", "are under min ISR"),
+        )
+        if text
+    )
+
+
+def _told(keys: frozenset[PartitionKey], one: str, many: str) -> str:
+    if not keys:
+        return ""
+    what = f"1 partition {one}" if len(keys) == 1 else f"{len(keys)} partitions {many}"
+    return f"{what} now ({_named(keys)})"
+
+
+def _named(keys: frozenset[PartitionKey]) -> str:
+    shown = [f"{topic}-{number}" for topic, number in sorted(keys)[:3]]
+    return ", ".join(shown) + (", …" if len(keys) > len(shown) else "")

@@ -1,0 +1,215 @@
+"""Carries out a plan batch by batch, so that nothing gets worse and nothing is forgotten.
+
+For each batch: look whether the cluster is still what the plan was made from; note in the journal what is intended; do
+it; read the cluster again; note what came of it; look whether anything got worse; pause. The run stops, with its reason
+in the journal, when
+
+- a partition of the batch has drifted (``drift.look``): nothing of that batch is done;
+- a partition of the cluster has no live leader, or is under min ISR, and did not have that trouble when the run began;
+- the cluster stops answering, or refuses the whole request.
+
+A single election that the controller refuses, or after which another replica leads, is a failure of that partition and
+stops nothing.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+from kreplica.control import require_writable
+from kreplica.errors import ChangeRefusedError, KreplicaError
+from kreplica.execution.drift import Sight, Trouble, got_worse, look, trouble
+from kreplica.execution.journal import Event, Journal, Operation, Result, entry
+from kreplica.execution.plan import LeaderChange, PartitionKey, Plan, Step
+from kreplica.execution.progress import State
+from kreplica.planner.batches import batches
+from kreplica.sources import Facet, read_snapshot
+
+if TYPE_CHECKING:
+    from kreplica.config import ClusterHandle
+    from kreplica.execution.progress import Progress
+    from kreplica.model.snapshot import ClusterSnapshot
+
+FACETS = Facet.TOPIC_CONFIGS
+"""What a run reads before and after each batch: partitions, and min.insync.replicas of their topics."""
+
+SETTLE_SECONDS = 10.0
+"""How long trouble may last after a batch before it counts: brokers' metadata takes a moment to settle."""
+
+POLL_SECONDS = 0.5
+
+Tell: TypeAlias = Callable[[str], None]
+Work: TypeAlias = Callable[["ClusterHandle", Plan, Step], tuple[Result, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """How fast a run goes.
+
+    Args:
+        batch: Most changes at once; the plan's own steps if None. Steps are split, never joined.
+        pause: Seconds between two batches.
+    """
+
+    batch: int | None = None
+    pause: float = 0.0
+
+
+def check_cluster(plan: Plan, snapshot: ClusterSnapshot) -> None:
+    """A plan is for one cluster.
+
+    Raises:
+        ChangeRefusedError: It was made for another, or the cluster does not tell which it is.
+    """
+    if snapshot.cluster_id == plan.cluster_id:
+        return
+    here = f"this is {snapshot.cluster_id}" if snapshot.cluster_id else "this one does not tell its id"
+    raise ChangeRefusedError(
+        "the plan belongs to another cluster",
+        f"made for {plan.cluster_id} ({plan.cluster_name}), {here}",
+        "name the cluster it was made for",
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """What a run of a plan works with.
+
+    Args:
+        handle: The cluster.
+        plan: The plan.
+        progress: How far it has come.
+        journal: Where everything is noted.
+        pace: How fast to go.
+        tell: Hears what happens, a clause at a time.
+    """
+
+    handle: ClusterHandle
+    plan: Plan
+    progress: Progress
+    journal: Journal
+    pace: Pace
+    tell: Tell
+
+
+def run_steps(session: Session, operation: Operation, steps: Sequence[Step], work: Work) -> str:
+    """Runs steps of a plan or of its inverse.
+
+    Args:
+        session: What to work with.
+        operation: What this is, for the journal.
+        steps: What is still to do, in order.
+        work: Does one step and says what came of each partition.
+
+    Returns:
+        Why it stopped early, empty if it did not.
+
+    Raises:
+        ChangeRefusedError: The plan belongs to another cluster, or the handle may not be changed.
+        UnreachableError: The cluster did not answer before anything was begun.
+    """
+    require_writable(session.handle)
+    snapshot = read_snapshot(session.handle, FACETS)
+    check_cluster(session.plan, snapshot)
+    states = session.progress.rollback if operation is Operation.ROLLBACK else session.progress.apply
+    begun = frozenset(key for key, state in states.items() if state in (State.UNDER_WAY, State.FAILED))
+    run = _Run(session, operation, work, begun, trouble(snapshot))
+    session.journal.append(entry(Event.STARTED, operation, pid=os.getpid()))
+    try:
+        reason = _run(run, list(split(steps, session.pace.batch)), session.pace.pause, snapshot)
+    except KeyboardInterrupt:
+        session.journal.append(entry(Event.STOPPED, operation, message="interrupted"))
+        raise
+    session.journal.append(entry(Event.STOPPED if reason else Event.COMPLETED, operation, message=reason))
+    return reason
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    session: Session
+    operation: Operation
+    work: Work
+    begun: frozenset[PartitionKey]
+    before: Trouble
+
+
+def _run(run: _Run, parts: Sequence[Step], pause: float, snapshot: ClusterSnapshot) -> str:
+    """Why the run stopped, empty if it came to its end; ``snapshot`` was read a moment ago."""
+    for number, part in enumerate(parts, start=1):
+        name = f"batch {number} of {len(parts)}"
+        try:
+            if reason := _run_batch(run, part, name, snapshot):
+                return f"{name}: {reason}"
+            snapshot = _settled(run)
+            if pause and number < len(parts) and not got_worse(run.before, trouble(snapshot)):
+                run.session.tell(f"pause of {pause:g} s")
+                time.sleep(pause)
+                snapshot = _settled(run)
+            if worse := got_worse(run.before, trouble(snapshot)):
+                return f"after {name}: the cluster got worse, {worse}"
+        except KreplicaError as error:
+            return f"{name}: {error}"
+    return ""
+
+
+def _run_batch(run: _Run, part: Step, name: str, snapshot: ClusterSnapshot) -> str:
+    """Does one batch; why it was not done, empty if it was."""
+    sights = look(run.session.plan, part.changes, part.preconditions, snapshot)
+    drifted = [f"{topic}-{number}: {sight.drift}" for (topic, number), sight in sights.items() if sight.drift]
+    if drifted:
+        more = f", and {len(drifted) - 1} more" if len(drifted) > 1 else ""
+        return f"the cluster has drifted from the plan, {drifted[0]}{more}"
+    made = tuple(_found_made(run, change, sights[change.key]) for change in part.changes if sights[change.key].already)
+    left = tuple(change for change in part.changes if not sights[change.key].already)
+    results = made
+    if left:
+        todo = tuple(change.key for change in left)
+        run.session.journal.append(entry(Event.INTENDED, run.operation, step=part.number, partitions=todo))
+        results += run.work(
+            run.session.handle, run.session.plan, Step(part.number, part.action, part.preconditions, left)
+        )
+    assert {result.key for result in results} == set(sights), "every change has a result"
+    run.session.journal.append(entry(Event.FINISHED, run.operation, step=part.number, results=results))
+    run.session.tell(f"{name}: {sum(result.done for result in results)} of {len(results)} as planned")
+    return ""
+
+
+def _found_made(run: _Run, change: LeaderChange, sight: Sight) -> Result:
+    """A change that was found made: by the run that died when it was under way, otherwise by somebody else."""
+    return Result(change.topic, change.partition, sight.leader, done=True, already=change.key not in run.begun)
+
+
+def _settled(run: _Run) -> ClusterSnapshot:
+    """The cluster after a batch, read again for a while as long as it looks worse than before."""
+    deadline = time.monotonic() + SETTLE_SECONDS
+    while True:
+        snapshot = read_snapshot(run.session.handle, FACETS)
+        if not got_worse(run.before, trouble(snapshot)) or time.monotonic() > deadline:
+            return snapshot
+        time.sleep(POLL_SECONDS)
+
+
+def split(steps: Sequence[Step], size: int | None) -> Iterator[Step]:
+    """The steps, cut into parts of at most ``size`` changes that keep their step's number."""
+    for step in steps:
+        for changes in batches(step.changes, size or max(1, len(step.changes))):
+            yield Step(step.number, step.action, step.preconditions, changes)
+
+
+def remaining(steps: Sequence[Step], wanted: Callable[[LeaderChange], bool]) -> list[Step]:
+    """The steps with only the changes that are wanted; empty ones are left out."""
+    left = [
+        Step(step.number, step.action, step.preconditions, tuple(change for change in step.changes if wanted(change)))
+        for step in steps
+    ]
+    return [step for step in left if step.changes]
+
+
+def still_to_apply(plan: Plan, progress: Progress) -> list[Step]:
+    """The steps of a plan that are still to be done: what was intended when a run died is done again if need be."""
+    open_states = (State.PENDING, State.UNDER_WAY)
+    return remaining(plan.steps, lambda change: progress.apply[change.key] in open_states)

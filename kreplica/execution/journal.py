@@ -1,0 +1,282 @@
+"""The journal of a plan: ``PLAN.journal`` beside it, one JSON object a line, only ever appended to.
+
+    {"schema": "kreplica/journal/v1", "plan": "sha256:...", "plan_id": ..., "cluster_id": ...}     the header
+    {"at": ..., "event": "started",  "operation": "apply", "pid": 4711}
+    {"at": ..., "event": "intended", "operation": "apply", "step": 1, "partitions": [["orders", 0], ...]}
+    {"at": ..., "event": "finished", "operation": "apply", "step": 1, "results": [{...}, ...]}
+    {"at": ..., "event": "stopped",  "operation": "apply", "message": "..."}
+
+A line is on the disk before what it announces is begun: after a kill at any moment the partitions that may have been
+touched are among those intended. A kill in the middle of a line leaves a tail without its line feed; such a tail was
+followed by nothing and is cut off. Any other line that does not fit is an error.
+
+The open journal is locked (flock), which the kernel frees when its holder dies: one executor at a time, no stale lock.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from enum import StrEnum
+from pathlib import Path
+from typing import Protocol
+
+from kreplica.errors import ChangeRefusedError, InputError, UsageError
+from kreplica.execution.plan import Plan
+from kreplica.execution.plan_file import sync_folder
+
+SCHEMA = "kreplica/journal/v1"
+
+
+class Operation(StrEnum):
+    """What is being done with a plan."""
+
+    APPLY = "apply"
+    ROLLBACK = "rollback"
+    CANCEL = "cancel"
+
+
+class Event(StrEnum):
+    """What a line tells."""
+
+    STARTED = "started"
+    INTENDED = "intended"
+    FINISHED = "finished"
+    STOPPED = "stopped"
+    COMPLETED = "completed"
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """The first line: which plan the journal belongs to."""
+
+    schema: str
+    plan: str
+    plan_id: str
+    cluster_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What came of one partition.
+
+    Args:
+        topic: Topic name.
+        partition: Partition index.
+        leader: Who was seen to lead afterwards, None for nobody.
+        done: Whether it is as the step wanted it.
+        error: Kafka's error or what is wrong, empty if nothing.
+        already: Whether it was found so: somebody else had done it before.
+    """
+
+    topic: str
+    partition: int
+    leader: int | None
+    done: bool
+    error: str = ""
+    already: bool = False
+
+    @property
+    def key(self) -> tuple[str, int]:
+        """Topic and partition."""
+        return self.topic, self.partition
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One line after the header; which fields are filled depends on the event."""
+
+    at: str
+    event: Event
+    operation: Operation
+    step: int | None = None
+    partitions: tuple[tuple[str, int], ...] = ()
+    results: tuple[Result, ...] = ()
+    message: str = ""
+    pid: int | None = None
+
+
+class Journal(Protocol):
+    """Where an executor notes what it is about to do and what came of it."""
+
+    def append(self, entry: Entry) -> None:
+        """Notes an entry; it is kept when this returns."""
+
+
+@dataclass(slots=True)
+class MemoryJournal:
+    """A journal for changes that were never a file: nothing is left of it when the process ends."""
+
+    entries: list[Entry] = field(default_factory=list)
+
+    def append(self, entry: Entry) -> None:
+        """Notes an entry."""
+        self.entries.append(entry)
+
+
+class FileJournal:
+    """An open, locked journal; made by ``open_journal``."""
+
+    def __init__(self, number: int, entries: list[Entry]) -> None:
+        self._number = number
+        self.entries = entries
+
+    def append(self, entry: Entry) -> None:
+        """Writes an entry; it is on the disk when this returns."""
+        _write(self._number, _line(entry))
+        self.entries.append(entry)
+
+
+def journal_path(plan_path: Path) -> Path:
+    """Where the journal of a plan lies."""
+    return plan_path.with_name(f"{plan_path.name}.journal")
+
+
+def entry(event: Event, operation: Operation, **fields: object) -> Entry:
+    """An entry of this moment."""
+    return Entry(datetime.now(UTC).isoformat(timespec="milliseconds"), event, operation, **fields)  # type: ignore[arg-type]
+
+
+@contextmanager
+def open_journal(plan_path: Path, plan: Plan, digest: str) -> Iterator[FileJournal]:
+    """Opens the journal of a plan, makes it if there is none, and holds its lock for the length of the block.
+
+    Raises:
+        ChangeRefusedError: Another process is carrying out the plan.
+        InputError: The journal belongs to another plan or cannot be read.
+        UsageError: It cannot be written.
+    """
+    path = journal_path(plan_path)
+    try:
+        number = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
+    except OSError as error:
+        raise UsageError(f"cannot write {path}", error.strerror or str(error)) from None
+    try:
+        _lock(number, path)
+        yield FileJournal(number, _prepared(number, path, plan, digest))
+    finally:
+        os.close(number)
+
+
+def read_journal(plan_path: Path, digest: str) -> tuple[list[Entry], bool]:
+    """The entries of a plan's journal, none if there is no journal, and whether a process is carrying out the plan.
+
+    Raises:
+        InputError: The journal belongs to another plan or cannot be read.
+    """
+    path = journal_path(plan_path)
+    try:
+        with path.open("rb") as file:
+            running = not _try_lock(file.fileno(), shared=True)
+            content = file.read()
+    except FileNotFoundError:
+        return [], False
+    except OSError as error:
+        raise InputError(str(path), "", error.strerror or str(error)) from None
+    return _entries(path, content, digest), running
+
+
+def set_aside(plan_path: Path) -> Path | None:
+    """Renames the journal of a plan that is to be replaced, so that what was done stays on record.
+
+    Returns:
+        Its new name, None if there was no journal.
+
+    Raises:
+        ChangeRefusedError: A process is carrying out the plan.
+    """
+    path = journal_path(plan_path)
+    if not path.exists():
+        return None
+    with path.open("rb") as file:
+        _lock(file.fileno(), path)
+        aside = path.with_name(f"{path.name}.{datetime.now(UTC):%Y%m%dT%H%M%S.%f}")
+        path.rename(aside)
+    return aside
+
+
+def _lock(number: int, path: Path) -> None:
+    if not _try_lock(number, shared=False):
+        raise ChangeRefusedError(
+            "the plan is being carried out", f"another process holds {path}", "wait for it to finish, or end it"
+        )
+
+
+def _try_lock(number: int, *, shared: bool) -> bool:
+    import fcntl
+
+    try:
+        fcntl.flock(number, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def _prepared(number: int, path: Path, plan: Plan, digest: str) -> list[Entry]:
+    """The entries so far, with a torn tail cut off and the header written if it is not there."""
+    content = _read(number)
+    whole = content[: content.rfind(b"\n") + 1]
+    if len(whole) < len(content):
+        os.ftruncate(number, len(whole))
+        os.fsync(number)
+    if not whole:
+        _write(number, _line(Header(SCHEMA, digest, plan.plan_id, plan.cluster_id)))
+        sync_folder(path.absolute().parent)
+    return _entries(path, whole, digest)
+
+
+def _entries(path: Path, content: bytes, digest: str) -> list[Entry]:
+    lines = content.split(b"\n")[:-1]
+    if not lines:
+        return []
+    header = _decoded(path, 1, lines[0], Header)
+    assert isinstance(header, Header)
+    if header.schema != SCHEMA:
+        raise InputError(str(path), "line 1", f"expected schema {SCHEMA!r}, found {header.schema!r}")
+    if header.plan != digest:
+        reason = f"it belongs to plan {header.plan_id} of another content"
+        raise InputError(str(path), "line 1", reason, "move it away if that plan is of no interest any more")
+    return [_entry(path, number, line) for number, line in enumerate(lines[1:], start=2)]
+
+
+def _entry(path: Path, number: int, line: bytes) -> Entry:
+    found = _decoded(path, number, line, Entry)
+    assert isinstance(found, Entry)
+    return found
+
+
+def _decoded(path: Path, number: int, line: bytes, kind: type) -> object:
+    import msgspec
+
+    try:
+        return msgspec.json.decode(line, type=kind)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise InputError(str(path), f"line {number}", f"not a line of a journal: {error}") from None
+
+
+def _line(line: Header | Entry) -> bytes:
+    import msgspec
+
+    filled = {name: value for name, value in msgspec.to_builtins(line).items() if value not in (None, "", [], ())}
+    return msgspec.json.encode(filled) + b"\n"
+
+
+def _read(number: int) -> bytes:
+    os.lseek(number, 0, os.SEEK_SET)
+    parts: list[bytes] = []
+    while part := os.read(number, 1 << 20):
+        parts.append(part)
+    return b"".join(parts)
+
+
+def _write(number: int, content: bytes) -> None:
+    view = memoryview(content)
+    try:
+        while view:
+            view = view[os.write(number, view) :]
+        os.fsync(number)
+    except OSError as error:
+        raise ChangeRefusedError("the journal cannot be written", error.strerror or str(error), "free space") from None

@@ -1,0 +1,104 @@
+"""How far a plan has come: its journal, replayed. Pure: what the cluster says is judged by ``drift``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+from kreplica.execution.journal import Entry, Event, Operation, Result
+from kreplica.execution.plan import PartitionKey, Plan
+
+
+class Phase(StrEnum):
+    """Where a plan is in its life.
+
+    new -> applying -> applied; cancelled from new or applying; rolling-back -> rolled-back from any but new.
+    """
+
+    NEW = "new"
+    APPLYING = "applying"
+    APPLIED = "applied"
+    CANCELLED = "cancelled"
+    ROLLING_BACK = "rolling-back"
+    ROLLED_BACK = "rolled-back"
+
+
+class State(StrEnum):
+    """Where one partition of a plan is.
+
+    ``under-way`` was intended and nothing is known of what came of it: only the cluster can tell. ``already`` was found
+    done before its turn: somebody else did it, so that a rollback leaves it alone.
+    """
+
+    PENDING = "pending"
+    UNDER_WAY = "under-way"
+    DONE = "done"
+    ALREADY = "already"
+    FAILED = "failed"
+    DROPPED = "dropped"
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """What a journal says.
+
+    Args:
+        phase: Where the plan is in its life.
+        apply: State of each partition's change.
+        rollback: State of each partition's way back; only partitions whose way back was begun.
+        results: The last result of each partition that has one.
+        message: Why the last run stopped early, empty if it did not.
+    """
+
+    phase: Phase
+    apply: Mapping[PartitionKey, State]
+    rollback: Mapping[PartitionKey, State]
+    results: Mapping[PartitionKey, Result]
+    message: str = ""
+
+    def in_state(self, *states: State) -> tuple[PartitionKey, ...]:
+        """Partitions whose change is in one of the states, in the order of the plan."""
+        return tuple(key for key, state in self.apply.items() if state in states)
+
+
+def replay(plan: Plan, entries: Iterable[Entry]) -> Progress:
+    """What the entries of a plan's journal come to."""
+    apply = {change.key: State.PENDING for change in plan.changes}
+    rollback: dict[PartitionKey, State] = {}
+    results: dict[PartitionKey, Result] = {}
+    phase, message = Phase.NEW, ""
+    for one in entries:
+        states = rollback if one.operation is Operation.ROLLBACK else apply
+        states.update(dict.fromkeys(one.partitions, State.UNDER_WAY))
+        states.update({result.key: _state(result) for result in one.results})
+        results.update({result.key: result for result in one.results})
+        phase = _phase(phase, one)
+        message = one.message if one.event is Event.STOPPED else ""
+    if phase in (Phase.CANCELLED, Phase.ROLLING_BACK, Phase.ROLLED_BACK):
+        apply = {key: State.DROPPED if state is State.PENDING else state for key, state in apply.items()}
+    return Progress(phase, apply, rollback, results, message)
+
+
+def _state(result: Result) -> State:
+    if not result.done:
+        return State.FAILED
+    return State.ALREADY if result.already else State.DONE
+
+
+_STARTED = {
+    Operation.APPLY: Phase.APPLYING,
+    Operation.ROLLBACK: Phase.ROLLING_BACK,
+    Operation.CANCEL: Phase.CANCELLED,
+}
+_COMPLETED = {
+    Operation.APPLY: Phase.APPLIED,
+    Operation.ROLLBACK: Phase.ROLLED_BACK,
+    Operation.CANCEL: Phase.CANCELLED,
+}
+
+
+def _phase(phase: Phase, entry: Entry) -> Phase:
+    if entry.event is Event.COMPLETED:
+        return _COMPLETED[entry.operation]
+    return _STARTED[entry.operation] if entry.event is Event.STARTED else phase

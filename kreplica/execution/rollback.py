@@ -1,0 +1,206 @@
+"""Brings back the leaders that a plan of elections has replaced.
+
+Kafka has no request that makes a named replica the leader. A preferred election elects the first of the replicas, so
+the way back of a partition is, with all its replicas in sync:
+
+    replicas 1,2,3  leader 1      the plan elected 1; before it 2 led
+    reorder  2,1,3  leader 1      AlterPartitionReassignments: the same replicas, no data moves, nobody else leads
+    elect    2,1,3  leader 2      preferred election
+    restore  1,2,3  leader 2      the order is as it was
+
+The order is restored whatever became of the election. What is noted before the first of these steps is enough to find
+and restore every order after a kill at any point: the plan knows the original order and the one in between.
+
+Not brought back: a partition that nobody led before (no leader cannot be brought back); one of which a replica is out
+of sync (its reassignment would hang with a ZooKeeper controller); one that somebody else changed since. With
+auto.leader.rebalance.enable, Kafka's default, the controller itself elects the preferred leaders again within
+leader.imbalance.check.interval.seconds.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from kreplica.control.reassign import reorder_replicas
+from kreplica.errors import KreplicaError, UnreachableError
+from kreplica.execution.drift import Sight, look_at_steps
+from kreplica.execution.executor import POLL_SECONDS, SETTLE_SECONDS, Session, remaining, run_steps
+from kreplica.execution.journal import Event, Operation, Result, entry
+from kreplica.execution.leaders import elect
+from kreplica.execution.plan import LeaderChange, PartitionFacts, PartitionKey, Plan, Step
+from kreplica.execution.progress import State
+from kreplica.sources import Facet, read_snapshot
+
+if TYPE_CHECKING:
+    from kreplica.config import ClusterHandle
+    from kreplica.execution.progress import Progress
+    from kreplica.model.snapshot import ClusterSnapshot
+
+NOT_RESTORED = "the replica order is not restored"
+
+
+def rollback(session: Session) -> str:
+    """Brings back the leaders of every partition that the plan has changed, where that is possible.
+
+    Returns:
+        Why it stopped early, empty if it did not.
+
+    Raises:
+        ChangeRefusedError: The plan belongs to another cluster, or the handle may not be changed.
+        UnreachableError: The cluster did not answer before anything was begun.
+    """
+    snapshot = read_snapshot(session.handle, Facet.PARTITIONS)
+    half_way = reordered(session.plan, session.progress, snapshot)
+    if half_way:
+        errors = _restore(session.handle, session.plan, half_way)
+        if errors:
+            reason = "; ".join(f"{topic}-{number}: {error}" for (topic, number), error in errors.items())
+            session.journal.append(entry(Event.STOPPED, Operation.ROLLBACK, message=reason))
+            return reason
+        snapshot = read_snapshot(session.handle, Facet.PARTITIONS)
+    steps = still_to_roll_back(session.plan, session.progress)
+    sights = look_back(session.plan, steps, snapshot)
+    possible = remaining(steps, lambda change: not sights[change.key].drift)
+    return run_steps(session, Operation.ROLLBACK, possible, bring_back_step)
+
+
+def still_to_roll_back(plan: Plan, progress: Progress) -> list[Step]:
+    """The inverse steps of what the plan has changed, or may have when a run died, less what is back already."""
+    changed = (State.DONE, State.UNDER_WAY)
+    back = (State.DONE, State.ALREADY)
+    return remaining(
+        plan.inverse,
+        lambda change: progress.apply[change.key] in changed and progress.rollback.get(change.key) not in back,
+    )
+
+
+def look_back(plan: Plan, steps: Sequence[Step], snapshot: ClusterSnapshot) -> dict[PartitionKey, Sight]:
+    """Which of the ways back can be gone; ``drift`` says why one cannot."""
+    sights = look_at_steps(plan, steps, snapshot)
+    for change in (change for step in steps for change in step.changes):
+        sight = sights[change.key]
+        if not sight.already and not sight.drift and sight.leader != change.from_leader:
+            now = f"broker {sight.leader}" if sight.leader is not None else "nobody"
+            reason = f"{now} leads now, not broker {change.from_leader} as the plan left it: somebody else changed it"
+            sights[change.key] = Sight(sight.leader, False, reason)
+    return sights
+
+
+def reordered(plan: Plan, progress: Progress, snapshot: ClusterSnapshot) -> tuple[PartitionKey, ...]:
+    """Partitions whose replica order a rollback has changed and not yet restored."""
+    orders, facts = _orders_between(plan), plan.facts
+    found = (key for key in progress.rollback if key in orders)
+    return tuple(key for key in found if _order_seen(snapshot, facts[key]) == _text(orders[key]))
+
+
+def _orders_between(plan: Plan) -> dict[PartitionKey, tuple[int, ...]]:
+    """The order that each partition has for a moment, where that is not its own."""
+    facts = plan.facts
+    changes = [change for step in plan.inverse for change in step.changes if change.to_leader is not None]
+    orders = {change.key: _with_first(facts[change.key], _wanted(change)) for change in changes}
+    return {key: order for key, order in orders.items() if order != facts[key].replicas}
+
+
+def bring_back_step(handle: ClusterHandle, plan: Plan, step: Step) -> tuple[Result, ...]:
+    """Reorders, elects and restores the order of one step's partitions."""
+    facts = plan.facts
+    orders = {change.key: _with_first(facts[change.key], _wanted(change)) for change in step.changes}
+    errors: dict[PartitionKey, str] = {}
+    leaders: dict[PartitionKey, int | None] = {}
+    try:
+        errors |= _reorder(handle, plan, orders)
+        ready = [change for change in step.changes if not errors.get(change.key)]
+        for outcome in elect(handle, ready):
+            leaders[outcome.change.key] = outcome.leader
+            if not outcome.done:
+                errors[outcome.change.key] = outcome.error or f"broker {outcome.leader} leads"
+    except KreplicaError as error:
+        errors = {key: str(error) for key in orders} | errors
+    except KeyboardInterrupt:
+        _restore(handle, plan, tuple(orders))
+        raise
+    # Accepted or not, answered or not: every order is asked back.
+    errors |= _restore(handle, plan, tuple(orders))
+    return tuple(
+        Result(*change.key, leaders.get(change.key), not errors.get(change.key), errors.get(change.key, ""))
+        for change in step.changes
+    )
+
+
+def _wanted(change: LeaderChange) -> int:
+    assert change.to_leader is not None, "drift refuses what nobody led"
+    return change.to_leader
+
+
+def _with_first(facts: PartitionFacts, leader: int) -> tuple[int, ...]:
+    return (leader, *(broker for broker in facts.replicas if broker != leader))
+
+
+def _restore(handle: ClusterHandle, plan: Plan, keys: Sequence[PartitionKey]) -> dict[PartitionKey, str]:
+    """Asks for the original orders; what is wrong with the partitions that do not get theirs.
+
+    Replicas that are neither in the original order nor in the one in between were changed by somebody else meanwhile:
+    they are left alone. The original order is asked for even where it is seen: a request without an answer may come
+    into effect later.
+    """
+    facts, between = plan.facts, _orders_between(plan)
+    there: list[PartitionKey] = []
+    try:
+        snapshot = read_snapshot(handle, Facet.PARTITIONS)
+        seen = {key: _order_seen(snapshot, facts[key]) for key in keys}
+        there = [key for key in keys if seen[key] == _text(facts[key].replicas)]
+        ours = [key for key in keys if seen[key] == _text(between[key])]
+        errors = {key: f"its replicas are {seen[key]} now" for key in keys if key not in there and key not in ours}
+        errors |= _reorder(handle, plan, {key: facts[key].replicas for key in (*there, *ours)})
+    except KreplicaError as error:
+        errors = {key: str(error) for key in keys if key not in there}
+    return {key: f"{NOT_RESTORED} ({error})" for key, error in errors.items()}
+
+
+def _reorder(
+    handle: ClusterHandle, plan: Plan, orders: Mapping[PartitionKey, tuple[int, ...]]
+) -> dict[PartitionKey, str]:
+    """Changes the orders and reads until they are there; what is wrong with those that are not."""
+    errors = {key: error for key, error in reorder_replicas(handle, orders).items() if error}
+    accepted = {key: order for key, order in orders.items() if key not in errors}
+    return errors | _not_there(handle, plan, accepted)
+
+
+def _not_there(
+    handle: ClusterHandle, plan: Plan, orders: Mapping[PartitionKey, tuple[int, ...]]
+) -> dict[PartitionKey, str]:
+    deadline, facts = time.monotonic() + SETTLE_SECONDS, plan.facts
+    while orders:
+        late = time.monotonic() > deadline
+        try:
+            snapshot = read_snapshot(handle, Facet.PARTITIONS)
+        except UnreachableError:  # while things move a read may fail; what was changed must still be reported
+            if late:
+                raise
+            time.sleep(POLL_SECONDS)
+            continue
+        seen = {key: _order_seen(snapshot, facts[key]) for key in orders}
+        wrong = [key for key, order in orders.items() if seen[key] != _text(order)]
+        if not wrong or late:
+            return {key: f"its replicas are {seen[key]}, not {_text(orders[key])}" for key in wrong}
+        time.sleep(POLL_SECONDS)
+    return {}
+
+
+def _order_seen(snapshot: ClusterSnapshot, facts: PartitionFacts) -> str:
+    """The replicas of a partition as text, or what else is there."""
+    try:
+        row = snapshot.partition(*facts.key)
+    except KeyError:
+        return "gone"
+    if facts.topic_id is not None and row["topic_id"] not in (None, facts.topic_id):
+        return "those of another topic of that name"
+    replicas = row["replicas"]
+    assert isinstance(replicas, list)
+    return _text(tuple(replicas)) + (" and moving" if row["adding"] or row["removing"] else "")
+
+
+def _text(replicas: tuple[int, ...]) -> str:
+    return ",".join(map(str, replicas))

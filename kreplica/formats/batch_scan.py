@@ -1,0 +1,232 @@
+"""Where batches begin in a stretch of bytes, whether their checksums hold, and where sound ones go on after damage."""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import Enum
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from kreplica.formats.batches import HEADER_BYTES, LEAST_BYTES, MAGIC_AT, PREFIX_BYTES
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+MOST_BATCH_BYTES = 256 << 20
+"""A batch that says it is longer is damaged: a broker takes 1 MiB unless message.max.bytes was raised."""
+SHORTEST_HEADER = MAGIC_AT + 1
+SEARCH_BLOCK, LONGEST_SEARCH_BLOCK = 4096, 1 << 20
+TRIALS = 4096
+"""Candidates whose checksum is computed in one search, before it is given up for this stretch."""
+
+_PREFIX = struct.Struct(">iiB")
+_CRC = struct.Struct(">I")
+
+
+class Stop(Enum):
+    """Why a chain of batches ends where it does."""
+
+    END = "the bytes end"
+    MORE = "a batch that goes on behind the bytes given"
+    ZEROS = "zeros where a batch should begin"
+    FAULT = "no batch"
+
+
+@dataclass(frozen=True, slots=True)
+class Chain:
+    """Batches that follow one another.
+
+    Args:
+        starts: Index of the first byte of each.
+        ends: Index behind the last byte of each.
+        valid: Whether its checksum is right.
+        stop: Why there is no further one.
+        stopped_at: Index where a further one would begin.
+    """
+
+    starts: NDArray[np.int64]
+    ends: NDArray[np.int64]
+    valid: NDArray[np.bool_]
+    stop: Stop
+    stopped_at: int
+
+
+def follow(data: NDArray[np.uint8], begin: int, remaining: int) -> Chain:
+    """Follows lengths from batch to batch.
+
+    Args:
+        data: The bytes.
+        begin: Index where a batch begins.
+        remaining: Bytes from ``data[0]`` to the end of the file: at least ``len(data)``.
+    """
+    starts = _starts(data, begin)
+    stopped_at = starts.pop()
+    first = np.array(starts, np.int64)
+    ends = np.array([*starts[1:], stopped_at] if starts else [], np.int64)
+    stop = _stop(data, stopped_at, remaining)
+    return Chain(first, ends, checksums_hold(data, first, ends), stop, stopped_at)
+
+
+def _starts(data: NDArray[np.uint8], begin: int) -> list[int]:
+    """Where batches begin, and last where no further one does, or not wholly: the only loop over single batches."""
+    unpack, least = _PREFIX.unpack_from, [size - PREFIX_BYTES for size in LEAST_BYTES]
+    view, end = data.data, len(data)
+    last = end - SHORTEST_HEADER
+    position = begin
+    starts: list[int] = []
+    append = starts.append
+    while position <= last:
+        length, _, magic = unpack(view, position + 8)
+        following = position + PREFIX_BYTES + length
+        if magic > 2 or length < least[magic] or following > end:
+            break
+        append(position)
+        position = following
+    append(position)
+    return starts
+
+
+def _stop(data: NDArray[np.uint8], position: int, remaining: int) -> Stop:
+    if position == remaining:
+        return Stop.END
+    header = data[position : position + SHORTEST_HEADER]
+    if len(header) < SHORTEST_HEADER:
+        more = remaining > len(data)
+        return Stop.MORE if more else Stop.ZEROS if not header.any() else Stop.FAULT
+    if not header.any():
+        return Stop.ZEROS
+    length, _, magic = _PREFIX.unpack_from(data.data, position + 8)
+    size = PREFIX_BYTES + length
+    fits = magic <= 2 and LEAST_BYTES[magic] <= size <= min(MOST_BATCH_BYTES, remaining - position)
+    return Stop.MORE if fits else Stop.FAULT
+
+
+def batch_size(data: NDArray[np.uint8], position: int) -> int:
+    """Bytes of the batch that begins there, as it says itself; 0 where not even that is in the data."""
+    if position + SHORTEST_HEADER > len(data):
+        return 0
+    return PREFIX_BYTES + int(_PREFIX.unpack_from(data.data, position + 8)[0])
+
+
+def fault_words(data: NDArray[np.uint8], position: int, remaining: int) -> tuple[str, str, str]:
+    """What is wrong with a batch that should begin there: reason, expected, found."""
+    if position + SHORTEST_HEADER > len(data):
+        return "batch cut off in its header", f"at least {LEAST_BYTES[0]} bytes", f"{remaining - position} bytes"
+    length, _, magic = _PREFIX.unpack_from(data.data, position + 8)
+    size = PREFIX_BYTES + length
+    if magic > 2:
+        return "unknown batch version (magic)", "0, 1 or 2", str(magic)
+    if LEAST_BYTES[magic] <= size <= MOST_BATCH_BYTES:
+        return "batch cut off by the end of the file", f"{size} bytes", f"{remaining - position} bytes"
+    return "impossible batch size", f"{LEAST_BYTES[magic]} to {MOST_BATCH_BYTES} bytes", f"{size} bytes"
+
+
+def checksums_hold(data: NDArray[np.uint8], starts: NDArray[np.int64], ends: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Whether each batch has the checksum that it says it has."""
+    if not len(starts):
+        return np.zeros(0, np.bool_)
+    from crc32c import crc32c
+
+    magic = data[starts + MAGIC_AT]
+    crc_at = np.where(magic == 2, 17, 12)
+    stored = np.ndarray((len(data) - 3,), ">u4", data, strides=(1,))[starts + crc_at]
+    view = data.data
+    if (magic == 2).all():
+        computed = [crc32c(view[begin:end]) for begin, end in zip((starts + 21).tolist(), ends.tolist(), strict=True)]
+    else:
+        triples = zip(magic.tolist(), starts.tolist(), ends.tolist(), strict=True)
+        computed = [
+            crc32c(view[at + 21 : end]) if kind == 2 else zlib.crc32(view[at + 16 : end]) for kind, at, end in triples
+        ]
+    return np.asarray(stored == np.array(computed, np.uint32))
+
+
+def computed_checksum(data: NDArray[np.uint8], start: int, end: int) -> int:
+    """The checksum of the batch that stands there, as its version has it."""
+    from crc32c import crc32c
+
+    view = data.data
+    return int(crc32c(view[start + 21 : end]) if data[start + MAGIC_AT] == 2 else zlib.crc32(view[start + 16 : end]))
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What a search for a sound batch came to: ``at`` is its index, or where to go on; ``sound`` is whether it is one;
+    ``more`` says that a candidate at ``at`` goes on behind the bytes given."""
+
+    at: int
+    sound: bool = False
+    more: bool = False
+
+
+def search(data: NDArray[np.uint8], begin: int, remaining: int, least_offset: int) -> Found:
+    """Looks for the next batch that is what it says, checksum included.
+
+    Args:
+        data: The bytes.
+        begin: Index of the first byte where it may begin.
+        remaining: Bytes from ``data[0]`` to the end of the file.
+        least_offset: Its base offset is at least this: offsets only grow in a log.
+    """
+    from crc32c import crc32c
+
+    view = data.data
+    for at, end, magic in islice(_candidates(data, begin, remaining, least_offset), TRIALS):
+        if end > len(data):
+            return Found(at, more=True)
+        stored = _CRC.unpack_from(view, at + (17 if magic == 2 else 12))[0]
+        if stored == (crc32c(view[at + 21 : end]) if magic == 2 else zlib.crc32(view[at + 16 : end])):
+            return Found(at, sound=True)
+    return Found(len(data) if len(data) == remaining else max(begin, len(data) - HEADER_BYTES))
+
+
+def _candidates(
+    data: NDArray[np.uint8], begin: int, remaining: int, least_offset: int
+) -> Iterator[tuple[int, int, int]]:
+    """Index, end and magic of what looks like a batch, in order; blocks grow, so that near ones are found cheaply."""
+    size = SEARCH_BLOCK
+    last = len(data) - LEAST_BYTES[0]
+    while begin <= last:
+        end = min(begin + size, last + 1)
+        at, ends, magic = _plausible(data, begin, end, remaining, least_offset)
+        yield from zip(at.tolist(), ends.tolist(), magic.tolist(), strict=True)
+        begin, size = end, min(size * 4, LONGEST_SEARCH_BLOCK)
+
+
+def _plausible(
+    data: NDArray[np.uint8], begin: int, end: int, remaining: int, least_offset: int
+) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+    at = np.flatnonzero(data[begin + MAGIC_AT : end + MAGIC_AT] <= 2) + begin
+    sizes = _at(data, ">i4", at + 8) + PREFIX_BYTES
+    magic = data[at + MAGIC_AT]
+    least = np.array(LEAST_BYTES)[magic]
+    fits = (sizes >= least) & (sizes <= MOST_BATCH_BYTES) & (at + sizes <= remaining)
+    at, sizes, magic = at[fits], sizes[fits], magic[fits]
+    fits = _at(data, ">i8", at) >= least_offset
+    at, sizes, magic = at[fits], sizes[fits], magic[fits]
+    fits = np.where(magic == 2, _like_v2(data, at), _like_legacy(data, at, sizes))
+    return at[fits], (at + sizes)[fits], magic[fits]
+
+
+def _like_v2(data: NDArray[np.uint8], at: NDArray[np.int64]) -> NDArray[np.bool_]:
+    delta, count, attributes = _at(data, ">i4", at + 23), _at(data, ">i4", at + 57), _at(data, ">i2", at + 21)
+    sound = (attributes >= 0) & (attributes < 128) & (delta >= 0) & (count >= 0) & (count <= delta + 1)
+    return np.asarray(sound & (_at(data, ">i2", at + 51) >= -1))
+
+
+def _like_legacy(data: NDArray[np.uint8], at: NDArray[np.int64], sizes: NDArray[np.int64]) -> NDArray[np.bool_]:
+    key_at = np.where(data[at + MAGIC_AT] == 1, 26, 18)
+    key_length = _at(data, ">i4", at + key_at)
+    return np.asarray((data.take(at + 17, mode="clip") < 16) & (key_length >= -1) & (key_length < sizes))
+
+
+def _at(data: NDArray[np.uint8], kind: str, positions: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Numbers at any positions; one behind the end is the last that is there."""
+    width = np.dtype(kind).itemsize
+    numbers: NDArray[Any] = np.ndarray((len(data) - width + 1,), kind, data, strides=(1,))
+    return numbers[np.minimum(positions, len(numbers) - 1)].astype(np.int64)

@@ -1,0 +1,130 @@
+"""Rules on the files beside a segment: what they lead to is there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from kreplica.formats.checks.replicas import Finding, ReplicaFiles
+from kreplica.formats.log_contents import SegmentContents
+
+OFFSET_ENTRY, TIME_ENTRY, TRANSACTION_ENTRY = 8, 12, 34
+"""Bytes of an entry."""
+_NO_TIMESTAMP = -1
+
+
+def offset_index(replica: ReplicaFiles) -> Iterator[Finding]:
+    """An entry of an offset index leads to the first byte of a batch that does not begin behind its offset.
+
+    LogSegment.append enters the last offset of what is appended at once and where that begins. Zeros at the end are
+    allocated ahead; entries behind a log that a crash cut are made anew when the broker starts.
+    """
+    for segment in replica.log.segments:
+        index = replica.offset_indexes.get(segment.base_offset)
+        if index is None:
+            continue
+        yield from replica.damaged("offset-index", index.damage)
+        if index.damage:
+            continue
+        file, batches = replica.file(segment.base_offset, ".index"), segment.batches
+        sound_up_to = min((each.position for each in segment.damage), default=None)
+        for row, (offset, position) in enumerate(zip(index.offsets.tolist(), index.positions.tolist(), strict=True)):
+            if sound_up_to is not None and position >= sound_up_to:
+                continue
+            at, place = row * OFFSET_ENTRY, int(np.searchsorted(batches.position, position))
+            if offset >= segment.end_offset:
+                if not replica.rebuilt(segment):
+                    expected = f"an offset before {segment.end_offset}, where the segment ends"
+                    yield replica.finding("offset-index", file, at, "behind the end of the segment", expected, offset)
+            elif place == len(batches) or int(batches.position[place]) != position:
+                expected = f"a byte of {segment.path.name} where a batch begins, for offset {offset}"
+                yield replica.finding("offset-index", file, at, "leads to no batch", expected, f"byte {position}")
+            elif offset < int(batches.base_offset[place]):
+                expected = f"offset {int(batches.base_offset[place])} or later, as at byte {position}"
+                yield replica.finding("offset-index", file, at, "leads behind its offset", expected, offset)
+
+
+def time_index(replica: ReplicaFiles) -> Iterator[Finding]:
+    """An entry of a time index has the latest timestamp of the batch that holds its offset.
+
+    LogSegment.append; kafka-dump-log compares the same. An empty segment's entry has no timestamp.
+    """
+    for segment in replica.log.segments:
+        index = replica.time_indexes.get(segment.base_offset)
+        if index is None:
+            continue
+        yield from replica.damaged("time-index", index.damage)
+        if not index.damage and not segment.damage:
+            yield from _times(replica, segment)
+
+
+def _times(replica: ReplicaFiles, segment: SegmentContents) -> Iterator[Finding]:
+    index, batches = replica.time_indexes[segment.base_offset], segment.batches
+    file = replica.file(segment.base_offset, ".timeindex")
+    for row, (timestamp, offset) in enumerate(zip(index.timestamps.tolist(), index.offsets.tolist(), strict=True)):
+        place = int(np.searchsorted(batches.last_offset, offset))
+        if timestamp == _NO_TIMESTAMP:
+            continue
+        if place == len(batches):
+            if not replica.rebuilt(segment):
+                expected = f"an offset before {segment.end_offset}, where the segment ends"
+                yield replica.finding("time-index", file, row * TIME_ENTRY, "behind its end", expected, offset)
+        elif int(batches.base_offset[place]) <= offset and int(batches.max_timestamp[place]) != timestamp:
+            expected = f"timestamp {int(batches.max_timestamp[place])}, the latest of the batch of offset {offset}"
+            message = "not the timestamp of its batch"
+            yield replica.finding("time-index", file, row * TIME_ENTRY, message, expected, timestamp)
+
+
+def transaction_index(replica: ReplicaFiles) -> Iterator[Finding]:
+    """An aborted transaction ends at an abort marker of its producer, and every marker with data is in the index.
+
+    UnifiedLog.append, TransactionIndex. Compaction takes markers away: no batch at the offset is nothing wrong.
+    """
+    for segment in replica.log.segments:
+        index = replica.transaction_indexes.get(segment.base_offset)
+        if index is not None:
+            yield from replica.damaged("transaction-index", index.damage)
+        if segment.damage or (index is not None and index.damage):
+            continue
+        yield from _entries_without_marker(replica, segment)
+        if not replica.rebuilt(segment):
+            yield from _markers_without_entry(replica, segment)
+
+
+def _entries_without_marker(replica: ReplicaFiles, segment: SegmentContents) -> Iterator[Finding]:
+    index = replica.transaction_indexes.get(segment.base_offset)
+    if index is None:
+        return
+    markers = {(marker.offset, marker.producer_id) for marker in segment.aborts}
+    file, batches = replica.file(segment.base_offset, ".txnindex"), segment.batches
+    for row, (producer, last) in enumerate(zip(index.producer_ids.tolist(), index.last_offsets.tolist(), strict=True)):
+        place = int(np.searchsorted(batches.last_offset, last))
+        behind = place == len(batches)
+        there = not behind and int(batches.base_offset[place]) <= last
+        if (last, producer) not in markers and (there or (behind and not replica.rebuilt(segment))):
+            expected = f"an abort marker of producer {producer} at offset {last} of {segment.path.name}"
+            found = "no batch" if behind else f"another batch at byte {int(batches.position[place])}"
+            message, at = "an aborted transaction without its marker", row * TRANSACTION_ENTRY
+            yield replica.finding("transaction-index", file, at, message, expected, found)
+
+
+def _markers_without_entry(replica: ReplicaFiles, segment: SegmentContents) -> Iterator[Finding]:
+    index = replica.transaction_indexes.get(segment.base_offset)
+    known = set() if index is None else set(zip(index.last_offsets.tolist(), index.producer_ids.tolist(), strict=True))
+    for marker in segment.aborts:
+        first = _open_since(segment, marker.offset, marker.producer_id)
+        if first is not None and (marker.offset, marker.producer_id) not in known:
+            expected = f"an entry for producer {marker.producer_id}, offsets {first} to {marker.offset}"
+            found = "no entry" if index is not None else f"no {segment.base_offset:020d}.txnindex"
+            message = f"this abort marker is not in {segment.base_offset:020d}.txnindex"
+            yield replica.finding("transaction-index", str(segment.path), marker.position, message, expected, found)
+
+
+def _open_since(segment: SegmentContents, marker: int, producer: int) -> int | None:
+    """First offset in this segment of the transaction that the marker ends; None if it has no data here."""
+    batches = segment.batches
+    mine = batches.take((batches.producer_id == producer) & batches.transactional & (batches.last_offset < marker))
+    ended = np.flatnonzero(mine.control)
+    data = mine.take(slice(int(ended[-1]) + 1 if len(ended) else 0, None))
+    return int(data.base_offset[0]) if len(data) else None

@@ -1,0 +1,55 @@
+"""Rules on producer snapshots."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from kreplica.formats.checks.replicas import Finding, ReplicaFiles
+
+_FIRST_ENTRY, _ENTRY = 10, 46
+_LAST_SEQUENCE_AT, _LAST_OFFSET_AT = 10, 14
+
+
+def producer_snapshots(replica: ReplicaFiles) -> Iterator[Finding]:
+    """A snapshot's CRC holds, and it stands within the log once the broker stopped in order.
+
+    ProducerStateManager.takeSnapshot, truncateAndReload. After a crash one behind the log end is taken away.
+    """
+    for offset, snapshot in replica.snapshots.items():
+        yield from replica.damaged("producer-snapshot", snapshot.damage)
+        if replica.closed and replica.log.segments and offset > replica.log.end_offset:
+            expected = f"an offset up to {replica.log.end_offset}, where the log ends"
+            file, message = replica.file(offset, ".snapshot"), "a snapshot of what is behind the end of the log"
+            yield replica.finding("producer-snapshot", file, 0, message, expected, offset)
+
+
+def producer_state(replica: ReplicaFiles) -> Iterator[Finding]:
+    """A producer's last offset and sequence are those of its last batch in front of the snapshot.
+
+    Compared where the log still has a batch of that producer and epoch; a marker that began a new epoch takes the
+    last batch out of the state (ProducerStateEntry.maybeUpdateProducerEpoch).
+    """
+    batches = replica.log.batches
+    data = batches.take((batches.producer_id >= 0) & ~batches.control)
+    for offset, snapshot in replica.snapshots.items():
+        if snapshot.damage:
+            continue
+        before = data.take(data.last_offset < offset)
+        for row, entry in enumerate(snapshot.entries):
+            same = (before.producer_id == entry["producer_id"]) & (before.producer_epoch == entry["producer_epoch"])
+            mine = np.flatnonzero(same)
+            if not len(mine) or entry["last_offset"] < 0:
+                continue
+            last = int(mine[-1])
+            count = int(before.last_offset[last] - before.base_offset[last])
+            sequence = (int(before.base_sequence[last]) + count) & 0x7FFFFFFF
+            for name, at, expected in (
+                ("last_sequence", _LAST_SEQUENCE_AT, sequence),
+                ("last_offset", _LAST_OFFSET_AT, int(before.last_offset[last])),
+            ):
+                if int(entry[name]) != expected:
+                    file, position = replica.file(offset, ".snapshot"), _FIRST_ENTRY + row * _ENTRY + at
+                    message = f"{name.replace('_', ' ')} of producer {int(entry['producer_id'])} is not the log's"
+                    yield replica.finding("producer-state", file, position, message, expected, int(entry[name]))

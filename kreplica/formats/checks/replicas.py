@@ -1,0 +1,184 @@
+"""What a rule is given: every file of one replica decoded, and the log directory it is in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TypeAlias, TypeVar
+
+from kreplica.formats.damage import Damage
+from kreplica.formats.files import find_files, read_small_file
+from kreplica.formats.index_rows import is_index_file
+from kreplica.formats.indexes import (
+    OffsetIndex,
+    TimeIndex,
+    TransactionIndex,
+    decode_offset_index,
+    decode_time_index,
+    decode_transaction_index,
+)
+from kreplica.formats.leader_epoch_checkpoint import LEADER_EPOCH_CHECKPOINT
+from kreplica.formats.log_contents import LogContents, SegmentContents, read_log
+from kreplica.formats.log_directory import (
+    OF_A_PARTITION,
+    OF_THE_DIRECTORY,
+    SMALL_FILES,
+    LogDirectory,
+    PartitionDirectory,
+    parse_partition_directory,
+    read_log_directories,
+)
+from kreplica.formats.offset_checkpoint import LOG_START, RECOVERY_POINT
+from kreplica.formats.partition_logs import segment_offset
+from kreplica.formats.producer_snapshot import ProducerSnapshot, decode_producer_snapshot
+
+Decoded = TypeVar("Decoded")
+Lines: TypeAlias = Mapping[tuple[str, int], Mapping[str, tuple[int, int]]]
+"""By topic and partition, then by checkpoint file: byte of the line and offset."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Something that no broker would leave behind, in order or killed.
+
+    Args:
+        rule: Which rule found it.
+        file: The file that is wrong.
+        position: Byte in it.
+        topic, partition: Whose replica; None for a file of the whole log directory.
+        message: What is wrong.
+        expected: What should stand there.
+        found: What stands there.
+    """
+
+    rule: str
+    file: str
+    position: int
+    topic: str | None
+    partition: int | None
+    message: str
+    expected: str
+    found: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ReplicaFiles:
+    """One replica.
+
+    Args:
+        home: Its log directory's files.
+        path: Its own directory.
+        place: Which replica it is.
+        log: Its segments.
+        offset_indexes, time_indexes, transaction_indexes: By base offset.
+        snapshots: Producer snapshots by the offset of their name.
+        said: By the name of an offset checkpoint what it says of this replica: byte of the line and offset.
+    """
+
+    home: LogDirectory
+    path: Path
+    place: PartitionDirectory
+    log: LogContents
+    offset_indexes: Mapping[int, OffsetIndex] = field(default_factory=dict)
+    time_indexes: Mapping[int, TimeIndex] = field(default_factory=dict)
+    transaction_indexes: Mapping[int, TransactionIndex] = field(default_factory=dict)
+    snapshots: Mapping[int, ProducerSnapshot] = field(default_factory=dict)
+    said: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+
+    @property
+    def closed(self) -> bool:
+        """Whether the broker stopped in order; otherwise what it had not written yet may be missing."""
+        return self.home.clean_shutdown is not None
+
+    def checkpoint(self, name: str) -> tuple[int, int] | None:
+        """What an offset checkpoint says of this replica: byte of the line and offset."""
+        return self.said.get(name)
+
+    @property
+    def log_start_offset(self) -> int:
+        """First offset that may be read: the first segment's, or the later one that the checkpoint has."""
+        said = self.checkpoint(LOG_START)
+        return self.log.start_offset if said is None else max(self.log.start_offset, said[1])
+
+    def rebuilt(self, segment: SegmentContents) -> bool:
+        """Whether the broker would make the segment's indexes anew when it starts (LogLoader.recoverLog)."""
+        said = self.checkpoint(RECOVERY_POINT)
+        return not self.closed and segment.end_offset >= (0 if said is None else said[1])
+
+    def file(self, base_offset: int, ending: str) -> str:
+        """Path of a file that is named by an offset."""
+        return str(self.path / f"{base_offset:020d}{ending}")
+
+    def finding(self, rule: str, file: str, position: int, message: str, expected: object, found: object) -> Finding:
+        """A finding on this replica."""
+        return Finding(rule, file, position, self.place.topic, self.place.partition, message, str(expected), str(found))
+
+    def damaged(self, rule: str, damage: Iterable[Damage]) -> list[Finding]:
+        """Damage as findings."""
+        return [self.finding(rule, each.file, each.position, each.reason, each.expected, each.found) for each in damage]
+
+
+def find_replicas(paths: Sequence[str]) -> tuple[list[LogDirectory], list[ReplicaFiles]]:
+    """Every log directory and replica below the paths.
+
+    A partition's directory that is named itself is judged with the checkpoints of the directory it is in.
+
+    Raises:
+        InputError: A path does not exist or a file cannot be read.
+    """
+    files = find_files(paths, _wanted)
+    folders = sorted({path.parent for path in files if parse_partition_directory(path.absolute().parent.name)})
+    homes = {_home(folder) for folder in folders} | {path.parent for path in files if path.name in OF_THE_DIRECTORY}
+    small = {home / name for home in homes for name in OF_THE_DIRECTORY}
+    small |= {folder / name for folder in folders for name in OF_A_PARTITION}
+    read = {each.path: each for each in read_log_directories(sorted(filter(Path.is_file, small)), read_small_file)}
+    owners = {folder: read.setdefault(_home(folder), LogDirectory(_home(folder))) for folder in folders}
+    said = {home.path: _lines(home) for home in read.values()}
+    return list(read.values()), [_replica(folder, home, said[home.path]) for folder, home in owners.items()]
+
+
+def _lines(home: LogDirectory) -> Lines:
+    found: dict[tuple[str, int], dict[str, tuple[int, int]]] = {}
+    for name, checkpoint in home.checkpoints.items():
+        numbers = zip(checkpoint.partitions.tolist(), checkpoint.positions, checkpoint.offsets.tolist(), strict=True)
+        for topic, (partition, position, offset) in zip(checkpoint.topics, numbers, strict=True):
+            found.setdefault((topic, partition), {})[name] = (position, offset)
+    return found
+
+
+def _wanted(name: str) -> bool:
+    return segment_offset(name) is not None or name in SMALL_FILES or is_index_file(name)
+
+
+def _home(folder: Path) -> Path:
+    return folder.absolute().parent if folder == Path() else folder.parent
+
+
+def _replica(folder: Path, home: LogDirectory, lines: Lines) -> ReplicaFiles:
+    place = parse_partition_directory(folder.absolute().name)
+    assert place is not None
+    names = sorted(path.name for path in folder.iterdir())
+    files = [folder / name for name in names if is_index_file(name)]
+    return ReplicaFiles(
+        home,
+        folder,
+        place,
+        read_log([folder / name for name in names if segment_offset(name) is not None]),
+        _decoded(files, ".index", decode_offset_index),
+        _decoded(files, ".timeindex", decode_time_index),
+        _decoded(files, ".txnindex", lambda content, _, file: decode_transaction_index(content, file)),
+        _decoded(files, ".snapshot", lambda content, _, file: decode_producer_snapshot(content, file)),
+        lines.get((place.topic, place.partition), {}) if place.state == "current" else {},
+    )
+
+
+def _decoded(files: Sequence[Path], ending: str, decode: Callable[[bytes, int, str], Decoded]) -> dict[int, Decoded]:
+    """The files of one kind, by the offset that their name is."""
+    numbered = [(int(path.stem), path) for path in files if path.suffix == ending]
+    return {base: decode(read_small_file(path), base, str(path)) for base, path in numbered}
+
+
+def epoch_file(replica: ReplicaFiles) -> str:
+    """Path of the replica's leader-epoch-checkpoint."""
+    return str(replica.path / LEADER_EPOCH_CHECKPOINT)

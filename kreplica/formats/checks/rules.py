@@ -1,0 +1,50 @@
+"""The rules of ``kreplica decode check`` in one table, and the run over all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Final
+
+from kreplica.formats.checks import identity, indexes, offsets, producers
+from kreplica.formats.checks.replicas import Finding, ReplicaFiles
+from kreplica.formats.log_directory import LogDirectory
+
+REPLICA_RULES: Final[Mapping[str, Callable[[ReplicaFiles], Iterator[Finding]]]] = {
+    "log-damage": offsets.log_damage,
+    "batch-order": offsets.batch_order,
+    "leader-epochs": offsets.leader_epochs,
+    "high-watermark": offsets.high_watermark,
+    "recovery-point": offsets.recovery_point,
+    "log-start": offsets.log_start,
+    "cleaner-offset": offsets.cleaner_offset,
+    "producer-snapshot": producers.producer_snapshots,
+    "producer-state": producers.producer_state,
+    "offset-index": indexes.offset_index,
+    "time-index": indexes.time_index,
+    "transaction-index": indexes.transaction_index,
+}
+"""Rules on one replica; each gives findings of its own name."""
+
+DIRECTORY_RULES: Final[Mapping[str, Callable[[Sequence[LogDirectory]], Iterator[Finding]]]] = {
+    "small-files": identity.small_files,
+    "meta-properties": identity.meta_properties,
+}
+"""Rules on log directories."""
+
+RULES: Final = (*DIRECTORY_RULES, *REPLICA_RULES, "topic-id")
+"""Names of all rules."""
+
+
+def check_all(
+    homes: Sequence[LogDirectory], replicas: Sequence[ReplicaFiles], topic_ids: Mapping[str, str]
+) -> list[Finding]:
+    """Every finding, by rule.
+
+    Args:
+        homes: The log directories.
+        replicas: Their replicas.
+        topic_ids: Topic id by name, of a metadata log; empty without one.
+    """
+    found = [each for rule in DIRECTORY_RULES.values() for each in rule(homes)]
+    found += [each for rule in REPLICA_RULES.values() for replica in replicas for each in rule(replica)]
+    return [*found, *identity.topic_ids(replicas, topic_ids)]

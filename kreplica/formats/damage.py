@@ -1,0 +1,32 @@
+"""Damage is data: what could not be decoded is told beside what could."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Damage:
+    """A stretch of a file that could not be decoded, or does not say what it should.
+
+    Args:
+        file: The file's name; empty where only bytes were given.
+        position: First byte, counted from the start of the file.
+        reason: What is wrong, in words.
+        skipped: Bytes that were left out because of it; 0 where the content was decoded all the same.
+        expected: What should have stood there; may be empty.
+        found: What stood there; may be empty.
+    """
+
+    file: str
+    position: int
+    reason: str
+    skipped: int
+    expected: str = ""
+    found: str = ""
+
+    def __str__(self) -> str:
+        where = f"{self.file}, byte {self.position}" if self.file else f"byte {self.position}"
+        told = f", expected {self.expected}, found {self.found}" if self.expected else ""
+        left_out = f"; {self.skipped} bytes skipped" if self.skipped else ""
+        return f"{where}: {self.reason}{told}{left_out}"

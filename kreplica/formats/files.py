@@ -1,0 +1,78 @@
+"""Finds and reads the files that decoders are given: the one place of this package that opens anything."""
+
+from __future__ import annotations
+
+import glob
+import os
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+from kreplica.errors import InputError
+
+DEEPEST = 4
+"""How far below a named directory files are looked for: copies / broker / log directory / partition / file."""
+
+LARGEST_SMALL_FILE = 256 * 2**20
+"""A checkpoint of 250,000 partitions has 16 MiB."""
+
+_WILD = frozenset("*?[")
+
+
+def find_files(paths: Sequence[str], wanted: Callable[[str], bool]) -> list[Path]:
+    """Files below the named ones, each once, sorted.
+
+    Args:
+        paths: Files, directories and patterns (``broker-*/data``). A file that is named itself need not be wanted.
+        wanted: Tells by its name whether a file in a directory is.
+
+    Raises:
+        InputError: A path does not exist, a pattern matches nothing, or a directory cannot be listed.
+    """
+    found: set[Path] = set()
+    for text in paths:
+        for path in _expanded(text):
+            found.update(_below(path, wanted, DEEPEST) if path.is_dir() else [path])
+    return sorted(found)
+
+
+def read_small_file(path: Path) -> bytes:
+    """The content of a file that is read whole.
+
+    Raises:
+        InputError: It cannot be read, or is far larger than such a file can be.
+    """
+    try:
+        with path.open("rb") as file:
+            content = file.read(LARGEST_SMALL_FILE + 1)
+    except OSError as error:
+        raise _unreadable(path, error) from None
+    if len(content) > LARGEST_SMALL_FILE:
+        raise InputError(str(path), "", f"more than {LARGEST_SMALL_FILE} bytes, which no such file has")
+    return content
+
+
+def _expanded(text: str) -> list[Path]:
+    if Path(text).exists():
+        return [Path(text)]
+    matching = [Path(name) for name in glob.glob(text)] if _WILD & set(text) else []  # noqa: PTH207
+    if not matching:
+        reason = "nothing matches" if _WILD & set(text) else "there is no such file or directory"
+        raise InputError(text, "", reason, "name a file, a log directory or a quoted pattern")
+    return matching
+
+
+def _below(directory: Path, wanted: Callable[[str], bool], deeper: int) -> Iterator[Path]:
+    try:
+        with os.scandir(directory) as entries:
+            names = [(entry.name, entry.is_dir()) for entry in entries]
+    except OSError as error:
+        raise _unreadable(directory, error) from None
+    for name, is_directory in names:
+        if not is_directory and wanted(name):
+            yield directory / name
+        elif is_directory and deeper:
+            yield from _below(directory / name, wanted, deeper - 1)
+
+
+def _unreadable(path: Path, error: OSError) -> InputError:
+    return InputError(str(path), "", (error.strerror or str(error)).lower())

@@ -1,0 +1,99 @@
+"""Entries of index files and producer snapshots as rows of one table; a registry by how the file's name ends."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import Final
+
+from kreplica.formats.damage import Damage
+from kreplica.formats.indexes import decode_offset_index, decode_time_index, decode_transaction_index
+from kreplica.formats.producer_snapshot import decode_producer_snapshot
+
+COLUMNS: Final = (
+    "file",
+    "kind",
+    "offset",
+    "position",
+    "timestamp",
+    "producer_id",
+    "producer_epoch",
+    "first_offset",
+    "last_offset",
+    "last_stable_offset",
+    "last_sequence",
+    "offset_delta",
+    "coordinator_epoch",
+    "current_txn_first_offset",
+)
+"""Fields of a row; those that a kind does not have are null."""
+
+_NAME = re.compile(r"(?P<offset>\d{20})(?P<ending>\.(?:index|timeindex|txnindex|snapshot))", re.ASCII)
+Rows = Iterator[dict[str, object]]
+
+
+def is_index_file(name: str) -> bool:
+    """Whether a file of that name is an index of a segment or a producer snapshot."""
+    return _NAME.fullmatch(name) is not None
+
+
+def index_rows(name: str, content: bytes, file: str, damage: list[Damage]) -> Rows:
+    """The entries of one file.
+
+    Args:
+        name: The file's name without directories; it tells kind and base offset.
+        content: The whole file.
+        file: What rows and damage call it.
+        damage: Takes what could not be read.
+
+    Raises:
+        ValueError: It is none by its name.
+    """
+    found = _NAME.fullmatch(name)
+    if found is None:
+        raise ValueError(f"{name} is neither an index nor a producer snapshot")
+    kind, decode = _KINDS[found["ending"]]
+    for row in decode(content, int(found["offset"]), file, damage):
+        yield {"file": file, "kind": kind} | row
+
+
+def _offset_index(content: bytes, base: int, file: str, damage: list[Damage]) -> Rows:
+    index = decode_offset_index(content, base, file)
+    damage.extend(index.damage)
+    for offset, position in zip(index.offsets.tolist(), index.positions.tolist(), strict=True):
+        yield {"offset": offset, "position": position}
+
+
+def _time_index(content: bytes, base: int, file: str, damage: list[Damage]) -> Rows:
+    index = decode_time_index(content, base, file)
+    damage.extend(index.damage)
+    for timestamp, offset in zip(index.timestamps.tolist(), index.offsets.tolist(), strict=True):
+        yield {"offset": offset, "timestamp": timestamp}
+
+
+def _transaction_index(content: bytes, _: int, file: str, damage: list[Damage]) -> Rows:
+    index = decode_transaction_index(content, file)
+    damage.extend(index.damage)
+    columns = (index.producer_ids, index.first_offsets, index.last_offsets, index.last_stable_offsets)
+    names = ("producer_id", "first_offset", "last_offset", "last_stable_offset")
+    for values in zip(*(column.tolist() for column in columns), strict=True):
+        yield dict(zip(names, values, strict=True))
+
+
+def _producers(content: bytes, base: int, file: str, damage: list[Damage]) -> Rows:
+    snapshot = decode_producer_snapshot(content, file)
+    damage.extend(snapshot.damage)
+    names = snapshot.entries.dtype.names
+    assert names is not None
+    for values in snapshot.entries.tolist():
+        row = dict(zip(names, values, strict=True))
+        open_since = row["current_txn_first_offset"]
+        yield row | {"offset": base, "current_txn_first_offset": None if open_since < 0 else open_since}
+
+
+_KINDS: Mapping[str, tuple[str, Callable[[bytes, int, str, list[Damage]], Rows]]] = {
+    ".index": ("offset", _offset_index),
+    ".timeindex": ("time", _time_index),
+    ".txnindex": ("transaction", _transaction_index),
+    ".snapshot": ("producer", _producers),
+}

@@ -1,0 +1,93 @@
+"""The last record of each key, in bulk: what a compacted log keeps, found before a key or value is decoded.
+
+Keys are copied into the rows of a matrix and compared by a hash of the row; every record is then held against the one
+that was found for it, byte for byte, so that two keys of one hash are never taken for one.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+WORD = 8
+WIDEST_ROW = 256
+"""Longer keys, which hardly exist, are compared one by one."""
+LEAST_BITS, MOST_BITS = 10, 24
+
+
+def last_of_each_key(data: NDArray[np.uint8], start: NDArray[np.int64], length: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Index of the last record of each key, ascending.
+
+    Args:
+        data: Bytes that the keys stand in.
+        start, length: Where each record's key stands; none is null.
+    """
+    if not len(start):
+        return np.zeros(0, np.int64)
+    width = -(-int(length.max()) // WORD) * WORD
+    if width > WIDEST_ROW:
+        return _one_by_one(data, start, length)
+    rows = _rows(data, start, length, width)
+    winner = _winners(rows @ _multipliers(width // WORD) + length.astype(np.uint64))
+    if not ((rows.take(winner, axis=0) == rows).all() and np.array_equal(length[winner], length)):
+        return _one_by_one(data, start, length)
+    return np.flatnonzero(winner == np.arange(len(start)))
+
+
+def _rows(
+    data: NDArray[np.uint8], start: NDArray[np.int64], length: NDArray[np.int64], width: int
+) -> NDArray[np.uint64]:
+    """Each key in a row of eight-byte words, zeros behind it."""
+    if len(data) < int(start.max()) + width:
+        data = np.concatenate([data, np.zeros(width, np.uint8)])
+    whole = np.ndarray((len(data) - width + 1,), f"V{width}", data, strides=(1,))[start]
+    rows = whole.view(np.uint64).reshape(len(start), width // WORD)
+    if int(length.min()) < width:
+        rows &= _masks(width).take(length, axis=0)
+    return rows
+
+
+@lru_cache(maxsize=64)
+def _masks(width: int) -> NDArray[np.uint64]:
+    """Row n keeps the first n bytes."""
+    kept = np.arange(width)[np.newaxis, :] < np.arange(width + 1)[:, np.newaxis]
+    return np.where(kept, 255, 0).astype(np.uint8).view(np.uint64)
+
+
+@lru_cache(maxsize=64)
+def _multipliers(count: int) -> NDArray[np.uint64]:
+    """Odd, so that keys which differ in one word never have the same hash."""
+    return np.random.default_rng(count).integers(0, 2**64, count, np.uint64) | np.uint64(1)
+
+
+def _winners(hashes: NDArray[np.uint64]) -> NDArray[np.int64]:
+    """Index of the last record with the hash of each.
+
+    Records are thrown into slots by the upper bits of their hash, the last stays; those whose slot another hash has
+    taken, few, are sorted.
+    """
+    count = len(hashes)
+    bits = min(MOST_BITS, max(LEAST_BITS, count.bit_length() + 2))
+    slot = (hashes >> np.uint64(64 - bits)).astype(np.int64)
+    table = np.empty(1 << bits, np.int64)
+    table[slot] = np.arange(count)
+    winner = table[slot]
+    lost = np.flatnonzero(hashes[winner] != hashes)
+    if lost.size:
+        values, place = np.unique(hashes[lost], return_inverse=True)
+        last = np.zeros(len(values), np.int64)
+        last[place] = lost
+        winner[lost] = last[place]
+    return winner
+
+
+def _one_by_one(data: NDArray[np.uint8], start: NDArray[np.int64], length: NDArray[np.int64]) -> NDArray[np.int64]:
+    last: dict[bytes, int] = {}
+    for index, (begin, size) in enumerate(zip(start.tolist(), length.tolist(), strict=True)):
+        last[data.data[begin : begin + size].tobytes()] = index
+    return np.array(sorted(last.values()), np.int64)

@@ -1,0 +1,130 @@
+"""Messages of magic 0 and 1, alone or compressed into one, as records.
+
+Inside a compressed message of magic 1 offsets count from 0 and the message itself has the offset of the last one
+(KIP-31); inside one of magic 0 they are those of the log. The layout is drawn in ``batches``.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from kreplica.formats.batches import CODEC_MASK, NONE
+from kreplica.formats.damage import Damage
+from kreplica.formats.record_columns import RecordColumns
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from kreplica.formats.batch_windows import BatchWindow
+    from kreplica.formats.records import Areas
+
+_MESSAGE = struct.Struct(">qiIbb")
+_LEAST = (26, 34)
+_TIMESTAMP_AT = 18
+MOST_AT_ONCE = 1 << 17
+
+
+@dataclass(frozen=True, slots=True)
+class _Messages:
+    """Index of the first byte of each message, index behind it, its batch, its offset."""
+
+    start: NDArray[np.int64]
+    end: NDArray[np.int64]
+    batch: NDArray[np.int64]
+    offset: NDArray[np.int64]
+
+
+def decode_messages(window: BatchWindow, areas: Areas) -> Iterator[RecordColumns]:
+    """The messages of old batches as columns; without headers, sequences and leader epochs, which they do not have."""
+    messages, damage = _messages(window, areas)
+    for begin in range(0, len(messages.start), MOST_AT_ONCE) or [0]:
+        piece = slice(begin, begin + MOST_AT_ONCE)
+        part = _Messages(messages.start[piece], messages.end[piece], messages.batch[piece], messages.offset[piece])
+        yield _columns(window, areas, part, (*areas.damage, *damage) if begin == 0 else ())
+
+
+def _messages(window: BatchWindow, areas: Areas) -> tuple[_Messages, list[Damage]]:
+    batches = window.batches
+    alone = batches.codec[areas.index] == 0
+    if alone.all():
+        return _Messages(areas.begin, areas.end, areas.index, batches.last_offset[areas.index]), []
+    rows: list[tuple[int, int, int, int]] = []
+    damage: list[Damage] = []
+    for place, index in enumerate(areas.index.tolist()):
+        begin, end, offset = int(areas.begin[place]), int(areas.end[place]), int(batches.last_offset[index])
+        if alone[place]:
+            rows.append((begin, end, index, offset))
+            continue
+        inside, stopped_at = _inside(areas.data, begin, end)
+        base = offset - inside[-1][2] if inside and batches.magic[index] == 1 else 0
+        rows += [(first, behind, index, base + number) for first, behind, number in inside]
+        if stopped_at != end:
+            reason = "compressed messages do not fill this one"
+            damage.append(Damage(window.file, int(batches.position[index]), reason, end - stopped_at))
+    columns = np.array(rows, np.int64).reshape(-1, 4).T
+    return _Messages(*columns), damage
+
+
+def _inside(data: NDArray[np.uint8], begin: int, end: int) -> tuple[list[tuple[int, int, int]], int]:
+    """Start, end and written offset of each message in a compressed one; and where no further one could be read."""
+    found, position, view = [], begin, data.data
+    while position + _MESSAGE.size <= end:
+        offset, size, _, magic, attributes = _MESSAGE.unpack_from(view, position)
+        behind = position + 12 + size
+        if magic not in (0, 1) or attributes & CODEC_MASK or 12 + size < _LEAST[magic] or behind > end:
+            break
+        found.append((position, behind, offset))
+        position = behind
+    return found, position
+
+
+def _columns(window: BatchWindow, areas: Areas, messages: _Messages, damage: tuple[Damage, ...]) -> RecordColumns:
+    data, start = areas.data, messages.start
+    stamped = data.take(start + 16, mode="clip") == 1
+    key_at = start + np.where(stamped, 26, 18)
+    key_length, key_start = _number(data, ">i4", key_at), key_at + 4
+    value_at = key_start + np.maximum(key_length, 0)
+    value_length, value_start = _number(data, ">i4", value_at), value_at + 4
+    sound = (key_length >= NONE) & (value_length >= NONE)
+    sound &= value_start + np.maximum(value_length, 0) == messages.end
+    timestamp = np.where(stamped, _number(data, ">i8", start + _TIMESTAMP_AT), NONE)
+    appended = window.batches.log_append_time[messages.batch]
+    timestamp = np.where(appended, window.batches.max_timestamp[messages.batch], timestamp)
+    faults = [
+        Damage(
+            window.file,
+            int(window.batches.position[messages.batch[index]]),
+            "key and value do not fill the message",
+            int(messages.end[index] - start[index]),
+        )
+        for index in np.flatnonzero(~sound).tolist()
+    ]
+    nothing = np.zeros(len(start), np.int64)
+    records = RecordColumns(
+        data,
+        window.batches,
+        (*damage, *faults),
+        messages.batch,
+        messages.offset,
+        timestamp,
+        key_start,
+        key_length,
+        value_start,
+        value_length,
+        nothing,
+        nothing,
+    )
+    return records if not faults else records.take(sound)
+
+
+def _number(data: NDArray[np.uint8], kind: str, positions: NDArray[np.int64]) -> NDArray[np.int64]:
+    width = np.dtype(kind).itemsize
+    if len(data) < width:
+        return np.zeros(len(positions), np.int64)
+    numbers = np.ndarray((len(data) - width + 1,), kind, data, strides=(1,))
+    return np.asarray(numbers[np.clip(positions, 0, len(numbers) - 1)].astype(np.int64))

@@ -1,0 +1,177 @@
+"""Committed offsets of `__consumer_offsets` as columns, in bulk.
+
+    key      type int16 = 0 or 1 | group string | topic string | partition int32          string: int16 length, bytes
+
+    value    version int16 | offset int64 | metadata string | commit timestamp int64                          version 0
+                           | offset           | metadata        | commit timestamp | expire timestamp int64   version 1
+                           | offset           | metadata        | commit timestamp                            version 2
+                           | offset           | leader epoch int32 | metadata | commit timestamp              version 3
+                           | ... as 3, metadata uvarint length + 1 and bytes ... | tagged fields              version 4
+             null: a tombstone, the offset is forgotten
+
+Tagged field 0 of version 4 is the topic's id, which brokers write from 4.3 on. Kafka: OffsetCommitKey,
+OffsetCommitValue, org.apache.kafka.coordinator.group.GroupCoordinatorRecordSerde.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from kreplica.formats.varints import read_unsigned
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from kreplica.formats.record_columns import RecordColumns
+
+NEWEST_VALUE = 4
+NEWEST_COMMIT_KEY = 1
+NONE = -1
+TOPIC_ID_TAG = 0
+TOPIC_ID_BYTES = 16
+
+
+@dataclass(frozen=True, slots=True)
+class CommitColumns:
+    """Keys and values of commit records, one array a field; starts are indices of bytes.
+
+    Args:
+        data: The bytes that the strings stand in.
+        sound: Whether key and value are what they should be; the other fields mean nothing where they are not.
+        tombstone: Whether the value is null; then the fields of the value are -1.
+        group_start, group_length, topic_start, topic_length, partition: The key.
+        version: Of the value.
+        offset, leader_epoch, metadata_start, metadata_length: What was committed; epoch -1 where there is none.
+        commit_timestamp, expire_timestamp: In ms; -1 where there is none.
+        topic_id_start: Index of the 16 bytes of the topic's id; -1 where there is none.
+    """
+
+    data: NDArray[np.uint8]
+    sound: NDArray[np.bool_]
+    tombstone: NDArray[np.bool_]
+    group_start: NDArray[np.int64]
+    group_length: NDArray[np.int64]
+    topic_start: NDArray[np.int64]
+    topic_length: NDArray[np.int64]
+    partition: NDArray[np.int64]
+    version: NDArray[np.int64]
+    offset: NDArray[np.int64]
+    leader_epoch: NDArray[np.int64]
+    metadata_start: NDArray[np.int64]
+    metadata_length: NDArray[np.int64]
+    commit_timestamp: NDArray[np.int64]
+    expire_timestamp: NDArray[np.int64]
+    topic_id_start: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.offset)
+
+    def take(self, which: NDArray[Any]) -> CommitColumns:
+        """Some of the commits, by a mask or indices."""
+        return CommitColumns(self.data, *(getattr(self, field.name)[which] for field in fields(self)[1:]))
+
+    def text(self, start: int, length: int) -> str:
+        """The string there; what is no UTF-8 is escaped."""
+        return self.data[start : start + length].tobytes().decode("utf-8", "backslashreplace")
+
+
+def key_types(records: RecordColumns) -> NDArray[np.int64]:
+    """Type of each record's key; -1 where it is null, too short to have one, or negative."""
+    types = _number(records.data, ">i2", records.key_start)
+    return np.where((records.key_length >= 2) & (types >= 0), types, NONE)
+
+
+def decode_commits(
+    data: NDArray[np.uint8],
+    key_start: NDArray[np.int64],
+    key_length: NDArray[np.int64],
+    value_start: NDArray[np.int64],
+    value_length: NDArray[np.int64],
+) -> CommitColumns:
+    """Decodes keys and values of commit records (types 0 and 1).
+
+    Args:
+        data: Bytes.
+        key_start, key_length, value_start, value_length: Where each key and value stands; a value of -1 bytes is null.
+    """
+    group_length = _number(data, ">i2", key_start + 2)
+    topic_at = key_start + 4 + np.maximum(group_length, 0)
+    topic_length = _number(data, ">i2", topic_at)
+    partition_at = topic_at + 2 + np.maximum(topic_length, 0)
+    sound = (group_length >= 0) & (topic_length >= 0) & (partition_at + 4 == key_start + key_length)
+    tombstone = value_length < 0
+    version, values, fits = _values(data, value_start, value_length)
+    return CommitColumns(
+        data,
+        sound & (tombstone | fits),
+        tombstone,
+        key_start + 4,
+        group_length,
+        topic_at + 2,
+        topic_length,
+        _number(data, ">i4", partition_at),
+        np.where(tombstone, NONE, version),
+        *(np.where(tombstone, NONE, column) for column in values),
+    )
+
+
+def _values(
+    data: NDArray[np.uint8], start: NDArray[np.int64], length: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], tuple[NDArray[np.int64], ...], NDArray[np.bool_]]:
+    """Version, fields behind it in the order of CommitColumns, and whether they fill the value."""
+    version = _number(data, ">i2", start)
+    epoch_here, flexible = version >= 3, version == NEWEST_VALUE
+    offset = _number(data, ">i8", start + 2)
+    leader_epoch = np.where(epoch_here, _number(data, ">i4", start + 10), NONE)
+    metadata_at = start + 10 + 4 * epoch_here
+    metadata_length, metadata_start = _number(data, ">i2", metadata_at), metadata_at + 2
+    if flexible.any():
+        compact, behind = read_unsigned(data, metadata_at)
+        metadata_length = np.where(flexible, compact - 1, metadata_length)
+        metadata_start = np.where(flexible, behind, metadata_start)
+    time_at = metadata_start + np.maximum(metadata_length, 0)
+    expires = version == 1
+    commit_timestamp = _number(data, ">i8", time_at)
+    expire_timestamp = np.where(expires, _number(data, ">i8", time_at + 8), NONE)
+    stopped_at, end = time_at + 8 + 8 * expires, start + length
+    topic_id_start = np.full(len(start), NONE, np.int64)
+    if flexible.any():
+        stopped_at = stopped_at.copy()
+        which = np.flatnonzero(flexible)
+        topic_id_start[which], stopped_at[which] = _tags(data, stopped_at[which], end[which])
+    fits = (version >= 0) & (version <= NEWEST_VALUE) & (metadata_length >= 0) & (stopped_at == end)
+    columns = offset, leader_epoch, metadata_start, metadata_length, commit_timestamp, expire_timestamp, topic_id_start
+    return version, columns, fits
+
+
+def _tags(
+    data: NDArray[np.uint8], start: NDArray[np.int64], end: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Where the topic's id stands, and where the tagged fields end: the n-th field of every value in one step."""
+    topic_id, position = np.full(len(start), NONE, np.int64), start
+    left, position = read_unsigned(data, position)
+    left = np.where(start < end, left, NONE)
+    going = np.flatnonzero((left > 0) & (position > 0) & (position < end))
+    left = np.where((left > 0) & (position >= end), NONE, left)
+    while going.size:
+        tag, at = read_unsigned(data, position[going])
+        size, at = read_unsigned(data, at)
+        sound = (at > 0) & (at + size <= end[going])
+        is_id = sound & (tag == TOPIC_ID_TAG) & (size == TOPIC_ID_BYTES)
+        topic_id[going[is_id]] = at[is_id]
+        position[going] = np.where(sound, at + size, NONE)
+        left[going] -= 1
+        going = going[sound & (left[going] > 0) & (position[going] < end[going])]
+    return topic_id, np.where(left == 0, position, NONE)
+
+
+def _number(data: NDArray[np.uint8], kind: str, positions: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Numbers at any positions; one outside is the nearest inside: who calls compares where the fields end."""
+    width = np.dtype(kind).itemsize
+    if len(data) < width:
+        return np.zeros(len(positions), np.int64)
+    numbers: NDArray[Any] = np.ndarray((len(data) - width + 1,), kind, data, strides=(1,))
+    return numbers[np.clip(positions, 0, len(numbers) - 1)].astype(np.int64)

@@ -1,0 +1,192 @@
+"""Replays logs of `__consumer_offsets` from files, stretches of them side by side on all processors."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from kreplica.formats.damage_tally import DamageTally
+
+if TYPE_CHECKING:
+    from kreplica.formats.file_bytes import ByteSource, FileBytes
+    from kreplica.formats.offset_replay import OffsetReplay, Until
+
+STRETCH_BYTES = 48 << 20
+"""Shorter stretches are not worth a process of their own: its start and its imports take 0.2 s."""
+SEARCHED_BYTES = 4 << 20
+"""How far from where a stretch should begin its first batch is looked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """A part of a segment: the number ``part`` of ``parts`` about equal ones."""
+
+    path: Path
+    part: int = 0
+    parts: int = 1
+
+
+@dataclass(slots=True)
+class Replayed:
+    """What came of a stretch, or of a whole log.
+
+    Args:
+        replay: State behind its last record.
+        damage: What could not be read.
+        read_bytes, batches, records: How much was.
+        zero_bytes: Preallocated tails.
+        whole: Whether the stretch ends where a batch ends, so that the next one may be put behind it.
+    """
+
+    replay: OffsetReplay
+    damage: DamageTally = field(default_factory=DamageTally)
+    read_bytes: int = 0
+    batches: int = 0
+    records: int = 0
+    zero_bytes: int = 0
+    whole: bool = True
+
+    def add_stretch(self, other: Replayed) -> None:
+        """Puts the next stretch of the same log behind this."""
+        self.replay.add_stretch(other.replay)
+        self.damage.join(other.damage)
+        self.read_bytes += other.read_bytes
+        self.batches += other.batches
+        self.records += other.records
+        self.zero_bytes += other.zero_bytes
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """A stretch of a source, seen as a file of its own whose positions are those of the whole."""
+
+    source: FileBytes
+    end: int
+
+    @property
+    def name(self) -> str:
+        return self.source.name
+
+    @property
+    def size(self) -> int:
+        return self.end
+
+    def read(self, position: int, size: int) -> bytes:
+        return self.source.read(position, min(size, max(0, self.end - position)))
+
+
+def replay_logs(logs: Sequence[Sequence[Path]], until: Until | None = None) -> list[Replayed]:
+    """Replays each log.
+
+    Args:
+        logs: The segments of each, in order.
+        until: Which records count; all if None.
+
+    Raises:
+        InputError: A file cannot be read.
+    """
+    stretches = [(number, stretch) for number, log in enumerate(logs) for stretch in _stretches(log)]
+    pieces = _replayed([stretch for _, stretch in stretches], until)
+    results: dict[int, Replayed] = {}
+    for (number, stretch), piece in zip(stretches, pieces, strict=True):
+        if number not in results:
+            results[number] = piece
+        else:
+            results[number].add_stretch(piece)
+        if not piece.whole and stretch.parts > 1:
+            return [_one_after_the_other(log, until) for log in logs]
+    return [results[number] if number in results else _one_after_the_other([], until) for number in range(len(logs))]
+
+
+def _stretches(log: Sequence[Path]) -> Iterator[Stretch]:
+    for path in log:
+        size = path.stat().st_size if path.exists() else 0
+        parts = max(1, min(processors(), size // STRETCH_BYTES))
+        yield from (Stretch(path, part, parts) for part in range(parts))
+
+
+def processors() -> int:
+    """How many processors this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _replayed(stretches: Sequence[Stretch], until: Until | None) -> list[Replayed]:
+    total = sum(stretch.path.stat().st_size // stretch.parts for stretch in stretches if stretch.path.exists())
+    workers = min(processors(), len(stretches), total // STRETCH_BYTES)
+    if workers < 2 or "fork" not in multiprocessing.get_all_start_methods():
+        return [replay_stretch(stretch, until) for stretch in stretches]
+    context = multiprocessing.get_context("fork")
+    with ProcessPoolExecutor(workers, context, _ignore_interrupts) as pool:
+        return list(pool.map(replay_stretch, stretches, [until] * len(stretches)))
+
+
+def _ignore_interrupts() -> None:
+    """Ctrl-C reaches every process of a terminal; the first one ends the others."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def _one_after_the_other(log: Sequence[Path], until: Until | None) -> Replayed:
+    from kreplica.formats.offset_replay import OffsetReplay
+
+    result = Replayed(OffsetReplay(until))
+    for path in log:
+        result.add_stretch(replay_stretch(Stretch(path), until))
+    return result
+
+
+def replay_stretch(stretch: Stretch, until: Until | None = None) -> Replayed:
+    """Replays one stretch.
+
+    Raises:
+        InputError: The file cannot be read.
+    """
+    from kreplica.formats.file_bytes import FileBytes
+    from kreplica.formats.offset_replay import OffsetReplay
+
+    result = Replayed(OffsetReplay(until))
+    with FileBytes.open(stretch.path) as source:
+        begin, end = _bounds(source, stretch)
+        _replay(_Part(source, end), begin, result)
+        result.whole = end == source.size or not any(each.position + each.skipped == end for each in result.damage.kept)
+    result.replay.settle()  # what goes back to another process is only what counts
+    return result
+
+
+def _bounds(source: FileBytes, stretch: Stretch) -> tuple[int, int]:
+    """Where the stretch begins and ends: at the first sound batch behind an equal part of the file."""
+    share = source.size // stretch.parts
+    begin = _first_batch(source, share * stretch.part) if stretch.part else 0
+    last = stretch.part == stretch.parts - 1
+    return begin, source.size if last else _first_batch(source, share * (stretch.part + 1))
+
+
+def _first_batch(source: FileBytes, position: int) -> int:
+    """Position of the first sound batch from there on; the end of the file when none is near."""
+    import numpy as np
+
+    from kreplica.formats.batch_scan import search
+
+    content = source.read(position, SEARCHED_BYTES)
+    found = search(np.frombuffer(content, np.uint8), 0, len(content), 0)
+    return position + found.at if found.sound else source.size
+
+
+def _replay(source: ByteSource, begin: int, result: Replayed) -> None:
+    from kreplica.formats.batch_windows import read_windows
+    from kreplica.formats.records import decode_records
+
+    for window in read_windows(source, begin=begin):
+        result.damage.add(window.damage)
+        result.batches += len(window.batches)
+        result.zero_bytes += window.zero_bytes
+        for records in decode_records(window):
+            result.damage.add(records.damage)
+            result.records += len(records)
+            result.replay.add(records)
+    result.read_bytes += source.size - begin

@@ -1,0 +1,310 @@
+"""What a group coordinator would know after reading `__consumer_offsets`: the last commit of each group and partition.
+
+Only the last record of each key is kept while reading, so memory grows with the number of keys, not with the history.
+Offsets of a transaction wait until its marker: COMMIT applies them as records of the place where they stand, so that
+one loses against a later commit of the same key; ABORT drops them. A tombstone takes the key out of open transactions
+too (org.apache.kafka.coordinator.group.OffsetMetadataManager).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from kreplica.formats.latest_keys import last_of_each_key
+from kreplica.formats.offset_commits import NEWEST_COMMIT_KEY, key_types
+from kreplica.formats.record_columns import RecordColumns
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+ABORT, COMMIT = 0, 1
+"""Types of control records (ControlRecordType), behind the int16 version of the key."""
+HELD_BYTES = 32 << 20
+"""Windows that may be held before what is overwritten in them is let go."""
+HELD_PIECES = 64
+NO_PRODUCER = -1
+
+
+@dataclass(frozen=True, slots=True)
+class CommitSlices:
+    """Commit records, not yet decoded: where key and value stand, and where the record stood.
+
+    Args:
+        data: Bytes.
+        key_start, key_length, value_start, value_length: As in RecordColumns.
+        record_offset, record_timestamp: Of the record in the log.
+        producer_id: Of the transaction that it is or was part of; -1 if none.
+    """
+
+    data: NDArray[np.uint8]
+    key_start: NDArray[np.int64]
+    key_length: NDArray[np.int64]
+    value_start: NDArray[np.int64]
+    value_length: NDArray[np.int64]
+    record_offset: NDArray[np.int64]
+    record_timestamp: NDArray[np.int64]
+    producer_id: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.record_offset)
+
+    def take(self, which: NDArray[Any]) -> CommitSlices:
+        """Some of them, by a mask or indices."""
+        return CommitSlices(self.data, *(getattr(self, field.name)[which] for field in fields(self)[1:]))
+
+    def keys(self) -> list[bytes]:
+        """The bytes of each key."""
+        view = self.data.data
+        pairs = zip(self.key_start.tolist(), self.key_length.tolist(), strict=True)
+        return [view[start : start + length].tobytes() for start, length in pairs]
+
+
+@dataclass(frozen=True, slots=True)
+class Until:
+    """Where to stop: the last record to count by offset, or by timestamp in ms; None for the end of the log."""
+
+    offset: int | None = None
+    timestamp: int | None = None
+
+    def includes(self, records: RecordColumns) -> NDArray[np.bool_] | None:
+        """Which records count; None for all."""
+        if self.offset is not None:
+            return records.offset <= self.offset
+        return None if self.timestamp is None else records.timestamp <= self.timestamp
+
+
+EMPTY = CommitSlices(np.zeros(0, np.uint8), *(np.zeros(0, np.int64) for _ in range(7)))
+
+
+class LatestCommits:
+    """The last commit of each key of all that were added; what is overwritten is let go from time to time."""
+
+    def __init__(self) -> None:
+        self._held: list[CommitSlices] = []
+        self._own_bytes = 0
+
+    def add(self, piece: CommitSlices) -> None:
+        """Takes more; the bytes they stand in are held for a while."""
+        if not len(piece):
+            return
+        self._held.append(piece)
+        if self.held_bytes() > max(HELD_BYTES, 2 * self._own_bytes):
+            self.all()
+
+    def all(self) -> CommitSlices:
+        """The last of each key, in the order of the log; owns its bytes."""
+        if not self._held:
+            return EMPTY
+        together = _joined(self._held)
+        if (np.diff(together.record_offset) < 0).any():
+            together = together.take(np.argsort(together.record_offset, kind="stable"))
+        latest = _copied(_last(together))
+        self._held, self._own_bytes = [latest], len(latest.data)
+        return latest
+
+    def held_bytes(self) -> int:
+        """How many bytes are held, some perhaps twice."""
+        return sum(len(piece.data) for piece in self._held)
+
+
+class OffsetReplay:
+    """Reads records in the order of the log; ``applied`` and ``pending`` are what is known then."""
+
+    def __init__(self, until: Until | None = None) -> None:
+        self.types: Counter[int] = Counter()
+        """How many records there were of each key type; -1 for those without a type."""
+        self.first_markers: dict[int, int] = {}
+        """Type of the first marker of each producer: ends what an earlier stretch of the log left open."""
+        self._until = until or Until()
+        self._latest = LatestCommits()
+        self._tombstones = LatestCommits()
+        self._open: dict[int, list[CommitSlices]] = {}
+
+    def add(self, records: RecordColumns) -> None:
+        """Takes the next records."""
+        included = self._until.includes(records)
+        if included is not None and not included.all():
+            records = records.take(included)
+        if not len(records):
+            return
+        types, batches = key_types(records), records.batches
+        commits = (types >= 0) & (types <= NEWEST_COMMIT_KEY)
+        control = batches.control[records.batch]
+        if control.any():
+            types, commits = types[~control], commits & ~control
+        self._count(types)
+        self._tombstones.add(_latest(records, np.flatnonzero(commits & (records.value_length < 0))))
+        if not batches.transactional.any():
+            self._latest.add(_latest(records, np.flatnonzero(commits)))
+            return
+        transactional = batches.transactional[records.batch]
+        self._latest.add(_latest(records, np.flatnonzero(commits & ~transactional)))
+        self._resolve(records, commits & transactional, control & transactional)
+
+    def add_stretch(self, other: OffsetReplay) -> None:
+        """Takes what a replay of the next stretch of the same log came to."""
+        self.types += other.types
+        for producer, marker in other.first_markers.items():
+            self._end(producer, marker)
+        self._latest.add(other.applied())
+        self._tombstones.add(other._tombstones.all())
+        for producer, pieces in other._open.items():
+            self._open.setdefault(producer, []).extend(pieces)
+
+    def settle(self) -> None:
+        """Lets go of every window: only what counts is kept."""
+        self._latest.all()
+        self._tombstones.all()
+
+    def applied(self) -> CommitSlices:
+        """The last record of each key that counts, tombstones too, in the order of the log; owns its bytes."""
+        return self._latest.all()
+
+    def pending(self) -> CommitSlices:
+        """Commits of transactions that are still open, the last of each producer and key."""
+        removed = self._removed()
+        left = []
+        for pieces in self._open.values():
+            piece = _last(_joined(pieces))
+            places = zip(piece.keys(), piece.record_offset.tolist(), strict=True)
+            left.append(piece.take(np.array([removed.get(key, -1) < at for key, at in places], np.bool_)))
+        found = _joined(left)
+        return found.take(np.argsort(found.record_offset, kind="stable"))
+
+    def _removed(self) -> dict[bytes, int]:
+        """Where the last tombstone of each key stands; only looked up for open transactions."""
+        if not self._open:
+            return {}
+        tombstones = self._tombstones.all()
+        return dict(zip(tombstones.keys(), tombstones.record_offset.tolist(), strict=True))
+
+    def _count(self, types: NDArray[np.int64]) -> None:
+        counts = np.bincount(types + 1) if len(types) else np.zeros(0, np.int64)
+        self.types.update({value - 1: count for value, count in enumerate(counts.tolist()) if count})
+
+    def _resolve(self, records: RecordColumns, commits: NDArray[np.bool_], control: NDArray[np.bool_]) -> None:
+        """Ends transactions at their markers, within these records and of before."""
+        producer = records.batches.producer_id[records.batch]
+        marker = np.where(control, _marker_types(records), -1)
+        for place in _first_of_each(producer, np.flatnonzero(marker >= 0)):
+            ended = int(producer[place])
+            self.first_markers.setdefault(ended, int(marker[place]))
+            self._end(ended, int(marker[place]))
+        which = np.flatnonzero(commits)
+        outcome = _next_marker(producer, marker, which)
+        self._latest.add(_latest(records, which[outcome == COMMIT]))
+        self._keep_open(_slices(records, which[outcome == -1]))
+
+    def _end(self, producer: int, marker: int) -> None:
+        pieces = self._open.pop(producer, [])
+        if marker == COMMIT:
+            for piece in pieces:
+                self._latest.add(piece)
+
+    def _keep_open(self, piece: CommitSlices) -> None:
+        for producer in np.unique(piece.producer_id).tolist():
+            pieces = self._open.setdefault(producer, [])
+            pieces.append(_copied(_last(piece.take(piece.producer_id == producer))))
+            if len(pieces) > HELD_PIECES:
+                self._open[producer] = [_copied(_last(_joined(pieces)))]
+
+
+def _slices(records: RecordColumns, which: NDArray[Any]) -> CommitSlices:
+    some = records.take(which)
+    transactional = some.batches.transactional[some.batch]
+    producer = np.where(transactional, some.batches.producer_id[some.batch], NO_PRODUCER)
+    return CommitSlices(
+        some.data,
+        some.key_start,
+        some.key_length,
+        some.value_start,
+        some.value_length,
+        some.offset,
+        some.timestamp,
+        producer,
+    )
+
+
+def _latest(records: RecordColumns, which: NDArray[np.int64]) -> CommitSlices:
+    """The last record of each key among some of the records."""
+    start, length = records.key_start[which], records.key_length[which]
+    return _slices(records, which[last_of_each_key(records.data, start, length)])
+
+
+def _last(piece: CommitSlices) -> CommitSlices:
+    return piece.take(last_of_each_key(piece.data, piece.key_start, piece.key_length))
+
+
+def _joined(pieces: Sequence[CommitSlices]) -> CommitSlices:
+    """All pieces over one stretch of bytes; pieces over the same bytes share them."""
+    if len(pieces) <= 1:
+        return pieces[0] if pieces else EMPTY
+    places: dict[int, int] = {}
+    stretches, total, shifted = [], 0, []
+    for piece in pieces:
+        if id(piece.data) not in places:
+            places[id(piece.data)] = total
+            stretches.append(piece.data)
+            total += len(piece.data)
+        shifted.append(places[id(piece.data)])
+    names = [field.name for field in fields(CommitSlices)[1:]]
+    columns = {name: np.concatenate([getattr(piece, name) for piece in pieces]) for name in names}
+    shift = np.repeat(shifted, [len(piece) for piece in pieces])
+    columns["key_start"] = columns["key_start"] + shift
+    columns["value_start"] = columns["value_start"] + shift
+    return CommitSlices(np.concatenate(stretches), **columns)
+
+
+def _copied(piece: CommitSlices) -> CommitSlices:
+    """The same over bytes of its own: key and value of each, one behind the other."""
+    view, parts = piece.data.data, []
+    value_length = np.maximum(piece.value_length, 0)
+    bounds = (piece.key_start, piece.key_start + piece.key_length, piece.value_start, piece.value_start + value_length)
+    for key, key_end, value, value_end in zip(*(each.tolist() for each in bounds), strict=True):
+        parts += [view[key:key_end], view[value:value_end]]
+    size = piece.key_length + value_length
+    key_start = np.cumsum(size) - size
+    return CommitSlices(
+        np.frombuffer(b"".join(parts), np.uint8),
+        key_start,
+        piece.key_length,
+        key_start + piece.key_length,
+        piece.value_length,
+        piece.record_offset,
+        piece.record_timestamp,
+        piece.producer_id,
+    )
+
+
+def _marker_types(records: RecordColumns) -> NDArray[np.int64]:
+    """ABORT or COMMIT of a control record of a transaction; -1 for any other."""
+    numbers: NDArray[Any] = np.ndarray((max(0, len(records.data) - 1),), ">i2", records.data, strides=(1,))
+    if not len(numbers):
+        return np.full(len(records), -1, np.int64)
+    found = numbers[np.clip(records.key_start + 2, 0, len(numbers) - 1)].astype(np.int64)
+    return np.where((records.key_length >= 4) & ((found == ABORT) | (found == COMMIT)), found, -1)
+
+
+def _first_of_each(producer: NDArray[np.int64], places: NDArray[np.int64]) -> list[int]:
+    _, first = np.unique(producer[places], return_index=True)
+    found: list[int] = places[first].tolist()
+    return found
+
+
+def _next_marker(producer: NDArray[np.int64], marker: NDArray[np.int64], which: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Type of the next marker of the same producer behind each of the records; -1 where there is none yet."""
+    places = np.union1d(which, np.flatnonzero(marker >= 0))
+    order = places[np.argsort(producer[places], kind="stable")]
+    following = np.where(marker[order] >= 0, np.arange(len(order)), len(order))
+    following = np.minimum.accumulate(following[::-1])[::-1]
+    inside = following < len(order)
+    ended_by = order[np.where(inside, following, 0)]
+    same = inside & (producer[ended_by] == producer[order])
+    outcome = np.full(len(producer), -1, np.int64)
+    outcome[order] = np.where(same, marker[ended_by], -1)
+    return outcome[which]

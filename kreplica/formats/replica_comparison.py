@@ -1,0 +1,156 @@
+"""Copies of one partition side by side: who is ahead, where they part, what a restart would cut, what is only here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from kreplica.engine.rules.log_truncation import truncate_by_leader_epoch, truncate_to_high_watermark
+from kreplica.formats.checks.replicas import ReplicaFiles
+from kreplica.formats.offset_checkpoint import REPLICATION
+from kreplica.formats.replica_difference import first_difference
+
+COLUMNS: Final = (
+    "topic",
+    "partition",
+    "log_dir",
+    "node_id",
+    "leads",
+    "log_start_offset",
+    "end_offset",
+    "high_watermark",
+    "epochs",
+    "differs_at",
+    "truncation_by_high_watermark",
+    "cut_by_high_watermark",
+    "truncation_by_leader_epoch",
+    "cut_by_leader_epoch",
+    "only_here_from",
+    "only_here",
+)
+"""Fields of a row."""
+
+
+@dataclass(frozen=True, slots=True)
+class Copy:
+    """One copy of a partition.
+
+    Args:
+        replica: Its files.
+        epochs: Leader epochs with their first offsets, of its checkpoint or else of its batches.
+        high_watermark: As checkpointed; None if no checkpoint has it.
+        end_offset: The log end offset.
+    """
+
+    replica: ReplicaFiles
+    epochs: tuple[tuple[int, int], ...]
+    high_watermark: int | None
+    end_offset: int
+
+    @property
+    def latest_epoch(self) -> int:
+        """The latest leader epoch, -1 without any."""
+        return self.epochs[-1][0] if self.epochs else -1
+
+
+def partitions_of(replicas: Sequence[ReplicaFiles]) -> Mapping[tuple[str, int], list[Copy]]:
+    """Copies by topic and partition, sorted; directories that wait for their deletion are left out."""
+    found: dict[tuple[str, int], list[Copy]] = {}
+    for replica in sorted(replicas, key=lambda each: (each.place.topic, each.place.partition, each.path)):
+        if replica.place.state == "current" and replica.log.segments:
+            found.setdefault((replica.place.topic, replica.place.partition), []).append(_copy(replica))
+    return found
+
+
+def _copy(replica: ReplicaFiles) -> Copy:
+    said, checkpoint = replica.checkpoint(REPLICATION), replica.home.epochs.get(replica.place)
+    usable = checkpoint is not None and len(checkpoint.epochs) and not checkpoint.damage
+    epochs = checkpoint.pairs() if usable and checkpoint is not None else replica.log.epochs()
+    end = replica.log.end_offset
+    kept = tuple((epoch, start) for epoch, start in epochs if start <= end)
+    return Copy(replica, kept, None if said is None else said[1], end)
+
+
+def compare_copies(copies: Sequence[Copy]) -> list[Mapping[str, object]]:
+    """A row for each copy of one partition.
+
+    The copy with the highest latest leader epoch, then the longest, is taken for the leader's.
+
+    Args:
+        copies: All that were found; at least one.
+    """
+    leader = max(copies, key=lambda each: (each.latest_epoch, each.end_offset, -copies.index(each)))
+    begin = max(copy.replica.log_start_offset for copy in copies)
+    differences = _differences(copies, begin)
+    committed = max((copy.high_watermark for copy in copies if copy.high_watermark is not None), default=None)
+    return [_row(copy, leader, copies, differences, begin, committed) for copy in copies]
+
+
+def _differences(copies: Sequence[Copy], begin: int) -> Mapping[frozenset[int], int | None]:
+    """First difference of each two copies."""
+    return {
+        frozenset((left, right)): first_difference(copies[left].replica.log, copies[right].replica.log, begin)
+        for right in range(len(copies))
+        for left in range(right)
+    }
+
+
+def _row(
+    copy: Copy,
+    leader: Copy,
+    copies: Sequence[Copy],
+    differences: Mapping[frozenset[int], int | None],
+    begin: int,
+    committed: int | None,
+) -> Mapping[str, object]:
+    replica, leads = copy.replica, copy is leader
+    me = copies.index(copy)
+    by_watermark, by_epoch = (None, None) if leads else (_by_high_watermark(copy), _by_leader_epoch(copy, leader))
+    shared = max(_shared(me, copies, differences), default=begin)
+    from_here = max(begin, shared)
+    upto = min(copy.end_offset, copy.end_offset if committed is None else committed)
+    only_here = max(0, upto - from_here) if len(copies) > 1 and committed is not None else None
+    return {
+        "topic": replica.place.topic,
+        "partition": replica.place.partition,
+        "log_dir": str(replica.home.path),
+        "node_id": None if replica.home.meta is None else replica.home.meta.node_id,
+        "leads": leads,
+        "log_start_offset": replica.log_start_offset,
+        "end_offset": copy.end_offset,
+        "high_watermark": copy.high_watermark,
+        "epochs": [{"epoch": epoch, "start_offset": start} for epoch, start in copy.epochs],
+        "differs_at": None if leads else differences[frozenset((me, copies.index(leader)))],
+        "truncation_by_high_watermark": by_watermark,
+        "cut_by_high_watermark": None if by_watermark is None else copy.end_offset - by_watermark,
+        "truncation_by_leader_epoch": by_epoch,
+        "cut_by_leader_epoch": None if by_epoch is None else copy.end_offset - by_epoch,
+        "only_here_from": from_here if only_here else None,
+        "only_here": only_here,
+    }
+
+
+def _shared(me: int, copies: Sequence[Copy], differences: Mapping[frozenset[int], int | None]) -> Iterator[int]:
+    """Up to which offset each other copy has what this one has."""
+    for other, copy in enumerate(copies):
+        if other != me:
+            parted = differences[frozenset((me, other))]
+            yield min(copy.end_offset, copies[me].end_offset) if parted is None else parted
+
+
+def _by_high_watermark(copy: Copy) -> int | None:
+    if copy.high_watermark is None:
+        return None
+    return truncate_to_high_watermark(copy.high_watermark, copy.end_offset)
+
+
+def _by_leader_epoch(copy: Copy, leader: Copy) -> int | None:
+    if not copy.epochs or not leader.epochs:
+        return _by_high_watermark(copy)
+    epochs, starts = zip(*copy.epochs, strict=True)
+    leader_epochs, leader_starts = zip(*leader.epochs, strict=True)
+    watermark = copy.replica.log_start_offset if copy.high_watermark is None else copy.high_watermark
+    return truncate_by_leader_epoch(
+        epochs, starts, copy.end_offset, watermark, leader_epochs, leader_starts, leader.end_offset
+    )

@@ -1,0 +1,164 @@
+"""The facts that rules of causes judge: the missing replicas as arrays, and what is known of every broker."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import cached_property
+
+import numpy as np
+
+from kreplica.health.causes.throttling import Throttles, read_throttles
+from kreplica.model.columns import BoolColumn, IntColumn, Integers, IntListColumn, Mask
+from kreplica.model.evaluate import Evaluator
+from kreplica.model.predicates import ADDING, MISSING
+from kreplica.model.snapshot import ClusterSnapshot
+
+NO_LEADER, LEADER_NOT_KNOWN = -1, -2
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Missing:
+    """The n missing replicas of a snapshot, ordered by partition.
+
+    Args:
+        rows: The partition's row of each.
+        brokers: Its broker.
+        leaders: The partition's leader, NO_LEADER or LEADER_NOT_KNOWN.
+        adding: Whether a reassignment is adding it.
+        offline: Whether the cluster reports it offline.
+    """
+
+    rows: Integers
+    brokers: Integers
+    leaders: Integers
+    adding: Mask
+    offline: Mask
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def take(self, kept: Mask) -> Missing:
+        """Those of the mask."""
+        return Missing(self.rows[kept], self.brokers[kept], self.leaders[kept], self.adding[kept], self.offline[kept])
+
+
+class Facts:
+    """What one snapshot tells: brokers have an index, their position in ``broker_ids``."""
+
+    def __init__(self, evaluator: Evaluator) -> None:
+        self.snapshot: ClusterSnapshot = evaluator.snapshot
+        self.leaders = leaders_of(self.snapshot)
+        self.missing = _missing(evaluator, self.leaders)
+        self.replicas = self.snapshot.lists("replicas")
+        self.isr = self.snapshot.lists("isr")
+
+    @cached_property
+    def broker_ids(self) -> Integers:
+        """Every broker id that is named anywhere, in order."""
+        registered = _integers(self.snapshot.brokers["broker"]).values
+        led = self.leaders[self.leaders >= 0]
+        return np.unique(np.concatenate([registered, self.replicas.values, self.isr.values, led]))
+
+    def index(self, brokers: Integers) -> Integers:
+        """Indices of broker ids."""
+        return np.searchsorted(self.broker_ids, brokers)
+
+    @cached_property
+    def fenced(self) -> Mask:
+        """By broker index: fenced by the KRaft controller."""
+        return self._by_broker("fenced", wanted=True)
+
+    @cached_property
+    def alive(self) -> Mask:
+        """By broker index: known to be alive."""
+        return self._by_broker("alive", wanted=True)
+
+    @cached_property
+    def gone(self) -> Mask:
+        """By broker index: known not to be alive, or not registered where the source knows who is."""
+        registered = _integers(self.snapshot.brokers["broker"]).values
+        dead = self._by_broker("alive", wanted=False)
+        return dead | ~np.isin(self.broker_ids, registered) if len(registered) else dead
+
+    @cached_property
+    def leads(self) -> Integers:
+        """By broker index: how many partitions it leads."""
+        return np.bincount(self.index(self.leaders[self.leaders >= 0]), minlength=len(self.broker_ids))
+
+    @cached_property
+    def in_isr(self) -> Integers:
+        """By broker index: in how many ISRs it is."""
+        return np.bincount(self.index(self.isr.values), minlength=len(self.broker_ids))
+
+    @cached_property
+    def responsive(self) -> Mask:
+        """By broker index: alive, or, where the source does not tell, seen to take part in replication."""
+        return ~self.fenced & ~self.gone & (self.alive | (self.leads > 0) | (self.in_isr > 0))
+
+    @cached_property
+    def offline_directories(self) -> dict[int, list[str]]:
+        """Paths of offline log directories by broker."""
+        found: dict[int, list[str]] = {}
+        for row in self.snapshot.log_dirs.rows():
+            if row["error"] is not None:
+                found.setdefault(int(str(row["broker"])), []).append(str(row["path"]))
+        return found
+
+    @cached_property
+    def last_fetch(self) -> dict[int, str]:
+        """When a broker last fetched the cluster's metadata, by broker: a KRaft quorum's leader keeps it."""
+        quorum = self.snapshot.quorum
+        pairs = zip(quorum["node"].to_list(), quorum["last_fetch_ms"].to_list(), strict=True)
+        return {
+            node: datetime.fromtimestamp(milliseconds // 1000, UTC).isoformat()
+            for node, milliseconds in pairs
+            if isinstance(node, int) and isinstance(milliseconds, int)
+        }
+
+    @cached_property
+    def throttles(self) -> Throttles:
+        """Lists and rates of replication throttles."""
+        return read_throttles(self.snapshot.configs)
+
+    def _by_broker(self, name: str, *, wanted: bool) -> Mask:
+        ids, states = self.snapshot.brokers["broker"].to_list(), self.snapshot.brokers[name].to_list()
+        found = [broker for broker, state in zip(ids, states, strict=True) if state is wanted]
+        return np.isin(self.broker_ids, np.array(found, dtype=np.int64))
+
+
+def leaders_of(snapshot: ClusterSnapshot) -> Integers:
+    """Each partition's leader, NO_LEADER or LEADER_NOT_KNOWN."""
+    leaders = snapshot.integers("leader")
+    return leaders.values if leaders.valid is None else np.where(leaders.valid, leaders.values, LEADER_NOT_KNOWN)
+
+
+def elements_of(items: IntListColumn, others: IntListColumn) -> Mask:
+    """For each element of ``items`` whether the other list of its row has it; null lists have none."""
+    pairs = items.row_numbers() << 32 | items.values
+    valid = others.valid
+    kept = slice(None) if valid is None else np.repeat(valid, others.lengths())
+    return np.isin(pairs, (others.row_numbers() << 32 | others.values)[kept])
+
+
+def _missing(evaluator: Evaluator, leaders: Integers) -> Missing:
+    # The predicates know a replica as missing; only partitions that miss one are looked at further.
+    lists = evaluator.list(MISSING)
+    rows = np.flatnonzero(lists.lengths())
+    missing = lists.take(rows)
+    snapshot = evaluator.snapshot
+    adding = elements_of(missing, evaluator.list(ADDING).take(rows))
+    offline = elements_of(missing, snapshot.lists("offline_replicas").take(rows))
+    places = rows[missing.row_numbers()]
+    return Missing(places, missing.values, leaders[places], adding, offline)
+
+
+def _integers(column: object) -> IntColumn:
+    assert isinstance(column, IntColumn)
+    return column
+
+
+def is_true(column: object) -> Mask:
+    """Rows of a boolean column that are true."""
+    assert isinstance(column, BoolColumn)
+    return column.is_true()

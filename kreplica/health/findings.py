@@ -1,0 +1,152 @@
+"""Evaluates the rules of health/rules.py over one snapshot."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from kreplica.health.rules import (
+    GROUP_RULES,
+    PARTITION_RULES,
+    Aggregate,
+    GroupRule,
+    Largest,
+    PartitionRule,
+    Rows,
+    RowsWhere,
+    Severity,
+    Smallest,
+)
+from kreplica.model.columns import Column, Indices, IntColumn, Integers
+from kreplica.model.evaluate import Evaluator
+from kreplica.model.snapshot import ClusterSnapshot
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One broken rule.
+
+    Args:
+        rule: Fixed name of the rule.
+        severity: How bad.
+        topic: Of the partition or topic, None for a broker's finding.
+        partition: None for a topic's or broker's finding.
+        broker: None unless the finding is a broker's.
+        message: What the user reads.
+        evidence: The facts behind it by name: integers, booleans, lists, None where not known.
+    """
+
+    rule: str
+    severity: Severity
+    topic: str | None
+    partition: int | None
+    broker: int | None
+    message: str
+    evidence: Mapping[str, object]
+
+
+def find(snapshot: ClusterSnapshot, names: Collection[str] | None = None) -> list[Finding]:
+    """All findings, the worst first, then by rule, topic, partition and broker.
+
+    Args:
+        snapshot: What is judged.
+        names: Only these rules; None for all.
+    """
+    evaluator = Evaluator(snapshot)
+    found: list[Finding] = []
+    for rule in PARTITION_RULES:
+        if names is None or rule.name in names:
+            found.extend(_partition_findings(evaluator, rule))
+    for group_rule in GROUP_RULES:
+        if names is None or group_rule.name in names:
+            found.extend(_group_findings(evaluator, group_rule))
+    return sorted(found, key=_order)
+
+
+def spell(message: str, facts: Mapping[str, object]) -> str:
+    """A rule's message with its facts filled in: lists as ``1,2``, an empty list as ``none``, null as ``unknown``."""
+    return message.format_map({name: _spelled(value) for name, value in facts.items()})
+
+
+def _spelled(value: object) -> str:
+    if value is None:
+        return "unknown"
+    if isinstance(value, list):
+        return ",".join(str(item) for item in value) or "none"
+    return str(value)
+
+
+def _order(finding: Finding) -> tuple[object, ...]:
+    """Partitions and brokers of one rule come in their order already, which sorting keeps."""
+    return -finding.severity, finding.rule, finding.topic or ""
+
+
+def _partition_findings(evaluator: Evaluator, rule: PartitionRule) -> Iterator[Finding]:
+    rows = np.flatnonzero(evaluator.boolean(rule.when).is_true())
+    if not len(rows):
+        return
+    escalated = [False] * len(rows)
+    if rule.escalates is not None:
+        escalated = evaluator.boolean(rule.escalates).is_true()[rows].tolist()
+    names = [name for name, _ in rule.facts]
+    values = [evaluator.column(expression).take(rows).to_list() for _, expression in rule.facts]
+    topics = evaluator.snapshot.strings("topic").take(rows).to_list()
+    partitions = evaluator.snapshot.integers("partition").take(rows).to_list()
+    for topic, partition, worse, *facts in zip(topics, partitions, escalated, *values, strict=True):
+        evidence = dict(zip(names, facts, strict=True))
+        severity = rule.escalated if worse else rule.severity
+        yield Finding(rule.name, severity, topic, partition, None, spell(rule.message, evidence), evidence)
+
+
+def _group_findings(evaluator: Evaluator, rule: GroupRule) -> Iterator[Finding]:
+    if evaluator.length == 0:
+        return
+    labels, members = _groups(evaluator, rule)
+    facts: dict[str, Column] = {
+        name: _gather(evaluator, aggregate, members, len(labels)) for name, aggregate in rule.facts
+    }
+    broken = Evaluator(evaluator.snapshot, facts).boolean(rule.when).is_true()
+    for group in np.flatnonzero(broken).tolist():
+        evidence = {name: column[group] for name, column in facts.items()}
+        topic, broker = (labels[group], None) if rule.key is None else (None, labels[group])
+        message = spell(rule.message, evidence)
+        yield Finding(rule.name, rule.severity, topic, None, broker, message, evidence)  # type: ignore[arg-type]
+
+
+def _groups(evaluator: Evaluator, rule: GroupRule) -> tuple[list[str] | list[int], Integers]:
+    """Labels of the groups, and for each partition the number of its group, -1 for none."""
+    if rule.key is None:
+        topics = evaluator.snapshot.strings("topic")
+        return list(topics.dictionary), topics.codes.astype(np.int64)
+    key = evaluator.integer(rule.key)
+    labels, numbers = np.unique(key.values, return_inverse=True)
+    return labels.tolist(), numbers if key.valid is None else np.where(key.valid, numbers, -1)
+
+
+def _gather(evaluator: Evaluator, aggregate: Aggregate, members: Integers, groups: int) -> IntColumn:
+    inside = members >= 0
+    if isinstance(aggregate, Rows):
+        return _count(members[inside], groups)
+    if isinstance(aggregate, RowsWhere):
+        return _count(members[inside & evaluator.boolean(aggregate.condition).is_true()], groups)
+    assert isinstance(aggregate, Smallest | Largest), f"no way to gather {aggregate}"
+    value = evaluator.integer(aggregate.value)
+    rows: Indices = np.flatnonzero(inside if value.valid is None else inside & value.valid)
+    seen = np.zeros(groups, dtype=np.bool_)
+    seen[members[rows]] = True
+    extreme = np.minimum if isinstance(aggregate, Smallest) else np.maximum
+    start = np.iinfo(np.int64).max if isinstance(aggregate, Smallest) else np.iinfo(np.int64).min
+    gathered = np.full(groups, start, dtype=np.int64)
+    extreme.at(gathered, members[rows], value.values[rows])
+    return IntColumn(gathered, None if bool(seen.all()) else seen)
+
+
+def _count(members: Integers, groups: int) -> IntColumn:
+    return IntColumn(np.bincount(members, minlength=groups).astype(np.int64))
+
+
+def worst(findings: Iterable[Finding]) -> Severity | None:
+    """The highest severity, None if there are no findings."""
+    return max((finding.severity for finding in findings), default=None)

@@ -1,0 +1,208 @@
+"""Where leaders are not where they are preferred, whether the controller brings them back, and what is skewed.
+
+The ratio is the ZooKeeper controller's; a KRaft controller has none and counts partitions.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from kreplica.engine.preferred import preferred_obstacles
+from kreplica.engine.rules.balance import zookeeper_balances
+from kreplica.model import predicates as known
+from kreplica.model.balancing import AUTO_REBALANCE, Balancing, balancing_of
+from kreplica.model.columns import BoolColumn, IntColumn, StringColumn
+from kreplica.model.evaluate import Evaluator
+from kreplica.model.snapshot import ClusterSnapshot, MetadataMode
+
+Numbers = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class NonPreferred:
+    """A partition that its preferred leader does not lead.
+
+    Args:
+        topic: Topic name.
+        partition: Partition index.
+        leader: Who leads, None for nobody.
+        preferred: Who should.
+        obstacle: What keeps that one from being elected now, None if nothing does.
+    """
+
+    topic: str
+    partition: int
+    leader: int | None
+    preferred: int
+    obstacle: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class BrokerBalance:
+    """One broker.
+
+    Args:
+        broker: Id.
+        rack: None where not known.
+        alive: None where not known.
+        preferred_partitions: Partitions it is preferred for.
+        non_preferred: Those of them that another, or nobody, leads.
+        ratio: non_preferred / preferred_partitions; None if it is preferred for none.
+        electable: Those of them that it could be elected for now.
+        leaders: Partitions it leads.
+        replicas: Replicas assigned to it.
+        bytes: Size of the replicas on it; None where not known.
+        controller_would_act: Whether the controller's next pass elects any of these; None where it is not known which
+            controller the cluster has and the two would differ.
+        reason: Why, or why not.
+    """
+
+    broker: int
+    rack: str | None
+    alive: bool | None
+    preferred_partitions: int
+    non_preferred: int
+    ratio: float | None
+    electable: int
+    leaders: int
+    replicas: int
+    bytes: int | None
+    controller_would_act: bool | None
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Imbalance:
+    """A cluster's balance.
+
+    Args:
+        brokers: In order of their ids.
+        partitions: Those that their preferred leader does not lead, in order.
+        unknown: Partitions of which the leader is not known.
+        balancing: By what the controller decides.
+        mode: Which controller it is; None where not known.
+    """
+
+    brokers: tuple[BrokerBalance, ...]
+    partitions: tuple[NonPreferred, ...]
+    unknown: int
+    balancing: Balancing
+    mode: MetadataMode | None
+
+    @property
+    def electable(self) -> int:
+        """How many preferred leaders could be elected now."""
+        return sum(item.obstacle is None for item in self.partitions)
+
+
+def imbalance_of(snapshot: ClusterSnapshot) -> Imbalance:
+    """The balance of a cluster, as far as its snapshot tells."""
+    evaluator = Evaluator(snapshot)
+    partitions = _non_preferred(snapshot, evaluator)
+    balancing = balancing_of(snapshot)
+    preferred = _known(evaluator.integer(known.PREFERRED_LEADER))
+    leaders = _known(evaluator.integer(known.LEADER))
+    replicas = snapshot.lists("replicas").values
+    assigned = {*preferred.tolist(), *leaders[leaders >= 0].tolist(), *np.unique(replicas).tolist()}
+    registered = [broker for broker in snapshot.brokers["broker"].to_list() if isinstance(broker, int)]
+    counts = {
+        "preferred": Counter(preferred.tolist()),
+        "leaders": Counter(leaders.tolist()),
+        "replicas": Counter(replicas.tolist()),
+        "non_preferred": Counter(item.preferred for item in partitions),
+        "electable": Counter(item.preferred for item in partitions if item.obstacle is None),
+    }
+    sizes = _sizes(snapshot)
+    return Imbalance(
+        tuple(_broker(snapshot, balancing, one, counts, sizes) for one in sorted({*registered, *assigned})),
+        partitions,
+        int(evaluator.boolean(known.NON_PREFERRED.expression).is_null().sum()),
+        balancing,
+        snapshot.mode,
+    )
+
+
+def _known(column: IntColumn) -> Numbers:
+    return column.values if column.valid is None else column.values[column.valid]
+
+
+def _non_preferred(snapshot: ClusterSnapshot, evaluator: Evaluator) -> tuple[NonPreferred, ...]:
+    rows = np.flatnonzero(evaluator.boolean(known.NON_PREFERRED.expression).is_true())
+    topics, numbers = (
+        snapshot.strings("topic").take(rows).to_list(),
+        snapshot.integers("partition").take(rows).to_list(),
+    )
+    leaders = snapshot.integers("leader").take(rows).to_list()
+    preferred = evaluator.integer(known.PREFERRED_LEADER).take(rows).to_list()
+    facts = zip(topics, numbers, leaders, preferred, preferred_obstacles(snapshot, rows), strict=True)
+    return tuple(
+        NonPreferred(str(topic), int(number or 0), None if leader == -1 else leader, int(first or 0), obstacle)
+        for topic, number, leader, first, obstacle in facts
+    )
+
+
+def _sizes(snapshot: ClusterSnapshot) -> dict[int, int]:
+    """Bytes of the replicas of the partitions looked at, for each broker that told its log directories."""
+    table, own = snapshot.replicas, snapshot.strings("topic")
+    topics, brokers, sizes, future = table["topic"], table["broker"], table["size"], table["future"]
+    assert isinstance(topics, StringColumn)
+    assert isinstance(brokers, IntColumn)
+    assert isinstance(sizes, IntColumn)
+    assert isinstance(future, BoolColumn)
+    wanted = {own.dictionary[code] for code in np.unique(own.codes).tolist()}
+    kept = np.array([name in wanted for name in topics.dictionary], dtype=np.bool_)[topics.codes] & ~future.values
+    told = [broker for broker in snapshot.log_dirs["broker"].to_list() if isinstance(broker, int)]
+    totals = dict.fromkeys(told, 0)
+    distinct, inverse = np.unique(brokers.values[kept], return_inverse=True)
+    held = np.zeros(len(distinct), dtype=np.int64)
+    np.add.at(held, inverse, sizes.values[kept])
+    return totals | dict(zip(distinct.tolist(), held.tolist(), strict=True))
+
+
+def _broker(
+    snapshot: ClusterSnapshot,
+    balancing: Balancing,
+    broker: int,
+    counts: dict[str, Counter[int]],
+    sizes: dict[int, int],
+) -> BrokerBalance:
+    preferred, non_preferred, electable = (counts[name][broker] for name in ("preferred", "non_preferred", "electable"))
+    acts, reason = _action(snapshot.mode, balancing, preferred, non_preferred, electable)
+    return BrokerBalance(
+        broker,
+        snapshot.racks.get(broker),
+        snapshot.is_alive(broker),
+        preferred,
+        non_preferred,
+        non_preferred / preferred if preferred else None,
+        electable,
+        counts["leaders"][broker],
+        counts["replicas"][broker],
+        sizes.get(broker),
+        acts,
+        reason,
+    )
+
+
+def _action(
+    mode: MetadataMode | None, balancing: Balancing, preferred: int, non_preferred: int, electable: int
+) -> tuple[bool | None, str]:
+    """Whether the controller acts for a broker, and why or why not."""
+    if not non_preferred:
+        return False, "leads all it is preferred for"
+    if not electable:
+        return False, "none of these can be elected now"
+    if not balancing.enabled:
+        return False, f"{AUTO_REBALANCE} is false"
+    within = f"elects {electable} within {balancing.interval_seconds} s"
+    if mode is MetadataMode.KRAFT:
+        return True, within
+    above = zookeeper_balances(non_preferred, preferred, balancing.percentage)
+    ratio = f"{non_preferred / preferred:.1%} is {'' if above else 'not '}above {balancing.percentage}%"
+    if mode is None and not above:
+        return None, f"{ratio}: a ZooKeeper controller would not act, a KRaft one would"
+    return above, f"{ratio}: {within}" if above else ratio

@@ -1,0 +1,103 @@
+"""Narrows a snapshot to the partitions a question is about."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Sequence
+
+import numpy as np
+
+from kreplica.errors import UsageError
+from kreplica.model.columns import BoolColumn, IntColumn, Mask
+from kreplica.model.snapshot import ClusterSnapshot
+
+
+def topic_pattern(text: str) -> re.Pattern[str]:
+    """Compiles what the user gave for ``--topic``.
+
+    As in Kafka's tools the whole name has to match, a comma separates alternatives, and spaces and the quotes around
+    it do not count (org.apache.kafka.server.util.TopicFilter).
+
+    Raises:
+        UsageError: It is not a regular expression.
+    """
+    try:
+        return re.compile(text.replace(",", "|").replace(" ", "").strip("\"'\t\n"))
+    except re.error as error:
+        position = "" if error.pos is None else f" at character {error.pos + 1}"
+        raise UsageError(
+            f"{text!r} is not a regular expression",
+            f"{error.msg}{position}",
+            "quote a special character with \\",
+        ) from None
+
+
+def select(
+    snapshot: ClusterSnapshot,
+    *,
+    topics: str | None = None,
+    exclude_internal: bool = False,
+    brokers: Sequence[int] = (),
+) -> ClusterSnapshot:
+    """The same cluster with only the partitions asked for.
+
+    Args:
+        snapshot: The cluster.
+        topics: Regular expression over whole topic names; None for all.
+        exclude_internal: Leave out Kafka's internal topics.
+        brokers: Keep partitions with a replica on any of these; empty for all.
+
+    Raises:
+        UsageError: The expression is none, no topic matches it, or no such broker is known.
+    """
+    kept = np.ones(len(snapshot.partitions), dtype=np.bool_)
+    if topics is not None:
+        kept &= _matching_topics(snapshot, topics)
+    if exclude_internal:
+        internal = snapshot.partitions["internal"]
+        assert isinstance(internal, BoolColumn)
+        kept &= ~internal.is_true()
+    if brokers:
+        kept &= _on_brokers(snapshot, brokers)
+    return snapshot if bool(kept.all()) else snapshot.select(np.flatnonzero(kept))
+
+
+def _matching_topics(snapshot: ClusterSnapshot, text: str) -> Mask:
+    pattern = topic_pattern(text)
+    names = snapshot.strings("topic")
+    matching = np.array([pattern.fullmatch(name) is not None for name in names.dictionary], dtype=np.bool_)
+    if not matching.any():
+        known = f"{len(names.dictionary)} topics are visible"
+        hidden = sum(gap.count for gap in snapshot.gaps if gap.kind == "hidden-topics")
+        raise UsageError(
+            f"no topic matches {text!r}",
+            f"{known}, {hidden} hidden" if hidden else known,
+            _suggestion(text, names.dictionary),
+        )
+    return matching[names.codes]
+
+
+def _suggestion(text: str, names: Sequence[str]) -> str:
+    """What the user may have meant: the whole name has to match, so part of one does not."""
+    if any(text in name for name in names):
+        return f"the whole name has to match: try .*{text}.*"
+    close = difflib.get_close_matches(text, names, n=1)
+    return f"did you mean {close[0]}?" if close else "the whole name has to match"
+
+
+def _on_brokers(snapshot: ClusterSnapshot, brokers: Sequence[int]) -> Mask:
+    replicas = snapshot.lists("replicas")
+    registered = snapshot.brokers["broker"]
+    assert isinstance(registered, IntColumn)
+    known = {*registered.values.tolist(), *np.unique(replicas.values).tolist()}
+    unknown = sorted(set(brokers) - known)
+    if unknown:
+        raise UsageError(
+            f"no broker {', '.join(map(str, unknown))}",
+            f"known are {', '.join(map(str, sorted(known)))}",
+        )
+    hits = np.isin(replicas.values, list(brokers))
+    kept = np.zeros(len(replicas), dtype=np.bool_)
+    kept[replicas.row_numbers()[hits]] = True
+    return kept

@@ -1,0 +1,194 @@
+"""ClusterSnapshot: what is known of one cluster at one moment, whatever the source."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from enum import Enum
+from functools import cached_property
+
+import numpy as np
+
+from kreplica.model.columns import IntColumn, IntListColumn, StringColumn
+from kreplica.model.schema import (
+    BROKERS,
+    CONFIGS,
+    GROUPS,
+    LOG_DIRS,
+    PARTITIONS,
+    QUORUM,
+    REPLICAS,
+    TableSchema,
+)
+from kreplica.model.table import Table
+
+
+class MetadataMode(Enum):
+    """Where a cluster keeps its metadata, and so by which rules its controller decides."""
+
+    KRAFT = "kraft"
+    ZOOKEEPER = "zookeeper"
+
+
+INTERNAL_TOPICS = frozenset({"__consumer_offsets", "__transaction_state", "__share_group_state"})
+"""Kafka's internal topics (org.apache.kafka.common.internals.Topic.INTERNAL_TOPICS)."""
+METADATA_TOPIC = "__cluster_metadata"
+"""The metadata log of KRaft: a folder on disk, and no topic of the cluster."""
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """Something that a complete answer would need and that the source did not give; an answer with gaps exits 5.
+
+    Args:
+        kind: ``hidden-topics``, ``silent-brokers``, ``failed-request`` or ``torn-read``.
+        message: One clause for the user, lower case, with names and numbers.
+        count: How many things are missing.
+    """
+
+    kind: str
+    message: str
+    count: int
+
+
+@dataclass(frozen=True, eq=False)
+class ClusterSnapshot:
+    """One cluster at one moment.
+
+    Args:
+        cluster_id: Kafka's cluster id; None where the source does not tell.
+        name: What the user calls it: context, bootstrap servers or dump path.
+        taken_at: When it was read, UTC.
+        source: The way in: ``kafka``, ``zookeeper``, ``describe-text``, ``kcat-json``, ``znode-json``, ...
+        controller: Id of the controller (ZooKeeper) or of the node that clients are sent to (KRaft); None if not known.
+        features: Finalized features by name; empty if not known.
+        gaps: What is missing although the source could have told.
+        notes: Remarks for the user that change no answer.
+        controller_epoch: Epoch of the ZooKeeper controller; None where the source does not tell.
+    """
+
+    cluster_id: str | None
+    name: str
+    taken_at: datetime
+    source: str
+    partitions: Table
+    brokers: Table = field(default_factory=lambda: Table.empty(BROKERS))
+    log_dirs: Table = field(default_factory=lambda: Table.empty(LOG_DIRS))
+    replicas: Table = field(default_factory=lambda: Table.empty(REPLICAS))
+    configs: Table = field(default_factory=lambda: Table.empty(CONFIGS))
+    groups: Table = field(default_factory=lambda: Table.empty(GROUPS))
+    quorum: Table = field(default_factory=lambda: Table.empty(QUORUM))
+    controller: int | None = None
+    features: Mapping[str, int] = field(default_factory=dict)
+    gaps: tuple[Gap, ...] = ()
+    notes: tuple[str, ...] = ()
+    controller_epoch: int | None = None
+
+    def __post_init__(self) -> None:
+        assert self.taken_at.tzinfo is not None, "taken_at carries its zone"
+        assert self.partitions.schema is PARTITIONS, "partitions hold the partitions table"
+
+    def table(self, schema: TableSchema) -> Table:
+        """The table of that schema."""
+        found = getattr(self, schema.name)
+        assert isinstance(found, Table)
+        return found
+
+    @property
+    def label(self) -> str:
+        """How rows name this cluster: its id where known, otherwise its name."""
+        return self.cluster_id or self.name
+
+    @property
+    def mode(self) -> MetadataMode | None:
+        """KRaft or ZooKeeper; None if the source does not show it.
+
+        Every KRaft cluster has finalized the feature metadata.version (KIP-584), which brokers tell every client.
+        """
+        if "metadata.version" in self.features or len(self.quorum):
+            return MetadataMode.KRAFT
+        return MetadataMode.ZOOKEEPER if self.source in ("kafka", "zookeeper", "znode-json") else None
+
+    @property
+    def elr_enabled(self) -> bool:
+        """Whether the controller keeps eligible leader replicas (KIP-966), as far as the source shows it."""
+        elr = self.lists("elr")
+        return self.features.get("eligible.leader.replicas.version", 0) > 0 or len(elr.values) > 0
+
+    def partition(self, topic: str, partition: int) -> dict[str, object]:
+        """One partition as a dictionary of fields.
+
+        Raises:
+            KeyError: The snapshot has no such partition.
+        """
+        return self.partitions.row(self.row_number(topic, partition))
+
+    def row_number(self, topic: str, partition: int) -> int:
+        """Where a partition stands in the partitions table.
+
+        Raises:
+            KeyError: The snapshot has no such partition.
+        """
+        return self._rows_by_partition[topic, partition]
+
+    @cached_property
+    def _rows_by_partition(self) -> dict[tuple[str, int], int]:
+        topics, numbers = self.partitions["topic"].to_list(), self.partitions["partition"].to_list()
+        return {(topic, number): row for row, (topic, number) in enumerate(zip(topics, numbers, strict=True))}  # type: ignore[misc]
+
+    @cached_property
+    def racks(self) -> dict[int, str]:
+        """Rack by broker id, brokers without one left out."""
+        pairs = zip(self.brokers["broker"].to_list(), self.brokers["rack"].to_list(), strict=True)
+        return {broker: rack for broker, rack in pairs if isinstance(broker, int) and isinstance(rack, str)}
+
+    @cached_property
+    def _alive_by_broker(self) -> dict[object, object]:
+        return dict(zip(self.brokers["broker"].to_list(), self.brokers["alive"].to_list(), strict=True))
+
+    def is_alive(self, broker: int) -> bool | None:
+        """Whether a broker is live: false for one that is not among the cluster's brokers, None if it is there but the
+        source does not tell, or if the source knows no brokers at all.
+        """
+        states = self._alive_by_broker
+        found = states.get(broker, False) if states else None
+        assert found is None or isinstance(found, bool)
+        return found
+
+    def select(self, rows: np.ndarray) -> ClusterSnapshot:
+        """The same cluster with only the named partition rows."""
+        return replace(self, partitions=self.partitions.take(rows))
+
+    def without_partitions(self) -> ClusterSnapshot:
+        """The same cluster with no partition."""
+        return self.select(np.empty(0, dtype=np.intp))
+
+    @property
+    def topic_count(self) -> int:
+        """Number of distinct topics."""
+        return len(np.unique(self.strings("topic").codes))
+
+    def strings(self, name: str) -> StringColumn:
+        """A string column of the partitions table."""
+        column = self.partitions[name]
+        assert isinstance(column, StringColumn)
+        return column
+
+    def integers(self, name: str) -> IntColumn:
+        """An integer column of the partitions table."""
+        column = self.partitions[name]
+        assert isinstance(column, IntColumn)
+        return column
+
+    def lists(self, name: str) -> IntListColumn:
+        """A list column of the partitions table."""
+        column = self.partitions[name]
+        assert isinstance(column, IntListColumn)
+        return column
+
+
+def utc_now() -> datetime:
+    """Now, UTC, cut to milliseconds: what a snapshot's taken_at can hold."""
+    now = datetime.now(UTC)
+    return now.replace(microsecond=now.microsecond // 1000 * 1000)

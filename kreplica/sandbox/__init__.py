@@ -1,0 +1,73 @@
+"""A real Apache Kafka of N brokers on the loopback interface, for practice and for tests.
+
+from kreplica.sandbox import Mode, SandboxSettings, start
+
+with start(SandboxSettings(name="try", mode=Mode.KRAFT, brokers=3, racks=("a", "b", "c"))) as sandbox:
+    sandbox.create_topic("orders", assignment=[[1, 2, 3], [2, 3, 1]])
+    sandbox.kill(3)
+    print(sandbox.tool("topics", "--describe"))
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from kreplica.folders import sandbox_home
+from kreplica.sandbox import state
+from kreplica.sandbox.cluster import Sandbox, ServerStatus
+from kreplica.sandbox.launch import Progress, launch, remove_sandbox
+from kreplica.sandbox.load import LoadResult, LoadSettings, run_load
+from kreplica.sandbox.nodes import Role
+from kreplica.sandbox.processes import ProcessState
+from kreplica.sandbox.settings import Listener, Mode, SandboxSettings
+from kreplica.sandbox.tools import ToolResult
+
+__all__ = [
+    "Listener",
+    "LoadResult",
+    "LoadSettings",
+    "Mode",
+    "ProcessState",
+    "Role",
+    "Sandbox",
+    "SandboxSettings",
+    "ServerStatus",
+    "ToolResult",
+    "remove",
+    "run_load",
+    "sandbox_names",
+    "start",
+]
+
+
+def start(settings: SandboxSettings, home: Path | None = None, progress: Progress | None = None) -> Sandbox:
+    """Start a sandbox and return its handle; on any failure or interrupt nothing of it is left.
+
+    Args:
+        settings: What it is asked to be.
+        home: Folder of sandboxes; by default that of the user (see ``kreplica.folders``).
+        progress: Told each step in a few words.
+
+    Raises:
+        UsageError: The settings cannot be used.
+        SandboxError: It did not start; with the server's own reason.
+        MissingExtraError: There is no Java.
+    """
+    return Sandbox(launch(settings, home, progress))
+
+
+def sandbox_names(home: Path | None = None) -> list[str]:
+    """Return the names of the sandboxes there are, sorted; those whose start was broken off too."""
+    return state.sandbox_names(home or sandbox_home())
+
+
+def remove(name: str, home: Path | None = None) -> None:
+    """End every server of a sandbox and remove its folder, one whose start was broken off too.
+
+    Raises:
+        SandboxError: There is no such sandbox, or it cannot be removed.
+    """
+    folder = (home or sandbox_home()) / name
+    if name not in sandbox_names(home):
+        state.load_state(folder)
+    remove_sandbox(folder)

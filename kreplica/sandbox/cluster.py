@@ -1,0 +1,441 @@
+"""The handle of a running sandbox: look at it, steer its servers, use its cluster, stop it."""
+
+from __future__ import annotations
+
+import signal
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from kreplica.errors import SandboxError, UsageError
+from kreplica.folders import sandbox_home
+from kreplica.sandbox import admin
+from kreplica.sandbox.launch import remove_sandbox, start_and_record
+from kreplica.sandbox.locks import exclusive
+from kreplica.sandbox.nodes import ZOOKEEPER_ID, Node, Role, controller_ids
+from kreplica.sandbox.processes import ProcessState, send, state_of, wait_for_end
+from kreplica.sandbox.properties import client_properties, render
+from kreplica.sandbox.server_logs import LOG_FILE, reason_of_failure, write_tool_logging
+from kreplica.sandbox.settings import Listener, Mode, SandboxSettings
+from kreplica.sandbox.state import LOCK_FILE, SandboxState, load_state
+from kreplica.sandbox.tools import CLUSTER_TOOLS, ToolResult, main_class, run_tool
+
+if TYPE_CHECKING:
+    from confluent_kafka.admin import ClusterMetadata
+
+LOCK_SECONDS = 120.0
+REGISTER_SECONDS = 90.0
+CLEAN_STOP_SECONDS = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class ServerStatus:
+    """One server as it is now.
+
+    Attributes:
+        id: Node id; 0 is ZooKeeper.
+        roles: What it does.
+        state: Of its process.
+        pid: Process id, None when it has ended.
+        rack: Empty without racks.
+        registered: Whether the cluster counts the broker as alive; None if no broker answered, or it is no broker.
+        endpoints: ``host:port`` by listener name.
+        log: Its log file.
+    """
+
+    id: int
+    roles: tuple[Role, ...]
+    state: ProcessState
+    pid: int | None
+    rack: str
+    registered: bool | None
+    endpoints: dict[str, str]
+    log: Path
+
+
+class Sandbox:
+    """A sandbox that was started, by this process or another one.
+
+    Every method reads the record on disk anew, so several processes may hold one sandbox at a time. Use
+    ``kreplica.sandbox.start`` to start one; as a context manager it is stopped at the end of the block.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._state = load_state(folder)
+
+    @classmethod
+    def open(cls, name: str, home: Path | None = None) -> Sandbox:
+        """Return the sandbox of that name.
+
+        Raises:
+            SandboxError: There is none.
+        """
+        return cls((home or sandbox_home()) / name)
+
+    def __enter__(self) -> Sandbox:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    # what it is
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+        return self.folder.name
+
+    @property
+    def state(self) -> SandboxState:
+        """The record as it was last read."""
+        return self._state
+
+    @property
+    def settings(self) -> SandboxSettings:
+        """What it was asked to be."""
+        return self._state.settings
+
+    @property
+    def mode(self) -> Mode:
+        """KRaft or ZooKeeper."""
+        return self.settings.mode
+
+    @property
+    def kafka_version(self) -> str:
+        """The Kafka that runs."""
+        return self.settings.kafka_version
+
+    @property
+    def cluster_id(self) -> str:
+        """The cluster's id."""
+        return self._state.cluster_id
+
+    @property
+    def broker_ids(self) -> tuple[int, ...]:
+        """Ids of its brokers, ended ones too."""
+        return tuple(sorted(node.id for node in self._state.nodes.values() if Role.BROKER in node.roles))
+
+    @property
+    def controller_ids(self) -> tuple[int, ...]:
+        """Ids of its KRaft controllers, ended ones too; combined nodes are also brokers."""
+        return controller_ids(self.settings)
+
+    @property
+    def bootstrap_servers(self) -> str:
+        """Bootstrap servers of the first listener asked for: every broker, ended ones too."""
+        return self.bootstrap_servers_of(self.settings.listeners[0])
+
+    @property
+    def zookeeper_connect(self) -> str:
+        """``host:port`` of ZooKeeper; empty in KRaft mode."""
+        node = self._state.nodes.get(ZOOKEEPER_ID)
+        return node.address("ZOOKEEPER") if node else ""
+
+    def bootstrap_servers_of(self, listener: Listener, brokers: Iterable[int] | None = None) -> str:
+        """Return ``host:port,...`` of one listener, of all brokers or the given ones."""
+        self._require_listener(listener)
+        ids = self.broker_ids if brokers is None else brokers
+        return ",".join(self._state.nodes[broker].address(listener.kafka_name) for broker in ids)
+
+    def client_properties(self, listener: Listener | None = None, user: str = "admin") -> dict[str, str]:
+        """Return Java client properties for a listener (by default the first asked for) and a user."""
+        listener = listener or self.settings.listeners[0]
+        if (listener.mechanism or listener is Listener.MTLS) and user not in self.settings.users:
+            raise UsageError(f"the sandbox has no user {user!r}", f"there is: {', '.join(self.settings.users)}")
+        servers = self.bootstrap_servers_of(listener)
+        return client_properties(self.settings, servers, listener, user, self.folder / "tls")
+
+    def client_properties_file(self, listener: Listener | None = None, user: str = "admin") -> Path:
+        """Write these properties into the sandbox's folder and return the file, for ``--command-config``."""
+        listener = listener or self.settings.listeners[0]
+        path = self.folder / f"client-{listener}-{user}.properties"
+        path.touch(mode=0o600)
+        path.write_text(render(self.client_properties(listener, user)), encoding="ascii")
+        return path
+
+    def log_file(self, node: int) -> Path:
+        """Return the log of a server (its older half has ``.1`` at the end)."""
+        return self.folder / self.node(node).folder_name / LOG_FILE
+
+    def _require_listener(self, listener: Listener) -> None:
+        if listener not in self.settings.all_listeners:
+            there_is = ", ".join(self.settings.all_listeners)
+            raise UsageError(f"the sandbox {self.name!r} has no listener {listener}", f"there is: {there_is}")
+
+    # its servers
+
+    def node(self, node: int) -> Node:
+        """Return a server by its id (0 is ZooKeeper).
+
+        Raises:
+            SandboxError: The sandbox has no such server.
+        """
+        found = self._state.nodes.get(node)
+        if found is None:
+            ids = ", ".join(str(key) for key in self._state.nodes)
+            raise SandboxError(f"the sandbox {self.name!r} has no server {node}", f"there is: {ids}")
+        return found
+
+    def process_state(self, node: int) -> ProcessState:
+        """Return what the operating system says about a server's process."""
+        self._state = load_state(self.folder)
+        return state_of(self.node(node).process)
+
+    def pid(self, node: int) -> int | None:
+        """Return a server's process id; None when it has ended."""
+        if self.process_state(node) is ProcessState.ENDED:
+            return None
+        process = self.node(node).process
+        return process.pid if process else None
+
+    def running_brokers(self) -> tuple[int, ...]:
+        """Return the ids of the brokers whose processes run (neither ended nor paused)."""
+        return tuple(broker for broker in self.broker_ids if self.process_state(broker) is ProcessState.RUNNING)
+
+    def status(self) -> list[ServerStatus]:
+        """Return every server as it is now, in the order of ids."""
+        registered = self.registered_brokers()
+        return [self._status_of(node, registered) for _, node in sorted(self._state.nodes.items())]
+
+    def _status_of(self, node: Node, registered: frozenset[int] | None) -> ServerStatus:
+        is_broker = Role.BROKER in node.roles
+        return ServerStatus(
+            id=node.id,
+            roles=node.roles,
+            state=state_of(node.process),
+            pid=self.pid(node.id),
+            rack=self.settings.rack_of(node.id) if is_broker else "",
+            registered=node.id in registered if is_broker and registered is not None else None,
+            endpoints={name: node.address(name) for name in node.ports},
+            log=self.log_file(node.id),
+        )
+
+    def kill(self, node: int) -> None:
+        """End a server with SIGKILL, as a crash would; its data stay."""
+        self._signal(node, signal.SIGKILL)
+        process = self.node(node).process
+        assert process is not None
+        if not wait_for_end(process, CLEAN_STOP_SECONDS):
+            raise SandboxError(f"server {node} has not ended", f"process {process.pid} was sent SIGKILL")
+
+    def shut_down(self, node: int) -> None:
+        """End a server with SIGTERM: a broker hands its leaderships over first. Its data stay.
+
+        Raises:
+            SandboxError: It had not ended after 60 s (a broker needs a live controller to go).
+        """
+        if self.process_state(node) is ProcessState.PAUSED:
+            raise SandboxError(f"server {node} is paused", "", f"resume it first, or kill {node}")
+        self._signal(node, signal.SIGTERM)
+        process = self.node(node).process
+        if process and not wait_for_end(process, CLEAN_STOP_SECONDS):
+            raise SandboxError(f"server {node} has not ended within {CLEAN_STOP_SECONDS:g} s of SIGTERM")
+
+    def pause(self, node: int) -> None:
+        """Stop a server in its tracks with SIGSTOP: its connections stay open and nothing answers."""
+        self._signal(node, signal.SIGSTOP)
+        admin.wait_until(lambda: self.process_state(node) is ProcessState.PAUSED, 10, f"server {node} to pause")
+
+    def resume(self, node: int) -> None:
+        """Let a paused server go on."""
+        self._signal(node, signal.SIGCONT)
+
+    def _signal(self, node: int, number: signal.Signals) -> None:
+        process = self.node(node).process if self.process_state(node) is not ProcessState.ENDED else None
+        if process is None or not send(process, number):
+            raise SandboxError(
+                f"server {node} of the sandbox {self.name!r} is not running",
+                "its process has ended",
+                f"kreplica sandbox start-broker {node}",
+            )
+
+    def start_broker(self, node: int, wait: bool = True) -> None:
+        """Start a server that has ended on the data it left; wait until the cluster counts it as alive.
+
+        Raises:
+            SandboxError: It runs already, or it did not come up; with its own reason.
+        """
+        with exclusive(self.folder / LOCK_FILE, LOCK_SECONDS, f"the sandbox {self.name!r}"):
+            if self.process_state(node) is not ProcessState.ENDED:
+                raise SandboxError(f"server {node} of the sandbox {self.name!r} is running")
+            self._state = start_and_record(self.folder, self._state, self.node(node))
+        if wait and node in self.broker_ids:
+            self.wait_for_brokers(expected=[node])
+
+    # its cluster
+
+    def live_bootstrap_servers(self) -> str:
+        """Return the plaintext bootstrap servers of the brokers that run.
+
+        Raises:
+            SandboxError: None runs.
+        """
+        running = self.running_brokers()
+        if not running:
+            raise SandboxError(f"no broker of the sandbox {self.name!r} is running")
+        return self.bootstrap_servers_of(Listener.PLAINTEXT, running)
+
+    def metadata(self, broker: int | None = None) -> ClusterMetadata | None:
+        """Return the metadata that the brokers that run (or one broker) tell; None if none answers."""
+        if broker is None:
+            return admin.metadata(self.live_bootstrap_servers()) if self.running_brokers() else None
+        return admin.metadata(self.bootstrap_servers_of(Listener.PLAINTEXT, [broker]))
+
+    def registered_brokers(self) -> frozenset[int] | None:
+        """Return the brokers the cluster counts as alive (registered, and in KRaft mode unfenced)."""
+        found = self.metadata()
+        return frozenset(found.brokers) if found else None
+
+    def wait_for_brokers(
+        self,
+        expected: Iterable[int] | None = None,
+        gone: Iterable[int] = (),
+        timeout: float = REGISTER_SECONDS,
+    ) -> None:
+        """Wait until every running broker counts ``expected`` as alive and ``gone`` as not.
+
+        Args:
+            expected: Broker ids; by default those whose processes run.
+            gone: Broker ids that must have been fenced or have lost their registration.
+            timeout: Seconds.
+
+        Raises:
+            SandboxError: It did not come so in time, or an expected broker ended; with its own reason.
+        """
+        wanted = frozenset(self.running_brokers() if expected is None else expected)
+        unwanted = frozenset(gone)
+
+        def agreed() -> bool:
+            for broker in wanted:
+                self._require_running(broker)
+            views = [self.metadata(broker) for broker in self.running_brokers()]
+            return all(view and wanted <= view.brokers.keys() and not unwanted & view.brokers.keys() for view in views)
+
+        what = f"brokers {sorted(wanted)} to be alive" + (f" and {sorted(unwanted)} to be gone" if unwanted else "")
+        admin.wait_until(agreed, timeout, what)
+
+    def _require_running(self, node: int) -> None:
+        if self.process_state(node) is ProcessState.ENDED:
+            reason = reason_of_failure(self.folder / self.node(node).folder_name)
+            raise SandboxError(f"server {node} of the sandbox {self.name!r} has ended", reason)
+
+    def isr(self, topic: str, partition: int) -> list[int]:
+        """Return the in-sync replicas of a partition; empty if the topic or partition is not known."""
+        found = self.metadata()
+        known = found.topics.get(topic) if found else None
+        return list(known.partitions[partition].isrs) if known and partition in known.partitions else []
+
+    def wait_for_isr(self, topic: str, partition: int, isr: Iterable[int], timeout: float = 60.0) -> None:
+        """Wait until the in-sync replicas of a partition are ``isr``, as a set.
+
+        Raises:
+            SandboxError: They were not in time.
+        """
+        wanted = set(isr)
+        what = f"the in-sync replicas of {topic}-{partition} to be {sorted(wanted)}"
+        admin.wait_until(lambda: set(self.isr(topic, partition)) == wanted, timeout, what)
+
+    def wait_for_healthy(self, timeout: float = 90.0) -> None:
+        """Wait until every broker is alive and every partition has all its replicas in sync and a leader.
+
+        Raises:
+            SandboxError: It did not come so in time.
+        """
+        self.wait_for_brokers(self.broker_ids, timeout=timeout)
+
+        def healthy() -> bool:
+            found = self.metadata()
+            topics = found.topics.values() if found else []
+            partitions = [partition for topic in topics for partition in topic.partitions.values()]
+            in_sync = all(p.leader >= 0 and set(p.isrs) == set(p.replicas) for p in partitions)
+            return found is not None and in_sync
+
+        admin.wait_until(healthy, timeout, "every partition to have all replicas in sync")
+
+    def create_topic(
+        self,
+        topic: str,
+        *,
+        partitions: int = 1,
+        replication_factor: int = -1,
+        assignment: Sequence[Sequence[int]] = (),
+        configs: dict[str, str] | None = None,
+    ) -> None:
+        """Create a topic and wait until every running broker knows it.
+
+        Args:
+            topic: Its name.
+            partitions: Number of partitions; not used with an assignment.
+            replication_factor: -1 for the broker's default; not used with an assignment.
+            assignment: Broker ids of the replicas of partition 0, 1, ...; the first of each is preferred.
+            configs: Topic settings.
+
+        Raises:
+            SandboxError: The cluster refuses it.
+        """
+        admin.create_topic(
+            self.live_bootstrap_servers(),
+            topic,
+            partitions=partitions,
+            replication_factor=replication_factor,
+            assignment=assignment,
+            configs=configs or {},
+        )
+        count = len(assignment) or partitions
+        admin.wait_until(lambda: self._all_know(topic, count), 30, f"every broker to know topic {topic}")
+
+    def delete_topic(self, topic: str) -> None:
+        """Delete a topic and wait until no running broker knows it.
+
+        Raises:
+            SandboxError: The cluster refuses it.
+        """
+        admin.delete_topic(self.live_bootstrap_servers(), topic)
+        admin.wait_until(lambda: self._all_know(topic, 0), 30, f"every broker to forget topic {topic}")
+
+    def _all_know(self, topic: str, partitions: int) -> bool:
+        for broker in self.running_brokers():
+            found = self.metadata(broker)
+            known = found.topics.get(topic) if found else None
+            if found is None or (len(known.partitions) if known else 0) != partitions:
+                return False
+        return True
+
+    def run_tool(self, tool: str, *arguments: str, timeout: float = 60.0) -> ToolResult:
+        """Run one of Kafka's own tools, with ``--bootstrap-server`` of the running brokers where it takes one.
+
+        Args:
+            tool: Its name without ``kafka-`` and ``.sh`` (``topics``), or a class name (run as it is given).
+            arguments: Its arguments.
+            timeout: Seconds.
+        """
+        program = [main_class(tool, self.kafka_version)]
+        if tool in CLUSTER_TOOLS:
+            program += ["--bootstrap-server", self.live_bootstrap_servers()]
+        logging = write_tool_logging(self.kafka_version, self.folder)
+        class_path = self.folder / "class-path.args"
+        return run_tool(Path(self._state.java), class_path, logging, [*program, *arguments], timeout)
+
+    def tool(self, tool: str, *arguments: str, timeout: float = 60.0) -> str:
+        """Run one of Kafka's own tools as ``run_tool`` does and return its standard output.
+
+        Raises:
+            SandboxError: Its exit status is not 0; with what it printed.
+        """
+        result = self.run_tool(tool, *arguments, timeout=timeout)
+        if result.exit_status != 0:
+            said = (result.stderr.strip() or result.stdout.strip()).splitlines()
+            raise SandboxError(f"Kafka's tool {tool} failed", said[0] if said else f"status {result.exit_status}")
+        return result.stdout
+
+    def stop(self) -> None:
+        """End every server and remove the sandbox's folder. Nothing is left behind; to stop twice does no harm."""
+        if self.folder.exists():
+            remove_sandbox(self.folder)
+
+    def age_seconds(self) -> float:
+        """Return how long ago it was started."""
+        return max(0.0, time.time() - self._state.started_at)

@@ -1,0 +1,206 @@
+"""Secrets that stand elsewhere: references in values of client properties and contexts, looked up when they are needed.
+
+    ${env:NAME}            an environment variable                      Kafka's EnvVarConfigProvider
+    ${file:PATH:KEY}       one key of a properties file                 Kafka's FileConfigProvider
+    ${file:PATH}           the whole file, without its last line break
+    ${directory:DIR:FILE}  the same by folder and name                  Kafka's DirectoryConfigProvider
+    ${command:NAME}        what a command of the context prints         ``commands`` of the contexts file
+
+The syntax is that of KIP-297 and KIP-421, and no ``config.providers`` is needed for it. A reference may be a whole
+value or a part of one; text that names none of these providers stays as it is, as in Kafka. What was looked up is
+remembered, so that no error and no defect report shows it (``without_secrets``).
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+import subprocess
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from kreplica.errors import ConfigurationError
+
+HIDDEN = "(hidden)"
+COMMAND_SECONDS = 30.0
+"""How long a command may take: a password manager may ask its user first."""
+
+LARGEST_SECRET = 1 << 20
+_SHORTEST_HIDDEN = 4
+_REFERENCE = re.compile(r"\$\{(env|file|directory|command):(?:([^}]*?):)?([^}]*)\}")
+_SECRET_NAME = re.compile(r"password|secret|token$|jaas\.config|keystore\.key|digest\.auth|credential", re.IGNORECASE)
+_FOUND: set[str] = set()
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """Where references are looked up.
+
+    Args:
+        environ: Environment variables.
+        folder: What relative paths start from.
+        commands: Programs with their arguments, by the name a reference gives.
+    """
+
+    environ: Mapping[str, str] = field(default_factory=dict, repr=False)
+    folder: Path = field(default_factory=Path)
+    commands: Mapping[str, tuple[str, ...]] = field(default_factory=dict, repr=False)
+
+
+def look_up(text: str, what: str, around: Surroundings) -> str:
+    """Replaces the references in a value.
+
+    Args:
+        text: The value as it was written.
+        what: Which setting it is; where its name is one of a secret, what is found is remembered as one.
+        around: Where to look.
+
+    Raises:
+        ConfigurationError: A reference cannot be followed; names the setting and the reference, never a value.
+    """
+
+    def replaced(match: re.Match[str]) -> str:
+        provider, path, key = match.groups()
+        try:
+            found = PROVIDERS[provider](path, key, around)
+        except _LookupFailedError as error:
+            raise ConfigurationError(f"cannot look up {match.group()} of {what}", error.reason, error.fix) from None
+        if is_secret_name(what):
+            remember_secret(found)
+        return found
+
+    return _REFERENCE.sub(replaced, text)
+
+
+def references(text: str) -> tuple[str, ...]:
+    """The references that a value holds, as written."""
+    return tuple(match.group() for match in _REFERENCE.finditer(text))
+
+
+def files_read(text: str, folder: Path) -> tuple[Path, ...]:
+    """The files that the references of a value read."""
+    found = []
+    for provider, path, key in _REFERENCE.findall(text):
+        if provider == "file":
+            found.append(_path(folder, path or key))
+        elif provider == "directory":
+            found.append(_path(folder, path) / key)
+    return tuple(found)
+
+
+def is_secret_name(name: str) -> bool:
+    """Whether a property or an option of sasl.jaas.config is one whose value is not to be shown."""
+    return _SECRET_NAME.search(name) is not None
+
+
+def remember_secret(value: str) -> None:
+    """Has ``without_secrets`` hide a value; one of a few characters would hide half of every text and is left out."""
+    if len(value) >= _SHORTEST_HIDDEN:
+        _FOUND.add(value)
+
+
+def forget() -> None:
+    """Forgets what was remembered, and what commands printed: the next look asks again."""
+    _FOUND.clear()
+    _output.cache_clear()
+
+
+def without_secrets(text: str) -> str:
+    """The text with every secret that this process has come to know replaced."""
+    for value in sorted(_FOUND, key=len, reverse=True):
+        text = text.replace(value, HIDDEN)
+    return text
+
+
+class _LookupFailedError(Exception):
+    def __init__(self, reason: str, fix: str = "") -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.fix = fix
+
+
+def _from_environment(_path: str | None, key: str, around: Surroundings) -> str:
+    if key not in around.environ:
+        raise _LookupFailedError(f"the environment variable {key} is not set")
+    return around.environ[key]
+
+
+def _from_file(path: str | None, key: str, around: Surroundings) -> str:
+    if path is None:
+        return _content(_path(around.folder, key)).removesuffix("\n").removesuffix("\r")
+    from kreplica.client_properties import parse_properties
+
+    file = _path(around.folder, path)
+    found = parse_properties(_content(file), str(file))
+    if key not in found:
+        raise _LookupFailedError(f"{file} has no key {key}")
+    return found[key]
+
+
+def _from_directory(path: str | None, key: str, around: Surroundings) -> str:
+    if path is None or "/" in key:
+        raise _LookupFailedError("expected ${directory:DIR:FILE}")
+    return _content(_path(around.folder, path) / key).removesuffix("\n").removesuffix("\r")
+
+
+def _from_command(path: str | None, key: str, around: Surroundings) -> str:
+    if path is not None or not around.commands.get(key):
+        named = ", ".join(around.commands) or "none"
+        raise _LookupFailedError(
+            f"the commands of this context are: {named}", f'write commands = {{ {key} = ["PROGRAM", "ARGUMENT"] }}'
+        )
+    return _output(around.commands[key])
+
+
+PROVIDERS: Mapping[str, Callable[[str | None, str, Surroundings], str]] = {
+    "env": _from_environment,
+    "file": _from_file,
+    "directory": _from_directory,
+    "command": _from_command,
+}
+
+
+def _path(folder: Path, path: str) -> Path:
+    return folder / Path(path).expanduser()
+
+
+def _content(path: Path) -> str:
+    try:
+        with path.open("rb") as file:
+            content = file.read(LARGEST_SECRET + 1)
+    except OSError as error:
+        raise _LookupFailedError(f"cannot read {path}: {error.strerror or error}") from None
+    if len(content) > LARGEST_SECRET:
+        raise _LookupFailedError(f"{path} is larger than {LARGEST_SECRET} bytes")
+    return content.decode("utf-8", "replace")
+
+
+@functools.cache  # --watch reads again and again; nobody wants to be asked again and again
+def _output(command: tuple[str, ...]) -> str:
+    """Runs a command without a shell; its stderr and its questions on the terminal stay the user's."""
+    try:
+        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
+    except OSError as error:
+        raise _LookupFailedError(f"{command[0]} cannot be run: {error.strerror or error}") from None
+    try:
+        printed, _ = process.communicate(timeout=COMMAND_SECONDS)
+    except subprocess.TimeoutExpired:
+        raise _LookupFailedError(f"{command[0]} did not end within {COMMAND_SECONDS:g} s") from None
+    finally:
+        _end(process)
+    if process.returncode != 0:
+        raise _LookupFailedError(f"{command[0]} ended with {process.returncode}")
+    text = printed.decode("utf-8", "replace").removesuffix("\n").removesuffix("\r")
+    if not text:
+        raise _LookupFailedError(f"{command[0]} printed nothing")
+    return text
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    # A child that outlives the command may hold the pipe open: nothing more is read from it.
+    if process.poll() is None:
+        process.kill()
+    if process.stdout is not None:
+        process.stdout.close()
+    process.wait()

@@ -1,0 +1,55 @@
+"""Ways in: each source reads one cluster into a ClusterSnapshot and writes nothing, anywhere.
+
+``read_snapshot`` picks the source by what the handle names. A source fills every fact it can know, leaves the rest
+null, and lists as a Gap whatever it should have known but was not given.
+"""
+
+from __future__ import annotations
+
+from enum import Flag, auto
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from kreplica.config import ClusterHandle
+    from kreplica.model.snapshot import ClusterSnapshot
+
+
+class Facet(Flag):
+    """What a command needs besides brokers and partitions; a live source asks only for what is wanted."""
+
+    PARTITIONS = 0
+    TOPIC_CONFIGS = auto()
+    BROKER_CONFIGS = auto()
+    LOG_DIRS = auto()
+    OFFSETS = auto()
+    QUORUM = auto()
+    GROUPS = auto()
+    RETENTION = auto()
+    CAUSES = auto()
+    """What tells why replicas are missing; nothing is asked for it where none is."""
+    BALANCE = auto()
+    """Whether and when the controller brings leaders back by itself; part of what BROKER_CONFIGS brings."""
+    HEALTH = TOPIC_CONFIGS | LOG_DIRS
+    ALL = TOPIC_CONFIGS | BROKER_CONFIGS | LOG_DIRS | OFFSETS | QUORUM | GROUPS | RETENTION | CAUSES
+
+
+def read_snapshot(handle: ClusterHandle, wanted: Facet = Facet.HEALTH) -> ClusterSnapshot:
+    """Reads one cluster through the source that its handle names.
+
+    Raises:
+        InputError: A dump cannot be read.
+        UnreachableError: No broker, or no ZooKeeper server, answered within the handle's timeout.
+        AuthenticationError: The cluster refused the credentials.
+        ConfigurationError: The handle's client properties cannot be used.
+    """
+    if handle.dump is not None:
+        from kreplica.sources.dump import read_dump
+
+        return read_dump(handle.dump)
+    if handle.bootstrap_servers is None:
+        from kreplica.sources.zookeeper import read_zookeeper
+
+        return read_zookeeper(handle, wanted)
+    from kreplica.sources.kafka import read_live
+
+    return read_live(handle, wanted)

@@ -1,0 +1,81 @@
+"""One deadline for a whole read, and a bounded pool of threads that keeps to it."""
+
+from __future__ import annotations
+
+import queue
+import threading
+import time
+from collections.abc import Callable, Hashable, Iterator, Mapping
+from typing import Generic, TypeVar
+
+Key = TypeVar("Key", bound=Hashable)
+Result = TypeVar("Result")
+
+POOL_SIZE = 16
+"""Most requests under way at once: enough to hide the way to distant brokers, few enough for a laptop."""
+
+
+class Deadline:
+    """A moment after which nothing is waited for any more.
+
+    Args:
+        seconds: How long from now.
+    """
+
+    __slots__ = ("_ends", "seconds")
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds = seconds
+        self._ends = time.monotonic() + seconds
+
+    def remaining(self) -> float:
+        """Seconds left, never below 0."""
+        return max(0.0, self._ends - time.monotonic())
+
+
+class Pool(Generic[Key, Result]):
+    """Runs one call per key on daemon threads and hands out results as they come, until the deadline.
+
+    A call that is still blocked then (a paused broker, a name server that does not answer) is left behind: its
+    thread is a daemon and holds up neither the answer nor the end of the process; concurrent.futures would join it.
+
+    Args:
+        calls: What to run, by key.
+        deadline: When to stop waiting.
+    """
+
+    def __init__(self, calls: Mapping[Key, Callable[[], Result]], deadline: Deadline) -> None:
+        self._deadline = deadline
+        self._unfinished = set(calls)
+        self._waiting: queue.SimpleQueue[tuple[Key, Callable[[], Result]]] = queue.SimpleQueue()
+        self._finished: queue.SimpleQueue[tuple[Key, Result | None, BaseException | None]] = queue.SimpleQueue()
+        for item in calls.items():
+            self._waiting.put(item)
+        for _ in range(min(POOL_SIZE, len(calls))):
+            threading.Thread(target=self._work, daemon=True).start()
+
+    @property
+    def unfinished(self) -> frozenset[Key]:
+        """Keys whose result has not been handed out."""
+        return frozenset(self._unfinished)
+
+    def results(self) -> Iterator[tuple[Key, Result | None, BaseException | None]]:
+        """Key with its result or the exception that the call raised; ends when all are done or at the deadline."""
+        while self._unfinished:
+            try:
+                key, result, error = self._finished.get(timeout=self._deadline.remaining())
+            except queue.Empty:
+                return
+            self._unfinished.discard(key)
+            yield key, result, error
+
+    def _work(self) -> None:
+        while True:
+            try:
+                key, call = self._waiting.get_nowait()
+            except queue.Empty:
+                return
+            try:
+                self._finished.put((key, call(), None))
+            except BaseException as error:  # handed to the thread that waits
+                self._finished.put((key, None, error))

@@ -1,0 +1,101 @@
+"""Reads a dump: recognises by content what it is and hands it to the reader of that format."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from importlib.resources import as_file, files
+from pathlib import Path
+
+from kreplica.errors import InputError
+from kreplica.model.snapshot import ClusterSnapshot
+from kreplica.sources.describe_text import read_describe_text
+from kreplica.sources.dump_formats import TAKEN, TextFormat, recognise
+from kreplica.sources.dump_input import STDIN, DumpText, decode_dump, read_dump_bytes
+from kreplica.sources.kcat_json import read_kcat_json
+from kreplica.sources.znode_json import read_znode_json
+
+SAMPLE = "sample"
+
+_PARQUET_MAGIC = b"PAR1"
+_MANIFEST_START = re.compile(rb'\s*\{\s*"schema"\s*:\s*"kreplica/manifest/')
+_AT_OFFSET = re.compile(r"(?P<home>.+)@(?P<offset>[0-9]{1,18})", re.DOTALL)
+_READERS = {
+    TextFormat.DESCRIBE_TEXT: read_describe_text,
+    TextFormat.KCAT_JSON: read_kcat_json,
+    TextFormat.ZNODE_JSON: read_znode_json,
+}
+
+
+def read_dump(path: str) -> ClusterSnapshot:
+    """Reads a cluster from a dump.
+
+    Args:
+        path: A directory that `kreplica snapshot` wrote (the newest snapshot of the one cluster in it), a manifest
+            from it, or a partitions table as a Parquet file; a file with the text of `kafka-topics --describe`, the
+            JSON of `kcat -L -J` or an export of znodes as JSON, gzip or not; ``-`` for such text on standard input;
+            the metadata log of a KRaft node (its directory, a log directory with it, a checkpoint, a segment), at
+            ``@OFFSET`` where that follows; or the word ``sample`` for the dump that the package carries. A file of
+            that name in the current directory is read as ``./sample``.
+
+    Raises:
+        InputError: It is not there, damaged, or of a format that kreplica does not take.
+    """
+    if path == SAMPLE:
+        return read_sample()
+    if (metadata := _metadata_log(path)) is not None:
+        from kreplica.sources.kraft_metadata import read_kraft_metadata
+
+        return read_kraft_metadata(*metadata)
+    if path != "-" and _is_directory(path):
+        return _read_directory(path)
+    source, content, taken_at = read_dump_bytes(path)
+    if content.startswith(_PARQUET_MAGIC) or _MANIFEST_START.match(content):
+        return _read_stored(source, content)
+    dump = DumpText(source, decode_dump(source, content), taken_at)
+    return _READERS[recognise(dump)](dump)
+
+
+def _metadata_log(path: str) -> tuple[str, int | None] | None:
+    """Path and offset of a metadata log, None if it is none: ``DIRECTORY`` or ``DIRECTORY@OFFSET``."""
+    from kreplica.sources.kraft_files import is_metadata_path
+
+    try:
+        if Path(path).exists():
+            return (path, None) if is_metadata_path(Path(path)) else None
+        found = _AT_OFFSET.fullmatch(path)
+        if found is not None and is_metadata_path(Path(found["home"])):
+            return found["home"], int(found["offset"])
+    except OSError:  # a name too long, a directory that may not be entered: told when it is read
+        pass
+    return None
+
+
+def _is_directory(path: str) -> bool:
+    try:
+        return Path(path).is_dir()
+    except OSError:
+        return False
+
+
+def read_sample() -> ClusterSnapshot:
+    """The packaged dump: three brokers of Kafka 4.3.1, one of them killed (tests/golden/README.md tells its origin)."""
+    with as_file(files("kreplica") / "data" / SAMPLE) as directory:
+        return replace(_read_directory(str(directory)), name=SAMPLE)
+
+
+def _read_directory(path: str) -> ClusterSnapshot:
+    from kreplica.store.reading import read_dump_directory
+
+    if not (Path(path) / "manifests").is_dir():
+        raise InputError(path, "", "a directory without manifests, so it holds no kreplica snapshots", TAKEN)
+    return read_dump_directory(path)
+
+
+def _read_stored(source: str, content: bytes) -> ClusterSnapshot:
+    from kreplica.store.reading import read_dump_directory, read_partitions_file
+
+    kind = "a Parquet file" if content.startswith(_PARQUET_MAGIC) else "a manifest of kreplica's"
+    if source == STDIN:
+        raise InputError(source, "", f"{kind} cannot be read from standard input", "name the file itself")
+    return read_partitions_file(source) if content.startswith(_PARQUET_MAGIC) else read_dump_directory(source)

@@ -1,0 +1,54 @@
+"""The cluster as one broker sees it: what that broker answers from its own copy of the metadata, and nothing else.
+
+    Metadata, DescribeCluster, DescribeTopicPartitions (with a replica out of sync)      to one broker
+
+Reassignments are not asked for: only the controller knows them.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kreplica.client_properties import translate
+from kreplica.config import parse_bootstrap_servers
+from kreplica.model.snapshot import ClusterSnapshot, utc_now
+from kreplica.sources.deadline import Deadline
+from kreplica.sources.kafka import enter
+from kreplica.sources.kafka_admin import Address
+from kreplica.sources.kafka_sasl import with_token
+from kreplica.sources.kafka_tables import brokers_table, partitions_table
+
+if TYPE_CHECKING:
+    from kreplica.config import ClusterHandle
+
+
+def names_one_broker(handle: ClusterHandle) -> bool:
+    """Whether the handle's bootstrap servers are one address, so that its answers are one broker's."""
+    return handle.bootstrap_servers is not None and len(parse_bootstrap_servers(handle.bootstrap_servers)) == 1
+
+
+def read_broker_view(handle: ClusterHandle) -> ClusterSnapshot:
+    """Reads the metadata of the one broker that the handle names.
+
+    Raises:
+        UnreachableError: It did not answer in time.
+        AuthenticationError: It refused the credentials.
+        ConfigurationError: The client properties cannot be used.
+    """
+    assert handle.bootstrap_servers is not None, "a broker is named"
+    taken_at, deadline = utc_now(), Deadline(handle.timeout)
+    settings = with_token(translate(handle.properties).kafka_python, deadline)
+    servers = [Address(*server) for server in parse_bootstrap_servers(handle.bootstrap_servers)]
+    connection, layout = enter(servers, settings, deadline)
+    with connection:
+        return ClusterSnapshot(
+            cluster_id=layout.cluster_id,
+            name=handle.name,
+            taken_at=taken_at,
+            source="kafka",
+            partitions=partitions_table(layout, None, {}, {}),
+            brokers=brokers_table(layout),
+            controller=layout.controller,
+            features=connection.features,
+            gaps=layout.gaps,
+        )

@@ -1,0 +1,181 @@
+"""Finds the files of a metadata log and applies them in order, up to any offset."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from kreplica.errors import InputError
+from kreplica.formats.damage import Damage
+from kreplica.formats.file_bytes import FileBytes
+from kreplica.formats.files import find_files
+from kreplica.formats.metadata_image import MetadataImage, PartitionChange
+from kreplica.formats.metadata_log import (
+    METADATA_DIRECTORY,
+    MetadataEntry,
+    checkpoint_offset,
+    metadata_entries,
+)
+from kreplica.formats.partition_logs import segment_offset
+
+_FORMATTED = 0
+"""The checkpoint of offset 0 holds what the cluster was formatted with; the log says the same again."""
+
+
+@dataclass(frozen=True, slots=True)
+class MetadataFiles:
+    """The files of one metadata log.
+
+    Args:
+        home: Its directory, or the one file that was named.
+        segments: Segments by first offset, in order.
+        checkpoints: Checkpoints by the offset they go up to, in order.
+    """
+
+    home: Path
+    segments: tuple[tuple[int, Path], ...]
+    checkpoints: tuple[tuple[int, Path], ...]
+
+    def checkpoint_before(self, offset: int | None) -> tuple[int, Path] | None:
+        """The newest checkpoint that goes up to that offset at most; of all if it is None."""
+        fitting = [each for each in self.checkpoints if offset is None or each[0] <= offset]
+        return fitting[-1] if fitting else None
+
+
+@dataclass(slots=True)
+class Replay:
+    """A metadata log while it is read.
+
+    Args:
+        image: The state so far.
+        damage: What could not be decoded so far.
+        start: Offset from which on every change is seen; what was before is known as a state only.
+    """
+
+    image: MetadataImage = field(default_factory=MetadataImage)
+    damage: list[Damage] = field(default_factory=list)
+    start: int = 0
+
+
+def is_metadata_path(path: Path) -> bool:
+    """Whether a path is a segment or checkpoint of a metadata log, its directory, or a log directory with one."""
+    if path.is_dir():
+        return _is_home(path) or (path / METADATA_DIRECTORY).is_dir()
+    return checkpoint_offset(path.name) is not None or (
+        segment_offset(path.name) is not None and path.absolute().parent.name == METADATA_DIRECTORY
+    )
+
+
+def find_metadata(path: str) -> MetadataFiles:
+    """The metadata log at a path: its directory, a directory above it, a segment or a checkpoint.
+
+    Raises:
+        InputError: There is none, there are several, or the path cannot be read.
+    """
+    files = find_files([path], lambda name: segment_offset(name) is not None or checkpoint_offset(name) is not None)
+    if not Path(path).is_dir():
+        return _files(Path(path), files)
+    homes = sorted({file.parent for file in files if file.absolute().parent.name == METADATA_DIRECTORY})
+    homes = homes or ([Path(path)] if _is_home(Path(path)) else [])
+    if not homes:
+        raise InputError(path, "", f"no {METADATA_DIRECTORY} in it", "name the log directory of a KRaft node")
+    if len(homes) > 1:
+        some = ", ".join(map(str, homes[:3]))
+        raise InputError(path, "", f"{len(homes)} metadata logs in it: {some}", "name one of them")
+    return _files(homes[0], [file for file in files if file.parent == homes[0]])
+
+
+def _is_home(path: Path) -> bool:
+    return path.absolute().name == METADATA_DIRECTORY or any(path.glob("*" + "[0-9]" * 10 + ".checkpoint"))
+
+
+def _files(home: Path, files: list[Path]) -> MetadataFiles:
+    segments = sorted((offset, file) for file in files if (offset := segment_offset(file.name)) is not None)
+    checkpoints = sorted((offset, file) for file in files if (offset := checkpoint_offset(file.name)) is not None)
+    if not segments and not checkpoints:
+        raise InputError(str(home), "", "neither a segment nor a checkpoint of a metadata log", _NAMES)
+    return MetadataFiles(home, tuple(segments), tuple(checkpoints))
+
+
+_NAMES = "segments are named 00000000000000000000.log, checkpoints 00000000000000000000-0000000000.checkpoint"
+
+
+def state_at(files: MetadataFiles, offset: int | None) -> Replay:
+    """The state when ``offset`` was the next one to be written; at the end of the log if it is None.
+
+    Starts from the newest checkpoint that is not behind it.
+
+    Raises:
+        InputError: The log does not reach back, or forward, to that offset.
+    """
+    base = files.checkpoint_before(offset)
+    replay = Replay()
+    for _ in history(files, replay, base, offset):
+        pass
+    if offset is not None and replay.image.next_offset < offset:
+        reason = f"it ends before offset {offset}: the next one is {replay.image.next_offset}"
+        raise InputError(str(files.home), "", reason)
+    return replay
+
+
+def history(
+    files: MetadataFiles, replay: Replay, base: tuple[int, Path] | None, until: int | None = None
+) -> Iterator[tuple[MetadataEntry, list[PartitionChange]]]:
+    """Applies the log to the replay's image, entry by entry, each with what it did to partitions.
+
+    Args:
+        files: The log.
+        replay: Takes state and damage, while the entries are iterated.
+        base: The checkpoint to begin with; None for the beginning of the log.
+        until: The first offset that is not applied; None for all.
+
+    Raises:
+        InputError: The log does not go on where the checkpoint ends.
+    """
+    if base is not None and base[0] > _FORMATTED:
+        _load(replay, base)
+    first = replay.start = replay.image.next_offset
+    if files.segments and files.segments[0][0] > first:
+        raise _no_beginning(files, first)
+    starts = [offset for offset, _ in files.segments]
+    for number, (_, path) in enumerate(files.segments):
+        if number + 1 < len(starts) and starts[number + 1] <= first:
+            continue  # all of it is in the checkpoint
+        yield from _apply(path, replay, lambda offset: first <= offset and (until is None or offset < until))
+        if until is not None and replay.image.next_offset >= until:
+            return
+
+
+def earliest(files: MetadataFiles) -> tuple[int, Path] | None:
+    """The checkpoint that the longest history begins with; None where the log itself begins at offset 0."""
+    first = files.segments[0][0] if files.segments else _FORMATTED
+    if files.segments and first == 0:
+        return None
+    return next((each for each in files.checkpoints if each[0] >= first), None)
+
+
+def _load(replay: Replay, checkpoint: tuple[int, Path]) -> None:
+    offset, path = checkpoint
+    for _ in _apply(path, replay, lambda _: True):
+        pass
+    replay.image.next_offset = offset
+
+
+def _apply(
+    path: Path, replay: Replay, wanted: Callable[[int], bool]
+) -> Iterator[tuple[MetadataEntry, list[PartitionChange]]]:
+    with FileBytes.open(path) as source:
+        for entry in metadata_entries(source, replay.damage):
+            if wanted(entry.offset):
+                yield entry, replay.image.apply(entry)
+            elif entry.offset < replay.start:  # the state is a checkpoint's, which does not name the quorum's leader
+                replay.image.note_leader(entry)
+
+
+def _no_beginning(files: MetadataFiles, next_offset: int) -> InputError:
+    first = files.segments[0][0]
+    reason = f"the first segment begins at offset {first}, and no checkpoint holds what was before"
+    if next_offset:
+        reason = f"the checkpoint ends at offset {next_offset} and the first segment begins at {first}"
+    return InputError(str(files.home), "", reason, f"name the directory {METADATA_DIRECTORY} with all its files")

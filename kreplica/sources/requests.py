@@ -1,0 +1,190 @@
+"""Every request that a read of a live cluster sends, facet by facet: whom it goes to, how often, what it needs.
+
+The one table behind the pages of the reference that say what each command sends and may do; tests count real requests
+against ``times`` and try each permission on a cluster with access control lists.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+
+from kreplica.sources import Facet
+from kreplica.sources.permissions import (
+    ALTER_CLUSTER,
+    DESCRIBE_CLUSTER,
+    DESCRIBE_CLUSTER_CONFIGS,
+    DESCRIBE_GROUPS,
+    DESCRIBE_TOPIC_CONFIGS,
+    DESCRIBE_TOPICS,
+    Permission,
+    least,
+)
+
+
+class Target(StrEnum):
+    """Whom a request goes to."""
+
+    BOOTSTRAP = "the first server that answers"
+    CONTROLLER = "the controller"
+    BROKERS = "each live broker"
+    LEADERS = "each leader"
+    COORDINATORS = "each live broker, as coordinator"
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One kind of request.
+
+    Args:
+        name: Its name in Kafka's protocol.
+        to: Whom it goes to.
+        times: How often for each of these, in words.
+        needs: What the authorizer is asked, None if nothing.
+        without: What the answer lacks without the permission.
+        optional: Without the permission the answer says less, and is complete all the same.
+        each: How often for each of these on a small cluster whose replicas are all in sync.
+    """
+
+    name: str
+    to: Target
+    times: str
+    needs: Permission | None = None
+    without: str = ""
+    optional: bool = False
+    each: int = 1
+
+
+_WHERE_MISSING = "0 while every replica is in sync, else 1"
+_NO_GROUPS = "groups are hidden"
+_HIDDEN = "topics are hidden; counted where other answers name them"
+
+READS: dict[Facet, tuple[Request, ...]] = {
+    Facet.PARTITIONS: (
+        Request("Metadata", Target.BOOTSTRAP, "1", DESCRIBE_TOPICS, _HIDDEN),
+        Request("DescribeCluster", Target.BOOTSTRAP, "1"),
+        Request(
+            "DescribeTopicPartitions",
+            Target.BOOTSTRAP,
+            "0 while every replica is in sync, else 1 for each 2000 partitions of the topics concerned",
+            DESCRIBE_TOPICS,
+            _HIDDEN,
+            each=0,
+        ),
+        Request("ListPartitionReassignments", Target.CONTROLLER, "1", DESCRIBE_CLUSTER, "reassignments are not known"),
+    ),
+    Facet.TOPIC_CONFIGS: (
+        Request(
+            "DescribeConfigs",
+            Target.BOOTSTRAP,
+            "1 for each 5000 topics; for each 500 where brokers' settings are read too",
+            DESCRIBE_TOPIC_CONFIGS,
+            "min.insync.replicas is not known",
+        ),
+    ),
+    Facet.RETENTION: (
+        Request(
+            "DescribeConfigs",
+            Target.BOOTSTRAP,
+            "1 for each 5000 topics; 0 where topics' settings are read anyway",
+            DESCRIBE_TOPIC_CONFIGS,
+            "retention is not known",
+        ),
+    ),
+    Facet.BROKER_CONFIGS: (
+        Request(
+            "DescribeConfigs",
+            Target.BOOTSTRAP,
+            "1 for the settings of all brokers",
+            DESCRIBE_CLUSTER_CONFIGS,
+            "brokers' settings are not known",
+        ),
+        Request("DescribeConfigs", Target.BROKERS, "1", DESCRIBE_CLUSTER_CONFIGS, "brokers' settings are not known"),
+    ),
+    Facet.LOG_DIRS: (
+        Request(
+            "DescribeLogDirs",
+            Target.BROKERS,
+            "1",
+            DESCRIBE_CLUSTER,
+            "log directories are not known, and hidden topics cannot be ruled out",
+        ),
+        Request("Metadata", Target.BOOTSTRAP, "1 where brokers hold files of topics that are not listed", each=0),
+    ),
+    Facet.OFFSETS: (
+        Request(
+            "ListOffsets", Target.LEADERS, "3 for each 20,000 partitions it leads", DESCRIBE_TOPICS, _HIDDEN, each=3
+        ),
+    ),
+    Facet.QUORUM: (
+        Request("DescribeQuorum", Target.CONTROLLER, "1", DESCRIBE_CLUSTER, "the metadata quorum is not known"),
+    ),
+    Facet.CAUSES: (
+        Request(
+            "DescribeConfigs",
+            Target.BROKERS,
+            _WHERE_MISSING,
+            DESCRIBE_CLUSTER_CONFIGS,
+            "a throttle cannot be told as a cause",
+            optional=True,
+            each=0,
+        ),
+        Request(
+            "DescribeQuorum",
+            Target.CONTROLLER,
+            _WHERE_MISSING,
+            DESCRIBE_CLUSTER,
+            "since when a broker is gone is not known",
+            optional=True,
+            each=0,
+        ),
+    ),
+    Facet.BALANCE: (
+        Request(
+            "DescribeConfigs",
+            Target.BROKERS,
+            "1",
+            DESCRIBE_CLUSTER_CONFIGS,
+            "whether the controller brings leaders back is taken from Kafka's defaults",
+        ),
+    ),
+    Facet.GROUPS: (
+        Request("ListGroups", Target.COORDINATORS, "1", DESCRIBE_GROUPS, _NO_GROUPS),
+        Request(
+            "OffsetFetch", Target.COORDINATORS, "1 for each 500 of its groups", DESCRIBE_GROUPS, _NO_GROUPS, each=0
+        ),
+    ),
+}
+"""What each facet sends. A connection opens with ApiVersions and, with SASL, SaslHandshake and SaslAuthenticate; there
+is one to the first server, one for what the controller is asked, and one to each broker that is asked for itself."""
+
+ELECT_LEADERS = Request(
+    "ElectLeaders", Target.CONTROLLER, "1 for each 1000 partitions", ALTER_CLUSTER, "nothing is changed"
+)
+REASSIGN = Request(
+    "AlterPartitionReassignments", Target.CONTROLLER, "2 for each batch", ALTER_CLUSTER, "nothing is changed"
+)
+"""Requests that change a cluster: kreplica/control sends them, after --execute only."""
+
+
+def requests_of(wanted: Facet) -> tuple[Request, ...]:
+    """The requests of one read; those that any read sends come first."""
+    if Facet.TOPIC_CONFIGS in wanted:
+        wanted &= ~Facet.RETENTION  # the same request brings both
+    return tuple(one for facet, some in READS.items() if facet in wanted for one in some)
+
+
+def permissions_of(requests: Iterable[Request], *, optional: bool = False) -> tuple[Permission, ...]:
+    """The least that a complete answer to requests needs, each once.
+
+    Args:
+        requests: All that one command sends.
+        optional: Instead, what an answer that says everything needs besides.
+    """
+    some = tuple(requests)
+    necessary = least(one.needs for one in some if one.needs is not None and not one.optional)
+    if not optional:
+        return necessary
+    every = least(one.needs for one in some if one.needs is not None)
+    return tuple(one for one in every if one not in necessary)

@@ -1,0 +1,131 @@
+"""Finds the partitions of `__transaction_state` on disks, replays each, and looks up where open transactions began."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from kreplica.formats.batch_windows import read_windows
+from kreplica.formats.file_bytes import FileBytes
+from kreplica.formats.offset_replay import Until
+from kreplica.formats.partition_logs import PartitionLog, find_logs, first_copies
+from kreplica.formats.record_columns import RecordColumns
+from kreplica.formats.records import decode_records
+from kreplica.formats.transaction_state import (
+    TRANSACTION_TOPIC,
+    Findings,
+    TransactionRecord,
+    TransactionReplay,
+    transaction_events,
+)
+
+Place = tuple[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class TransactionLogs:
+    """What was found below the paths.
+
+    Args:
+        logs: The copy that counts of each partition of the topic.
+        copies: Other copies of these partitions.
+        others: Logs of other partitions, in which open transactions may stand.
+    """
+
+    logs: Sequence[PartitionLog]
+    copies: Sequence[PartitionLog]
+    others: Mapping[Place, Sequence[PartitionLog]]
+
+
+@dataclass(slots=True)
+class ReplayedLog:
+    """What came of one partition of the topic.
+
+    Args:
+        log: Its files.
+        records: State or events, as asked for.
+        findings: What could not be decoded.
+    """
+
+    log: PartitionLog
+    records: list[TransactionRecord] = field(default_factory=list)
+    findings: Findings = field(default_factory=lambda: Findings(""))
+
+
+def find_transaction_logs(paths: Sequence[str]) -> TransactionLogs:
+    """The partitions of the topic below files, directories and patterns.
+
+    A file that is named itself is taken for a segment of the topic whatever its name.
+
+    Raises:
+        InputError: A path cannot be read.
+    """
+    named = {Path(path) for path in paths}
+    topic, others = [], dict[Place, list[PartitionLog]]()
+    for log in find_logs(paths):
+        if log.topic == TRANSACTION_TOPIC or not named.isdisjoint(log.segments):
+            topic.append(log)
+        elif log.topic is not None and log.partition is not None:
+            others.setdefault((log.topic, log.partition), []).append(log)
+    logs, copies = first_copies(topic)
+    return TransactionLogs(logs, copies, others)
+
+
+def replay_transactions(log: PartitionLog, until: Until, *, events: bool) -> ReplayedLog:
+    """Reads one partition of the topic: every record, or the state that they come to."""
+    replayed, replay = ReplayedLog(log, findings=Findings(str(log.directory))), TransactionReplay()
+    for path in log.segments:
+        with FileBytes.open(path) as source:
+            for window in read_windows(source):
+                replayed.findings.damage.extend(window.damage)
+                for records in decode_records(window):
+                    replayed.findings.damage.extend(records.damage)
+                    counted = _counted(records, until)
+                    if events:
+                        replayed.records.extend(transaction_events(counted, replayed.findings))
+                    else:
+                        replay.add(counted)
+    replayed.records.extend(replay.state(replayed.findings))
+    return replayed
+
+
+def _counted(records: RecordColumns, until: Until) -> RecordColumns:
+    included = until.includes(records)
+    return records if included is None else records.take(included)
+
+
+def first_offsets(
+    logs: Mapping[Place, Sequence[PartitionLog]], wanted: Mapping[Place, frozenset[int]]
+) -> dict[tuple[Place, int], int]:
+    """Where each producer's open transaction begins in each partition: the first batch behind its last marker.
+
+    Args:
+        logs: Logs of partitions; of several copies the lowest offset counts.
+        wanted: Producer ids of open transactions by partition.
+    """
+    found: dict[tuple[Place, int], int] = {}
+    for place, producers in wanted.items():
+        for log in logs.get(place, ()):
+            begun: dict[int, int] = {}
+            for path in log.segments:
+                _follow(path, producers, begun)
+            for producer, offset in begun.items():
+                found[place, producer] = min(offset, found.get((place, producer), offset))
+    return found
+
+
+def _follow(path: Path, producers: frozenset[int], begun: dict[int, int]) -> None:
+    """Notes where a transaction begins, and forgets it where its marker stands."""
+    with FileBytes.open(path) as source:
+        for window in read_windows(source):
+            batches = window.batches
+            rows = np.flatnonzero(batches.transactional & np.isin(batches.producer_id, list(producers)))
+            for row in rows.tolist():
+                producer = int(batches.producer_id[row])
+                if batches.control[row]:
+                    begun.pop(producer, None)
+                else:
+                    begun.setdefault(producer, int(batches.base_offset[row]))

@@ -1,0 +1,99 @@
+"""Where the files of a dump directory are, and what their names say.
+
+    DIR/partitions/date=2026-11-21/cluster=Zk5…/20261121T080712.345Z-1f0c9a7e52b4.parquet
+    DIR/brokers/…, configs, groups, log_dirs, replicas, quorum: the same
+    DIR/manifests/20261121T080712.345Z-Zk5…-1f0c9a7e52b4.json
+    DIR/.writing-1f0c9a7e52b4/   files of a snapshot that is being written; readers do not look there
+
+A snapshot exists when its manifest is there. Names let readers find the newest snapshot of a cluster without opening
+all manifests; what a snapshot is stands in its manifest.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import secrets
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from urllib.parse import quote
+
+MANIFESTS = "manifests"
+STAGING_PREFIX = ".writing-"
+_LONGEST_SEGMENT = 100
+_MANIFEST_NAME = re.compile(
+    r"(?P<taken_at>\d{8}T\d{6}\.\d{3}Z)-(?P<cluster>[A-Za-z0-9._%-]+)-(?P<random>[0-9a-f]{12})\.json"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class SnapshotName:
+    """What the names of one snapshot's files are made of.
+
+    Args:
+        taken_at: UTC.
+        cluster: The cluster's label as a path segment.
+        random: Twelve hexadecimal digits that keep snapshots of one cluster at one moment apart.
+    """
+
+    taken_at: datetime
+    cluster: str
+    random: str
+
+    @classmethod
+    def new(cls, taken_at: datetime, label: str) -> SnapshotName:
+        """A name that no other snapshot has."""
+        return cls(taken_at.astimezone(UTC), path_segment(label), secrets.token_hex(6))
+
+    @property
+    def staging(self) -> str:
+        """Folder of the files while they are written."""
+        return f"{STAGING_PREFIX}{self.random}"
+
+    @property
+    def manifest(self) -> str:
+        """Path of the manifest inside the dump directory."""
+        return f"{MANIFESTS}/{_stamp(self.taken_at)}-{self.cluster}-{self.random}.json"
+
+    def data_file(self, table: str) -> str:
+        """Path of a table's file inside the dump directory."""
+        date = self.taken_at.date().isoformat()
+        return f"{table}/date={date}/cluster={self.cluster}/{_stamp(self.taken_at)}-{self.random}.parquet"
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A manifest in a dump directory, as far as its name tells."""
+
+    path: Path
+    taken_at: datetime
+    cluster: str
+
+
+def path_segment(label: str) -> str:
+    """A cluster's id or name as part of a path: all but ``[A-Za-z0-9._-]`` percent-encoded; cut and hashed if long."""
+    if not label:
+        return "unnamed"
+    encoded = quote(label.encode("utf-8", "surrogateescape"), safe="").replace("~", "%7E")
+    if len(encoded) <= _LONGEST_SEGMENT:
+        return encoded
+    digest = hashlib.sha256(encoded.encode()).hexdigest()[:16]
+    return re.sub(r"%[0-9A-F]?$", "", encoded[: _LONGEST_SEGMENT - 17]) + "-" + digest
+
+
+def parse_manifest_name(path: Path) -> Entry | None:
+    """What a manifest's file name tells; None if it is not such a name."""
+    match = _MANIFEST_NAME.fullmatch(path.name)
+    if match is None:
+        return None
+    try:
+        taken_at = datetime.strptime(match["taken_at"], "%Y%m%dT%H%M%S.%fZ").replace(tzinfo=UTC)
+    except ValueError:
+        return None
+    return Entry(path, taken_at, match["cluster"])
+
+
+def _stamp(moment: datetime) -> str:
+    """ISO 8601 without colons, which some file systems refuse; sorts as time does."""
+    return moment.isoformat(timespec="milliseconds").replace("-", "").replace(":", "").removesuffix("+0000") + "Z"

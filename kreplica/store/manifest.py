@@ -1,0 +1,216 @@
+"""The manifest of a snapshot: what the cluster was, and which files hold it, with their sizes and checksums.
+
+{"schema": "kreplica/manifest/v1", "schema_version": 1, "kreplica_version": "0.1.0",
+ "snapshot": {"cluster_id": "Zk5…", "name": "prod-eu", "taken_at": "2026-11-21T08:07:12.345Z", "source": "kafka",
+              "controller": 3, "features": {"metadata.version": 27}, "gaps": [], "notes": [],
+              "controller_epoch": null},
+ "files": [{"table": "partitions", "path": "partitions/date=…/….parquet", "rows": 1200, "bytes": 18231, "sha256": "…"}],
+ "empty": ["groups", "quorum"]}
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path, PurePosixPath
+from typing import Annotated
+
+import msgspec
+
+from kreplica.errors import InputError
+from kreplica.model.schema import SCHEMA_VERSION
+from kreplica.model.snapshot import ClusterSnapshot, Gap
+
+MANIFEST_SCHEMA = "kreplica/manifest/v1"
+_Count = Annotated[int, msgspec.Meta(ge=0)]
+_Moment = Annotated[datetime, msgspec.Meta(tz=True)]
+
+
+@dataclass(frozen=True, slots=True)
+class SnapshotFacts:
+    """All of a ClusterSnapshot but its tables."""
+
+    cluster_id: str | None
+    name: str
+    taken_at: _Moment
+    source: str
+    controller: int | None = None
+    features: Mapping[str, int] = field(default_factory=dict)
+    gaps: tuple[Gap, ...] = ()
+    notes: tuple[str, ...] = ()
+    controller_epoch: int | None = None
+
+    @classmethod
+    def of(cls, snapshot: ClusterSnapshot) -> SnapshotFacts:
+        """The facts of a snapshot."""
+        return cls(
+            cluster_id=snapshot.cluster_id,
+            name=snapshot.name.encode("utf-8", "backslashreplace").decode(),
+            taken_at=snapshot.taken_at,
+            source=snapshot.source,
+            controller=snapshot.controller,
+            features=dict(snapshot.features),
+            gaps=snapshot.gaps,
+            notes=snapshot.notes,
+            controller_epoch=snapshot.controller_epoch,
+        )
+
+    @property
+    def label(self) -> str:
+        """How rows name this cluster, as ClusterSnapshot.label."""
+        return self.cluster_id or self.name
+
+
+@dataclass(frozen=True, slots=True)
+class DataFile:
+    """One Parquet file of a snapshot; ``path`` is relative to the dump directory, with slashes."""
+
+    table: str
+    path: str
+    rows: _Count
+    bytes: _Count
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """A snapshot in a dump directory.
+
+    Args:
+        path: The manifest's own file.
+        snapshot: What the cluster was.
+        files: At most one for each table.
+        empty: Tables without a row, which have no file.
+        schema_version: Version of the tables' schema.
+        kreplica_version: The kreplica that wrote it.
+    """
+
+    path: Path
+    snapshot: SnapshotFacts
+    files: tuple[DataFile, ...]
+    empty: tuple[str, ...]
+    schema_version: int
+    kreplica_version: str
+
+    @property
+    def directory(self) -> Path:
+        """The dump directory."""
+        return self.path.parent.parent
+
+    def file(self, table: str) -> DataFile | None:
+        """The file of a table, None if it has no row."""
+        return next((file for file in self.files if file.table == table), None)
+
+    def location(self, file: DataFile) -> Path:
+        """Where a file of this snapshot is."""
+        return self.directory / file.path
+
+
+@dataclass(frozen=True, slots=True)
+class _Version:
+    schema: str
+    schema_version: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Document:
+    schema: str
+    schema_version: int
+    kreplica_version: str
+    snapshot: SnapshotFacts
+    files: tuple[DataFile, ...]
+    empty: tuple[str, ...] = ()
+
+
+def encode_manifest(manifest: Manifest) -> bytes:
+    """The manifest as the JSON of its file."""
+    document = _Document(
+        MANIFEST_SCHEMA,
+        manifest.schema_version,
+        manifest.kreplica_version,
+        manifest.snapshot,
+        manifest.files,
+        manifest.empty,
+    )
+    return msgspec.json.format(msgspec.json.encode(document), indent=2) + b"\n"
+
+
+def encode_facts(facts: SnapshotFacts) -> bytes:
+    """Facts as JSON: what each Parquet file carries of its snapshot, so that one file alone can be read."""
+    return msgspec.json.encode(facts)
+
+
+def decode_facts(content: bytes, source: str) -> SnapshotFacts:
+    """Facts from the JSON in a Parquet file.
+
+    Raises:
+        InputError: They are damaged.
+    """
+    try:
+        return msgspec.json.decode(content, type=SnapshotFacts)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise InputError(source, "snapshot facts in its footer", _reason(error), _AGAIN) from None
+
+
+def read_manifest(path: Path) -> Manifest:
+    """Reads one manifest; its data files are not looked at.
+
+    Raises:
+        InputError: It is not there, damaged, foreign, or of a newer kreplica.
+    """
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise InputError(str(path), "", (error.strerror or str(error)).lower()) from None
+    return decode_manifest(content, path)
+
+
+def decode_manifest(content: bytes, path: Path) -> Manifest:
+    """A manifest from the content of its file.
+
+    Raises:
+        InputError: It is damaged, foreign, or of a newer kreplica.
+    """
+    try:
+        _check_version(msgspec.json.decode(content, type=_Version), path)
+        document = msgspec.json.decode(content, type=_Document)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise InputError(str(path), "", f"not a manifest of kreplica: {_reason(error)}", _AGAIN) from None
+    _check_files(document, path)
+    return Manifest(
+        path,
+        document.snapshot,
+        document.files,
+        document.empty,
+        document.schema_version,
+        document.kreplica_version,
+    )
+
+
+_AGAIN = "it is damaged or foreign: restore it from where it was copied, or remove it"
+
+
+def _check_version(version: _Version, path: Path) -> None:
+    if version.schema != MANIFEST_SCHEMA:
+        raise InputError(str(path), "", f"expected the schema {MANIFEST_SCHEMA}, found {version.schema}", _AGAIN)
+    if version.schema_version > SCHEMA_VERSION:
+        reason = f"schema version {version.schema_version}, this kreplica reads up to {SCHEMA_VERSION}"
+        raise InputError(str(path), "", reason, "read it with the newer kreplica that wrote it")
+
+
+def _check_files(document: _Document, path: Path) -> None:
+    tables = [file.table for file in document.files]
+    if len(set(tables)) < len(tables):
+        raise InputError(str(path), "", "it names two files for one table", _AGAIN)
+    if "partitions" not in {*tables, *document.empty}:
+        raise InputError(str(path), "", "it names no partitions table", _AGAIN)
+    for file in document.files:
+        relative = PurePosixPath(file.path)
+        if relative.is_absolute() or ".." in relative.parts or "\\" in file.path or "\0" in file.path:
+            raise InputError(str(path), "", f"file {file.path!r} is outside the dump directory", _AGAIN)
+
+
+def _reason(error: Exception) -> str:
+    message = str(error)
+    return message[:1].lower() + message[1:]

@@ -1,0 +1,91 @@
+"""One table of a snapshot as the bytes of one Parquet file, and back.
+
+The footer carries what the snapshot was of, so that one file can be read alone:
+``kreplica.snapshot`` (SnapshotFacts as JSON), ``kreplica.table`` and ``kreplica.schema_version``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from kreplica.errors import InputError
+from kreplica.model.schema import SCHEMA_VERSION, Kind, TableSchema
+from kreplica.model.table import Table
+from kreplica.store.arrow import check_columns, from_arrow, to_arrow
+from kreplica.store.manifest import SnapshotFacts, decode_facts, encode_facts
+
+_FACTS_KEY = "kreplica.snapshot"
+_TABLE_KEY = "kreplica.table"
+_VERSION_KEY = "kreplica.schema_version"
+
+
+def encode_table(table: Table, facts: SnapshotFacts) -> bytes:
+    """A table, in the schema's order, as the bytes of a Parquet file."""
+    arrow = to_arrow(table)
+    sink = pa.BufferOutputStream()
+    order = [pq.SortingColumn(arrow.schema.get_field_index(name)) for name in table.schema.sort]
+    with pq.ParquetWriter(
+        sink, arrow.schema, compression="zstd", store_schema=False, write_page_checksum=True, sorting_columns=order
+    ) as writer:
+        writer.write_table(arrow)
+        writer.add_key_value_metadata(
+            {
+                _FACTS_KEY: encode_facts(facts).decode(),
+                _TABLE_KEY: table.schema.name,
+                _VERSION_KEY: str(SCHEMA_VERSION),
+            }
+        )
+    content: bytes = sink.getvalue().to_pybytes()
+    return content
+
+
+def decode_table(schema: TableSchema, content: bytes, source: str) -> tuple[Table, SnapshotFacts | None]:
+    """The rows of a Parquet file in its own order, and the facts in its footer, None if another program wrote it.
+
+    Args:
+        schema: Which table it should be; only its columns are read.
+        content: The whole file.
+        source: File name for errors.
+
+    Raises:
+        InputError: It is not Parquet, damaged, another table, or of a newer kreplica.
+    """
+    try:
+        metadata = pq.ParquetFile(pa.BufferReader(content)).metadata
+        facts = _read_footer(schema, metadata.metadata or {}, source)
+        arrow = _read_columns(schema, content, metadata, source)
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+        reason = f"not a Parquet file that can be read: {str(error).splitlines()[0]}"
+        raise InputError(source, "", reason, "restore it, or take the snapshot again") from None
+    return from_arrow(schema, arrow, source), facts
+
+
+def _read_columns(schema: TableSchema, content: bytes, metadata: pq.FileMetaData, source: str) -> pa.Table:
+    there = metadata.schema.to_arrow_schema()
+    check_columns(schema, there.names, source)
+    wanted = [name for name in there.names if name in schema.names]
+    strings = [name for name in wanted if schema.field(name).kind is Kind.STRING and _is_text(there.field(name).type)]
+    # Not pq.read_table: it imports pandas where that is installed.
+    file = pq.ParquetFile(
+        pa.BufferReader(content), metadata=metadata, read_dictionary=strings, page_checksum_verification=True
+    )
+    return file.read(columns=wanted).unify_dictionaries()
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
+
+
+def _read_footer(schema: TableSchema, footer: Mapping[bytes, bytes], source: str) -> SnapshotFacts | None:
+    texts = {key.decode(errors="replace"): value.decode(errors="replace") for key, value in footer.items()}
+    table, version = texts.get(_TABLE_KEY, schema.name), texts.get(_VERSION_KEY, "1")
+    if table != schema.name:
+        reason = f"expected the table {schema.name} of a snapshot, found its table {table}"
+        raise InputError(source, "", reason, "give the dump directory, which has all tables")
+    if not version.isascii() or not version.isdigit() or int(version) > SCHEMA_VERSION:
+        reason = f"schema version {version}, this kreplica reads up to {SCHEMA_VERSION}"
+        raise InputError(source, "", reason, "read it with the newer kreplica that wrote it")
+    return decode_facts(texts[_FACTS_KEY].encode(), source) if _FACTS_KEY in texts else None

@@ -1,0 +1,167 @@
+"""Writes a snapshot into a dump directory, all of it or nothing.
+
+All files are written and synced in a folder of their own, then moved to their places, the manifest last. Whatever
+stops the writer before that (an error, Ctrl-C, a crash) leaves no manifest, so no snapshot. Error and Ctrl-C leave no
+file either. A crash may leave the folder ``.writing-…``, which the next writer removes once it is a day old, or data
+files that no manifest names: readers ignore them, and nobody deletes them, because a copy of a dump directory that is
+still under way looks the same.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import hashlib
+import os
+import secrets
+import shutil
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from kreplica import __version__
+from kreplica.errors import UsageError
+from kreplica.model.schema import SCHEMA_VERSION, TABLES, TableSchema
+from kreplica.model.snapshot import ClusterSnapshot
+from kreplica.store.layout import STAGING_PREFIX, SnapshotName
+from kreplica.store.manifest import DataFile, Manifest, SnapshotFacts, encode_manifest
+from kreplica.store.parquet import encode_table
+
+_DAY_SECONDS = 86_400
+
+
+@dataclass(frozen=True, slots=True)
+class _Staged:
+    """A file that is written, and its path in the dump directory to which it will move."""
+
+    written: Path
+    target: str
+
+
+def write_snapshot(snapshot: ClusterSnapshot, directory: str | os.PathLike[str]) -> Path:
+    """Writes a snapshot; several writers may use one directory at once.
+
+    Args:
+        snapshot: What to write; its tables are sorted on the way.
+        directory: The dump directory; made if it is not there.
+
+    Returns:
+        Path of the manifest.
+
+    Raises:
+        UsageError: The directory cannot be written to: no permission, no space, or it is a file.
+    """
+    root = Path(directory)
+    name = SnapshotName.new(snapshot.taken_at, snapshot.label)
+    with _explained(root), _nothing_half(root, name):
+        staging = root / name.staging
+        _make_folders(staging)
+        manifest, staged = _stage_tables(snapshot, root, name)
+        _write_synced(staging / "manifest.json", encode_manifest(manifest))
+        for file in staged:
+            _move(file.written, root / file.target)
+        _move(staging / "manifest.json", root / name.manifest)
+    with contextlib.suppress(OSError):  # the snapshot is there; what is left over does no harm
+        staging.rmdir()
+        _remove_forgotten(root)
+    return root / name.manifest
+
+
+def check_directory(directory: str | os.PathLike[str]) -> None:
+    """Makes the dump directory and a folder in it: whoever reads many clusters first wants to know before.
+
+    Raises:
+        UsageError: As ``write_snapshot``.
+    """
+    root = Path(directory)
+    probe = root / f"{STAGING_PREFIX}{secrets.token_hex(6)}"
+    with _explained(root):
+        _make_folders(probe)
+        probe.rmdir()
+
+
+def _stage_tables(snapshot: ClusterSnapshot, root: Path, name: SnapshotName) -> tuple[Manifest, Sequence[_Staged]]:
+    facts = SnapshotFacts.of(snapshot)
+    filled = [schema for schema in TABLES if len(snapshot.table(schema))]
+    files, staged = [], []
+    for schema in filled:
+        content = encode_table(snapshot.table(schema).sorted(), facts)
+        written = root / name.staging / f"{schema.name}.parquet"
+        _write_synced(written, content)
+        files.append(_data_file(schema, name, len(snapshot.table(schema)), content))
+        staged.append(_Staged(written, name.data_file(schema.name)))
+    empty = tuple(schema.name for schema in TABLES if schema not in filled)
+    return Manifest(root / name.manifest, facts, tuple(files), empty, SCHEMA_VERSION, __version__), staged
+
+
+def _data_file(schema: TableSchema, name: SnapshotName, rows: int, content: bytes) -> DataFile:
+    digest = hashlib.sha256(content).hexdigest()
+    return DataFile(schema.name, name.data_file(schema.name), rows, len(content), digest)
+
+
+def _write_synced(path: Path, content: bytes) -> None:
+    with path.open("xb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _move(written: Path, target: Path) -> None:
+    """Moves a file to its place, and does not return before both the file's name and new folders are on disk."""
+    _make_folders(target.parent)
+    written.replace(target)
+    _sync_folder(target.parent)
+
+
+def _make_folders(path: Path) -> None:
+    absent = [folder for folder in (path, *path.parents) if not folder.exists()]
+    path.mkdir(parents=True, exist_ok=True)
+    for folder in absent:
+        _sync_folder(folder.parent)
+
+
+def _sync_folder(folder: Path) -> None:
+    if os.name == "nt":  # Windows opens no folders and needs no such sync
+        return
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    except OSError as error:
+        if error.errno not in (errno.EINVAL, errno.ENOTSUP):  # some network file systems sync no folders
+            raise
+    finally:
+        os.close(descriptor)
+
+
+@contextlib.contextmanager
+def _nothing_half(root: Path, name: SnapshotName) -> Iterator[None]:
+    """Removes all files of a snapshot whose writing was stopped before its manifest stood in place."""
+    try:
+        yield
+    except BaseException:
+        if not (root / name.manifest).exists():
+            for schema in TABLES:
+                with contextlib.suppress(OSError):
+                    (root / name.data_file(schema.name)).unlink()
+        shutil.rmtree(root / name.staging, ignore_errors=True)
+        raise
+
+
+@contextlib.contextmanager
+def _explained(root: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        where = f" ({error.filename})" if error.filename and str(error.filename) != str(root) else ""
+        fix = "nothing was left behind; make room or choose another directory with --out"
+        raise UsageError(f"cannot write a snapshot to {root}", reason + where, fix) from error
+
+
+def _remove_forgotten(root: Path) -> None:
+    """Removes what crashed writers left in folders of their own more than a day ago."""
+    long_ago = time.time() - _DAY_SECONDS
+    for folder in root.glob(f"{STAGING_PREFIX}*"):
+        if folder.is_dir() and not folder.is_symlink() and folder.stat().st_mtime < long_ago:
+            shutil.rmtree(folder, ignore_errors=True)

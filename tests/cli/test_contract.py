@@ -1,0 +1,534 @@
+"""The contract that every command keeps: forms, exit codes, errors, streams, terminals."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pexpect
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from commands import main
+from kreplica.errors import ExitCode
+
+ROOT = Path(__file__).parents[2]
+GOLDEN = Path(__file__).parents[1] / "golden"
+TEXT = GOLDEN / "kafka-4.3.1" / "2-broker-killed" / "topics-describe.txt"
+
+COMMANDS = {
+    "describe": (["describe", "--under-replicated", "--topic", "orders,single-copy"], "partitions", 8),
+    "groups": (["describe", "--all", "--group-by", "broker"], "groups", 3),
+    "check": (["check", "--topic", "orders,single-copy"], "findings", 22),
+    "recommend": (["recommend"], "recommendations", 4),
+    "disks": (["disks", "--broker", "1"], "log_dirs", 2),
+    "rebalance-leaders": (["rebalance", "leaders", "--topic", "orders"], "elections", 2),
+    "imbalance": (["imbalance"], "brokers", 3),
+    "safe-to-stop": (["safe-to-stop", "2"], "partitions", 142),
+    "wait": (["wait", "--for", "in-sync", "--broker", "3", "--topic", "orders"], "partitions", 6),
+}
+GROUPS = [group.name for group in main.build_app().registered_groups]
+EMPTY = ["describe", "--masked"]
+each_command = pytest.mark.parametrize(("command", "rows_name", "count"), COMMANDS.values(), ids=COMMANDS)
+
+
+@each_command
+def test_json_is_one_object_with_the_schema(kreplica: Any, command: list[str], rows_name: str, count: int) -> None:
+    document = kreplica(*command, "--dump", "sample", "-o", "json").document
+    assert list(document) == ["schema", "clusters", rows_name, "summary", "warnings"]
+    assert re.fullmatch(r"kreplica/[a-z-]+/v1", document["schema"])
+    assert document["schema"].split("/")[1].startswith(command[0])
+    assert len(document[rows_name]) == count
+    (cluster,) = document["clusters"]
+    assert cluster["cluster_id"] == "i0iQ6TlnRRmrapXchcJ1Uw"
+    assert cluster["name"] == "sample"
+    assert cluster["taken_at"].startswith("2026-11-21T07:05:54")
+
+
+@each_command
+def test_jsonl_csv_and_markdown_hold_the_same_rows(
+    kreplica: Any, command: list[str], rows_name: str, count: int
+) -> None:
+    words = [*command, "--dump", "sample"]
+    rows = kreplica(*words, "-o", "json").document[rows_name]
+    assert [json.loads(line) for line in kreplica(*words, "-o", "jsonl").out.splitlines()] == rows
+    table = list(csv.DictReader(io.StringIO(kreplica(*words, "-o", "csv").out)))
+    assert table == [{name: flat(value) for name, value in row.items()} for row in rows]
+    lines = kreplica(*words, "-o", "markdown").out.splitlines()
+    assert lines[0] == "| " + " | ".join(rows[0]) + " |"
+    assert lines[1] == "| " + " | ".join("---" for _ in rows[0]) + " |"
+    assert lines[2] == "| " + " | ".join(flat(value).replace("|", "\\|") for value in rows[0].values()) + " |"
+    assert len(lines) == len(rows) + 2
+
+
+def flat(value: object) -> str:
+    """A cell of the flat forms, as the contract says: null empty, lists by commas, objects as JSON."""
+    if value is None or isinstance(value, bool):
+        return {None: "", True: "true", False: "false"}[value]
+    if isinstance(value, list) and all(isinstance(item, int) for item in value):
+        return ",".join(map(str, value))
+    return json.dumps(value) if isinstance(value, list | dict) else str(value)
+
+
+@each_command
+def test_parquet_through_a_pipe(process: Any, command: list[str], rows_name: str, count: int) -> None:
+    table, rows = parquet(process, command), json_rows(process, command, rows_name)
+    assert table.num_rows == count
+    for row, expected in zip(table.to_pylist(), rows, strict=True):
+        assert row.keys() == expected.keys()
+        for name, value in expected.items():
+            nested = isinstance(value, dict) or (
+                isinstance(value, list) and any(isinstance(item, dict) for item in value)
+            )
+            assert (json.loads(row[name]) if nested or name in ("causes", "not_known") else row[name]) == value
+
+
+def test_parquet_columns_have_their_types_without_any_row(process: Any) -> None:
+    for command in (EMPTY, COMMANDS["describe"][0]):
+        types = {field.name: field.type for field in parquet(process, command).schema}
+        assert types["topic"] == pa.string()
+        assert types["leader_epoch"] == types["partition"] == pa.int32()
+        assert types["masked"] == pa.bool_()
+        assert types["last_known_elr"].value_type == pa.int32()
+        assert types["causes"] == pa.string()
+
+
+def parquet(process: Any, command: list[str]) -> Any:
+    out, err = process(*command, "--dump", "sample", "-o", "parquet").communicate(timeout=60)
+    assert all(line.startswith(b"warning: ") for line in err.splitlines()), err
+    return pq.read_table(io.BytesIO(out))
+
+
+def json_rows(process: Any, command: list[str], rows_name: str) -> list[dict[str, Any]]:
+    out, _ = process(*command, "--dump", "sample", "-o", "json").communicate(timeout=60)
+    rows: list[dict[str, Any]] = json.loads(out)[rows_name]
+    return rows
+
+
+@each_command
+def test_table_is_the_form_where_none_is_given(kreplica: Any, command: list[str], rows_name: str, count: int) -> None:
+    plain = kreplica(*command, "--dump", "sample")
+    asked = kreplica(*command, "--dump", "sample", "-o", "table")
+    took = re.compile(r"after \d+\.\d s")  # the one thing that two runs may tell differently
+    assert (plain.code, took.sub("", plain.out)) == (asked.code, took.sub("", asked.out))
+    assert took.sub("", plain.err) == took.sub("", asked.err)
+    assert "\x1b" not in plain.out
+
+
+# errors
+
+USAGE_ERRORS = {
+    "no way in": (["describe"], "no cluster is named; give one of --bootstrap-server"),
+    "no such option": (["describe", "--colour"], "no such option: --colour; see kreplica describe --help"),
+    "no such command": (["descrbe"], "no such command 'descrbe'"),
+    "no such form": (
+        ["describe", "-o", "xml"],
+        "invalid value for '--output' / '-o': 'xml' is not one of 'table', 'json'",
+    ),
+    "bad regex": (["describe", "--dump", "sample", "--topic", "("], "'(' is not a regular expression; missing )"),
+    "no such topic": (
+        ["check", "--dump", "sample", "--topic", "order"],
+        "no topic matches 'order'; 19 topics are visible; ",
+    ),
+    "no such broker": (["describe", "--dump", "sample", "--broker", "7"], "no broker 7; known are 1, 2, 3"),
+    "no such rule": (["check", "--dump", "sample", "--rule", "nope"], "no rule nope; the rules are at-min-isr, "),
+    "no such file": (["describe", "--dump", "/nowhere/dump.txt"], "cannot read /nowhere/dump.txt; "),
+    "all and filter": (["describe", "--dump", "sample", "--all", "--masked"], "--all lists every partition; "),
+    "two ways in": (["check", "--dump", "sample", "--context", "x"], ""),
+    "change a dump": (["rebalance", "leaders", "--dump", "sample", "--execute"], "a dump cannot be changed; "),
+    "watch csv": (["describe", "--dump", "sample", "--watch", "1", "-o", "csv"], "--watch has no end, and csv has one"),
+    "watch stdin": (["describe", "--dump", "-", "--watch", "1"], "standard input can be read once only"),
+}
+
+
+@pytest.mark.parametrize(("command", "message"), USAGE_ERRORS.values(), ids=USAGE_ERRORS)
+def test_errors_are_one_line_and_exit_2(kreplica: Any, command: list[str], message: str) -> None:
+    ended = kreplica(*command)
+    assert (ended.code, ended.out) == (ExitCode.USAGE, "")
+    assert ended.err.startswith(f"error: {message}")
+    assert ended.err.count("\n") == 1
+
+
+@pytest.mark.parametrize("form", ["json", "jsonl"])
+@pytest.mark.parametrize("name", ["no such option", "no such topic", "no such file"])
+def test_errors_are_an_object_where_json_was_asked_for(kreplica: Any, name: str, form: str) -> None:
+    command, message = USAGE_ERRORS[name]
+    for words in ([*command, "-o", form], [*command, f"--output={form}"], [*command, f"-o{form}"]):
+        ended = kreplica(*words)
+        assert ended.document["schema"] == "kreplica/error/v1"
+        error = ended.document["error"]
+        assert list(error) == ["kind", "what", "why", "fix", "exit_code"]
+        assert error["exit_code"] == ended.code == 2
+        said = "; ".join(part for part in (error["what"], error["why"], error["fix"]) if part)
+        assert ended.err == f"error: {said}\n"
+        assert said.startswith(message)
+
+
+def test_no_words_print_the_help_and_exit_2(kreplica: Any) -> None:
+    for words, usage in (
+        ([], "Usage: kreplica [OPTIONS] COMMAND"),
+        (["rebalance"], "Usage: kreplica rebalance [OPTIONS]"),
+    ):
+        ended = kreplica(*words)
+        assert (ended.code, ended.out) == (2, "")
+        assert ended.err.startswith(usage)
+
+
+@pytest.mark.parametrize("group", ["", *GROUPS])
+def test_the_list_of_commands_is_not_cut_off(kreplica: Any, group: str) -> None:
+    listed = kreplica(*group.split(), "--help").out.partition("Commands:\n")[2]
+    assert listed
+    assert "..." not in listed
+
+
+def test_help_names_every_option_and_exits_0(kreplica: Any) -> None:
+    ended = kreplica("describe", "--help")
+    assert (ended.code, ended.err) == (0, "")
+    for flag in (
+        "--under-replicated",
+        "--masked",
+        "--under-min-isr",
+        "--at-min-isr",
+        "--unavailable",
+        "--offline",
+        "--non-preferred",
+        "--reassigning",
+        "--topic",
+        "--exclude-internal",
+        "--broker",
+        "--group-by",
+        "--watch",
+        "--all",
+        "--exit-zero",
+        "--bootstrap-server",
+        "--command-config",
+        "--dump",
+        "--context",
+        "--timeout",
+    ):
+        assert flag in ended.out
+    assert "kreplica 0." in kreplica("--version").out
+
+
+def test_a_defect_says_where_to_report_it_and_exits_70(
+    kreplica: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def broken(*_: object) -> None:
+        raise RuntimeError("first line\nsecond line")
+
+    monkeypatch.setattr("commands.describe_answer.count_all", broken)
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr("tempfile.tempdir", None)
+    ended = kreplica("describe", "--dump", "sample", "-o", "json")
+    assert ended.code == 70
+    assert ended.err.count("\n") == 1
+    assert ended.err.startswith("internal error: RuntimeError: first line second line; this is a defect of kreplica")
+    assert "please report it" in ended.err
+    assert ended.document["error"]["kind"] == "internal"
+    assert ended.document["error"]["exit_code"] == 70
+    (report,) = tmp_path.glob("kreplica-defect-*.txt")
+    assert str(report) in ended.err
+    assert "Traceback" in report.read_text()
+    assert "broken" in report.read_text()
+
+
+def test_an_unreachable_server_exits_3_within_the_timeout(kreplica: Any) -> None:
+    began = time.monotonic()
+    ended = kreplica("describe", "--bootstrap-server", "127.0.0.1:1", "--timeout", "2", "-o", "json")
+    assert time.monotonic() - began < 8
+    assert ended.code == 3
+    assert ended.document["error"]["kind"] == "unreachable"
+    assert "127.0.0.1:1" in ended.err
+    assert ended.err.count("\n") == 1
+
+
+def test_exit_zero_is_for_reports(kreplica: Any) -> None:
+    assert kreplica("describe", "--dump", "sample", "--offline").code == 1
+    assert kreplica("describe", "--dump", "sample", "--offline", "--exit-zero").code == 0
+    assert kreplica("check", "--dump", "sample").code == 1
+    assert kreplica("check", "--dump", "sample", "--exit-zero").code == 0
+
+
+# several clusters
+
+
+@pytest.fixture
+def contexts(kreplica: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Two contexts whose clusters are dumps read in place of brokers, a third that nobody answers for."""
+    from kreplica.model.snapshot import ClusterSnapshot
+    from kreplica.sources.dump import read_dump
+
+    path = tmp_path / "contexts.toml"
+    servers = {"eu": "127.0.0.1:11", "us": "127.0.0.1:12", "down": "127.0.0.1:1"}
+    path.write_text(
+        "".join(f'[contexts.{name}]\nbootstrap_servers = "{to}"\ntimeout = 1\n' for name, to in servers.items())
+    )
+    states = {"127.0.0.1:11": TEXT, "127.0.0.1:12": GOLDEN / "kafka-3.9.2" / "1-healthy" / "topics-describe.txt"}
+    from kreplica.sources import read_snapshot
+
+    def read(handle: Any, wanted: Any) -> ClusterSnapshot:
+        if handle.bootstrap_servers not in states:
+            return read_snapshot(handle, wanted)
+        from dataclasses import replace
+
+        return replace(read_dump(str(states[handle.bootstrap_servers])), name=handle.name)
+
+    monkeypatch.setattr("commands.reading.read_snapshot", read)
+    return path
+
+
+def test_rows_name_their_cluster_where_there_are_several(kreplica: Any, contexts: Path) -> None:
+    words = ["--config", contexts, "--context", "eu", "--context", "us"]
+    document = kreplica("describe", *words, "--unavailable", "-o", "json").document
+    assert [row["cluster"] for row in document["partitions"]] == ["eu", "eu"]
+    assert next(iter(document["partitions"][0])) == "cluster"
+    assert document["summary"]["clusters"] == len(document["clusters"]) == 2
+    found = kreplica("check", *words, "--rule", "rf-one", "-o", "json").document["findings"]
+    assert [row["cluster"] for row in found] == ["eu", "us"]
+    shown = kreplica("describe", *words, "--unavailable").out
+    assert shown.startswith("CLUSTER  TOPIC ")
+
+
+def test_each_cluster_has_its_own_verdict_and_next_commands(kreplica: Any, contexts: Path) -> None:
+    shown = kreplica("describe", "--config", contexts, "--context", "[eu]*").out
+    assert "next     kreplica describe --context eu --config" in shown
+    both = kreplica("describe", "--config", contexts, "--context", "eu", "--context", "us").out
+    assert both.startswith("UNHEALTHY")
+    assert "\n\nHEALTHY all" in both
+    assert f"kreplica check --context us --config {contexts}" in both
+
+
+@pytest.mark.parametrize("command", [["describe", "--all"], ["check"]])
+def test_a_topic_of_one_cluster_only_is_no_error(kreplica: Any, contexts: Path, command: list[str]) -> None:
+    words = [*command, "--config", contexts, "--context", "eu", "--context", "us"]
+    ended = kreplica(*words, "--topic", "__share_group_state", "-o", "json")
+    assert ended.code in (0, 1)
+    assert "warning: us: no topic matches '__share_group_state'; 19 topics are visible\n" in ended.err
+    assert [cluster["partitions"] for cluster in ended.document["clusters"]] == [10, 0]
+    nowhere = kreplica(*words, "--topic", "nowhere")
+    assert nowhere.code == 2
+    assert kreplica(*words, "--topic", "(").code == 2
+
+
+def test_one_failed_cluster_stops_no_other(kreplica: Any, contexts: Path) -> None:
+    words = ["--config", contexts, "--context", "us", "--context", "down"]
+    ended = kreplica("describe", *words, "--under-replicated", "-o", "json")
+    assert ended.code == 5
+    assert ended.document["summary"]["complete"] is False
+    assert ended.err.startswith("warning: down: ")
+    assert kreplica("describe", "--config", contexts, "--context", "down", "--offline").code == 3
+
+
+# streams
+
+
+@pytest.mark.parametrize("form", ["table", "json", "jsonl", "csv", "markdown"])
+@pytest.mark.parametrize(("command", "code"), [(["describe", "--all"], 0), (["check", "--all"], 1)])
+def test_a_reader_that_goes_away_is_no_error(process: Any, command: list[str], code: int, form: str) -> None:
+    read, write = os.pipe()
+    os.close(read)
+    ended = process(*command, "--dump", "sample", "-o", form, stdout=write)
+    os.close(write)
+    _, err = ended.communicate(timeout=60)
+    assert (ended.returncode, err) == (code, b"")
+
+
+def test_a_full_disk_is_a_clear_error(process: Any) -> None:
+    with open("/dev/full", "wb") as full:  # noqa: PTH123
+        ended = process("describe", "--dump", "sample", stdout=full)
+        _, err = ended.communicate(timeout=60)
+    assert err.decode() == "error: cannot write the answer; No space left on device\n"
+    assert ended.returncode == 2
+
+
+def test_names_that_are_no_unicode_break_nothing(process: Any, tmp_path: Path) -> None:
+    path = os.fsencode(tmp_path) + b"/caf\xe9.txt"
+    Path(os.fsdecode(path)).write_bytes(TEXT.read_bytes())
+    for form, code in (("json", 0), ("table", 0), ("csv", 0)):
+        ended = process("describe", "--dump", os.fsdecode(path), "-o", form)
+        out, err = ended.communicate(timeout=60)
+        assert ended.returncode == code, err
+        assert b"internal" not in err
+    ended = process("describe", "--dump", os.fsdecode(path) + "x", "-o", "json")
+    out, _ = ended.communicate(timeout=60)
+    assert ended.returncode == 2
+    assert "caf\\udce9.txtx" in json.dumps(json.loads(out))
+
+
+def test_an_ascii_locale_breaks_nothing(process: Any) -> None:
+    env = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    for words in (["--help"], ["describe", "--help"], ["describe", "--dump", "sample"]):
+        ended = process(*words, env=env)
+        _, err = ended.communicate(timeout=60)
+        assert (ended.returncode, err) == (0, b"")
+
+
+# --watch
+
+
+def watching(process: Any, tmp_path: Path, *words: str) -> tuple[subprocess.Popen[bytes], Path]:
+    out = tmp_path / "watched"
+    with out.open("wb") as stream:
+        return process("describe", "--dump", "sample", "--watch", "0.5", *words, stdout=stream), out
+
+
+def wait_for(condition: Any, ended: subprocess.Popen[bytes]) -> None:
+    deadline = time.monotonic() + 60
+    while not condition():
+        assert ended.poll() is None, ended.communicate()
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def test_watch_adds_rows_round_by_round_until_interrupted(process: Any, tmp_path: Path) -> None:
+    ended, out = watching(process, tmp_path, "--offline", "-o", "jsonl")
+    wait_for(lambda: out.read_bytes().count(b"\n") >= 4, ended)
+    ended.send_signal(signal.SIGINT)
+    _, err = ended.communicate(timeout=60)
+    assert ended.returncode == 130
+    assert err.decode().strip() == "interrupted"
+    rows = [json.loads(line) for line in out.read_text().splitlines()]
+    assert len(rows) % 2 == 0
+    assert {(row["topic"], row["partition"]) for row in rows} == {("single-copy", 0), ("single-copy", 2)}
+    assert next(iter(rows[0])) == "taken_at"
+
+
+def test_watch_prints_whole_documents(process: Any, tmp_path: Path) -> None:
+    ended, out = watching(process, tmp_path, "--offline", "-o", "json")
+    wait_for(lambda: out.read_bytes().count(b"\n") >= 2, ended)
+    ended.send_signal(signal.SIGINT)
+    ended.communicate(timeout=60)
+    assert ended.returncode == 130
+    assert {json.loads(line)["schema"] for line in out.read_text().splitlines()} == {"kreplica/describe/v1"}
+
+
+def test_watch_ends_when_nobody_reads(process: Any) -> None:
+    with process("describe", "--dump", "sample", "--watch", "0.5", "--offline") as ended:
+        assert ended.stdout.readline().startswith(b"TOPIC")
+        ended.stdout.close()
+        assert ended.wait(timeout=60) == 0
+        assert ended.stderr.read() == b""
+
+
+def test_watch_goes_on_while_a_cluster_does_not_answer(process: Any, tmp_path: Path) -> None:
+    errors = tmp_path / "errors"
+    with errors.open("wb") as stream:
+        ended = process(
+            "describe", "--bootstrap-server", "127.0.0.1:1", "--timeout", "0.5", "--watch", "0.5", stderr=stream
+        )
+    wait_for(lambda: errors.read_bytes().count(b"error: ") >= 2, ended)
+    ended.send_signal(signal.SIGINT)
+    ended.communicate(timeout=60)
+    assert ended.returncode == 130
+
+
+def test_watch_refuses_what_can_never_be_read(process: Any) -> None:
+    ended = process("describe", "--dump", "/nowhere", "--watch", "0.5")
+    _, err = ended.communicate(timeout=60)
+    assert ended.returncode == 2
+    assert err.startswith(b"error: cannot read /nowhere")
+
+
+# terminals
+
+
+def screen_of(child: pexpect.spawn) -> str:
+    text = child.read()
+    child.close()
+    return str(text).replace("\r\n", "\n")
+
+
+def test_colour_on_a_terminal_unless_no_color(terminal: Any) -> None:
+    child = terminal("describe", "--dump", "sample")
+    assert "\x1b[1;31mUNHEALTHY\x1b[0m" in screen_of(child)
+    assert child.exitstatus == 0
+    plain = screen_of(terminal("describe", "--dump", "sample", env={"NO_COLOR": "1"}))
+    assert "\x1b[1;31m" not in plain
+    assert "UNHEALTHY" in plain
+    assert "\x1b" not in screen_of(terminal("describe", "--dump", "sample", env={"TERM": "dumb"}))
+    listing = screen_of(terminal("describe", "--dump", "sample", "--offline", env={"NO_COLOR": "1"}))
+    assert "\x1b" not in listing
+
+
+def test_a_narrow_terminal_keeps_words_and_commands_whole(terminal: Any) -> None:
+    text = re.sub(r"\x1b\[[0-9;]*m", "", screen_of(terminal("describe", "--dump", "sample", size=(24, 60))))
+    lines = text.splitlines()
+    commands = [line for line in lines if "kreplica " in line]
+    assert "         kreplica describe --dump sample --under-replicated --group-by broker" in commands
+    assert all(len(line) <= 60 for line in lines if line not in commands)
+    assert any(line.startswith("worst ") for line in lines)
+    assert "__transaction_state 50 of 50," in re.sub(r"\n +", " ", text)
+
+
+def test_json_is_indented_on_a_terminal(terminal: Any) -> None:
+    text = screen_of(terminal("describe", "--dump", "sample", "-o", "json"))
+    assert text.startswith('{\n  "schema": "kreplica/describe/v1",\n')
+    assert json.loads(text)["summary"]["counts"]["under_replicated"] == 141
+
+
+def test_parquet_is_not_for_a_terminal(terminal: Any) -> None:
+    child = terminal("describe", "--dump", "sample", "--all", "-o", "parquet")
+    assert "error: parquet is not for a terminal; redirect it" in screen_of(child)
+    assert child.exitstatus == 2
+
+
+def test_watch_paints_in_place_and_says_what_does_not_fit(terminal: Any) -> None:
+    child = terminal("describe", "--dump", "sample", "--watch", "0.5", "--under-replicated", size=(10, 200))
+    for _ in range(2):
+        child.expect("\x1b\\[H")
+        child.expect("UTC, every 0.5 s; Ctrl-C ends")
+        child.expect(r"and \d+ more lines: make the window taller")
+        child.expect("\x1b\\[J")
+        assert child.before.count("\n") <= 9
+    child.sendintr()
+    rest = screen_of(child)
+    assert "interrupted" in rest
+    assert "Traceback" not in rest
+    assert child.exitstatus == 130
+
+
+def test_watch_paints_errors_above_what_was_known(terminal: Any, tmp_path: Path) -> None:
+    dump = tmp_path / "dump.txt"
+    dump.write_bytes(TEXT.read_bytes())
+    child = terminal("describe", "--dump", str(dump), "--watch", "0.5")
+    child.expect("UNHEALTHY")
+    dump.unlink()
+    child.expect("error: cannot read")
+    child.expect("before that:")
+    child.expect("UNHEALTHY")
+    child.sendintr()
+    child.expect(pexpect.EOF)
+    child.close()
+    assert child.exitstatus == 130
+
+
+def test_interrupting_a_slow_read_exits_130(process: Any) -> None:
+    ended = process("describe", "--bootstrap-server", "127.0.0.1:1", "--timeout", "5")
+    time.sleep(2)
+    ended.send_signal(signal.SIGINT)
+    _, err = ended.communicate(timeout=60)
+    assert ended.returncode in (130, 3)
+    assert b"Traceback" not in err
+
+
+def test_the_form_is_read_before_the_words_are_understood() -> None:
+    assert main._requested_output(["describe", "-o", "json"]) == "json"
+    assert main._requested_output(["describe", "-ojsonl"]) == "jsonl"
+    assert main._requested_output(["describe", "--output=csv"]) == "csv"
+    assert main._requested_output(["describe", "-o"]) is None
+    assert main._requested_output(["describe", "-o", "xml"]) is None
+    assert main._requested_output(["describe", "--offline"]) is None
+
+
+def test_commands_are_of_this_project() -> None:
+    assert sys.modules["commands"].__file__ == str(ROOT / "commands" / "__init__.py")

@@ -1,0 +1,86 @@
+"""kreplica decode compare."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from log_directories import REPLICATION, batch, write_checkpoint, write_meta, write_partition
+
+GOLDEN = Path(__file__).parents[1] / "golden" / "kafka-4.3.1"
+BROKERS = [GOLDEN / "killed-all/broker-1", GOLDEN / "killed-all/broker-2", GOLDEN / "killed-one/broker-3"]
+
+
+def diverged(folder: Path) -> list[Path]:
+    """Scenario 2 of KIP-101."""
+    homes = [folder / "broker-1", folder / "broker-2"]
+    logs = [batch(0, 0, b"m1"), batch(1, 0, b"m2")], [batch(0, 0, b"m1"), batch(1, 1, b"m3")]
+    for node, (home, batches, epochs) in enumerate(zip(homes, logs, ([(0, 0)], [(0, 0), (1, 1)]), strict=True), 1):
+        write_partition(home, batches, epochs=epochs)
+        write_meta(home, node=node, directory=f"d{node}")
+        write_checkpoint(home, REPLICATION, 3 - node)
+    return homes
+
+
+def test_diverged_copies(kreplica: Any, tmp_path: Path) -> None:
+    homes = diverged(tmp_path)
+    ended = kreplica("decode", "compare", *homes)
+    assert ended.code == 1
+    assert "DIVERGED copies of 1 partition differ; 1 partition compared\n" in ended.out
+    said = "orders-0 on node 1 holds other records from offset 1 on: the high watermark rule leaves that in place"
+    assert f"differ   {said}\n" in ended.out
+    document = kreplica("decode", "compare", *homes, "-o", "json").document
+    assert document["schema"] == "kreplica/decode-compare/v1"
+    assert [(row["node_id"], row["differs_at"], row["cut_by_leader_epoch"]) for row in document["copies"]] == [
+        (1, 1, 1),
+        (2, None, None),
+    ]
+    assert document["summary"]["differing"] == 1
+
+
+def test_real_killed_brokers(kreplica: Any) -> None:
+    ended = kreplica("decode", "compare", *BROKERS, "-o", "json")
+    assert ended.code == 0
+    summary = ended.document["summary"]
+    assert summary["differing"] == summary["only_one_copy_holds"] == 0
+    assert summary["of_different_length"] == 2
+    assert {(row["topic"], row["partition"]) for row in ended.document["copies"]} == {("orders", 0), ("orders", 5)}
+    text = kreplica("decode", "compare", *BROKERS).out
+    assert "OK no copies differ, 2 have shorter ones; " in text
+    inventory = kreplica("decode", "compare", *BROKERS, "--topic", "inventory").out
+    assert inventory == "OK all copies are the same; 1 partition compared\n"
+    every = kreplica("decode", "compare", *BROKERS, "--topic", "orders", "--all", "-o", "json").document["copies"]
+    assert {row["partition"] for row in every} >= {0, 5}
+
+
+def test_records_on_one_disk_alone(kreplica: Any, tmp_path: Path) -> None:
+    homes = diverged(tmp_path)
+    write_partition(homes[0], [batch(0, 0, b"m1"), batch(1, 0, b"m2")])
+    write_partition(homes[1], [batch(0, 0, b"m1")])
+    ended = kreplica("decode", "compare", *homes)
+    assert ended.code == 1
+    assert "AT RISK 1 acknowledged offset on one disk alone; 1 partition compared\n" in ended.out
+
+
+def test_without_two_copies_nothing_is_known(kreplica: Any, tmp_path: Path) -> None:
+    ended = kreplica("decode", "compare", diverged(tmp_path)[0])
+    assert ended.code == 5
+    assert ended.out.startswith("INCOMPLETE no partition has two copies on these disks; ")
+
+
+def test_damage_is_told(kreplica: Any, tmp_path: Path) -> None:
+    homes = diverged(tmp_path)
+    for home in homes:
+        write_partition(home, [batch(0, 0, b"m1"), b"rubbish"])
+    ended = kreplica("decode", "compare", *homes)
+    assert ended.code == 1
+    assert f"{homes[0] / 'orders-0'} is damaged: its log is compared without that" in ended.err
+
+
+def test_usage(kreplica: Any, tmp_path: Path) -> None:
+    ended = kreplica("decode", "compare", tmp_path)
+    assert (ended.code, ended.out) == (2, "")
+    assert ended.err.startswith(f"error: no logs in {tmp_path}; ")
+    unknown = kreplica("decode", "compare", *diverged(tmp_path), "--topic", "nope")
+    assert unknown.code == 2
+    assert "no topic matches 'nope'" in unknown.err

@@ -1,0 +1,34 @@
+"""kreplica decode indexes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+PARTITION = Path(__file__).parents[1] / "golden" / "kafka-4.3.1" / "clean" / "broker-1" / "data" / "payments-2"
+
+
+def test_all_kinds_of_a_partition(kreplica: Any) -> None:
+    ended = kreplica("decode", "indexes", PARTITION, "-o", "json")
+    assert (ended.code, ended.err) == (0, "")
+    rows = ended.document["entries"]
+    assert {row["kind"] for row in rows} == {"time", "transaction", "producer"}
+    (producer,) = [row for row in rows if row["kind"] == "producer"]
+    assert (producer["producer_id"], producer["last_offset"], producer["current_txn_first_offset"]) == (1, 16, None)
+    text = kreplica("decode", "indexes", PARTITION).out
+    assert text.splitlines()[0].split()[:2] == ["FILE", "KIND"]
+    assert f"OK {len(rows)} entries in {ended.document['summary']['files']} files" in text
+
+
+def test_damage_is_exit_1(kreplica: Any, tmp_path: Path) -> None:
+    (tmp_path / "00000000000000000000.index").write_bytes(b"\0\0\0\5\0\0\0\x64abc")
+    ended = kreplica("decode", "indexes", tmp_path)
+    assert ended.code == 1
+    assert "byte 8: an entry cut off, expected 8 bytes, found 3 bytes; 3 bytes skipped" in ended.err
+    assert "DAMAGED 1 damaged place; 1 entry in 1 file" in ended.out
+
+
+def test_nothing_to_read_is_exit_2(kreplica: Any, tmp_path: Path) -> None:
+    ended = kreplica("decode", "indexes", tmp_path)
+    assert (ended.code, ended.out) == (2, "")
+    assert ended.err.startswith(f"error: no index files in {tmp_path}; their names are a number of 20 digits")

@@ -1,0 +1,163 @@
+"""kreplica decode metadata, and a metadata log as the dump of other commands."""
+
+from __future__ import annotations
+
+import io
+import re
+import shutil
+import sys
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "support"))
+from kafka_dumps import GOLDEN, dumped
+
+NODE = GOLDEN / "kafka-4.3.1" / "killed-all" / "broker-1"
+DATA = NODE / "data"
+LOG = DATA / "__cluster_metadata-0"
+PRINTED = dumped(GOLDEN / "kafka-4.3.1" / "dump-killed-all" / "broker-1" / "cluster-metadata.txt.gz")
+RECORDS = PRINTED["data/__cluster_metadata-0/00000000000000000000.log"]
+RETURNED = "615"
+"""The high watermark in state 1-healthy (kafka-metadata-quorum)."""
+
+
+def printed(*words: str) -> int:
+    """How many records of Kafka's dump of the log hold all these words."""
+    return sum(line.startswith("|") and all(word in line for word in words) for line in RECORDS)
+
+
+def test_the_history_counts_what_kafka_s_dump_shows(kreplica: Any) -> None:
+    ended = kreplica("decode", "metadata", DATA, "-o", "json")
+    assert (ended.code, ended.err) == (0, "")
+    document = ended.document
+    assert list(document) == ["schema", "clusters", "changes", "summary", "warnings"]
+    assert document["clusters"][0]["cluster_id"] == "i0iQ6TlnRRmrapXchcJ1Uw"
+    summary = document["summary"]
+    assert summary["changes"]["created"] == printed('"PARTITION_RECORD"')
+    assert summary["changes"]["leader"] == printed('"PARTITION_CHANGE_RECORD"', '"leader":')
+    assert summary["changes"]["unclean"] == printed('"PARTITION_CHANGE_RECORD"', '"leaderRecoveryState":1') == 2
+    assert summary["records"]["NO_OP_RECORD"] == printed('"NO_OP_RECORD"')
+    assert summary["records"]["LEADER_CHANGE"] == printed("LeaderChange:")
+    assert (summary["next_offset"], summary["quorum_leader"], summary["voters"]) == (2456, 2, [1, 2, 3])
+    assert len(document["changes"]) == sum(map(bool, (row["topic"] for row in document["changes"])))
+
+
+def test_who_led_is_each_record_that_names_a_leader(kreplica: Any) -> None:
+    rows = kreplica("decode", "metadata", DATA, "--who-led", "orders-0", "-o", "json").document["changes"]
+    topic_id = re.search(r'"name":"orders","topicId":"([^"]+)"', "\n".join(RECORDS))[1]  # type: ignore[index]
+    place = (f'"partitionId":0,"topicId":"{topic_id}"', '"leader":')
+    told = [
+        (int(re.search(r"offset: (\d+)", line)[1]), int(re.search(r'"leader":(-?\d+)', line)[1]))  # type: ignore[index]
+        for line in RECORDS
+        if all(word in line for word in place)
+    ]
+    assert [(row["offset"], -1 if row["leader"] is None else row["leader"]) for row in rows] == told
+    assert [row["leader_epoch"] for row in rows] == list(range(len(told)))
+    text = kreplica("decode", "metadata", DATA, "--who-led", "orders-0").out
+    assert "34      2026-11-21 07:01:29.329  3       0             3,1,2  created" in text
+    assert "no replica could lead" in text
+    assert text.endswith("OK 7 changes of the leader of orders-0 in offsets 0 to 2456\n")
+
+
+def test_the_screen_says_what_may_have_been_lost_first(kreplica: Any) -> None:
+    ended = kreplica("decode", "metadata", DATA)
+    lines = ended.out.splitlines()
+    assert lines[0].startswith("UNCLEAN 2 unclean elections (records may have been lost), 515 leader changes")
+    assert f"kreplica decode metadata {DATA} --kind unclean" in ended.out
+    listed = kreplica("decode", "metadata", DATA, "--kind", "unclean")
+    assert [line.split()[3:5] for line in listed.out.splitlines()[1:3]] == [["single-copy", "0"], ["single-copy", "2"]]
+
+
+def test_a_comparison_is_what_changed_between_two_states(kreplica: Any) -> None:
+    """Broker 3 was killed between the two; topics-describe of both states is what the sample and the fleet hold."""
+    ended = kreplica("decode", "metadata", DATA, "--diff", RETURNED, "1010", "-o", "json")
+    document = ended.document
+    differences = document["summary"]["differences"]
+    assert differences["brokers"] == [{"broker": 3, "before": "active", "after": "fenced"}]
+    rows = {(row["topic"], row["partition"]): row for row in document["changes"]}
+    assert rows["orders", 0]["leader_before"] == 3
+    assert (rows["orders", 0]["leader"], rows["orders", 0]["isr"], rows["orders", 0]["offset"]) == (1, [1, 2], None)
+    assert rows["to-be-deleted", 0]["kinds"] == ["removed"]
+    text = kreplica("decode", "metadata", DATA, "--diff", RETURNED, "1010", "--topic", "orders").out
+    assert "brokers  3: active, then fenced" in text
+    assert kreplica("decode", "metadata", DATA, "--diff", "5", "5").out.startswith(
+        "DIFF 0 partitions changed between offsets 5 and 5"
+    )
+
+
+def test_a_checkpoint_alone_is_a_state(kreplica: Any) -> None:
+    (checkpoint,) = LOG.glob("*1947-*.checkpoint")
+    out = kreplica("decode", "metadata", checkpoint).out
+    assert out.startswith("OK the state at offset 1947: a checkpoint alone tells no history\n")
+    assert "143 partitions of 18 topics, 3 brokers" in out
+
+
+def test_a_password_in_a_setting_is_hidden(kreplica: Any, tmp_path: Path) -> None:
+    """Metadata logs hold passwords of dynamic listener settings as they are."""
+    from kreplica.formats.metadata_image import MetadataImage
+    from kreplica.sources.kraft_metadata import shown_settings
+
+    image = MetadataImage(configs={(4, "1"): {"listener.name.x.ssl.keystore.password": "geheim", "a": "b"}})
+    assert "geheim" not in str(shown_settings(image))
+    assert shown_settings(image)["broker 1", "a"] == "b"
+
+
+def test_parquet_has_typed_columns(process: Any) -> None:
+    out, err = process("decode", "metadata", DATA, "--kind", "isr", "-o", "parquet").communicate(timeout=60)
+    assert err == b""
+    table = pq.read_table(io.BytesIO(out))
+    assert table.schema.field("offset").type == pa.int64()
+    assert table.schema.field("isr").type.value_type == pa.int32()
+    assert table.num_rows > 1000
+
+
+def test_damage_is_told_and_the_rest_is_read(kreplica: Any, tmp_path: Path) -> None:
+    home = tmp_path / "__cluster_metadata-0"
+    shutil.copytree(LOG, home)
+    segment = home / "00000000000000000000.log"
+    content = bytearray(segment.read_bytes())
+    content[40_350] ^= 1
+    segment.write_bytes(content)
+    ended = kreplica("decode", "metadata", home, "-o", "json")
+    assert ended.code == 1
+    (damage,) = ended.document["summary"]["damage"]
+    assert damage["file"] == str(segment)
+    assert damage["position"] <= 40_350 < damage["position"] + damage["skipped"]
+    assert ended.err.startswith(f"warning: {segment}, byte {damage['position']}: ")
+    assert kreplica("decode", "metadata", home).out.startswith("DAMAGED 1 damaged place in the metadata log")
+    # Another command answers from what is left, and says so: the newest checkpoint is behind the damage.
+    assert kreplica("describe", "--dump", f"{home}@700", "--offline").code in (1, 5)
+
+
+def test_describe_takes_the_log_as_a_dump(kreplica: Any) -> None:
+    """The sample is the same cluster in the same state, asked while it ran."""
+    sample = kreplica("describe", "--dump", "sample", "--under-replicated", "-o", "csv").out
+    replayed = kreplica("describe", "--dump", f"{DATA}@1010", "--under-replicated", "-o", "json")
+    assert replayed.code == 1
+    (cluster,) = replayed.document["clusters"]
+    assert (cluster["cluster_id"], cluster["source"]) == ("i0iQ6TlnRRmrapXchcJ1Uw", "kraft-metadata")
+    assert len(replayed.document["partitions"]) == len(sample.splitlines()) - 1 == 141
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["/nowhere"], "error: cannot read /nowhere; there is no such file or directory"),
+        ([str(DATA), "--who-led", "orders"], "error: --who-led orders names no partition; --who-led orders-0"),
+        ([str(DATA), "--who-led", "nope-0"], "error: the log says nothing of nope-0; at its end it holds 18 topics"),
+        ([str(DATA), "--who-led", "orders-0", "--topic", "x"], "error: --who-led lists the leaders of one partition"),
+        ([str(DATA), "--diff", "9", "3"], "error: --diff 9 3 does not go forward"),
+        ([str(DATA), "--diff", "0", "99999"], "error: cannot read "),
+        ([str(DATA), "--kind", "x"], "error: invalid value for '--kind'"),
+        ([str(DATA), "--topic", "("], "error: '(' is not a regular expression"),
+    ],
+)
+def test_bad_input_is_one_line(kreplica: Any, words: list[str], message: str) -> None:
+    ended = kreplica("decode", "metadata", *words)
+    assert (ended.code, ended.out) == (2, "")
+    assert ended.err.startswith(message)
+    assert ended.err.count("\n") == 1

@@ -1,0 +1,244 @@
+"""kreplica decode offsets on the log directories of real brokers: forms, copies, what is missing, damage."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+
+GOLDEN = Path(__file__).parents[1] / "golden" / "kafka-4.3.1"
+BROKER = GOLDEN / "clean" / "broker-1"
+DESCRIBED = GOLDEN / "5-elected" / "groups-describe.txt"
+BILLING = "data/__consumer_offsets-9"
+"""Where the group billing lives."""
+
+
+def described(group: str) -> list[tuple[str, str, str, str]]:
+    """Group, topic, partition and offset, as kafka-consumer-groups said before the broker stopped."""
+    lines = re.findall(r"^(\S+) +(\S+) +(\d+) +(\d+) ", DESCRIBED.read_text(encoding="utf-8"), re.M)
+    return [line for line in lines if line[0] == group]
+
+
+def test_json_is_what_the_broker_said(kreplica: Any) -> None:
+    ended = kreplica("decode", "offsets", BROKER, "-o", "json")
+    document = ended.document
+    assert list(document) == ["schema", "clusters", "offsets", "summary", "warnings"]
+    assert document["schema"] == "kreplica/decode-offsets/v1"
+    rows = [row for row in document["offsets"] if row["group"] == "billing"]
+    assert [(row["group"], row["topic"], str(row["partition"]), str(row["offset"])) for row in rows] == described(
+        "billing"
+    )
+    assert ended.code == 5
+    summary = document["summary"]
+    assert (summary["partitions_found"], summary["partitions"], summary["groups"]) == (11, 50, 8)
+    assert ended.err == "warning: 11 of 50 partitions found; groups in the rest cannot be known\n"
+
+
+def test_nothing_is_missing_where_the_groups_partition_is_there(kreplica: Any) -> None:
+    ended = kreplica("decode", "offsets", BROKER, "--group", "billing", "-o", "reset-csv")
+    assert (ended.code, ended.err) == (0, "")
+    assert list(csv.reader(io.StringIO(ended.out))) == [list(row[1:]) for row in described("billing")]
+    assert kreplica("decode", "offsets", BROKER / "data2", "--group", "billing").code == 5
+    assert kreplica("decode", "offsets", BROKER, "--group", "bill.*").code == 5
+
+
+def test_several_groups_in_one_file_for_kafka_consumer_groups(kreplica: Any) -> None:
+    out = kreplica("decode", "offsets", BROKER, "--group", "billing|hand-commit", "-o", "reset-csv").out
+    expected = [list(row) for name in ("billing", "hand-commit") for row in described(name)]
+    assert list(csv.reader(io.StringIO(out))) == expected
+
+
+def test_the_forms_of_kafkas_tools(kreplica: Any) -> None:
+    """Layouts as those tools print them; the values are of DumpLogSegments."""
+    asked = ("decode", "offsets", BROKER, "--group", "retained-v1|hand-commit", "--topic", "trimmed|orders")
+    old = kreplica(*asked, "-o", "kafka-1.0").out.splitlines()
+    lead = "[retained-v1,trimmed,0]::"
+    dumped = (GOLDEN / "dump-clean" / "broker-1" / "consumer-offsets.txt").read_text(encoding="utf-8")
+    commits = re.findall(r'"group":"retained-v1".*"commitTimestamp":(\d+),"expireTimestamp":(\d+)', dumped)
+    times = f"CommitTime {commits[-1][0]},ExpirationTime {commits[-1][1]}"
+    assert [line for line in old if line.startswith(lead)] == [f"{lead}[OffsetMetadata[90,v2-retention],{times}]"]
+    new = kreplica(*asked, "-o", "kafka-2").out.splitlines()
+    rest = f"metadata=v2-retention, commitTimestamp={commits[-1][0]}, expireTimestamp=Some({commits[-1][1]}))"
+    assert f"{lead}OffsetAndMetadata(offset=90, leaderEpoch=Optional.empty, {rest}" in new
+    newest = [json.loads(line) for line in kreplica(*asked, "-o", "kafka-4").out.splitlines()]
+    keys = re.findall(r'key: \{"type":"1","data":(\{.*?\})\} payload: \{"version":"4","data":(\{.*?\})\}', dumped)
+    last = {json.loads(key)["partition"]: json.loads(value) for key, value in keys if '"hand-commit"' in key}
+    found = {each["key"]["data"]["partition"]: each for each in newest if each["key"]["data"]["group"] == "hand-commit"}
+    assert {number: each["value"]["data"] for number, each in found.items()} == last
+    assert {json.dumps(each["key"]["type"]) + str(each["value"]["version"]) for each in found.values()} == {"14"}
+
+
+def test_the_line_of_old_consoles(kreplica: Any) -> None:
+    out = kreplica("decode", "offsets", BROKER, "--group", "billing", "-o", "kafka-1.0").out
+    form = r"\[billing,orders,\d\]::\[OffsetMetadata\[\d+,NO_METADATA\],CommitTime \d{13},ExpirationTime _\]"
+    assert all(re.fullmatch(form, line) for line in out.splitlines())
+
+
+def test_csv_and_parquet_have_the_same_rows(kreplica: Any, process: Any) -> None:
+    rows = kreplica("decode", "offsets", BROKER, "-o", "json").document["offsets"]
+    table = list(csv.DictReader(io.StringIO(kreplica("decode", "offsets", BROKER, "-o", "csv").out)))
+    assert [(row["group"], int(row["offset"])) for row in table] == [(row["group"], row["offset"]) for row in rows]
+    out, _ = process("decode", "offsets", BROKER, "-o", "parquet").communicate(timeout=60)
+    assert pq.read_table(io.BytesIO(out)).to_pylist() == rows
+
+
+def test_the_screen_leads_to_a_verdict(kreplica: Any) -> None:
+    out = kreplica("decode", "offsets", BROKER).out
+    assert out.splitlines()[0].split() == ["GROUP", "TOPIC", "PARTITION", "OFFSET", "COMMITTED", "METADATA"]
+    assert "INCOMPLETE 44 offsets of 8 groups; 11 of 50 partitions found; groups in the rest cannot be known\n" in out
+    out = kreplica("decode", "offsets", BROKER, "--group", "billing").out
+    assert "OK 6 offsets of 1 group; found where these groups live: partition 9 of 50\n" in out
+
+
+def test_of_several_copies_the_furthest_is_read(kreplica: Any, tmp_path: Path) -> None:
+    for name in ("b1", "b2"):
+        shutil.copytree(BROKER / BILLING, tmp_path / name / "__consumer_offsets-9")
+    behind = tmp_path / "b1" / "__consumer_offsets-9" / "00000000000000000000.log"
+    behind.write_bytes(behind.read_bytes()[:1000])
+    document = kreplica("decode", "offsets", tmp_path, "--group", "billing", "-o", "json").document
+    assert [log["directory"] for log in document["summary"]["logs"]] == [str(tmp_path / "b2" / "__consumer_offsets-9")]
+    assert document["summary"]["other_copies"] == [
+        {"directory": str(tmp_path / "b1" / "__consumer_offsets-9"), "partition": 9}
+    ]
+    assert len(document["offsets"]) == 6
+
+
+def test_damage_is_told_and_the_rest_is_read(kreplica: Any, tmp_path: Path) -> None:
+    folder = tmp_path / "__consumer_offsets-9"
+    shutil.copytree(BROKER / BILLING, folder)
+    segment = folder / "00000000000000000000.log"
+    content = bytearray(segment.read_bytes())
+    content[200] ^= 1
+    segment.write_bytes(content)
+    ended = kreplica("decode", "offsets", folder, "--group", "billing")
+    assert ended.code == 1
+    assert re.match(
+        rf"warning: {segment}, byte \d+: wrong checksum, expected 0x\w+, found 0x\w+; \d+ bytes skipped\n", ended.err
+    )
+    assert "DAMAGED 1 damaged place, " in ended.out
+    assert "billing" in ended.out
+
+
+def test_as_of_an_offset_and_a_time(kreplica: Any) -> None:
+    folder = BROKER / BILLING
+    whole = kreplica("decode", "offsets", folder, "-o", "json").document["offsets"]
+    early = kreplica("decode", "offsets", folder, "--as-of-offset", 12, "-o", "json").document["offsets"]
+    assert all(row["record_offset"] <= 12 for row in early)
+    assert early != whole
+    late = kreplica("decode", "offsets", folder, "--as-of-time", "2100-01-01", "-o", "json").document["offsets"]
+    assert late == whole
+    assert kreplica("decode", "offsets", folder, "--as-of-time", "2001-01-01", "-o", "json").document["offsets"] == []
+
+
+def test_a_segment_on_standard_input() -> None:
+    command = [sys.executable, "-c", "from commands.main import main; main()", "decode", "offsets", "-", "-o", "json"]
+    content = (BROKER / BILLING / "00000000000000000000.log").read_bytes()
+    done = subprocess.run(command, input=content, capture_output=True, timeout=60, check=False)
+    assert done.returncode == 5
+    document = json.loads(done.stdout)
+    assert {row["group"] for row in document["offsets"]} == {"billing"}
+    assert b"which of the 50 partitions this is, is not known" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("group", "partitions", "expected"),
+    [("console-consumer-49366", 50, 19), ("my-group", 50, 12), ("polygenelubricants", 50, 0), ("my-group", 1, 0)],
+)
+def test_partition_of(kreplica: Any, group: str, partitions: int, expected: int) -> None:
+    """Java hashes a string over its UTF-16 code units; the hash of the third is the smallest integer."""
+    ended = kreplica("decode", "offsets", "--partition-of", group, "--partitions", partitions)
+    assert (ended.code, ended.out) == (0, f"{expected}\n")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ([], "error: no files are named; kreplica decode offsets /var/lib/kafka/data\n"),
+        (["nowhere"], "error: cannot read nowhere; there is no such file or directory; "),
+        ([BROKER / "data/orders-0"], "no directory there is named __consumer_offsets-N and holds a segment"),
+        ([BROKER, "--group", "("], "error: '(' is not a regular expression; "),
+        (
+            [BROKER, "--as-of-offset", "3"],
+            "error: --as-of-offset is for one log; offsets of one log say nothing of another",
+        ),
+        ([BROKER, "--as-of-time", "soon"], "error: --as-of-time soon is no moment; "),
+        ([BROKER, "--as-of-time", "1d", "--as-of-offset", "3"], "two ends of one replay; leave one of them out\n"),
+        ([BROKER, "--partition-of", "g"], "error: --partition-of reads no files; "),
+        ([BROKER, "-o", "kafka-3"], "kafka-3"),
+    ],
+)
+def test_what_cannot_be_done_is_one_line(kreplica: Any, words: list[object], said: str) -> None:
+    ended = kreplica("decode", "offsets", *words)
+    assert (ended.code, ended.out) == (2, "")
+    assert said in ended.err
+    assert ended.err.count("\n") == 1
+
+
+def test_events_are_the_records_that_kafka_prints(kreplica: Any) -> None:
+    dumped = (GOLDEN / "dump-clean" / "broker-1" / "consumer-offsets.txt").read_text(encoding="utf-8")
+    printed = re.findall(r'offset: (\d+) .* key: \{"type":"(\d+)".*?\} payload: (.*)$', dumped, re.M)
+    document = kreplica("decode", "offsets", BROKER, "--events", "-o", "json").document
+    assert document["schema"] == "kreplica/decode-offsets-events/v1"
+    rows = document["events"]
+    assert len(rows) == len(printed) == document["summary"]["events"]
+    assert sorted((row["record_offset"], row["tombstone"]) for row in rows) == sorted(
+        (int(offset), value == "<DELETE>") for offset, _, value in printed
+    )
+    ended = kreplica("decode", "offsets", BROKER, "--events", "--group", "billing", "-o", "jsonl")
+    assert (ended.code, ended.err) == (0, "")
+    assert [json.loads(line) for line in ended.out.splitlines()] == [row for row in rows if row["group"] == "billing"]
+    assert "OK " in kreplica("decode", "offsets", BROKER, "--events", "--group", "billing").out
+    refused = kreplica("decode", "offsets", BROKER, "--events", "-o", "kafka-4")
+    assert (refused.code, refused.err.startswith("error: -o kafka-4 prints a state; ")) == (2, True)
+
+
+def test_damage_among_events(kreplica: Any, tmp_path: Path) -> None:
+    folder = tmp_path / "__consumer_offsets-9"
+    shutil.copytree(BROKER / BILLING, folder)
+    segment = folder / "00000000000000000000.log"
+    content = bytearray(segment.read_bytes())
+    content[200] ^= 1
+    segment.write_bytes(content)
+    for form in ("jsonl", "table"):
+        ended = kreplica("decode", "offsets", folder, "--events", "--group", "billing", "-o", form)
+        assert ended.code == 1
+        assert "wrong checksum" in ended.err
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (
+            ["--against", "a", "--bootstrap-server", "b:1"],
+            "error: --against and --bootstrap-server exclude each other; ",
+        ),
+        (["--against", "nobody"], "nobody"),
+        (["--timeout", "3"], "error: --timeout belongs to a cluster, and none is named; add --against CONTEXT"),
+        (["--config", "x.toml"], "error: --config belongs to a cluster, and none is named; add --against CONTEXT"),
+        (
+            ["--bootstrap-server", "b:1", "-o", "reset-csv"],
+            "error: -o reset-csv has no place for what a cluster says; ",
+        ),
+        (["--bootstrap-server", "b:1", "--events"], "error: --events has no place for what a cluster says; "),
+    ],
+)
+def test_what_cannot_be_compared_with_a_cluster(kreplica: Any, words: list[str], said: str) -> None:
+    ended = kreplica("decode", "offsets", BROKER, *words)
+    assert (ended.code, ended.out) == (2, "")
+    assert said in ended.err
+    assert ended.err.count("\n") == 1
+
+
+def test_a_cluster_that_does_not_answer(kreplica: Any) -> None:
+    ended = kreplica("decode", "offsets", BROKER, "--bootstrap-server", "127.0.0.1:1", "--timeout", "3")
+    assert (ended.code, ended.out) == (3, "")
+    assert "127.0.0.1:1" in ended.err

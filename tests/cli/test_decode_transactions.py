@@ -1,0 +1,163 @@
+"""kreplica decode transactions on the disk of a killed broker, against what Kafka's tools told before the kill."""
+
+from __future__ import annotations
+
+import io
+import re
+import shutil
+import sys
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "support"))
+from kafka_dumps import GOLDEN, dumped, end_offsets, numbers
+
+HOME = GOLDEN / "kafka-4.3.1"
+NODE = HOME / "killed-all" / "broker-1"
+LEFT_OPEN = NODE / "data" / "__transaction_state-47"
+TOLD = (HOME / "6-before-kill" / "transactions-list.txt").read_text()
+
+
+def test_states_are_those_that_kafka_listed(kreplica: Any) -> None:
+    ended = kreplica("decode", "transactions", NODE, "-o", "json")
+    assert ended.code == 5
+    document = ended.document
+    assert list(document) == ["schema", "clusters", "transactions", "summary", "warnings"]
+    assert document["schema"] == "kreplica/decode-transactions/v1"
+    listed = {line.split()[0]: line.split()[2:] for line in TOLD.splitlines()[1:] if line.strip()}
+    found = {row["transactional_id"]: [str(row["producer_id"]), row["state"]] for row in document["transactions"]}
+    assert found == listed
+    assert [log["partition"] for log in document["summary"]["logs"]] == [0, 17, 20, 47]
+    assert ended.err == (
+        "warning: 4 of 50 partitions of __transaction_state found; transactional ids in the rest cannot be known\n"
+    )
+
+
+def test_an_open_transaction_says_what_it_holds_back(kreplica: Any) -> None:
+    """Its first offset is that of the first batch of its producer in Kafka's dump of the partition."""
+    ended = kreplica("decode", "transactions", NODE, "--transactional-id", "tx-left-open", "-o", "json")
+    assert (ended.code, ended.err) == (0, "")  # its partition is there: nothing that was asked for is missing
+    (row,) = ended.document["transactions"]
+    lines = dumped(HOME / "dump-clean" / "broker-1" / "user-batches.txt")["data2/payments-1/00000000000000000000.log"]
+    first = min(numbers(line, "baseOffset")[0] for line in lines if f"producerId: {row['producer_id']} " in line)
+    assert row["partitions"] == [{"topic": "payments", "partition": 1, "first_offset": first}]
+    described = (HOME / "5-elected" / "transactions-describe-tx-left-open.txt").read_text().splitlines()[1].split()
+    assert row["start_timestamp"] == int(described[6])
+    assert (row["timeout_ms"], row["overdue"]) == (int(described[5]), True)
+    assert row["age_ms"] > row["timeout_ms"]
+    text = kreplica("decode", "transactions", NODE, "--open").out
+    assert re.search(
+        r"^OVERDUE 2 of 2 open transactions older than the timeout; 2 transactional ids in 4 of 50", text, re.M
+    )
+    assert f"payments-1 from offset {first}, by tx-left-open: read_committed consumers wait there" in text
+
+
+def test_a_transaction_begins_behind_the_last_marker(kreplica: Any) -> None:
+    """All transactions before the last start of the brokers had ended: this one begins at the end offset of then."""
+    ends = {(topic, number): offset for topic, number, offset in end_offsets(HOME / "5-elected" / "offsets-latest.txt")}
+    document = kreplica("decode", "transactions", NODE, "--transactional-id", "tx-pay-1", "-o", "json").document
+    assert document["transactions"][0]["partitions"] == [
+        {"topic": "payments", "partition": 0, "first_offset": ends["payments", 0]}
+    ]
+
+
+def test_as_of_a_moment(kreplica: Any) -> None:
+    """Shortly after it began, the transaction was open and not overdue."""
+    ended = kreplica("decode", "transactions", LEFT_OPEN, "--as-of-time", "2026-11-21T07:02:40", "-o", "json")
+    (row,) = ended.document["transactions"]
+    assert (row["state"], row["overdue"]) == ("Ongoing", False)
+    assert 0 < row["age_ms"] < 5000
+    early = kreplica("decode", "transactions", LEFT_OPEN, "--as-of-offset", "0", "-o", "json").document["transactions"]
+    assert [(row["state"], row["age_ms"], row["partitions"]) for row in early] == [("Empty", None, [])]
+
+
+def test_events_are_every_record(kreplica: Any) -> None:
+    rows = kreplica("decode", "transactions", LEFT_OPEN, "--events", "-o", "json").document["transactions"]
+    assert [(row["record_offset"], row["state"], row["coordinator_partition"]) for row in rows] == [
+        (0, "Empty", 47),
+        (1, "Ongoing", 47),
+    ]
+
+
+def test_of_several_copies_the_one_a_leader_would_come_from_counts(kreplica: Any, tmp_path: Path) -> None:
+    short = tmp_path / "other-broker" / "__transaction_state-17"
+    shutil.copytree(NODE / "data" / "__transaction_state-17", short)
+    segment = short / "00000000000000000000.log"
+    lines = dumped(HOME / "dump-killed-all" / "broker-1" / "transaction-state.txt")
+    batches = [
+        line for line in lines["data/__transaction_state-17/00000000000000000000.log"] if line.startswith("base")
+    ]
+    (cut,) = numbers(batches[-1], "position")
+    segment.write_bytes(segment.read_bytes()[:cut])
+    for paths in ([short, NODE], [NODE, short]):
+        document = kreplica("decode", "transactions", *paths, "-o", "json").document
+        assert len(document["transactions"]) == 4
+        assert document["summary"]["other_copies"] == [{"directory": str(short), "partition": 17}]
+        assert f"{short} is another copy of partition 17, not read" in document["warnings"]
+
+
+def test_segments_are_read_from_standard_input_too(process: Any) -> None:
+    with (LEFT_OPEN / "00000000000000000000.log").open("rb") as stream:
+        ended = process("decode", "transactions", "-", "-o", "csv", stdin=stream)
+        out, _ = ended.communicate(timeout=60)
+    assert ended.returncode == 5
+    assert out.decode().splitlines()[1].startswith("tx-left-open,3,0,Ongoing,880000,")
+
+
+def test_parquet_has_typed_columns(process: Any) -> None:
+    out, _ = process("decode", "transactions", NODE, "-o", "parquet").communicate(timeout=60)
+    table = pq.read_table(io.BytesIO(out))
+    assert str(table.schema.field("producer_id").type) == "int64"
+    assert table.num_rows == 4
+
+
+def test_damage_is_told_and_the_rest_is_read(kreplica: Any, tmp_path: Path) -> None:
+    home = tmp_path / "__transaction_state-17"
+    shutil.copytree(NODE / "data" / "__transaction_state-17", home)
+    segment = home / "00000000000000000000.log"
+    content = bytearray(segment.read_bytes())
+    content[200] ^= 4
+    segment.write_bytes(content)
+    ended = kreplica("decode", "transactions", home, "-o", "json")
+    assert ended.code == 1
+    (damage,) = ended.document["summary"]["damage"]
+    assert damage["file"] == str(segment)
+    assert damage["position"] <= 200 < damage["position"] + damage["skipped"]
+    assert [row["transactional_id"] for row in ended.document["transactions"]] == ["tx-pay-1"]
+    assert "DAMAGED 1 damaged place in these files" in kreplica("decode", "transactions", home).out
+
+
+def test_all_partitions_found_is_exit_0(kreplica: Any, tmp_path: Path) -> None:
+    shutil.copytree(NODE / "data" / "__transaction_state-17", tmp_path / "__transaction_state-0")
+    ended = kreplica("decode", "transactions", tmp_path, "--partitions", "1")
+    assert (ended.code, ended.err) == (0, "")
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["/nowhere"], "error: cannot read /nowhere; there is no such file or directory"),
+        ([str(Path(__file__).parent)], "error: no transactions in "),
+        (
+            [str(NODE), "--as-of-offset", "3"],
+            "error: --as-of-offset needs one partition; each partition counts its own",
+        ),
+        (
+            [str(NODE), "--transactional-id", "nope"],
+            "error: no transactional id nope; the files tell of 4 others; nope lives in partition 4 of 50, ",
+        ),
+        (
+            [str(NODE), "--as-of-time", "2h", "--as-of-offset", "1"],
+            "error: --as-of-offset and --as-of-time name two moments; leave out one of them",
+        ),
+        ([str(NODE), "--as-of-time", "soon"], "error: --as-of-time soon is no moment"),
+    ],
+)
+def test_bad_input_is_one_line(kreplica: Any, words: list[str], message: str) -> None:
+    ended = kreplica("decode", "transactions", *words)
+    assert (ended.code, ended.out) == (2, "")
+    assert ended.err.startswith(message)
+    assert ended.err.count("\n") == 1

@@ -1,0 +1,88 @@
+"""What all tests share: the console script in a process of its own."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+
+import pytest
+
+from kreplica import secret_values
+
+ROOT = Path(__file__).parent.parent
+PROGRAM = Path(sys.executable).with_name("kreplica")
+
+
+def pytest_configure() -> None:
+    """Lets Ctrl-C reach the programs that tests start: a shell that runs this in the background has it ignored."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Names the process of a test where several run side by side: what is dear to start is started once."""
+    group = _shares(item)
+    if group is not None:
+        item.add_marker(pytest.mark.xdist_group(group))
+
+
+def _shares(item: pytest.Item) -> str | None:
+    """What a test shares with others: the Spark session, a real cluster, an installed wheel; None for nothing dear."""
+    parameters = getattr(getattr(item, "callspec", None), "params", {}).values()
+    names = {*getattr(item, "fixturenames", ()), *map(str, parameters)}
+    for mode in ("kraft", "zookeeper"):
+        if any(name == mode or name.startswith(f"{mode}_") for name in names):
+            return mode
+    if item.get_closest_marker("spark"):
+        return "spark"
+    folder = item.path.parent.name
+    return item.path.stem if folder == "kafka" else folder if folder == "packaging" else None
+
+
+RunCli = Callable[..., subprocess.CompletedProcess[str]]
+
+
+@pytest.fixture(autouse=True)
+def no_secret_of_another_test() -> Iterator[None]:
+    """A process remembers the secrets it has seen; here one process plays many."""
+    yield
+    secret_values.forget()
+
+
+@pytest.fixture(scope="session")
+def root() -> Path:
+    """The project's folder."""
+    return ROOT
+
+
+@pytest.fixture
+def run_cli(tmp_path: Path) -> RunCli:
+    """Runs the installed console script: ``run_cli("describe", "--dump", "sample", stdin="", env={}, timeout=60)``.
+
+    Its folder is an empty one, it sees no contexts file of the user, and its streams are no terminal.
+    """
+
+    def run(
+        *arguments: str | Path,
+        stdin: str = "",
+        env: Mapping[str, str] | None = None,
+        cwd: Path = tmp_path,
+        timeout: float = 60,
+    ) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [PROGRAM, *arguments],
+            input=stdin,
+            capture_output=True,
+            text=True,
+            encoding="utf-8",
+            cwd=cwd,
+            env={**os.environ, "XDG_CONFIG_HOME": str(tmp_path / "no-config"), **(env or {})},
+            timeout=timeout,
+            check=False,
+        )
+
+    return run

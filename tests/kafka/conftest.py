@@ -1,0 +1,93 @@
+"""Real Apache Kafka for the tests: two clusters shared by the whole run, and a factory for others.
+
+A test that cannot have its cluster fails; none is skipped. Tests that share a cluster put it back in order:
+``kraft_cluster`` and ``zookeeper_cluster`` hand it over healthy and take care of that again afterwards.
+"""
+
+from __future__ import annotations
+
+import signal
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from kreplica.sandbox import Mode, ProcessState, Sandbox, SandboxSettings, start
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "support"))
+
+RACKS = ("rack-a", "rack-b", "rack-c")
+# A dead broker is noticed and a paused one leaves the ISR in six seconds: shorter would be unsafe on two busy cores.
+FAST_FAULTS = {"replica.lag.time.max.ms": "6000", "broker.session.timeout.ms": "6000"}
+
+SandboxFactory = Callable[..., Sandbox]
+
+
+@pytest.fixture(scope="session")
+def sandbox_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Folder of this run's sandboxes: the user's own are neither seen nor touched."""
+    # A run that is ended by SIGTERM stops its clusters as one ended by Ctrl-C does.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    return tmp_path_factory.mktemp("sandboxes")
+
+
+@pytest.fixture(scope="session")
+def kraft_session(sandbox_folder: Path) -> Iterator[Sandbox]:
+    settings = SandboxSettings(name="kraft", mode=Mode.KRAFT, racks=RACKS, broker_settings=FAST_FAULTS)
+    with start(settings, sandbox_folder) as sandbox:
+        yield sandbox
+
+
+@pytest.fixture(scope="session")
+def zookeeper_session(sandbox_folder: Path) -> Iterator[Sandbox]:
+    lag = {"replica.lag.time.max.ms": FAST_FAULTS["replica.lag.time.max.ms"]}
+    settings = SandboxSettings(name="zookeeper", mode=Mode.ZOOKEEPER, racks=RACKS, broker_settings=lag)
+    with start(settings, sandbox_folder) as sandbox:
+        yield sandbox
+
+
+@pytest.fixture
+def kraft_cluster(kraft_session: Sandbox) -> Iterator[Sandbox]:
+    """Three combined nodes of Kafka 4.3.1 in three racks, every broker alive, without topics of other tests."""
+    yield kraft_session
+    put_in_order(kraft_session)
+
+
+@pytest.fixture
+def zookeeper_cluster(zookeeper_session: Sandbox) -> Iterator[Sandbox]:
+    """Three brokers of Kafka 3.9.2 and one ZooKeeper, every broker alive, without topics of other tests."""
+    yield zookeeper_session
+    put_in_order(zookeeper_session)
+
+
+@pytest.fixture
+def sandbox_factory(sandbox_folder: Path) -> Iterator[SandboxFactory]:
+    """Start a sandbox with the given ``SandboxSettings``; it is stopped at the end of the test."""
+    with ExitStack() as stack:
+        yield lambda **settings: stack.enter_context(start(SandboxSettings(**settings), sandbox_folder))
+
+
+@pytest.fixture(scope="module")
+def module_sandbox_factory(sandbox_folder: Path) -> Iterator[SandboxFactory]:
+    """Start a sandbox with the given ``SandboxSettings``; it is stopped at the end of the test file."""
+    with ExitStack() as stack:
+        yield lambda **settings: stack.enter_context(start(SandboxSettings(**settings), sandbox_folder))
+
+
+def put_in_order(sandbox: Sandbox) -> None:
+    """Bring every broker back to life and remove every topic that is not Kafka's own."""
+    for broker in sandbox.broker_ids:
+        state = sandbox.process_state(broker)
+        if state is ProcessState.PAUSED:
+            sandbox.resume(broker)
+        elif state is ProcessState.ENDED:
+            sandbox.start_broker(broker, wait=False)
+    sandbox.wait_for_brokers(sandbox.broker_ids)
+    metadata = sandbox.metadata()
+    assert metadata is not None
+    for topic in metadata.topics:
+        if not topic.startswith("__"):
+            sandbox.delete_topic(topic)
+    sandbox.wait_for_healthy()

@@ -1,0 +1,546 @@
+"""A secured cluster as an operator meets it: contexts, permissions of each command, tokens, wrong settings."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives.serialization import (
+    BestAvailableEncryption,
+    load_pem_private_key,
+)
+from cryptography.hazmat.primitives.serialization.pkcs12 import serialize_key_and_certificates
+from secured_cluster import grant, posing, self_signed
+from token_endpoint import AUDIENCE, ISSUER, TokenAuthority, token_authority
+
+from commands.command_requests import COMMAND_REQUESTS
+from commands.main import run
+from kreplica.client_properties import translate
+from kreplica.config import ClusterHandle
+from kreplica.errors import AuthenticationError, UnreachableError
+from kreplica.sandbox import Listener, Mode, Sandbox
+from kreplica.sandbox.properties import render
+from kreplica.sources import Facet
+from kreplica.sources.kafka import read_live
+from kreplica.sources.permissions import (
+    ALTER_CLUSTER,
+    DESCRIBE_CLUSTER,
+    DESCRIBE_TOPIC_CONFIGS,
+    DESCRIBE_TOPICS,
+)
+
+pytestmark = pytest.mark.kafka
+
+OAUTH = "org.apache.kafka.common.security.oauthbearer"
+WORDS = {
+    "describe": ["describe", "--exit-zero"],
+    "describe --measure": ["describe", "--measure", "1s", "--exit-zero"],
+    "check": ["check", "--exit-zero"],
+    "compare": ["compare", "bootstrap:{servers}", "bootstrap:{servers}"],
+    "rebalance leaders": ["rebalance", "leaders"],
+    "rebalance leaders --execute": ["rebalance", "leaders", "--execute", "--yes"],
+    "disks": ["disks"],
+    "imbalance": ["imbalance"],
+    "safe-to-stop": ["safe-to-stop", "2", "--settle", "0", "--accept", "rf-one", "--accept-topic", ".*"],
+    "wait": ["wait", "--for", "no-under-replicated", "--timeout", "0"],
+    "recommend": ["recommend", "--fail-on", "critical"],
+    "snapshot": ["snapshot", "--out", "dumps"],
+    "snapshot --with groups": ["snapshot", "--out", "dumps", "--with", "groups"],
+}
+"""A command line for each command that asks a cluster; ``{servers}`` stands for its bootstrap servers."""
+
+OF_PLANS = {name for name in COMMAND_REQUESTS if re.match("rebalance (apply|status|resume|rollback)", name)}
+"""Commands on one plan, which go through its life together."""
+
+OF_FILES = {"decode offsets --against"}
+"""Judged by the ranges that it reads alone: tests/kafka/test_decode_story.py."""
+
+USERS = {name: f"user-{number}" for number, name in enumerate(WORDS)}
+
+
+@dataclass(frozen=True)
+class Ended:
+    code: int
+    out: str
+    err: str
+
+
+Kreplica = Callable[..., Ended]
+
+
+@pytest.fixture
+def kreplica(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Kreplica:
+    """Runs a command line in this process, in an empty folder."""
+    monkeypatch.chdir(tmp_path)
+
+    def call(*words: str | Path) -> Ended:
+        code = run([str(word) for word in words])
+        printed = capsys.readouterr()
+        return Ended(int(code), printed.out, printed.err)
+
+    return call
+
+
+@pytest.fixture(scope="module")
+def authority() -> Iterator[TokenAuthority]:
+    with token_authority({"service": "service-secret"}) as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def secured(module_sandbox_factory: Any, authority: TokenAuthority) -> Sandbox:
+    """Two brokers with ACLs and each kind of listener; the one of PLAIN takes tokens, too."""
+    passwords = {user: f"{user}-secret" for user in ("admin", "alice", "planner", *USERS.values())}
+    prefix = "listener.name.sasl_plain."
+    tokens = {
+        f"{prefix}sasl.enabled.mechanisms": "PLAIN,OAUTHBEARER",
+        f"{prefix}oauthbearer.sasl.jaas.config": f"{OAUTH}.OAuthBearerLoginModule required;",
+        f"{prefix}oauthbearer.sasl.server.callback.handler.class": f"{OAUTH}.OAuthBearerValidatorCallbackHandler",
+        f"{prefix}sasl.oauthbearer.jwks.endpoint.url": f"{authority.url}/jwks",
+        f"{prefix}sasl.oauthbearer.expected.audience": AUDIENCE,
+        f"{prefix}sasl.oauthbearer.expected.issuer": ISSUER,
+    }
+    with pytest.MonkeyPatch.context() as environment:
+        # Brokers fetch keys only from where their command line allows it (KAFKA-18267, Kafka 4.0).
+        allowed = f"-Dorg.apache.kafka.sasl.oauthbearer.allowed.urls={authority.url}/jwks"
+        environment.setenv("JAVA_TOOL_OPTIONS", f"{os.environ.get('JAVA_TOOL_OPTIONS', '')} {allowed}".strip())
+        sandbox: Sandbox = module_sandbox_factory(
+            name="security-story",
+            mode=Mode.KRAFT,
+            brokers=2,
+            listeners=(Listener.TLS_SCRAM_SHA_512, Listener.SASL_PLAIN, Listener.TLS, Listener.MTLS),
+            authorizer=True,
+            users=passwords,
+            super_users=("admin", "service"),
+            broker_settings=tokens,
+        )
+    sandbox.create_topic("orders", assignment=[[1, 2], [1, 2]])
+    return sandbox
+
+
+def properties_file(sandbox: Sandbox, folder: Path, listener: Listener, user: str = "admin", **changed: str) -> Path:
+    path = folder / f"{user}-{listener}-{len(list(folder.iterdir()))}.properties"
+    path.touch(mode=0o600)
+    changes = {key.replace("_", "."): value for key, value in changed.items()}
+    path.write_text(render(sandbox.client_properties(listener, user) | changes), encoding="ascii")
+    return path
+
+
+def prefer_broker_2(sandbox: Sandbox, folder: Path) -> None:
+    """Broker 1 leads what broker 2 should: the order of the replicas is turned, no data move."""
+    if leaders(sandbox) != {1}:
+        order_replicas(sandbox, folder, [1, 2])
+        sandbox.tool("leader-election", "--election-type", "preferred", "--all-topic-partitions")
+    order_replicas(sandbox, folder, [2, 1])
+    assert leaders(sandbox) == {1}
+
+
+def order_replicas(sandbox: Sandbox, folder: Path, replicas: list[int]) -> None:
+    """Gives every partition this order, and waits until brokers know it."""
+    plan = folder / "order.json"
+    partitions = [{"topic": "orders", "partition": number, "replicas": replicas} for number in (0, 1)]
+    plan.write_text(json.dumps({"version": 1, "partitions": partitions}))
+    sandbox.tool("reassign-partitions", "--execute", "--reassignment-json-file", str(plan))
+    deadline = time.monotonic() + 30
+    while any(list(partition.replicas) != replicas for partition in orders(sandbox)):
+        assert time.monotonic() < deadline, "the order of the replicas is another one"
+        time.sleep(0.2)
+
+
+def orders(sandbox: Sandbox) -> list[Any]:
+    """The partitions as confluent-kafka sees them, as soon as the broker it asks knows them."""
+    deadline = time.monotonic() + 30
+    while (metadata := sandbox.metadata()) is None or "orders" not in metadata.topics:
+        assert time.monotonic() < deadline, "no broker knows the topic"
+        time.sleep(0.2)
+    return list(metadata.topics["orders"].partitions.values())
+
+
+def leaders(sandbox: Sandbox) -> set[int]:
+    return {partition.leader for partition in orders(sandbox)}
+
+
+# the way in
+
+
+def test_a_cluster_of_tls_and_scram_through_a_context(
+    secured: Sandbox, kreplica: Kreplica, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    prefer_broker_2(secured, tmp_path)
+    config, secret = tmp_path / "config.toml", tmp_path / "password"
+    given = secured.client_properties(Listener.TLS_SCRAM_SHA_512, "admin")
+    (tmp_path / "ca.pem").write_bytes(Path(given["ssl.truststore.location"]).read_bytes())
+    secret.touch(mode=0o600)
+    secret.write_text("admin-secret\n")
+    assert kreplica("config", "init", "--config", config).code == 0
+    with config.open("a") as file:
+        file.write(
+            f'[contexts.prod]\nbootstrap_servers = "{given["bootstrap.servers"]}"\n[contexts.prod.properties]\n'
+            '"security.protocol" = "SASL_SSL"\n"ssl.truststore.location" = "ca.pem"\n'
+            '"sasl.mechanism" = "SCRAM-SHA-512"\n"sasl.jaas.config" = '
+            '\'ScramLoginModule required username="admin" password="${command:pw}";\'\n'
+            f'[contexts.prod.commands]\npw = ["cat", "{secret}"]\n'
+            "[contexts.kept]\nread_only = true\n"
+            f'bootstrap_servers = "{secured.bootstrap_servers_of(Listener.PLAINTEXT)}"\n'
+        )
+    monkeypatch.setenv("KREPLICA_CONFIG", str(config))
+    assert kreplica("config", "use", "prod").code == 0
+    checked = kreplica("config", "check")
+    assert checked.code == 0, checked
+    assert "asked as User:admin" in checked.out
+    described = kreplica("describe", "--non-preferred")
+    assert (described.code, described.err) == (1, "")
+    assert "2 of 2 partitions" in described.out
+    assert kreplica("rebalance", "leaders", "--context", "kept", "--execute", "--yes").code == 4
+    assert leaders(secured) == {1}
+    done = kreplica("rebalance", "leaders", "--context", "prod", "--execute", "--yes")
+    assert (done.code, done.err) == (0, "")
+    assert leaders(secured) == {2}
+    assert "admin-secret" not in "".join(one.out + one.err for one in (checked, described, done))
+
+
+def test_a_client_certificate_comes_from_a_jks_store_too(secured: Sandbox, tmp_path: Path) -> None:
+    """The stores are made by the keytool beside the Java that the brokers run on."""
+    given = secured.client_properties(Listener.MTLS, "admin")
+    pem = Path(given["ssl.keystore.location"]).read_bytes()
+    certificate, *others = x509.load_pem_x509_certificates(pem)
+    key: Any = load_pem_private_key(pem, None)
+    opened = BestAvailableEncryption(b"opens-it")
+    (tmp_path / "key.p12").write_bytes(serialize_key_and_certificates(b"me", key, certificate, others, opened))
+    keytool = Path(secured.state.java).with_name("keytool")
+    stores = {name: str(tmp_path / f"{name}.jks") for name in ("key", "trust")}
+    jks = ("-storepass", "opens-it", "-storetype", "JKS", "-noprompt")
+    source = ("-srckeystore", str(tmp_path / "key.p12"), "-srcstorepass", "opens-it")
+    made = ("-destkeystore", stores["key"], "-deststorepass", "opens-it", "-deststoretype", "JKS", "-noprompt")
+    subprocess.run([keytool, "-importkeystore", *source, *made], capture_output=True, check=True, timeout=60)
+    trusted = ("-alias", "ca", "-file", given["ssl.truststore.location"], "-keystore", stores["trust"])
+    subprocess.run([keytool, "-importcert", *trusted, *jks], capture_output=True, check=True, timeout=60)
+    changed = {
+        "ssl.keystore.location": stores["key"],
+        "ssl.keystore.password": "opens-it",
+        "ssl.keystore.type": "JKS",
+        "ssl.truststore.location": stores["trust"],
+        "ssl.truststore.type": "JKS",
+    }
+    assert read(given | changed).cluster_id == secured.cluster_id
+    assert brokers_by_librdkafka(given | changed) == {1, 2}
+
+
+def wrong_password(sandbox: Sandbox, folder: Path) -> Path:
+    jaas = sandbox.client_properties(Listener.TLS_SCRAM_SHA_512, "alice")["sasl.jaas.config"]
+    changed = jaas.replace("alice-secret", "guess-hush")
+    return properties_file(sandbox, folder, Listener.TLS_SCRAM_SHA_512, "alice", sasl_jaas_config=changed)
+
+
+@pytest.mark.parametrize(
+    ("names", "days", "told"),
+    [
+        ({"san": "elsewhere.example"}, 1, "mismatch, certificate is not valid for '127.0.0.1'"),
+        ({"san": None}, -1, "certificate has expired"),
+    ],
+    ids=["another host's certificate", "expired"],
+)
+def test_a_certificate_that_is_not_the_brokers_is_told(
+    names: dict[str, str | None], days: int, told: str, kreplica: Kreplica, tmp_path: Path
+) -> None:
+    store = tmp_path / "server.pem"
+    store.write_bytes(self_signed(names["san"], days))
+    with posing(store) as server:
+        (tmp_path / "c.properties").write_text(
+            f"bootstrap.servers={server}\nsecurity.protocol=SSL\nssl.truststore.location={store}\n"
+        )
+        ended = kreplica("describe", "--command-config", tmp_path / "c.properties", "--timeout", "10")
+    assert (ended.code, ended.out) == (3, "")
+    assert "its certificate is not trusted" in ended.err
+    assert told in ended.err
+    assert ended.err.count("\n") == 1
+
+
+def other_authority(sandbox: Sandbox, folder: Path) -> Path:
+    from kreplica.sandbox.certificates import write_certificates
+
+    write_certificates(folder / "other", ("alice",))
+    return properties_file(sandbox, folder, Listener.TLS, ssl_truststore_location=str(folder / "other" / "ca.pem"))
+
+
+def other_client(sandbox: Sandbox, folder: Path) -> Path:
+    from kreplica.sandbox.certificates import write_certificates
+
+    write_certificates(folder / "other", ("alice",))
+    return properties_file(
+        sandbox, folder, Listener.MTLS, ssl_keystore_location=str(folder / "other" / "user-alice.pem")
+    )
+
+
+def no_store(sandbox: Sandbox, folder: Path) -> Path:
+    return properties_file(sandbox, folder, Listener.TLS, ssl_truststore_location=str(folder / "nowhere.p12"))
+
+
+def no_mechanism(sandbox: Sandbox, folder: Path) -> Path:
+    return properties_file(sandbox, folder, Listener.SASL_PLAIN, sasl_mechanism="SCRAM-SHA-256")
+
+
+def plaintext_to_tls(sandbox: Sandbox, folder: Path) -> Path:
+    return properties_file(sandbox, folder, Listener.TLS, security_protocol="PLAINTEXT")
+
+
+def tls_to_plaintext(sandbox: Sandbox, folder: Path) -> Path:
+    servers = sandbox.bootstrap_servers_of(Listener.PLAINTEXT)
+    return properties_file(sandbox, folder, Listener.TLS, bootstrap_servers=servers)
+
+
+def no_jaas(sandbox: Sandbox, folder: Path) -> Path:
+    return properties_file(sandbox, folder, Listener.SASL_PLAIN, sasl_jaas_config="broken hush")
+
+
+MISTAKES: dict[str, tuple[Callable[[Sandbox, Path], Path], int, str]] = {
+    "wrong password": (wrong_password, 3, "the cluster does not accept the credentials"),
+    "unknown authority": (other_authority, 3, "its certificate is not trusted (ssl.truststore.location)"),
+    "unknown client": (other_client, 3, "it does not accept the client's certificate"),
+    "no such file": (no_store, 2, "cannot read ssl.truststore.location"),
+    "other mechanism": (no_mechanism, 3, "it does not take sasl.mechanism SCRAM-SHA-256, it takes"),
+    "plaintext to TLS": (plaintext_to_tls, 3, "wants TLS (security.protocol)"),
+    "TLS to plaintext": (tls_to_plaintext, 3, "speaks no TLS"),
+    "broken login": (no_jaas, 2, "sasl.jaas.config cannot be used"),
+}
+
+
+@pytest.mark.parametrize(("mistake", "code", "told"), MISTAKES.values(), ids=MISTAKES)
+def test_each_mistake_is_one_clear_line_in_time(
+    mistake: Callable[[Sandbox, Path], Path], code: int, told: str, secured: Sandbox, kreplica: Kreplica, tmp_path: Path
+) -> None:
+    file = mistake(secured, tmp_path)
+    begun = time.monotonic()
+    ended = kreplica("describe", "--command-config", file, "--timeout", "10")
+    assert time.monotonic() - begun < 11
+    assert (ended.code, ended.out) == (code, "")
+    assert told in ended.err
+    assert ended.err.count("\n") == 1
+    assert ended.err.startswith("error: ")
+    assert "hush" not in ended.err
+
+
+# permissions
+
+
+def settled(call: Callable[[], Ended], code: int) -> Ended:
+    """Entries reach the brokers a moment after the controller took them."""
+    deadline = time.monotonic() + 15
+    while (ended := call()).code != code and time.monotonic() < deadline:
+        time.sleep(0.2)
+    return ended
+
+
+@pytest.fixture(scope="module")
+def group(secured: Sandbox) -> None:
+    """A consumer group that has committed an offset."""
+    from confluent_kafka import Consumer, KafkaException, TopicPartition
+
+    settings = {"bootstrap.servers": secured.bootstrap_servers_of(Listener.PLAINTEXT), "group.id": "billing"}
+    consumer = Consumer(settings)
+    deadline = time.monotonic() + 60
+    try:
+        while True:
+            try:
+                consumer.commit(offsets=[TopicPartition("orders", 0, 0)], asynchronous=False)
+                return
+            except KafkaException:  # the coordinator comes up with its topic
+                if time.monotonic() > deadline:
+                    raise
+                time.sleep(0.2)
+    finally:
+        consumer.close()
+
+
+def test_every_command_has_a_case_here() -> None:
+    assert set(WORDS) | OF_PLANS | OF_FILES == set(COMMAND_REQUESTS)
+
+
+@pytest.mark.parametrize("name", WORDS)
+def test_a_command_works_with_its_permissions_and_names_the_one_it_lacks(
+    name: str, secured: Sandbox, group: None, kreplica: Kreplica, tmp_path: Path
+) -> None:
+    command, user = COMMAND_REQUESTS[name], USERS[name]
+    file = properties_file(secured, tmp_path, Listener.TLS_SCRAM_SHA_512, user)
+    if command.changes:
+        prefer_broker_2(secured, tmp_path)
+
+    servers = secured.bootstrap_servers_of(Listener.TLS_SCRAM_SHA_512)
+    words = [word.replace("{servers}", servers) for word in WORDS[name]]
+
+    def call() -> Ended:
+        return kreplica(*words, "--command-config", file)
+
+    grant(secured, user, command.permissions)
+    # What a change is refused for comes first: without another permission it is made, and there is nothing left.
+    for lacking in sorted(command.permissions, key=lambda one: one not in {change.needs for change in command.changes}):
+        if lacking == DESCRIBE_TOPICS:
+            continue
+        grant(secured, user, (lacking,), remove=True)
+        refused = 4 if any(lacking == one.needs for one in command.changes) else 5
+        ended = settled(call, refused)
+        assert ended.code == refused, (lacking, ended)
+        assert lacking.command(f"User:{user}") in ended.err + ended.out, (lacking, ended)
+        grant(secured, user, (lacking,))
+    allowed = settled(call, 0)
+    assert allowed.code == 0, allowed
+    assert "kafka-acls" not in allowed.err + allowed.out
+    if Facet.LOG_DIRS in command.reads:  # without them nothing names a hidden topic
+        grant(secured, user, (DESCRIBE_TOPICS,), remove=True)
+        hidden = settled(call, 5)
+        assert hidden.code == 5, hidden
+        assert "hidden topics: the credentials may not describe them" in hidden.err
+
+
+def test_a_plan_and_its_way_back_with_their_permissions(secured: Sandbox, kreplica: Kreplica, tmp_path: Path) -> None:
+    user = "planner"
+    file = properties_file(secured, tmp_path, Listener.TLS_SCRAM_SHA_512, user)
+    prefer_broker_2(secured, tmp_path)
+    permissions = COMMAND_REQUESTS["rebalance rollback --execute"].permissions
+    grant(secured, user, permissions)
+
+    def on_plan(command: str, *options: str) -> Callable[[], Ended]:
+        return lambda: kreplica("rebalance", command, "plan.json", *options, "--command-config", file)
+
+    def planned() -> Ended:
+        return kreplica("rebalance", "leaders", "--out", "plan.json", "--force", "--command-config", file)
+
+    back = ("--execute", "--allow-reorder")
+    assert settled(planned, 0).code == 0
+    grant(secured, user, (ALTER_CLUSTER,), remove=True)
+    grant(secured, user, (DESCRIBE_CLUSTER,))
+    refused = settled(on_plan("resume", "--execute"), 4)
+    assert (refused.code, leaders(secured)) == (4, {1})
+    assert ALTER_CLUSTER.command(f"User:{user}") in refused.out
+    grant(secured, user, (ALTER_CLUSTER,))
+    assert settled(on_plan("resume", "--execute"), 0).code == 0
+    assert leaders(secured) == {2}
+
+    grant(secured, user, (ALTER_CLUSTER,), remove=True)
+    refused = settled(on_plan("rollback", *back), 4)
+    assert (refused.code, leaders(secured)) == (4, {2})
+    assert ALTER_CLUSTER.command(f"User:{user}") in refused.out
+    assert "not restored" not in refused.out, "no order was changed"
+    grant(secured, user, (ALTER_CLUSTER,))
+    assert settled(on_plan("rollback", *back), 0).code == 0
+    assert leaders(secured) == {1}
+    assert {tuple(partition.replicas) for partition in orders(secured)} == {(2, 1)}
+
+    grant(secured, user, (DESCRIBE_TOPIC_CONFIGS,), remove=True)
+    status = settled(on_plan("status"), 5)
+    assert status.code == 5
+    assert DESCRIBE_TOPIC_CONFIGS.command(f"User:{user}") in status.err
+
+
+def test_config_check_tells_what_lacks(secured: Sandbox, kreplica: Kreplica, tmp_path: Path) -> None:
+    from kreplica.sources.permissions import DESCRIBE_CLUSTER
+
+    file = properties_file(secured, tmp_path, Listener.TLS_SCRAM_SHA_512, "alice")
+    config = tmp_path / "config.toml"
+    config.write_text(f'[contexts.alice]\ncommand_config = "{file}"\n')
+
+    def found() -> dict[str, Any]:
+        ended = kreplica("config", "check", "alice", "--config", config, "-o", "json")
+        assert ended.code == 0
+        return {row["check"]: row for row in json.loads(ended.out)["checks"]}
+
+    rows = found()
+    assert rows["Describe on the cluster"]["status"] == "lacking"
+    assert rows["Describe on the cluster"]["fix"] == DESCRIBE_CLUSTER.command("User:alice")
+    assert rows["Alter on the cluster"]["status"] == "unknown"
+    grant(secured, "alice", (DESCRIBE_CLUSTER, DESCRIBE_TOPICS))
+    deadline = time.monotonic() + 15
+    while (rows := found())["DescribeConfigs on the topics"]["status"] != "lacking" and time.monotonic() < deadline:
+        time.sleep(0.2)
+    assert rows["Describe on the cluster"]["status"] == "ok"
+    assert rows["Alter on the cluster"]["status"] == "lacking"
+    assert rows["Describe on the topics"]["status"] == "ok"
+    assert "0 of" in rows["DescribeConfigs on the topics"]["message"]
+    assert rows["identity"]["message"] == "asked as User:alice"
+    assert rows["version"]["message"].startswith("Kafka 4.3 or newer, KRaft")
+
+
+# tokens
+
+
+def with_tokens(sandbox: Sandbox, url: str, **options: str) -> dict[str, str]:
+    words = " ".join(f'{name}="{value}"' for name, value in options.items())
+    return {
+        "bootstrap.servers": sandbox.bootstrap_servers_of(Listener.SASL_PLAIN),
+        "security.protocol": "SASL_PLAINTEXT",
+        "sasl.mechanism": "OAUTHBEARER",
+        "sasl.oauthbearer.token.endpoint.url": url,
+        "sasl.jaas.config": f"{OAUTH}.OAuthBearerLoginModule required {words};",
+    }
+
+
+def brokers_by_librdkafka(properties: dict[str, str]) -> set[int]:
+    from confluent_kafka.admin import AdminClient
+
+    settings: dict[str, Any] = dict(translate(properties).librdkafka)
+    admin = AdminClient(settings | {"bootstrap.servers": properties["bootstrap.servers"]})
+    admin.poll(2)
+    return set(admin.list_topics(timeout=20).brokers)
+
+
+def read(properties: dict[str, str]) -> Any:
+    return read_live(
+        ClusterHandle("test", properties["bootstrap.servers"], properties=properties, timeout=20), Facet.HEALTH
+    )
+
+
+@pytest.mark.parametrize("where", ["endpoint", "properties of Kafka 4.1", "file"])
+def test_tokens_are_taken_by_a_real_broker_from_both_libraries(
+    where: str, secured: Sandbox, authority: TokenAuthority, tmp_path: Path
+) -> None:
+    properties = with_tokens(secured, f"{authority.url}/token", clientId="service", clientSecret="service-secret")
+    if where == "properties of Kafka 4.1":
+        credentials = "sasl.oauthbearer.client.credentials.client"
+        properties = with_tokens(secured, f"{authority.url}/token")
+        properties |= {f"{credentials}.id": "service", f"{credentials}.secret": "service-secret"}
+    if where == "file":
+        file = tmp_path / "a token"
+        file.write_text(authority.token("service") + "\n")
+        properties = with_tokens(secured, file.as_uri())
+    snapshot = read(properties)
+    assert snapshot.gaps == ()
+    assert snapshot.cluster_id == secured.cluster_id
+    assert brokers_by_librdkafka(properties) == {1, 2}
+
+
+def test_the_endpoint_of_tokens_has_an_authority_of_its_own(
+    secured: Sandbox, authority: TokenAuthority, tmp_path: Path
+) -> None:
+    store = tmp_path / "endpoint.pem"
+    store.write_bytes(self_signed(None, 1))
+    login = {"clientId": "service", "clientSecret": "service-secret"}
+    with token_authority(authority.clients, store) as safe:
+        safe.key = authority.key  # brokers know this one
+        trusting = with_tokens(secured, f"{safe.url}/token", **login, **{"ssl.truststore.location": str(store)})
+        assert read(trusting).cluster_id == secured.cluster_id
+        assert brokers_by_librdkafka(trusting) == {1, 2}
+        with pytest.raises(UnreachableError, match=r"no token from .* certificate verify failed"):
+            read(with_tokens(secured, f"{safe.url}/token", **login))
+
+
+def test_tokens_that_are_not_taken_are_told(secured: Sandbox, authority: TokenAuthority, tmp_path: Path) -> None:
+    with pytest.raises(AuthenticationError, match=r"no token from .*; .* answers HTTP 401"):
+        read(with_tokens(secured, f"{authority.url}/token", clientId="service", clientSecret="guess"))
+    for name, token in {
+        "other audience": authority.token("service", audience="elsewhere"),
+        "expired": authority.token("service", lifetime=-60),
+    }.items():
+        file = tmp_path / name
+        file.write_text(token)
+        with pytest.raises(AuthenticationError, match="the cluster does not accept the credentials") as caught:
+            read(with_tokens(secured, file.as_uri()))
+        assert token not in str(caught.value)

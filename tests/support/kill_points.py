@@ -1,0 +1,150 @@
+"""Kills a run of a plan by SIGKILL at every point of its protocol, one after the other, and has another process go on.
+
+    python kill_points.py apply FOLDER | rollback FOLDER
+
+Points are: before, in the middle of and after each line of the journal, and before and after each request. Each run is
+a process of its own, forked here, so that what it leaves behind is what a killed process leaves behind. Prints the
+number of points as its last line; a run that does not end well ends this with an error.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from paper_cluster import PaperCluster, away
+
+from kreplica.config import ClusterHandle
+from kreplica.execution import journal
+from kreplica.execution.apply import apply
+from kreplica.execution.executor import Pace, Session
+from kreplica.execution.plan import plan_leaders
+from kreplica.execution.plan_file import read_plan, write_plan
+from kreplica.execution.progress import Phase, Progress, State, replay
+from kreplica.execution.rollback import rollback
+from kreplica.planner.preferred_leaders import plan_elections
+
+HANDLE = ClusterHandle(name="paper", bootstrap_servers="127.0.0.1:1")
+AWAY = (0, 1, 3, 4, 5)
+Work = Callable[[Session], str]
+
+
+class Points:
+    """Counts points and dies at the one given."""
+
+    def __init__(self, fatal: int | None) -> None:
+        self.fatal = fatal
+        self.passed = 0
+
+    def __call__(self, _: str) -> None:
+        self.passed += 1
+        if self.passed == self.fatal:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+
+def run(plan_path: Path, work: Work, fatal: int | None) -> None:
+    """Carries out a plan in this process, to the fatal point if there is one."""
+    points = Points(fatal)
+    PaperCluster(plan_path.with_name("cluster.json"), points).stand_in(setattr)
+    write = journal._write
+
+    def torn_write(number: int, content: bytes) -> None:
+        points("before a line")
+        half = len(content) // 2
+        if points.fatal == points.passed + 1:
+            os.write(number, content[:half])
+        points("in the middle of a line")
+        write(number, content)
+        points("after a line")
+
+    journal._write = torn_write
+    plan, digest = read_plan(plan_path)
+    with journal.open_journal(plan_path, plan, digest) as opened:
+        work(Session(HANDLE, plan, replay(plan, opened.entries), opened, Pace(), lambda _: None))
+
+
+def in_a_process(plan_path: Path, work: Work, fatal: int | None = None) -> int:
+    """How a forked process ended that carried out the plan: 0, or the signal that killed it."""
+    child = os.fork()
+    if child == 0:
+        try:
+            run(plan_path, work, fatal)
+        except BaseException:
+            import traceback
+
+            traceback.print_exc()
+            os._exit(99)
+        os._exit(0)
+    status = os.waitpid(child, 0)[1]
+    return os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status)
+
+
+def fresh_plan(folder: Path) -> tuple[Path, PaperCluster]:
+    """A plan of three steps for a cluster with five leaders away."""
+    folder.mkdir()
+    cluster = PaperCluster(folder / "cluster.json")
+    cluster.write(away(*AWAY))
+    snapshot = cluster.read_snapshot()
+    write_plan(plan_leaders(snapshot, plan_elections(snapshot), "2026-03-01T12:00:00+00:00", 2), folder / "plan.json")
+    return folder / "plan.json", cluster
+
+
+def progress_of(plan_path: Path) -> Progress:
+    plan, digest = read_plan(plan_path)
+    return replay(plan, journal.read_journal(plan_path, digest)[0])
+
+
+def every_point(folder: Path, work: Work, prepare: Callable[[Path], None], check: Callable[[Path], None]) -> int:
+    """Kills at the first point, the second, ... until a run passes them all; how many there are."""
+    for fatal in range(1, 500):
+        plan_path, _ = fresh_plan(folder / str(fatal))
+        prepare(plan_path)
+        ended = in_a_process(plan_path, work, fatal)
+        assert ended in (0, signal.SIGKILL), f"point {fatal}: ended with {ended}"
+        if ended == signal.SIGKILL:
+            assert in_a_process(plan_path, work) == 0, f"point {fatal}: the run after it fails"
+        check(plan_path)
+        if ended == 0:
+            return fatal - 1
+    raise AssertionError("the points do not end")
+
+
+def check_applied(plan_path: Path) -> None:
+    rows = PaperCluster(plan_path.with_name("cluster.json")).rows()
+    assert all(row["leader"] == row["replicas"][0] for row in rows), rows
+    assert all(row["leader_epoch"] == 5 + (row["partition"] in AWAY) for row in rows), "elected once, and only these"
+    progress = progress_of(plan_path)
+    assert progress.phase is Phase.APPLIED
+    # Every change that was made is known to be this plan's own: a rollback will find it.
+    assert set(progress.apply.values()) == {State.DONE}, progress.apply
+
+
+def check_rolled_back(plan_path: Path) -> None:
+    rows = PaperCluster(plan_path.with_name("cluster.json")).rows()
+    keep = ("leader", "replicas", "isr")
+    assert [[row[name] for name in keep] for row in rows] == [[row[name] for name in keep] for row in away(*AWAY)], rows
+    progress = progress_of(plan_path)
+    assert progress.phase is Phase.ROLLED_BACK
+    assert set(progress.rollback.values()) == {State.DONE}, progress.rollback
+
+
+def apply_first(plan_path: Path) -> None:
+    assert in_a_process(plan_path, apply) == 0
+
+
+if __name__ == "__main__":
+    began = time.monotonic()
+    where = Path(sys.argv[2]) / sys.argv[1]
+    where.mkdir()
+    if sys.argv[1] == "apply":
+        count = every_point(where, apply, lambda _: None, check_applied)
+    else:
+        count = every_point(where, rollback, apply_first, check_rolled_back)
+    print(f"{time.monotonic() - began:.1f} s", file=sys.stderr)
+    print(count)

@@ -1,0 +1,67 @@
+"""Rules of truncation against Kafka's published cases and a plain reading of histories."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from kreplica.engine.rules.log_truncation import (
+    epoch_end_offset,
+    truncate_by_leader_epoch,
+    truncate_to_high_watermark,
+)
+
+
+@pytest.mark.parametrize(
+    ("epoch", "expected"),
+    [(1, (1, 5)), (2, (2, 10)), (3, (2, 10)), (4, (4, 20)), (7, (7, 30)), (8, (-1, -1)), (-1, (-1, -1))],
+)
+def test_end_offset_of_an_epoch(epoch: int, expected: tuple[int, int]) -> None:
+    """LeaderEpochFileCacheTest: an epoch ends where the next begins, the latest at the log end."""
+    assert epoch_end_offset((2, 4, 7), (5, 10, 20), 30, epoch) == expected
+
+
+def test_without_epochs_nothing_is_known() -> None:
+    assert epoch_end_offset((), (), 9, 0) == (-1, -1)
+    assert truncate_by_leader_epoch((), (), 9, 4, (0,), (0,), 9) == 4
+    assert truncate_by_leader_epoch((3,), (0,), 9, 4, (), (), 9) == 4
+
+
+def test_scenarios_of_kip_101() -> None:
+    # scenario 1: the follower has m1 and m2, its high watermark has only seen m1; the leader has both
+    assert truncate_to_high_watermark(1, 2) == 1
+    assert truncate_by_leader_epoch((0,), (0,), 2, 1, (0,), (0,), 2) == 2
+    # scenario 2: A has m1, m2 of epoch 0 (high watermark 2), B wrote m3 at offset 1 in epoch 1
+    assert truncate_to_high_watermark(2, 2) == 2
+    assert truncate_by_leader_epoch((0,), (0,), 2, 2, (0, 1), (0, 1), 2) == 1
+
+
+def test_a_leader_that_missed_the_followers_epochs() -> None:
+    """KIP-279: with KIP-101 alone the follower would keep what it wrote in epoch 2."""
+    assert truncate_by_leader_epoch((0, 2), (0, 6), 9, 0, (0, 1, 3), (0, 4, 8), 10) == 4
+
+
+@st.composite
+def history(draw: st.DrawFn, most: int = 6) -> tuple[list[int], list[int]]:
+    """A follower's log and a leader's, each the epoch of every record: as if written by single leaders of epochs."""
+    shared = sorted(draw(st.lists(st.integers(0, 3), max_size=most)))
+    after = max(shared, default=-1)
+    mine = sorted(draw(st.lists(st.sampled_from([after + 1, after + 3, after + 5]), max_size=most)))
+    other = sorted(draw(st.lists(st.sampled_from([after + 2, after + 4, after + 6]), max_size=most)))
+    return [*shared, *mine], [*shared, *other]
+
+
+def chain(log: list[int]) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    epochs = sorted(set(log))
+    return tuple(epochs), tuple(log.index(epoch) for epoch in epochs)
+
+
+@given(history())
+def test_what_is_kept_is_the_common_beginning(logs: tuple[list[int], list[int]]) -> None:
+    mine, other = logs
+    common = next((at for at, (one, two) in enumerate(zip(mine, other, strict=False)) if one != two), None)
+    common = min(len(mine), len(other)) if common is None else common
+    assume(mine and other and other[-1] >= mine[-1])  # a leader is never of an older epoch than its followers
+    kept = truncate_by_leader_epoch(*chain(mine), len(mine), 0, *chain(other), len(other))
+    assert kept == common

@@ -1,0 +1,84 @@
+"""Every record of real __consumer_offsets logs, beside what Kafka's DumpLogSegments printed."""
+
+from __future__ import annotations
+
+import json
+import re
+import struct
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+from dump_log import dumped_files
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kreplica.formats.batch_windows import read_windows
+from kreplica.formats.file_bytes import FileBytes
+from kreplica.formats.group_records import decode_group_record
+from kreplica.formats.message_schema import SchemaError
+from kreplica.formats.records import decode_records
+
+GOLDEN = Path(__file__).parents[2] / "golden"
+_PRINTED = re.compile(r'key: (?P<key>\{"type".*?\}) payload: (?P<value>\{.*\}|<DELETE>)$')
+
+
+@pytest.mark.parametrize("version", ["kafka-4.3.1", "kafka-3.9.2", "kafka-3.9.2-ibp-1.1", "kafka-3.9.2-ibp-0.10.0"])
+def test_every_record_has_the_values_that_kafka_prints(version: str) -> None:
+    types = set()
+    for dumped in dumped_files(GOLDEN / version / "dump-clean" / "broker-1" / "consumer-offsets.txt"):
+        with FileBytes.open(GOLDEN / version / "clean" / "broker-1" / dumped.path) as source:
+            found = [
+                (records.key(index), records.value(index))
+                for window in read_windows(source)
+                for records in decode_records(window)
+                for index in range(len(records))
+            ]
+        printed = [record for batch in dumped.batches for record in batch.records]
+        for (key, value), record in zip(found, printed, strict=True):
+            if match := _PRINTED.search(str(record["rest"])):
+                types.add(check(key or b"", value, match["key"], match["value"]))
+    assert types >= {"OffsetCommit", "GroupMetadata"}
+    assert len(types) == (13 if version == "kafka-4.3.1" else 2)
+
+
+def check(key: bytes, value: bytes | None, printed_key: str, printed_value: str) -> str:
+    record = decode_group_record(key, value)
+    assert {"type": str(record.number), "data": record.key} == json.loads(printed_key)
+    if record.tombstone:
+        assert printed_value == "<DELETE>"
+    else:
+        assert {"version": str(record.version), "data": record.value} == json.loads(printed_value)
+    return record.type
+
+
+@pytest.mark.parametrize(
+    ("number", "name"), [(16, "ConsumerGroupRegularExpression"), (17, "TYPE_17"), (99, "TYPE_99"), (-1, "TYPE_-1")]
+)
+def test_unknown_types_are_named(number: int, name: str) -> None:
+    record = decode_group_record(struct.pack(">h", number) + b"anything", b"\0\0anything")
+    assert (record.type, record.number, record.key, record.value, record.version) == (name, number, None, None, 0)
+
+
+def test_an_unknown_version_keeps_its_key() -> None:
+    record = decode_group_record(b"\0\2\0\1g", b"\0\x09rest")
+    assert (record.key, record.version, record.value, record.tombstone) == ({"group": "g"}, 9, None, False)
+
+
+def test_a_member_of_the_classic_protocol_in_a_new_group() -> None:
+    """A tagged structure that is there: marker 1, then its fields; laid out by hand from the schema."""
+    structure = struct.pack(">i", 7000) + b"\x02" + b"\x06range" + b"\x03ab" + b"\0" + b"\0"
+    tagged = b"\1" + b"\0" + bytes([1 + len(structure)]) + b"\1" + structure
+    value = b"\0\0" + b"\0\0" + b"\2c" + b"\2h" + b"\1" + b"\0" + struct.pack(">i", 5) + b"\0" + tagged
+    record = decode_group_record(b"\0\5\0\1g\0\1m", value)
+    assert record.value is not None
+    member = record.value["classicMemberMetadata"]
+    assert (member["sessionTimeoutMs"], member["supportedProtocols"][0]["name"]) == (7000, "range")
+
+
+@given(st.integers(0, 16), st.binary(max_size=60), st.integers(0, 4), st.none() | st.binary(max_size=80))
+def test_any_bytes_are_decoded_or_refused(number: int, key: bytes, version: int, value: bytes | None) -> None:
+    with suppress(SchemaError):
+        decode_group_record(
+            struct.pack(">h", number) + key, None if value is None else struct.pack(">h", version) + value
+        )

@@ -1,0 +1,315 @@
+"""Committed offsets of real and of made-up logs, beside Kafka's tools and a plain replay."""
+
+from __future__ import annotations
+
+import json
+import re
+import struct
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from dump_log import dumped_files
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from record_batches import PlainRecord, batch_bytes
+
+from kreplica.formats import offset_logs, offset_replay
+from kreplica.formats.batch_windows import read_windows
+from kreplica.formats.coordinator_partition import coordinator_partition
+from kreplica.formats.file_bytes import BufferBytes, FileBytes
+from kreplica.formats.latest_keys import last_of_each_key
+from kreplica.formats.offset_commits import key_types
+from kreplica.formats.offset_logs import Replayed, replay_logs
+from kreplica.formats.offset_replay import OffsetReplay, Until
+from kreplica.formats.offset_rows import CommittedOffset, committed_offsets
+from kreplica.formats.offset_texts import commit_value
+from kreplica.formats.partition_logs import find_logs
+from kreplica.formats.records import decode_records
+
+GOLDEN = Path(__file__).parents[2] / "golden"
+VERSIONS = {
+    "kafka-4.3.1": "5-elected",
+    "kafka-3.9.2": "5-elected",
+    "kafka-3.9.2-ibp-1.1": "3-broker-back",
+    "kafka-3.9.2-ibp-0.10.0": "3-broker-back",
+}
+_DATA = re.compile(r'key: (?P<key>\{"type".*?\}) payload: (?P<value>\{.*\}|<DELETE>)$')
+_GROUP = re.compile(r"^(?P<group>\S+) +(?P<topic>\S+) +(?P<partition>\d+) +(?P<offset>\d+) ", re.M)
+
+
+def printed_commits(version: str) -> Iterator[tuple[str, int, dict[str, object], dict[str, object] | None]]:
+    """File, record offset, key and value (None: deleted) of each commit record, as Kafka's tool printed them."""
+    for dumped in dumped_files(GOLDEN / version / "dump-clean" / "broker-1" / "consumer-offsets.txt"):
+        for batch in dumped.batches:
+            for record in batch.records:
+                match = _DATA.search(str(record["rest"]))
+                if match and (key := json.loads(match["key"]))["type"] == "1":
+                    value = None if match["value"] == "<DELETE>" else json.loads(match["value"])
+                    yield dumped.path, int(str(record["offset"])), key["data"], value
+
+
+def decoded_commits(path: Path) -> dict[int, CommittedOffset | None]:
+    """Every commit record of a segment, decoded one by one; None for a tombstone."""
+    found: dict[int, CommittedOffset | None] = {}
+    with FileBytes.open(path) as source:
+        for window in read_windows(source):
+            for records in decode_records(window):
+                control = window.batches.control[records.batch]
+                for index in np.flatnonzero((key_types(records) <= 1) & (key_types(records) >= 0) & ~control):
+                    replay = OffsetReplay()
+                    one = records.take(np.array([index]))
+                    replay._latest.add(offset_replay._slices(one, np.array([True])))
+                    rows = committed_offsets(Replayed(replay), path)
+                    found[int(one.offset[0])] = rows[0] if rows else None
+    return found
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_every_commit_has_the_values_that_kafka_prints(version: str) -> None:
+    expected: dict[str, dict[int, object]] = {}
+    for path, offset, key, value in printed_commits(version):
+        expected.setdefault(path, {})[offset] = value and (key, value)
+    assert expected
+    for path, commits in expected.items():
+        found = decoded_commits(GOLDEN / version / "clean" / "broker-1" / path)
+        assert list(found) == list(commits)
+        for offset, row in found.items():
+            told = row and (
+                {"group": row.group, "topic": row.topic, "partition": row.partition},
+                {"version": str(row.version), "data": commit_value(row)},
+            )
+            assert told == commits[offset]
+
+
+def described(path: Path) -> dict[tuple[str, str, int], int]:
+    """What kafka-consumer-groups --describe said before the brokers stopped."""
+    text = path.read_text(encoding="utf-8")
+    return {
+        (match["group"], match["topic"], int(match["partition"])): int(match["offset"])
+        for match in _GROUP.finditer(text)
+    }
+
+
+def replayed(folder: Path, until: Until | None = None) -> dict[tuple[str, str, int], int]:
+    logs = find_logs([str(folder)], "__consumer_offsets")
+    rows = [
+        row
+        for log, result in zip(logs, replay_logs([log.segments for log in logs], until), strict=True)
+        for row in committed_offsets(result, log.directory)
+    ]
+    assert not any(row.pending for row in rows)
+    return {(row.group, row.topic, row.partition): row.offset for row in rows}
+
+
+@pytest.mark.parametrize(("version", "state"), VERSIONS.items())
+def test_the_state_is_what_the_broker_said_before_it_stopped(version: str, state: str) -> None:
+    expected = described(GOLDEN / version / state / "groups-describe.txt")
+    assert expected
+    assert replayed(GOLDEN / version / "clean" / "broker-1") == expected
+
+
+def key_bytes(group: str, topic: str, partition: int) -> bytes:
+    texts = [text.encode() for text in (group, topic)]
+    return b"\0\1" + b"".join(struct.pack(">h", len(text)) + text for text in texts) + struct.pack(">i", partition)
+
+
+def value_bytes(offset: int, version: int = 3) -> bytes:
+    epoch = struct.pack(">i", 5) if version >= 3 else b""
+    metadata = b"\x03ok" if version == 4 else b"\0\2ok"
+    tail = {1: struct.pack(">q", 99), 4: b"\1\0\x10" + bytes(range(16))}.get(version, b"")
+    return struct.pack(">hq", version, offset) + epoch + metadata + struct.pack(">q", 1000 + offset) + tail
+
+
+def marker(commit: bool) -> PlainRecord:
+    return PlainRecord(0, 0, struct.pack(">hh", 0, int(commit)), struct.pack(">hi", 0, 0))
+
+
+def replay_of(content: bytes, window_bytes: int = 300, until: Until | None = None) -> OffsetReplay:
+    replay = OffsetReplay(until)
+    for window in read_windows(BufferBytes(content), window_bytes):
+        for records in decode_records(window):
+            replay.add(records)
+    return replay
+
+
+def state_of(replay: OffsetReplay) -> tuple[dict[bytes, int], set[tuple[int, bytes, int]]]:
+    """Offset of the record that counts of each key that has a value; producer, key and record of each pending one."""
+    applied = replay.applied()
+    alive = applied.take(applied.value_length >= 0)
+    pending = replay.pending()
+    places = zip(pending.producer_id.tolist(), pending.keys(), pending.record_offset.tolist(), strict=True)
+    return dict(zip(alive.keys(), alive.record_offset.tolist(), strict=True)), set(places)
+
+
+STEPS = st.lists(
+    st.tuples(st.sampled_from(["plain", "pending", "remove", "commit", "abort"]), st.integers(0, 4), st.integers(0, 2)),
+    max_size=60,
+)
+
+
+def log_of(steps: list[tuple[str, int, int]]) -> bytes:
+    content = b""
+    for at, (kind, key, producer) in enumerate(steps):
+        if kind in ("commit", "abort"):
+            content += batch_bytes(
+                [marker(kind == "commit")], base_offset=at, attributes=0x30, producer=(producer, 0, -1)
+            )
+            continue
+        value = None if kind == "remove" else value_bytes(at)
+        record = PlainRecord(0, 0, key_bytes("g" * (key * 20), "t", key), value)
+        transactional = {"attributes": 0x10, "producer": (producer, 0, 0)} if kind == "pending" else {}
+        content += batch_bytes([record], base_offset=at, **transactional)  # type: ignore[arg-type]
+    return content
+
+
+def plainly(steps: list[tuple[str, int, int]]) -> tuple[dict[bytes, int], set[tuple[int, bytes, int]]]:
+    """The same, step by step, as OffsetMetadataManager does it."""
+    state: dict[bytes, int] = {}
+    waiting: dict[int, dict[bytes, int]] = {}
+    for at, (kind, number, producer) in enumerate(steps):
+        key = key_bytes("g" * (number * 20), "t", number)
+        if kind == "plain":
+            state[key] = at
+        elif kind == "remove":
+            state.pop(key, None)
+            for some in waiting.values():
+                some.pop(key, None)
+        elif kind == "pending":
+            waiting.setdefault(producer, {})[key] = at
+        else:
+            for pending, place in waiting.pop(producer, {}).items():
+                if kind == "commit" and place > state.get(pending, -1):
+                    state[pending] = place
+    return state, {(producer, key, at) for producer, some in waiting.items() for key, at in some.items()}
+
+
+@settings(max_examples=200)
+@given(STEPS, st.sampled_from([80, 500, 1 << 20]))
+def test_a_replay_is_what_a_coordinator_does_step_by_step(steps: list[tuple[str, int, int]], window_bytes: int) -> None:
+    assert state_of(replay_of(log_of(steps), window_bytes)) == plainly(steps)
+
+
+@settings(max_examples=100)
+@given(STEPS, STEPS)
+def test_stretches_put_together_are_the_whole(
+    first: list[tuple[str, int, int]], second: list[tuple[str, int, int]]
+) -> None:
+    whole = log_of([*first, *second])
+    begin = len(log_of(first))
+    left, right = replay_of(whole[:begin]), replay_of(whole[begin:])
+    left.add_stretch(right)
+    assert state_of(left) == plainly([*first, *second])
+    assert left.types == replay_of(whole).types
+
+
+@given(STEPS, st.integers(0, 60))
+def test_as_of_an_offset(steps: list[tuple[str, int, int]], until: int) -> None:
+    assert state_of(replay_of(log_of(steps), until=Until(offset=until))) == plainly(steps[: until + 1])
+
+
+def test_as_of_a_time() -> None:
+    batches = [
+        batch_bytes(
+            [PlainRecord(0, 0, key_bytes("g", "t", 0), value_bytes(at))], base_offset=at, base_timestamp=100 * at
+        )
+        for at in range(4)
+    ]
+    ((_, at),) = state_of(replay_of(b"".join(batches), until=Until(timestamp=250)))[0].items()
+    assert at == 2
+
+
+def test_state_does_not_grow_with_history(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(offset_replay, "HELD_BYTES", 10_000)
+    record = PlainRecord(0, 0, key_bytes("g", "t", 0), value_bytes(1))
+    content = b"".join(batch_bytes([record], base_offset=at) for at in range(5000))
+    replay = replay_of(content, window_bytes=4000)
+    assert replay._latest.held_bytes() < 20_000
+    assert replay.applied().record_offset.tolist() == [4999]
+
+
+@given(st.lists(st.binary(max_size=40), max_size=120))
+def test_the_last_of_each_key(keys: list[bytes]) -> None:
+    keys = [*keys, *keys[::3]]
+    length = np.array([len(key) for key in keys], np.int64)
+    start = np.cumsum(length) - length
+    data = np.frombuffer(b"".join(keys), np.uint8)
+    expected = sorted({key: index for index, key in enumerate(keys)}.values())
+    assert last_of_each_key(data, start, length).tolist() == expected
+
+
+def test_keys_of_one_hash_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    from kreplica.formats import latest_keys
+
+    monkeypatch.setattr(latest_keys, "_multipliers", lambda count: np.zeros(count, np.uint64))
+    test_the_last_of_each_key.hypothesis.inner_test([b"aa", b"bb", b"aa", b"cc"])  # type: ignore[attr-defined]
+
+
+def test_long_keys() -> None:
+    keys = [b"x" * 300, b"y" * 300, b"x" * 300, b"y"]
+    data = np.frombuffer(b"".join(keys), np.uint8)
+    length = np.array([300, 300, 300, 1])
+    assert last_of_each_key(data, np.cumsum(length) - length, length).tolist() == [1, 2, 3]
+
+
+@pytest.mark.parametrize("version", [0, 1, 2, 3, 4])
+def test_versions_of_the_value(version: int) -> None:
+    content = batch_bytes([PlainRecord(0, 0, key_bytes("group", "topic", 7), value_bytes(42, version))])
+    (row,) = committed_offsets(Replayed(replay_of(content)), Path())
+    assert (row.group, row.topic, row.partition, row.offset, row.metadata) == ("group", "topic", 7, 42, "ok")
+    assert (row.commit_timestamp, row.version) == (1042, version)
+    assert row.leader_epoch == (5 if version >= 3 else None)
+    assert row.expire_timestamp == (99 if version == 1 else None)
+    assert row.topic_id == ("AAECAwQFBgcICQoLDA0ODw" if version == 4 else None)
+
+
+@settings(max_examples=300)
+@given(st.integers(0, 4), st.data())
+def test_damaged_keys_and_values_are_told(version: int, data: st.DataObject) -> None:
+    key, value = key_bytes("g", "t", 0), value_bytes(3, version)
+    cut = data.draw(st.integers(0, len(value) - 1))
+    wrong = data.draw(st.sampled_from(["value", "longer", "key"]))
+    record = {
+        "value": PlainRecord(0, 0, key, value[:cut]),
+        "longer": PlainRecord(0, 0, key, value + b"\0"),
+        "key": PlainRecord(0, 0, key + b"\0", value),
+    }[wrong]
+    result = Replayed(replay_of(batch_bytes([record])))
+    assert committed_offsets(result, Path("dir")) == []
+    assert result.damage.places == 1
+    assert "no commit of a known version" in result.damage.kept[0].reason
+
+
+@given(st.binary(max_size=60), st.binary(max_size=60))
+def test_any_key_and_value_end(key: bytes, value: bytes) -> None:
+    committed_offsets(Replayed(replay_of(batch_bytes([PlainRecord(0, 0, b"\0\1" + key, value)]))), Path())
+
+
+def test_segments_are_replayed_by_several_processes_as_by_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    batches = [
+        batch_bytes([PlainRecord(0, 0, key_bytes("g", "t", at % 7), value_bytes(at))], base_offset=at)
+        for at in range(900)
+    ]
+    segment = tmp_path / f"{0:020d}.log"
+    segment.write_bytes(b"".join(batches))
+    (alone,) = replay_logs([[segment]])
+    monkeypatch.setattr(offset_logs, "STRETCH_BYTES", 10_000)
+    monkeypatch.setattr(offset_logs, "processors", lambda: 3)
+    assert len(list(offset_logs._stretches([segment]))) == 3
+    (shared,) = replay_logs([[segment]])
+    assert state_of(shared.replay) == state_of(alone.replay)
+    assert (shared.records, shared.batches, shared.read_bytes) == (alone.records, alone.batches, alone.read_bytes)
+    assert (shared.records, shared.damage.places) == (900, 0)
+
+
+def test_where_groups_live() -> None:
+    """Values of DEFINITIONS: Java's hash over UTF-16, of which the smallest integer has no absolute value."""
+    names = {"console-consumer-49366": 19, "my-group": 12, "polygenelubricants": 0}
+    assert {name: coordinator_partition(name) for name in names} == names
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_groups_of_real_brokers_live_where_they_should(version: str) -> None:
+    for path, _, key, _ in printed_commits(version):
+        assert Path(path).parts[1] == f"__consumer_offsets-{coordinator_partition(str(key['group']))}"

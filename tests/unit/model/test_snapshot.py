@@ -1,0 +1,66 @@
+"""ClusterSnapshot: views of one cluster at one moment."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+import numpy as np
+import pytest
+from generated_clusters import NOON, partition, snapshot_of
+
+from kreplica.model.schema import BROKERS, TABLES
+from kreplica.model.snapshot import ClusterSnapshot, utc_now
+from kreplica.model.table import Table
+
+
+def test_a_partition_is_found_by_its_place() -> None:
+    snapshot = snapshot_of([partition("b", 1, leader=3), partition("a", 1, leader=2)])
+    assert snapshot.partition("b", 1)["leader"] == 3
+    with pytest.raises(KeyError):
+        snapshot.partition("b", 0)
+
+
+def test_a_selection_has_views_of_its_own() -> None:
+    snapshot = snapshot_of([partition("a", 0), partition("b", 0), partition("b", 1)])
+    assert snapshot.partition("a", 0)["topic"] == "a"
+    selected = snapshot.select(np.array([1, 2]))
+    assert (selected.topic_count, snapshot.topic_count) == (1, 2)
+    with pytest.raises(KeyError):
+        selected.partition("a", 0)
+    assert snapshot.without_partitions().topic_count == 0
+    assert len(snapshot.without_partitions().partitions) == 0
+
+
+def test_racks_leave_out_brokers_without_one() -> None:
+    snapshot = snapshot_of([], [{"broker": 1, "rack": "a"}, {"broker": 2}])
+    assert snapshot.racks == {1: "a"}
+
+
+def test_the_label_is_the_cluster_id_where_it_is_known() -> None:
+    assert snapshot_of([]).label == "cluster-id"
+    assert snapshot_of([], cluster_id=None).label == "test"
+
+
+def test_every_table_is_there() -> None:
+    snapshot = snapshot_of([])
+    for schema in TABLES:
+        assert snapshot.table(schema).schema is schema
+
+
+def test_a_moment_without_zone_and_another_table_are_refused() -> None:
+    with pytest.raises(AssertionError, match="zone"):
+        snapshot_of([], taken_at=datetime(2026, 1, 1))  # noqa: DTZ001
+    with pytest.raises(AssertionError, match="partitions"):
+        ClusterSnapshot("id", "name", NOON, "test", partitions=Table.empty(BROKERS))
+
+
+def test_columns_are_read_by_what_they_hold() -> None:
+    snapshot = snapshot_of([partition()])
+    for read, name in ((snapshot.strings, "leader"), (snapshot.integers, "isr"), (snapshot.lists, "topic")):
+        with pytest.raises(AssertionError):
+            read(name)
+
+
+def test_now_fits_into_milliseconds() -> None:
+    assert utc_now().microsecond % 1000 == 0
+    assert utc_now().utcoffset() is not None

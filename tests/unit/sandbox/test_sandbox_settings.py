@@ -1,0 +1,145 @@
+"""What a sandbox may be asked to be, its servers, and their settings files."""
+
+from __future__ import annotations
+
+import socket
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kreplica.errors import SandboxError, UsageError
+from kreplica.sandbox import Listener, Mode, Role, SandboxSettings, ports
+from kreplica.sandbox.nodes import Node, controller_ids, listener_names, roles_of
+from kreplica.sandbox.ports import choose_ports, is_free
+from kreplica.sandbox.properties import client_properties, render, server_properties, zookeeper_properties
+
+
+@pytest.mark.parametrize(
+    ("settings", "named"),
+    [
+        ({"name": "../escape"}, "'../escape'"),
+        ({"name": ""}, "''"),
+        ({"brokers": 0}, "0 brokers"),
+        ({"brokers": 21}, "21 brokers"),
+        ({"controllers": 3, "mode": Mode.ZOOKEEPER}, "--controllers"),
+        ({"ibp": "2.1"}, "--ibp"),
+        ({"ibp": "old", "mode": Mode.ZOOKEEPER}, "'old'"),
+        ({"racks": ("a", "b c")}, "'b c'"),
+        ({"log_dirs": 0}, "log directories"),
+        ({"heap_mib": 1}, "heap"),
+        ({"users": {"eve": 'a"b'}}, "eve"),
+        ({"users": {"eve": ""}}, "eve"),
+        ({"users": {"e ve": "x"}}, "'e ve'"),
+        ({"broker_settings": {"log.dirs": "/tmp"}}, "log.dirs"),
+        ({"listeners": ()}, "listener"),
+    ],
+)
+def test_what_cannot_be_is_named_before_anything_starts(settings: dict[str, Any], named: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        SandboxSettings(**settings).validate()
+    assert named in str(caught.value)
+    assert '"b' not in str(caught.value), "a password is never printed"
+
+
+@pytest.mark.parametrize(
+    ("brokers", "controllers", "expected"),
+    [(1, 0, (1,)), (2, 0, (1,)), (3, 0, (1, 2, 3)), (5, 0, (1, 2, 3)), (2, 3, (3, 4, 5))],
+)
+def test_which_nodes_are_controllers(brokers: int, controllers: int, expected: tuple[int, ...]) -> None:
+    settings = SandboxSettings(brokers=brokers, controllers=controllers)
+    assert controller_ids(settings) == expected
+    roles = roles_of(settings)
+    assert sorted(node for node, of in roles.items() if Role.BROKER in of) == list(range(1, brokers + 1))
+    assert len(roles) == brokers + controllers
+
+
+def test_racks_begin_again_at_the_end() -> None:
+    settings = SandboxSettings(brokers=5, racks=("a", "b"))
+    assert [settings.rack_of(broker) for broker in range(1, 6)] == ["a", "b", "a", "b", "a"]
+
+
+def nodes_of(settings: SandboxSettings) -> dict[int, Node]:
+    free = iter(range(21000, 22000))
+    return {
+        node: Node(id=node, roles=roles, ports={name: next(free) for name in listener_names(settings, roles)})
+        for node, roles in roles_of(settings).items()
+    }
+
+
+def test_every_server_listens_on_the_loopback_interface_only(tmp_path: Path) -> None:
+    for mode in Mode:
+        settings = SandboxSettings(mode=mode, listeners=tuple(Listener), authorizer=True, log_dirs=2, racks=("a",))
+        nodes = nodes_of(settings)
+        for node in nodes:
+            if node == 0:
+                assert zookeeper_properties(nodes[0], tmp_path)["clientPortAddress"] == "127.0.0.1"
+                continue
+            properties = server_properties(settings, nodes, node, tmp_path / "x")
+            for text in (properties["listeners"], properties["advertised.listeners"]):
+                assert {entry.split("://")[1].split(":")[0] for entry in text.split(",")} == {"127.0.0.1"}
+            assert "CONTROLLER" not in properties["advertised.listeners"]
+            assert len(properties["log.dirs"].split(",")) == 2
+
+
+def test_the_users_own_settings_win(tmp_path: Path) -> None:
+    settings = SandboxSettings(broker_settings={"min.insync.replicas": "3", "num.io.threads": "9"})
+    properties = server_properties(settings, nodes_of(settings), 1, tmp_path)
+    assert (properties["min.insync.replicas"], properties["num.io.threads"]) == ("3", "9")
+
+
+@pytest.mark.parametrize(("ibp", "format_"), [("0.10.0", "0.10.0"), ("2.8", "2.8"), ("3.2", None), ("", None)])
+def test_old_protocols_bring_their_message_format(tmp_path: Path, ibp: str, format_: str | None) -> None:
+    settings = SandboxSettings(mode=Mode.ZOOKEEPER, ibp=ibp)
+    properties = server_properties(settings, nodes_of(settings), 2, tmp_path)
+    assert properties.get("inter.broker.protocol.version") == (ibp or None)
+    assert properties.get("log.message.format.version") == format_
+
+
+@pytest.mark.parametrize(
+    ("listener", "protocol", "mechanism"),
+    [
+        (Listener.PLAINTEXT, "PLAINTEXT", ""),
+        (Listener.TLS, "SSL", ""),
+        (Listener.MTLS, "SSL", ""),
+        (Listener.SASL_PLAIN, "SASL_PLAINTEXT", "PLAIN"),
+        (Listener.SCRAM_SHA_256, "SASL_PLAINTEXT", "SCRAM-SHA-256"),
+        (Listener.TLS_SASL_PLAIN, "SASL_SSL", "PLAIN"),
+        (Listener.TLS_SCRAM_SHA_512, "SASL_SSL", "SCRAM-SHA-512"),
+    ],
+)
+def test_protocol_and_mechanism_of_each_kind_of_listener(
+    tmp_path: Path, listener: Listener, protocol: str, mechanism: str
+) -> None:
+    assert (listener.protocol, listener.mechanism) == (protocol, mechanism)
+    settings = SandboxSettings(listeners=(listener,))
+    client = client_properties(settings, "127.0.0.1:1", listener, "alice", tmp_path)
+    assert client["security.protocol"] == protocol
+    assert client.get("sasl.mechanism", "") == mechanism
+    assert ("ssl.keystore.location" in client) == (listener is Listener.MTLS)
+
+
+def test_a_properties_file_is_ascii_and_escapes_what_its_reader_would_change() -> None:
+    # java.util.Properties: Latin-1, a backslash begins an escape, characters beyond are UTF-16 units \\uXXXX
+    rendered = render({"path": "C:\\käse 🦊", "jaas": 'a required user="x";'})
+    assert rendered == 'path=C:\\\\k\\u00e4se \\ud83e\\udd8a\njaas=a required user="x";\n'
+
+
+def test_ports_are_free_distinct_and_not_those_of_other_sandboxes() -> None:
+    chosen = choose_ports(30, set())
+    assert len(set(chosen)) == 30
+    assert all(map(is_free, chosen))
+    assert max(chosen) <= ports.last_port()
+
+
+def test_a_port_in_use_is_not_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ports, "FIRST_PORT", 27500)
+    monkeypatch.setattr(ports, "last_port", lambda: 27520)
+    free = [port for port in range(27500, 27521) if is_free(port)]
+    with socket.socket() as server:
+        server.bind(("127.0.0.1", free[0]))
+        server.listen()
+        assert sorted(choose_ports(len(free) - 1, set())) == free[1:]
+        with pytest.raises(SandboxError, match="free ports"):
+            choose_ports(len(free), set())
+        assert sorted(choose_ports(len(free) - 3, {free[2], free[-1]})) == [free[1], *free[3:-1]]

@@ -1,0 +1,87 @@
+"""Tokens of OAUTHBEARER: the unsecured one for tests, and the client credentials grant against a real HTTP server."""
+
+from __future__ import annotations
+
+import base64
+import json
+import threading
+import urllib.parse
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, HTTPServer
+
+import pytest
+
+from kreplica.errors import AuthenticationError, UnreachableError
+from kreplica.sources.deadline import Deadline
+from kreplica.sources.kafka_admin import Address
+from kreplica.sources.kafka_sasl import TOKEN, sasl_client, with_token
+
+
+@contextmanager
+def token_endpoint(status: int, body: bytes) -> Iterator[tuple[str, list[tuple[str, dict[str, list[str]]]]]]:
+    seen: list[tuple[str, dict[str, list[str]]]] = []
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            form = self.rfile.read(int(self.headers["Content-Length"])).decode()
+            seen.append((self.headers["Authorization"], urllib.parse.parse_qs(form)))
+            self.send_response(status)
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *arguments: object) -> None:
+            """Prints nothing."""
+
+    with HTTPServer(("127.0.0.1", 0), Handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}/token", seen
+        server.shutdown()
+
+
+def oidc(endpoint: str) -> dict[str, object]:
+    client = {"endpoint": endpoint, "client": "me", "secret": "hush", "scope": "kafka"}
+    return {"sasl_mechanism": "OAUTHBEARER", "sasl_oauth_oidc": client}
+
+
+def test_client_credentials_are_exchanged_for_a_token() -> None:
+    with token_endpoint(200, b'{"access_token": "abc"}') as (endpoint, seen):
+        settings = with_token(oidc(endpoint), Deadline(5))
+    assert settings[TOKEN] == "abc"
+    credentials = base64.b64encode(b"me:hush").decode()
+    assert seen == [(f"Basic {credentials}", {"grant_type": ["client_credentials"], "scope": ["kafka"]})]
+    # RFC 7628, section 3.1: what the client sends first.
+    client = sasl_client("OAUTHBEARER", settings, Address("broker", 9092))
+    assert client.auth_bytes() == b"n,,\x01auth=Bearer abc\x01\x01"
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "told"),
+    [(401, b"", "HTTP 401"), (200, b"{}", "answers no access_token"), (200, b"<html>", "answers no access_token")],
+)
+def test_a_refusing_endpoint_is_an_authentication_error(status: int, body: bytes, told: str) -> None:
+    with token_endpoint(status, body) as (endpoint, _), pytest.raises(AuthenticationError) as caught:
+        with_token(oidc(endpoint), Deadline(5))
+    assert told in str(caught.value)
+    assert endpoint in str(caught.value)
+    assert "hush" not in str(caught.value)
+
+
+def test_an_unreachable_endpoint_is_named() -> None:
+    with pytest.raises(UnreachableError, match=r"http://127.0.0.1:1/token"):
+        with_token(oidc("http://127.0.0.1:1/token"), Deadline(5))
+
+
+def test_the_unsecured_token_is_a_json_web_token_without_signature() -> None:
+    token = str(with_token({"sasl_oauth_unsecured_subject": "alice"}, Deadline(5))[TOKEN])
+    head, claims, signature = token.split(".")
+    assert signature == ""
+    decoded = [json.loads(base64.urlsafe_b64decode(part + "=" * (-len(part) % 4))) for part in (head, claims)]
+    assert decoded[0] == {"alg": "none"}
+    assert decoded[1]["sub"] == "alice"
+    assert decoded[1]["exp"] > decoded[1]["iat"]
+
+
+def test_other_mechanisms_need_no_token() -> None:
+    settings = {"sasl_mechanism": "PLAIN"}
+    assert with_token(settings, Deadline(5)) is settings
