@@ -58,7 +58,8 @@ def truncate_by_leader_epoch(
 
     It asks for the end of its latest epoch; if the leader knows only a lower one it goes down to what both had and
     asks again. AbstractFetcherThread.getOffsetTruncationState; the answer to a fetch since 2.7 (KIP-595) leads to
-    the same offset.
+    the same offset wherever the leader knows the epoch asked for. Where it does not, a fetch ends out of range and
+    the follower cuts at the leader's log end offset (fetchOffsetAndTruncate) instead of at its high watermark.
 
     Args:
         epochs, starts, end_offset: The follower's log.

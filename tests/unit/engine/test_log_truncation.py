@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from plain_followers import PlainLog, follow
 
 from kreplica.engine.rules.log_truncation import (
     epoch_end_offset,
@@ -40,6 +41,51 @@ def test_scenarios_of_kip_101() -> None:
 def test_a_leader_that_missed_the_followers_epochs() -> None:
     """KIP-279: with KIP-101 alone the follower would keep what it wrote in epoch 2."""
     assert truncate_by_leader_epoch((0, 2), (0, 6), 9, 0, (0, 1, 3), (0, 4, 8), 10) == 4
+
+
+@pytest.mark.parametrize(
+    ("mine", "end", "theirs", "leader_end", "expected"),
+    [
+        # ...IfLeaderRepliesWithEpochNotKnownToFollower: asked for 5, answered 4 up to 155, then 3 up to 101
+        ({3: 0, 5: 120}, 200, {3: 0, 4: 101, 6: 155}, 300, 101),
+        ({3: 0, 5: 120}, 200, {3: 0, 4: 102, 6: 143}, 300, 102),
+        # ...InEpochOffsetResponse: asked for 5, answered 5 up to 156
+        ({5: 0}, 200, {5: 0, 6: 156}, 300, 156),
+        ({5: 0}, 200, {5: 0, 6: 172}, 300, 172),
+    ],
+)
+def test_cases_of_kafkas_replica_fetcher_thread_test(
+    mine: dict[int, int], end: int, theirs: dict[int, int], leader_end: int, expected: int
+) -> None:
+    """ReplicaFetcherThreadTest.shouldFetchLeaderEpochSecondTime..., shouldTruncateToOffsetSpecified..."""
+    log, leader = (tuple(mine), tuple(mine.values())), (tuple(theirs), tuple(theirs.values()))
+    assert truncate_by_leader_epoch(*log, end, 198, *leader, leader_end) == expected
+
+
+CHAINS = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), max_size=5)
+
+
+@given(CHAINS, CHAINS, st.integers(0, 4), st.integers(0, 4), st.integers(0, 20))
+def test_the_same_as_kafkas_rounds_one_by_one(
+    mine: list[tuple[int, int]], theirs: list[tuple[int, int]], more: int, leader_more: int, high_watermark: int
+) -> None:
+    """Any two chains: also of leaders that are behind, of logs that begin late, of epochs without a record."""
+    log, leader = grown(mine), grown(theirs)
+    end = max(log.values(), default=0) + more
+    leader_end = max(leader.values(), default=0) + leader_more
+    watermark = min(high_watermark, end)
+    expected = follow(PlainLog(dict(log), end), PlainLog(dict(leader), leader_end), watermark)
+    chains = (tuple(log), tuple(log.values()), end, watermark, tuple(leader), tuple(leader.values()), leader_end)
+    assert truncate_by_leader_epoch(*chains) == expected
+
+
+def grown(steps: list[tuple[int, int]]) -> dict[int, int]:
+    """First offsets of epochs, both growing as LeaderEpochFileCache.assign has it."""
+    found, epoch, start = dict[int, int](), -1, -1
+    for epochs, offsets in steps:
+        epoch, start = epoch + 1 + epochs, start + 1 + offsets
+        found[epoch] = start
+    return found
 
 
 @st.composite
