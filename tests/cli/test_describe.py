@@ -125,7 +125,7 @@ def test_verdict_of_a_cluster_in_trouble(kreplica: Any) -> None:
         " 3 under min ISR (acks=all writes fail)\n"
         "cluster  sample (i0iQ6TlnRRmrapXchcJ1Uw), 145 partitions of 19 topics on 3 brokers, kafka"
         " at 2026-11-21 07:05:54 UTC\n"
-        "cause    broker 3 (rack rack-c) gone (fenced by the controller), last heard of 07:03:54 UTC"
+        "cause    broker 3 (rack r3) gone (fenced by the controller), last heard of 07:03:54 UTC"
         "  explains 141 (5 with failing writes)\n"
         "counts       141  under-replicated\n"
         "               6  under min ISR (3 refusing acks=all writes, 2 without a leader,"
@@ -191,14 +191,14 @@ def test_no_finding_is_said(kreplica: Any) -> None:
 
 GROUPS = {
     "broker": [
-        "BROKER  RACK    ALIVE  MISSING  LEADING  PARTITIONS",
-        "3       rack-c  no     3        0        3",
-        "1       rack-a  yes    0        1        1",
+        "BROKER  RACK  ALIVE  MISSING  LEADING  PARTITIONS",
+        "3       r3    no     3        0        3",
+        "1       r1    yes    0        1        1",
     ],
     "rack": [
-        "RACK    MISSING  LEADING  PARTITIONS",
-        "rack-c  3        0        3",
-        "rack-a  0        1        1",
+        "RACK  MISSING  LEADING  PARTITIONS",
+        "r3    3        0        3",
+        "r1    0        1        1",
     ],
     "topic": [
         "TOPIC        PARTITIONS  OF",

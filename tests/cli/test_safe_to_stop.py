@@ -125,7 +125,7 @@ def test_controllers_that_are_no_brokers_can_be_asked_about(kreplica: Any, tmp_p
 BAD = {
     "none": ([], "no broker is named; give ids, or --rack"),
     "unknown": (["7"], "no broker 7; known are 1, 2, 3"),
-    "rack": (["--rack", "nowhere"], "no rack nowhere; known are rack-a, rack-b, rack-c"),
+    "rack": (["--rack", "nowhere"], "no rack nowhere; known are r1, r2, r3"),
     "no number": (["three"], "invalid value for"),
     "settle": (["1", "--settle", "soon"], "--settle soon is no length of time; "),
     "wait": (["1", "--wait", "20m"], "--wait does not go with a dump; "),

@@ -4,8 +4,9 @@ kreplica/data/sample  one snapshot: kafka-4.3.1, state 2-broker-killed
 kreplica/data/fleet   twelve: six states of kafka-4.3.1 and six of kafka-3.9.2, for an audit over time
 
 A snapshot joins what Kafka's tools printed (topics-describe.txt, configs-*.txt) with what the brokers answered an admin
-client in the same state (api-responses.json). Nothing is invented. The two were asked a few seconds apart; where they
-do not tell the same replicas, leaders and ISRs, this script stops.
+client in the same state (api-responses.json). Nothing is invented; only the racks of the sample have shorter names, r1
+for rack-a and so on. The two were asked a few seconds apart; where they do not tell the same replicas, leaders and
+ISRs, this script stops.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from kreplica.store.writing import write_snapshot
 
 GOLDEN = Path(__file__).parent
 DATA = GOLDEN.parent.parent / "kreplica" / "data"
+SAMPLE_RACKS = {"rack-a": "r1", "rack-b": "r2", "rack-c": "r3"}
 STATES = ("1-healthy", "2-broker-killed", "3-broker-back", "4-reassigning", "5-elected", "6-before-kill")
 
 # ZooKeeper mode has no quorum whose answer carries a time: the newest change of a znode in that state (kafka-3.9.2's
@@ -205,11 +207,18 @@ def _quorum(answers: dict[str, Any]) -> Table:
     return Table.from_rows(QUORUM, rows)
 
 
+def with_short_racks(snapshot: ClusterSnapshot) -> ClusterSnapshot:
+    """The same cluster, its racks named as SAMPLE_RACKS has them."""
+    rows = [{**row, "rack": SAMPLE_RACKS[str(row["rack"])]} for row in snapshot.brokers.rows()]
+    return replace(snapshot, brokers=Table.from_rows(BROKERS, rows))
+
+
 def main() -> None:
     """Writes both packaged dumps anew."""
     for folder in (DATA / "sample", DATA / "fleet"):
         shutil.rmtree(folder, ignore_errors=True)
-    write_snapshot(recorded_snapshot("kafka-4.3.1", "2-broker-killed", "sample"), DATA / "sample")
+    sample = recorded_snapshot("kafka-4.3.1", "2-broker-killed", "sample")
+    write_snapshot(with_short_racks(sample), DATA / "sample")
     for cluster in ("kafka-4.3.1", "kafka-3.9.2"):
         for state in STATES:
             write_snapshot(recorded_snapshot(cluster, state), DATA / "fleet")

@@ -249,7 +249,9 @@ def assert_same(packaged: ClusterSnapshot, made: ClusterSnapshot) -> None:
 
 
 def test_the_packaged_sample_is_the_recorded_state() -> None:
-    assert_same(read_dump("sample"), make_sample().recorded_snapshot("kafka-4.3.1", "2-broker-killed", "sample"))
+    maker = make_sample()
+    recorded = maker.recorded_snapshot("kafka-4.3.1", "2-broker-killed", "sample")
+    assert_same(read_dump("sample"), maker.with_short_racks(recorded))
 
 
 def test_the_sample_lists_what_kafkas_own_tool_listed() -> None:
@@ -262,7 +264,7 @@ def test_the_sample_lists_what_kafkas_own_tool_listed() -> None:
     assert short == keys(listed)
     assert len(short) == 141
     brokers = {row["broker"]: (row["rack"], row["alive"], row["fenced"]) for row in sample.brokers.rows()}
-    assert brokers == {1: ("rack-a", True, False), 2: ("rack-b", True, False), 3: ("rack-c", False, True)}
+    assert brokers == {1: ("r1", True, False), 2: ("r2", True, False), 3: ("r3", False, True)}
 
 
 def test_the_packaged_fleet_is_the_recorded_states() -> None:
