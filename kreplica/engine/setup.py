@@ -1,0 +1,137 @@
+"""What is simulated: brokers, controllers, topics, clients. Frozen values; a run is a function of them and a seed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from kreplica.engine.settings import Scope, Value, of_scope
+
+MILLISECOND = 1_000
+SECOND = 1_000_000
+"""In microseconds, the unit of every time here."""
+
+
+@dataclass(frozen=True, slots=True)
+class BrokerSetup:
+    """A broker: its id and its rack, which may be empty."""
+
+    id: int
+    rack: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class TopicSetup:
+    """A topic with fixed assignments.
+
+    Args:
+        name: Kafka's name.
+        assignment: For each partition its replicas, the preferred leader first.
+        settings: Its own settings by Kafka's names.
+    """
+
+    name: str
+    assignment: tuple[tuple[int, ...], ...]
+    settings: Mapping[str, Value] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Send:
+    """One record that a producer's application sends.
+
+    Args:
+        at: When, in microseconds.
+        value: What; unique in a run, because histories tell records apart by it.
+        partition: To which one, as ``topic-0``.
+    """
+
+    at: int
+    value: str
+    partition: str
+
+
+@dataclass(frozen=True, slots=True)
+class ProducerSetup:
+    """A producer: what it sends and its settings.
+
+    Args:
+        name: Its node in the trace.
+        sends: By time.
+        settings: Kafka's names.
+        sync: Whether the application waits for each acknowledgement before it sends on (``send().get()``).
+    """
+
+    name: str
+    sends: tuple[Send, ...] = ()
+    settings: Mapping[str, Value] = field(default_factory=dict)
+    sync: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ReaderSetup:
+    """A consumer with assigned partitions and no group.
+
+    Args:
+        name: Its node in the trace.
+        partitions: What it reads.
+        start: When it begins, in microseconds.
+        settings: Kafka's names.
+    """
+
+    name: str
+    partitions: tuple[str, ...]
+    start: int = 0
+    settings: Mapping[str, Value] = field(default_factory=dict)
+
+
+Client = ProducerSetup | ReaderSetup
+"""Everything that may stand among a setup's clients."""
+
+
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """A cluster with clients.
+
+    Args:
+        brokers: At least one.
+        topics: Whose partitions.
+        clients: Producers and consumers.
+        settings: Brokers', topics' and clients' settings, by Kafka's names: defaults for every one of them.
+        controllers: How many KRaft controllers there are; ZooKeeper mode has none.
+        duration: How long a run lasts, in microseconds.
+    """
+
+    brokers: tuple[BrokerSetup, ...]
+    topics: tuple[TopicSetup, ...]
+    clients: tuple[Client, ...] = ()
+    settings: Mapping[str, Value] = field(default_factory=dict)
+    controllers: int = 3
+    duration: int = 60 * SECOND
+
+    def with_settings(self, settings: Mapping[str, Value]) -> Setup:
+        """The same with other settings, which win over those that topics and clients have themselves."""
+        return replace(
+            self,
+            settings={**self.settings, **settings},
+            topics=tuple(
+                replace(topic, settings={**topic.settings, **of_scope(settings, Scope.TOPIC)}) for topic in self.topics
+            ),
+            clients=tuple(_client_with(client, settings) for client in self.clients),
+        )
+
+
+def _client_with(client: Client, settings: Mapping[str, Value]) -> Client:
+    scope = Scope.PRODUCER if isinstance(client, ProducerSetup) else Scope.CONSUMER
+    return replace(client, settings={**client.settings, **of_scope(settings, scope)})
+
+
+def cluster(brokers: int, *topics: TopicSetup, racks: tuple[str, ...] = (), **others: object) -> Setup:
+    """A setup with brokers 1 to ``brokers``; ``racks`` gives each its rack in turn."""
+    names = (racks * brokers)[:brokers] if racks else ("",) * brokers
+    made = tuple(BrokerSetup(number, rack) for number, rack in enumerate(names, start=1))
+    return Setup(brokers=made, topics=topics, **others)  # type: ignore[arg-type]
+
+
+def sends(partition: str, *values: str, start: int = 0, every: int = MILLISECOND) -> tuple[Send, ...]:
+    """Records one after the other, ``every`` microseconds apart."""
+    return tuple(Send(start + place * every, value, partition) for place, value in enumerate(values))

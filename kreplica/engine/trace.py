@@ -1,0 +1,234 @@
+"""The trace of a simulated run: what happened, in order. It is the only output; everything else is a fold over it.
+
+An event is ``(time, kind, node, values)``. What the values of a kind are, how it reads as a sentence and which rule
+of ``kreplica.engine.rules`` acted is declared once, in ``KINDS``. Times are whole microseconds of virtual time. Values
+are integers, strings, booleans and tuples of them, so that a trace is the same on every machine: its SHA-256 proves it.
+
+Nodes are named ``broker-1``, ``controller-3001``, ``zookeeper`` and, for clients, as the setup names them; a partition
+is named ``topic-0``.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, NamedTuple
+
+
+class Kind(StrEnum):
+    """What kinds of events there are."""
+
+    # faults and operations, as the plan makes them
+    FAULT = "fault"
+    STARTED = "started"
+    STOPPED = "stopped"
+    CRASHED = "crashed"
+    PAUSED = "paused"
+    RESUMED = "resumed"
+    DISK_LOST = "disk-lost"
+    RECOVERED = "recovered"
+    # the network
+    MESSAGE = "message"
+    DROPPED = "dropped"
+    # a replica
+    APPENDED = "appended"
+    TRUNCATED = "truncated"
+    HIGH_WATERMARK = "high-watermark"
+    FOLLOWER_POSITION = "follower-position"
+    LOG_START = "log-start"
+    LAST_STABLE_OFFSET = "last-stable-offset"
+    BECAME_LEADER = "became-leader"
+    BECAME_FOLLOWER = "became-follower"
+    RESIGNED = "resigned"
+    FETCH_REFUSED = "fetch-refused"
+    # the ISR
+    ISR_ASKED = "isr-asked"
+    ISR_REFUSED = "isr-refused"
+    # the controller
+    CONTROLLER_ELECTED = "controller-elected"
+    CONTROLLER_RESIGNED = "controller-resigned"
+    BROKER_REGISTERED = "broker-registered"
+    BROKER_FENCED = "broker-fenced"
+    BROKER_UNFENCED = "broker-unfenced"
+    PARTITION_CHANGED = "partition-changed"
+    NO_LEADER = "no-leader"
+    # producers
+    SENT = "sent"
+    RETRIED = "retried"
+    ACKNOWLEDGED = "acknowledged"
+    SEND_FAILED = "send-failed"
+    # consumers
+    CONSUMED = "consumed"
+
+
+@dataclass(frozen=True, slots=True)
+class EventType:
+    """What the events of one kind say.
+
+    Args:
+        fields: Names of the values, in their order.
+        sentence: How it reads; ``{node}`` and the fields stand in braces.
+        rule: Which rule acted, as ``module.function`` of ``kreplica.engine.rules``; empty for what no rule decides.
+    """
+
+    fields: tuple[str, ...]
+    sentence: str
+    rule: str = ""
+
+
+class Event(NamedTuple):
+    """One thing that happened at one node; ``values`` as ``KINDS`` declares them."""
+
+    time: int
+    kind: str
+    node: str
+    values: tuple[Any, ...]
+
+
+KINDS: dict[str, EventType] = {
+    Kind.FAULT: EventType(("what", "detail"), "{what}: {detail}"),
+    Kind.STARTED: EventType((), "{node} starts"),
+    Kind.STOPPED: EventType((), "{node} has shut down cleanly"),
+    Kind.CRASHED: EventType(("power",), "{node} crashes"),
+    Kind.PAUSED: EventType((), "{node} stands still"),
+    Kind.RESUMED: EventType((), "{node} goes on"),
+    Kind.DISK_LOST: EventType((), "{node} loses its disk"),
+    Kind.RECOVERED: EventType(
+        ("partition", "end_offset", "lost", "high_watermark"),
+        "{node} recovers {partition}: log end offset {end_offset}, {lost} unflushed records lost,"
+        " high watermark {high_watermark} from its checkpoint",
+        "durability.recovered_end_offset",
+    ),
+    Kind.MESSAGE: EventType(("source", "sent", "name", "detail"), "{node} receives {name} from {source}"),
+    Kind.DROPPED: EventType(("target", "name", "reason"), "{name} from {node} to {target} is lost: {reason}"),
+    Kind.APPENDED: EventType(
+        ("partition", "base_offset", "end_offset", "records", "role"),
+        "{node} ({role}) appends to {partition}: log end offset {end_offset}",
+        "log_end.log_end_offset",
+    ),
+    Kind.TRUNCATED: EventType(
+        ("partition", "from_offset", "end_offset", "rule"), "{node} cuts {partition} from {from_offset} to {end_offset}"
+    ),
+    Kind.HIGH_WATERMARK: EventType(
+        ("partition", "high_watermark", "role"),
+        "{node} ({role}) sets the high watermark of {partition} to {high_watermark}",
+    ),
+    Kind.FOLLOWER_POSITION: EventType(
+        ("partition", "follower", "end_offset"),
+        "{node} learns that broker-{follower} has {partition} up to {end_offset}",
+    ),
+    Kind.LOG_START: EventType(("partition", "log_start"), "{node} begins {partition} at {log_start}"),
+    Kind.LAST_STABLE_OFFSET: EventType(
+        ("partition", "last_stable_offset"),
+        "{node} sets the last stable offset of {partition} to {last_stable_offset}",
+        "last_stable_offset.last_stable_offset",
+    ),
+    Kind.BECAME_LEADER: EventType(
+        ("partition", "leader_epoch", "isr", "start_offset"),
+        "{node} leads {partition} in epoch {leader_epoch} from offset {start_offset}, ISR {isr}",
+    ),
+    Kind.BECAME_FOLLOWER: EventType(
+        ("partition", "leader_epoch", "leader"),
+        "{node} follows broker-{leader} for {partition} in epoch {leader_epoch}",
+    ),
+    Kind.RESIGNED: EventType(("partition", "leader_epoch"), "{node} no longer leads {partition}"),
+    Kind.FETCH_REFUSED: EventType(
+        ("partition", "follower", "error"), "{node} refuses a fetch of {partition} by {follower}: {error}"
+    ),
+    Kind.ISR_ASKED: EventType(("partition", "isr", "why"), "{node} asks for the ISR {isr} of {partition}: {why}"),
+    Kind.ISR_REFUSED: EventType(
+        ("partition", "isr", "error"), "{node} is refused the ISR {isr} of {partition}: {error}"
+    ),
+    Kind.CONTROLLER_ELECTED: EventType(("epoch",), "{node} is the controller, epoch {epoch}"),
+    Kind.CONTROLLER_RESIGNED: EventType(("epoch",), "{node} is no longer the controller"),
+    Kind.BROKER_REGISTERED: EventType(
+        ("broker", "broker_epoch"), "{node} registers broker-{broker}, epoch {broker_epoch}"
+    ),
+    Kind.BROKER_FENCED: EventType(("broker", "why"), "{node} counts broker-{broker} out: {why}"),
+    Kind.BROKER_UNFENCED: EventType(("broker",), "{node} counts broker-{broker} in"),
+    Kind.PARTITION_CHANGED: EventType(
+        ("partition", "leader", "leader_epoch", "isr", "elr", "partition_epoch", "why", "rule"),
+        "{node} sets {partition}: leader {leader}, epoch {leader_epoch}, ISR {isr}: {why}",
+    ),
+    Kind.NO_LEADER: EventType(("partition", "isr", "why"), "{partition} has no leader, ISR {isr}: {why}"),
+    Kind.SENT: EventType(("partition", "value", "acks"), "{node} sends {value} to {partition} with acks={acks}"),
+    Kind.RETRIED: EventType(("partition", "values", "error"), "{node} sends {values} again: {error}"),
+    Kind.ACKNOWLEDGED: EventType(
+        ("partition", "value", "offset", "acks"), "{node} is told that {value} stands at offset {offset} of {partition}"
+    ),
+    Kind.SEND_FAILED: EventType(("partition", "value", "error"), "{node} gives up on {value}: {error}"),
+    Kind.CONSUMED: EventType(
+        ("partition", "offset", "value", "group"), "{node} reads {value} at offset {offset} of {partition}"
+    ),
+}
+"""What each kind says. A kind that is not here cannot be emitted."""
+
+Sink = Callable[[Event], None]
+"""A fold that is fed live: called with each event as it happens."""
+
+
+class Trace:
+    """An append-only list of events, and the folds that are fed with them.
+
+    Args:
+        keep: Whether events are kept; without, only the sinks see them.
+    """
+
+    __slots__ = ("_sinks", "events", "keep")
+
+    def __init__(self, keep: bool = True) -> None:
+        self.keep = keep
+        self.events: list[Event] = []
+        self._sinks: list[Sink] = []
+
+    def subscribe(self, sink: Sink) -> None:
+        """Feeds a fold with every event from now on."""
+        self._sinks.append(sink)
+
+    def emit(self, time: int, kind: str, node: str, values: tuple[Any, ...]) -> None:
+        """Writes one event down."""
+        event = Event(time, kind, node, values)
+        if self.keep:
+            self.events.append(event)
+        for sink in self._sinks:
+            sink(event)
+
+
+class TraceHash:
+    """SHA-256 over the events of a run: a sink, the same for the same run on every machine."""
+
+    __slots__ = ("_hash", "events")
+
+    def __init__(self) -> None:
+        self._hash = hashlib.sha256()
+        self.events = 0
+
+    def __call__(self, event: Event) -> None:
+        """Takes an event in."""
+        self.events += 1
+        self._hash.update(repr(tuple(event)).encode())
+
+    def hexdigest(self) -> str:
+        """The hash so far, 64 hexadecimal digits."""
+        return self._hash.hexdigest()
+
+
+def fields_of(event: Event) -> dict[str, Any]:
+    """The values of an event by name."""
+    return dict(zip(KINDS[event.kind].fields, event.values, strict=True))
+
+
+def sentence(event: Event) -> str:
+    """The event in words."""
+    return KINDS[event.kind].sentence.format(node=event.node, **{k: _plain(v) for k, v in fields_of(event).items()})
+
+
+def rule_of(event: Event) -> str:
+    """The rule that acted, ``module.function`` of ``kreplica.engine.rules``; empty where none did."""
+    return str(fields_of(event).get("rule") or KINDS[event.kind].rule)
+
+
+def _plain(value: Any) -> Any:
+    return ",".join(map(str, value)) if isinstance(value, tuple) else value
