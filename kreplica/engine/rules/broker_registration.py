@@ -1,0 +1,104 @@
+"""How a KRaft controller keeps track of brokers: heartbeats, sessions, fencing.
+
+org.apache.kafka.controller.BrokerHeartbeatManager and ClusterControlManager, since 2.8. A fenced broker is registered
+but out of every ISR and leads nothing.
+"""
+
+HEARTBEAT_INTERVAL_MS = 2_000
+"""broker.heartbeat.interval.ms."""
+
+SESSION_TIMEOUT_MS = 9_000
+"""broker.session.timeout.ms."""
+
+FENCED = 0
+UNFENCED = 1
+CONTROLLED_SHUTDOWN = 2
+SHUTDOWN_NOW = 3
+"""BrokerControlState."""
+
+NO_BROKER = -1
+
+
+def session_expired(now: int, last_contact: int, session_timeout: int) -> bool:
+    """Whether a broker has been silent for longer than its session, all in one unit.
+
+    BrokerHeartbeatManager.hasValidSession.
+    """
+    return last_contact + session_timeout < now
+
+
+def stale_broker(now: int, last_contacts: tuple[int, ...], unfenced: int, session_timeout: int) -> int:
+    """The broker to fence now, NO_BROKER if none: of those whose session is over, the one silent for longest.
+
+    BrokerHeartbeatManager.findOneStaleBroker: one at a time, and the controller looks again at once.
+
+    Args:
+        now: The time.
+        last_contacts: When each broker was last heard of, in the same unit.
+        unfenced: Set of brokers that are not fenced.
+        session_timeout: broker.session.timeout.ms in that unit.
+    """
+    found = NO_BROKER
+    for broker, last_contact in enumerate(last_contacts):
+        stale = unfenced >> broker & 1 == 1 and session_expired(now, last_contact, session_timeout)
+        if stale and (found == NO_BROKER or last_contact < last_contacts[found]):
+            found = broker
+    return found
+
+
+def next_state(
+    state: int,
+    wants_fence: bool,
+    wants_shutdown: bool,
+    metadata_offset: int,
+    registration_offset: int,
+    leaderships: int,
+    shutdown_offset: int,
+    lowest_active_offset: int,
+) -> int:
+    """The state that a heartbeat puts a broker in.
+
+    BrokerHeartbeatManager.calculateNextBrokerState.
+
+    Args:
+        state: FENCED, UNFENCED or CONTROLLED_SHUTDOWN.
+        wants_fence: The broker asks to be, or to stay, fenced: it has not recovered yet.
+        wants_shutdown: It asks to shut down.
+        metadata_offset: Up to where it has read the metadata log.
+        registration_offset: Where its registration stands in it: it has to have read that before it is unfenced.
+        leaderships: How many partitions it leads.
+        shutdown_offset: In controlled shutdown, the offset by which its leaderships had been moved.
+        lowest_active_offset: Up to where the slowest active broker has read: all have to know of the new leaders.
+    """
+    if state == FENCED and not wants_shutdown:
+        return UNFENCED if not wants_fence and metadata_offset >= registration_offset else FENCED
+    if state == UNFENCED and not wants_shutdown:
+        return FENCED if wants_fence else UNFENCED
+    if state == UNFENCED and not wants_fence and leaderships > 0:
+        return CONTROLLED_SHUTDOWN
+    if state == CONTROLLED_SHUTDOWN and (leaderships > 0 or shutdown_offset > lowest_active_offset):
+        return CONTROLLED_SHUTDOWN
+    return SHUTDOWN_NOW
+
+
+def registration_refused(session_valid: bool, same_incarnation: bool) -> bool:
+    """Whether a broker that registers is told DUPLICATE_BROKER_REGISTRATION.
+
+    ClusterControlManager.registerBroker: another process has that id and is alive. A broker that restarts within its
+    own session has to wait until it is over or its last life is fenced.
+    """
+    return session_valid and not same_incarnation
+
+
+def shut_down_uncleanly(previous_broker_epoch: int, registered_epoch: int, elr_enabled: bool) -> bool:
+    """Whether a registering broker may have lost records, and so leaves every ISR and ELR.
+
+    ClusterControlManager.registerBroker with ELR (KIP-966), since 4.0: a broker that shut down cleanly sends the epoch
+    it last had, from its .kafka_cleanshutdown file. Any other life ended uncleanly.
+
+    Args:
+        previous_broker_epoch: What the broker sent; -1 without such a file.
+        registered_epoch: The epoch of its last registration; -1 if it never registered.
+        elr_enabled: Whether the feature eligible.leader.replicas.version is 1.
+    """
+    return elr_enabled and registered_epoch >= 0 and previous_broker_epoch != registered_epoch

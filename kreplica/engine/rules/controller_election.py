@@ -1,0 +1,70 @@
+"""Who is the controller in ZooKeeper mode, and what keeps two from deciding.
+
+/controller is an ephemeral znode: who can create it is the controller. /controller_epoch is raised by a conditional
+write. kafka.controller.KafkaController.elect, KafkaZkClient.registerControllerAndIncrementControllerEpoch; up to 3.9.
+"""
+
+INITIAL_EPOCH = 0
+"""KafkaController.InitialControllerEpoch: the first controller has epoch 1."""
+
+NOT_ELECTED = -1
+
+
+def controller_epoch(epoch: int, epoch_version: int, expected_version: int, taken: bool) -> int:
+    """The epoch of a broker that wants to be controller; NOT_ELECTED if another one is or was quicker.
+
+    Since 2.1 one transaction creates /controller and raises the epoch. Before, the znode was created first and the
+    epoch raised by a conditional write after it, with the same outcome where both succeed.
+
+    Args:
+        epoch: What /controller_epoch says.
+        epoch_version: That znode's version.
+        expected_version: The version the broker read.
+        taken: Whether /controller exists.
+    """
+    if taken or epoch_version != expected_version:
+        return NOT_ELECTED
+    return epoch + 1
+
+
+def stale_controller(request_epoch: int, known_epoch: int) -> bool:
+    """Whether a broker refuses a controller's request: it knows of a newer controller.
+
+    ReplicaManager.becomeLeaderOrFollower and maybeUpdateMetadataCache: STALE_CONTROLLER_EPOCH. A request of the same
+    epoch is taken, one of a higher makes that epoch known.
+    """
+    return request_epoch < known_epoch
+
+
+def state_written_by_newer(state_controller_epoch: int, epoch: int) -> bool:
+    """Whether a controller finds that another one came after it: it then gives up what it wanted to change.
+
+    PartitionStateMachine.doElectLeaderForPartitions, ReplicaStateMachine.getTopicPartitionStatesFromZk: a state znode
+    carries the epoch of the controller that last wrote it.
+    """
+    return state_controller_epoch > epoch
+
+
+def controller_may_write(epoch_version: int, expected_version: int, checked: bool) -> bool:
+    """Whether ZooKeeper takes a controller's write: only while nobody has raised the epoch since.
+
+    Since 2.1 (KAFKA-6082) each write is a transaction with a check of /controller_epoch's version; before, a deposed
+    controller could still write a partition whose version it knew.
+    """
+    return not checked or epoch_version == expected_version
+
+
+def watches_by_replicas(partitions: int, replication_factor: int) -> int:
+    """Watches in ZooKeeper if every replica watched its leader's znode, as leaders were elected before 0.8.
+
+    Each follower of each partition holds one, and all of a broker's partitions fire at once when it dies.
+    """
+    return partitions * (replication_factor - 1)
+
+
+def watches_by_controller(brokers: int) -> int:
+    """Watches in ZooKeeper with a controller: each broker watches /controller, the controller /brokers/ids.
+
+    Of those that every cluster has whatever its size: topics, notifications and reassignments are left out.
+    """
+    return brokers + 1

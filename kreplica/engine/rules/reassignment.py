@@ -1,0 +1,113 @@
+"""How replicas of a partition are moved: what is merged, when the move is done, what cancelling gives back.
+
+Assignments are tuples of broker ids here, because a move changes their order; sets of replicas are bitmasks over the
+assignment *while moving*. Both controllers put the target first, so completing a move drops the last places only and
+the places of those that stay do not change.
+
+KRaft: PartitionReassignmentReplicas and PartitionReassignmentRevert. ZooKeeper: kafka.controller.ReplicaAssignment,
+since 2.4 (KIP-455).
+"""
+
+from kreplica.engine.rules.replica_set import contains, without
+
+Assignment = tuple[int, ...]
+
+
+def kraft_merged(replicas: Assignment, target: Assignment) -> tuple[Assignment, Assignment, Assignment]:
+    """Assignment, adding and removing while a move runs: the target, then what goes in order of ids.
+
+    PartitionReassignmentReplicas, since 2.8. A move that begins while another runs starts from the merged assignment.
+    """
+    removing = tuple(sorted(set(replicas) - set(target)))
+    adding = tuple(sorted(set(target) - set(replicas)))
+    return target + removing, adding, removing
+
+
+def zookeeper_merged(
+    replicas: Assignment, adding: Assignment, target: Assignment
+) -> tuple[Assignment, Assignment, Assignment]:
+    """Assignment, adding and removing while a move runs: the target, then what goes in the order it had.
+
+    ReplicaAssignment.reassignTo, 2.4 to 3.9. A move that replaces another starts from the replicas there were before
+    that one: what it was adding and nobody wants any more is dropped at once (zookeeper_dropped).
+
+    Args:
+        replicas: The assignment, merged if a move runs.
+        adding: What that move adds.
+        target: Where the replicas shall be.
+    """
+    origin = original(replicas, adding)
+    merged = target + tuple(replica for replica in origin if replica not in target)
+    return (
+        merged,
+        tuple(replica for replica in merged if replica not in origin),
+        tuple(replica for replica in merged if replica not in target),
+    )
+
+
+def zookeeper_dropped(replicas: Assignment, merged: Assignment) -> Assignment:
+    """Replicas that a new move makes unneeded: they leave the ISR and are deleted at once.
+
+    KafkaController.updateCurrentReassignment.
+    """
+    return tuple(replica for replica in replicas if replica not in merged)
+
+
+def original(replicas: Assignment, adding: Assignment) -> Assignment:
+    """The assignment without what is being added.
+
+    PartitionReassignmentReplicas.originalReplicas, ReplicaAssignment.originReplicas. Its order is not always the one
+    there was before the move: the target stands first.
+    """
+    return tuple(replica for replica in replicas if replica not in adding)
+
+
+def completes(replicas: int, adding: int, removing: int, isr: int, waits_for_target: bool) -> bool:
+    """Whether an ISR ends a move: everybody who is wanted is in sync.
+
+    PartitionReassignmentReplicas.maybeCompleteReassignment; KafkaController.isReassignmentComplete.
+
+    Args:
+        replicas: The merged assignment.
+        adding, removing: Replicas added and removed; both empty where nothing moves.
+        isr: In-sync replicas.
+        waits_for_target: KRaft before 3.8 waited for the adding ones alone, so that a move could end on an ISR too
+            small (KAFKA-15665). ZooKeeper mode always waited for all.
+    """
+    if adding | removing == 0:
+        return False
+    remaining, target = without(isr, removing), without(replicas, removing)
+    if removing != 0 and (remaining == 0 or target == 0):
+        return False
+    return without(target if waits_for_target else adding, remaining) == 0
+
+
+def completed(replicas: int, removing: int, isr: int) -> tuple[int, int]:
+    """Assignment and ISR once a move is complete."""
+    return without(replicas, removing), without(isr, removing)
+
+
+def zookeeper_elect_reassigned(target: int, isr: int, live: int, leader: int) -> int:
+    """Who leads after a move: the leader if it stays and lives, else the first of the target that may; -1 if none.
+
+    KafkaController.moveReassignedPartitionLeaderIfRequired and
+    PartitionLeaderElectionAlgorithms.reassignPartitionLeaderElection.
+    """
+    if contains(target & live, leader):
+        return leader
+    candidates = target & isr & live
+    return (candidates & -candidates).bit_length() - 1
+
+
+def kraft_cancelled(replicas: int, adding: int, isr: int) -> tuple[int, int, bool]:
+    """Assignment and ISR after a move is cancelled, and whether that loses records.
+
+    PartitionReassignmentRevert. If only replicas that were being added are in sync, the first remaining one becomes
+    the whole ISR: the controller refuses that (InvalidReplicaAssignmentException) unless unclean elections are
+    enabled.
+    """
+    remaining = without(replicas, adding)
+    kept = without(isr, adding)
+    if kept != 0:
+        return remaining, kept, False
+    return remaining, remaining & -remaining, True

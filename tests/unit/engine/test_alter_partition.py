@@ -1,0 +1,99 @@
+"""AlterPartition: what controllers refuse and what leaders make of it, against Kafka's sources restated."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from plain_reassignment import Asked, Known, kraft_validation, zookeeper_validation
+
+from kreplica.engine.rules import alter_partition as rules
+from kreplica.engine.rules.error_codes import ErrorCode
+
+REPLICAS = [0, 1, 2]
+EVERYBODY = [0, 1, 2, 3]
+epochs = st.integers(3, 5)
+
+
+def mask(brokers: list[int]) -> int:
+    return sum(1 << broker for broker in brokers)
+
+
+def some(brokers: list[int]) -> st.SearchStrategy[list[int]]:
+    return st.lists(st.sampled_from(brokers), unique=True)
+
+
+@st.composite
+def requests(draw: st.DrawFn) -> tuple[Known, Asked]:
+    known = Known(
+        REPLICAS,
+        draw(some(REPLICAS)),
+        draw(st.sampled_from(REPLICAS)),
+        4,
+        4,
+        draw(st.booleans()),
+        draw(some(EVERYBODY)),
+    )
+    asked = Asked(
+        draw(st.sampled_from(REPLICAS)), draw(epochs), draw(epochs), draw(some(EVERYBODY)), draw(st.booleans())
+    )
+    return known, asked
+
+
+@given(requests())
+def test_what_controllers_refuse(request: tuple[Known, Asked]) -> None:
+    known, asked = request
+    sent = mask(asked.isr)
+    ineligible = rules.ineligible_replicas(sent, mask(list(known.eligible)), 0, 0, 0)
+    epochs_known = known.leader, known.leader_epoch, known.partition_epoch
+    epochs_sent = asked.sender, asked.leader_epoch, asked.partition_epoch
+    kraft = rules.kraft_alter_partition_error(
+        *epochs_known, mask(REPLICAS), known.recovering, *epochs_sent, sent, asked.recovering, ineligible
+    )
+    assert ErrorCode(kraft).name == kraft_validation(known, asked)
+    zookeeper = rules.zookeeper_alter_partition_error(*epochs_known, mask(known.isr), *epochs_sent, sent, ineligible)
+    assert ErrorCode(zookeeper).name == zookeeper_validation(known, asked)
+
+
+def test_who_is_ineligible() -> None:
+    assert rules.ineligible_replicas(0b0111, 0b1111, 0b1000, 0, 0) == 0
+    assert rules.ineligible_replicas(0b0111, 0b0011, 0, 0, 0) == 0b0100  # not registered
+    assert rules.ineligible_replicas(0b0111, 0b1111, 0b0001, 0b0010, 0) == 0b0011  # fenced, shutting down
+    assert rules.ineligible_replicas(0b0111, 0b1111, 0, 0, 0b0100) == 0b0100  # KIP-903: another life of that broker
+
+
+@pytest.mark.parametrize(
+    ("error", "reaction"),
+    [
+        # Partition.handleAlterPartitionError
+        (ErrorCode.OPERATION_NOT_ATTEMPTED, rules.ROLL_BACK),
+        (ErrorCode.INELIGIBLE_REPLICA, rules.ROLL_BACK),
+        (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, rules.STAY_PENDING),
+        (ErrorCode.UNKNOWN_TOPIC_ID, rules.STAY_PENDING),
+        (ErrorCode.FENCED_LEADER_EPOCH, rules.STAY_PENDING),
+        (ErrorCode.INVALID_UPDATE_VERSION, rules.STAY_PENDING),
+        (ErrorCode.INVALID_REQUEST, rules.STAY_PENDING),
+        (ErrorCode.NEW_LEADER_ELECTED, rules.STAY_PENDING),
+        (ErrorCode.NOT_CONTROLLER, rules.RETRY),
+        (ErrorCode.STALE_BROKER_EPOCH, rules.RETRY),
+        (ErrorCode.REQUEST_TIMED_OUT, rules.RETRY),
+    ],
+)
+def test_what_a_leader_does_with_an_error(error: ErrorCode, reaction: int) -> None:
+    assert rules.leader_reaction(error) == reaction
+
+
+def test_answers_that_came_too_late_are_left() -> None:
+    assert rules.leader_takes_answer(True, 5, 7, 5, 8)
+    assert rules.leader_takes_answer(True, 5, 7, 5, 7)  # nothing had to change
+    assert not rules.leader_takes_answer(True, 5, 7, 5, 6)
+    assert not rules.leader_takes_answer(True, 5, 7, 4, 8)
+    assert not rules.leader_takes_answer(False, 5, 7, 5, 8)
+
+
+def test_the_larger_isr_counts_while_nobody_knows() -> None:
+    assert rules.maximal_isr(0b011, rules.expanded_isr(0b011, 2), True) == 0b111
+    assert rules.maximal_isr(0b111, 0b011, True) == 0b111
+    assert rules.maximal_isr(0b111, 0b011, False) == 0b111
+    assert rules.answer_to_change(0, 0) == ErrorCode.NONE
+    assert rules.answer_to_change(0, 3) == ErrorCode.NEW_LEADER_ELECTED

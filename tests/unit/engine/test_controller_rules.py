@@ -1,0 +1,257 @@
+"""How controllers keep track of brokers, of each other and of epochs: Kafka's own cases and closed forms."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from plain_controllers import NONE, Partition, ZooKeeperController
+
+from kreplica.engine.rules import (
+    broker_failure,
+    broker_registration,
+    controller_election,
+    leader_epoch_bump,
+    log_directory,
+    quorum,
+    unclean_election,
+    zookeeper_isr,
+)
+from kreplica.engine.rules.controlled_shutdown import kraft_broker_stops, zookeeper_broker_failure
+
+REPLICAS = [0, 1, 2, 3]
+sets = st.lists(st.sampled_from(REPLICAS), unique=True)
+
+
+def mask(brokers: list[int]) -> int:
+    return sum(1 << broker for broker in brokers)
+
+
+@given(sets.filter(bool), sets, sets, st.data(), st.booleans())
+def test_brokers_that_fail_together(
+    isr: list[int], gone: list[int], others: list[int], data: st.DataObject, unclean: bool
+) -> None:
+    leader = data.draw(st.sampled_from([NONE, *isr]))
+    live = [broker for broker in others if broker not in gone]
+    controller = ZooKeeperController(Partition(REPLICAS, isr, leader, [], []), live, unclean=unclean)
+    if gone and leader not in live:
+        controller.elect_for_offline()
+    for broker in sorted(gone):
+        controller.remove_replica_from_isr(broker)
+    answer = broker_failure.zookeeper_brokers_fail(mask(gone), leader, mask(REPLICAS), mask(isr), mask(live), unclean)
+    assert answer == (controller.leader, mask(controller.isr))
+
+
+@given(sets.filter(bool), sets, st.data(), st.booleans())
+def test_a_broker_that_starts_gives_leaders(
+    isr: list[int], live: list[int], data: st.DataObject, unclean: bool
+) -> None:
+    leader = data.draw(st.sampled_from([NONE, *REPLICAS]))
+    controller = ZooKeeperController(Partition(REPLICAS, isr, leader, [], []), live, unclean=unclean)
+    if leader not in live:
+        controller.elect_for_offline()
+    answer = broker_failure.zookeeper_broker_starts(leader, mask(REPLICAS), mask(isr), mask(live), unclean)
+    assert answer == (controller.leader, mask(controller.isr))
+
+
+def test_set_p_is_every_partition_of_a_broker_that_is_gone() -> None:
+    assignments = ((1, 2), (2, 3), (3, 1), (3, 4))
+    assert broker_failure.failed_partitions(assignments, (1,)) == (0, 2)
+    assert broker_failure.failed_partitions(assignments, (1, 4)) == (0, 2, 3)
+    assert broker_failure.failed_partitions(assignments, ()) == ()
+
+
+def test_brokers_that_are_new_gone_and_bounced() -> None:
+    assert broker_failure.brokers_changed({1: 10, 2: 11, 3: 12}, {2: 11, 3: 15, 4: 16}) == ((4,), (1,), (3,))
+
+
+@pytest.mark.parametrize(
+    ("isr", "unclean", "expected"),
+    [(0b001, True, (NONE, 0)), (0b001, False, (NONE, 0b001)), (0b011, True, (NONE, 0b010)), (0b110, True, (0, 0b110))],
+)
+def test_old_controllers_could_empty_an_isr(isr: int, unclean: bool, expected: tuple[int, int]) -> None:
+    """KafkaController.removeReplicaFromIsr of 1.0: "Retaining last ISR" only without unclean elections."""
+    assert broker_failure.zookeeper_remove_from_isr_until_1_0(0, 0, isr, unclean) == expected
+
+
+def test_who_is_told() -> None:
+    assert broker_failure.told_of_change(0b111, 0b1011, 0) == 0b011
+    assert broker_failure.told_of_change(0b111, 0b111, 0b010) == 0b101
+
+
+@pytest.mark.parametrize(
+    ("now", "change", "propagation", "expected"),
+    [(7_500, 2_500, 0, False), (7_501, 2_500, 0, True), (60_000, 59_000, 0, False), (60_001, 59_000, 0, True)],
+)
+def test_isr_changes_are_told_after_5_or_60_seconds(now: int, change: int, propagation: int, expected: bool) -> None:
+    """IsrExpirationTest and ReplicaManager: nothing new for 5 s, or nothing told for 60 s; both strictly."""
+    assert zookeeper_isr.propagates(True, now, change, propagation) is expected
+    assert not zookeeper_isr.propagates(False, now, change, propagation)
+
+
+def test_a_lone_isr_change_is_told_within_seven_and_a_half_seconds() -> None:
+    for change in range(0, 2_500, 100):
+        checks = range(0, 60_000, zookeeper_isr.CHECK_INTERVAL_MS)
+        told = next(now for now in checks if now > change and zookeeper_isr.propagates(True, now, change, 0))
+        assert 5_000 < told - change <= 7_500
+
+
+def test_conditional_writes() -> None:
+    assert zookeeper_isr.conditional_write(4, 4, False) == 5
+    assert zookeeper_isr.conditional_write(5, 4, False) == zookeeper_isr.NOT_WRITTEN
+    assert zookeeper_isr.conditional_write(5, 4, True) == 5  # our own earlier try
+
+
+@given(st.lists(st.integers(0, 3), min_size=1, max_size=6))
+def test_one_of_several_becomes_controller(order: list[int]) -> None:
+    """All read the same epoch; whoever writes first wins, and nobody else in that round."""
+    epoch, version, taken, elected = 7, 3, False, []
+    for broker in order:
+        answer = controller_election.controller_epoch(epoch, version, 3, taken)
+        if answer != controller_election.NOT_ELECTED:
+            elected.append(broker)
+            epoch, version, taken = answer, version + 1, True
+    assert elected == order[:1]
+    assert epoch == 8
+
+
+def test_deposed_controllers_are_refused() -> None:
+    assert controller_election.stale_controller(7, 8)
+    assert not controller_election.stale_controller(8, 8)
+    assert controller_election.state_written_by_newer(8, 7)
+    assert not controller_election.state_written_by_newer(7, 7)
+    assert not controller_election.controller_may_write(4, 3, True)
+    assert controller_election.controller_may_write(4, 3, False)  # before 2.1
+    assert controller_election.controller_may_write(3, 3, True)
+
+
+def test_watches() -> None:
+    """1000 partitions of three replicas on ten brokers: two followers each, against one a broker and one more."""
+    assert controller_election.watches_by_replicas(1_000, 3) == 2_000
+    assert controller_election.watches_by_controller(10) == 11
+
+
+def test_sessions_end_one_broker_at_a_time() -> None:
+    """BrokerHeartbeatManagerTest: the stalest first, and only once it is over the session."""
+    contacts = (1_000, 0, 5_000)
+    assert broker_registration.stale_broker(9_000, contacts, 0b111, 9_000) == broker_registration.NO_BROKER
+    assert broker_registration.stale_broker(9_001, contacts, 0b111, 9_000) == 1
+    assert broker_registration.stale_broker(20_000, contacts, 0b101, 9_000) == 0
+    assert broker_registration.stale_broker(20_000, contacts, 0, 9_000) == broker_registration.NO_BROKER
+
+
+@pytest.mark.parametrize(
+    ("state", "fence", "shutdown", "read", "leads", "lowest", "expected"),
+    [
+        # BrokerHeartbeatManager.calculateNextBrokerState; registered at offset 100, moved by offset 200
+        (broker_registration.FENCED, False, False, 99, 0, 0, broker_registration.FENCED),
+        (broker_registration.FENCED, False, False, 100, 0, 0, broker_registration.UNFENCED),
+        (broker_registration.FENCED, True, False, 100, 0, 0, broker_registration.FENCED),
+        (broker_registration.FENCED, True, True, 100, 0, 0, broker_registration.SHUTDOWN_NOW),
+        (broker_registration.UNFENCED, True, False, 100, 1, 0, broker_registration.FENCED),
+        (broker_registration.UNFENCED, True, True, 100, 1, 0, broker_registration.SHUTDOWN_NOW),
+        (broker_registration.UNFENCED, False, True, 100, 1, 0, broker_registration.CONTROLLED_SHUTDOWN),
+        (broker_registration.UNFENCED, False, True, 100, 0, 0, broker_registration.SHUTDOWN_NOW),
+        (broker_registration.UNFENCED, False, False, 100, 0, 0, broker_registration.UNFENCED),
+        (broker_registration.CONTROLLED_SHUTDOWN, False, True, 250, 1, 300, broker_registration.CONTROLLED_SHUTDOWN),
+        (broker_registration.CONTROLLED_SHUTDOWN, False, True, 250, 0, 199, broker_registration.CONTROLLED_SHUTDOWN),
+        (broker_registration.CONTROLLED_SHUTDOWN, False, True, 250, 0, 200, broker_registration.SHUTDOWN_NOW),
+    ],
+)
+def test_states_of_a_broker(
+    state: int, fence: bool, shutdown: bool, read: int, leads: int, lowest: int, expected: int
+) -> None:
+    assert broker_registration.next_state(state, fence, shutdown, read, 100, leads, 200, lowest) == expected
+
+
+def test_registering() -> None:
+    assert broker_registration.registration_refused(True, False)
+    assert not broker_registration.registration_refused(True, True)
+    assert not broker_registration.registration_refused(False, False)
+    assert broker_registration.shut_down_uncleanly(-1, 10, True)
+    assert not broker_registration.shut_down_uncleanly(10, 10, True)
+    assert not broker_registration.shut_down_uncleanly(-1, -1, True)  # never here before
+    assert not broker_registration.shut_down_uncleanly(-1, 10, False)
+
+
+@given(st.lists(st.integers(0, 20), min_size=1, max_size=7), st.integers(0, 20), st.integers(0, 20))
+def test_a_quorum_commits_what_a_majority_has(ends: list[int], epoch_start: int, before: int) -> None:
+    held = [offset for offset in range(21) if sum(end >= offset for end in ends) > len(ends) // 2]
+    expected = max([before, *held]) if max(held) > epoch_start else before
+    assert quorum.quorum_high_watermark(tuple(ends), epoch_start, before) == expected
+
+
+@given(st.lists(st.integers(1, 100), max_size=6).filter(lambda items: len(items) % 2 == 0))
+def test_a_quorum_bears_slow_followers_and_an_isr_does_not(latencies: list[int]) -> None:
+    """Of 2f followers the f-th fastest decides; f may be as slow as they like."""
+    f = len(latencies) // 2
+    slow = sorted(latencies)[:f] + [10_000] * f
+    assert quorum.quorum_commit_latency(tuple(slow)) == quorum.quorum_commit_latency(tuple(latencies))
+    assert quorum.isr_commit_latency(tuple(slow)) == (10_000 if f else 0)
+    assert quorum.has_majority(2 * f + 1, f + 1)
+    assert not quorum.has_majority(2 * f + 1, f)
+    assert (quorum.copies_needed(f, True), quorum.copies_needed(f, False)) == (2 * f + 1, f + 1)
+
+
+def test_a_quorum_leader_without_a_majority_resigns() -> None:
+    assert not quorum.resigns_without_fetches(2_999, 2_000)
+    assert quorum.resigns_without_fetches(3_000, 2_000)
+
+
+@pytest.mark.parametrize(
+    ("changed", "new_isr", "new_replicas", "old_version", "expected"),
+    [
+        # PartitionChangeBuilderTest.testTriggerLeaderEpochBumpIfNeeded and its kin, from leader epoch 100
+        (False, 0b111, 0b111, False, 100),
+        (True, 0b111, 0b111, False, 101),
+        (False, 0b011, 0b111, False, 100),  # KAFKA-15021: not any more
+        (False, 0b011, 0b111, True, 101),
+        (False, 0b1111, 0b111, True, 100),
+        (False, 0b011, 0b011, False, 101),
+    ],
+)
+def test_leader_epochs_of_kraft(
+    changed: bool, new_isr: int, new_replicas: int, old_version: bool, expected: int
+) -> None:
+    epoch = leader_epoch_bump.kraft_leader_epoch(100, changed, 0b111, new_isr, 0b111, new_replicas, old_version)
+    assert epoch == expected
+
+
+def test_leader_epochs_of_zookeeper() -> None:
+    assert leader_epoch_bump.zookeeper_leader_epoch(7, by_leader=True) == 7
+    assert leader_epoch_bump.zookeeper_leader_epoch(7, by_leader=False) == 8
+    assert leader_epoch_bump.partition_epoch(7, True) == 8
+    assert leader_epoch_bump.partition_epoch(7, False) == 7
+
+
+@pytest.mark.parametrize(
+    ("failed", "tolerated", "metadata", "expected"),
+    [
+        (0, False, False, False),
+        (1, False, False, True),
+        (1, True, False, False),
+        (1, True, True, True),
+        (2, True, False, True),
+    ],
+)
+def test_which_failed_directories_stop_a_broker(failed: int, tolerated: bool, metadata: bool, expected: bool) -> None:
+    assert log_directory.broker_stops(failed, 2, tolerated, metadata) is expected
+
+
+def test_a_failed_directory_is_as_a_broker_that_is_gone() -> None:
+    facts = (0, 0, 0b111, 0, 0, 0b111, 2, True, False)
+    assert log_directory.kraft_directory_fails(*facts) == kraft_broker_stops(*facts) == (1, 0b110, 0, 0)
+    facts_of_zookeeper = (0, 0, 0b111, 0b111, 0b110, False)
+    assert log_directory.zookeeper_directory_fails(*facts_of_zookeeper) == (1, 0b110)
+    assert zookeeper_broker_failure(*facts_of_zookeeper) == (1, 0b110)
+
+
+def test_unclean_elections_without_anybody_asking() -> None:
+    assert unclean_election.kraft_rechecks(NONE, True)
+    assert not unclean_election.kraft_rechecks(NONE, False)
+    assert not unclean_election.kraft_rechecks(1, True)
+    assert unclean_election.zookeeper_reacts_to_setting(False, True)
+    assert not unclean_election.zookeeper_reacts_to_setting(True, True)
+    assert unclean_election.recovering_after(True, False, False)
+    assert unclean_election.recovering_after(False, True, False)
+    assert not unclean_election.recovering_after(False, True, True)
