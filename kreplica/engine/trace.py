@@ -106,7 +106,6 @@ KINDS: dict[str, EventType] = {
     Kind.APPENDED: EventType(
         ("partition", "base_offset", "end_offset", "records", "role"),
         "{node} ({role}) appends to {partition}: log end offset {end_offset}",
-        "log_end.log_end_offset",
     ),
     Kind.TRUNCATED: EventType(
         ("partition", "from_offset", "end_offset", "rule"), "{node} cuts {partition} from {from_offset} to {end_offset}"

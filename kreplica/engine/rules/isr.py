@@ -36,6 +36,7 @@ def kraft_change(
     min_isr: int,
     elr_enabled: bool,
     unclean_enabled: bool,
+    unclean_shutdown: int = 0,
 ) -> tuple[int, int, int, int]:
     """Leader, ISR, ELR and last-known ELR once the controller has made the ISR ``target_isr`` and elected.
 
@@ -53,8 +54,9 @@ def kraft_change(
         min_isr: min.insync.replicas or the replica count, whichever is less.
         elr_enabled: Whether the feature eligible.leader.replicas.version is 1.
         unclean_enabled: unclean.leader.election.enable.
+        unclean_shutdown: Replicas whose broker came back from an unclean shutdown: they leave the ELR.
     """
-    target_elr = kraft_eligible_leader_replicas(isr, elr, target_isr, min_isr, 0) if elr_enabled else elr
+    target_elr = kraft_eligible_leader_replicas(isr, elr, target_isr, min_isr, unclean_shutdown) if elr_enabled else elr
     elected, unclean = kraft_elect(
         leader, target_isr, target_elr, last_known_elr, acceptable, elr_enabled, unclean_enabled
     )

@@ -1,16 +1,17 @@
 """Where a follower cuts its log before it follows a leader.
 
-A log's leader epochs stand in two tuples of equal length, ``epochs`` and ``starts``: entry ``i`` says that epoch
+A log's leader epochs stand in two sequences of equal length, ``epochs`` and ``starts``: entry ``i`` says that epoch
 ``epochs[i]`` begins at offset ``starts[i]``; both grow.
 """
 
 from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
 
 UNDEFINED_EPOCH = -1
 UNDEFINED_EPOCH_OFFSET = -1
 
 
-def epoch_end_offset(epochs: tuple[int, ...], starts: tuple[int, ...], end_offset: int, epoch: int) -> tuple[int, int]:
+def epoch_end_offset(epochs: Sequence[int], starts: Sequence[int], end_offset: int, epoch: int) -> tuple[int, int]:
     """The largest epoch that is not above ``epoch``, and the offset at which it ends.
 
     LeaderEpochFileCache.endOffsetFor, since 0.11 (KIP-101), with the epoch in the answer since 2.0 (KIP-279).
@@ -70,14 +71,48 @@ def truncate_by_leader_epoch(
     held = len(epochs)
     while held > 0:
         answered, leader_end = epoch_end_offset(leader_epochs, leader_starts, leader_end_offset, epochs[held - 1])
-        if leader_end == UNDEFINED_EPOCH_OFFSET:
-            return min(high_watermark, end)
-        own, own_end = epoch_end_offset(epochs[:held], starts[:held], end, answered)
-        if own_end == UNDEFINED_EPOCH_OFFSET:
-            return min(leader_end, end)
-        if own == answered:
-            return min(own_end, leader_end, end)
-        # the leader answered with an epoch that the follower never had: down to the one below, and again
-        end = min(own_end, end)
+        end, finished = truncation_round(epochs[:held], starts[:held], end, high_watermark, answered, leader_end)
+        if finished:
+            return end
         held = bisect_left(starts, end)
     return min(high_watermark, end)
+
+
+def truncation_round(
+    epochs: Sequence[int],
+    starts: Sequence[int],
+    end_offset: int,
+    high_watermark: int,
+    answered: int,
+    leader_end: int,
+) -> tuple[int, bool]:
+    """What a follower makes of one answer about where an epoch ends at the leader, since 2.0 (KIP-279).
+
+    AbstractFetcherThread.getOffsetTruncationState.
+
+    Args:
+        epochs, starts, end_offset: The follower's log.
+        high_watermark: The follower's, where it cuts without a common history.
+        answered, leader_end: The leader's ``epoch_end_offset`` for the follower's latest epoch.
+
+    Returns:
+        Where to cut, and whether that is all: if not, the follower asks again about its then latest epoch.
+    """
+    if leader_end == UNDEFINED_EPOCH_OFFSET:
+        return min(high_watermark, end_offset), True
+    own, own_end = epoch_end_offset(epochs, starts, end_offset, answered)
+    if own_end == UNDEFINED_EPOCH_OFFSET:
+        return min(leader_end, end_offset), True
+    if own == answered:
+        return min(own_end, leader_end, end_offset), True
+    # the leader answered with an epoch that the follower never had: down to the one below, and again
+    return min(own_end, end_offset), False
+
+
+def truncation_by_end_offset(end_offset: int, high_watermark: int, leader_end: int) -> int:
+    """Where a follower cuts when the leader's answer names no epoch: 0.11 to 1.1 (KIP-101).
+
+    ReplicaFetcherThread.maybeTruncate of 0.11: the leader's end of the follower's latest epoch, at most the own end;
+    the high watermark where the leader knows none.
+    """
+    return min(high_watermark if leader_end == UNDEFINED_EPOCH_OFFSET else leader_end, end_offset)

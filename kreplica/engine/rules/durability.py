@@ -1,0 +1,35 @@
+"""What a broker's disk holds after it went down.
+
+Records are written to the page cache; the operating system brings them to the disk, Kafka asks for it (fsync) only by
+flush.messages and flush.ms, when a segment is rolled, and on a clean stop. A killed process loses nothing, a machine
+without power what was not flushed. kafka.log.LogManager, org.apache.kafka.storage.internals.log.LogLoader.
+"""
+
+
+def recovered_end_offset(log_end: int, flushed_end: int, power_lost: bool, kept: int) -> int:
+    """Where a log ends when its broker starts again.
+
+    Args:
+        log_end: Before it went down.
+        flushed_end: Up to where it had been flushed: the recovery point is never above it.
+        power_lost: Whether the page cache is gone too.
+        kept: How many unflushed records the disk had got all the same.
+    """
+    return min(log_end, flushed_end + kept) if power_lost else log_end
+
+
+def recovered_high_watermark(checkpointed: int, log_start: int, log_end: int) -> int:
+    """The high watermark a replica starts with: that of the last checkpoint, kept within the log.
+
+    kafka.cluster.Partition.createLog, OffsetCheckpoint ``replication-offset-checkpoint``, written every
+    replica.high.watermark.checkpoint.interval.ms and on a clean stop.
+    """
+    return max(log_start, min(checkpointed, log_end))
+
+
+def flush_is_due(log_end: int, flushed_end: int, flush_messages: int) -> bool:
+    """Whether an append is followed by a flush: flush.messages records since the last one.
+
+    org.apache.kafka.storage.internals.log.UnifiedLog.append.
+    """
+    return log_end - flushed_end >= flush_messages

@@ -1,0 +1,107 @@
+"""When a follower counts as failed or slow, and when it has caught up.
+
+kafka.cluster.Replica and kafka.cluster.Partition.getOutOfSyncReplicas. Times are in any one unit.
+"""
+
+from kreplica.engine.rules.replica_set import contains, only
+
+NEVER_CAUGHT_UP = 0
+
+
+def last_caught_up_after_fetch(
+    last_caught_up: int, offset: int, leader_end: int, leader_end_at_last_fetch: int, last_fetch: int, now: int
+) -> int:
+    """When a follower last had everything there was, after a fetch at ``offset``.
+
+    kafka.cluster.Replica.updateFetchStateOrThrow, since 0.9 (KAFKA-1546). Whoever fetches from the leader's end has
+    caught up now; whoever fetches from where the leader's end was at its fetch before had caught up then.
+
+    Args:
+        last_caught_up: As it was.
+        offset: Where the follower's log ends: what it fetches next.
+        leader_end: The leader's log end offset at this fetch.
+        leader_end_at_last_fetch: The same at the follower's fetch before.
+        last_fetch: When that fetch was.
+        now: When this fetch is.
+    """
+    if offset >= leader_end:
+        return max(last_caught_up, now)
+    if offset >= leader_end_at_last_fetch:
+        return max(last_caught_up, last_fetch)
+    return last_caught_up
+
+
+def last_caught_up_in_new_epoch(in_isr: bool, now: int) -> int:
+    """What a new leader assumes: members of the ISR have caught up just now, others never.
+
+    kafka.cluster.Replica.resetReplicaState.
+    """
+    return now if in_isr else NEVER_CAUGHT_UP
+
+
+def is_caught_up(end_offset: int, leader_end: int, last_caught_up: int, now: int, lag_time_max: int) -> bool:
+    """Whether a follower keeps up: it has everything, or had within replica.lag.time.max.ms.
+
+    kafka.cluster.ReplicaState.isCaughtUp, since 0.9.
+    """
+    return end_offset == leader_end or now - last_caught_up <= lag_time_max
+
+
+def lags_by_messages(end_offset: int, leader_end: int, lag_max_messages: int) -> bool:
+    """Whether a follower is too many records behind: replica.lag.max.messages, before 0.9.
+
+    kafka.cluster.Partition.getOutOfSyncReplicas of 0.8: slow replicas. A burst of that many records in one request
+    makes every follower slow, which is why KAFKA-1546 took it out.
+    """
+    return end_offset >= 0 and leader_end - end_offset > lag_max_messages
+
+
+def is_stuck(end_offset: int, leader_end: int, last_fetch: int, now: int, lag_time_max: int) -> bool:
+    """Whether a follower that misses records has not moved its end for replica.lag.time.max.ms, before 0.9.
+
+    kafka.cluster.Partition.getOutOfSyncReplicas of 0.8: stuck replicas. ``last_fetch`` is when its log end offset was
+    last noted (LogEndOffsetUpdateTimeMs).
+    """
+    return end_offset < leader_end and now - last_fetch > lag_time_max
+
+
+def in_sync_by_time(isr: int, leader: int, caught_up: int) -> int:
+    """The ISR after the periodic look: the leader and the members that keep up (since 0.9)."""
+    return isr & (caught_up | only(leader))
+
+
+def in_sync_by_time_or_messages(isr: int, leader: int, stuck: int, slow: int) -> int:
+    """The ISR after the periodic look before 0.9: without stuck and without slow members, the leader never leaves."""
+    leaving = (stuck | slow) & ~only(leader)
+    return isr & ~leaving
+
+
+def may_join_isr(
+    replica: int,
+    maximal: int,
+    eligible: int,
+    end_offset: int,
+    high_watermark: int,
+    epoch_start: int,
+    join_at_epoch_start: bool,
+) -> bool:
+    """Whether a follower's fetch brings it into the ISR.
+
+    kafka.cluster.Partition.isFollowerInSync and isReplicaIsrEligible. It has to reach the leader's high watermark, not
+    the leader's end; and since 2.1 (KAFKA-7128) the offset at which the leader's epoch began: before, what a leader
+    that was just elected had not yet counted as committed could be missing in a member of its ISR.
+
+    Args:
+        replica: Which follower.
+        maximal: ``alter_partition.maximal_isr``; a member does not join.
+        eligible: Those that the controller would let in.
+        end_offset: The follower's.
+        high_watermark: The leader's.
+        epoch_start: Where the leader's epoch began.
+        join_at_epoch_start: Whether the version asks for it.
+    """
+    if contains(maximal, replica) or not contains(eligible, replica):
+        return False
+    if end_offset < high_watermark:
+        return False
+    return not join_at_epoch_start or end_offset >= epoch_start

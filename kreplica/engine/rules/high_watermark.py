@@ -1,0 +1,89 @@
+"""How far a partition is committed: the high watermark at the leader and at a follower.
+
+kafka.cluster.Partition.maybeIncrementLeaderHW; kafka.log.UnifiedLog.maybeUpdateHighWatermark.
+"""
+
+from kreplica.engine.rules.replica_set import contains, size
+
+
+def effective_min_isr(min_isr: int, replicas: int) -> int:
+    """min.insync.replicas, or the replica count where that is less.
+
+    kafka.cluster.Partition.effectiveMinIsr, since 3.7 (KAFKA-15583).
+
+    Args:
+        min_isr: The setting.
+        replicas: How many replicas the partition has.
+    """
+    return min(min_isr, replicas)
+
+
+def high_watermark_stands_still(isr: int, min_isr: int) -> bool:
+    """Whether the ISR is too small for the high watermark to move, whatever acks the records came with.
+
+    kafka.cluster.Partition.isUnderMinIsr in maybeIncrementLeaderHW, since 3.7 (KAFKA-15583): who has every record
+    below the high watermark is then known from the last ISR that was large enough.
+
+    Args:
+        isr: As the controller last confirmed it.
+        min_isr: The effective one.
+    """
+    return size(isr) < min_isr
+
+
+def replicas_that_hold_it(replicas: int, leader: int, maximal: int, caught_up: int, eligible: int) -> int:
+    """The replicas whose log ends bound the high watermark.
+
+    The leader, the maximal ISR, and those outside that have caught up and may join: without them a follower could
+    chase a high watermark that keeps ahead of it.
+
+    Args:
+        replicas: All of the partition's.
+        leader: Which one leads.
+        maximal: ``alter_partition.maximal_isr``.
+        caught_up: Those that have caught up (``follower_lag.is_caught_up``).
+        eligible: Those that the controller would let in.
+    """
+    return replicas & ((1 << leader) | maximal | (caught_up & eligible))
+
+
+def leader_high_watermark(high_watermark: int, end_offsets: tuple[int, ...] | list[int], holding: int) -> int:
+    """The leader's high watermark: the smallest log end offset of those that hold it, and never lower than it was.
+
+    Args:
+        high_watermark: As it is.
+        end_offsets: Log end offset of each replica as the leader knows it, by place; -1 if unknown.
+        holding: replicas_that_hold_it.
+    """
+    lowest = end_offsets[0]
+    found = False
+    for replica in range(len(end_offsets)):
+        if contains(holding, replica) and (not found or end_offsets[replica] < lowest):
+            lowest = end_offsets[replica]
+            found = True
+    return lowest if found and lowest > high_watermark else high_watermark
+
+
+def follower_high_watermark(leader_high_watermark: int, log_start: int, log_end: int) -> int:
+    """A follower's high watermark after a fetch: the leader's as the answer tells it, kept within the own log.
+
+    kafka.log.UnifiedLog.maybeUpdateHighWatermark. It may go down: the leader's stood lower when it answered.
+    """
+    return max(log_start, min(leader_high_watermark, log_end))
+
+
+def low_watermark(log_starts: tuple[int, ...] | list[int], live: int, log_start: int) -> int:
+    """The smallest log start offset of the leader and the live followers: records below are gone everywhere.
+
+    kafka.cluster.Partition.lowWatermarkIfLeader, since 0.11 (KIP-107).
+
+    Args:
+        log_starts: Each replica's, by place, as the leader knows it.
+        live: Replicas whose broker lives.
+        log_start: The leader's own.
+    """
+    lowest = log_start
+    for replica in range(len(log_starts)):
+        if contains(live, replica) and log_starts[replica] < lowest:
+            lowest = log_starts[replica]
+    return lowest

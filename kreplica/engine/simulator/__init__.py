@@ -1,0 +1,28 @@
+"""The simulator: plays a setup with a plan of faults in virtual time, and writes down what happens."""
+
+from __future__ import annotations
+
+from kreplica.engine.faults import Plan
+from kreplica.engine.setup import Setup
+from kreplica.engine.trace import Trace
+from kreplica.engine.versions import Version
+
+__all__ = ["simulate"]
+
+
+def simulate(setup: Setup, plan: Plan, version: Version, seed: int, trace: Trace) -> None:
+    """Plays one run; it is a function of its arguments.
+
+    Args:
+        setup: Cluster and clients.
+        plan: Faults and operations.
+        version: Whose rules hold.
+        seed: Of every chance: latencies with jitter, losses, elections.
+        trace: Gets every event; its sinks are fed as they happen.
+
+    Raises:
+        UsageError: The plan names what there is not.
+    """
+    from kreplica.engine.simulator.world import build
+
+    build(setup, version, seed, trace).run(plan)

@@ -1,0 +1,369 @@
+"""A broker: replicas, what it knows of the cluster, and the requests it answers.
+
+kafka.server.ReplicaManager and kafka.server.KafkaApis.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from kreplica.engine.rules.error_codes import ErrorCode
+from kreplica.engine.rules.fetching import (
+    READ_TO_LOG_END,
+    diverges,
+    follower_fetch_waits,
+    is_out_of_range,
+    leader_epoch_error,
+)
+from kreplica.engine.rules.log_truncation import UNDEFINED_EPOCH_OFFSET, epoch_end_offset
+from kreplica.engine.settings import MICROSECONDS
+from kreplica.engine.simulator.leadership import Answer, Leadership
+from kreplica.engine.simulator.log import Record
+from kreplica.engine.simulator.node import Node
+from kreplica.engine.simulator.parked_fetch import ParkedFetch
+from kreplica.engine.simulator.partition_state import PartitionState
+from kreplica.engine.simulator.replica import Replica
+from kreplica.engine.simulator.replica_fetcher import Given, ReplicaFetcher, Want
+from kreplica.engine.trace import Kind
+
+if TYPE_CHECKING:
+    from kreplica.engine.simulator.controller_link import ControllerLink
+    from kreplica.engine.simulator.simulation import Simulation
+
+Reply = Callable[..., object]
+
+
+class ConsumerGiven(NamedTuple):
+    """What a consumer's fetch brings: records from ``offset`` on, and how far it could read."""
+
+    partition: str
+    error: ErrorCode
+    offset: int
+    records: tuple[Record, ...]
+    high_watermark: int
+    log_start: int
+    log_end: int
+    leader_epoch: int
+
+
+class Broker(Node):
+    """One broker. Its replicas outlive its process; everything else begins anew with it.
+
+    ``image`` is what it knows of the partitions, ``alive`` of the brokers (id to broker epoch), as the controller last
+    told it.
+    """
+
+    __slots__ = (
+        "alive",
+        "broker_epoch",
+        "clean",
+        "controller_link",
+        "disk_delay",
+        "fetchers",
+        "id",
+        "image",
+        "kept_unflushed",
+        "lag_time_max",
+        "listeners",
+        "power_lost",
+        "rack",
+        "replicas",
+    )
+
+    def __init__(self, simulation: Simulation, number: int, rack: str) -> None:
+        super().__init__(simulation, f"broker-{number}")
+        self.id = number
+        self.rack = rack
+        self.replicas: dict[str, Replica] = {}
+        self.image: dict[str, PartitionState] = {}
+        self.alive: dict[int, int] = {}
+        self.fetchers: dict[int, ReplicaFetcher] = {}
+        self.broker_epoch = -1
+        self.disk_delay = 0
+        self.clean = True
+        self.power_lost = False
+        self.kept_unflushed = 0
+        self.lag_time_max = simulation.integer("replica.lag.time.max.ms") * MICROSECONDS
+        self.controller_link: ControllerLink = simulation.link_to_controller(self)
+        self.listeners: list[Any] = []
+
+    # -- life
+
+    def on_start(self) -> None:
+        """Recovers the logs, registers with the controller, begins the periodic tasks."""
+        for replica in self.replicas.values():
+            replica.recover(self.power_lost, self.kept_unflushed)
+        self.power_lost = False
+        self.controller_link.joined(self.clean)
+        self.clean = False
+        self.after(self.lag_time_max // 2, self._look_for_failed)
+        self.after(self._checkpoint_interval(), self._checkpoint)
+        for listener in self.listeners:
+            listener.broker_started(self)
+
+    def on_end(self) -> None:
+        """Forgets what only the process knew."""
+        self.fetchers = {}
+        self.image = {}
+        self.alive = {}
+        self.broker_epoch = -1
+        for replica in self.replicas.values():
+            replica.leadership = None
+            replica.parked = []
+        self.controller_link.ended()
+        for listener in self.listeners:
+            listener.broker_ended(self)
+
+    def lose_power(self, keep: int) -> None:
+        """Ends at once, and the page cache with it."""
+        if self.up:
+            self.power_lost = True
+            self.kept_unflushed = keep
+        self.kill(power=True)
+
+    def lose_disk(self) -> None:
+        """Ends at once; nothing is left of its logs."""
+        self.kill()
+        self.replicas = {}
+        self.clean = False
+        self.emit(Kind.DISK_LOST)
+
+    def stop(self) -> None:
+        """Stops cleanly: by controlled shutdown where that is on, then with everything flushed."""
+        if not self.up:
+            return
+        if self.simulation.boolean("controlled.shutdown.enable"):
+            self.controller_link.controlled_shutdown(self._stop_now)
+        else:
+            self._stop_now()
+
+    def _stop_now(self) -> None:
+        for replica in self.replicas.values():
+            replica.log.flush()
+            replica.checkpoint()
+        self.clean = True
+        super().stop()
+
+    def _checkpoint_interval(self) -> int:
+        return self.simulation.integer("replica.high.watermark.checkpoint.interval.ms") * MICROSECONDS
+
+    def _checkpoint(self) -> None:
+        for replica in self.replicas.values():
+            replica.checkpoint()
+        self.after(self._checkpoint_interval(), self._checkpoint)
+
+    def _look_for_failed(self) -> None:
+        for replica in self.replicas.values():
+            if replica.leadership is not None:
+                replica.leadership.look_for_failed()
+        self.after(self.lag_time_max // 2, self._look_for_failed)
+
+    # -- what the controller tells
+
+    def apply(self, state: PartitionState) -> None:
+        """Takes a controller's decision on a partition into the image, and acts on it where it has a replica."""
+        self.image[state.partition] = state
+        replica = self.replicas.get(state.partition)
+        if self.id not in state.replicas or state.partition in self.simulation.offline_directories.get(self.id, ()):
+            if replica is not None:
+                self._drop(replica)
+            return
+        if replica is None:
+            replica = self.replicas[state.partition] = Replica(self, state._replace(partition_epoch=-1))
+            replica.state = replica.state._replace(leader_epoch=-1)
+        replica.apply(state)
+
+    def know_alive(self, alive: dict[int, int]) -> None:
+        """Takes over which brokers are there, with their epochs."""
+        self.alive = alive
+
+    def directory_fails(self, partitions: tuple[str, ...]) -> None:
+        """Loses the log directory with these partitions, all of its partitions if none is named, and lives on."""
+        names = tuple(name for name in self.replicas if not partitions or name in partitions)
+        self.simulation.offline_directories.setdefault(self.id, set()).update(names)
+        for name in names:
+            self._drop(self.replicas[name])
+        if self.up:
+            self.controller_link.directory_failed(names)
+
+    def _drop(self, replica: Replica) -> None:
+        self.stop_following(replica)
+        if replica.leadership is not None:
+            replica.leadership.resign()
+        replica.wake(follower_too=True)
+        del self.replicas[replica.partition]
+
+    def eligible(self, leadership: Leadership) -> int:
+        """The replicas that may be in the ISR as far as this broker knows: alive, and not started anew since.
+
+        kafka.cluster.Partition.isReplicaIsrEligible.
+        """
+        compare = self.simulation.version.broker_epoch_in_isr
+        found = 0
+        for place, broker in enumerate(leadership.replicas):
+            epoch = self.alive.get(broker)
+            if epoch is not None and (not compare or leadership.broker_epochs[place] in (-1, epoch)):
+                found |= 1 << place
+        return found
+
+    # -- leading and following
+
+    def leads(self, replica: Replica) -> None:
+        """Tells the coordinators that live on a partition's leader."""
+        for listener in self.listeners:
+            listener.leads(self, replica)
+
+    def resigned(self, replica: Replica) -> None:
+        """Tells them that it leads no longer."""
+        for listener in self.listeners:
+            listener.resigned(self, replica)
+
+    def follow(self, replica: Replica) -> None:
+        """Fetches from the partition's leader from now on."""
+        leader = replica.state.leader_id
+        if leader not in self.fetchers:
+            self.fetchers[leader] = ReplicaFetcher(self, leader)
+        self.fetchers[leader].add(replica)
+
+    def follows(self, replica: Replica, leader: int) -> bool:
+        """Whether it fetches from that leader already."""
+        return leader in self.fetchers and replica.partition in self.fetchers[leader].following
+
+    def stop_following(self, replica: Replica) -> None:
+        """Fetches the partition no more."""
+        for fetcher in self.fetchers.values():
+            fetcher.remove(replica)
+
+    # -- requests
+
+    def produce(self, partition: str, records: tuple[Record, ...], acks: int, timeout: int, reply: Reply) -> None:
+        """Answers a producer: the error, and the offset of the first record."""
+        if self.disk_delay:
+            self.after(self.disk_delay, self._produce, partition, records, acks, timeout, reply)
+        else:
+            self._produce(partition, records, acks, timeout, reply)
+
+    def _produce(self, partition: str, records: tuple[Record, ...], acks: int, timeout: int, reply: Reply) -> None:
+        self.append_as_leader(partition, records, acks, timeout, lambda error, base: reply(partition, error, base))
+
+    def append_as_leader(
+        self, partition: str, records: Sequence[Record], acks: int, timeout: int, answer: Answer
+    ) -> None:
+        """Appends a batch if this broker leads the partition; their epoch is the leader's."""
+        replica = self.replicas.get(partition)
+        if replica is None or replica.leadership is None:
+            answer(ErrorCode.NOT_LEADER_OR_FOLLOWER, -1)
+            return
+        epoch = replica.leadership.epoch
+        replica.leadership.produce([record._replace(epoch=epoch) for record in records], acks, timeout, answer)
+
+    def fetch_as_follower(self, follower: int, broker_epoch: int, wants: tuple[Want, ...], reply: Reply) -> None:
+        """Answers a follower: at once if there is anything to tell, otherwise after a while."""
+        given = [self._give(follower, broker_epoch, want, True) for want in wants]
+        waits = all(
+            follower_fetch_waits(len(answer.records), answer.error != 0, answer.end_offset >= 0) for answer in given
+        )
+        if not waits:
+            reply(tuple(given))
+            return
+
+        def answer_again() -> None:
+            reply(tuple(self._give(follower, broker_epoch, want, False) for want in wants))
+
+        replicas = [self.replicas[want.partition] for want in wants]
+        wait = self.simulation.integer("replica.fetch.wait.max.ms") * MICROSECONDS
+        ParkedFetch(self, replicas, answer_again, wait, follower=True)
+
+    def _give(self, follower: int, broker_epoch: int, want: Want, first_read: bool) -> Given:
+        replica = self.replicas.get(want.partition)
+        error = self._refusal(replica, want, follower)
+        if replica is None or replica.leadership is None or error:
+            self.emit(Kind.FETCH_REFUSED, want.partition, f"broker-{follower}", error.name)
+            return Given(want.partition, error, (), -1, -1)
+        log, version, leadership = replica.log, self.simulation.version, replica.leadership
+        place = replica.state.replicas.index(follower)
+        if version.position_before_read and first_read:
+            leadership.follower_at(place, want.offset, log.end, want.log_start, broker_epoch)
+        high_watermark, leader_end = replica.high_watermark, log.end
+        if want.last_fetched_epoch >= 0:
+            epoch, end_offset = epoch_end_offset(log.epochs, log.starts, log.end, want.last_fetched_epoch)
+            if end_offset == UNDEFINED_EPOCH_OFFSET:
+                return Given(want.partition, ErrorCode.OFFSET_OUT_OF_RANGE, (), -1, log.start, -1, log.end)
+            if diverges(want.last_fetched_epoch, want.offset, epoch, end_offset):
+                return Given(want.partition, ErrorCode.NONE, (), -1, log.start, epoch, end_offset)
+        if is_out_of_range(want.offset, log.start, log.end):
+            return Given(want.partition, ErrorCode.OFFSET_OUT_OF_RANGE, (), -1, log.start, -1, log.end)
+        records = log.read(want.offset, leader_end, self.simulation.fetch_records)
+        if first_read and not version.position_before_read:
+            leadership.follower_at(place, want.offset, leader_end, want.log_start, broker_epoch)
+        return Given(want.partition, ErrorCode.NONE, records, high_watermark, log.start)
+
+    def _refusal(self, replica: Replica | None, want: Want, follower: int) -> ErrorCode:
+        if replica is None:
+            return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        error = leader_epoch_error(want.leader_epoch, replica.state.leader_epoch)
+        if error:
+            return error
+        if replica.leadership is None or follower not in replica.state.replicas:
+            return ErrorCode.NOT_LEADER_OR_FOLLOWER
+        return ErrorCode.NONE
+
+    def offsets_for_leader_epochs(self, asked: tuple[tuple[str, int, int], ...], reply: Reply) -> None:
+        """Answers where epochs end in its logs: partition, error, epoch, end offset for each."""
+        reply(tuple(self._epoch_end(*one) for one in asked))
+
+    def _epoch_end(self, partition: str, epoch: int, leader_epoch: int) -> tuple[str, ErrorCode, int, int]:
+        replica = self.replicas.get(partition)
+        if replica is None:
+            return partition, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, -1, -1
+        error = leader_epoch_error(leader_epoch, replica.state.leader_epoch)
+        if error:
+            return partition, error, -1, -1
+        if replica.leadership is None:
+            return partition, ErrorCode.NOT_LEADER_OR_FOLLOWER, -1, -1
+        log = replica.log
+        return partition, ErrorCode.NONE, *epoch_end_offset(log.epochs, log.starts, log.end, epoch)
+
+    def fetch_as_consumer(
+        self, partition: str, offset: int, isolation: int, most: int, wait: int, reply: Reply
+    ) -> None:
+        """Answers a consumer with a ConsumerGiven: at once if there are records, otherwise after ``wait``."""
+        replica = self.replicas.get(partition)
+        given = self._give_consumer(partition, offset, isolation, most)
+        if replica is None or given.error or given.records or wait == 0:
+            reply(given)
+            return
+        ParkedFetch(
+            self,
+            [replica],
+            lambda: reply(self._give_consumer(partition, offset, isolation, most)),
+            wait,
+            follower=isolation == READ_TO_LOG_END,
+        )
+
+    def _give_consumer(self, partition: str, offset: int, isolation: int, most: int) -> ConsumerGiven:
+        replica = self.replicas.get(partition)
+        if replica is None or not self._serves(replica):
+            return ConsumerGiven(partition, ErrorCode.NOT_LEADER_OR_FOLLOWER, offset, (), -1, -1, -1, -1)
+        log = replica.log
+        end = replica.readable_end(isolation)
+        error = ErrorCode.OFFSET_OUT_OF_RANGE if is_out_of_range(offset, log.start, log.end) else ErrorCode.NONE
+        records = log.read(offset, end, most) if not error and offset < end else ()
+        return ConsumerGiven(
+            partition,
+            error,
+            offset,
+            records,
+            replica.high_watermark,
+            log.start,
+            log.end,
+            replica.state.leader_epoch,
+        )
+
+    def _serves(self, replica: Replica) -> bool:
+        return replica.leadership is not None or self.simulation.version.follower_reads
+
+    def metadata(self, reply: Reply) -> None:
+        """Answers a client: partition, leader's broker id (-1 for none) and epoch, as this broker knows them."""
+        reply(tuple((state.partition, state.leader_id, state.leader_epoch) for state in self.image.values()))

@@ -1,0 +1,305 @@
+"""What a leader knows: where its followers are, who is in sync, which producers wait.
+
+kafka.cluster.Partition (leader's part), kafka.cluster.Replica, kafka.server.DelayedProduce.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from kreplica.engine.rules import follower_lag as lag
+from kreplica.engine.rules.acknowledgement import append_error, completion_error, waits_for_followers
+from kreplica.engine.rules.alter_partition import maximal_isr
+from kreplica.engine.rules.error_codes import ErrorCode
+from kreplica.engine.rules.high_watermark import (
+    effective_min_isr,
+    high_watermark_stands_still,
+    leader_high_watermark,
+    replicas_that_hold_it,
+)
+from kreplica.engine.rules.replica_set import contains, only
+from kreplica.engine.simulator.log import Record
+from kreplica.engine.simulator.partition_state import PartitionState
+from kreplica.engine.trace import Kind
+from kreplica.model.settings import MIN_ISR
+
+if TYPE_CHECKING:
+    from kreplica.engine.simulator.replica import Replica
+
+UNKNOWN = -1
+"""A follower's log end offset before it has fetched in this epoch."""
+
+Answer = Callable[[ErrorCode, int], object]
+"""How a producer is answered: the error, and the offset of its first record (-1 with an error)."""
+
+
+class WaitingProduce(NamedTuple):
+    """A produce request with acks=all that waits for the high watermark to reach ``required``."""
+
+    required: int
+    base: int
+    deadline: int
+    answer: Answer
+
+
+class Leadership:
+    """A leader's view of its partition, from its election to the end of its epoch.
+
+    ``isr`` is as the controller confirmed it, ``pending`` as this leader has asked for it. Lists are by place in the
+    assignment; times are the simulation's microseconds.
+    """
+
+    __slots__ = (
+        "broker_epochs",
+        "ends",
+        "epoch",
+        "epoch_start",
+        "isr",
+        "last_caught_up",
+        "last_fetch",
+        "last_fetch_end",
+        "log_starts",
+        "partition_epoch",
+        "pending",
+        "replica",
+        "replicas",
+        "waiting",
+    )
+
+    def __init__(self, replica: Replica, state: PartitionState) -> None:
+        now = replica.broker.scheduler.now
+        replicas = len(state.replicas)
+        self.replica = replica
+        self.replicas = state.replicas
+        self.epoch = state.leader_epoch
+        self.epoch_start = replica.log.end
+        self.isr = self.pending = state.isr
+        self.partition_epoch = state.partition_epoch
+        self.ends = [UNKNOWN] * replicas
+        self.log_starts = [0] * replicas
+        self.last_caught_up = [lag.last_caught_up_in_new_epoch(contains(state.isr, i), now) for i in range(replicas)]
+        self.last_fetch = [now] * replicas
+        self.last_fetch_end = [0] * replicas
+        self.broker_epochs = [UNKNOWN] * replicas
+        self.waiting: deque[WaitingProduce] = deque()
+
+    # -- records
+
+    def produce(self, records: Sequence[Record], acks: int, timeout: int, answer: Answer) -> None:
+        """Appends a batch and answers: at once, or with acks=all when it is committed.
+
+        kafka.server.ReplicaManager.appendRecords.
+        """
+        error = append_error(acks, self.isr, self.min_isr())
+        if error:
+            answer(error, -1)
+            return
+        base = self.append(records)
+        end = self.replica.log.end
+        if waits_for_followers(acks, self.replica.high_watermark, end):
+            self._wait(WaitingProduce(end, base, self.replica.broker.scheduler.now + timeout, answer))
+        else:
+            error = completion_error(self.maximal(), self.min_isr()) if acks == -1 else ErrorCode.NONE
+            answer(error, -1 if error else base)
+
+    def append(self, records: Sequence[Record]) -> int:
+        """Appends in this epoch, wakes the followers, and returns the offset of the first record."""
+        replica = self.replica
+        base = replica.log.end
+        replica.append(records, "leader")
+        self.advance()
+        replica.wake(follower_too=True)
+        return base
+
+    def _wait(self, waiting: WaitingProduce) -> None:
+        self.waiting.append(waiting)
+        if len(self.waiting) == 1:
+            broker = self.replica.broker
+            broker.after(waiting.deadline - broker.scheduler.now, self._expire)
+
+    def _expire(self) -> None:
+        now = self.replica.broker.scheduler.now
+        if self.replica.leadership is not self:
+            return
+        while self.waiting and self.waiting[0].deadline <= now:
+            self.waiting.popleft().answer(ErrorCode.REQUEST_TIMED_OUT, -1)
+        if self.waiting:
+            self.replica.broker.after(self.waiting[0].deadline - now, self._expire)
+
+    # -- the high watermark
+
+    def min_isr(self) -> int:
+        """min.insync.replicas of the topic, the effective one where the version has that."""
+        simulation = self.replica.broker.simulation
+        configured = simulation.topic_integer(self.replica.topic, MIN_ISR)
+        if simulation.version.freeze_below_min_isr:
+            return effective_min_isr(configured, len(self.ends))
+        return configured
+
+    def maximal(self) -> int:
+        """The maximal ISR."""
+        return maximal_isr(self.isr, self.pending, self.pending != self.isr)
+
+    def advance(self) -> bool:
+        """Moves the high watermark as far as it may; answers and wakes who waited for it."""
+        replica = self.replica
+        simulation = replica.broker.simulation
+        if simulation.version.freeze_below_min_isr and high_watermark_stands_still(self.isr, self.min_isr()):
+            return False
+        self.ends[replica.place] = replica.log.end
+        maximal = self.maximal()
+        outside = ((1 << len(self.ends)) - 1) & ~maximal
+        caught_up = self._caught_up(outside) if outside else 0
+        eligible = replica.broker.eligible(self) if caught_up else 0
+        holding = replicas_that_hold_it((1 << len(self.ends)) - 1, replica.place, maximal, caught_up, eligible)
+        high_watermark = leader_high_watermark(replica.high_watermark, self.ends, holding)
+        if high_watermark == replica.high_watermark:
+            return False
+        replica.set_high_watermark(high_watermark, "leader")
+        self._answer_producers()
+        replica.wake(follower_too=False)
+        return True
+
+    def _answer_producers(self) -> None:
+        high_watermark = self.replica.high_watermark
+        while self.waiting and self.waiting[0].required <= high_watermark:
+            waiting = self.waiting.popleft()
+            error = completion_error(self.maximal(), self.min_isr())
+            waiting.answer(error, -1 if error else waiting.base)
+
+    def _caught_up(self, candidates: int) -> int:
+        now = self.replica.broker.scheduler.now
+        end = self.replica.log.end
+        longest = self.replica.broker.lag_time_max
+        found = 0
+        for place in range(len(self.ends)):
+            if contains(candidates, place) and lag.is_caught_up(
+                self.ends[place], end, self.last_caught_up[place], now, longest
+            ):
+                found |= 1 << place
+        return found
+
+    # -- followers
+
+    def follower_at(self, place: int, offset: int, leader_end: int, log_start: int, broker_epoch: int) -> None:
+        """Notes where a follower is, from the offset it fetches at; may bring it into the ISR and commit records.
+
+        kafka.cluster.Partition.updateFollowerFetchState.
+
+        Args:
+            place: The follower.
+            offset: Its log end offset.
+            leader_end: The leader's when it read for it.
+            log_start: The follower's log start offset.
+            broker_epoch: The follower's, as it sent it.
+        """
+        replica = self.replica
+        now = replica.broker.scheduler.now
+        self.last_caught_up[place] = lag.last_caught_up_after_fetch(
+            self.last_caught_up[place], offset, leader_end, self.last_fetch_end[place], self.last_fetch[place], now
+        )
+        moved = self.ends[place] != offset
+        self.last_fetch[place] = now
+        self.ends[place] = offset
+        self.last_fetch_end[place] = leader_end
+        self.log_starts[place] = log_start
+        self.broker_epochs[place] = broker_epoch
+        if moved:
+            replica.broker.emit(Kind.FOLLOWER_POSITION, replica.partition, replica.state.replicas[place], offset)
+        self._maybe_let_in(place)
+        if moved:
+            self.advance()
+
+    def _maybe_let_in(self, place: int) -> None:
+        if self.pending != self.isr or contains(self.isr, place):
+            return
+        version = self.replica.broker.simulation.version
+        if lag.may_join_isr(
+            place,
+            self.maximal(),
+            self.replica.broker.eligible(self),
+            self.ends[place],
+            self.replica.high_watermark,
+            self.epoch_start,
+            version.join_at_epoch_start,
+        ):
+            broker = self.replica.state.replicas[place]
+            self._ask(self.isr | only(place), f"broker-{broker} has caught up")
+
+    def look_for_failed(self) -> None:
+        """The periodic look at the ISR, every half replica.lag.time.max.ms.
+
+        kafka.cluster.Partition.maybeShrinkIsr.
+        """
+        if self.pending != self.isr:
+            return
+        remaining = self._remaining()
+        if remaining != self.isr:
+            ids = self.replica.state.ids(self.isr & ~remaining)
+            gone = ", ".join(f"broker-{broker}" for broker in ids)
+            self._ask(remaining, f"{gone} did not keep up")
+
+    def _remaining(self) -> int:
+        place = self.replica.place
+        if not self.replica.broker.simulation.version.lag_by_messages:
+            return lag.in_sync_by_time(self.isr, place, self._caught_up(self.isr))
+        broker = self.replica.broker
+        now, end = broker.scheduler.now, self.replica.log.end
+        messages = broker.simulation.integer("replica.lag.max.messages")
+        stuck = slow = 0
+        for other in range(len(self.ends)):
+            if lag.is_stuck(self.ends[other], end, self.last_fetch[other], now, broker.lag_time_max):
+                stuck |= 1 << other
+            if lag.lags_by_messages(self.ends[other], end, messages):
+                slow |= 1 << other
+        return lag.in_sync_by_time_or_messages(self.isr, place, stuck, slow)
+
+    # -- the ISR and the controller
+
+    def _ask(self, isr: int, why: str) -> None:
+        replica = self.replica
+        self.pending = isr
+        replica.broker.emit(Kind.ISR_ASKED, replica.partition, replica.state.ids(isr), why)
+        replica.broker.controller_link.ask_isr(self)
+
+    def committed(self, state: PartitionState) -> None:
+        """Takes the ISR that the controller has confirmed for this epoch."""
+        if state.partition_epoch < self.partition_epoch:
+            return
+        if state.replicas != self.replicas:
+            self._remap(state.replicas)
+        self.partition_epoch = state.partition_epoch
+        self.isr = self.pending = state.isr
+        self.advance()
+
+    def refused(self, error: str, roll_back: bool) -> None:
+        """Hears that the controller does not take the ISR: back to the confirmed one, or wait for its word."""
+        replica = self.replica
+        replica.broker.emit(Kind.ISR_REFUSED, replica.partition, replica.state.ids(self.pending), error)
+        if roll_back:
+            self.pending = self.isr
+
+    def resign(self) -> None:
+        """Ends the epoch: whoever waits is told to look for the leader."""
+        waiting, self.waiting = self.waiting, deque()
+        for produce in waiting:
+            produce.answer(ErrorCode.NOT_LEADER_OR_FOLLOWER, -1)
+
+    def _remap(self, replicas: tuple[int, ...]) -> None:
+        """Keeps what is known of each broker when a reassignment has given it another place."""
+        before = {broker: place for place, broker in enumerate(self.replicas)}
+        places = [before.get(broker, -1) for broker in replicas]
+        now = self.replica.broker.scheduler.now
+        self.replicas = replicas
+        self.ends = _moved(self.ends, places, UNKNOWN)
+        self.log_starts = _moved(self.log_starts, places, 0)
+        self.last_caught_up = _moved(self.last_caught_up, places, lag.NEVER_CAUGHT_UP)
+        self.last_fetch = _moved(self.last_fetch, places, now)
+        self.last_fetch_end = _moved(self.last_fetch_end, places, 0)
+        self.broker_epochs = _moved(self.broker_epochs, places, UNKNOWN)
+
+
+def _moved(values: list[int], places: list[int], unknown: int) -> list[int]:
+    return [values[place] if place >= 0 else unknown for place in places]

@@ -1,0 +1,239 @@
+"""A broker's side of KRaft: registration, heartbeats, the metadata log, AlterPartition.
+
+kafka.server.BrokerLifecycleManager, BrokerMetadataPublisher, AlterPartitionManager.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from kreplica.engine.rules.alter_partition import RETRY, ROLL_BACK, leader_reaction, leader_takes_answer
+from kreplica.engine.rules.broker_registration import FENCED
+from kreplica.engine.rules.error_codes import ErrorCode
+from kreplica.engine.settings import MICROSECONDS
+from kreplica.engine.simulator.controller_kraft import BROKER, PARTITION, IsrRequest, Registration
+from kreplica.engine.simulator.leadership import Leadership
+from kreplica.engine.simulator.metadata_quorum import Entry
+from kreplica.engine.simulator.partition_state import PartitionState
+
+if TYPE_CHECKING:
+    from kreplica.engine.simulator.broker import Broker
+
+RETRY_AFTER = 50 * MICROSECONDS
+REGISTER_AGAIN_AFTER = 500 * MICROSECONDS
+
+
+class KraftLink:
+    """See ``ControllerLink``."""
+
+    __slots__ = (
+        "_asking",
+        "_broker",
+        "_controller",
+        "_metadata_offset",
+        "_previous_epoch",
+        "_queue",
+        "_registrations",
+        "_then_stop",
+    )
+
+    def __init__(self, broker: Broker) -> None:
+        self._broker = broker
+        self._controller = 0
+        self._previous_epoch = -1
+        self.ended()
+
+    def ended(self) -> None:
+        """The broker's process is gone."""
+        self._asking = False
+        self._metadata_offset = 0
+        self._queue: dict[str, Leadership] = {}
+        self._registrations: dict[int, Registration] = {}
+        self._then_stop: Callable[[], None] | None = None
+
+    def joined(self, clean: bool) -> None:
+        """Registers, reads the metadata log, and sends heartbeats from then on."""
+        previous = self._previous_epoch if clean else -1
+        self._register(previous)
+        self._fetch_metadata()
+
+    def controlled_shutdown(self, then: Callable[[], None]) -> None:
+        """Says so by heartbeats until the controller lets the broker go."""
+        self._then_stop = then
+        self._heartbeat()
+
+    def directory_failed(self, partitions: tuple[str, ...]) -> None:
+        """Reports it (AssignReplicasToDirs and the offline directories of a heartbeat), until the controller knows."""
+        broker = self._broker
+
+        def answered(error: int) -> None:
+            if error:
+                self._again(RETRY_AFTER, self.directory_failed, partitions)
+
+        self._call(
+            "BrokerHeartbeat",
+            "directory_failed",
+            (broker.id, partitions),
+            answered,
+            lambda _reason: self._again(RETRY_AFTER, self.directory_failed, partitions),
+        )
+
+    # -- requests
+
+    def _call(self, name: str, method: str, arguments: tuple[Any, ...], on_reply: Any, on_failure: Any) -> None:
+        simulation = self._broker.simulation
+        voters = simulation.quorum.voters
+        voter = voters[self._controller % len(voters)]
+        assert voter.controller is not None
+        handler = getattr(voter.controller, method)
+        timeout = simulation.integer("controller.quorum.fetch.timeout.ms") * MICROSECONDS
+        simulation.network.call(self._broker, voter, name, handler, arguments, on_reply, on_failure, timeout)
+
+    def _next_controller(self) -> None:
+        self._controller += 1
+
+    def _again(self, after: int, function: Callable[..., object], *arguments: Any) -> None:
+        self._next_controller()
+        self._broker.after(after, function, *arguments)
+
+    def _register(self, previous_epoch: int) -> None:
+        broker = self._broker
+
+        def answered(error: int, epoch: int, _offset: int) -> None:
+            if error == ErrorCode.DUPLICATE_BROKER_REGISTRATION:
+                broker.after(REGISTER_AGAIN_AFTER, self._register, previous_epoch)
+            elif error:
+                self._again(RETRY_AFTER, self._register, previous_epoch)
+            else:
+                self._previous_epoch = broker.broker_epoch = epoch
+                self._heartbeats()
+
+        self._call(
+            "BrokerRegistration",
+            "register",
+            (broker.id, broker.incarnation, previous_epoch),
+            answered,
+            lambda _reason: self._again(RETRY_AFTER, self._register, previous_epoch),
+        )
+
+    def _heartbeats(self) -> None:
+        self._heartbeat()
+        interval = self._broker.simulation.integer("broker.heartbeat.interval.ms") * MICROSECONDS
+        self._broker.after(interval, self._heartbeats)
+
+    def _heartbeat(self) -> None:
+        broker = self._broker
+
+        def answered(error: int, fenced: bool, stops: bool) -> None:
+            if error == ErrorCode.NOT_CONTROLLER:
+                self._next_controller()
+            elif stops and self._then_stop is not None:
+                self._then_stop()
+            elif fenced or self._then_stop is not None:
+                broker.after(RETRY_AFTER, self._heartbeat)
+
+        self._call(
+            "BrokerHeartbeat",
+            "heartbeat",
+            (broker.id, broker.broker_epoch, self._metadata_offset, False, self._then_stop is not None),
+            answered,
+            lambda _reason: self._next_controller(),
+        )
+
+    # -- the metadata log
+
+    def _fetch_metadata(self) -> None:
+        def answered(error: int, offset: int, entries: tuple[Entry, ...]) -> None:
+            if error:
+                self._again(RETRY_AFTER, self._fetch_metadata)
+                return
+            self._metadata_offset = offset
+            self._replay(entries)
+            self._fetch_metadata()
+
+        self._call(
+            "Fetch metadata",
+            "fetch_metadata",
+            (self._broker.id, self._metadata_offset),
+            answered,
+            lambda _reason: self._again(RETRY_AFTER, self._fetch_metadata),
+        )
+
+    def _replay(self, entries: tuple[Entry, ...]) -> None:
+        """Applies a batch as a publisher does: of a partition that changed more than once only the last state."""
+        changed: dict[str, PartitionState] = {}
+        for entry in entries:
+            kind, key = entry.key
+            if kind == PARTITION:
+                changed.pop(key, None)
+                changed[key] = entry.value
+            elif kind == BROKER:
+                self._registrations[key] = entry.value
+        self._broker.know_alive({one.broker: one.epoch for one in self._registrations.values() if one.state != FENCED})
+        for state in changed.values():
+            self._broker.apply(state)
+
+    # -- the ISR
+
+    def ask_isr(self, leadership: Leadership) -> None:
+        """Queues the request: one is on its way at a time."""
+        self._queue[leadership.replica.partition] = leadership
+        self._send_isrs()
+
+    def _send_isrs(self) -> None:
+        if self._asking or not self._queue:
+            return
+        self._asking = True
+        asked, self._queue = self._queue, {}
+        requests = tuple(_request(leadership) for leadership in asked.values())
+
+        def answered(error: int, answers: tuple[tuple[str, int, PartitionState | None], ...]) -> None:
+            self._asking = False
+            if error:
+                self._next_controller()
+                retry(None)
+                return
+            for partition, one_error, state in answers:
+                self._answered(asked[partition], one_error, state)
+            self._send_isrs()
+
+        def retry(_reason: str | None) -> None:
+            self._asking = False
+            self._queue = {**asked, **self._queue}
+            self._again(RETRY_AFTER, self._send_isrs)
+
+        broker = self._broker
+        self._call("AlterPartition", "alter_partition", (broker.id, broker.broker_epoch, requests), answered, retry)
+
+    def _answered(self, leadership: Leadership, error: int, state: PartitionState | None) -> None:
+        if leadership.replica.leadership is not leadership:
+            return
+        if error or state is None:
+            reaction = leader_reaction(error)
+            leadership.refused(ErrorCode(error).name, reaction == ROLL_BACK)
+            if reaction == RETRY:
+                self._broker.after(RETRY_AFTER, self.ask_isr, leadership)
+        elif leader_takes_answer(
+            leadership.pending != leadership.isr,
+            leadership.epoch,
+            leadership.partition_epoch,
+            state.leader_epoch,
+            state.partition_epoch,
+        ):
+            self._broker.apply(state)
+
+
+def _request(leadership: Leadership) -> IsrRequest:
+    state = leadership.replica.state
+    isr = state.ids(leadership.pending)
+    own = leadership.replica.broker
+    epochs = dict(zip(leadership.replicas, leadership.broker_epochs, strict=True)) | {own.id: own.broker_epoch}
+    return IsrRequest(
+        leadership.replica.partition,
+        leadership.epoch,
+        leadership.partition_epoch,
+        isr,
+        tuple(epochs[broker] for broker in isr),
+        False,
+    )

@@ -1,0 +1,108 @@
+"""A log: records by offset, the leader epochs they came in, and how much of them is on the disk itself."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from kreplica.engine.rules.leader_epoch_cache import (
+    assign_epoch,
+    truncate_epochs_from_end,
+    truncate_epochs_from_start,
+)
+
+DATA = 0
+COMMIT = 1
+ABORT = 2
+"""What a record is: an application's, or the marker that ends a transaction."""
+
+NO_PRODUCER = -1
+NO_SEQUENCE = -1
+
+
+class Record(NamedTuple):
+    """One record as it stands in a log.
+
+    Args:
+        epoch: The leader epoch in which it was appended.
+        value: What the application sent, or a tuple of plain values in Kafka's own topics.
+        producer_id, producer_epoch, sequence: Of an idempotent producer; -1 otherwise.
+        kind: DATA, COMMIT or ABORT.
+        transactional: Whether it is part of a transaction.
+    """
+
+    epoch: int
+    value: Any
+    producer_id: int = NO_PRODUCER
+    producer_epoch: int = NO_PRODUCER
+    sequence: int = NO_SEQUENCE
+    kind: int = DATA
+    transactional: bool = False
+
+
+class Log:
+    """Records from ``start`` (inclusive) to ``end`` (exclusive).
+
+    ``epochs`` and ``starts`` are its leader epochs; ``flushed`` is the offset before which everything is on the disk.
+    """
+
+    __slots__ = ("end", "epochs", "flushed", "records", "start", "starts")
+
+    def __init__(self) -> None:
+        self.start = 0
+        self.end = 0
+        self.flushed = 0
+        self.records: list[Record] = []
+        self.epochs: list[int] = []
+        self.starts: list[int] = []
+
+    @property
+    def last_epoch(self) -> int:
+        """The latest leader epoch, -1 without any."""
+        return self.epochs[-1] if self.epochs else -1
+
+    def append(self, records: Sequence[Record]) -> None:
+        """Appends records whose epochs do not fall."""
+        epochs = self.epochs
+        if not epochs or records[-1].epoch != epochs[-1]:
+            for place, record in enumerate(records):
+                assign_epoch(epochs, self.starts, record.epoch, self.end + place)
+        self.records.extend(records)
+        self.end += len(records)
+
+    def assign_epoch(self, epoch: int) -> None:
+        """Notes that a leader epoch begins at the end, before any record of it."""
+        assign_epoch(self.epochs, self.starts, epoch, self.end)
+
+    def read(self, offset: int, before: int, most: int) -> tuple[Record, ...]:
+        """Up to ``most`` records from ``offset`` on, none at or after ``before``."""
+        place = offset - self.start
+        return tuple(self.records[place : min(place + most, before - self.start)])
+
+    def truncate(self, end: int) -> None:
+        """Cuts everything at and after ``end``."""
+        assert self.start <= end <= self.end, (self.start, end, self.end)
+        del self.records[end - self.start :]
+        self.end = end
+        self.flushed = min(self.flushed, end)
+        truncate_epochs_from_end(self.epochs, self.starts, end)
+
+    def begin_at(self, start: int) -> None:
+        """Drops everything and begins anew at ``start``."""
+        self.records = []
+        self.epochs = []
+        self.starts = []
+        self.start = self.end = self.flushed = start
+
+    def delete_before(self, start: int) -> None:
+        """Drops the records before ``start``: retention, or DeleteRecords."""
+        if start <= self.start:
+            return
+        del self.records[: start - self.start]
+        self.start = start
+        self.end = max(self.end, start)
+        truncate_epochs_from_start(self.epochs, self.starts, start)
+
+    def flush(self) -> None:
+        """Brings everything to the disk."""
+        self.flushed = self.end

@@ -1,0 +1,217 @@
+"""Requests and answers between processes, with latency, loss and cuts. A link keeps its order, as a connection does.
+
+A process that is down breaks the connection: the caller hears of it one latency later. A cut or lossy link swallows
+the message: the caller hears nothing until its timeout.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from random import Random
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from kreplica.engine.trace import Kind
+
+if TYPE_CHECKING:
+    from kreplica.engine.simulator.node import Node
+    from kreplica.engine.simulator.simulation import Simulation
+
+DISCONNECTED = "disconnected"
+TIMED_OUT = "timed out"
+"""What ``on_failure`` is told."""
+
+Failure = Callable[[str], object]
+
+
+class Request(NamedTuple):
+    """What is asked, and what is done with the answer: see ``Network.call``."""
+
+    name: str
+    handler: Callable[..., object]
+    arguments: tuple[Any, ...]
+    on_reply: Callable[..., object] | None
+    on_failure: Failure | None
+
+
+class Link:
+    """One direction between two processes: its faults, and when its last message arrives."""
+
+    __slots__ = ("cuts", "delay", "last_arrival", "loss", "source", "target")
+
+    def __init__(self, source: str, target: str) -> None:
+        self.source = source
+        self.target = target
+        self.cuts = 0
+        self.delay = 0
+        self.loss = 0
+        self.last_arrival = 0
+
+
+class Call:
+    """One request on its way, at its target, or answered."""
+
+    __slots__ = (
+        "arguments",
+        "deadline",
+        "done",
+        "handler",
+        "id",
+        "incarnation",
+        "name",
+        "network",
+        "on_failure",
+        "on_reply",
+        "sent",
+        "source",
+        "target",
+    )
+
+    def __init__(self, network: Network, ends: tuple[Node, Node], request: Request, deadline: int) -> None:
+        network.calls += 1
+        self.network = network
+        self.id = network.calls
+        self.source, self.target = ends
+        self.name, self.handler, self.arguments, self.on_reply, self.on_failure = request
+        self.deadline = deadline
+        self.incarnation = self.source.incarnation
+        self.sent = network.scheduler.now
+        self.done = False
+
+    def reply(self, *values: Any) -> None:
+        """Answers the request; a second answer, or one after the process's end, comes to nothing."""
+        if self.target.open_calls.pop(self.id, None) is not None:
+            self.network.send_back(self, values)
+
+    def disconnect(self) -> None:
+        """Tells the caller that the target is gone."""
+        scheduler = self.network.scheduler
+        scheduler.at(scheduler.now + self.network.latency, self.fail, DISCONNECTED)
+
+    def fail(self, reason: str) -> None:
+        """Ends the call without an answer, once."""
+        source = self.source
+        if self.done or self.incarnation != source.incarnation:
+            return
+        if source.paused:
+            source.backlog.append((self.fail, (reason,)))
+            return
+        self.done = True
+        self.target.open_calls.pop(self.id, None)
+        if self.on_failure is not None:
+            self.on_failure(reason)
+
+
+class Network:
+    """All links of a world.
+
+    Args:
+        simulation: The world.
+        latency: One way, in microseconds.
+        jitter: Up to how much more, by chance.
+    """
+
+    __slots__ = ("_chance", "_losses", "calls", "jitter", "latency", "scheduler", "simulation")
+
+    def __init__(self, simulation: Simulation, latency: int, jitter: int) -> None:
+        self.simulation = simulation
+        self.scheduler = simulation.scheduler
+        self.latency = latency
+        self.jitter = jitter
+        self._chance: Random = simulation.streams.stream("network")
+        self._losses: Random = simulation.streams.stream("losses")
+        self.calls = 0
+
+    def call(
+        self,
+        source: Node,
+        target: Node,
+        name: str,
+        handler: Callable[..., object],
+        arguments: tuple[Any, ...],
+        on_reply: Callable[..., object] | None = None,
+        on_failure: Failure | None = None,
+        timeout: int = 30_000_000,
+    ) -> Call:
+        """Sends a request.
+
+        Args:
+            source, target: From whom, to whom.
+            name: Kafka's name of the request, for the trace.
+            handler: The target's; called as ``handler(*arguments, reply)``, and calls ``reply(*values)`` once.
+            arguments: Frozen values.
+            on_reply: Called with the values of the answer; none for a request that is not answered.
+            on_failure: Called with DISCONNECTED or TIMED_OUT.
+            timeout: In microseconds.
+        """
+        request = Request(name, handler, arguments, on_reply, on_failure)
+        call = Call(self, (source, target), request, self.scheduler.now + timeout)
+        link = self.link(source, target)
+        if link.cuts or (link.loss and self._losses.randrange(100) < link.loss):
+            self._lose(source, target, call)
+        else:
+            self.scheduler.at(self._arrival(link), self._deliver, call)
+        return call
+
+    def link(self, source: Node, target: Node) -> Link:
+        """The direction from one process to another; a process reaches itself by it too."""
+        link = source.links.get(target.name)
+        if link is None:
+            link = source.links[target.name] = Link(source.name, target.name)
+        return link
+
+    def reachable(self, source: Node, target: Node) -> bool:
+        """Whether a request and its answer would get through now."""
+        return target.up and not self.link(source, target).cuts and not self.link(target, source).cuts
+
+    def send_back(self, call: Call, values: tuple[Any, ...]) -> None:
+        """Sends an answer."""
+        if call.on_reply is None:
+            return
+        link = self.link(call.target, call.source)
+        if link.cuts or (link.loss and self._losses.randrange(100) < link.loss):
+            self._lose(call.target, call.source, call)
+        else:
+            self.scheduler.at(self._arrival(link), self._return, call, values, self.scheduler.now)
+
+    def _arrival(self, link: Link) -> int:
+        """When a message sent now arrives: never before one that was sent earlier."""
+        arrival = self.scheduler.now + self.latency + link.delay
+        if link.source == link.target:
+            arrival = self.scheduler.now
+        elif self.jitter:
+            arrival += self._chance.randrange(self.jitter + 1)
+        arrival = max(arrival, link.last_arrival)
+        link.last_arrival = arrival
+        return arrival
+
+    def _lose(self, source: Node, target: Node, call: Call) -> None:
+        source.emit(Kind.DROPPED, target.name, call.name, "the link is down")
+        self.scheduler.at(call.deadline, call.fail, TIMED_OUT)
+
+    def _deliver(self, call: Call) -> None:
+        target = call.target
+        if not target.up:
+            call.disconnect()
+            return
+        if target.paused:
+            target.backlog.append((self._deliver, (call,)))
+            self.scheduler.at(call.deadline, call.fail, TIMED_OUT)
+            return
+        if call.done:  # it timed out while the target stood still: the request is handled all the same
+            call.on_reply = None
+        target.emit(Kind.MESSAGE, call.source.name, call.sent, call.name, call.arguments)
+        target.open_calls[call.id] = call
+        call.handler(*call.arguments, call.reply)
+
+    def _return(self, call: Call, values: tuple[Any, ...], sent: int) -> None:
+        source = call.source
+        if call.done or call.incarnation != source.incarnation:
+            return
+        if source.paused:
+            source.backlog.append((self._return, (call, values, sent)))
+            self.scheduler.at(call.deadline, call.fail, TIMED_OUT)
+            return
+        call.done = True
+        source.emit(Kind.MESSAGE, call.target.name, sent, call.name + " answer", values)
+        if call.on_reply is not None:
+            call.on_reply(*values)

@@ -1,0 +1,110 @@
+"""A process: it can be killed, stand still and come back. What it had planned dies with it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from kreplica.engine.trace import Kind
+
+if TYPE_CHECKING:
+    from kreplica.engine.simulator.network import Call, Link
+    from kreplica.engine.simulator.simulation import Simulation
+
+
+class Node:
+    """A process of the simulated world.
+
+    Args:
+        simulation: The world.
+        name: Its name in the trace.
+
+    ``incarnation`` tells one life from the next: timers and answers of a former one come to nothing. While ``paused``
+    everything that would happen to it waits in ``backlog``.
+    """
+
+    __slots__ = ("backlog", "incarnation", "links", "name", "open_calls", "paused", "scheduler", "simulation", "up")
+
+    def __init__(self, simulation: Simulation, name: str) -> None:
+        self.simulation = simulation
+        self.scheduler = simulation.scheduler
+        self.name = name
+        self.incarnation = 0
+        self.up = False
+        self.paused = False
+        self.backlog: list[tuple[Callable[..., object], tuple[Any, ...]]] = []
+        self.links: dict[str, Link] = {}
+        self.open_calls: dict[int, Call] = {}
+
+    def emit(self, kind: str, *values: Any) -> None:
+        """Writes an event of this node into the trace."""
+        self.simulation.trace.emit(self.scheduler.now, kind, self.name, values)
+
+    def after(self, delay: int, function: Callable[..., object], *arguments: Any) -> None:
+        """Has a function called ``delay`` microseconds from now, unless this process ends before."""
+        scheduler = self.scheduler
+        scheduler.at(scheduler.now + delay, self._fire, self.incarnation, function, arguments)
+
+    def start(self) -> None:
+        """Begins a life; ``on_start`` is the process's own."""
+        if self.up:
+            return
+        self.up = True
+        self.incarnation += 1
+        self.emit(Kind.STARTED)
+        self.on_start()
+
+    def kill(self, power: bool = False) -> None:
+        """Ends the life at once: whoever waits for an answer hears that the connection is gone."""
+        if not self.up:
+            return
+        self._end()
+        self.emit(Kind.CRASHED, power)
+        self.on_end()
+
+    def stop(self) -> None:
+        """Ends the life cleanly; processes that have work to do before override it."""
+        if not self.up:
+            return
+        self._end()
+        self.emit(Kind.STOPPED)
+        self.on_end()
+
+    def pause(self) -> None:
+        """Stands still until ``resume``."""
+        if self.up and not self.paused:
+            self.paused = True
+            self.emit(Kind.PAUSED)
+
+    def resume(self) -> None:
+        """Goes on: everything that waited happens now, in its order."""
+        if not self.paused:
+            return
+        self.paused = False
+        self.emit(Kind.RESUMED)
+        waiting, self.backlog = self.backlog, []
+        for function, arguments in waiting:
+            self.scheduler.at(self.scheduler.now, function, *arguments)
+
+    def on_start(self) -> None:
+        """What the process does first."""
+
+    def on_end(self) -> None:
+        """What has to be forgotten when it ends."""
+
+    def _end(self) -> None:
+        self.up = False
+        self.paused = False
+        self.incarnation += 1
+        self.backlog = []
+        calls, self.open_calls = self.open_calls, {}
+        for call in calls.values():
+            call.disconnect()
+
+    def _fire(self, incarnation: int, function: Callable[..., object], arguments: tuple[Any, ...]) -> None:
+        if incarnation != self.incarnation:
+            return
+        if self.paused:
+            self.backlog.append((self._fire, (incarnation, function, arguments)))
+            return
+        function(*arguments)

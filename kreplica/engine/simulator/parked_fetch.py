@@ -1,0 +1,44 @@
+"""A fetch that waits for something to read: kafka.server.DelayedFetch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from kreplica.engine.simulator.broker import Broker
+    from kreplica.engine.simulator.replica import Replica
+
+
+class ParkedFetch:
+    """Waits at some replicas; answered once, by whatever comes first: a wake-up or its time.
+
+    Args:
+        broker: Where it waits.
+        replicas: Whose changes wake it.
+        answer: Reads again and answers.
+        wait: At most how long, in microseconds.
+        follower: Whether a follower waits: a higher high watermark does not wake it.
+    """
+
+    __slots__ = ("_answer", "done", "follower", "replicas")
+
+    def __init__(
+        self, broker: Broker, replicas: list[Replica], answer: Callable[[], object], wait: int, follower: bool
+    ) -> None:
+        self.replicas = replicas
+        self.done = False
+        self.follower = follower
+        self._answer = answer
+        for replica in replicas:
+            replica.parked.append(self)
+        broker.after(wait, self.complete)
+
+    def complete(self) -> None:
+        """Answers, unless it has been answered."""
+        if self.done:
+            return
+        self.done = True
+        for replica in self.replicas:
+            replica.parked.remove(self)
+        self._answer()

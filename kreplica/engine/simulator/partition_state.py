@@ -1,0 +1,54 @@
+"""What a controller decides about a partition, as it is told to brokers."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from kreplica.engine.rules.replica_set import NO_LEADER, contains
+
+
+class PartitionState(NamedTuple):
+    """Leader, ISR and epochs of a partition. Sets of replicas are bitmasks over places in ``replicas``.
+
+    Args:
+        partition: ``topic-0``.
+        replicas: Broker ids, the preferred leader first.
+        leader: Place of the leader, NO_LEADER for none.
+        leader_epoch: Rises with every leader.
+        isr: In-sync replicas.
+        partition_epoch: Rises with every change (KRaft); the znode's version in ZooKeeper mode.
+        elr: Eligible leader replicas (KIP-966).
+        last_known_elr: Who led last, once ISR and ELR are empty.
+        recovering: Whether the leader came by an unclean election and has not recovered.
+        adding, removing: Broker ids, while a reassignment runs.
+    """
+
+    partition: str
+    replicas: tuple[int, ...]
+    leader: int = NO_LEADER
+    leader_epoch: int = 0
+    isr: int = 0
+    partition_epoch: int = 0
+    elr: int = 0
+    last_known_elr: int = 0
+    recovering: bool = False
+    adding: tuple[int, ...] = ()
+    removing: tuple[int, ...] = ()
+
+    @property
+    def leader_id(self) -> int:
+        """Broker id of the leader, NO_LEADER for none."""
+        return self.replicas[self.leader] if self.leader >= 0 else NO_LEADER
+
+    def ids(self, replicas: int) -> tuple[int, ...]:
+        """The broker ids of a set, in the order of the assignment."""
+        return tuple(broker for place, broker in enumerate(self.replicas) if contains(replicas, place))
+
+    def places(self, brokers: tuple[int, ...]) -> int:
+        """The set of those brokers that have a replica."""
+        return sum(1 << place for place, broker in enumerate(self.replicas) if broker in brokers)
+
+
+def topic_of(partition: str) -> str:
+    """The topic of ``topic-0``."""
+    return partition.rpartition("-")[0]

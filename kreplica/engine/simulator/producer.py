@@ -1,0 +1,168 @@
+"""A producer: batches, acknowledgements, retries. org.apache.kafka.clients.producer.KafkaProducer and its Sender."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING
+
+from kreplica.engine.rules.error_codes import ErrorCode
+from kreplica.engine.setup import ProducerSetup, Send
+from kreplica.engine.simulator.client import Client
+from kreplica.engine.simulator.log import Record
+from kreplica.engine.trace import Kind
+
+if TYPE_CHECKING:
+    from kreplica.engine.simulator.simulation import Simulation
+
+FATAL = (
+    ErrorCode.INVALID_PRODUCER_EPOCH,
+    ErrorCode.PRODUCER_FENCED,
+    ErrorCode.INVALID_TXN_STATE,
+    ErrorCode.UNKNOWN_PRODUCER_ID,
+)
+"""Errors after which a batch is not sent again."""
+
+
+class Batch:
+    """Records for one partition that are sent, retried and answered together."""
+
+    __slots__ = ("attempts", "born", "partition", "records", "values")
+
+    def __init__(self, partition: str, born: int) -> None:
+        self.partition = partition
+        self.born = born
+        self.attempts = 0
+        self.values: list[str] = []
+        self.records: tuple[Record, ...] = ()
+
+
+class Producer(Client):
+    """Sends what its setup says. Each partition has a queue; so many batches of it are on their way at once."""
+
+    __slots__ = ("_in_flight", "_next", "_open", "_queues", "acks", "setup")
+
+    def __init__(self, simulation: Simulation, setup: ProducerSetup) -> None:
+        super().__init__(simulation, setup.name, setup.settings)
+        self.setup = setup
+        self.acks = self.integer("acks")
+        self._next = 0
+        self._forget()
+
+    def _forget(self) -> None:
+        self._queues: dict[str, deque[Batch]] = {}
+        self._in_flight: dict[str, int] = {}
+        self._open: dict[str, Batch] = {}
+
+    # -- the application
+
+    def on_start(self) -> None:
+        """Sends what is left to send."""
+        self.refresh(self._schedule)
+
+    def on_end(self) -> None:
+        """What was not sent is gone with the process; the application goes on behind it."""
+        super().on_end()
+        self._forget()
+
+    def _schedule(self) -> None:
+        if self._next < len(self.setup.sends):
+            send = self.setup.sends[self._next]
+            self.after(max(0, send.at - self.scheduler.now), self._send_next, self._next)
+
+    def _send_next(self, number: int) -> None:
+        if number != self._next:
+            return
+        send = self.setup.sends[number]
+        self._next += 1
+        self.send(send)
+        if not self.setup.sync or self.acks == 0:
+            self._schedule()
+
+    def send(self, send: Send) -> None:
+        """Puts a record into its partition's batch, which leaves when linger.ms is over or it is full."""
+        self.emit(Kind.SENT, send.partition, send.value, self.acks)
+        batch = self._open.get(send.partition)
+        if batch is None:
+            batch = self._open[send.partition] = Batch(send.partition, self.scheduler.now)
+            self.after(self.microseconds("linger.ms"), self._close, batch)
+        batch.values.append(send.value)
+        if len(batch.values) >= self.integer("batch.records"):
+            self._close(batch)
+
+    # -- the sender
+
+    def _close(self, batch: Batch) -> None:
+        if self._open.get(batch.partition) is not batch:
+            return
+        del self._open[batch.partition]
+        batch.records = self.make_records(batch)
+        self._queues.setdefault(batch.partition, deque()).append(batch)
+        self._drain(batch.partition)
+
+    def make_records(self, batch: Batch) -> tuple[Record, ...]:
+        """The batch's records as they are sent; the leader puts its epoch in."""
+        return tuple(Record(-1, value) for value in batch.values)
+
+    def _drain(self, partition: str) -> None:
+        queue = self._queues.get(partition)
+        most = self.integer("max.in.flight.requests.per.connection")
+        while queue and self._in_flight.get(partition, 0) < most:
+            batch = queue.popleft()
+            self._in_flight[partition] = self._in_flight.get(partition, 0) + 1
+            self._transmit(batch)
+
+    def _transmit(self, batch: Batch) -> None:
+        if self._is_too_old(batch):
+            self._give_up(batch, ErrorCode.REQUEST_TIMED_OUT)
+            return
+        leader = self.leader(batch.partition)
+        if leader is None:
+            self._retry(batch, ErrorCode.LEADER_NOT_AVAILABLE)
+            return
+        batch.attempts += 1
+        timeout = self.microseconds("request.timeout.ms")
+        self.simulation.network.call(
+            self,
+            leader,
+            "Produce",
+            leader.produce,
+            (batch.partition, batch.records, self.acks, timeout),
+            None if self.acks == 0 else lambda _partition, error, base: self._answered(batch, error, base),
+            None if self.acks == 0 else lambda _reason: self._answered(batch, ErrorCode.NETWORK_EXCEPTION, -1),
+            timeout,
+        )
+        if self.acks == 0:
+            self._done(batch)
+
+    def _answered(self, batch: Batch, error: ErrorCode, base: int) -> None:
+        if error in (ErrorCode.NONE, ErrorCode.DUPLICATE_SEQUENCE_NUMBER):
+            for place, value in enumerate(batch.values):
+                offset = base + place if base >= 0 else -1
+                self.emit(Kind.ACKNOWLEDGED, batch.partition, value, offset, self.acks)
+            self._done(batch)
+        elif error in FATAL or self._is_too_old(batch) or self._is_exhausted(batch):
+            self._give_up(batch, error)
+        else:
+            self._retry(batch, error)
+
+    def _retry(self, batch: Batch, error: ErrorCode) -> None:
+        self.emit(Kind.RETRIED, batch.partition, tuple(batch.values), error.name)
+        backoff = self.microseconds("retry.backoff.ms")
+        self.after(backoff, self.refresh, lambda: self._transmit(batch))
+
+    def _is_too_old(self, batch: Batch) -> bool:
+        return self.scheduler.now - batch.born >= self.microseconds("delivery.timeout.ms")
+
+    def _is_exhausted(self, batch: Batch) -> bool:
+        return batch.attempts > self.integer("retries")
+
+    def _give_up(self, batch: Batch, error: ErrorCode) -> None:
+        for value in batch.values:
+            self.emit(Kind.SEND_FAILED, batch.partition, value, error.name)
+        self._done(batch)
+
+    def _done(self, batch: Batch) -> None:
+        self._in_flight[batch.partition] -= 1
+        self._drain(batch.partition)
+        if self.setup.sync and self.acks != 0:
+            self._schedule()

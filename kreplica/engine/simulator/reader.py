@@ -1,0 +1,78 @@
+"""A consumer with assigned partitions and no group: fetches, follows the leader, resets its position."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kreplica.engine.rules.error_codes import ErrorCode
+from kreplica.engine.rules.fetching import READ_TO_HIGH_WATERMARK, READ_TO_LAST_STABLE_OFFSET
+from kreplica.engine.setup import ReaderSetup
+from kreplica.engine.simulator.broker import ConsumerGiven
+from kreplica.engine.simulator.client import Client
+from kreplica.engine.simulator.log import DATA
+from kreplica.engine.trace import Kind
+
+if TYPE_CHECKING:
+    from kreplica.engine.simulator.simulation import Simulation
+
+
+class Reader(Client):
+    """Reads every partition of its setup from the beginning; a position out of range is reset as it is set to."""
+
+    __slots__ = ("positions", "setup")
+
+    def __init__(self, simulation: Simulation, setup: ReaderSetup) -> None:
+        super().__init__(simulation, setup.name, setup.settings)
+        self.setup = setup
+        self.positions: dict[str, int] = {}
+
+    def on_start(self) -> None:
+        """Begins at offset 0 at its time."""
+        self.positions = dict.fromkeys(self.setup.partitions, 0)
+        self.after(max(0, self.setup.start - self.scheduler.now), self._begin)
+
+    def _begin(self) -> None:
+        self.refresh(self._fetch_all)
+
+    def _fetch_all(self) -> None:
+        for partition in self.setup.partitions:
+            self._fetch(partition)
+
+    def _fetch(self, partition: str) -> None:
+        leader = self.leader(partition)
+        if leader is None:
+            self._again(partition)
+            return
+        committed_only = self.settings["isolation.level"] == "read_committed"
+        self.simulation.network.call(
+            self,
+            leader,
+            "Fetch",
+            leader.fetch_as_consumer,
+            (
+                partition,
+                self.positions[partition],
+                READ_TO_LAST_STABLE_OFFSET if committed_only else READ_TO_HIGH_WATERMARK,
+                self.integer("max.poll.records"),
+                self.microseconds("fetch.max.wait.ms"),
+            ),
+            self._take,
+            lambda _reason: self._again(partition),
+        )
+
+    def _again(self, partition: str) -> None:
+        self.after(self.microseconds("retry.backoff.ms"), self.refresh, lambda: self._fetch(partition))
+
+    def _take(self, given: ConsumerGiven) -> None:
+        partition = given.partition
+        if given.error is ErrorCode.OFFSET_OUT_OF_RANGE:
+            latest = self.settings["auto.offset.reset"] == "latest"
+            self.positions[partition] = given.high_watermark if latest else given.log_start
+        elif given.error:
+            self._again(partition)
+            return
+        for place, record in enumerate(given.records):
+            if record.kind == DATA:
+                self.emit(Kind.CONSUMED, partition, given.offset + place, record.value, "")
+            self.positions[partition] = given.offset + place + 1
+        self._fetch(partition)

@@ -1,0 +1,184 @@
+"""One broker's copy of a partition: its log, its high watermark, and whose it is to lead or to follow.
+
+kafka.cluster.Partition; what only a leader has stands in ``leadership``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from kreplica.engine.rules.durability import flush_is_due, recovered_end_offset, recovered_high_watermark
+from kreplica.engine.rules.fetching import readable_end
+from kreplica.engine.rules.high_watermark import follower_high_watermark
+from kreplica.engine.simulator.leadership import Leadership
+from kreplica.engine.simulator.log import Log, Record
+from kreplica.engine.simulator.partition_state import PartitionState, topic_of
+from kreplica.engine.trace import Kind
+
+if TYPE_CHECKING:
+    from kreplica.engine.simulator.broker import Broker
+    from kreplica.engine.simulator.parked_fetch import ParkedFetch
+
+LEADER = "leader"
+FOLLOWER = "follower"
+"""Roles in the trace."""
+
+
+class Replica:
+    """A partition's log on one broker and what the broker knows of the partition.
+
+    ``checkpointed`` is the high watermark on the disk. ``leadership`` is there while this replica leads. ``truncating``
+    and ``delayed_until`` steer its fetcher while it follows.
+    """
+
+    __slots__ = (
+        "broker",
+        "checkpointed",
+        "delayed_until",
+        "failed",
+        "high_watermark",
+        "last_stable_offset",
+        "leadership",
+        "log",
+        "parked",
+        "partition",
+        "place",
+        "state",
+        "topic",
+        "truncating",
+    )
+
+    def __init__(self, broker: Broker, state: PartitionState) -> None:
+        self.broker = broker
+        self.partition = state.partition
+        self.topic = topic_of(state.partition)
+        self.state = state
+        self.place = state.replicas.index(broker.id)
+        self.log = Log()
+        self.high_watermark = 0
+        self.last_stable_offset = 0
+        self.checkpointed = 0
+        self.leadership: Leadership | None = None
+        self.truncating = False
+        self.failed = False
+        self.delayed_until = 0
+        self.parked: list[ParkedFetch] = []
+
+    # -- what the broker's disk does
+
+    def append(self, records: Sequence[Record], role: str) -> None:
+        """Appends to the log, and flushes it where flush.messages asks for that."""
+        log = self.log
+        base = log.end
+        log.append(records)
+        self.broker.emit(Kind.APPENDED, self.partition, base, log.end, tuple(records), role)
+        if flush_is_due(log.end, log.flushed, self.broker.simulation.topic_integer(self.topic, "flush.messages")):
+            log.flush()
+
+    def truncate(self, end: int, rule: str) -> None:
+        """Cuts the log at ``end``; the high watermark cannot stand above it."""
+        if end >= self.log.end:
+            return
+        self.broker.emit(Kind.TRUNCATED, self.partition, self.log.end, end, rule)
+        self.log.truncate(end)
+        if self.high_watermark > end:
+            self.set_high_watermark(end, FOLLOWER)
+
+    def begin_at(self, start: int) -> None:
+        """Drops everything: the leader's log starts later than this one ends."""
+        self.broker.emit(Kind.TRUNCATED, self.partition, self.log.end, start, "fetching.out_of_range_end")
+        self.log.begin_at(start)
+        self.set_high_watermark(start, FOLLOWER)
+
+    def delete_before(self, start: int) -> None:
+        """Drops the records before ``start``: retention, or DeleteRecords."""
+        if start > self.log.start:
+            self.log.delete_before(start)
+            self.broker.emit(Kind.LOG_START, self.partition, start)
+
+    def set_high_watermark(self, offset: int, role: str) -> None:
+        """Notes another high watermark."""
+        self.high_watermark = offset
+        self.broker.emit(Kind.HIGH_WATERMARK, self.partition, offset, role)
+
+    def checkpoint(self) -> None:
+        """Writes the high watermark to the disk."""
+        self.checkpointed = self.high_watermark
+
+    def recover(self, power_lost: bool, kept: int) -> None:
+        """Is what a broker finds when it starts."""
+        log = self.log
+        end = recovered_end_offset(log.end, log.flushed, power_lost, kept)
+        lost = log.end - end
+        log.truncate(end)
+        log.flush()
+        self.high_watermark = recovered_high_watermark(self.checkpointed, log.start, log.end)
+        self.leadership = None
+        self.parked = []
+        self.broker.emit(Kind.RECOVERED, self.partition, log.end, lost, self.high_watermark)
+
+    # -- what the controller decides
+
+    def apply(self, state: PartitionState) -> None:
+        """Takes a controller's decision, unless it is older than what is known."""
+        known = self.state
+        if state.partition_epoch < known.partition_epoch or state.leader_epoch < known.leader_epoch:
+            return
+        self.state = state
+        self.place = state.replicas.index(self.broker.id)
+        if state.leader_id == self.broker.id:
+            self._lead(state)
+        else:
+            self._follow(state, known)
+
+    def _lead(self, state: PartitionState) -> None:
+        if self.leadership is not None and self.leadership.epoch == state.leader_epoch:
+            self.leadership.committed(state)
+            return
+        self.broker.stop_following(self)
+        if self.leadership is not None:
+            self.leadership.resign()
+        self.log.assign_epoch(state.leader_epoch)
+        self.leadership = Leadership(self, state)
+        self.broker.emit(Kind.BECAME_LEADER, self.partition, state.leader_epoch, state.ids(state.isr), self.log.end)
+        self.leadership.advance()
+        self.broker.leads(self)
+
+    def _follow(self, state: PartitionState, known: PartitionState) -> None:
+        led = self.leadership is not None
+        if self.leadership is not None:
+            leadership, self.leadership = self.leadership, None
+            leadership.resign()
+            self.broker.emit(Kind.RESIGNED, self.partition, leadership.epoch)
+            self.broker.resigned(self)
+        if not led and state.leader_epoch == known.leader_epoch and self.broker.follows(self, state.leader_id):
+            return
+        self.broker.stop_following(self)
+        self.wake(follower_too=True)
+        if state.leader >= 0:
+            self.broker.emit(Kind.BECAME_FOLLOWER, self.partition, state.leader_epoch, state.leader_id)
+            self.broker.follow(self)
+
+    # -- what a leader's answer brings a follower
+
+    def take(self, records: tuple[Record, ...], leader_high_watermark: int) -> None:
+        """Appends what was fetched and takes the high watermark over."""
+        if records:
+            self.append(records, FOLLOWER)
+        high_watermark = follower_high_watermark(leader_high_watermark, self.log.start, self.log.end)
+        if high_watermark != self.high_watermark:
+            self.set_high_watermark(high_watermark, FOLLOWER)
+            self.wake(follower_too=False)
+
+    # -- readers
+
+    def readable_end(self, isolation: int) -> int:
+        """The offset before which such a reader may read."""
+        return readable_end(isolation, self.log.end, self.high_watermark, self.last_stable_offset)
+
+    def wake(self, follower_too: bool) -> None:
+        """Completes parked fetches: consumers', and where the log grew or the leader changed also followers'."""
+        for parked in tuple(self.parked):
+            if follower_too or not parked.follower:
+                parked.complete()

@@ -1,0 +1,146 @@
+"""A world: its clock, its processes, its settings, and the plan that is played in it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kreplica.engine.faults import Plan
+from kreplica.engine.settings import Value
+from kreplica.engine.setup import Setup
+from kreplica.engine.simulator.metadata_quorum import MetadataQuorum, Voter
+from kreplica.engine.simulator.network import Network
+from kreplica.engine.simulator.node import Node
+from kreplica.engine.simulator.partition_state import PartitionState
+from kreplica.engine.simulator.random_streams import RandomStreams
+from kreplica.engine.simulator.scheduler import Scheduler
+from kreplica.engine.trace import Trace
+from kreplica.engine.versions import ControllerKind, Version
+from kreplica.errors import UsageError
+
+if TYPE_CHECKING:
+    from kreplica.engine.simulator.broker import Broker
+    from kreplica.engine.simulator.controller_link import ControllerLink, ControllerOperations
+
+
+class Simulation:
+    """One run: everything in it hangs here.
+
+    Args:
+        setup: What there is.
+        version: Whose rules hold.
+        seed: Of every chance.
+        trace: What happens is written there.
+    """
+
+    def __init__(self, setup: Setup, version: Version, seed: int, trace: Trace) -> None:
+        self.setup = setup
+        self.version = version
+        self.trace = trace
+        self.scheduler = Scheduler()
+        self.streams = RandomStreams(seed)
+        self.settings: dict[str, Value] = {**version.defaults, **setup.settings}
+        self.topics: dict[str, dict[str, Value]] = {
+            topic.name: {**self.settings, **topic.settings} for topic in setup.topics
+        }
+        self.assignments = {
+            f"{topic.name}-{number}": replicas
+            for topic in setup.topics
+            for number, replicas in enumerate(topic.assignment)
+        }
+        self.fetch_records = self.integer("replica.fetch.max.records")
+        self.network = Network(self, self.integer("latency.us"), self.integer("jitter.us"))
+        self.offline_directories: dict[int, set[str]] = {}
+        self.nodes: dict[str, Node] = {}
+        self.brokers: dict[int, Broker] = {}
+        self.quorum: MetadataQuorum
+
+    # -- settings
+
+    def integer(self, name: str) -> int:
+        """A setting of the cluster."""
+        return int(self.settings[name])
+
+    def boolean(self, name: str) -> bool:
+        """A setting of the cluster."""
+        return bool(self.settings[name])
+
+    def topic_integer(self, topic: str, name: str) -> int:
+        """A topic's setting, or the brokers' default for it."""
+        return int(self.topics.get(topic, self.settings)[name])
+
+    def topic_boolean(self, topic: str, name: str) -> bool:
+        """A topic's setting, or the brokers' default for it."""
+        return bool(self.topics.get(topic, self.settings)[name])
+
+    # -- nodes
+
+    def node(self, name: str) -> Node:
+        """A process by its name, or by what it is: ``leader of topic-0``, ``active controller``.
+
+        Raises:
+            UsageError: There is none of that name, or nobody is that now.
+        """
+        if name == "active controller":
+            return self.active_controller()
+        if name.startswith("leader of "):
+            return self.leader_of(name.removeprefix("leader of "))
+        if name not in self.nodes:
+            raise UsageError(f"there is no node {name!r}", "", f"one of {', '.join(self.nodes)}")
+        return self.nodes[name]
+
+    def leader_of(self, partition: str) -> Node:
+        """The live broker that leads in the highest epoch."""
+        leading = [
+            (replica.leadership.epoch, broker.id, broker)
+            for broker in self.brokers.values()
+            if broker.up and (replica := broker.replicas.get(partition)) is not None and replica.leadership is not None
+        ]
+        if not leading:
+            raise UsageError(f"nobody leads {partition!r} at {self.scheduler.now} microseconds")
+        return max(leading, key=lambda one: one[:2])[2]
+
+    def active_controller(self) -> Node:
+        """Whoever is the controller."""
+        if self.version.controller is ControllerKind.KRAFT and self.quorum.active is not None:
+            return self.quorum.active
+        raise UsageError(f"there is no active controller at {self.scheduler.now} microseconds")
+
+    def link_to_controller(self, broker: Broker) -> ControllerLink:
+        """A broker's side of what this version's controller is."""
+        from kreplica.engine.simulator.link_kraft import KraftLink
+
+        return KraftLink(broker)
+
+    def controller_operations(self) -> ControllerOperations:
+        """Whom an operator asks.
+
+        Raises:
+            UsageError: There is no active controller at the moment.
+        """
+        active = self.active_controller()
+        assert isinstance(active, Voter)
+        assert active.controller is not None
+        return active.controller
+
+    def expire_session(self, broker: Broker) -> None:
+        """Ends a broker's session with ZooKeeper.
+
+        Raises:
+            UsageError: There is no ZooKeeper in this version.
+        """
+        raise UsageError(f"{broker.name} has no session with ZooKeeper", f"{self.version.name} is in KRaft mode")
+
+    def offline_places(self, state: PartitionState) -> int:
+        """The replicas of a partition whose log directory has failed."""
+        return sum(
+            1 << place
+            for place, broker in enumerate(state.replicas)
+            if state.partition in self.offline_directories.get(broker, ())
+        )
+
+    def run(self, plan: Plan) -> None:
+        """Plays the setup's time with the plan's steps in it."""
+        from kreplica.engine.simulator.plan_player import PlanPlayer
+
+        PlanPlayer(self, plan).arm()
+        self.scheduler.run(self.setup.duration)

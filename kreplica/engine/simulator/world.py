@@ -1,0 +1,52 @@
+"""Makes a world from a setup: brokers, controllers, clients, and starts them."""
+
+from __future__ import annotations
+
+from kreplica.engine.setup import MILLISECOND, ProducerSetup, ReaderSetup, Setup
+from kreplica.engine.simulator.broker import Broker
+from kreplica.engine.simulator.client import Client
+from kreplica.engine.simulator.controller_kraft import KraftController
+from kreplica.engine.simulator.metadata_quorum import MetadataQuorum
+from kreplica.engine.simulator.node import Node
+from kreplica.engine.simulator.producer import Producer
+from kreplica.engine.simulator.reader import Reader
+from kreplica.engine.simulator.simulation import Simulation
+from kreplica.engine.trace import Trace
+from kreplica.engine.versions import ControllerKind, Version
+
+CLIENTS_START = 10 * MILLISECOND
+"""When clients start: the brokers know of the topics by then."""
+
+
+def build(setup: Setup, version: Version, seed: int, trace: Trace) -> Simulation:
+    """A world in which every process starts at once: controllers, brokers, and a moment later the clients."""
+    simulation = Simulation(setup, version, seed, trace)
+    if version.controller is ControllerKind.KRAFT:
+        _add_quorum(simulation)
+    for broker in setup.brokers:
+        _add(simulation, Broker(simulation, broker.id, broker.rack))
+    for client in setup.clients:
+        _add(simulation, _client(simulation, client))
+    return simulation
+
+
+def _add(simulation: Simulation, node: Node) -> None:
+    assert node.name not in simulation.nodes, f"two nodes are named {node.name}"
+    simulation.nodes[node.name] = node
+    if isinstance(node, Broker):
+        simulation.brokers[node.id] = node
+    simulation.scheduler.at(CLIENTS_START if isinstance(node, Client) else 0, node.start)
+
+
+def _add_quorum(simulation: Simulation) -> None:
+    simulation.quorum = MetadataQuorum(simulation, simulation.setup.controllers)
+    for voter in simulation.quorum.voters:
+        voter.controller = KraftController(simulation, simulation.quorum, voter)
+        _add(simulation, voter)
+
+
+def _client(simulation: Simulation, setup: object) -> Node:
+    if isinstance(setup, ProducerSetup):
+        return Producer(simulation, setup)
+    assert isinstance(setup, ReaderSetup), setup
+    return Reader(simulation, setup)
