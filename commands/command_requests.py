@@ -62,7 +62,7 @@ COMMAND_REQUESTS: Mapping[str, CommandRequests] = {
     "wait": CommandRequests(Facet.LOG_DIRS, "1 each 2 s; log directories only in the last"),
     "recommend": CommandRequests(Facet.HEALTH | Facet.BROKER_CONFIGS),
     "disks": CommandRequests(Facet.LOG_DIRS | Facet.RETENTION),
-    "decode offsets --against": CommandRequests(Facet.OFFSETS),
+    "decode offsets --against": CommandRequests(Facet.OFFSETS, "1, for the partitions that the offsets name only"),
     "compare": CommandRequests(Facet.PARTITIONS, "1 each side, 2 where they differ; of one broker only its own view"),
     "rebalance leaders": CommandRequests(Facet.PARTITIONS),
     "rebalance leaders --execute": CommandRequests(Facet.TOPIC_CONFIGS, _A_BATCH, (ELECT_LEADERS,)),

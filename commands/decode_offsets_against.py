@@ -9,10 +9,9 @@ from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING
 
 from commands.output import Row
-from commands.reading import Reading, cluster_object, read_clusters
+from commands.reading import Reading, cluster_object, read_offsets_of
 from kreplica.errors import UsageError
 from kreplica.health.offset_range import OffsetRange, Standing, offset_ranges
-from kreplica.sources import Facet
 
 if TYPE_CHECKING:
     from kreplica.config import ClusterHandle
@@ -127,11 +126,11 @@ class Compared:
 
 
 def compare_with(handle: ClusterHandle, rows: Sequence[CommittedOffset]) -> Compared:
-    """Asks the leaders of all partitions for their logs' range.
+    """Asks the leaders of the partitions that the rows name for their logs' range.
 
     Raises:
         KreplicaError: The cluster cannot be read.
     """
-    reading = read_clusters([handle], Facet.OFFSETS)
+    reading = read_offsets_of(handle, {(row.topic, row.partition) for row in rows})
     asked = ((row.topic, row.partition, row.offset) for row in rows)
     return Compared(reading, list(offset_ranges(reading.snapshots[0], asked)))

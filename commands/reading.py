@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -52,6 +52,15 @@ class Reading:
         return [f"{name}: {message}" if self.several else message for name, message in found]
 
 
+def read_offsets_of(handle: ClusterHandle, partitions: Collection[tuple[str, int]]) -> Reading:
+    """Reads one cluster with the offsets of these partitions and of no others.
+
+    Raises:
+        KreplicaError: As ``read_clusters``.
+    """
+    return _told(lambda: Reading([read_snapshot(handle, Facet.OFFSETS, partitions)], [], [handle]), [handle])
+
+
 def read_clusters(handles: Sequence[ClusterHandle], wanted: Facet) -> Reading:
     """Reads all handles.
 
@@ -59,8 +68,12 @@ def read_clusters(handles: Sequence[ClusterHandle], wanted: Facet) -> Reading:
         KreplicaError: No cluster could be read; the error of the first. Remarks on settings are printed before that,
             since a setting may be what is wrong.
     """
+    return _told(lambda: _read_all(handles, wanted), handles)
+
+
+def _told(read: Callable[[], Reading], handles: Sequence[ClusterHandle]) -> Reading:
     try:
-        return _read_all(handles, wanted)
+        return read()
     except KreplicaError:
         for handle in handles:
             for remark in handle.warnings:

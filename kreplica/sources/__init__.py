@@ -10,6 +10,8 @@ from enum import Flag, auto
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from kreplica.config import ClusterHandle
     from kreplica.model.snapshot import ClusterSnapshot
 
@@ -33,8 +35,15 @@ class Facet(Flag):
     ALL = TOPIC_CONFIGS | BROKER_CONFIGS | LOG_DIRS | OFFSETS | QUORUM | GROUPS | RETENTION | CAUSES
 
 
-def read_snapshot(handle: ClusterHandle, wanted: Facet = Facet.HEALTH) -> ClusterSnapshot:
+def read_snapshot(
+    handle: ClusterHandle, wanted: Facet = Facet.HEALTH, offsets_of: Collection[tuple[str, int]] | None = None
+) -> ClusterSnapshot:
     """Reads one cluster through the source that its handle names.
+
+    Args:
+        handle: Which cluster, and how to read it.
+        wanted: What is needed besides brokers and partitions.
+        offsets_of: Topics and partitions whose offsets are needed, with Facet.OFFSETS; None for all.
 
     Raises:
         InputError: A dump cannot be read.
@@ -52,4 +61,4 @@ def read_snapshot(handle: ClusterHandle, wanted: Facet = Facet.HEALTH) -> Cluste
         return read_zookeeper(handle, wanted)
     from kreplica.sources.kafka import read_live
 
-    return read_live(handle, wanted)
+    return read_live(handle, wanted, offsets_of)

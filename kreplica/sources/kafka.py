@@ -10,7 +10,7 @@ would log in to every broker a second time. It elects leaders (kreplica/control)
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING
@@ -48,13 +48,17 @@ if TYPE_CHECKING:
 _CLUSTER, _CONTROLLER = -1, -2
 
 
-def read_live(handle: ClusterHandle, wanted: Facet = Facet.HEALTH) -> ClusterSnapshot:
+def read_live(
+    handle: ClusterHandle, wanted: Facet = Facet.HEALTH, offsets_of: Collection[PartitionKey] | None = None
+) -> ClusterSnapshot:
     """Reads a live cluster.
 
     Args:
         handle: With bootstrap servers; ``handle.timeout`` bounds the whole read.
         wanted: What to ask for besides brokers and partitions. Topics' settings are those that health or retention
             needs, and all of them if brokers' settings are wanted too.
+        offsets_of: Partitions whose offsets are asked for, with Facet.OFFSETS; None for all. A broker that leads none
+            of them, and is asked for nothing else, is left alone.
 
     Raises:
         UnreachableError: No bootstrap server answered in time.
@@ -62,10 +66,10 @@ def read_live(handle: ClusterHandle, wanted: Facet = Facet.HEALTH) -> ClusterSna
         ConfigurationError: The client properties cannot be used.
     """
     with _collector_paused():
-        return _read(handle, wanted)
+        return _read(handle, wanted, offsets_of)
 
 
-def _read(handle: ClusterHandle, wanted: Facet) -> ClusterSnapshot:
+def _read(handle: ClusterHandle, wanted: Facet, offsets_of: Collection[PartitionKey] | None) -> ClusterSnapshot:
     assert handle.bootstrap_servers is not None, "a live cluster has bootstrap servers"
     taken_at = utc_now()
     deadline = Deadline(handle.timeout)
@@ -73,7 +77,7 @@ def _read(handle: ClusterHandle, wanted: Facet) -> ClusterSnapshot:
     servers = [Address(*server) for server in parse_bootstrap_servers(handle.bootstrap_servers)]
     connection, layout = enter(servers, settings, deadline)
     with connection:
-        read = _Read(connection, layout, wanted)
+        read = _Read(connection, layout, wanted, offsets_of)
         read.run(settings, deadline)
         features = connection.features
     return ClusterSnapshot(
@@ -133,10 +137,17 @@ def enter(
 class _Read:
     """The facets of one read, gathered from all brokers."""
 
-    def __init__(self, connection: BrokerConnection, layout: Layout, wanted: Facet) -> None:
+    def __init__(
+        self,
+        connection: BrokerConnection,
+        layout: Layout,
+        wanted: Facet,
+        offsets_of: Collection[PartitionKey] | None = None,
+    ) -> None:
         self.connection = connection
         self.layout = layout
         self.wanted = wanted if layout.replica_missing else wanted & ~Facet.CAUSES
+        self.offsets_of = None if offsets_of is None else frozenset(offsets_of)
         self.cluster = ClusterAnswers()
         self.controller = ControllerAnswers()
         self.log_dirs: list[LogDir] = []
@@ -155,12 +166,12 @@ class _Read:
 
     def run(self, settings: Mapping[str, object], deadline: Deadline) -> None:
         """Asks the cluster and every live broker at the same time and gathers what comes until the deadline."""
-        by_broker = {broker.broker: BrokerAnswers() for broker in self._brokers_to_ask()}
+        led = self._led() if Facet.OFFSETS in self.wanted else {}
+        by_broker = {broker.broker: BrokerAnswers() for broker in self._brokers_to_ask(led)}
         calls: dict[int, Callable[[], None]] = {
             _CLUSTER: self._ask_cluster,
             _CONTROLLER: partial(self._ask_controller, settings, deadline),
         }
-        led = self._led() if Facet.OFFSETS in self.wanted else {}
         for broker, answers in by_broker.items():
             calls[broker] = partial(self._ask_broker, broker, led.get(broker, []), answers, settings, deadline)
         pool: Pool[int, None] = Pool(calls, deadline)
@@ -174,16 +185,20 @@ class _Read:
         self._gather(by_broker)
         self._explain(failures, deadline)
 
-    def _brokers_to_ask(self) -> list[Broker]:
+    def _brokers_to_ask(self, led: Mapping[int, list[PartitionKey]]) -> list[Broker]:
         if not self.wanted & EACH_BROKER:
             return []
-        return [broker for broker in self.layout.brokers if broker.alive and broker.host]
+        only_leaders = self.offsets_of is not None and not self.wanted & EACH_BROKER & ~Facet.OFFSETS
+        live = [broker for broker in self.layout.brokers if broker.alive and broker.host]
+        return [broker for broker in live if broker.broker in led or not only_leaders]
 
     def _led(self) -> dict[int, list[PartitionKey]]:
         led: dict[int, list[PartitionKey]] = {}
         for row in self.layout.partitions:
-            if row.leader is not None and row.leader >= 0:
-                led.setdefault(row.leader, []).append((row.topic, row.partition))
+            key = (row.topic, row.partition)
+            asked = self.offsets_of is None or key in self.offsets_of
+            if asked and row.leader is not None and row.leader >= 0:
+                led.setdefault(row.leader, []).append(key)
         return led
 
     def _ask_cluster(self) -> None:

@@ -63,6 +63,18 @@ def test_a_healthy_cluster_costs_these_requests(
     assert documented(wanted) == {name: count for name, count in expected.items() if name != "ApiVersions"}
 
 
+def test_only_leaders_of_the_partitions_named_are_asked_for_offsets(kraft_cluster: Sandbox, sent: Counter[str]) -> None:
+    for topic in ("orders", "payments"):
+        kraft_cluster.create_topic(topic, assignment=[[1, 2, 3], [2, 3, 1], [3, 1, 2]])
+    handle = ClusterHandle("test", kraft_cluster.bootstrap_servers, timeout=30)
+    snapshot = read_live(handle, Facet.OFFSETS, [("orders", 1), ("payments", 1), ("gone", 0)])
+    assert snapshot.gaps == ()
+    assert dict(sent) == ALWAYS | {"ApiVersions": 3, "ListOffsets": 3}
+    places = zip(snapshot.strings("topic").to_list(), snapshot.integers("partition").to_list(), strict=True)
+    ends = zip(places, snapshot.integers("end_offset").to_list(), strict=True)
+    assert {place for place, end in ends if end is not None} == {("orders", 1), ("payments", 1)}
+
+
 def documented(wanted: Facet) -> dict[str, int]:
     """What the table says of three brokers that all lead, all in sync, without groups."""
     counts: Counter[str] = Counter()
