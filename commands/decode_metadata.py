@@ -35,7 +35,9 @@ KindOption = Annotated[
 ]
 DiffOption = Annotated[
     tuple[int, int] | None,
-    typer.Option("--diff", metavar="FROM TO", help="What differs between the states at two offsets."),
+    typer.Option(
+        "--diff", metavar="FROM TO", help="What differs between the states when these offsets were next to be written."
+    ),
 ]
 AllOption = Annotated[bool, typer.Option("--all", help="List every change on the screen.")]
 

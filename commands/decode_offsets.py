@@ -48,11 +48,15 @@ GroupOption = Annotated[
 ]
 OffsetOption = Annotated[
     int | None,
-    typer.Option("--as-of-offset", min=0, metavar="N", help="The state behind the record of this offset, of one log."),
+    typer.Option(
+        "--as-of-offset", min=0, metavar="N", help="The state of one log when this offset was next to be written."
+    ),
 ]
 TimeOption = Annotated[
     str | None,
-    typer.Option("--as-of-time", metavar="TIME", help="The state at that time: 2026-03-01T12:00 (UTC) or 7d for ago."),
+    typer.Option(
+        "--as-of-time", metavar="TIME", help="The state then, that time included: 2026-03-01T12:00 (UTC) or 7d for ago."
+    ),
 ]
 EventsOption = Annotated[
     bool, typer.Option("--events", help="Every record of the logs instead of the state; -o jsonl prints while reading.")

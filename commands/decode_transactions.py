@@ -54,11 +54,18 @@ OpenOption = Annotated[bool, typer.Option("--open", help="Only transactions that
 EventsOption = Annotated[bool, typer.Option("--events", help="Every record of the log, not the state it comes to.")]
 OffsetOption = Annotated[
     int | None,
-    typer.Option("--as-of-offset", min=0, metavar="OFFSET", help="State after this record; of one partition only."),
+    typer.Option(
+        "--as-of-offset",
+        min=0,
+        metavar="OFFSET",
+        help="State of one partition when this offset was next to be written.",
+    ),
 ]
 TimeOption = Annotated[
     str | None,
-    typer.Option("--as-of-time", metavar="TIME", help="State then: 2026-03-01T12:00 (UTC), or 2h for two hours ago."),
+    typer.Option(
+        "--as-of-time", metavar="TIME", help="State then, that time included: 2026-03-01T12:00 (UTC), or 2h for ago."
+    ),
 ]
 PartitionsOption = Annotated[
     int,

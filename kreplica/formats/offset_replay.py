@@ -66,7 +66,13 @@ class CommitSlices:
 
 @dataclass(frozen=True, slots=True)
 class Until:
-    """Where to stop: the last record to count by offset, or by timestamp in ms; None for the end of the log."""
+    """Where to stop; None for the end of the log.
+
+    Args:
+        offset: The first offset that no longer counts: the state when it was next to be written, as a log end offset
+            and the names of KRaft checkpoints have it.
+        timestamp: The last timestamp that counts, ms since the epoch.
+    """
 
     offset: int | None = None
     timestamp: int | None = None
@@ -74,7 +80,7 @@ class Until:
     def includes(self, records: RecordColumns) -> NDArray[np.bool_] | None:
         """Which records count; None for all."""
         if self.offset is not None:
-            return records.offset <= self.offset
+            return records.offset < self.offset
         return None if self.timestamp is None else records.timestamp <= self.timestamp
 
 

@@ -132,8 +132,12 @@ def test_as_of_an_offset_and_a_time(kreplica: Any) -> None:
     folder = BROKER / BILLING
     whole = kreplica("decode", "offsets", folder, "-o", "json").document["offsets"]
     early = kreplica("decode", "offsets", folder, "--as-of-offset", 12, "-o", "json").document["offsets"]
-    assert all(row["record_offset"] <= 12 for row in early)
+    assert all(row["record_offset"] < 12 for row in early)
     assert early != whole
+    first = min(row["record_offset"] for row in early)
+    assert kreplica("decode", "offsets", folder, "--as-of-offset", 0, "-o", "json").document["offsets"] == []
+    told = kreplica("decode", "offsets", folder, "--as-of-offset", first + 1, "-o", "json").document["offsets"]
+    assert first in [row["record_offset"] for row in told]
     late = kreplica("decode", "offsets", folder, "--as-of-time", "2100-01-01", "-o", "json").document["offsets"]
     assert late == whole
     assert kreplica("decode", "offsets", folder, "--as-of-time", "2001-01-01", "-o", "json").document["offsets"] == []

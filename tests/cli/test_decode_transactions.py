@@ -70,7 +70,7 @@ def test_as_of_a_moment(kreplica: Any) -> None:
     (row,) = ended.document["transactions"]
     assert (row["state"], row["overdue"]) == ("Ongoing", False)
     assert 0 < row["age_ms"] < 5000
-    early = kreplica("decode", "transactions", LEFT_OPEN, "--as-of-offset", "0", "-o", "json").document["transactions"]
+    early = kreplica("decode", "transactions", LEFT_OPEN, "--as-of-offset", "1", "-o", "json").document["transactions"]
     assert [(row["state"], row["age_ms"], row["partitions"]) for row in early] == [("Empty", None, [])]
 
 

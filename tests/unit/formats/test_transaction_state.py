@@ -80,9 +80,9 @@ def replayed(name: str, until: Until) -> dict[str, TransactionRecord]:
 @pytest.mark.parametrize("name", DUMPED)
 def test_the_state_at_any_offset_is_the_last_event_of_each_id(name: str) -> None:
     every = events(name, Until())
-    for last in range(-1, every[-1].offset + 1):
-        expected = {record.transactional_id: record for record in every if record.offset <= last}
-        assert replayed(name, Until(offset=last)) == expected
+    for following in range(every[-1].offset + 2):
+        expected = {record.transactional_id: record for record in every if record.offset < following}
+        assert replayed(name, Until(offset=following)) == expected
     moment = every[len(every) // 2].timestamp
     expected = {record.transactional_id: record for record in every if record.timestamp <= moment}
     assert replayed(name, Until(timestamp=moment)) == expected
