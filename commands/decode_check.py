@@ -46,6 +46,7 @@ def check(paths: PathsArgument, metadata: MetadataOption = None, output: OutputO
     to read.
     """
     from commands.output import Answer, emit
+    from kreplica.formats.checks.other_formats import other_files
     from kreplica.formats.checks.replicas import find_replicas
     from kreplica.formats.checks.rules import check_all
 
@@ -54,7 +55,7 @@ def check(paths: PathsArgument, metadata: MetadataOption = None, output: OutputO
         why = "no directory there is named as a partition, none holds checkpoint files"
         raise UsageError(f"no log directory in {', '.join(paths)}", why, "name a log directory of a broker")
     ids, remarks = _topic_ids(replicas, metadata)
-    findings = check_all(homes, replicas, ids)
+    findings = [*check_all(homes, replicas, ids), *other_files(paths)]
     answer = Answer(
         command="decode-check",
         rows_name="findings",

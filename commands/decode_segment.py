@@ -14,7 +14,7 @@ from kreplica.errors import ExitCode, UsageError
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from commands.output import Answer, Row
+    from commands.output import Answer, OutputFormat, Row
     from kreplica.formats.damage_tally import DamageTally
     from kreplica.model.schema import Kind
 
@@ -25,6 +25,10 @@ PathsArgument = Annotated[
     ),
 ]
 RecordsOption = Annotated[bool, typer.Option("--records", help="A row for each record instead of each batch.")]
+IndexOption = Annotated[
+    bool, typer.Option("--index", help="A row for each entry of the .index beside a segment, held against the log.")
+]
+TimeIndexOption = Annotated[bool, typer.Option("--timeindex", help="The same for the .timeindex; both may be given.")]
 _BATCHES_SHOWN = {
     "base_offset": "from",
     "last_offset": "to",
@@ -58,13 +62,21 @@ def register(group: typer.Typer) -> None:
     group.command("segment", short_help="Batches of log segments, or their records.")(segment)
 
 
-def segment(paths: PathsArgument, records: RecordsOption = False, output: OutputOption = None) -> None:
-    """Show the batches of log segments, with --records the records in them.
+def segment(
+    paths: PathsArgument,
+    records: RecordsOption = False,
+    index: IndexOption = False,
+    timeindex: TimeIndexOption = False,
+    output: OutputOption = None,
+) -> None:
+    """Show the batches of log segments, with --records the records in them, with --index where its index leads.
 
     Every version of batches and every codec is read; checksums are compared. A tail that a crash cut off, a damaged
-    batch or bytes that are none are told and stepped over. Exits 1 when a file is damaged, 2 when there is nothing to
-    read.
+    batch or bytes that are none are told and stepped over. Exits 1 when a file is damaged or an index leads elsewhere,
+    2 when there is nothing to read, 5 when a segment has no such index beside it.
     """
+    if index or timeindex:
+        raise typer.Exit(_indexes(paths, records, index, timeindex, output))
     from commands.decode_damage import damage_warnings
     from commands.output import Answer, emit
     from kreplica.formats.segment_rows import BATCH_FIELDS, RECORD_FIELDS
@@ -82,6 +94,18 @@ def segment(paths: PathsArgument, records: RecordsOption = False, output: Output
     )
     emit(answer, output, lambda console: _show(answer, reading, console, shown=_shown(records, reading.files)))
     raise typer.Exit(ExitCode.FINDINGS if reading.damage.places else ExitCode.OK)
+
+
+def _indexes(
+    paths: Sequence[str], records: bool, index: bool, timeindex: bool, output: OutputFormat | None
+) -> ExitCode:
+    from commands.decode_segment_indexes import show_indexes
+    from kreplica.formats.checks.segment_indexes import IndexKind
+
+    if records:
+        raise UsageError("--records and an index are two answers", fix="give one of them")
+    asked = {IndexKind.offset: index, IndexKind.time: timeindex}
+    return show_indexes(paths, [kind for kind, wanted in asked.items() if wanted], output)
 
 
 def _shown(records: bool, files: int) -> dict[str, str]:

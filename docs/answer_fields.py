@@ -33,6 +33,7 @@ from commands import (
 )
 from commands.audit_answer import COUNTS_COLUMNS
 from kreplica.formats import index_rows, replica_comparison, segment_rows
+from kreplica.formats.checks import segment_indexes
 from kreplica.health.listing import ROW_FIELDS
 from kreplica.model.predicates import PREDICATES
 from kreplica.model.schema import PARTITIONS
@@ -323,6 +324,13 @@ _BATCHES = {
 _RECORDS_REMARK = "With `--records` the rows, under `records`, are records: " + ", ".join(
     f"`{name}`" for name in segment_rows.RECORD_FIELDS
 )
+_SEGMENT_INDEXES_REMARK = (
+    "With `--index` or `--timeindex` the answer is `kreplica/decode-segment-indexes/v1`; its rows, under `entries`, "
+    "are entries of the indexes, `byte` being where one stands, `batch_…` the batch it leads to, `valid` null where "
+    "the log cannot tell, and `message`, `expected` and `found` filled where it is wrong: "
+    + ", ".join(f"`{name}`" for name in segment_indexes.COLUMNS)
+    + "."
+)
 _EVENTS_REMARK = (
     "With `--events` the answer is `kreplica/decode-offsets-events/v1`; its rows, under `events`, are records: "
     + ", ".join(f"`{name}`" for name in decode_events.COLUMNS)
@@ -486,7 +494,7 @@ ANSWERS: Mapping[str, AnswerFields] = {
         "kreplica/decode-segment/v1",
         "batches",
         _fields(segment_rows.BATCH_FIELDS, _BATCHES),
-        (_RECORDS_REMARK + ". What is no UTF-8 in keys, values and headers is escaped.",),
+        (_RECORDS_REMARK + ". What is no UTF-8 in keys, values and headers is escaped.", _SEGMENT_INDEXES_REMARK),
     ),
     "kreplica decode checkpoints": AnswerFields(
         "kreplica/decode-checkpoints/v1",

@@ -18,6 +18,10 @@ LARGEST_SMALL_FILE = 256 * 2**20
 _WILD = frozenset("*?[")
 
 
+BEGINNING_BYTES = 512
+"""As much as tells what a file is."""
+
+
 def find_files(paths: Sequence[str], wanted: Callable[[str], bool]) -> list[Path]:
     """Files below the named ones, each once, sorted.
 
@@ -29,10 +33,32 @@ def find_files(paths: Sequence[str], wanted: Callable[[str], bool]) -> list[Path
         InputError: A path does not exist, a pattern matches nothing, or a directory cannot be listed.
     """
     found: set[Path] = set()
-    for text in paths:
-        for path in _expanded(text):
-            found.update(_below(path, wanted, DEEPEST) if path.is_dir() else [path])
+    for path in named_paths(paths):
+        found.update(_below(path, wanted, DEEPEST) if path.is_dir() else [path])
     return sorted(found)
+
+
+def named_paths(paths: Sequence[str]) -> Iterator[Path]:
+    """The files and directories that are named, or that a pattern matches.
+
+    Raises:
+        InputError: A path does not exist, or a pattern matches nothing.
+    """
+    for text in paths:
+        yield from _expanded(text)
+
+
+def read_beginning(path: Path) -> bytes:
+    """The first bytes of a file, ``BEGINNING_BYTES`` of them at most.
+
+    Raises:
+        InputError: It cannot be read.
+    """
+    try:
+        with path.open("rb") as file:
+            return file.read(BEGINNING_BYTES)
+    except OSError as error:
+        raise _unreadable(path, error) from None
 
 
 def read_small_file(path: Path) -> bytes:

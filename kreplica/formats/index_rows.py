@@ -1,14 +1,21 @@
-"""Entries of index files and producer snapshots as rows of one table; a registry by how the file's name ends."""
+"""Entries of index files and producer snapshots as rows of one table."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
 from kreplica.formats.damage import Damage
 from kreplica.formats.indexes import decode_offset_index, decode_time_index, decode_transaction_index
 from kreplica.formats.producer_snapshot import decode_producer_snapshot
+from kreplica.formats.registry import (
+    OFFSET_INDEX,
+    PRODUCER_SNAPSHOT,
+    TIME_INDEX,
+    TRANSACTION_INDEX,
+    FileFormat,
+    own_format,
+)
 
 COLUMNS: Final = (
     "file",
@@ -28,13 +35,12 @@ COLUMNS: Final = (
 )
 """Fields of a row; those that a kind does not have are null."""
 
-_NAME = re.compile(r"(?P<offset>\d{20})(?P<ending>\.(?:index|timeindex|txnindex|snapshot))", re.ASCII)
 Rows = Iterator[dict[str, object]]
 
 
 def is_index_file(name: str) -> bool:
     """Whether a file of that name is an index of a segment or a producer snapshot."""
-    return _NAME.fullmatch(name) is not None
+    return own_format(name) in _KINDS
 
 
 def index_rows(name: str, content: bytes, file: str, damage: list[Damage]) -> Rows:
@@ -49,11 +55,11 @@ def index_rows(name: str, content: bytes, file: str, damage: list[Damage]) -> Ro
     Raises:
         ValueError: It is none by its name.
     """
-    found = _NAME.fullmatch(name)
-    if found is None:
+    found = own_format(name)
+    if found is None or found not in _KINDS:
         raise ValueError(f"{name} is neither an index nor a producer snapshot")
-    kind, decode = _KINDS[found["ending"]]
-    for row in decode(content, int(found["offset"]), file, damage):
+    kind, decode = _KINDS[found]
+    for row in decode(content, int(name.partition(".")[0]), file, damage):
         yield {"file": file, "kind": kind} | row
 
 
@@ -91,9 +97,9 @@ def _producers(content: bytes, base: int, file: str, damage: list[Damage]) -> Ro
         yield row | {"offset": base, "current_txn_first_offset": None if open_since < 0 else open_since}
 
 
-_KINDS: Mapping[str, tuple[str, Callable[[bytes, int, str, list[Damage]], Rows]]] = {
-    ".index": ("offset", _offset_index),
-    ".timeindex": ("time", _time_index),
-    ".txnindex": ("transaction", _transaction_index),
-    ".snapshot": ("producer", _producers),
+_KINDS: Mapping[FileFormat | None, tuple[str, Callable[[bytes, int, str, list[Damage]], Rows]]] = {
+    OFFSET_INDEX: ("offset", _offset_index),
+    TIME_INDEX: ("time", _time_index),
+    TRANSACTION_INDEX: ("transaction", _transaction_index),
+    PRODUCER_SNAPSHOT: ("producer", _producers),
 }

@@ -36,8 +36,12 @@ Integers = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class OffsetIndex:
-    """n entries: from ``positions[i]`` on, bytes of the segment, stands the batch that holds ``offsets[i]``."""
+    """n entries: from ``positions[i]`` on, bytes of the segment, stands the batch that holds ``offsets[i]``.
 
+    ``rows[i]`` is the entry's number in the file, from 0.
+    """
+
+    rows: Integers
     offsets: Integers
     positions: Integers
     damage: tuple[Damage, ...]
@@ -45,8 +49,12 @@ class OffsetIndex:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TimeIndex:
-    """n entries: no record up to ``offsets[i]`` is younger than ``timestamps[i]``, ms since the epoch."""
+    """n entries: no record up to ``offsets[i]`` is younger than ``timestamps[i]``, ms since the epoch.
 
+    ``rows[i]`` is the entry's number in the file, from 0.
+    """
+
+    rows: Integers
     timestamps: Integers
     offsets: Integers
     damage: tuple[Damage, ...]
@@ -74,11 +82,12 @@ def decode_offset_index(content: bytes, base_offset: int, file: str) -> OffsetIn
         file: Its name, for damage.
     """
     entries, damage = _entries(content, _OFFSET_ENTRY, file)
-    entries, gap = _without_zeros(entries, ("offset", "position"), file)
+    rows, gap = _filled(entries, ("offset", "position"), file)
+    entries = entries[rows]
     offsets, positions = _int64(entries["offset"]) + base_offset, _int64(entries["position"])
-    damage += gap + _not_growing(offsets, "offset", file, _OFFSET_ENTRY.itemsize)
-    damage += _not_growing(positions, "position", file, _OFFSET_ENTRY.itemsize)
-    return OffsetIndex(offsets, positions, tuple(damage))
+    damage += gap + _not_growing(offsets, "offset", file, rows * _OFFSET_ENTRY.itemsize)
+    damage += _not_growing(positions, "position", file, rows * _OFFSET_ENTRY.itemsize)
+    return OffsetIndex(rows, offsets, positions, tuple(damage))
 
 
 def decode_time_index(content: bytes, base_offset: int, file: str) -> TimeIndex:
@@ -90,11 +99,12 @@ def decode_time_index(content: bytes, base_offset: int, file: str) -> TimeIndex:
         file: Its name, for damage.
     """
     entries, damage = _entries(content, _TIME_ENTRY, file)
-    entries, gap = _without_zeros(entries, ("timestamp", "offset"), file)
+    rows, gap = _filled(entries, ("timestamp", "offset"), file)
+    entries = entries[rows]
     timestamps, offsets = _int64(entries["timestamp"]), _int64(entries["offset"]) + base_offset
-    damage += gap + _not_growing(timestamps, "timestamp", file, _TIME_ENTRY.itemsize)
-    damage += _not_growing(offsets, "offset", file, _TIME_ENTRY.itemsize)
-    return TimeIndex(timestamps, offsets, tuple(damage))
+    damage += gap + _not_growing(timestamps, "timestamp", file, rows * _TIME_ENTRY.itemsize)
+    damage += _not_growing(offsets, "offset", file, rows * _TIME_ENTRY.itemsize)
+    return TimeIndex(rows, timestamps, offsets, tuple(damage))
 
 
 def decode_transaction_index(content: bytes, file: str) -> TransactionIndex:
@@ -130,25 +140,23 @@ def _entries(content: bytes, entry: np.dtype[Any], file: str) -> tuple[npt.NDArr
     return entries, [Damage(file, position, "an entry cut off", rest, f"{entry.itemsize} bytes", f"{rest} bytes")]
 
 
-def _without_zeros(
-    entries: npt.NDArray[Any], names: tuple[str, str], file: str
-) -> tuple[npt.NDArray[Any], list[Damage]]:
-    """Without the preallocated tail and without zeroed entries in between, which are damage.
+def _filled(entries: npt.NDArray[Any], names: tuple[str, str], file: str) -> tuple[Integers, list[Damage]]:
+    """Which entries hold something: not the preallocated tail, nor zeroed entries in between, which are damage.
 
     The first entry of an offset index is (0, 0) at the earliest after log.index.interval.bytes of records, so that an
     entry of zeros alone never stands for a batch.
     """
     filled = (entries[names[0]] != 0) | (entries[names[1]] != 0)
-    used = int(np.flatnonzero(filled)[-1]) + 1 if filled.any() else 0
+    rows = np.flatnonzero(filled)
     size = entries.dtype.itemsize
-    holes = np.flatnonzero(~filled[:used]).tolist()
-    return entries[:used][filled[:used]], [Damage(file, row * size, "zeros between entries", size) for row in holes]
+    holes = np.flatnonzero(~filled[: int(rows[-1]) + 1]).tolist() if len(rows) else []
+    return rows, [Damage(file, row * size, "zeros between entries", size) for row in holes]
 
 
-def _not_growing(values: Integers, name: str, file: str, size: int) -> list[Damage]:
+def _not_growing(values: Integers, name: str, file: str, bytes_at: Integers) -> list[Damage]:
     rows = (np.flatnonzero(values[1:] < values[:-1]) + 1).tolist()
     return [
-        Damage(file, row * size, f"the {name} goes back", 0, f"at least {values[row - 1]}", str(values[row]))
+        Damage(file, int(bytes_at[row]), f"the {name} goes back", 0, f"at least {values[row - 1]}", str(values[row]))
         for row in rows
     ]
 

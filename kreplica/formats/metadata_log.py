@@ -10,7 +10,6 @@ Kafka: org.apache.kafka.snapshot.Snapshots, org.apache.kafka.raft.internals.Reco
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeAlias
@@ -21,6 +20,7 @@ from kreplica.formats.damage import Damage
 from kreplica.formats.message_schema import SchemaError
 from kreplica.formats.metadata_records import MetadataRecord, decode_metadata_record
 from kreplica.formats.records import decode_records
+from kreplica.formats.registry import SNAPSHOT
 
 if TYPE_CHECKING:
     from kreplica.formats.file_bytes import ByteSource
@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 
 METADATA_TOPIC: Final = "__cluster_metadata"
 METADATA_DIRECTORY: Final = f"{METADATA_TOPIC}-0"
-
-_CHECKPOINT = re.compile(r"(?P<offset>\d{20})-(?P<epoch>\d{10})\.checkpoint")
 
 Decoded: TypeAlias = MetadataRecord | ControlRecord
 
@@ -53,7 +51,7 @@ class MetadataEntry:
 
 def checkpoint_offset(name: str) -> int | None:
     """The offset a checkpoint goes up to, itself not included, by its file name; None if it is no checkpoint."""
-    found = _CHECKPOINT.fullmatch(name)
+    found = SNAPSHOT.pattern.fullmatch(name)
     return None if found is None else int(found["offset"])
 
 

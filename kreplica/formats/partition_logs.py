@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from kreplica.formats.batch_windows import read_windows
 from kreplica.formats.file_bytes import FileBytes
-from kreplica.formats.files import find_files
+from kreplica.formats.files import find_files, named_paths
 from kreplica.formats.log_directory import PartitionDirectory, parse_partition_directory
-
-_SEGMENT = re.compile(r"(?P<offset>\d{20})\.log", re.ASCII)
+from kreplica.formats.registry import SEGMENT, SNAPSHOT, FileFormat, other_format, refusal
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +39,7 @@ class LogEnd:
 
 def segment_offset(name: str) -> int | None:
     """First offset of a segment by its file name; None if it is no segment."""
-    found = _SEGMENT.fullmatch(name)
+    found = SEGMENT.pattern.fullmatch(name)
     return None if found is None else int(found["offset"])
 
 
@@ -49,19 +47,34 @@ def find_logs(paths: Sequence[str], topic: str | None = None) -> list[PartitionL
     """The logs below the named files and directories.
 
     Args:
-        paths: Segments, directories and patterns. A file that is named itself counts as a segment whatever its name.
-        topic: Only directories of this topic, and files that are named themselves.
+        paths: Segments, directories and patterns. A file that is named itself counts as a segment whatever its name,
+            unless the registry knows it as something else.
+        topic: Only directories of this topic, and files that are named themselves; of those that a pattern matches only
+            such as do not stand in the directory of another topic's partition.
 
     Raises:
         InputError: A path does not exist or cannot be listed.
+        UsageError: All files that are named are something else than segments.
     """
-    named = {Path(text) for text in paths}
+    named = {path for path in named_paths(paths) if not path.is_dir()}
+    others = {path: other for path in sorted(named) if (other := _no_segment(path)) is not None}
     found: dict[Path, list[Path]] = {}
     for path in find_files(paths, lambda name: segment_offset(name) is not None):
-        place = _place(path.parent)
-        if path in named or topic is None or (place is not None and place.topic == topic):
+        itself = str(path) in paths or (path in named and _place(path.parent) is None)
+        if path not in others and (itself or _is_of(path.parent, topic)):
             found.setdefault(path.parent, []).append(path)
+    if others and not found:
+        raise refusal(*next(iter(others.items())))
     return [_log(directory, segments) for directory, segments in found.items()]
+
+
+def _is_of(directory: Path, topic: str | None) -> bool:
+    place = _place(directory)
+    return topic is None or (place is not None and place.topic == topic)
+
+
+def _no_segment(path: Path) -> FileFormat | None:
+    return None if segment_offset(path.name) is not None else other_format(path, SEGMENT, SNAPSHOT)
 
 
 def _place(directory: Path) -> PartitionDirectory | None:

@@ -6,74 +6,55 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from kreplica.formats.checks.index_entries import (
+    OFFSET_ENTRY,
+    TIME_ENTRY,
+    EntryVerdict,
+    offset_entries,
+    time_entries,
+)
 from kreplica.formats.checks.replicas import Finding, ReplicaFiles
 from kreplica.formats.log_contents import SegmentContents
 
-OFFSET_ENTRY, TIME_ENTRY, TRANSACTION_ENTRY = 8, 12, 34
+TRANSACTION_ENTRY = 34
 """Bytes of an entry."""
-_NO_TIMESTAMP = -1
 
 
 def offset_index(replica: ReplicaFiles) -> Iterator[Finding]:
     """An entry of an offset index leads to the first byte of a batch that does not begin behind its offset.
 
-    LogSegment.append enters the last offset of what is appended at once and where that begins. Zeros at the end are
-    allocated ahead; entries behind a log that a crash cut are made anew when the broker starts.
+    Zeros at the end are allocated ahead; entries behind a log that a crash cut are made anew when the broker starts.
     """
     for segment in replica.log.segments:
         index = replica.offset_indexes.get(segment.base_offset)
         if index is None:
             continue
         yield from replica.damaged("offset-index", index.damage)
-        if index.damage:
-            continue
-        file, batches = replica.file(segment.base_offset, ".index"), segment.batches
-        sound_up_to = min((each.position for each in segment.damage), default=None)
-        for row, (offset, position) in enumerate(zip(index.offsets.tolist(), index.positions.tolist(), strict=True)):
-            if sound_up_to is not None and position >= sound_up_to:
-                continue
-            at, place = row * OFFSET_ENTRY, int(np.searchsorted(batches.position, position))
-            if offset >= segment.end_offset:
-                if not replica.rebuilt(segment):
-                    expected = f"an offset before {segment.end_offset}, where the segment ends"
-                    yield replica.finding("offset-index", file, at, "behind the end of the segment", expected, offset)
-            elif place == len(batches) or int(batches.position[place]) != position:
-                expected = f"a byte of {segment.path.name} where a batch begins, for offset {offset}"
-                yield replica.finding("offset-index", file, at, "leads to no batch", expected, f"byte {position}")
-            elif offset < int(batches.base_offset[place]):
-                expected = f"offset {int(batches.base_offset[place])} or later, as at byte {position}"
-                yield replica.finding("offset-index", file, at, "leads behind its offset", expected, offset)
+        if not index.damage:
+            verdicts = offset_entries(segment, index, rebuilt=replica.rebuilt(segment))
+            file = replica.file(segment.base_offset, ".index")
+            yield from _wrong(replica, "offset-index", file, OFFSET_ENTRY, verdicts)
 
 
 def time_index(replica: ReplicaFiles) -> Iterator[Finding]:
-    """An entry of a time index has the latest timestamp of the batch that holds its offset.
-
-    LogSegment.append; kafka-dump-log compares the same. An empty segment's entry has no timestamp.
-    """
+    """An entry of a time index has the latest timestamp of the batch that holds its offset."""
     for segment in replica.log.segments:
         index = replica.time_indexes.get(segment.base_offset)
         if index is None:
             continue
         yield from replica.damaged("time-index", index.damage)
-        if not index.damage and not segment.damage:
-            yield from _times(replica, segment)
+        if not index.damage:
+            verdicts = time_entries(segment, index, rebuilt=replica.rebuilt(segment))
+            file = replica.file(segment.base_offset, ".timeindex")
+            yield from _wrong(replica, "time-index", file, TIME_ENTRY, verdicts)
 
 
-def _times(replica: ReplicaFiles, segment: SegmentContents) -> Iterator[Finding]:
-    index, batches = replica.time_indexes[segment.base_offset], segment.batches
-    file = replica.file(segment.base_offset, ".timeindex")
-    for row, (timestamp, offset) in enumerate(zip(index.timestamps.tolist(), index.offsets.tolist(), strict=True)):
-        place = int(np.searchsorted(batches.last_offset, offset))
-        if timestamp == _NO_TIMESTAMP:
-            continue
-        if place == len(batches):
-            if not replica.rebuilt(segment):
-                expected = f"an offset before {segment.end_offset}, where the segment ends"
-                yield replica.finding("time-index", file, row * TIME_ENTRY, "behind its end", expected, offset)
-        elif int(batches.base_offset[place]) <= offset and int(batches.max_timestamp[place]) != timestamp:
-            expected = f"timestamp {int(batches.max_timestamp[place])}, the latest of the batch of offset {offset}"
-            message = "not the timestamp of its batch"
-            yield replica.finding("time-index", file, row * TIME_ENTRY, message, expected, timestamp)
+def _wrong(
+    replica: ReplicaFiles, rule: str, file: str, entry: int, verdicts: Iterator[EntryVerdict]
+) -> Iterator[Finding]:
+    for each in verdicts:
+        if each.valid is False:
+            yield replica.finding(rule, file, each.row * entry, each.message, each.expected, each.found)
 
 
 def transaction_index(replica: ReplicaFiles) -> Iterator[Finding]:

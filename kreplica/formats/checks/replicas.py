@@ -23,7 +23,6 @@ from kreplica.formats.log_contents import LogContents, SegmentContents, read_log
 from kreplica.formats.log_directory import (
     OF_A_PARTITION,
     OF_THE_DIRECTORY,
-    SMALL_FILES,
     LogDirectory,
     PartitionDirectory,
     parse_partition_directory,
@@ -32,6 +31,7 @@ from kreplica.formats.log_directory import (
 from kreplica.formats.offset_checkpoint import LOG_START, RECOVERY_POINT
 from kreplica.formats.partition_logs import segment_offset
 from kreplica.formats.producer_snapshot import ProducerSnapshot, decode_producer_snapshot
+from kreplica.formats.registry import own_format
 
 Decoded = TypeVar("Decoded")
 Lines: TypeAlias = Mapping[tuple[str, int], Mapping[str, tuple[int, int]]]
@@ -127,7 +127,7 @@ def find_replicas(paths: Sequence[str]) -> tuple[list[LogDirectory], list[Replic
     Raises:
         InputError: A path does not exist or a file cannot be read.
     """
-    files = find_files(paths, _wanted)
+    files = find_files(paths, lambda name: own_format(name) is not None)
     folders = sorted({path.parent for path in files if parse_partition_directory(path.absolute().parent.name)})
     homes = {_home(folder) for folder in folders} | {path.parent for path in files if path.name in OF_THE_DIRECTORY}
     small = {home / name for home in homes for name in OF_THE_DIRECTORY}
@@ -138,6 +138,26 @@ def find_replicas(paths: Sequence[str]) -> tuple[list[LogDirectory], list[Replic
     return list(read.values()), [_replica(folder, home, said[home.path]) for folder, home in owners.items()]
 
 
+def replica_beside(folder: Path) -> ReplicaFiles | None:
+    """A partition's directory as the checkpoints beside it know it, without its segments and indexes.
+
+    None for a directory that is no partition's, or that lies in no broker's log directory.
+
+    Raises:
+        InputError: A checkpoint cannot be read.
+    """
+    place, path = parse_partition_directory(folder.absolute().name), _home(folder)
+    small = [path / name for name in sorted(OF_THE_DIRECTORY) if (path / name).is_file()]
+    if place is None or not small:
+        return None
+    (home,) = read_log_directories(small, read_small_file)
+    return ReplicaFiles(home, folder, place, LogContents(()), said=_said(place, _lines(home)))
+
+
+def _said(place: PartitionDirectory, lines: Lines) -> Mapping[str, tuple[int, int]]:
+    return lines.get((place.topic, place.partition), {}) if place.state == "current" else {}
+
+
 def _lines(home: LogDirectory) -> Lines:
     found: dict[tuple[str, int], dict[str, tuple[int, int]]] = {}
     for name, checkpoint in home.checkpoints.items():
@@ -145,10 +165,6 @@ def _lines(home: LogDirectory) -> Lines:
         for topic, (partition, position, offset) in zip(checkpoint.topics, numbers, strict=True):
             found.setdefault((topic, partition), {})[name] = (position, offset)
     return found
-
-
-def _wanted(name: str) -> bool:
-    return segment_offset(name) is not None or name in SMALL_FILES or is_index_file(name)
 
 
 def _home(folder: Path) -> Path:
@@ -169,7 +185,7 @@ def _replica(folder: Path, home: LogDirectory, lines: Lines) -> ReplicaFiles:
         _decoded(files, ".timeindex", decode_time_index),
         _decoded(files, ".txnindex", lambda content, _, file: decode_transaction_index(content, file)),
         _decoded(files, ".snapshot", lambda content, _, file: decode_producer_snapshot(content, file)),
-        lines.get((place.topic, place.partition), {}) if place.state == "current" else {},
+        _said(place, lines),
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final
 
-from kreplica.formats.checks import identity, indexes, offsets, producers
+from kreplica.formats.checks import identity, indexes, offsets, other_formats, producers
 from kreplica.formats.checks.replicas import Finding, ReplicaFiles
 from kreplica.formats.log_directory import LogDirectory
 
@@ -31,7 +31,7 @@ DIRECTORY_RULES: Final[Mapping[str, Callable[[Sequence[LogDirectory]], Iterator[
 }
 """Rules on log directories."""
 
-RULES: Final = (*DIRECTORY_RULES, *REPLICA_RULES, "topic-id")
+RULES: Final = (*DIRECTORY_RULES, *REPLICA_RULES, "topic-id", other_formats.RULE)
 """Names of all rules."""
 
 

@@ -294,4 +294,4 @@ def test_a_partition_named_alone_is_judged_with_its_checkpoints(home: Path) -> N
 
 
 def test_every_rule_is_in_the_table() -> None:
-    assert len(set(RULES)) == len(RULES) == 15
+    assert len(set(RULES)) == len(RULES) == 16

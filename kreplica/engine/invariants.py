@@ -1,0 +1,184 @@
+"""What must hold after every event, checked as the events come: folds that note each breach.
+
+Each check looks at the replicas as they were before the event and at the event: the work is that of what changed, not
+of what is there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from kreplica.engine.replica_logs import LEADER, ReplicaLog, ReplicaLogs
+from kreplica.engine.trace import Event, Kind
+
+
+class Invariant(StrEnum):
+    """What must hold; a finding names what did not."""
+
+    COMMITTED_LOST = "committed-record-lost"
+    DIVERGED = "logs-diverge"
+    HIGH_WATERMARK_BACK = "high-watermark-went-back"
+    LSO_ABOVE_HIGH_WATERMARK = "last-stable-offset-above-high-watermark"
+    TWO_LEADERS = "two-leaders-in-one-epoch"
+    UNCOMMITTED_READ = "uncommitted-data-read"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One breach of an invariant.
+
+    Args:
+        time: When, in microseconds.
+        invariant: Which.
+        partition: Of what.
+        offset: Where in the log; -1 where it is not about one.
+        node: At which node it showed.
+        expected: What had to be.
+        found: What was.
+    """
+
+    time: int
+    invariant: Invariant
+    partition: str
+    offset: int
+    node: str
+    expected: str
+    found: str
+
+
+class Invariants:
+    """Checks every invariant; feed it before the ``ReplicaLogs`` it looks at.
+
+    What is committed is what some leader's high watermark has passed. A new leader's high watermark may lie below that
+    of the one before (a follower learns of it one fetch late): that is no breach, a log that lacks committed records
+    is.
+    """
+
+    __slots__ = ("_checks", "_committed", "_lost", "_writers", "findings", "logs", "setbacks")
+
+    def __init__(self, logs: ReplicaLogs) -> None:
+        self.logs = logs
+        self.findings: list[Finding] = []
+        self.setbacks = 0
+        """How often a new leader began with a lower high watermark than had been reached."""
+        self._committed: dict[str, list[Any]] = {}
+        self._lost: dict[str, set[tuple[int, Any]]] = {}
+        self._writers: dict[tuple[str, int], str] = {}
+        self._checks: dict[str, Callable[[Event], None]] = {
+            Kind.APPENDED: self._appended,
+            Kind.HIGH_WATERMARK: self._high_watermark,
+            Kind.RECOVERED: self._recovered,
+            Kind.BECAME_LEADER: self._became_leader,
+            Kind.LAST_STABLE_OFFSET: self._last_stable_offset,
+            Kind.CONSUMED: self._consumed,
+        }
+
+    def __call__(self, event: Event) -> None:
+        """Checks an event against the replicas as they are before it."""
+        check = self._checks.get(event.kind)
+        if check is not None:
+            check(event)
+
+    def _found(self, event: Event, invariant: Invariant, offset: int, expected: object, found: object) -> None:
+        self.findings.append(
+            Finding(event.time, invariant, event.values[0], offset, event.node, str(expected), str(found))
+        )
+
+    def _appended(self, event: Event) -> None:
+        partition, base_offset, _, records, role = event.values
+        if role != LEADER or not records:
+            return
+        epoch = records[-1][0]
+        writer = self._writers.setdefault((partition, epoch), event.node)
+        if writer != event.node:
+            what = f"only {writer} writes in epoch {epoch}"
+            self._found(event, Invariant.TWO_LEADERS, base_offset, what, f"{event.node} does too")
+
+    def _high_watermark(self, event: Event) -> None:
+        partition, reached, _ = event.values
+        replica = self.logs.replica(partition, event.node)
+        before = replica.high_watermark
+        if replica.leader_epoch >= 0:
+            if reached < before:
+                self._found(event, Invariant.HIGH_WATERMARK_BACK, reached, f"at least {before}", reached)
+            self._commit(partition, replica, reached)
+        self._compare(event, replica, before, reached)
+
+    def _commit(self, partition: str, leader: ReplicaLog, reached: int) -> None:
+        committed = self._committed.setdefault(partition, [])
+        have = len(committed)
+        if reached <= have:
+            return
+        if leader.base > have:  # the log begins behind what was committed: nobody can compare what is deleted
+            committed.extend([None] * (leader.base - have))
+        committed.extend(leader.between(len(committed), reached))
+
+    def _recovered(self, event: Event) -> None:
+        partition, end_offset, _, high_watermark = event.values
+        replica = self.logs.replica(partition, event.node)
+        self._compare(event, replica, 0, min(high_watermark, end_offset))
+
+    def _compare(self, event: Event, replica: ReplicaLog, before: int, reached: int) -> None:
+        for other in self.logs.partitions[event.values[0]].values():
+            if other is not replica and other.running:
+                self._compare_two(event, replica, other, before, reached)
+
+    def _compare_two(self, event: Event, replica: ReplicaLog, other: ReplicaLog, before: int, reached: int) -> None:
+        end = min(reached, other.high_watermark, replica.end_offset, other.end_offset)
+        begin = max(min(before, end), replica.base, other.base)
+        if begin >= end or replica.between(begin, end) == other.between(begin, end):
+            return
+        pairs = zip(replica.between(begin, end), other.between(begin, end), strict=True)
+        place, (mine, theirs) = next((place, pair) for place, pair in enumerate(pairs) if pair[0] != pair[1])
+        told = f"{_told(theirs)} as on {other.node}"
+        self._found(event, Invariant.DIVERGED, begin + place, told, _told(mine))
+
+    def _became_leader(self, event: Event) -> None:
+        partition = event.values[0]
+        replica = self.logs.replica(partition, event.node)
+        committed = self._committed.setdefault(partition, [])
+        if replica.high_watermark < len(committed):
+            self.setbacks += 1
+        agreed = _agreed(committed, replica)
+        if agreed == len(committed):
+            return
+        found = replica.between(agreed, agreed + 1)
+        told = _told(found[0]) if found else f"a log that ends at {replica.end_offset}"
+        self._found(event, Invariant.COMMITTED_LOST, agreed, _told(committed[agreed]), told)
+        lost = self._lost.setdefault(partition, set())
+        lost.update((agreed + place, record[1]) for place, record in enumerate(committed[agreed:]) if record)
+        del committed[agreed:]
+
+    def _last_stable_offset(self, event: Event) -> None:
+        partition, offset = event.values
+        high_watermark = self.logs.replica(partition, event.node).high_watermark
+        if offset > high_watermark:
+            self._found(event, Invariant.LSO_ABOVE_HIGH_WATERMARK, offset, f"at most {high_watermark}", offset)
+
+    def _consumed(self, event: Event) -> None:
+        partition, offset, value = event.values[:3]
+        committed = self._committed.get(partition, [])
+        there = committed[offset] if offset < len(committed) else None
+        if there is not None and there[1] == value:
+            return
+        if (offset, value) not in self._lost.get(partition, ()):
+            told = "nothing committed there" if there is None else _told(there)
+            self._found(event, Invariant.UNCOMMITTED_READ, offset, told, value)
+
+
+def _agreed(committed: list[Any], replica: ReplicaLog) -> int:
+    """The offset up to which a replica holds what is committed; what it has deleted counts as held."""
+    own = replica.records
+    shift = replica.base
+    end = min(len(committed), replica.end_offset)
+    if committed[shift:end] == own[: max(end - shift, 0)]:
+        return max(end, min(shift, len(committed)))
+    differs = (place for place in range(shift, end) if committed[place] not in (None, own[place - shift]))
+    return next(differs, max(end, min(shift, len(committed))))
+
+
+def _told(record: Any) -> str:
+    return f"{record[1]} of epoch {record[0]}" if record else "a deleted record"

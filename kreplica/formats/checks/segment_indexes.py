@@ -1,0 +1,143 @@
+"""The indexes beside segments as rows: every entry, the batch that it leads to, and whether the log agrees."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from typing import Final
+
+from kreplica.errors import InputError
+from kreplica.formats.checks.index_entries import (
+    OFFSET_ENTRY,
+    TIME_ENTRY,
+    EntryVerdict,
+    offset_entries,
+    time_entries,
+)
+from kreplica.formats.checks.replicas import ReplicaFiles, replica_beside
+from kreplica.formats.damage_tally import DamageTally
+from kreplica.formats.files import read_small_file
+from kreplica.formats.indexes import decode_offset_index, decode_time_index
+from kreplica.formats.log_contents import SegmentContents, read_log
+from kreplica.formats.partition_logs import PartitionLog, segment_offset
+
+COLUMNS: Final = (
+    "file",
+    "kind",
+    "byte",
+    "offset",
+    "position",
+    "timestamp",
+    "batch_base_offset",
+    "batch_last_offset",
+    "batch_max_timestamp",
+    "valid",
+    "message",
+    "expected",
+    "found",
+)
+"""Fields of a row."""
+Row = dict[str, object]
+
+
+class IndexKind(StrEnum):
+    """Which index of a segment."""
+
+    offset = "offset"
+    time = "time"
+
+
+@dataclass(slots=True)
+class IndexesRead:
+    """What was found beside the rows.
+
+    Args:
+        files: Indexes that were read.
+        absent: Indexes that are not beside their segment.
+        damage: Of indexes and segments.
+    """
+
+    files: int = 0
+    absent: list[Path] = field(default_factory=list)
+    damage: DamageTally = field(default_factory=DamageTally)
+
+
+def index_entry_rows(logs: Sequence[PartitionLog], kinds: Sequence[IndexKind], read: IndexesRead) -> Iterator[Row]:
+    """A row for each entry of the indexes beside the segments, in the order of the logs.
+
+    An index is read before its segment: a broker that writes meanwhile appends to the segment first, so that what the
+    entries lead to is there.
+
+    Args:
+        logs: Whose segments.
+        kinds: Which indexes.
+        read: Takes what else was found.
+
+    Raises:
+        InputError: A file cannot be read, or a segment's name is no offset.
+    """
+    for log in logs:
+        replica = replica_beside(log.directory)
+        for path in log.segments:
+            yield from _of_segment(path, replica, kinds, read)
+
+
+def _of_segment(
+    path: Path, replica: ReplicaFiles | None, kinds: Sequence[IndexKind], read: IndexesRead
+) -> Iterator[Row]:
+    base = segment_offset(path.name)
+    if base is None:
+        reason = "its name is not the offset that it begins with, from which its indexes count"
+        raise InputError(str(path), "", reason, "give it the name that its broker gave it: 20 digits and .log")
+    beside = {kind: path.with_suffix(_ENDINGS[kind]) for kind in kinds}
+    read.absent += [file for file in beside.values() if not file.exists()]
+    contents = {kind: read_small_file(file) for kind, file in beside.items() if file.exists()}
+    (segment,) = read_log([path]).segments
+    read.damage.add(segment.damage)
+    read.files += len(contents)
+    # A segment that lies alone is judged as it is: nothing says that a broker will make its index anew.
+    rebuilt = replica is not None and replica.rebuilt(segment)
+    for kind, content in contents.items():
+        rows = _ROWS[kind](segment, content, str(beside[kind]), rebuilt, read.damage)
+        yield from ({name: row.get(name) for name in COLUMNS} for row in rows)
+
+
+def _offset_rows(
+    segment: SegmentContents, content: bytes, file: str, rebuilt: bool, damage: DamageTally
+) -> Iterator[Row]:
+    index = decode_offset_index(content, segment.base_offset, file)
+    damage.add(index.damage)
+    verdicts = offset_entries(segment, index, rebuilt=rebuilt)
+    for verdict, offset, position in zip(verdicts, index.offsets.tolist(), index.positions.tolist(), strict=True):
+        entry = {"kind": IndexKind.offset.value, "byte": verdict.row * OFFSET_ENTRY}
+        yield {"file": file, **entry, "offset": offset, "position": position} | _judged(segment, verdict)
+
+
+def _time_rows(
+    segment: SegmentContents, content: bytes, file: str, rebuilt: bool, damage: DamageTally
+) -> Iterator[Row]:
+    index = decode_time_index(content, segment.base_offset, file)
+    damage.add(index.damage)
+    verdicts = time_entries(segment, index, rebuilt=rebuilt)
+    for verdict, offset, timestamp in zip(verdicts, index.offsets.tolist(), index.timestamps.tolist(), strict=True):
+        entry = {"kind": IndexKind.time.value, "byte": verdict.row * TIME_ENTRY}
+        yield {"file": file, **entry, "offset": offset, "timestamp": timestamp} | _judged(segment, verdict)
+
+
+def _judged(segment: SegmentContents, verdict: EntryVerdict) -> Row:
+    said: Row = {"valid": verdict.valid}
+    if verdict.valid is False:
+        said |= {"message": verdict.message, "expected": verdict.expected, "found": verdict.found}
+    if verdict.batch is not None:
+        batches, at = segment.batches, verdict.batch
+        said["batch_base_offset"] = int(batches.base_offset[at])
+        said["batch_last_offset"] = int(batches.last_offset[at])
+        said["batch_max_timestamp"] = int(batches.max_timestamp[at])
+    return said
+
+
+_ENDINGS: Final = {IndexKind.offset: ".index", IndexKind.time: ".timeindex"}
+_Rows = Callable[[SegmentContents, bytes, str, bool, DamageTally], Iterator[Row]]
+_ROWS: Final[dict[IndexKind, _Rows]] = {IndexKind.offset: _offset_rows, IndexKind.time: _time_rows}

@@ -1,0 +1,222 @@
+"""Which file of a log directory is what: by its name, or else by how it begins; one table for every command.
+
+    data/meta.properties                          cluster and node
+    data/*-offset-checkpoint                      offsets by partition
+    data/orders-0/00000000000000000000.log        segment; .index, .timeindex, .txnindex, .snapshot beside it
+    data/orders-0/leader-epoch-checkpoint         and partition.metadata
+    data/__cluster_metadata-0/…-0000000001.checkpoint, quorum-state
+
+Other packages bring formats by the entry point ``kreplica.formats``: a FileFormat or a list of them. They are looked
+for only where a file is none of those above.
+"""
+
+from __future__ import annotations
+
+import re
+import zlib
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+from kreplica.errors import UsageError
+from kreplica.formats.damage import Damage
+from kreplica.formats.files import read_beginning
+from kreplica.formats.key_value_text import META_PROPERTIES, PARTITION_METADATA
+from kreplica.formats.leader_epoch_checkpoint import LEADER_EPOCH_CHECKPOINT
+from kreplica.formats.offset_checkpoint import OFFSET_CHECKPOINTS
+from kreplica.formats.state_json import CLEAN_SHUTDOWN, QUORUM_STATE
+
+ENTRY_POINT = "kreplica.formats"
+
+
+@dataclass(frozen=True, slots=True)
+class FileFormat:
+    """One kind of file that stands in log directories.
+
+    Args:
+        name: What messages call it, with its article: ``an offset index``.
+        pattern: What the whole name of such a file matches.
+        command: The subcommand of ``kreplica decode`` that shows it; empty for formats from outside.
+        source: The class that writes it.
+        magic: Whether a file with these first bytes (``BEGINNING_BYTES`` at most) is one; None if they do not tell.
+        check: Of a format from outside: what is wrong in a file, given its content and what to call it. It raises
+            nothing. ``kreplica decode check`` tells what it finds.
+    """
+
+    name: str
+    pattern: re.Pattern[str]
+    command: str = ""
+    source: str = ""
+    magic: Callable[[bytes], bool] | None = None
+    check: Callable[[bytes, str], Iterable[Damage]] | None = None
+
+
+def _batches(beginning: bytes) -> bool:
+    """Whether a batch of version 2 begins here, or a message of version 0 or 1 whose CRC holds (RecordBatch).
+
+    Old messages have no mark but the CRC; those longer than the beginning are not told from other bytes.
+    """
+    size = int.from_bytes(beginning[8:12], "big", signed=True)
+    if len(beginning) < _HEADER_BYTES or beginning[0] > 127 or size < 0:
+        return False
+    if beginning[_MAGIC_AT] == 2:
+        delta = int.from_bytes(beginning[23:27], "big", signed=True)
+        return size >= _HEADER_BYTES - _PREFIX_BYTES and beginning[21] == 0 and delta >= 0
+    end = _PREFIX_BYTES + size
+    message = beginning[_MAGIC_AT:end]
+    crc = int.from_bytes(beginning[_PREFIX_BYTES:_MAGIC_AT], "big")
+    return beginning[_MAGIC_AT] < 2 and _MAGIC_AT < end <= len(beginning) and zlib.crc32(message) == crc
+
+
+_PREFIX_BYTES, _MAGIC_AT, _HEADER_BYTES = 12, 16, 61
+
+
+def _matches(expression: bytes) -> Callable[[bytes], bool]:
+    pattern = re.compile(expression)
+    return lambda beginning: pattern.match(beginning) is not None
+
+
+def _named(*names: str) -> re.Pattern[str]:
+    return re.compile("|".join(map(re.escape, names)))
+
+
+def _numbered(ending: str) -> re.Pattern[str]:
+    return re.compile(rf"(?P<offset>\d{{20}}){ending}", re.ASCII)
+
+
+SEGMENT: Final = FileFormat("a segment", _numbered(r"\.log"), "segment", "LogSegment", _batches)
+SNAPSHOT: Final = FileFormat(
+    "a checkpoint of the metadata log", _numbered(r"-\d{10}\.checkpoint"), "metadata", "Snapshots", _batches
+)
+OFFSET_INDEX: Final = FileFormat("an offset index", _numbered(r"\.index"), "indexes", "OffsetIndex")
+TIME_INDEX: Final = FileFormat("a time index", _numbered(r"\.timeindex"), "indexes", "TimeIndex")
+TRANSACTION_INDEX: Final = FileFormat(
+    "an index of aborted transactions", _numbered(r"\.txnindex"), "indexes", "TransactionIndex"
+)
+PRODUCER_SNAPSHOT: Final = FileFormat(
+    "a producer snapshot", _numbered(r"\.snapshot"), "indexes", "ProducerStateManager"
+)
+OFFSET_CHECKPOINT: Final = FileFormat(
+    "an offset checkpoint",
+    _named(*OFFSET_CHECKPOINTS),
+    "checkpoints",
+    "OffsetCheckpointFile",
+    _matches(rb"0\n\d+\n[a-zA-Z0-9._-]+ \d+ -?\d+\n"),
+)
+LEADER_EPOCHS: Final = FileFormat(
+    "a leader epoch checkpoint",
+    _named(LEADER_EPOCH_CHECKPOINT),
+    "checkpoints",
+    "LeaderEpochCheckpointFile",
+    _matches(rb"0\n\d+\n\d+ \d+\n"),
+)
+META: Final = FileFormat(
+    "a meta.properties", _named(META_PROPERTIES), "checkpoints", "MetaProperties", _matches(rb"(#.*\n)*[a-z.]+=.*\n")
+)
+TOPIC_ID: Final = FileFormat(
+    "a partition.metadata",
+    _named(PARTITION_METADATA),
+    "checkpoints",
+    "PartitionMetadataFile",
+    _matches(rb"version: \d+\ntopic_id: "),
+)
+CLEAN_MARK: Final = FileFormat(
+    "the mark of a clean stop", _named(CLEAN_SHUTDOWN), "checkpoints", "CleanShutdownFileHandler"
+)
+QUORUM: Final = FileFormat(
+    "a quorum-state",
+    _named(QUORUM_STATE),
+    "checkpoints",
+    "FileQuorumStateStore",
+    _matches(rb'\{(?=.*"leaderEpoch").*"data_version"'),
+)
+
+OWN_FORMATS: Final = (
+    SEGMENT,
+    SNAPSHOT,
+    OFFSET_INDEX,
+    TIME_INDEX,
+    TRANSACTION_INDEX,
+    PRODUCER_SNAPSHOT,
+    OFFSET_CHECKPOINT,
+    LEADER_EPOCHS,
+    META,
+    TOPIC_ID,
+    CLEAN_MARK,
+    QUORUM,
+)
+"""Formats of this package; where two fit, the first."""
+
+
+def own_format(name: str) -> FileFormat | None:
+    """The format of this package that a file of that name has."""
+    return next((each for each in OWN_FORMATS if each.pattern.fullmatch(name)), None)
+
+
+def format_of(name: str, beginning: bytes = b"") -> FileFormat | None:
+    """The format of a file: by its name, or else by its first bytes; first those of this package, then others.
+
+    Args:
+        name: The file's name without directories.
+        beginning: Its first bytes; none to go by the name alone.
+
+    Raises:
+        UsageError: Two formats from outside have one name.
+    """
+    return own_format(name) or _by_name(name) or _by_magic(beginning)
+
+
+def _by_name(name: str) -> FileFormat | None:
+    return next((each for each in other_formats() if each.pattern.fullmatch(name)), None)
+
+
+def _by_magic(beginning: bytes) -> FileFormat | None:
+    formats = (*OWN_FORMATS, *other_formats()) if beginning else ()
+    return next((each for each in formats if each.magic is not None and each.magic(beginning)), None)
+
+
+@cache
+def other_formats() -> tuple[FileFormat, ...]:
+    """Formats that other packages bring.
+
+    Raises:
+        UsageError: Two have one name, or one has a name of this package's.
+    """
+    found = tuple(_others())
+    names = [each.name for each in (*OWN_FORMATS, *found)]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        fix = f"remove a package that brings formats by the entry point {ENTRY_POINT}"
+        raise UsageError(f"two file formats are called {', '.join(twice)}", "names have to be unique", fix)
+    return found
+
+
+def _others() -> Iterator[FileFormat]:
+    from importlib.metadata import entry_points
+
+    for point in entry_points(group=ENTRY_POINT):
+        found = point.load()
+        for each in found if isinstance(found, list | tuple) else [found]:
+            if isinstance(each, FileFormat):
+                yield each
+
+
+def other_format(path: Path, *fitting: FileFormat) -> FileFormat | None:
+    """The format of a file that is known to be none of those: by its name, or else by how it begins.
+
+    None where neither tells anything, as for a damaged file with a name of its own.
+
+    Raises:
+        InputError: It cannot be read.
+    """
+    found = format_of(path.name) or format_of(path.name, read_beginning(path))
+    return None if found in fitting else found
+
+
+def refusal(path: Path, found: FileFormat) -> UsageError:
+    """The error for a file that a command was given and does not read."""
+    how = "its name" if found.pattern.fullmatch(path.name) else "how it begins"
+    fix = f"kreplica decode {found.command} reads it" if found.command else ""
+    return UsageError(f"{path} is {found.name}", f"{how} tells", fix)

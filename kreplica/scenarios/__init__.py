@@ -1,0 +1,58 @@
+"""The library of what-if scenarios: each one file with what happens, why, and what must come out by version."""
+
+from __future__ import annotations
+
+import importlib
+from importlib.metadata import entry_points
+from typing import Protocol
+
+from kreplica.errors import UsageError
+from kreplica.scenarios.scenario import Between, Case, Scenario
+
+__all__ = ["GROUP", "MODULES", "Between", "Case", "Scenario", "names", "scenario_named", "scenarios"]
+
+GROUP = "kreplica.scenarios"
+"""Entry points by which other distributions add scenarios: each names a ``Scenario``."""
+
+MODULES: tuple[str, ...] = ()
+"""The scenarios of this package, in the order of ``kreplica whatif list``: a module of this name (hyphens as
+underscores) has it as ``SCENARIO``."""
+
+
+class _Holder(Protocol):
+    SCENARIO: Scenario
+
+
+def names() -> tuple[str, ...]:
+    """The names of all scenarios, those from outside last."""
+    return (*MODULES, *sorted(point.name for point in entry_points(group=GROUP)))
+
+
+def scenarios() -> tuple[Scenario, ...]:
+    """All scenarios."""
+    return tuple(scenario_named(name) for name in names())
+
+
+def scenario_named(name: str) -> Scenario:
+    """One scenario.
+
+    Raises:
+        UsageError: There is none of that name; the nearest ones are given.
+    """
+    if name in MODULES:
+        module: _Holder = importlib.import_module(f"{__name__}.{name.replace('-', '_')}")
+        return module.SCENARIO
+    for point in entry_points(group=GROUP):
+        if point.name == name:
+            return _outside(point.load(), name)
+    from difflib import get_close_matches
+
+    near = get_close_matches(name, names(), n=3)
+    fix = f"did you mean {', '.join(near)}?" if near else "see kreplica whatif list"
+    raise UsageError(f"there is no scenario {name!r}", "", fix)
+
+
+def _outside(loaded: object, name: str) -> Scenario:
+    if isinstance(loaded, Scenario):
+        return loaded
+    raise UsageError(f"the entry point {name} of {GROUP} names no Scenario", "", "repair the package it is from")

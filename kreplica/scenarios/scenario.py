@@ -1,0 +1,139 @@
+"""What a scenario is: a cluster, clients, faults, and what must come out of them, by version and settings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from kreplica.engine.faults import Plan
+from kreplica.engine.outcome import Outcome, measure
+from kreplica.engine.settings import Value
+from kreplica.engine.setup import Setup
+from kreplica.engine.trace import Event
+from kreplica.engine.versions import order_of, version_named
+
+Probe = Callable[[Sequence[Event]], object]
+"""What a scenario looks at beyond the outcome: a fold over the events of a run."""
+
+
+@dataclass(frozen=True, slots=True)
+class Between:
+    """An expectation with room: a number from ``low`` to ``high``."""
+
+    low: float
+    high: float = float("inf")
+
+    def holds(self, value: object) -> bool:
+        """Whether a number lies there."""
+        return isinstance(value, int | float) and self.low <= value <= self.high
+
+    def __str__(self) -> str:
+        return f"at least {self.low:g}" if self.high == float("inf") else f"{self.low:g} to {self.high:g}"
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """What must come out under one version, with some settings.
+
+    Args:
+        version: As ``--kafka-version`` takes it; the case holds for later ones too, up to the next case with the same
+            settings.
+        expected: By name of a measure (``kreplica.engine.outcome.measure``) or of a probe: a tuple is exactly these
+            values, a number is the value or how many there are, ``Between`` leaves room. What is not named may be
+            anything.
+        settings: As ``--set`` gives them, over those of the scenario.
+    """
+
+    version: str
+    expected: Mapping[str, object]
+    settings: Mapping[str, Value] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Scenario:
+    """A story that the simulator plays.
+
+    Args:
+        name: As the command takes it, words joined by hyphens.
+        title: One line for the list.
+        why: What it teaches: a paragraph for ``kreplica whatif show``.
+        source: Where it is from: KIP, issue, book figure, report.
+        setup: The cluster and its clients, with their settings.
+        plan: Faults and operations.
+        cases: What comes out, by version from the oldest on and by settings; at least one.
+        probes: What its cases look at beyond the outcome.
+        notes: What a well-known text gets wrong about it, and what holds.
+    """
+
+    name: str
+    title: str
+    why: str
+    source: str
+    setup: Setup
+    plan: Plan
+    cases: tuple[Case, ...]
+    probes: Mapping[str, Probe] = field(default_factory=dict)
+    notes: str = ""
+
+    @property
+    def default_version(self) -> str:
+        """The version it is played under when none is asked for: that of its first case."""
+        return self.cases[0].version
+
+    def case_for(self, version: str, settings: Mapping[str, Value]) -> Case | None:
+        """The case that says what comes out: same settings, newest version that is not above; None if there is none."""
+        asked = order_of(version_named(version).name)
+        same = [case for case in self.cases if dict(case.settings) == dict(settings)]
+        below = [case for case in same if order_of(version_named(case.version).name) <= asked]
+        return max(below, key=lambda case: order_of(version_named(case.version).name)) if below else None
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """One expectation that did not come true."""
+
+    name: str
+    expected: object
+    found: object
+
+    def __str__(self) -> str:
+        return f"{self.name}: expected {_told(self.expected)}, found {_told(self.found)}"
+
+
+def differences(scenario: Scenario, case: Case, outcome: Outcome, events: Sequence[Event]) -> tuple[Difference, ...]:
+    """Where what came out is not what the case says.
+
+    Args:
+        scenario: Its probes are applied.
+        case: What must come out.
+        outcome: Of the run.
+        events: Of the run, for the probes.
+
+    Raises:
+        KeyError: The case names neither a measure nor a probe.
+    """
+    found = {name: _value(scenario, name, outcome, events) for name in case.expected}
+    return tuple(
+        Difference(name, expected, found[name])
+        for name, expected in case.expected.items()
+        if not _fits(expected, found[name])
+    )
+
+
+def _value(scenario: Scenario, name: str, outcome: Outcome, events: Sequence[Event]) -> object:
+    if name in scenario.probes:
+        return scenario.probes[name](events)
+    return measure(outcome, name)
+
+
+def _fits(expected: object, found: object) -> bool:
+    counted = len(found) if isinstance(found, tuple) else found
+    if isinstance(expected, Between):
+        return expected.holds(counted)
+    if isinstance(expected, int) and not isinstance(expected, bool):
+        return counted == expected
+    return found == expected
+
+
+def _told(value: object) -> str:
+    return ", ".join(map(str, value)) or "none" if isinstance(value, tuple) else str(value)

@@ -1,0 +1,82 @@
+"""What a scenario says of itself: which case holds when, and what counts as coming true."""
+
+from __future__ import annotations
+
+import pytest
+
+from kreplica.engine.histories import Histories
+from kreplica.engine.measures import Measures
+from kreplica.engine.outcome import Outcome
+from kreplica.engine.setup import TopicSetup, cluster
+from kreplica.errors import UsageError
+from kreplica.scenarios import Between, Case, Scenario, scenario_named
+from kreplica.scenarios.scenario import differences
+
+OUTCOME = Outcome("", 9, Histories(sent=3, lost=("m2",)), (), Measures(isr_changes=2))
+SCENARIO = Scenario(
+    name="made-up",
+    title="",
+    why="",
+    source="",
+    setup=cluster(1, TopicSetup("t", ((1,),))),
+    plan=(),
+    cases=(
+        Case("0.10", {"lost": ("m2",)}),
+        Case("0.11", {"lost": ()}),
+        Case("2.0", {"lost": 0}, {"acks": 1}),
+    ),
+    probes={"twice": lambda events: 2 * len(events)},
+)
+
+
+@pytest.mark.parametrize(
+    ("version", "settings", "expected"),
+    [
+        ("0.9", {}, None),
+        ("0.10", {}, 0),
+        ("0.10.2", {}, 0),
+        ("0.11", {}, 1),
+        ("4.1", {}, 1),
+        ("4.1", {"acks": 1}, 2),
+        ("1.1", {"acks": 1}, None),
+        ("4.1", {"acks": 0}, None),
+    ],
+)
+def test_the_newest_case_that_is_not_above(version: str, settings: dict[str, int], expected: int | None) -> None:
+    case = SCENARIO.case_for(version, settings)
+    assert case is (None if expected is None else SCENARIO.cases[expected])
+
+
+@pytest.mark.parametrize(
+    ("expected", "holds"),
+    [
+        ({"lost": ("m2",)}, True),
+        ({"lost": ("m1",)}, False),
+        ({"lost": 1}, True),
+        ({"lost": 0}, False),
+        ({"lost": Between(1)}, True),
+        ({"isr_changes": Between(3, 4)}, False),
+        ({"isr_changes": 2, "is_safe": False}, True),
+        ({"is_safe": True}, False),
+        ({"twice": 0}, True),
+        ({"twice": 1}, False),
+        ({"produce_ms_99": Between(0)}, False),
+    ],
+)
+def test_what_comes_true(expected: dict[str, object], holds: bool) -> None:
+    assert (differences(SCENARIO, Case("4.1", expected), OUTCOME, ()) == ()) is holds
+
+
+def test_a_difference_in_words() -> None:
+    (difference,) = differences(SCENARIO, Case("4.1", {"lost": ()}), OUTCOME, ())
+    assert str(difference) == "lost: expected none, found m2"
+
+
+def test_a_measure_that_is_none_is_a_defect_of_the_scenario() -> None:
+    with pytest.raises(KeyError):
+        differences(SCENARIO, Case("4.1", {"losses": 0}), OUTCOME, ())
+
+
+def test_an_unknown_scenario() -> None:
+    with pytest.raises(UsageError, match="no scenario 'hw-loss'"):
+        scenario_named("hw-loss")
