@@ -174,7 +174,7 @@ def _say_events(
 
 
 def _say_partition(group: str, partitions: int, paths: list[str] | None) -> None:
-    from kreplica.formats.coordinator_partition import coordinator_partition
+    from kreplica.engine.rules.coordinator_partition import coordinator_partition
 
     if paths:
         raise UsageError("--partition-of reads no files", fix=f"kreplica decode offsets --partition-of {group!r}")

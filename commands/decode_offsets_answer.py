@@ -13,8 +13,8 @@ from commands.decode_damage import damage_objects, damage_warnings
 from commands.decode_events import Events
 from commands.decode_stdin import named_files
 from commands.output import Answer, Row, one_line
+from kreplica.engine.rules.coordinator_partition import OFFSETS_TOPIC, coordinator_partition
 from kreplica.errors import ExitCode, UsageError
-from kreplica.formats.coordinator_partition import OFFSETS_TOPIC, coordinator_partition
 from kreplica.formats.damage_tally import DamageTally
 from kreplica.formats.offset_logs import Replayed, replay_logs
 from kreplica.formats.offset_replay import Until

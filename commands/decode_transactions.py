@@ -160,7 +160,7 @@ def _found(paths: Sequence[str], until: Until) -> TransactionLogs:
 def _kept(
     logs: Sequence[ReplayedLog], ids: Sequence[str], partitions: int, *, only_open: bool
 ) -> list[tuple[ReplayedLog, TransactionRecord]]:
-    from kreplica.formats.coordinator_partition import coordinator_partition
+    from kreplica.engine.rules.coordinator_partition import coordinator_partition
     from kreplica.formats.transaction_state import OPEN
 
     known = [(log, record) for log in logs for record in log.records]
@@ -179,7 +179,7 @@ def _kept(
 
 def _needed(ids: Sequence[str], partitions: int) -> frozenset[int]:
     """The partitions that the answer needs: all, unless ids are asked for."""
-    from kreplica.formats.coordinator_partition import coordinator_partition
+    from kreplica.engine.rules.coordinator_partition import coordinator_partition
 
     return frozenset(coordinator_partition(name, partitions) for name in ids) or frozenset(range(partitions))
 

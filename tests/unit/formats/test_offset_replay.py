@@ -15,9 +15,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from record_batches import PlainRecord, batch_bytes
 
+from kreplica.engine.rules.coordinator_partition import coordinator_partition
 from kreplica.formats import offset_logs, offset_replay
 from kreplica.formats.batch_windows import read_windows
-from kreplica.formats.coordinator_partition import coordinator_partition
 from kreplica.formats.file_bytes import BufferBytes, FileBytes
 from kreplica.formats.latest_keys import last_of_each_key
 from kreplica.formats.offset_commits import key_types
