@@ -1,4 +1,4 @@
-"""Error codes are Kafka's: against the table of kafka-python, which names 6 and 0 otherwise."""
+"""Error codes are Kafka's: against the table of kafka-python, which names three otherwise."""
 
 from __future__ import annotations
 
@@ -6,7 +6,11 @@ import pytest
 
 from kreplica.engine.rules.error_codes import ErrorCode
 
-OTHER_NAMES = {"NO_ERROR": "NONE", "NOT_LEADER_FOR_PARTITION": "NOT_LEADER_OR_FOLLOWER"}
+OTHER_NAMES = {
+    "UNKNOWN": "UNKNOWN_SERVER_ERROR",
+    "NO_ERROR": "NONE",
+    "NOT_LEADER_FOR_PARTITION": "NOT_LEADER_OR_FOLLOWER",
+}
 
 
 @pytest.mark.filterwarnings("ignore:.*_text is deprecated:DeprecationWarning")  # kafka-python reads its schemas so

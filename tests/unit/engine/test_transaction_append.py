@@ -1,0 +1,74 @@
+"""The verification before a transactional append (KIP-890): as VerificationStateEntry and UnifiedLog have it."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kreplica.engine.rules.error_codes import ErrorCode
+from kreplica.engine.rules.producer_state import EMPTY_STATE, UnknownProducer, after_data, after_marker
+from kreplica.engine.rules.transaction_append import (
+    NO_GUARD,
+    Verification,
+    start_verification,
+    transaction_open,
+    transactional_sequence_error,
+    verification_error,
+)
+
+ACCEPT = UnknownProducer.ACCEPT
+
+
+@given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 9)), min_size=1))
+def test_the_lowest_sequence_of_the_highest_epoch_that_waits(asked: list[tuple[int, int]]) -> None:
+    verification = None
+    highest, waiting = asked[0][0], [asked[0][1]]
+    for guard, (epoch, sequence) in enumerate(asked, start=1):
+        verification = start_verification(verification, guard, sequence, epoch, False)
+        if epoch > highest:
+            highest, waiting = epoch, []
+        if epoch == highest:
+            waiting.append(sequence)
+        assert (verification.epoch, verification.lowest_sequence) == (highest, min(waiting))
+        assert verification.guard == 1
+
+
+def test_only_the_answer_to_the_same_question_counts() -> None:
+    waiting = Verification(guard=2, lowest_sequence=0, epoch=0)
+    assert verification_error(waiting, 2) is ErrorCode.NONE
+    assert verification_error(waiting, 1) is ErrorCode.INVALID_TXN_STATE  # an older question (ABA)
+    assert verification_error(waiting, NO_GUARD) is ErrorCode.INVALID_TXN_STATE
+    assert verification_error(None, 2) is ErrorCode.INVALID_TXN_STATE  # a marker has removed it
+    assert verification_error(None, NO_GUARD) is ErrorCode.INVALID_TXN_STATE
+    assert verification_error(Verification(NO_GUARD, 0, 0), NO_GUARD) is ErrorCode.INVALID_TXN_STATE
+
+
+def test_a_transaction_is_open_from_its_first_batch_to_its_marker() -> None:
+    begun = after_data(EMPTY_STATE, 4, (0, 0, 10), True, 0)
+    assert not transaction_open(EMPTY_STATE, 4, True)
+    assert transaction_open(begun, 4, True)
+    assert not transaction_open(begun, 5, True)  # of another epoch is another transaction, since 4.0
+    assert transaction_open(begun, 5, False)
+    assert not transaction_open(after_marker(begun, 4, 0, 0), 4, False)
+
+
+@pytest.mark.parametrize(
+    ("lowest", "version_2", "first", "zero_first", "expected"),
+    [
+        (0, False, 5, True, "OUT_OF_ORDER_SEQUENCE_NUMBER"),  # a lower one waits
+        (5, False, 5, True, "NONE"),  # version 1: any sequence may come first
+        (5, True, 5, True, "OUT_OF_ORDER_SEQUENCE_NUMBER"),
+        (5, True, 5, False, "NONE"),  # 4.0
+        (0, True, 0, True, "NONE"),
+    ],
+)
+def test_the_first_sequence_in_a_log(lowest: int, version_2: bool, first: int, zero_first: bool, expected: str) -> None:
+    waiting = Verification(1, lowest, 0, version_2)
+    assert transactional_sequence_error(EMPTY_STATE, waiting, 0, first, ACCEPT, zero_first).name == expected
+
+
+def test_without_verification_the_sequence_alone_decides() -> None:
+    known = after_data(EMPTY_STATE, 0, (0, 4, 0), False, 0)
+    assert transactional_sequence_error(known, None, 0, 5, ACCEPT, True) is ErrorCode.NONE
+    assert transactional_sequence_error(known, None, 0, 6, ACCEPT, True) is ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER

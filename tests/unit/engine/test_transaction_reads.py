@@ -1,0 +1,120 @@
+"""The last stable offset, and what read_committed consumers get: against what is true of a whole generated log."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kreplica.engine.rules.isolation import (
+    READ_COMMITTED,
+    READ_UNCOMMITTED,
+    AbortedTransaction,
+    FetchedBatch,
+    aborted_transactions,
+    delivered_batches,
+    fetch_upper_bound,
+)
+from kreplica.engine.rules.last_stable_offset import (
+    first_unstable_offset,
+    last_stable_offset,
+    still_unreplicated,
+    transaction_index_lso,
+)
+
+PRODUCERS = [1, 2, 3]
+PLAIN = -1
+
+
+@dataclass
+class Log:
+    """A log of one record a batch, with what is true of each record once everything is written."""
+
+    batches: list[FetchedBatch] = field(default_factory=list)
+    open: dict[int, int] = field(default_factory=dict)
+    finished: list[tuple[int, int]] = field(default_factory=list)
+    index: list[AbortedTransaction] = field(default_factory=list)
+    outcome: dict[int, tuple[str, int]] = field(default_factory=dict)
+    """Of each data record: committed or aborted, and the marker's offset."""
+
+    def write(self, producer: int, what: str) -> None:
+        at = len(self.batches)
+        if what == "data":
+            self.batches.append(FetchedBatch(at, at, producer, transactional=producer != PLAIN))
+            if producer == PLAIN:
+                self.outcome[at] = ("committed", at)
+            else:
+                self.open.setdefault(producer, at)
+        elif producer != PLAIN:
+            self.end(producer, what, at)
+
+    def end(self, producer: int, what: str, at: int) -> None:
+        self.batches.append(FetchedBatch(at, at, producer, True, True, what == "aborted"))
+        start = self.open.pop(producer, None)
+        if start is None:
+            return  # a marker without data
+        for batch in self.batches[start:at]:
+            if batch.producer_id == producer and not batch.control:
+                self.outcome[batch.base_offset] = (what, at)
+        self.finished.append((start, at))
+        if what == "aborted":
+            lso = transaction_index_lso(self.open.values(), at)
+            self.index.append(AbortedTransaction(producer, start, at, lso))
+
+
+@st.composite
+def logs(draw: st.DrawFn) -> Log:
+    log = Log()
+    steps = st.tuples(st.sampled_from([*PRODUCERS, PLAIN]), st.sampled_from(["data", "data", "committed", "aborted"]))
+    for producer, what in draw(st.lists(steps, min_size=6, max_size=25)):
+        log.write(producer, what)
+    return log
+
+
+def first_undecided(log: Log, high_watermark: int) -> int:
+    """The first record whose outcome is not known to everybody: no marker, or one that is not below the watermark."""
+    data = [batch.base_offset for batch in log.batches if not batch.control and batch.producer_id != PLAIN]
+    undecided = [at for at in data if at not in log.outcome or log.outcome[at][1] >= high_watermark]
+    return min([*undecided, high_watermark])
+
+
+@settings(max_examples=300)
+@given(logs(), st.data())
+def test_the_last_stable_offset_is_the_first_undecided_record(log: Log, data: st.DataObject) -> None:
+    high_watermark = data.draw(st.integers(0, len(log.batches)))
+    waiting = still_unreplicated(log.finished, high_watermark)
+    unstable = first_unstable_offset(log.open.values(), waiting)
+    assert last_stable_offset(unstable, high_watermark) == first_undecided(log, high_watermark)
+
+
+@settings(max_examples=300)
+@given(logs(), st.data())
+def test_a_read_committed_consumer_gets_every_committed_record_and_no_other(log: Log, data: st.DataObject) -> None:
+    end = len(log.batches)
+    bound = first_undecided(log, end)
+    start = data.draw(st.integers(0, bound))
+    aborted = aborted_transactions(log.index, start, bound)
+    got = [batch.base_offset for batch in delivered_batches(log.batches[start:bound], aborted)]
+    committed = [at for at in range(start, bound) if log.outcome.get(at, ("", 0))[0] == "committed"]
+    assert got == committed
+
+
+@given(logs(), st.data())
+def test_aborted_transactions_of_a_fetch_are_those_with_records_in_it(log: Log, data: st.DataObject) -> None:
+    bound = first_undecided(log, len(log.batches))
+    start = data.draw(st.integers(0, bound))
+    named = set(aborted_transactions(log.index, start, bound))
+    assert named == {one for one in log.index if one.last_offset >= start and one.first_offset < bound}
+
+
+def test_what_ends_a_fetch() -> None:
+    facts = (10, 6, 4)
+    assert fetch_upper_bound(READ_COMMITTED, *facts, follower=True) == 10
+    assert fetch_upper_bound(READ_UNCOMMITTED, *facts, follower=False) == 6
+    assert fetch_upper_bound(READ_COMMITTED, *facts, follower=False) == 4
+
+
+def test_a_log_cut_from_below_is_stable_from_its_start_on() -> None:
+    assert last_stable_offset(3, 20, log_start=8) == 8
+    assert last_stable_offset(3, 5, log_start=8) == 5
