@@ -26,6 +26,7 @@ from kreplica.execution.drift import Sight, Trouble, got_worse, look, trouble
 from kreplica.execution.journal import Event, Journal, Operation, Result, entry
 from kreplica.execution.plan import LeaderChange, PartitionKey, Plan, Step
 from kreplica.execution.progress import State
+from kreplica.execution.settling import read_settled
 from kreplica.planner.batches import batches
 from kreplica.sources import Facet, read_snapshot
 
@@ -36,11 +37,6 @@ if TYPE_CHECKING:
 
 FACETS = Facet.TOPIC_CONFIGS
 """What a run reads before and after each batch: partitions, and min.insync.replicas of their topics."""
-
-SETTLE_SECONDS = 10.0
-"""How long trouble may last after a batch before it counts: brokers' metadata takes a moment to settle."""
-
-POLL_SECONDS = 0.5
 
 Tell: TypeAlias = Callable[[str], None]
 Work: TypeAlias = Callable[["ClusterHandle", Plan, Step], tuple[Result, ...]]
@@ -185,12 +181,7 @@ def _found_made(run: _Run, change: LeaderChange, sight: Sight) -> Result:
 
 def _settled(run: _Run) -> ClusterSnapshot:
     """The cluster after a batch, read again for a while as long as it looks worse than before."""
-    deadline = time.monotonic() + SETTLE_SECONDS
-    while True:
-        snapshot = read_snapshot(run.session.handle, FACETS)
-        if not got_worse(run.before, trouble(snapshot)) or time.monotonic() > deadline:
-            return snapshot
-        time.sleep(POLL_SECONDS)
+    return read_settled(run.session.handle, FACETS, lambda now: not got_worse(run.before, trouble(now)), patient=False)
 
 
 def split(steps: Sequence[Step], size: int | None) -> Iterator[Step]:

@@ -6,25 +6,18 @@ afterwards counts.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from kreplica.errors import UnreachableError
-from kreplica.sources import Facet, read_snapshot
+from kreplica.execution.settling import read_settled
+from kreplica.sources import Facet
 
 if TYPE_CHECKING:
     from kreplica.config import ClusterHandle
     from kreplica.control.elect import ElectionResult
     from kreplica.execution.plan import LeaderChange, PartitionKey
     from kreplica.model.snapshot import ClusterSnapshot
-
-SETTLE_SECONDS = 10.0
-"""How long brokers' metadata may take to show the new leaders."""
-
-PAUSE_SECONDS = 0.5
-"""Between two reads."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +66,7 @@ def elect(
 def _ask(
     handle: ClusterHandle, partitions: Sequence[PartitionKey], allow_zookeeper_write: bool
 ) -> tuple[ElectionResult, ...]:
-    if handle.bootstrap_servers is None and handle.zookeeper is not None:
+    if handle.by_zookeeper:
         from kreplica.control.zookeeper_election import elect_preferred_by_zookeeper
 
         return elect_preferred_by_zookeeper(handle, partitions, allowed=allow_zookeeper_write)
@@ -95,23 +88,13 @@ def _leaders_afterwards(
     handle: ClusterHandle, changes: Sequence[LeaderChange], errors: dict[tuple[str, int], str]
 ) -> dict[tuple[str, int], int | None]:
     """Leaders by partition, read again until those that were accepted lead, or the time is up."""
-    deadline = time.monotonic() + SETTLE_SECONDS
-    while True:
-        late = time.monotonic() > deadline
-        try:
-            snapshot = read_snapshot(handle, Facet.PARTITIONS)
-        except UnreachableError:  # while leaders move a read may fail; what was changed must still be reported
-            if late:
-                raise
-            time.sleep(PAUSE_SECONDS)
-            continue
-        leaders = {change.key: _leader(snapshot, change) for change in changes}
-        waiting = [
-            change for change in changes if not errors.get(change.key) and leaders[change.key] != change.to_leader
-        ]
-        if not waiting or late:
-            return leaders
-        time.sleep(PAUSE_SECONDS)
+    accepted = [change for change in changes if not errors.get(change.key)]
+
+    def lead(snapshot: ClusterSnapshot) -> bool:
+        return all(_leader(snapshot, change) == change.to_leader for change in accepted)
+
+    snapshot = read_settled(handle, Facet.PARTITIONS, lead)
+    return {change.key: _leader(snapshot, change) for change in changes}
 
 
 def _leader(snapshot: ClusterSnapshot, change: LeaderChange) -> int | None:

@@ -19,18 +19,18 @@ leader.imbalance.check.interval.seconds.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from kreplica.control.reassign import reorder_replicas
-from kreplica.errors import KreplicaError, UnreachableError
+from kreplica.errors import KreplicaError
 from kreplica.execution.drift import Sight, look_at_steps
-from kreplica.execution.executor import POLL_SECONDS, SETTLE_SECONDS, Session, remaining, run_steps
+from kreplica.execution.executor import Session, remaining, run_steps
 from kreplica.execution.journal import Event, Operation, Result, entry
 from kreplica.execution.leaders import elect
 from kreplica.execution.plan import LeaderChange, PartitionFacts, PartitionKey, Plan, Step
 from kreplica.execution.progress import State
+from kreplica.execution.settling import read_settled
 from kreplica.sources import Facet, read_snapshot
 
 if TYPE_CHECKING:
@@ -171,22 +171,16 @@ def _reorder(
 def _not_there(
     handle: ClusterHandle, plan: Plan, orders: Mapping[PartitionKey, tuple[int, ...]]
 ) -> dict[PartitionKey, str]:
-    deadline, facts = time.monotonic() + SETTLE_SECONDS, plan.facts
-    while orders:
-        late = time.monotonic() > deadline
-        try:
-            snapshot = read_snapshot(handle, Facet.PARTITIONS)
-        except UnreachableError:  # while things move a read may fail; what was changed must still be reported
-            if late:
-                raise
-            time.sleep(POLL_SECONDS)
-            continue
+    facts = plan.facts
+
+    def others(snapshot: ClusterSnapshot) -> dict[PartitionKey, str]:
         seen = {key: _order_seen(snapshot, facts[key]) for key in orders}
-        wrong = [key for key, order in orders.items() if seen[key] != _text(order)]
-        if not wrong or late:
-            return {key: f"its replicas are {seen[key]}, not {_text(orders[key])}" for key in wrong}
-        time.sleep(POLL_SECONDS)
-    return {}
+        return {key: found for key, found in seen.items() if found != _text(orders[key])}
+
+    if not orders:
+        return {}
+    late = others(read_settled(handle, Facet.PARTITIONS, lambda now: not others(now)))
+    return {key: f"its replicas are {found}, not {_text(orders[key])}" for key, found in late.items()}
 
 
 def _order_seen(snapshot: ClusterSnapshot, facts: PartitionFacts) -> str:

@@ -70,13 +70,12 @@ class PaperCluster:
     def stand_in(self, change: Change) -> None:
         """Puts itself in the place of the real cluster; ``change`` is setattr, or a monkeypatch's."""
         import kreplica.control.elect
-        from kreplica.execution import executor, leaders, rollback
+        from kreplica.execution import executor, rollback, settling
 
-        for module in (executor, leaders, rollback):
+        for module in (executor, rollback, settling):
             change(module, "read_snapshot", self.read_snapshot)
-            change(module, "SETTLE_SECONDS", 0.05)
-        for module, name in ((leaders, "PAUSE_SECONDS"), (rollback, "POLL_SECONDS"), (executor, "POLL_SECONDS")):
-            change(module, name, 0.01)
+        change(settling, "SETTLE_SECONDS", 0.05)
+        change(settling, "PAUSE_SECONDS", 0.01)
         change(kreplica.control.elect, "elect_preferred", self.elect_preferred)
         change(rollback, "reorder_replicas", self.reorder_replicas)
 

@@ -31,6 +31,7 @@ def live(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
 
     monkeypatch.setattr("commands.reading.read_snapshot", lambda *_: AWAY)
     monkeypatch.setattr("kreplica.execution.executor.read_snapshot", lambda *_: AWAY)
+    monkeypatch.setattr("kreplica.execution.settling.read_snapshot", lambda *_: AWAY)
     monkeypatch.setattr("kreplica.execution.apply.elect", elect)
     return elected
 
