@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from commands.options import OutputOption, TimeoutOption
+from commands.options import ConfigOption, OutputOption, TimeoutOption
 from kreplica.errors import ExitCode
 
 if TYPE_CHECKING:
@@ -72,9 +72,7 @@ def compare(
         str | None,
         typer.Option("--command-config", metavar="FILE", help="Java client properties of bootstrap: and zookeeper:."),
     ] = None,
-    config: Annotated[
-        str | None, typer.Option("--config", metavar="FILE", help="Contexts file; KREPLICA_CONFIG if not given.")
-    ] = None,
+    config: ConfigOption = None,
     timeout: TimeoutOption = None,
     output: OutputOption = None,
 ) -> None:

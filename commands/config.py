@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from commands.options import OutputOption, TimeoutOption
+from commands.options import ConfigOption, OutputOption, TimeoutOption
 from commands.output import Answer, OutputFormat, Row, emit
 
 if TYPE_CHECKING:
@@ -29,10 +29,6 @@ CONTEXT_COLUMNS = (
     "production",
 )
 SETTING_COLUMNS = ("context", "name", "value", "origin")
-
-ConfigOption = Annotated[
-    str | None, typer.Option("--config", metavar="FILE", help="Contexts file; KREPLICA_CONFIG if not given.")
-]
 
 
 def register(app: typer.Typer) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from commands.options import OutputOption, TimeoutOption
+from commands.options import ConfigOption, OutputOption, TimeoutOption
 from commands.output import Answer, Row, emit
 from kreplica.errors import ExitCode, KreplicaError, UnreachableError
 
@@ -31,9 +31,7 @@ def check(
         list[str] | None,
         typer.Argument(metavar="[CONTEXT]...", help="Contexts, or patterns such as 'prod-*'; the current one if none."),
     ] = None,
-    config: Annotated[
-        str | None, typer.Option("--config", metavar="FILE", help="Contexts file; KREPLICA_CONFIG if not given.")
-    ] = None,
+    config: ConfigOption = None,
     timeout: TimeoutOption = None,
     output: OutputOption = None,
 ) -> None:
@@ -104,7 +102,7 @@ def _secrets(settings: ClusterSettings) -> str:
 def _security(handle: ClusterHandle) -> tuple[str, str]:
     from kreplica.client_properties import security_protocol, translate
 
-    if handle.bootstrap_servers is None:
+    if handle.by_zookeeper:
         from kreplica.zookeeper_security import zookeeper_security
 
         security = zookeeper_security(handle.properties)
@@ -139,7 +137,7 @@ def _reached(handle: ClusterHandle) -> Iterator[tuple[str, str, str, str]]:
             f"cluster {snapshot.label} by ZooKeeper, {_counted(len(snapshot.partitions), 'partition')}",
             "",
         )
-    if handle.bootstrap_servers is None:
+    if handle.by_zookeeper:
         return
     from kreplica.sources.kafka_access import read_access
 

@@ -72,7 +72,7 @@ def one_cluster(handles: Sequence[ClusterHandle], *, execute: bool) -> ClusterHa
 
 def write_words(handle: ClusterHandle) -> str:
     """What a command that changes this cluster needs besides the way in, a space before it; empty for brokers."""
-    return " --allow-zookeeper-write" if handle.dump is None and handle.bootstrap_servers is None else ""
+    return " --allow-zookeeper-write" if handle.by_zookeeper else ""
 
 
 def require_change_allowed(handle: ClusterHandle, *, allow_zookeeper_write: bool) -> None:
@@ -84,7 +84,7 @@ def require_change_allowed(handle: ClusterHandle, *, allow_zookeeper_write: bool
     from kreplica.control import require_writable
 
     require_writable(handle)
-    if handle.bootstrap_servers is None:
+    if handle.by_zookeeper:
         from kreplica.control.zookeeper_election import require_allowed
 
         require_allowed(handle, allowed=allow_zookeeper_write)

@@ -65,6 +65,11 @@ class ClusterHandle:
         live = self.bootstrap_servers is not None or self.zookeeper is not None
         assert live != (self.dump is not None), "a handle names a live cluster or a dump"
 
+    @property
+    def by_zookeeper(self) -> bool:
+        """Whether the cluster is read and changed through its ZooKeeper: a live one whose brokers are not named."""
+        return self.bootstrap_servers is None and self.zookeeper is not None
+
 
 @dataclass(frozen=True, slots=True)
 class Setting:

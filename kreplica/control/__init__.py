@@ -30,10 +30,11 @@ def require_brokers(handle: ClusterHandle) -> str:
     Raises:
         ChangeRefusedError: Only the cluster's ZooKeeper is named.
     """
-    if handle.bootstrap_servers is None:
+    if handle.by_zookeeper:
         raise ChangeRefusedError(
             f"{handle.name} is not changed",
             "only its ZooKeeper is named, and this change is made by the brokers",
             "name them by --bootstrap-server",
         )
+    assert handle.bootstrap_servers is not None, "a live cluster: require_writable comes first"
     return handle.bootstrap_servers

@@ -55,7 +55,7 @@ def read_snapshot(
         from kreplica.sources.dump import read_dump
 
         return read_dump(handle.dump)
-    if handle.bootstrap_servers is None:
+    if handle.by_zookeeper:
         from kreplica.sources.zookeeper import read_zookeeper
 
         return read_zookeeper(handle, wanted)

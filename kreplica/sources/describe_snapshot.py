@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 
 from kreplica.model.schema import BROKERS, CONFIGS, PARTITIONS
+from kreplica.model.settings import MIN_ISR, UNCLEAN
 from kreplica.model.snapshot import INTERNAL_TOPICS, ClusterSnapshot
 from kreplica.model.table import Table
 from kreplica.sources.describe_listing import Header, Listing
@@ -71,20 +72,20 @@ def _lists_all_but_defaults(listing: Listing, header: Header) -> bool:
 
 
 def _min_isr(listing: Listing, header: Header) -> int | None:
-    value = header.settings.get("min.insync.replicas")
+    value = header.settings.get(MIN_ISR)
     if value is None:
         return _DEFAULT_MIN_ISR if _lists_all_but_defaults(listing, header) else None
     if not re.fullmatch("[0-9]{1,10}", value) or not 0 < int(value) <= _MAX_INT32:
-        raise listing.refuse(header.line, f"min.insync.replicas is {value!r}, not a number above 0")
+        raise listing.refuse(header.line, f"{MIN_ISR} is {value!r}, not a number above 0")
     return int(value)
 
 
 def _unclean(listing: Listing, header: Header) -> bool | None:
-    value = header.settings.get("unclean.leader.election.enable")
+    value = header.settings.get(UNCLEAN)
     if value is None:
         return False if _lists_all_but_defaults(listing, header) else None
     if value.lower() not in ("true", "false"):
-        raise listing.refuse(header.line, f"unclean.leader.election.enable is {value!r}, not true or false")
+        raise listing.refuse(header.line, f"{UNCLEAN} is {value!r}, not true or false")
     return value.lower() == "true"
 
 
