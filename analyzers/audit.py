@@ -7,6 +7,7 @@ import shutil
 import tempfile
 from collections import defaultdict
 from collections.abc import Collection, Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -121,8 +122,12 @@ class Audit:
         order = (F.desc("severity"), F.desc("in_newest"), F.desc(self._last_seen), *_ORDER)
         return [self._row(row.asDict()) for row in self._ordered(*order).limit(count).collect()]
 
-    def write(self, folder: Path) -> None:
+    def write(self, folder: Path, afterwards: ExitStack) -> None:
         """Writes ``findings`` and ``counts`` as Parquet folders; all of it appears, or nothing.
+
+        Args:
+            folder: Where they shall be.
+            afterwards: Closed when Spark has ended, for what is half written: an interrupted Spark writes on.
 
         Raises:
             UsageError: One of them is there already, or cannot be written.
@@ -134,13 +139,11 @@ class Audit:
             draft = Path(tempfile.mkdtemp(prefix=".kreplica-", dir=folder))
         except OSError as error:
             raise UsageError(f"cannot write to {folder}", error.strerror or str(error)) from error
-        try:
-            for name, table in tables.items():
-                table.write.parquet((draft / name).absolute().as_posix())
-            for name in tables:
-                (draft / name).rename(folder / name)
-        finally:
-            shutil.rmtree(draft, ignore_errors=True)
+        afterwards.callback(shutil.rmtree, draft, ignore_errors=True)
+        for name, table in tables.items():
+            table.write.parquet((draft / name).absolute().as_posix())
+        for name in tables:
+            (draft / name).rename(folder / name)
 
     @property
     def _last_seen(self) -> str:

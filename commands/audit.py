@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -103,10 +104,10 @@ def audit(
     selection = _select(folders, cluster or (), since, until, strict=strict)
     question = Question(selection, rules, per_snapshot, counts, output)
     tuned = settings_for(sum(item.partition_rows for item in selection.snapshots), master, remote)
-    with spark_session(master, remote, {**tuned, **own}) as spark, explained():
+    with ExitStack() as afterwards, spark_session(master, remote, {**tuned, **own}) as spark, explained():
         audited = run_audit(spark, question)
         if out is not None:
-            audited.audit.write(out)
+            audited.audit.write(out, afterwards)
         answer = answer_to(audited)
         emit(answer, output, lambda console: show(audited, [str(folder) for folder in folders], console))
     raise typer.Exit(_exit_code(audited, fail_on, exit_zero=exit_zero))
