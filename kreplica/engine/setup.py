@@ -14,10 +14,11 @@ SECOND = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class BrokerSetup:
-    """A broker: its id and its rack, which may be empty."""
+    """A broker: its id, its rack, which may be empty, and what it has set differently from the others."""
 
     id: int
     rack: str = ""
+    settings: Mapping[str, Value] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

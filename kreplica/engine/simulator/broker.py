@@ -17,7 +17,8 @@ from kreplica.engine.rules.fetching import (
     leader_epoch_error,
 )
 from kreplica.engine.rules.log_truncation import UNDEFINED_EPOCH_OFFSET, epoch_end_offset
-from kreplica.engine.settings import MICROSECONDS
+from kreplica.engine.settings import MICROSECONDS, Value
+from kreplica.engine.setup import BrokerSetup
 from kreplica.engine.simulator.leadership import Answer, Leadership
 from kreplica.engine.simulator.log import Record
 from kreplica.engine.simulator.node import Node
@@ -69,12 +70,14 @@ class Broker(Node):
         "power_lost",
         "rack",
         "replicas",
+        "settings",
     )
 
-    def __init__(self, simulation: Simulation, number: int, rack: str) -> None:
-        super().__init__(simulation, f"broker-{number}")
-        self.id = number
-        self.rack = rack
+    def __init__(self, simulation: Simulation, setup: BrokerSetup) -> None:
+        super().__init__(simulation, f"broker-{setup.id}")
+        self.id = setup.id
+        self.rack = setup.rack
+        self.settings: dict[str, Value] = {**simulation.settings, **setup.settings}
         self.replicas: dict[str, Replica] = {}
         self.image: dict[str, PartitionState] = {}
         self.alive: dict[int, int] = {}
@@ -84,9 +87,13 @@ class Broker(Node):
         self.clean = True
         self.power_lost = False
         self.kept_unflushed = 0
-        self.lag_time_max = simulation.integer("replica.lag.time.max.ms") * MICROSECONDS
+        self.lag_time_max = self.integer("replica.lag.time.max.ms") * MICROSECONDS
         self.controller_link: ControllerLink = simulation.link_to_controller(self)
         self.listeners: list[Any] = []
+
+    def integer(self, name: str) -> int:
+        """A setting of this broker."""
+        return int(self.settings[name])
 
     # -- life
 
@@ -146,7 +153,7 @@ class Broker(Node):
         super().stop()
 
     def _checkpoint_interval(self) -> int:
-        return self.simulation.integer("replica.high.watermark.checkpoint.interval.ms") * MICROSECONDS
+        return self.integer("replica.high.watermark.checkpoint.interval.ms") * MICROSECONDS
 
     def _checkpoint(self) -> None:
         for replica in self.replicas.values():
@@ -258,9 +265,18 @@ class Broker(Node):
         epoch = replica.leadership.epoch
         replica.leadership.produce([record._replace(epoch=epoch) for record in records], acks, timeout, answer)
 
-    def fetch_as_follower(self, follower: int, broker_epoch: int, wants: tuple[Want, ...], reply: Reply) -> None:
-        """Answers a follower: at once if there is anything to tell, otherwise after a while."""
-        given = [self._give(follower, broker_epoch, want, True) for want in wants]
+    def fetch_as_follower(
+        self, follower: int, broker_epoch: int, most: int, wants: tuple[Want, ...], reply: Reply
+    ) -> None:
+        """Answers a follower: at once if there is anything to tell, otherwise after a while.
+
+        Args:
+            follower, broker_epoch: Who asks, and which of its lives.
+            most: How many records of a partition it takes.
+            wants: What it asks for.
+            reply: Takes a tuple of ``Given``.
+        """
+        given = [self._give(follower, broker_epoch, most, want, True) for want in wants]
         waits = all(
             follower_fetch_waits(len(answer.records), answer.error != 0, answer.end_offset >= 0) for answer in given
         )
@@ -269,13 +285,13 @@ class Broker(Node):
             return
 
         def answer_again() -> None:
-            reply(tuple(self._give(follower, broker_epoch, want, False) for want in wants))
+            reply(tuple(self._give(follower, broker_epoch, most, want, False) for want in wants))
 
         replicas = [self.replicas[want.partition] for want in wants]
-        wait = self.simulation.integer("replica.fetch.wait.max.ms") * MICROSECONDS
+        wait = self.integer("replica.fetch.wait.max.ms") * MICROSECONDS
         ParkedFetch(self, replicas, answer_again, wait, follower=True)
 
-    def _give(self, follower: int, broker_epoch: int, want: Want, first_read: bool) -> Given:
+    def _give(self, follower: int, broker_epoch: int, most: int, want: Want, first_read: bool) -> Given:
         replica = self.replicas.get(want.partition)
         error = self._refusal(replica, want, follower)
         if replica is None or replica.leadership is None or error:
@@ -294,7 +310,7 @@ class Broker(Node):
                 return Given(want.partition, ErrorCode.NONE, (), -1, log.start, epoch, end_offset)
         if is_out_of_range(want.offset, log.start, log.end):
             return Given(want.partition, ErrorCode.OFFSET_OUT_OF_RANGE, (), -1, log.start, -1, log.end)
-        records = log.read(want.offset, leader_end, self.simulation.fetch_records)
+        records = log.read(want.offset, leader_end, most)
         if first_read and not version.position_before_read:
             leadership.follower_at(place, want.offset, leader_end, want.log_start, broker_epoch)
         return Given(want.partition, ErrorCode.NONE, records, high_watermark, log.start)

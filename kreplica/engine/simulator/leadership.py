@@ -247,7 +247,7 @@ class Leadership:
             return lag.in_sync_by_time(self.isr, place, self._caught_up(self.isr))
         broker = self.replica.broker
         now, end = broker.scheduler.now, self.replica.log.end
-        messages = broker.simulation.integer("replica.lag.max.messages")
+        messages = broker.integer("replica.lag.max.messages")
         stuck = slow = 0
         for other in range(len(self.ends)):
             if lag.is_stuck(self.ends[other], end, self.last_fetch[other], now, broker.lag_time_max):

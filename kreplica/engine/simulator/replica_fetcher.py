@@ -162,7 +162,7 @@ class ReplicaFetcher:
         self._send(
             "Fetch",
             leader.fetch_as_follower,
-            (self.broker.id, self.broker.broker_epoch, wants),
+            (self.broker.id, self.broker.broker_epoch, self.broker.integer("replica.fetch.max.records"), wants),
             lambda given: self._take(epochs, offsets, given),
         )
 
@@ -217,7 +217,7 @@ class ReplicaFetcher:
         self.go()
 
     def _backoff(self) -> int:
-        return self.broker.simulation.integer("replica.fetch.backoff.ms") * MICROSECONDS
+        return self.broker.integer("replica.fetch.backoff.ms") * MICROSECONDS
 
     def _still_followed(self, partition: str, epochs: dict[str, int]) -> Replica | None:
         replica = self.following.get(partition)
@@ -234,5 +234,5 @@ class ReplicaFetcher:
             arguments,
             on_reply,  # type: ignore[arg-type]
             self._failed,
-            simulation.integer("replica.socket.timeout.ms") * MICROSECONDS,
+            self.broker.integer("replica.socket.timeout.ms") * MICROSECONDS,
         )

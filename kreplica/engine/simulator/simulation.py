@@ -47,7 +47,6 @@ class Simulation:
             for topic in setup.topics
             for number, replicas in enumerate(topic.assignment)
         }
-        self.fetch_records = self.integer("replica.fetch.max.records")
         self.network = Network(self, self.integer("latency.us"), self.integer("jitter.us"))
         self.offline_directories: dict[int, set[str]] = {}
         self.nodes: dict[str, Node] = {}

@@ -24,7 +24,7 @@ def build(setup: Setup, version: Version, seed: int, trace: Trace) -> Simulation
     if version.controller is ControllerKind.KRAFT:
         _add_quorum(simulation)
     for broker in setup.brokers:
-        _add(simulation, Broker(simulation, broker.id, broker.rack))
+        _add(simulation, Broker(simulation, broker))
     for client in setup.clients:
         _add(simulation, _client(simulation, client))
     return simulation
