@@ -24,6 +24,7 @@ class Record(NamedTuple):
         sequence: As the producer sent it; markers have none, -1.
         kind: DATA, COMMIT or ABORT.
         transactional: Whether it is part of a transaction.
+        batch_sequence: The sequence that its batch begins with: followers know batches by it.
     """
 
     epoch: int
@@ -33,3 +34,4 @@ class Record(NamedTuple):
     sequence: int = -1
     kind: int = DATA
     transactional: bool = False
+    batch_sequence: int = -1
