@@ -91,7 +91,8 @@ def test_parquet_through_a_pipe(process: Any, command: list[str], rows_name: str
             nested = isinstance(value, dict) or (
                 isinstance(value, list) and any(isinstance(item, dict) for item in value)
             )
-            assert (json.loads(row[name]) if nested or name in ("causes", "not_known", "candidates") else row[name]) == value
+            as_text = nested or name in ("causes", "not_known", "candidates")
+            assert (json.loads(row[name]) if as_text else row[name]) == value
 
 
 def test_parquet_columns_have_their_types_without_any_row(process: Any) -> None:
