@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from kreplica.engine.records import Record
 from kreplica.engine.rules.error_codes import ErrorCode
 from kreplica.engine.rules.fetching import (
     READ_TO_LOG_END,
@@ -21,6 +20,7 @@ from kreplica.engine.rules.log_truncation import UNDEFINED_EPOCH_OFFSET, epoch_e
 from kreplica.engine.settings import MICROSECONDS, Value
 from kreplica.engine.setup import BrokerSetup
 from kreplica.engine.simulator.leadership import Answer, Leadership
+from kreplica.engine.simulator.log import Record
 from kreplica.engine.simulator.node import Node
 from kreplica.engine.simulator.parked_fetch import ParkedFetch
 from kreplica.engine.simulator.partition_state import PartitionState
@@ -174,7 +174,7 @@ class Broker(Node):
         replica = self.replicas.get(state.partition)
         if self.id not in state.replicas or state.partition in self.simulation.offline_directories.get(self.id, ()):
             if replica is not None:
-                self.drop(replica)
+                self._drop(replica)
             return
         if replica is None:
             replica = self.replicas[state.partition] = Replica(self, state._replace(partition_epoch=-1))
@@ -190,12 +190,11 @@ class Broker(Node):
         names = tuple(name for name in self.replicas if not partitions or name in partitions)
         self.simulation.offline_directories.setdefault(self.id, set()).update(names)
         for name in names:
-            self.drop(self.replicas[name])
+            self._drop(self.replicas[name])
         if self.up:
             self.controller_link.directory_failed(names)
 
-    def drop(self, replica: Replica) -> None:
-        """Has the replica no longer: it is deleted, or its log directory is gone."""
+    def _drop(self, replica: Replica) -> None:
         self.stop_following(replica)
         if replica.leadership is not None:
             replica.leadership.resign()

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING
 
-from kreplica.engine.records import Record
 from kreplica.engine.rules.error_codes import ErrorCode
 from kreplica.engine.setup import ProducerSetup, Send
 from kreplica.engine.simulator.client import Client
+from kreplica.engine.simulator.log import Record
 from kreplica.engine.trace import Kind
 
 if TYPE_CHECKING:
@@ -159,8 +159,6 @@ class Producer(Client):
     def _give_up(self, batch: Batch, error: ErrorCode) -> None:
         for value in batch.values:
             self.emit(Kind.SEND_FAILED, batch.partition, value, error.name)
-        if error not in FATAL:  # the next batch asks the right one: Sender.completeBatch
-            self.refresh(lambda: None)
         self._done(batch)
 
     def _done(self, batch: Batch) -> None:
