@@ -9,7 +9,7 @@ from kreplica.engine.histories import Histories, HistoryKeeper
 from kreplica.engine.invariants import Finding, Invariant, Invariants
 from kreplica.engine.measures import Measures, Meter
 from kreplica.engine.replica_logs import ReplicaLogs
-from kreplica.engine.setup import ReaderSetup, Setup
+from kreplica.engine.setup import ConsumerSetup, ReaderSetup, Setup
 from kreplica.engine.trace import Event, Trace, TraceHash
 from kreplica.engine.versions import Version
 from kreplica.model.settings import MIN_ISR
@@ -126,7 +126,7 @@ class Judge:
 def _read_committed(setup: Setup, version: Version) -> frozenset[str]:
     name = "isolation.level"
     default = {**version.defaults, **setup.settings}[name]
-    readers = (client for client in setup.clients if isinstance(client, ReaderSetup))
+    readers = (client for client in setup.clients if isinstance(client, ReaderSetup | ConsumerSetup))
     return frozenset(each.name for each in readers if each.settings.get(name, default) == "read_committed")
 
 

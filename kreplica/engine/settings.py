@@ -77,6 +77,7 @@ SETTINGS: dict[str, Setting] = {
         Setting("leader.imbalance.per.broker.percentage", _B),
         Setting("controlled.shutdown.enable", _B, _BOOLEAN),
         Setting("offsets.retention.minutes", _B),
+        Setting("offsets.retention.check.interval.ms", _B),
         Setting("offsets.commit.timeout.ms", _B),
         Setting("group.initial.rebalance.delay.ms", _B),
         Setting("transaction.abort.timed.out.transaction.cleanup.interval.ms", _B),
@@ -107,7 +108,9 @@ SETTINGS: dict[str, Setting] = {
         Setting("max.poll.records", _C),
         Setting("fetch.max.wait.ms", _C),
         Setting("client.rack", _C, _TEXT),
-        Setting("partition.assignment.strategy", _C, _TEXT),
+        Setting("replica.selector.class", _B, _TEXT, ("", "RackAwareReplicaSelector")),
+        Setting("metadata.max.age.ms", _C),
+        Setting("partition.assignment.strategy", _C, _TEXT, ("range", "roundrobin", "sticky", "cooperative-sticky")),
         Setting("latency.us", _N),
         Setting("jitter.us", _N),
     )

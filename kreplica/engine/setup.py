@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from enum import StrEnum
 
 from kreplica.engine.settings import Scope, Value, of_scope
 
@@ -85,7 +86,85 @@ class ReaderSetup:
     settings: Mapping[str, Value] = field(default_factory=dict)
 
 
-Client = ProducerSetup | ReaderSetup
+class Commit(StrEnum):
+    """When an application commits that does it itself (enable.auto.commit=false)."""
+
+    AFTER = "after"
+    """commitSync once the records of a poll are processed."""
+    ASYNC = "async"
+    """commitAsync then: it does not wait for the answer."""
+    BEFORE = "before"
+    """commitSync before they are processed: at most once."""
+    NEVER = "never"
+
+
+class OnFailure(StrEnum):
+    """What an application does with a record that it cannot process."""
+
+    AGAIN = "again"
+    """It tries again and again; what stands behind it waits."""
+    SKIP = "skip"
+    """It goes on."""
+    DEAD_LETTER = "dead-letter"
+    """It writes the record to another topic, waits for the acknowledgement and goes on."""
+    SET_ASIDE = "set-aside"
+    """It notes the offset, goes on, and reads it once more later."""
+
+
+@dataclass(frozen=True, slots=True)
+class Application:
+    """What is done with the records that a consumer reads. Times are in microseconds.
+
+    Args:
+        processing: How long each record takes.
+        stalls: How much longer these values take, the first time.
+        commit: When it commits, unless enable.auto.commit does.
+        hand_off: Another thread processes the records while the consumer polls on.
+        fails_on: Values that cannot be processed.
+        on_failure: What it does then.
+        dead_letters: The partition for DEAD_LETTER.
+        again_after: After how long SET_ASIDE reads a record once more, and succeeds; between two tries of AGAIN.
+        keeps_offsets: What it writes to goes with the offset, and refuses an offset that is not newer.
+        seeks: At a time, to which offset of which partition.
+    """
+
+    processing: int = 0
+    stalls: Mapping[str, int] = field(default_factory=dict)
+    commit: Commit = Commit.AFTER
+    hand_off: bool = False
+    fails_on: tuple[str, ...] = ()
+    on_failure: OnFailure = OnFailure.AGAIN
+    dead_letters: str = ""
+    again_after: int = SECOND
+    keeps_offsets: bool = False
+    seeks: tuple[tuple[int, str, int], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ConsumerSetup:
+    """A consumer that is a member of the group ``group.id``, and its application. The setup needs __consumer_offsets.
+
+    Args:
+        name: Its node in the trace.
+        topics: What it subscribes.
+        start: When it begins, in microseconds.
+        stop: When it closes, in microseconds; 0 for never.
+        settings: Kafka's names.
+        application: What it does with the records.
+        sees: From when on its metadata has a partition, in microseconds, where that is later than the partition: it
+            looks every metadata.max.age.ms.
+    """
+
+    name: str
+    topics: tuple[str, ...]
+    start: int = 0
+    stop: int = 0
+    settings: Mapping[str, Value] = field(default_factory=dict)
+    application: Application = field(default_factory=Application)
+    sees: Mapping[str, int] = field(default_factory=dict)
+
+
+Client = ProducerSetup | ReaderSetup | ConsumerSetup
 """Everything that may stand among a setup's clients."""
 
 

@@ -61,6 +61,17 @@ class Kind(StrEnum):
     SEND_FAILED = "send-failed"
     # consumers
     CONSUMED = "consumed"
+    PROCESSED = "processed"
+    ASSIGNED = "assigned"
+    POSITION_SET = "position-set"
+    READS_FROM = "reads-from"
+    COMMIT_FAILED = "commit-failed"
+    CLIENT_FAILED = "client-failed"
+    # groups
+    GROUP_CHANGED = "group-changed"
+    OFFSET_COMMITTED = "offset-committed"
+    COMMIT_REFUSED = "commit-refused"
+    OFFSET_EXPIRED = "offset-expired"
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,6 +171,43 @@ KINDS: dict[str, EventType] = {
     Kind.SEND_FAILED: EventType(("partition", "value", "error"), "{node} gives up on {value}: {error}"),
     Kind.CONSUMED: EventType(
         ("partition", "offset", "value", "group"), "{node} reads {value} at offset {offset} of {partition}"
+    ),
+    Kind.PROCESSED: EventType(
+        ("partition", "offset", "value", "group", "result"),
+        "{node} processes {value} at offset {offset} of {partition}: {result}",
+    ),
+    Kind.ASSIGNED: EventType(
+        ("group", "generation", "partitions"), "{node} reads {partitions} in generation {generation} of {group}"
+    ),
+    Kind.POSITION_SET: EventType(
+        ("partition", "offset", "why"), "{node} sets its position in {partition} to {offset}: {why}"
+    ),
+    Kind.READS_FROM: EventType(
+        ("partition", "broker"),
+        "{node} reads {partition} from broker-{broker}",
+        "follower_reads.preferred_read_replica",
+    ),
+    Kind.COMMIT_FAILED: EventType(("group", "error"), "{node} cannot commit for {group}: {error}"),
+    Kind.CLIENT_FAILED: EventType(("error",), "{node} ends: {error}"),
+    Kind.GROUP_CHANGED: EventType(
+        ("group", "state", "generation", "members", "why"),
+        "{node} has {group} {state} in generation {generation}: {why}",
+        "group_membership.may_change",
+    ),
+    Kind.OFFSET_COMMITTED: EventType(
+        ("group", "partition", "offset"),
+        "{node} has committed offset {offset} of {partition} for {group}",
+        "offset_commit.commit_to_classic_group",
+    ),
+    Kind.COMMIT_REFUSED: EventType(
+        ("group", "member", "error"),
+        "{node} refuses a commit of {member} for {group}: {error}",
+        "offset_commit.commit_to_classic_group",
+    ),
+    Kind.OFFSET_EXPIRED: EventType(
+        ("group", "partition", "offset"),
+        "{node} forgets offset {offset} of {partition} for {group}",
+        "offset_commit.offset_expired",
     ),
 }
 """What each kind says. A kind that is not here cannot be emitted."""

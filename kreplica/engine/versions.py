@@ -62,6 +62,8 @@ class Version:
         transaction_version: 0 none, 1 from 0.11, 2 from 4.0 (KIP-890).
         verify_transactions: Appends are verified with the coordinator (3.6, KIP-890 part 1).
         follower_reads: Consumers may fetch from followers (2.4, KIP-392).
+        offsets_expire_with_group: Committed offsets age only while their group does not read (2.1, KIP-211).
+        stable_offsets: A read_committed consumer waits for open transactions over its offset (2.5, KIP-447).
         consumer_detects_truncation: Consumers validate their position after a leader change (2.1, KIP-320).
         elr: Eligible leader replicas are on by default (4.1, KIP-966).
     """
@@ -83,6 +85,8 @@ class Version:
     transaction_version: int = 0
     verify_transactions: bool = False
     follower_reads: bool = False
+    offsets_expire_with_group: bool = False
+    stable_offsets: bool = False
     consumer_detects_truncation: bool = False
     elr: bool = False
 
@@ -120,6 +124,7 @@ V0_8_1 = Version(
         "leader.imbalance.per.broker.percentage": 10,
         "controlled.shutdown.enable": False,
         "offsets.retention.minutes": 1_440,
+        "offsets.retention.check.interval.ms": 600_000,
         "offsets.commit.timeout.ms": 5_000,
         "group.initial.rebalance.delay.ms": 0,
         "transaction.abort.timed.out.transaction.cleanup.interval.ms": 60_000,
@@ -150,6 +155,8 @@ V0_8_1 = Version(
         "max.poll.records": 500,
         "fetch.max.wait.ms": 100,
         "client.rack": "",
+        "replica.selector.class": "",
+        "metadata.max.age.ms": 300_000,
         "partition.assignment.strategy": "range",
         "latency.us": 500,
         "jitter.us": 0,
@@ -194,6 +201,7 @@ V2_1 = _after(
     truncation=Truncation.KIP_320,
     join_at_epoch_start=True,
     fenced_fetch=True,
+    offsets_expire_with_group=True,
     consumer_detects_truncation=True,
 )
 V2_5 = _after(
@@ -205,6 +213,7 @@ V2_5 = _after(
         "transaction.abort.timed.out.transaction.cleanup.interval.ms": 10_000,
     },
     follower_reads=True,
+    stable_offsets=True,
 )
 V2_7 = _after(V2_5, "2.7", truncate_on_fetch=True, alter_partition=True)
 V3_0 = _after(

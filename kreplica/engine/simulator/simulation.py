@@ -22,10 +22,6 @@ if TYPE_CHECKING:
     from kreplica.engine.simulator.controller_link import ControllerLink, ControllerOperations
 
 
-class NobodyError(UsageError):
-    """What a step of a plan names is nobody at that moment: the step comes to nothing."""
-
-
 class Simulation:
     """One run: everything in it hangs here.
 
@@ -53,6 +49,7 @@ class Simulation:
         }
         self.network = Network(self, self.integer("latency.us"), self.integer("jitter.us"))
         self.offline_directories: dict[int, set[str]] = {}
+        self.kept_offsets: dict[str, dict[str, int]] = {}  # by applications, beside what they write: group, partition
         self.nodes: dict[str, Node] = {}
         self.brokers: dict[int, Broker] = {}
         self.quorum: MetadataQuorum
@@ -92,28 +89,21 @@ class Simulation:
         return self.nodes[name]
 
     def leader_of(self, partition: str) -> Node:
-        """The live broker that leads in the highest epoch.
-
-        Raises:
-            UsageError: There is no such partition.
-            NobodyError: Nobody leads it.
-        """
-        if partition not in self.assignments:
-            raise UsageError(f"there is no partition {partition!r}", "", f"one of {', '.join(self.assignments)}")
+        """The live broker that leads in the highest epoch."""
         leading = [
             (replica.leadership.epoch, broker.id, broker)
             for broker in self.brokers.values()
             if broker.up and (replica := broker.replicas.get(partition)) is not None and replica.leadership is not None
         ]
         if not leading:
-            raise NobodyError(f"nobody leads {partition!r} at {self.scheduler.now} microseconds")
+            raise UsageError(f"nobody leads {partition!r} at {self.scheduler.now} microseconds")
         return max(leading, key=lambda one: one[:2])[2]
 
     def active_controller(self) -> Node:
         """Whoever is the controller."""
         if self.version.controller is ControllerKind.KRAFT and self.quorum.active is not None:
             return self.quorum.active
-        raise NobodyError(f"there is no active controller at {self.scheduler.now} microseconds")
+        raise UsageError(f"there is no active controller at {self.scheduler.now} microseconds")
 
     def link_to_controller(self, broker: Broker) -> ControllerLink:
         """A broker's side of what this version's controller is."""

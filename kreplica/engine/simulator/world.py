@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from kreplica.engine.setup import MILLISECOND, ProducerSetup, ReaderSetup, Setup
+from kreplica.engine.rules.coordinator_partition import OFFSETS_TOPIC
+from kreplica.engine.setup import MILLISECOND, ConsumerSetup, ProducerSetup, ReaderSetup, Setup
 from kreplica.engine.simulator.broker import Broker
 from kreplica.engine.simulator.client import Client
+from kreplica.engine.simulator.consumer import Consumer
 from kreplica.engine.simulator.controller_kraft import KraftController
+from kreplica.engine.simulator.group_coordinator import GroupCoordinator
 from kreplica.engine.simulator.metadata_quorum import MetadataQuorum
 from kreplica.engine.simulator.node import Node
 from kreplica.engine.simulator.producer import Producer
@@ -25,6 +28,7 @@ def build(setup: Setup, version: Version, seed: int, trace: Trace) -> Simulation
         _add_quorum(simulation)
     for broker in setup.brokers:
         _add(simulation, Broker(simulation, broker))
+    _add_group_coordinators(simulation)
     for client in setup.clients:
         _add(simulation, _client(simulation, client))
     return simulation
@@ -45,7 +49,16 @@ def _add_quorum(simulation: Simulation) -> None:
         _add(simulation, voter)
 
 
+def _add_group_coordinators(simulation: Simulation) -> None:
+    partitions = sum(len(topic.assignment) for topic in simulation.setup.topics if topic.name == OFFSETS_TOPIC)
+    if partitions:
+        for broker in simulation.brokers.values():
+            broker.listeners.append(GroupCoordinator(broker, partitions))
+
+
 def _client(simulation: Simulation, setup: object) -> Node:
+    if isinstance(setup, ConsumerSetup):
+        return Consumer(simulation, setup)
     if isinstance(setup, ProducerSetup):
         return Producer(simulation, setup)
     assert isinstance(setup, ReaderSetup), setup

@@ -1,0 +1,141 @@
+"""What an application does with the records that its consumer hands out: it takes its time, it fails, it writes.
+
+What it has done is told by events ``processed`` with a result: ``done``, ``refused`` by an offset that is not newer,
+``failed``, ``skipped``, ``set aside`` or ``dead letter``.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from kreplica.engine.records import Record
+from kreplica.engine.rules.error_codes import ErrorCode
+from kreplica.engine.settings import MICROSECONDS
+from kreplica.engine.setup import OnFailure
+from kreplica.engine.trace import Kind
+
+if TYPE_CHECKING:
+    from kreplica.engine.simulator.consumer import Consumer
+
+Handed = tuple[str, int, Record]
+ACKS_ALL = -1
+
+DONE = "done"
+REFUSED = "refused"
+FAILED = "failed"
+SKIPPED = "skipped"
+ASIDE = "set aside"
+DEAD_LETTER = "dead letter"
+"""Results."""
+
+
+class Work:
+    """The records of one poll, processed one after the other; ``then`` is called when all of them are."""
+
+    __slots__ = ("_consumer", "_queue", "_setup", "_then")
+
+    def __init__(self, consumer: Consumer, records: list[Handed], then: Callable[[], object]) -> None:
+        self._consumer = consumer
+        self._setup = consumer.setup.application
+        self._queue = deque(records)
+        self._then = then
+        self._next()
+
+    def _next(self) -> None:
+        if not self._queue:
+            self._then()
+            return
+        value = self._queue[0][2].value
+        self._consumer.after(self._setup.processing + self._consumer.stall(value), self._process)
+
+    def _process(self) -> None:
+        partition, offset, record = self._queue[0]
+        if record.value in self._setup.fails_on:
+            self._fail(partition, offset, record)
+            return
+        self._consumer.tell(partition, offset, record, self._write(partition, offset))
+        self._go_on()
+
+    def _go_on(self) -> None:
+        self._queue.popleft()
+        self._next()
+
+    def _write(self, partition: str, offset: int) -> str:
+        """Writes what came of a record; with the offset beside it, it is written once."""
+        if not self._setup.keeps_offsets:
+            return DONE
+        kept = self._consumer.simulation.kept_offsets.setdefault(str(self._consumer.settings["group.id"]), {})
+        if offset < kept.get(partition, 0):
+            return REFUSED
+        kept[partition] = offset + 1
+        return DONE
+
+    def _fail(self, partition: str, offset: int, record: Record) -> None:
+        consumer, setup = self._consumer, self._setup
+        results = {OnFailure.AGAIN: FAILED, OnFailure.SKIP: SKIPPED, OnFailure.SET_ASIDE: ASIDE}
+        if setup.on_failure is OnFailure.DEAD_LETTER:
+            self._write_dead_letter(partition, offset, record)
+            return
+        consumer.tell(partition, offset, record, results[setup.on_failure])
+        if setup.on_failure is OnFailure.AGAIN:
+            consumer.after(setup.again_after, self._process)
+            return
+        if setup.on_failure is OnFailure.SET_ASIDE:
+            consumer.after(setup.again_after, self._read_once_more, partition, offset)
+        self._go_on()
+
+    def _read_once_more(self, partition: str, offset: int) -> None:
+        """Reads the one record at an offset that was set aside; this time it can be processed."""
+        consumer, leader = self._consumer, self._consumer.leader(partition)
+        again: Callable[..., object] = lambda _reason="": consumer.after(  # noqa: E731
+            consumer.microseconds("retry.backoff.ms"), consumer.refresh, lambda: self._read_once_more(partition, offset)
+        )
+        if leader is None:
+            again()
+            return
+
+        def heard(given: object) -> None:
+            records: tuple[Record, ...] = given.records  # type: ignore[attr-defined]
+            if records:
+                consumer.tell(partition, offset, records[0], DONE)
+            else:
+                again()
+
+        consumer.simulation.network.call(
+            consumer, leader, "Fetch", leader.fetch_as_consumer, (partition, offset, 1, 1, 0), heard, again
+        )
+
+    def _write_dead_letter(self, partition: str, offset: int, record: Record) -> None:
+        consumer, target = self._consumer, self._setup.dead_letters
+        leader = consumer.leader(target)
+        again: Callable[..., object] = lambda _reason="": consumer.after(  # noqa: E731
+            consumer.microseconds("retry.backoff.ms"),
+            consumer.refresh,
+            lambda: self._write_dead_letter(partition, offset, record),
+        )
+        if leader is None:
+            again()
+            return
+
+        def answered(_partition: str, error: ErrorCode, base: int) -> None:
+            if error:
+                again()
+                return
+            consumer.emit(Kind.ACKNOWLEDGED, target, record.value, base, ACKS_ALL)
+            consumer.tell(partition, offset, record, DEAD_LETTER)
+            self._go_on()
+
+        timeout = 30_000 * MICROSECONDS
+        consumer.emit(Kind.SENT, target, record.value, ACKS_ALL)
+        consumer.simulation.network.call(
+            consumer,
+            leader,
+            "Produce",
+            leader.produce,
+            (target, (Record(-1, record.value),), ACKS_ALL, timeout),
+            answered,
+            again,
+            timeout,
+        )

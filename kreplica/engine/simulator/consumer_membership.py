@@ -1,0 +1,263 @@
+"""A consumer as a member of its group: it looks for the coordinator, joins, sends heartbeats and leaves.
+
+org.apache.kafka.clients.consumer.internals.AbstractCoordinator and ConsumerCoordinator, of the classic protocol.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from kreplica.engine.rules import assignors
+from kreplica.engine.rules.error_codes import ErrorCode
+from kreplica.engine.rules.group_membership import NO_MEMBER, UNKNOWN_GENERATION, expired
+from kreplica.engine.settings import MICROSECONDS
+from kreplica.engine.simulator.group_coordinator import GroupCoordinator, coordinator_of
+from kreplica.engine.trace import Kind
+from kreplica.engine.versions import NEVER
+
+if TYPE_CHECKING:
+    from kreplica.engine.simulator.broker import Broker
+    from kreplica.engine.simulator.consumer import Consumer
+
+Told = tuple[tuple[str, str, tuple[str, ...], tuple[str, ...]], ...]
+"""Member id, instance id, topics and owned partitions of each member, as the coordinator tells the leader."""
+
+
+class Membership:
+    """What the member knows of its group. ``needs_join`` is true until it has an assignment, and when it loses it."""
+
+    __slots__ = (
+        "_beating",
+        "_consumer",
+        "_coordinator",
+        "assigned",
+        "generation",
+        "joining",
+        "member_id",
+        "needs_join",
+    )
+
+    def __init__(self, consumer: Consumer) -> None:
+        self._consumer = consumer
+        self._coordinator: Broker | None = None
+        self.member_id = NO_MEMBER
+        self.generation = UNKNOWN_GENERATION
+        self.assigned: tuple[str, ...] = ()
+        self.needs_join = True
+        self.joining = False
+        self._beating = False
+
+    # -- settings
+
+    @property
+    def group(self) -> str:
+        """group.id."""
+        return str(self._consumer.settings["group.id"])
+
+    @property
+    def member(self) -> tuple[str, str]:
+        """Member id and instance id."""
+        return self.member_id, str(self._consumer.settings["group.instance.id"])
+
+    @property
+    def cooperative(self) -> bool:
+        """Whether it keeps its partitions while it joins."""
+        return self._consumer.settings["partition.assignment.strategy"] == "cooperative-sticky"
+
+    @property
+    def beats_by_itself(self) -> bool:
+        """Whether heartbeats go on while the application processes: since 0.10.1 (KIP-62)."""
+        return self._consumer.integer("max.poll.interval.ms") != NEVER
+
+    def _timeouts(self) -> tuple[int, int]:
+        session = self._consumer.microseconds("session.timeout.ms")
+        return session, self._consumer.microseconds("max.poll.interval.ms") if self.beats_by_itself else session
+
+    # -- asking the coordinator
+
+    def ask(
+        self,
+        name: str,
+        handler: Callable[[GroupCoordinator], Callable[..., object]],
+        arguments: tuple[Any, ...],
+        on_reply: Callable[..., object],
+        timeout: int = 30_000 * MICROSECONDS,
+    ) -> None:
+        """Sends the coordinator a request of the group; looks for it first, and again when it does not answer."""
+        consumer, broker = self._consumer, self._coordinator
+
+        def again(_reason: str = "") -> None:
+            self._coordinator = None
+            consumer.after(
+                consumer.microseconds("retry.backoff.ms"), self.ask, name, handler, arguments, on_reply, timeout
+            )
+
+        if broker is None:
+            self._find(lambda: self.ask(name, handler, arguments, on_reply, timeout))
+            return
+
+        def answered(*values: Any) -> None:
+            if _first_error(values) in {ErrorCode.NOT_COORDINATOR, ErrorCode.COORDINATOR_NOT_AVAILABLE}:
+                again()
+            else:
+                on_reply(*values)
+
+        target = handler(coordinator_of(broker))
+        consumer.simulation.network.call(
+            consumer, broker, name, target, (self.group, *arguments), answered, again, timeout
+        )
+
+    def _find(self, then: Callable[[], object]) -> None:
+        consumer = self._consumer
+        brokers = list(consumer.simulation.brokers.values())
+        broker = brokers[consumer.next_bootstrap() % len(brokers)]
+
+        def heard(coordinator: int) -> None:
+            self._coordinator = None if coordinator < 0 else consumer.simulation.brokers[coordinator]
+            if self._coordinator is None:
+                again()
+            else:
+                then()
+
+        def again(_reason: str = "") -> None:
+            consumer.after(consumer.microseconds("retry.backoff.ms"), self._find, then)
+
+        find = coordinator_of(broker).find
+        consumer.simulation.network.call(consumer, broker, "FindCoordinator", find, (self.group,), heard, again)
+
+    # -- joining
+
+    def join(self) -> None:
+        """Joins and syncs; ``Consumer.assigned_now`` is called at the end."""
+        self.joining = True
+        self.needs_join = False
+        if not self.cooperative:
+            self.assigned = ()
+            self._consumer.positions.keep(())
+        consumer = self._consumer
+        arguments = (consumer.name, self.member, self._timeouts(), consumer.setup.topics, self._owned())
+        longest = self._timeouts()[1] + 5_000 * MICROSECONDS
+        self.ask("JoinGroup", lambda coordinator: coordinator.join, arguments, self._joined, longest)
+
+    def _owned(self) -> tuple[str, ...]:
+        return self.assigned if self.cooperative else ()
+
+    def _joined(self, error: ErrorCode, generation: int, member_id: str, leader: str, members: Told) -> None:
+        if error:
+            self._join_again(error)
+            return
+        self.member_id, self.generation = member_id, generation
+        assigned = self._assign(members) if member_id == leader and members else ()
+        self._beat_from_now_on()
+        longest = self._timeouts()[1] + 5_000 * MICROSECONDS
+        self.ask("SyncGroup", lambda one: one.sync, (self.member, generation, assigned), self._synced, longest)
+
+    def _synced(self, error: ErrorCode, partitions: tuple[str, ...]) -> None:
+        if error:
+            self._join_again(error)
+            return
+        lost = [partition for partition in self.assigned if partition not in partitions]
+        self.joining = False
+        self.assigned = partitions
+        self._consumer.positions.keep(partitions)
+        self._consumer.emit(Kind.ASSIGNED, self.group, self.generation, partitions)
+        # who had to give partitions up says so by joining again: the next one hands them out (KIP-429)
+        self.needs_join = self.needs_join or (self.cooperative and bool(lost))
+        self._consumer.assigned_now()
+
+    def _join_again(self, error: ErrorCode) -> None:
+        self.refused(error)
+        if error is not ErrorCode.FENCED_INSTANCE_ID:
+            self.join()
+
+    def refused(self, error: ErrorCode) -> None:
+        """Takes in what an error says about the membership."""
+        if error is ErrorCode.FENCED_INSTANCE_ID:
+            self._consumer.fail("FencedInstanceIdException")
+        elif error is ErrorCode.UNKNOWN_MEMBER_ID:
+            self.lose()
+        elif error is ErrorCode.ILLEGAL_GENERATION:
+            self.generation = UNKNOWN_GENERATION
+            self.needs_join = True
+        elif error is ErrorCode.REBALANCE_IN_PROGRESS:
+            self.needs_join = True
+
+    def lose(self) -> None:
+        """It is no member any more."""
+        self.member_id = NO_MEMBER
+        self.generation = UNKNOWN_GENERATION
+        self.needs_join = True
+
+    # -- assigning, as the group's leader
+
+    def _assign(self, members: Told) -> tuple[tuple[str, tuple[str, ...]], ...]:
+        partitions = self._consumer.partition_counts(tuple(topic for _, _, topics, _ in members for topic in topics))
+        subscriptions = {member: topics for member, _, topics, _ in members}
+        instances = {member: instance for member, instance, _, _ in members if instance}
+        owned = {member: tuple(_pair(one) for one in has) for member, _, _, has in members}
+        strategy = self._consumer.settings["partition.assignment.strategy"]
+        if strategy == "roundrobin":
+            assigned = assignors.round_robin_assignor(subscriptions, partitions, instances)
+        elif strategy == "range":
+            assigned = assignors.range_assignor(subscriptions, partitions, instances)
+        else:
+            assigned = assignors.sticky_assignor(owned, partitions)
+        if self.cooperative:
+            assigned = assignors.cooperative_adjustment(owned, assigned)
+        return tuple((member, tuple(f"{topic}-{number}" for topic, number in has)) for member, has in assigned.items())
+
+    # -- heartbeats
+
+    def _beat_from_now_on(self) -> None:
+        if not self._beating:
+            self._beating = True
+            self._later()
+
+    def _later(self) -> None:
+        self._consumer.after(self._consumer.microseconds("heartbeat.interval.ms"), self._beat)
+
+    def _beat(self) -> None:
+        consumer = self._consumer
+        if self.generation == UNKNOWN_GENERATION or consumer.failed:
+            self._beating = False
+            return
+        longest = consumer.microseconds("max.poll.interval.ms")
+        if self.beats_by_itself and expired(consumer.scheduler.now, consumer.last_poll, longest) and not self.joining:
+            self._beating = False
+            self.leave()
+            return
+        if self.beats_by_itself or not consumer.processing:
+            generation = self.generation
+            self.ask(
+                "Heartbeat",
+                lambda one: one.heartbeat,
+                (self.member, generation),
+                lambda error: self._heard(error, generation),
+            )
+        self._later()
+
+    def _heard(self, error: ErrorCode, generation: int) -> None:
+        if generation != self.generation or self.joining or not error:
+            return
+        self.refused(error)
+        self._consumer.poke()
+
+    def leave(self) -> None:
+        """LeaveGroup; a static member does not send it, and comes back to its partitions within its session."""
+        if self.member_id != NO_MEMBER and not self.member[1]:
+            self.ask("LeaveGroup", lambda one: one.leave, (self.member_id,), lambda _error: None)
+        self.lose()
+
+
+def _pair(partition: str) -> tuple[str, int]:
+    topic, _, number = partition.rpartition("-")
+    return topic, int(number)
+
+
+def _first_error(values: tuple[Any, ...]) -> ErrorCode:
+    """The error of an answer: its first value, or that of the first partition in it."""
+    first = values[0]
+    if isinstance(first, tuple):
+        first = first[0][1] if first else ErrorCode.NONE
+    return first if isinstance(first, ErrorCode) else ErrorCode.NONE

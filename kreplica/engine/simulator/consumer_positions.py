@@ -1,0 +1,312 @@
+"""A consumer's positions: where it reads each partition, from whom, and what it has fetched ahead of the application.
+
+org.apache.kafka.clients.consumer.internals.SubscriptionState, Fetcher, FetchCollector and OffsetFetcher.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING, NamedTuple
+
+from kreplica.engine.records import DATA, Record
+from kreplica.engine.rules.consumer_position import Validation, needs_validation, validate_position
+from kreplica.engine.rules.error_codes import ErrorCode
+from kreplica.engine.rules.fetching import ANY_EPOCH, READ_TO_HIGH_WATERMARK, READ_TO_LAST_STABLE_OFFSET
+from kreplica.engine.rules.follower_reads import out_of_range_resets, preferred_read_replica_expired
+from kreplica.engine.rules.offset_commit import INVALID_OFFSET
+from kreplica.engine.simulator import consumer_requests
+from kreplica.engine.simulator.broker import ConsumerGiven
+from kreplica.engine.simulator.consumer_requests import NO_REPLICA
+from kreplica.engine.trace import Kind
+
+if TYPE_CHECKING:
+    from kreplica.engine.simulator.broker import Broker
+    from kreplica.engine.simulator.consumer import Consumer
+
+
+class Position(NamedTuple):
+    """Where to read on.
+
+    Args:
+        offset: The next to read.
+        epoch: Leader epoch of the record before it, -1 if it is not known.
+        leader_epoch: The leader's epoch under which it was found valid.
+    """
+
+    offset: int
+    epoch: int
+    leader_epoch: int
+
+
+class Positions:
+    """Positions of the assigned partitions, and records that were fetched and not yet handed out."""
+
+    __slots__ = ("_buffers", "_busy", "_consumer", "_preferred", "_round", "at")
+
+    def __init__(self, consumer: Consumer) -> None:
+        self._consumer = consumer
+        self.at: dict[str, Position] = {}
+        self._buffers: dict[str, deque[tuple[int, Record]]] = {}
+        self._busy: set[str] = set()
+        self._preferred: dict[str, tuple[int, int]] = {}
+        self._round = 0
+
+    # -- assignment
+
+    def keep(self, partitions: tuple[str, ...]) -> None:
+        """Forgets everything of other partitions; answers that are on their way come to nothing."""
+        self._round += 1
+        self._busy = set()
+        self.at = {partition: self.at[partition] for partition in partitions if partition in self.at}
+        self._buffers = {one: buffer for one, buffer in self._buffers.items() if one in self.at}
+        self._preferred = {one: chosen for one, chosen in self._preferred.items() if one in self.at}
+
+    def missing(self, partitions: tuple[str, ...]) -> tuple[str, ...]:
+        """Those that have no position."""
+        return tuple(partition for partition in partitions if partition not in self.at)
+
+    def committed(self, partition: str, offset: int, epoch: int) -> None:
+        """Begins at the committed offset, or where auto.offset.reset says if there is none."""
+        if offset == INVALID_OFFSET:
+            self.reset(partition, "no committed offset")
+        else:
+            self.seek(partition, offset, epoch, "the committed offset")
+
+    def seek(self, partition: str, offset: int, epoch: int, why: str) -> None:
+        """Reads on at an offset."""
+        self._consumer.emit(Kind.POSITION_SET, partition, offset, why)
+        leader_epoch = self._consumer.leaders.get(partition, (-1, -1))[1]
+        self.at[partition] = Position(offset, epoch, leader_epoch)
+        self._buffers.pop(partition, None)
+
+    # -- resets
+
+    def reset(self, partition: str, why: str) -> None:
+        """Asks the leader where to begin, unless the application wants to be told."""
+        policy = str(self._consumer.settings["auto.offset.reset"])
+        if policy == "none":
+            self._consumer.fail(f"no position in {partition}: {why}")
+            return
+        self._buffers.pop(partition, None)
+        self.at.pop(partition, None)
+        self._ask_offset(partition, policy, why)
+
+    def _ask_offset(self, partition: str, policy: str, why: str) -> None:
+        consumer = self._consumer
+        leader = consumer.leader(partition)
+        if partition in self._busy:
+            return
+        self._busy.add(partition)
+        if leader is None:
+            self._later(partition, self._ask_offset, partition, policy, why)
+            return
+        current = self._round
+
+        def heard(error: ErrorCode, offset: int, epoch: int) -> None:
+            if current != self._round:
+                return
+            if error:
+                self._later(partition, self._ask_offset, partition, policy, why)
+                return
+            self._busy.discard(partition)
+            self.seek(partition, offset, -1, f"{policy}, {why}")
+            self.at[partition] = self.at[partition]._replace(leader_epoch=epoch)
+            consumer.fetch_more()
+
+        def failed(_reason: str) -> None:
+            if current == self._round:
+                self._later(partition, self._ask_offset, partition, policy, why)
+
+        committed_only = consumer.settings["isolation.level"] == "read_committed"
+        consumer.simulation.network.call(
+            consumer,
+            leader,
+            "ListOffsets",
+            lambda *arguments: consumer_requests.list_offset(leader, *arguments),
+            (partition, policy, committed_only, self._sent_epoch(partition)),
+            heard,
+            failed,
+        )
+
+    def _later(self, partition: str, function: object, *arguments: object) -> None:
+        """Asks who leads after retry.backoff.ms, and tries again."""
+        consumer, current = self._consumer, self._round
+
+        def again() -> None:
+            if current == self._round:
+                self._busy.discard(partition)
+                function(*arguments)  # type: ignore[operator]
+
+        consumer.after(consumer.microseconds("retry.backoff.ms"), consumer.refresh, again)
+
+    # -- validation
+
+    def metadata_heard(self) -> None:
+        """Looks at new leader epochs: a position under another epoch may not be in the log any more (KIP-320)."""
+        for partition, position in list(self.at.items()):
+            epoch = self._consumer.leaders.get(partition, (-1, -1))[1]
+            if epoch == position.leader_epoch or partition in self._busy:
+                continue
+            detects = self._consumer.simulation.version.consumer_detects_truncation
+            if detects and needs_validation(position.epoch, position.leader_epoch, epoch):
+                self._validate(partition)
+            else:
+                self.at[partition] = position._replace(leader_epoch=epoch)
+            self._preferred.pop(partition, None)
+
+    def _validate(self, partition: str) -> None:
+        consumer, position = self._consumer, self.at.get(partition)
+        leader, current = consumer.leader(partition), self._round
+        if position is None or partition in self._busy:
+            return
+        self._busy.add(partition)
+        if leader is None:
+            self._later(partition, self._validate, partition)
+            return
+        asked_epoch = consumer.leaders[partition][1]
+
+        def heard(answers: tuple[tuple[str, ErrorCode, int, int], ...]) -> None:
+            _, error, epoch, end_offset = answers[0]
+            if current != self._round:
+                return
+            if error:
+                self._later(partition, self._validate, partition)
+                return
+            self._busy.discard(partition)
+            self._validated(partition, asked_epoch, epoch, end_offset)
+
+        def failed(_reason: str) -> None:
+            if current == self._round:
+                self._later(partition, self._validate, partition)
+
+        asked = ((partition, position.epoch, asked_epoch),)
+        consumer.simulation.network.call(
+            consumer, leader, "OffsetsForLeaderEpoch", leader.offsets_for_leader_epochs, (asked,), heard, failed
+        )
+
+    def _validated(self, partition: str, leader_epoch: int, epoch: int, end_offset: int) -> None:
+        position = self.at[partition]
+        has_policy = self._consumer.settings["auto.offset.reset"] != "none"
+        verdict, offset = validate_position(position.offset, epoch, end_offset, has_policy)
+        if verdict is Validation.LOG_TRUNCATION:
+            self._consumer.fail(f"LogTruncationException in {partition} at {position.offset}")
+            return
+        if verdict is Validation.RESET:
+            self.reset(partition, "the log was truncated")
+            return
+        if verdict is Validation.TRUNCATED:
+            self.seek(partition, offset, epoch, "the log was truncated")
+        self.at[partition] = self.at[partition]._replace(leader_epoch=leader_epoch)
+        self._consumer.fetch_more()
+
+    # -- fetching
+
+    def fetch(self) -> None:
+        """Fetches every partition that has a position, nothing fetched ahead, and no request on its way."""
+        for partition in list(self.at):
+            if partition not in self._busy and not self._buffers.get(partition):
+                self._fetch(partition)
+
+    def _fetch(self, partition: str) -> None:
+        consumer, position, current = self._consumer, self.at.get(partition), self._round
+        if position is None or partition in self._busy:
+            return
+        self._busy.add(partition)
+        source = self._source(partition)
+        if source is None:
+            self._later(partition, self._fetch, partition)
+            return
+
+        def failed(_reason: str) -> None:
+            if current == self._round:
+                self._preferred.pop(partition, None)
+                self._later(partition, self._fetch, partition)
+
+        def answered(given: ConsumerGiven, preferred: int) -> None:
+            if current == self._round:
+                self._take(given, position, preferred)
+
+        committed_only = consumer.settings["isolation.level"] == "read_committed"
+        reading = (
+            READ_TO_LAST_STABLE_OFFSET if committed_only else READ_TO_HIGH_WATERMARK,
+            consumer.integer("max.poll.records"),
+            consumer.microseconds("fetch.max.wait.ms"),
+        )
+        rack = str(consumer.settings["client.rack"])
+        consumer.simulation.network.call(
+            consumer,
+            source,
+            "Fetch",
+            lambda *arguments: consumer_requests.fetch(source, *arguments),
+            (partition, position.offset, reading, self._sent_epoch(partition), rack),
+            answered,
+            failed,
+        )
+
+    def _source(self, partition: str) -> Broker | None:
+        consumer = self._consumer
+        replica, chosen = self._preferred.get(partition, (NO_REPLICA, 0))
+        longest = consumer.microseconds("metadata.max.age.ms")
+        if replica != NO_REPLICA and not preferred_read_replica_expired(consumer.scheduler.now, chosen, longest):
+            return consumer.simulation.brokers[replica]
+        self._preferred.pop(partition, None)
+        return consumer.leader(partition)
+
+    def _sent_epoch(self, partition: str) -> int:
+        """The leader epoch as requests carry it: since 2.1 (KIP-320)."""
+        if not self._consumer.simulation.version.fenced_fetch:
+            return ANY_EPOCH
+        return self._consumer.leaders.get(partition, (-1, ANY_EPOCH))[1]
+
+    def _take(self, given: ConsumerGiven, asked: Position, preferred: int) -> None:
+        partition, consumer = given.partition, self._consumer
+        self._busy.discard(partition)
+        if self.at.get(partition) is not asked:
+            consumer.fetch_more()  # a seek came between
+        elif preferred != NO_REPLICA:
+            self._preferred[partition] = (preferred, consumer.scheduler.now)
+            consumer.emit(Kind.READS_FROM, partition, preferred)
+            self._fetch(partition)
+        elif given.error is ErrorCode.OFFSET_OUT_OF_RANGE:
+            self._out_of_range(partition)
+        elif given.error:
+            self._preferred.pop(partition, None)
+            self._busy.add(partition)
+            self._later(partition, self._fetch, partition)
+        else:
+            self._keep_records(given)
+
+    def _out_of_range(self, partition: str) -> None:
+        from_follower = self._preferred.pop(partition, None) is not None
+        if out_of_range_resets(from_follower):
+            self.reset(partition, "out of range")
+        else:
+            self._fetch(partition)
+
+    def _keep_records(self, given: ConsumerGiven) -> None:
+        if given.records:
+            records = ((given.offset + place, record) for place, record in enumerate(given.records))
+            self._buffers[given.partition] = deque(records)
+            self._consumer.records_came()
+        else:
+            self._consumer.fetch_more()
+
+    def hand_out(self, most: int) -> list[tuple[str, int, Record]]:
+        """Up to ``most`` records for the application; the positions move behind them."""
+        handed: list[tuple[str, int, Record]] = []
+        for partition, buffer in self._buffers.items():
+            while buffer and len(handed) < most:
+                offset, record = buffer.popleft()
+                self.at[partition] = self.at[partition]._replace(offset=offset + 1, epoch=record.epoch)
+                if record.kind == DATA:
+                    handed.append((partition, offset, record))
+        return handed
+
+    @property
+    def has_records(self) -> bool:
+        """Whether anything is fetched ahead."""
+        return any(self._buffers.values())
+
+    def offsets(self) -> tuple[tuple[str, int, int], ...]:
+        """What a commit of all positions says: partition, offset, leader epoch."""
+        return tuple((partition, one.offset, one.epoch) for partition, one in self.at.items())

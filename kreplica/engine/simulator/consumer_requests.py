@@ -1,0 +1,95 @@
+"""What a broker answers consumers beside the records: which replica to read from, where a log begins and ends.
+
+kafka.server.ReplicaManager.fetchMessages and KafkaApis.handleListOffsetRequest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from kreplica.engine.rules.error_codes import ErrorCode
+from kreplica.engine.rules.fetching import ANY_EPOCH, leader_epoch_error
+from kreplica.engine.rules.follower_reads import preferred_read_replica, readable_replicas
+from kreplica.engine.rules.offset_reset import latest_is_available, reset_policy, reset_position
+from kreplica.engine.rules.replica_set import NO_LEADER
+from kreplica.engine.simulator.broker import ConsumerGiven
+from kreplica.engine.simulator.leadership import Leadership
+
+if TYPE_CHECKING:
+    from kreplica.engine.simulator.broker import Broker
+    from kreplica.engine.simulator.replica import Replica
+
+Reply = Callable[..., object]
+NO_REPLICA = -1
+"""No preferred read replica: a broker id otherwise."""
+
+
+def fetch(
+    broker: Broker, partition: str, offset: int, reading: tuple[int, int, int], epoch: int, rack: str, reply: Reply
+) -> None:
+    """Answers a consumer's fetch with what ``Broker.fetch_as_consumer`` gives and the preferred read replica.
+
+    Args:
+        broker: Who is asked.
+        partition, offset: The consumer's position.
+        reading: Isolation, how many records at most, and for how many microseconds to wait for one.
+        epoch: The leader epoch that the consumer knows, ANY_EPOCH from a client that sends none.
+        rack: client.rack.
+        reply: Called with a ConsumerGiven and a broker id or NO_REPLICA.
+    """
+    replica = broker.replicas.get(partition)
+    error = ErrorCode.NONE if replica is None else leader_epoch_error(epoch, replica.state.leader_epoch)
+    if error:
+        reply(ConsumerGiven(partition, error, offset, (), -1, -1, -1, -1), NO_REPLICA)
+        return
+    preferred = NO_REPLICA if replica is None else _preferred(broker, replica, offset, rack)
+    if preferred != NO_REPLICA:
+        reply(ConsumerGiven(partition, ErrorCode.NONE, offset, (), -1, -1, -1, epoch), preferred)
+        return
+    broker.fetch_as_consumer(partition, offset, *reading, lambda given: reply(given, NO_REPLICA))
+
+
+def _preferred(broker: Broker, replica: Replica, offset: int, rack: str) -> int:
+    simulation, leadership = broker.simulation, replica.leadership
+    selects = broker.settings["replica.selector.class"] != "" and simulation.version.follower_reads
+    if leadership is None or not rack or not selects:
+        return NO_REPLICA
+    ends = _known_ends(replica, leadership)
+    starts = (*leadership.log_starts[: replica.place], replica.log.start, *leadership.log_starts[replica.place + 1 :])
+    readable = readable_replicas(leadership.isr, replica.place, offset, starts, ends)
+    same_rack = sum(1 << place for place, one in enumerate(leadership.replicas) if simulation.brokers[one].rack == rack)
+    behind = tuple(broker.scheduler.now - time for time in leadership.last_caught_up)
+    place = preferred_read_replica(readable, replica.place, same_rack, ends, behind, leadership.replicas)
+    return NO_REPLICA if place == NO_LEADER else leadership.replicas[place]
+
+
+def _known_ends(replica: Replica, leadership: Leadership) -> tuple[int, ...]:
+    ends = list(leadership.ends)
+    ends[replica.place] = replica.log.end
+    return tuple(ends)
+
+
+def list_offset(broker: Broker, partition: str, policy: str, committed_only: bool, epoch: int, reply: Reply) -> None:
+    """Answers ListOffsets of a consumer: error, offset, leader epoch.
+
+    Args:
+        broker: Who is asked; only the leader answers.
+        partition: Whose offset.
+        policy: ``earliest`` or ``latest``.
+        committed_only: Whether the consumer reads committed records only.
+        epoch: The leader epoch that the consumer knows, ANY_EPOCH from a client that sends none.
+        reply: Called with the answer.
+    """
+    replica = broker.replicas.get(partition)
+    asked = reset_policy(policy)
+    assert asked is not None, policy
+    if replica is None or replica.leadership is None:
+        reply(ErrorCode.NOT_LEADER_OR_FOLLOWER, -1, ANY_EPOCH)
+        return
+    error = leader_epoch_error(epoch, replica.state.leader_epoch)
+    available = latest_is_available(replica.high_watermark, replica.leadership.epoch_start)
+    if not error and policy == "latest" and broker.simulation.version.fenced_fetch and not available:
+        error = ErrorCode.OFFSET_NOT_AVAILABLE
+    last = replica.last_stable_offset if committed_only else replica.high_watermark
+    reply(error, reset_position(asked, replica.log.start, last, None), replica.state.leader_epoch)

@@ -1,1 +1,0 @@
-"""Plain text and SVG from data: no colour codes, no terminal."""

@@ -1,0 +1,182 @@
+"""Groups as they are played: who reads what, what is committed, and what survives the loss of a coordinator."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kreplica.engine.faults import At, Crash, Pause, Plan, Start, Step, When
+from kreplica.engine.rules.coordinator_partition import OFFSETS_TOPIC
+from kreplica.engine.settings import Value
+from kreplica.engine.setup import (
+    MILLISECOND,
+    SECOND,
+    Application,
+    Commit,
+    ConsumerSetup,
+    ProducerSetup,
+    TopicSetup,
+    cluster,
+    sends,
+)
+from kreplica.engine.simulator import simulate
+from kreplica.engine.trace import Event, Kind, Trace, fields_of
+from kreplica.engine.versions import version_named
+
+VALUES = [f"m{number}" for number in range(10)]
+
+
+def member(
+    name: str, application: Application | None = None, start: int = 0, stop: int = 0, **others: Value
+) -> ConsumerSetup:
+    named = {"group.id": "g", "auto.offset.reset": "earliest"}
+    named |= {name.replace("_", "."): value for name, value in others.items()}
+    return ConsumerSetup(name, ("t",), start, stop, named, application or Application(processing=MILLISECOND))
+
+
+def play(
+    *members: ConsumerSetup, plan: Plan = (), version: str = "4.1", partitions: int = 2, duration: int = 40
+) -> list[Event]:
+    replicas = ((1, 2, 3), (2, 3, 1), (3, 1, 2))
+    topic = TopicSetup("t", tuple(replicas[number % 3] for number in range(partitions)))
+    writers = (ProducerSetup("producer", sends("t-0", *VALUES, start=100 * MILLISECOND, every=SECOND)),)
+    setup = cluster(
+        3, topic, TopicSetup(OFFSETS_TOPIC, ((3, 1, 2),)), clients=(*writers, *members), duration=duration * SECOND
+    )
+    trace = Trace()
+    simulate(setup, plan, version_named(version), 1, trace)
+    return trace.events
+
+
+def of(events: list[Event], kind: str, **wanted: object) -> list[dict[str, Any]]:
+    found = [{"node": e.node, "time": e.time, **fields_of(e)} for e in events if e.kind == kind]
+    return [one for one in found if wanted.items() <= one.items()]
+
+
+def done(events: list[Event]) -> Counter[str]:
+    return Counter(one["value"] for one in of(events, Kind.PROCESSED, result="done"))
+
+
+def test_a_first_rebalance_waits_three_seconds_and_a_member_reads_from_its_committed_offset() -> None:
+    events = play(member("a"), member("b", start=5 * SECOND, stop=12 * SECOND))
+    states = [(one["state"], one["generation"]) for one in of(events, Kind.GROUP_CHANGED)]
+    assert states[:3] == [("PreparingRebalance", 0), ("CompletingRebalance", 1), ("Stable", 1)]
+    first = of(events, Kind.GROUP_CHANGED, state="CompletingRebalance")[0]
+    assert 3 * SECOND <= first["time"] < 3 * SECOND + 100 * MILLISECOND  # group.initial.rebalance.delay.ms
+    assigned = {(one["node"], one["generation"]): one["partitions"] for one in of(events, Kind.ASSIGNED)}
+    assert assigned == {("a", 1): ("t-0", "t-1"), ("a", 2): ("t-0",), ("b", 2): ("t-1",), ("a", 3): ("t-0", "t-1")}
+    assert done(events) == Counter(VALUES)
+
+
+def test_the_group_and_its_offsets_outlive_their_coordinator() -> None:
+    """The new leader of the partition reads the group from the log: the generation stays, nobody rejoins."""
+    crash = Step(At(8 * SECOND), Crash("broker-3"))
+    events = play(member("a"), plan=(crash,))
+    lost = of(events, Kind.CRASHED)[0]["time"]
+    assert done(events) == Counter(VALUES)
+    assert {one["generation"] for one in of(events, Kind.ASSIGNED)} == {1}
+    after = [one for one in of(events, Kind.OFFSET_COMMITTED, partition="t-0") if one["time"] > lost]
+    assert after
+    assert {one["node"] for one in after} == {"broker-1"}
+    assert after[-1]["offset"] == len(VALUES)
+
+
+def test_a_member_that_crashes_is_out_after_its_session_and_its_work_is_done_again() -> None:
+    a = member("a", Application(processing=MILLISECOND, commit=Commit.NEVER), enable_auto_commit=False)
+    crash = Step(When(Kind.PROCESSED, "a", {"value": "m4"}), Crash("a"))
+    events = play(a, member("b", start=SECOND), plan=(crash,), duration=80)
+    lost = of(events, Kind.CRASHED)[0]["time"]
+    out = of(events, Kind.GROUP_CHANGED, state="PreparingRebalance")[-1]
+    assert "not heard of" in out["why"]
+    assert 42 * SECOND <= out["time"] - lost <= 48 * SECOND  # session.timeout.ms, from its last heartbeat or commit
+    assert done(events) == Counter({value: 2 if value in VALUES[:5] else 1 for value in VALUES})
+
+
+def test_a_paused_member_is_a_zombie_when_it_goes_on() -> None:
+    a = member("a", enable_auto_commit=False)
+    pause = Step(When(Kind.CONSUMED, "a", {"value": "m8"}), Pause("a", 60 * SECOND))
+    events = play(a, member("b", start=SECOND), plan=(pause,), duration=100)
+    refused = of(events, Kind.COMMIT_REFUSED)
+    assert [one["error"] for one in refused] == ["UNKNOWN_MEMBER_ID"]
+    assert of(events, Kind.COMMIT_FAILED, node="a")
+    assert done(events)["m8"] == 2, "by the zombie and by its successor"
+    assert set(of(events, Kind.ASSIGNED, node="a")[-1]["partitions"]) < {"t-0", "t-1"}, "it has joined again"
+
+
+def test_a_static_member_comes_back_to_its_partitions_without_a_rebalance() -> None:
+    a = member("a", group_instance_id="one")
+    plan = (Step(At(10 * SECOND), Crash("a")), Step(At(13 * SECOND), Start("a")))
+    events = play(a, member("b", group_instance_id="two"), plan=plan)
+    assert {one["generation"] for one in of(events, Kind.ASSIGNED)} == {1}
+    assert len({one["partitions"] for one in of(events, Kind.ASSIGNED, node="a")}) == 1
+    assert set(done(events)) == set(VALUES)
+
+
+def test_max_poll_interval_is_the_applications() -> None:
+    """The heartbeats go on, but the application does not come back to poll: the client itself leaves."""
+    slow = Application(processing=MILLISECOND, stalls={"m3": 20 * SECOND})
+    events = play(
+        member("a", slow, max_poll_interval_ms=10_000, enable_auto_commit=False), member("b", start=SECOND), duration=60
+    )
+    left = [one for one in of(events, Kind.GROUP_CHANGED) if "leaves" in one["why"]]
+    assert len(left) == 1
+    assert of(events, Kind.COMMIT_FAILED, node="a")[0]["error"] == "CommitFailedException"
+    assert done(events)["m3"] == 2
+
+
+@pytest.mark.parametrize("strategy", ["range", "roundrobin", "sticky", "cooperative-sticky"])
+def test_every_partition_has_one_reader(strategy: str) -> None:
+    members = [
+        member(name, start=place * 4 * SECOND, partition_assignment_strategy=strategy)
+        for place, name in enumerate("abc")
+    ]
+    events = play(*members, partitions=3)
+    last = {one["node"]: one["partitions"] for one in of(events, Kind.ASSIGNED)}
+    assert sorted(one for has in last.values() for one in has) == ["t-0", "t-1", "t-2"]
+    assert sorted(map(len, last.values())) == [1, 1, 1]
+    assert done(events) == Counter(VALUES)
+
+
+def test_in_a_cooperative_rebalance_nobody_stops() -> None:
+    members = [
+        member(name, start=place * 4 * SECOND, partition_assignment_strategy="cooperative-sticky")
+        for place, name in enumerate("ab")
+    ]
+    events = play(*members, partitions=2)
+    sets = [one for one in of(events, Kind.POSITION_SET, node="a") if one["partition"] == "t-0"]
+    assert len(sets) == 1, "who keeps a partition keeps its position"
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.data())
+def test_whatever_crashes_nothing_is_passed_over(data: st.DataObject) -> None:
+    """Committed after processing, whatever dies and comes back: every record is processed, at least once."""
+    plan: list[Step] = []
+    for _ in range(data.draw(st.integers(1, 3))):
+        node = data.draw(st.sampled_from(["a", "b", "broker-1", "broker-3"]))
+        time = data.draw(st.integers(0, 15_000)) * MILLISECOND
+        plan += [Step(At(time), Crash(node)), Step(At(time + 12 * SECOND), Start(node))]
+    name = data.draw(st.sampled_from(["range", "cooperative-sticky"]))
+    auto = data.draw(st.booleans())
+    members = [
+        member(
+            one,
+            start=place * SECOND,
+            enable_auto_commit=auto,
+            partition_assignment_strategy=name,
+            session_timeout_ms=6_000,
+        )
+        for place, one in enumerate("ab")
+    ]
+    events = play(*members, plan=tuple(plan), duration=120)
+    acknowledged = {one["value"] for one in of(events, Kind.ACKNOWLEDGED)}
+    assert len(acknowledged) > 0
+    assert acknowledged <= set(done(events)), (plan, acknowledged - set(done(events)))
+    for generation in {one["generation"] for one in of(events, Kind.ASSIGNED)}:
+        has = {one["node"]: one["partitions"] for one in of(events, Kind.ASSIGNED, generation=generation)}
+        held = [partition for partitions in has.values() for partition in partitions]
+        assert len(held) == len(set(held)), "two members read one partition in one generation"
