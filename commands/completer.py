@@ -141,6 +141,8 @@ def _values(parameter: Parameter, environ: Mapping[str, str]) -> list[Candidate]
         return [Candidate(choice) for choice in parameter.choices]
     if "--context" in parameter.flags or parameter.metavar.strip("[].") == "CONTEXT":
         return _contexts(environ)
+    if parameter.metavar == "SCENARIO":
+        return _scenarios()
     for flag in parameter.flags:
         if flag in _KNOWN_VALUES:
             return _KNOWN_VALUES[flag]()
@@ -166,11 +168,34 @@ def _rules() -> list[Candidate]:
     return [Candidate(name, why) for name, why in whys]
 
 
+def _scenarios() -> list[Candidate]:
+    from kreplica.scenarios import names
+
+    return [Candidate(name) for name in names()]
+
+
+def _versions() -> list[Candidate]:
+    from kreplica.engine.versions import VERSIONS
+
+    return [Candidate(version.name) for version in VERSIONS]
+
+
+def _settings() -> list[Candidate]:
+    from kreplica.engine.settings import SETTINGS
+
+    return [Candidate(f"{name}=") for name in SETTINGS]
+
+
 def _dumps() -> list[Candidate]:
     return [Candidate("sample", "the packaged dump"), FILES]
 
 
-_KNOWN_VALUES: dict[str, Callable[[], list[Candidate]]] = {"--rule": _rules, "--dump": _dumps}
+_KNOWN_VALUES: dict[str, Callable[[], list[Candidate]]] = {
+    "--rule": _rules,
+    "--dump": _dumps,
+    "--kafka-version": _versions,
+    "--set": _settings,
+}
 
 
 def _prefixed(flag: str, candidate: Candidate) -> Candidate:

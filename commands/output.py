@@ -53,6 +53,7 @@ class Answer:
         clusters: One object for each cluster that was read.
         summary: Numbers over all rows.
         warnings: Remarks; printed to stderr too.
+        objects: Further objects of JSON beside the rows, by name.
         kinds: What the columns hold, for Parquet; the kind of a column left out is seen from its values, which tell
             nothing where all are null.
     """
@@ -65,6 +66,7 @@ class Answer:
     summary: Row = field(default_factory=dict)
     warnings: Sequence[str] = ()
     kinds: Mapping[str, Kind] = field(default_factory=dict)
+    objects: Mapping[str, Row] = field(default_factory=dict)
 
 
 def emit(answer: Answer, output: OutputFormat | None, human: Callable[[Console], None]) -> bool:
@@ -161,6 +163,7 @@ def _print_json(answer: Answer) -> None:
     document = {
         "schema": f"kreplica/{answer.command}/v1",
         "clusters": answer.clusters,
+        **answer.objects,
         answer.rows_name: answer.rows,
         "summary": answer.summary,
         "warnings": answer.warnings,

@@ -6,7 +6,7 @@ import importlib
 
 import typer
 
-SUBCOMMANDS = ("fail",)
+SUBCOMMANDS = ("list", "show", "run", "compare")
 """Modules commands.whatif_NAME, in the order of the help."""
 
 

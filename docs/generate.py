@@ -11,6 +11,7 @@ from pathlib import Path
 
 import command_pages
 import model_pages
+import protocol_pages
 import request_pages
 
 from commands.completions import FILE_NAMES, script
@@ -27,7 +28,7 @@ def generated() -> Mapping[Path, str]:
 
 
 def _pages() -> dict[str, str]:
-    return command_pages.pages() | model_pages.pages() | request_pages.pages()
+    return command_pages.pages() | model_pages.pages() | protocol_pages.pages() | request_pages.pages()
 
 
 def stale(files: Mapping[Path, str], folders: Sequence[Path]) -> list[Path]:

@@ -10,8 +10,8 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from kreplica.engine.records import ABORT, COMMIT, DATA
 from kreplica.engine.replica_logs import ReplicaLog, ReplicaLogs
+from kreplica.engine.simulator.log import ABORT, COMMIT, DATA
 from kreplica.engine.trace import Event, Kind
 
 Place = tuple[str, object]
@@ -24,7 +24,7 @@ class Histories:
 
     Args:
         sent: How many records were sent.
-        acknowledged: How many of them were acknowledged.
+        acknowledged: How many of them were acknowledged; with acks=0 every one, by the client itself.
         failed: How many sends failed: indeterminate.
         lost: Acknowledged, but the leader's log lacks it; without a leader, every replica does.
         unseen: Acknowledged and in the log, but not below the high watermark: no consumer can read it.
@@ -109,7 +109,10 @@ class HistoryKeeper:
             take(event)
 
     def _sent(self, event: Event) -> None:
-        self.sent.setdefault((event.values[0], event.values[1]), (event.node, len(self.sent)))
+        place = event.values[0], event.values[1]
+        self.sent.setdefault(place, (event.node, len(self.sent)))
+        if event.values[2] == 0:  # with acks=0 the application is told at once that all is well
+            self.acknowledged.setdefault(place, event.node)
 
     def _acknowledged(self, event: Event) -> None:
         self.acknowledged.setdefault((event.values[0], event.values[1]), event.node)

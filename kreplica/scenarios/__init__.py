@@ -14,7 +14,7 @@ __all__ = ["GROUP", "MODULES", "Between", "Case", "Scenario", "names", "scenario
 GROUP = "kreplica.scenarios"
 """Entry points by which other distributions add scenarios: each names a ``Scenario``."""
 
-MODULES: tuple[str, ...] = ()
+MODULES: tuple[str, ...] = ("acks1-leader-crash",)
 """The scenarios of this package, in the order of ``kreplica whatif list``: a module of this name (hyphens as
 underscores) has it as ``SCENARIO``."""
 

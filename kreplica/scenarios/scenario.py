@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from kreplica.engine.faults import Plan
 from kreplica.engine.outcome import Outcome, measure
+from kreplica.engine.random_plans import DEFAULT_PROFILE, Profile
 from kreplica.engine.settings import Value
 from kreplica.engine.setup import Setup
 from kreplica.engine.trace import Event
@@ -62,6 +63,7 @@ class Scenario:
         plan: Faults and operations.
         cases: What comes out, by version from the oldest on and by settings; at least one.
         probes: What its cases look at beyond the outcome.
+        profile: Which random faults ``--runs`` plays on it.
         notes: What a well-known text gets wrong about it, and what holds.
     """
 
@@ -73,6 +75,7 @@ class Scenario:
     plan: Plan
     cases: tuple[Case, ...]
     probes: Mapping[str, Probe] = field(default_factory=dict)
+    profile: Profile = DEFAULT_PROFILE
     notes: str = ""
 
     @property
@@ -83,9 +86,12 @@ class Scenario:
     def case_for(self, version: str, settings: Mapping[str, Value]) -> Case | None:
         """The case that says what comes out: same settings, newest version that is not above; None if there is none."""
         asked = order_of(version_named(version).name)
-        same = [case for case in self.cases if dict(case.settings) == dict(settings)]
+        same = [case for case in self.cases if self._other_than_own(case.settings) == self._other_than_own(settings)]
         below = [case for case in same if order_of(version_named(case.version).name) <= asked]
         return max(below, key=lambda case: order_of(version_named(case.version).name)) if below else None
+
+    def _other_than_own(self, settings: Mapping[str, Value]) -> dict[str, Value]:
+        return {name: value for name, value in settings.items() if self.setup.settings.get(name) != value}
 
 
 @dataclass(frozen=True, slots=True)

@@ -56,6 +56,12 @@ def test_a_value_is_not_taken_for_a_command_or_a_flag(tree: Command) -> None:
     assert offered(tree, "describe", "--topic", "or") == []
 
 
+def test_scenarios_versions_and_settings_are_offered(tree: Command) -> None:
+    assert offered(tree, "whatif", "run", "acks1") == ["acks1-leader-crash"]
+    assert offered(tree, "whatif", "run", "--kafka-version", "0.1") == ["0.10", "0.11"]
+    assert offered(tree, "whatif", "compare", "--set", "max.poll.r") == ["max.poll.records="]
+
+
 def test_a_bare_flag_takes_no_value(tree: Command) -> None:
     assert offered(tree, "describe", "--under-replicated", "--mas") == ["--masked"]
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from kreplica.engine.records import Record
 from kreplica.engine.rules.error_codes import ErrorCode
 from kreplica.engine.rules.fetching import (
     READ_TO_LOG_END,
@@ -21,6 +20,7 @@ from kreplica.engine.rules.log_truncation import UNDEFINED_EPOCH_OFFSET, epoch_e
 from kreplica.engine.settings import MICROSECONDS, Value
 from kreplica.engine.setup import BrokerSetup
 from kreplica.engine.simulator.leadership import Answer, Leadership
+from kreplica.engine.simulator.log import Record
 from kreplica.engine.simulator.node import Node
 from kreplica.engine.simulator.parked_fetch import ParkedFetch
 from kreplica.engine.simulator.partition_state import PartitionState

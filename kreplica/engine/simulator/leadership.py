@@ -9,7 +9,6 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from kreplica.engine.records import Record
 from kreplica.engine.rules import follower_lag as lag
 from kreplica.engine.rules.acknowledgement import append_error, completion_error, waits_for_followers
 from kreplica.engine.rules.alter_partition import maximal_isr
@@ -21,6 +20,7 @@ from kreplica.engine.rules.high_watermark import (
     replicas_that_hold_it,
 )
 from kreplica.engine.rules.replica_set import contains, only
+from kreplica.engine.simulator.log import Record
 from kreplica.engine.simulator.partition_state import PartitionState
 from kreplica.engine.trace import Kind
 from kreplica.model.settings import MIN_ISR

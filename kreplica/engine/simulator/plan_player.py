@@ -10,6 +10,7 @@ from kreplica.engine.faults import At, Plan, Step, When
 from kreplica.engine.settings import parse
 from kreplica.engine.simulator.broker import Broker
 from kreplica.engine.simulator.node import Node
+from kreplica.engine.simulator.simulation import NobodyError
 from kreplica.engine.trace import KINDS, Event, Kind
 from kreplica.errors import UsageError
 
@@ -60,7 +61,10 @@ class PlanPlayer:
         detail = ", ".join(f"{name} {getattr(action, name)}" for name in action.__struct_fields__)
         simulation = self._simulation
         simulation.trace.emit(simulation.scheduler.now, Kind.FAULT, PLAN, (_name(action), detail))
-        _ACTIONS[type(action)](simulation, action)
+        try:
+            _ACTIONS[type(action)](simulation, action)
+        except NobodyError as error:
+            simulation.trace.emit(simulation.scheduler.now, Kind.FAULT, PLAN, ("nothing", str(error)))
 
 
 def _name(action: faults.AnyAction) -> str:

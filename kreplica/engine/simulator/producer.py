@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING
 
-from kreplica.engine.records import Record
 from kreplica.engine.rules.error_codes import ErrorCode
 from kreplica.engine.setup import ProducerSetup, Send
 from kreplica.engine.simulator.client import Client
+from kreplica.engine.simulator.log import Record
 from kreplica.engine.trace import Kind
 
 if TYPE_CHECKING:

@@ -8,12 +8,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from kreplica.engine.records import Record
 from kreplica.engine.rules.durability import flush_is_due, recovered_end_offset, recovered_high_watermark
 from kreplica.engine.rules.fetching import readable_end
 from kreplica.engine.rules.high_watermark import follower_high_watermark
 from kreplica.engine.simulator.leadership import Leadership
-from kreplica.engine.simulator.log import Log
+from kreplica.engine.simulator.log import Log, Record
 from kreplica.engine.simulator.partition_state import PartitionState, topic_of
 from kreplica.engine.trace import Kind
 

@@ -22,6 +22,10 @@ if TYPE_CHECKING:
     from kreplica.engine.simulator.controller_link import ControllerLink, ControllerOperations
 
 
+class NobodyError(UsageError):
+    """What a step of a plan names is nobody at that moment: the step comes to nothing."""
+
+
 class Simulation:
     """One run: everything in it hangs here.
 
@@ -89,21 +93,28 @@ class Simulation:
         return self.nodes[name]
 
     def leader_of(self, partition: str) -> Node:
-        """The live broker that leads in the highest epoch."""
+        """The live broker that leads in the highest epoch.
+
+        Raises:
+            UsageError: There is no such partition.
+            NobodyError: Nobody leads it.
+        """
+        if partition not in self.assignments:
+            raise UsageError(f"there is no partition {partition!r}", "", f"one of {', '.join(self.assignments)}")
         leading = [
             (replica.leadership.epoch, broker.id, broker)
             for broker in self.brokers.values()
             if broker.up and (replica := broker.replicas.get(partition)) is not None and replica.leadership is not None
         ]
         if not leading:
-            raise UsageError(f"nobody leads {partition!r} at {self.scheduler.now} microseconds")
+            raise NobodyError(f"nobody leads {partition!r} at {self.scheduler.now} microseconds")
         return max(leading, key=lambda one: one[:2])[2]
 
     def active_controller(self) -> Node:
         """Whoever is the controller."""
         if self.version.controller is ControllerKind.KRAFT and self.quorum.active is not None:
             return self.quorum.active
-        raise UsageError(f"there is no active controller at {self.scheduler.now} microseconds")
+        raise NobodyError(f"there is no active controller at {self.scheduler.now} microseconds")
 
     def link_to_controller(self, broker: Broker) -> ControllerLink:
         """A broker's side of what this version's controller is."""

@@ -1,0 +1,143 @@
+"""Runs of scenarios as answers: the outcome as one object, each step as a row."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from commands.output import Answer, Row
+from commands.whatif_options import shown_settings
+
+if TYPE_CHECKING:
+    from kreplica.engine.outcome import Outcome
+    from kreplica.engine.replica_logs import ReplicaLogs
+    from kreplica.engine.trace import Event
+    from kreplica.scenarios.playing import Run
+
+STEP_COLUMNS = (
+    "time_ms",
+    "node",
+    "kind",
+    "partition",
+    "what",
+    "rule",
+    "leader",
+    "leader_leo",
+    "remote_leo",
+    "leader_hw",
+    "follower_leo",
+    "follower_hw",
+)
+
+VALUE_LISTS = (
+    "lost",
+    "unseen",
+    "duplicated",
+    "reordered",
+    "aborted_read",
+    "stale_read",
+    "lost_read",
+    "read_twice",
+    "skipped",
+    "non_monotonic",
+    "own_unread",
+)
+
+
+def run_answer(run: Run) -> Answer:
+    """One run: the outcome beside its timeline."""
+    return Answer(
+        command="whatif-run",
+        rows_name="timeline",
+        columns=STEP_COLUMNS,
+        rows=_timeline(run),
+        summary={"events": run.outcome.events, "trace_hash": run.outcome.trace_hash},
+        objects={"outcome": outcome_row(run)},
+    )
+
+
+def outcome_row(run: Run) -> Row:
+    """What came out of a run, and whether it had to."""
+    return {
+        "scenario": run.scenario.name,
+        "version": run.version.name,
+        "settings": shown_settings(dict(run.settings)),
+        "seed": run.seed,
+        **measured(run.outcome),
+        "as_expected": None if run.case is None else not run.differences,
+        "differences": [str(difference) for difference in run.differences],
+    }
+
+
+def measured(outcome: Outcome) -> Row:
+    """The outcome's measures by name."""
+    histories, measures = outcome.histories, outcome.measures
+    return {
+        "sent": histories.sent,
+        "acknowledged": histories.acknowledged,
+        "failed": histories.failed,
+        **{name: list(getattr(histories, name)) for name in VALUE_LISTS},
+        "diverged": list(outcome.diverged),
+        "unavailable_ms": measures.unavailable_ms,
+        "read_only_ms": measures.read_only_ms,
+        "produce_ms_50": measures.produce_ms(50),
+        "produce_ms_99": measures.produce_ms(99),
+        "produce_ms_max": measures.produce_ms(100),
+        "leader_changes": measures.leader_changes,
+        "isr_changes": measures.isr_changes,
+        "findings": [
+            {
+                "time_ms": found.time / 1000,
+                "invariant": str(found.invariant),
+                "partition": found.partition,
+                "offset": found.offset,
+                "node": found.node,
+                "expected": found.expected,
+                "found": found.found,
+            }
+            for found in outcome.findings
+        ],
+    }
+
+
+def _timeline(run: Run) -> list[Row]:
+    from kreplica.engine.replica_logs import ReplicaLogs
+    from kreplica.engine.trace import Kind
+
+    logs = ReplicaLogs()
+    rows = []
+    for event in run.events:
+        logs(event)
+        if event.kind != Kind.MESSAGE:
+            rows.append(_step(event, logs))
+    return rows
+
+
+def _step(event: Event, logs: ReplicaLogs) -> Row:
+    from kreplica.engine.trace import KINDS, rule_of, sentence
+
+    named = KINDS[event.kind].fields[:1] == ("partition",)
+    return {
+        "time_ms": event.time / 1000,
+        "node": event.node,
+        "kind": str(event.kind),
+        "partition": event.values[0] if named else None,
+        "what": sentence(event),
+        "rule": rule_of(event) or None,
+        **_offsets(str(event.values[0]) if named else "", logs),
+    }
+
+
+def _offsets(partition: str, logs: ReplicaLogs) -> Row:
+    replicas = dict(sorted(logs.partitions.get(partition, {}).items()))
+    leader = logs.leader(partition)
+    followers = {name: replica for name, replica in replicas.items() if replica is not leader}
+    return {
+        "leader": None if leader is None else leader.node,
+        "leader_leo": None if leader is None else leader.end_offset,
+        "remote_leo": None
+        if leader is None
+        else {f"broker-{number}": offset for number, offset in sorted(leader.followers.items())},
+        "leader_hw": None if leader is None else leader.high_watermark,
+        "follower_leo": {name: replica.end_offset for name, replica in followers.items()} or None,
+        "follower_hw": {name: replica.high_watermark for name, replica in followers.items()} or None,
+    }

@@ -1,0 +1,146 @@
+"""kreplica whatif compare: a scenario under several versions and settings, in columns."""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import TYPE_CHECKING
+
+import typer
+
+from commands.options import OutputOption
+from commands.whatif_options import (
+    ScenarioArgument,
+    SeedOption,
+    SetOption,
+    VersionOption,
+    split_setting,
+)
+from kreplica.errors import ExitCode, UsageError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from commands.output import Answer, Row
+    from kreplica.engine.settings import Value
+    from kreplica.scenarios.playing import Run
+
+MOST_COLUMNS = 64
+"""More than these nobody reads, and a slip of the keyboard would play for hours."""
+
+COLUMNS = (
+    "scenario",
+    "version",
+    "settings",
+    "seed",
+    "as_expected",
+    "acknowledged",
+    "failed",
+    "lost",
+    "unseen",
+    "duplicated",
+    "reordered",
+    "diverged",
+    "aborted_read",
+    "stale_read",
+    "lost_read",
+    "read_twice",
+    "skipped",
+    "unavailable_ms",
+    "read_only_ms",
+    "produce_ms_50",
+    "produce_ms_99",
+    "produce_ms_max",
+    "leader_changes",
+    "isr_changes",
+)
+_ALWAYS = ("as_expected", "acknowledged", "lost", "duplicated", "reordered", "diverged", "unavailable_ms")
+
+
+def register(group: typer.Typer) -> None:
+    """Adds the subcommand."""
+    group.command("compare", short_help="A scenario under several versions and settings, in columns.")(compare)
+
+
+def compare(
+    scenario: ScenarioArgument,
+    kafka_version: VersionOption = None,
+    settings: SetOption = None,
+    seed: SeedOption = 0,
+    output: OutputOption = None,
+) -> None:
+    """Compare what comes out of a scenario: --kafka-version 0.10,0.11 and --set acks=0,1,all give a column each.
+
+    Several values of several options give every combination. Exits 0; 1 when something else comes out than the
+    scenario says; 2 when the scenario, a version or a setting cannot be used.
+    """
+    from commands.output import Answer, emit
+    from commands.whatif_answer import outcome_row
+    from kreplica.scenarios import scenario_named
+    from kreplica.scenarios.playing import play
+
+    chosen = scenario_named(scenario)
+    variants = _variants(kafka_version or chosen.default_version, settings or [])
+    runs = [play(chosen, version, values, seed) for version, values in variants]
+    rows = [{name: value for name, value in outcome_row(run).items() if name in COLUMNS} for run in runs]
+    differing = [run for run in runs if run.differences]
+    answer = Answer(
+        "whatif-compare", "runs", COLUMNS, rows, summary={"runs": len(rows), "not_as_expected": len(differing)}
+    )
+    emit(answer, output, lambda console: _show(answer, runs, console))
+    raise typer.Exit(ExitCode.FINDINGS if differing else ExitCode.OK)
+
+
+def _variants(versions: str, settings: list[str]) -> list[tuple[str, dict[str, Value]]]:
+    from kreplica.engine.settings import parse
+    from kreplica.engine.versions import version_named
+
+    names = [name.strip() for name in versions.split(",")]
+    for name in names:
+        version_named(name)
+    choices: dict[str, list[Value]] = {}
+    for text in settings:
+        name, values = split_setting(text)
+        if name in choices:
+            raise UsageError(f"--set {name} is given twice", "", f"give its values at once: --set {name}=A,B")
+        choices[name] = [parse(name, value.strip()) for value in values.split(",")]
+    combined = [dict(zip(choices, values, strict=True)) for values in product(*choices.values())]
+    if len(names) * len(combined) > MOST_COLUMNS:
+        raise UsageError(f"{len(names) * len(combined)} columns are too many", f"at most {MOST_COLUMNS}", "name fewer")
+    return [(name, values) for name in names for values in combined]
+
+
+def _show(answer: Answer, runs: list[Run], console: Console) -> None:
+    from commands.screen import print_lines, print_verdict
+    from commands.tables import print_table
+
+    losing = sum(bool(row["lost"]) for row in answer.rows)
+    word, color = ("DIFFERS", "yellow") if _differ(answer) else ("SAME", "green")
+    print_verdict(console, word, color, f"{runs[0].scenario.name}: {losing} of {len(runs)} lose acknowledged records")
+    console.print()
+    shown = [name for name in COLUMNS[4:] if name in _ALWAYS or _says_something(answer, name)]
+    cells = [[name, *(_cell(row[name]) for row in answer.rows)] for name in shown]
+    print_table(["", *map(_title, answer.rows)], cells, color=console.is_terminal and not console.no_color)
+    console.print()
+    pairs = zip(map(_title, answer.rows), runs, strict=True)
+    print_lines(console, "not as", [f"{title}: {each}" for title, run in pairs for each in run.differences])
+    print_lines(console, "next", [f"kreplica whatif run {runs[0].scenario.name} --explain"], whole=True)
+
+
+def _says_something(answer: Answer, name: str) -> bool:
+    return any(row[name] not in ([], 0, None) for row in answer.rows)
+
+
+def _differ(answer: Answer) -> bool:
+    names = ("lost", "duplicated", "reordered", "diverged", "unavailable_ms")
+    return len({tuple(str(row[name]) for name in names) for row in answer.rows}) > 1
+
+
+def _title(row: Row) -> str:
+    settings = row["settings"]
+    assert isinstance(settings, dict)
+    told = [f"{name}={str(value).lower() if isinstance(value, bool) else value}" for name, value in settings.items()]
+    return " ".join([str(row["version"]), *told])
+
+
+def _cell(value: object) -> object:
+    return f"{value:g}" if isinstance(value, float) else value

@@ -1,0 +1,67 @@
+"""Options that the commands on scenarios share, and how their texts are read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from kreplica.errors import UsageError
+
+if TYPE_CHECKING:
+    from kreplica.engine.settings import Value
+
+ScenarioArgument = Annotated[
+    str, typer.Argument(metavar="SCENARIO", help="Name of a scenario; kreplica whatif list has them.")
+]
+VersionOption = Annotated[
+    str | None,
+    typer.Option(
+        "--kafka-version", metavar="VERSION", help="Kafka's version, like 0.11 or 3.9-kraft; else the scenario's first."
+    ),
+]
+SetOption = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="NAME=VALUE", help="A setting of the cluster, topics or clients; may be repeated."),
+]
+SeedOption = Annotated[
+    int, typer.Option("--seed", min=0, help="Where chance begins: same seed, same run, on every machine.")
+]
+
+
+def parse_settings(texts: Sequence[str] | None) -> dict[str, Value]:
+    """The settings of ``--set``.
+
+    Raises:
+        UsageError: One is not NAME=VALUE, is unknown or has another type; or a name comes twice.
+    """
+    from kreplica.engine.settings import parse
+
+    settings: dict[str, Value] = {}
+    for text in texts or ():
+        name, value = split_setting(text)
+        if name in settings:
+            raise UsageError(f"--set {name} is given twice", "", "give it once")
+        settings[name] = parse(name, value)
+    return settings
+
+
+def split_setting(text: str) -> tuple[str, str]:
+    """Name and value of one ``--set``.
+
+    Raises:
+        UsageError: It has no equals sign.
+    """
+    name, sign, value = text.partition("=")
+    if not sign or not name.strip():
+        raise UsageError(f"--set {text} is no setting", "", "write it as NAME=VALUE, like acks=1")
+    return name.strip(), value.strip()
+
+
+def shown_settings(settings: object) -> dict[str, object]:
+    """Settings as a user writes them: acks=-1 is ``all``."""
+    from kreplica.engine.settings import ACKS_ALL
+
+    assert isinstance(settings, dict)
+    return {name: "all" if name == "acks" and value == ACKS_ALL else value for name, value in settings.items()}

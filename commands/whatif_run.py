@@ -1,0 +1,169 @@
+"""kreplica whatif run: plays a scenario, shows every step and says whether what must come out came out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from commands.options import OutputOption
+from commands.output import OutputFormat
+from commands.whatif_options import ScenarioArgument, SeedOption, SetOption, VersionOption, parse_settings
+from kreplica.errors import ExitCode, UsageError
+
+if TYPE_CHECKING:
+    from commands.output import Answer
+    from kreplica.engine.faults import Plan
+    from kreplica.scenarios.playing import Run
+
+RunsOption = Annotated[
+    int | None,
+    typer.Option("--runs", min=1, metavar="N", help="Play it N times under random faults and count the verdicts."),
+]
+PlanOption = Annotated[
+    Path | None, typer.Option("--plan", metavar="FILE", help="Play these faults instead of the scenario's.")
+]
+SavePlanOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--save-plan",
+        metavar="FILE",
+        help="Write the plan; with --runs the smallest failing one.",
+    ),
+]
+ExplainOption = Annotated[
+    bool, typer.Option("--explain", help="Each step as a sentence with the rule of the protocol that acted.")
+]
+SvgOption = Annotated[
+    Path | None, typer.Option("--svg", metavar="FILE", help="Write the space-time diagram and the logs as SVG.")
+]
+PartitionOption = Annotated[
+    str | None,
+    typer.Option("--partition", metavar="TOPIC-N", help="Whose step table is shown; the first one if not given."),
+]
+
+
+def register(group: typer.Typer) -> None:
+    """Adds the subcommand."""
+    group.command("run", short_help="Play a scenario and see every step.")(run)
+
+
+def run(
+    scenario: ScenarioArgument,
+    kafka_version: VersionOption = None,
+    settings: SetOption = None,
+    seed: SeedOption = 0,
+    runs: RunsOption = None,
+    plan: PlanOption = None,
+    save_plan: SavePlanOption = None,
+    partition: PartitionOption = None,
+    explain: ExplainOption = False,
+    svg: SvgOption = None,
+    output: OutputOption = None,
+) -> None:
+    """Play a scenario under a version of Kafka and show how offsets and high watermarks move, and what is lost.
+
+    With --runs its cluster and clients meet random faults instead of its own: verdicts are counted, the first failing
+    plan is made as small as it gets; the result is the same on any number of cores.
+
+    Exits 0; 1 when something else comes out than the scenario says, or with --runs when a run lost acknowledged
+    records or broke an invariant; 2 when the scenario, a setting or a file cannot be used.
+    """
+    if runs is not None:
+        _refuse_with_runs(plan, partition, explain, svg)
+        from commands.whatif_runs import run_many_times
+
+        return run_many_times(scenario, kafka_version, parse_settings(settings), seed, runs, save_plan, output)
+    return _run_once(scenario, kafka_version, settings, seed, plan, save_plan, partition, explain, svg, output)
+
+
+def _refuse_with_runs(plan: Path | None, partition: str | None, explain: bool, svg: Path | None) -> None:
+    given = {"--plan": plan is not None, "--partition": partition is not None, "--explain": explain, "--svg": svg}
+    for name, used in given.items():
+        if used:
+            raise UsageError(f"{name} does not go with --runs", "it is about one run", "leave one of them out")
+
+
+def _run_once(
+    name: str,
+    kafka_version: str | None,
+    settings: list[str] | None,
+    seed: int,
+    plan_file: Path | None,
+    save_plan: Path | None,
+    partition: str | None,
+    explain: bool,
+    svg: Path | None,
+    output: OutputFormat | None,
+) -> None:
+    from commands.output import emit
+    from commands.whatif_answer import run_answer
+    from commands.whatif_screen import show_run
+    from kreplica.scenarios import scenario_named
+    from kreplica.scenarios.playing import play
+
+    chosen = scenario_named(name)
+    played = play(chosen, kafka_version or "", parse_settings(settings), seed, read_plan(plan_file))
+    shown = _partition(played, partition)
+    if svg is not None:
+        _write_svg(svg, played)
+    if save_plan is not None:
+        write_plan(save_plan, played.plan)
+    answer: Answer = run_answer(played)
+    emit(answer, output, lambda console: show_run(played, shown, explain, svg, console))
+    raise typer.Exit(ExitCode.FINDINGS if played.differences else ExitCode.OK)
+
+
+def _partition(played: Run, asked: str | None) -> str:
+    known = [
+        f"{topic.name}-{number}" for topic in played.scenario.setup.topics for number in range(len(topic.assignment))
+    ]
+    if asked is not None and asked not in known:
+        raise UsageError(f"the scenario has no partition {asked!r}", "", f"one of {', '.join(known)}")
+    return asked or known[0]
+
+
+def read_plan(file: Path | None) -> Plan | None:
+    """The plan of a file, None without one.
+
+    Raises:
+        UsageError: It cannot be read or is no plan.
+    """
+    from kreplica.engine.faults import plan_from_json
+
+    if file is None:
+        return None
+    try:
+        content = file.read_bytes()
+    except OSError as error:
+        raise UsageError(f"cannot read {file}", error.strerror or str(error)) from None
+    return plan_from_json(content, str(file))
+
+
+def write_plan(file: Path, plan: Plan) -> None:
+    """Writes a plan that ``--plan`` reads.
+
+    Raises:
+        UsageError: The file cannot be written.
+    """
+    from kreplica.engine.faults import plan_to_json
+
+    _write(file, plan_to_json(plan) + b"\n")
+
+
+def _write_svg(file: Path, played: Run) -> None:
+    from commands.whatif_screen import title_of
+    from kreplica.engine.log_strips import log_strips
+    from kreplica.engine.moments import moments
+    from kreplica.report.space_time_svg import space_time_svg
+
+    text = space_time_svg(title_of(played), moments(played.events), log_strips(played.events))
+    _write(file, text.encode())
+
+
+def _write(file: Path, content: bytes) -> None:
+    try:
+        file.write_bytes(content)
+    except OSError as error:
+        raise UsageError(f"cannot write {file}", error.strerror or str(error)) from None

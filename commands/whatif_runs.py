@@ -1,0 +1,130 @@
+"""kreplica whatif run --runs: many runs under random faults, counted."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from commands.output import Answer, OutputFormat, Row, emit
+from commands.screen import counted, print_lines, print_verdict
+from commands.whatif_options import shown_settings
+from commands.whatif_run import write_plan
+from kreplica.errors import ExitCode
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from kreplica.engine.settings import Value
+    from kreplica.scenarios.many_runs import ManyRuns
+
+RUN_COLUMNS = ("seed", "acknowledged", "faults", "wrong", "lost", "unavailable_ms", "trace_hash")
+
+
+def run_many_times(
+    name: str,
+    kafka_version: str | None,
+    settings: Mapping[str, Value],
+    seed: int,
+    runs: int,
+    save_plan: Path | None,
+    output: OutputFormat | None,
+) -> None:
+    """Plays, prints, and ends with 1 if a run failed."""
+    from kreplica.engine.versions import version_named
+    from kreplica.scenarios import scenario_named
+    from kreplica.scenarios.many_runs import Job, run_many
+
+    version = kafka_version or scenario_named(name).default_version
+    version_named(version)
+    many = run_many(Job(name, version, settings), seed, runs)
+    if save_plan is not None and many.smallest is not None:
+        write_plan(save_plan, many.smallest.plan)
+    summary = _summary(name, version, settings, seed, many)
+    answer = Answer("whatif-runs", "runs", RUN_COLUMNS, _rows(many), summary=summary, objects={"outcome": summary})
+    emit(answer, output, lambda console: _show(summary, many, save_plan, console))
+    raise typer.Exit(ExitCode.FINDINGS if many.smallest is not None else ExitCode.OK)
+
+
+def _rows(many: ManyRuns) -> list[Row]:
+    return [
+        {
+            "seed": verdict.seed,
+            "acknowledged": verdict.acknowledged,
+            "faults": verdict.faults,
+            "wrong": list(verdict.wrong),
+            "lost": verdict.lost,
+            "unavailable_ms": verdict.unavailable_ms,
+            "trace_hash": verdict.trace_hash,
+        }
+        for verdict in many.verdicts
+    ]
+
+
+def _summary(name: str, version: str, settings: Mapping[str, Value], seed: int, many: ManyRuns) -> Row:
+    import json
+
+    from kreplica.engine.faults import plan_to_json
+    from kreplica.scenarios.many_runs import is_failure
+
+    smallest = many.smallest
+    return {
+        "scenario": name,
+        "version": version,
+        "settings": shown_settings(dict(settings)),
+        "seed": seed,
+        "runs": len(many.verdicts),
+        "failing": sum(is_failure(verdict.wrong) for verdict in many.verdicts),
+        "idle": many.idle,
+        "wrong": dict(many.wrong),
+        "smallest": None
+        if smallest is None
+        else {
+            "seed": smallest.seed,
+            "wrong": list(smallest.wrong),
+            "plan": json.loads(plan_to_json(smallest.plan)),
+        },
+    }
+
+
+def _show(summary: Row, many: ManyRuns, save_plan: Path | None, console: Console) -> None:
+    from commands.tables import print_table
+
+    failing, runs = summary["failing"], summary["runs"]
+    told = f"of {counted(int(str(runs)), 'run')} of {summary['scenario']} under Kafka {summary['version']}"
+    if failing:
+        print_verdict(console, "FAILS", "red", f"{failing} {told} lost acknowledged records or broke an invariant")
+    else:
+        print_verdict(console, "HOLDS", "green", f"none {told} lost an acknowledged record or broke an invariant")
+    print_lines(console, "idle", [f"{many.idle} say nothing: no fault came about or nothing was acknowledged"])
+    if many.wrong:
+        console.print()
+        color = console.is_terminal and not console.no_color
+        print_table(["WHAT WENT WRONG", "RUNS"], [[name, number] for name, number in many.wrong.items()], color=color)
+    if many.smallest is not None:
+        _show_smallest(summary, many, save_plan, console)
+
+
+def _show_smallest(summary: Row, many: ManyRuns, save_plan: Path | None, console: Console) -> None:
+    from commands.whatif_show import step_text
+
+    smallest = many.smallest
+    assert smallest is not None
+    console.print()
+    told = [step_text(step) for step in smallest.plan] or ["no fault at all"]
+    print_lines(console, "smallest", [f"seed {smallest.seed}, {', '.join(smallest.wrong)}:", *told])
+    settings = "".join(f" --set {name}={value}" for name, value in _options(summary["settings"]).items())
+    file = save_plan or Path("plan.json")
+    line = f"kreplica whatif run {summary['scenario']} --kafka-version {summary['version']}{settings}"
+    if save_plan is None:
+        seed = f" --seed {summary['seed']} --runs {summary['runs']}"
+        print_lines(console, "next", [f"{line}{seed} --save-plan {file}"], whole=True)
+    else:
+        print_lines(console, "next", [f"{line} --seed {smallest.seed} --plan {file} --explain"], whole=True)
+
+
+def _options(settings: object) -> dict[str, str]:
+    assert isinstance(settings, dict)
+    return {name: str(value).lower() if isinstance(value, bool) else str(value) for name, value in settings.items()}

@@ -1,0 +1,203 @@
+"""How a run looks on a terminal: verdict, step table, space-time diagram, logs as coloured strips, sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from commands.screen import counted, print_lines, print_verdict
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from rich.console import Console
+    from rich.text import Text
+
+    from kreplica.engine.log_strips import Piece, Strip
+    from kreplica.engine.outcome import Outcome
+    from kreplica.engine.step_table import Step
+    from kreplica.scenarios.playing import Run
+
+MOST_LINES = 120
+"""A table or diagram that is longer is left to ``-o json``, and that is said."""
+
+MOST_VALUES = 12
+"""Records of one leader epoch that a strip shows one by one."""
+
+_COLORS = ("blue", "dark_orange", "green", "magenta", "red", "cyan", "yellow")
+
+
+def title_of(run: Run) -> str:
+    """What was played, in one line."""
+    settings = "".join(f", {name}={_shown(name, value)}" for name, value in run.settings.items())
+    return f"{run.scenario.name}, Kafka {run.version.name}{settings}, seed {run.seed}"
+
+
+def _shown(name: str, value: object) -> str:
+    if name == "acks" and value == -1:
+        return "all"
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def show_run(run: Run, partition: str, explain: bool, svg: Path | None, console: Console) -> None:
+    """Prints one run."""
+    from kreplica.engine.log_strips import log_strips
+    from kreplica.engine.step_table import step_table
+
+    word, color, sentence = verdict(run.outcome)
+    print_verdict(console, word, color, f"{sentence} ({title_of(run)})")
+    print_lines(console, "why", [" ".join(run.scenario.why.split())])
+    print_lines(console, "expected", _expected(run))
+    print_lines(console, "broken", [_finding(run, number) for number in range(len(run.outcome.findings))])
+    _print_step_table(step_table(run.events, partition), partition, console)
+    if explain:
+        _print_sentences(run, console)
+    else:
+        _print_diagram(run, console)
+    _print_strips(log_strips(run.events), console)
+    console.print()
+    print_lines(console, "svg", [str(svg)] if svg is not None else [])
+    print_lines(console, "next", _next(run, explain), whole=True)
+
+
+def verdict(outcome: Outcome) -> tuple[str, str, str]:
+    """Word, colour and sentence for what came out."""
+    histories = outcome.histories
+    told = f"{counted(histories.acknowledged, 'record')} acknowledged of {histories.sent} sent"
+    if histories.lost:
+        return "LOST", "red", f"{', '.join(histories.lost)} although acknowledged; {told}"
+    if outcome.diverged:
+        return "DIVERGED", "red", f"the logs of {', '.join(outcome.diverged)} differ below the high watermark; {told}"
+    if outcome.findings:
+        return "BROKEN", "red", f"{counted(len(outcome.findings), 'invariant')} broken; {told}"
+    wrong = {"duplicated": histories.duplicated, "reordered": histories.reordered, "unreadable": histories.unseen}
+    found = [f"{name} {', '.join(values)}" for name, values in wrong.items() if values]
+    if found:
+        return "ODD", "yellow", f"{'; '.join(found)}; {told}"
+    return "SAFE", "green", f"nothing lost, doubled or out of order; {told}"
+
+
+def _expected(run: Run) -> list[str]:
+    if run.case is None:
+        return ["nobody says what must come out of these settings, this version and this plan"]
+    if run.differences:
+        return [f"NOT as the scenario says for {run.case.version}: {each}" for each in run.differences]
+    return [f"as the scenario says for {run.case.version}"]
+
+
+def _finding(run: Run, number: int) -> str:
+    found = run.outcome.findings[number]
+    place = f" at offset {found.offset}" if found.offset >= 0 else ""
+    return (
+        f"{found.invariant}: {found.partition}{place} on {found.node} after {found.time / 1000:g} ms:"
+        f" expected {found.expected}, found {found.found}"
+    )
+
+
+def _print_step_table(steps: Sequence[Step], partition: str, console: Console) -> None:
+    from commands.tables import print_table
+
+    console.print(f"\nOffsets of {partition}, step by step (LEO log end offset, HW high watermark)")
+    shown = steps[:MOST_LINES]
+    names = sorted({name for step in shown for name in (*step.follower_leo, step.leader) if name})
+    header = ["MS", "WHERE", "WHAT", "LEADER", "LEADER LEO", "REMOTE LEO", "LEADER HW", "FOLLOWER LEO", "FOLLOWER HW"]
+    cells = [_step_cells(step, names) for step in shown]
+    print_table(header, cells, color=console.is_terminal and not console.no_color)
+    _say_left_out(len(steps), console, "steps")
+
+
+def _step_cells(step: Step, names: Sequence[str]) -> list[object]:
+    def each(offsets: dict[str, int | None] | dict[str, int]) -> str:
+        several = len(names) > 2
+        told = [(name.rpartition("-")[2], offsets[name]) for name in names if name in offsets]
+        return " ".join(
+            (f"{name}:" if several else "") + ("-" if value is None else str(value)) for name, value in told
+        )
+
+    return [
+        f"{step.time / 1000:.3f}",
+        step.node,
+        step.what,
+        step.leader or None,
+        step.leader_leo,
+        each(step.remote_leo) or None,
+        step.leader_hw,
+        each(step.follower_leo) or None,
+        each(step.follower_hw) or None,
+    ]
+
+
+def _print_diagram(run: Run, console: Console) -> None:
+    from kreplica.engine.moments import moments
+    from kreplica.report.space_time import space_time
+
+    told = moments(run.events)
+    console.print("\nSpace and time (messages that did something)")
+    for line in space_time(told[:MOST_LINES]):
+        console.print(line.rstrip(), overflow="crop" if console.is_terminal else None, no_wrap=True, crop=False)
+    _say_left_out(len(told), console, "moments")
+
+
+def _say_left_out(number: int, console: Console, noun: str) -> None:
+    if number > MOST_LINES:
+        console.print(f"… {number - MOST_LINES} more {noun}: -o jsonl has every one")
+
+
+def _print_sentences(run: Run, console: Console) -> None:
+    from kreplica.engine.explain import explain, rule_link, rule_summary
+
+    sentences = explain(run.events)
+    console.print("\nStep by step, with the rule that acted")
+    for told in sentences:
+        rule = f"  [{told.rule}]" if told.rule else ""
+        console.print(f"{told.time / 1000:>12.3f} ms  {told.text}{rule}")
+    console.print("\nThe rules")
+    for rule in dict.fromkeys(told.rule for told in sentences if told.rule):
+        console.print(f"  {rule}  {rule_summary(rule)} ({rule_link(rule)})")
+
+
+def _print_strips(strips: Sequence[Strip], console: Console) -> None:
+    console.print("\nLogs at the end, by leader epoch (| is the high watermark)")
+    width = max((len(_head(strip)) for strip in strips), default=0)
+    for strip in strips:
+        console.print(_strip_text(strip, width))
+
+
+def _head(strip: Strip) -> str:
+    role = " leader" if strip.leads else "" if strip.running else " down"
+    return f"{strip.node} {strip.partition}{role}"
+
+
+def _strip_text(strip: Strip, width: int) -> Text:
+    from rich.text import Text
+
+    text = Text(f"{_head(strip):<{width}}  ")
+    if strip.high_watermark == 0:
+        text.append("|", "bold")
+    for piece in strip.pieces:
+        color = _COLORS[piece.epoch % len(_COLORS)]
+        text.append(f" e{piece.epoch}:", color)
+        _append_piece(text, piece, strip.high_watermark, f"white on {color}")
+    return text
+
+
+def _append_piece(text: Text, piece: Piece, high_watermark: int, style: str) -> None:
+    if len(piece.values) > MOST_VALUES:
+        text.append(f" {piece.start} to {piece.end - 1} ", style)
+        if piece.start < high_watermark <= piece.end:
+            text.append(f"|{high_watermark}", "bold")
+        return
+    for offset, value in enumerate(piece.values, start=piece.start):
+        text.append(f" {value} ", style)
+        if offset + 1 == high_watermark:
+            text.append("|", "bold")
+
+
+def _next(run: Run, explain: bool) -> list[str]:
+    name = run.scenario.name
+    again = "" if run.version.name == run.scenario.default_version else f" --kafka-version {run.version.name}"
+    versions = ",".join(dict.fromkeys(case.version for case in run.scenario.cases))
+    lines = [] if explain else [f"kreplica whatif run {name}{again} --explain"]
+    if "," in versions:
+        lines.append(f"kreplica whatif compare {name} --kafka-version {versions}")
+    return [*lines, f"kreplica whatif run {name}{again} --runs 1000"]

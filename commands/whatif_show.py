@@ -1,0 +1,156 @@
+"""kreplica whatif show: one scenario before it is played."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import typer
+
+from commands.options import OutputOption
+from commands.whatif_options import ScenarioArgument, shown_settings
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from commands.output import Answer, Row
+    from kreplica.engine.faults import Step
+    from kreplica.engine.setup import Client
+    from kreplica.scenarios import Scenario
+
+COLUMNS = ("version", "settings", "expected")
+
+
+def register(group: typer.Typer) -> None:
+    """Adds the subcommand."""
+    group.command("show", short_help="What a scenario consists of and what must come out.")(show)
+
+
+def show(scenario: ScenarioArgument, output: OutputOption = None) -> None:
+    """Show a scenario: why it is worth a look, its cluster, clients and faults, and what comes out by version.
+
+    Exits 0, 2 when there is no such scenario.
+    """
+    from commands.output import Answer, emit
+    from kreplica.scenarios import scenario_named
+
+    chosen = scenario_named(scenario)
+    answer = Answer(
+        command="whatif-show",
+        rows_name="cases",
+        columns=COLUMNS,
+        rows=[
+            {
+                "version": case.version,
+                "settings": shown_settings(dict(case.settings)),
+                "expected": {name: _plain(value) for name, value in case.expected.items()},
+            }
+            for case in chosen.cases
+        ],
+        summary={"scenario": chosen.name, "title": chosen.title},
+        objects={"scenario": _scenario(chosen)},
+    )
+    emit(answer, output, lambda console: _show(answer, chosen, console))
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, tuple):
+        return [_plain(each) for each in value]
+    return value if isinstance(value, bool | int | float | str | dict | type(None)) else str(value)
+
+
+def _scenario(scenario: Scenario) -> Row:
+    import json
+
+    from kreplica.engine.faults import plan_to_json
+
+    setup = scenario.setup
+    return {
+        "name": scenario.name,
+        "title": scenario.title,
+        "why": scenario.why,
+        "source": scenario.source,
+        "notes": scenario.notes,
+        "brokers": [{"id": broker.id, "rack": broker.rack} for broker in setup.brokers],
+        "topics": [
+            {
+                "name": topic.name,
+                "assignment": [list(replicas) for replicas in topic.assignment],
+                "settings": dict(topic.settings),
+            }
+            for topic in setup.topics
+        ],
+        "clients": [
+            {"name": client.name, "settings": shown_settings(dict(client.settings))} for client in setup.clients
+        ],
+        "settings": shown_settings(dict(setup.settings)),
+        "duration_ms": setup.duration // 1000,
+        "plan": json.loads(plan_to_json(scenario.plan)),
+    }
+
+
+def _show(answer: Answer, scenario: Scenario, console: Console) -> None:
+    from commands.screen import print_lines, print_verdict
+    from commands.tables import print_table
+
+    print_verdict(console, scenario.name, "cyan", scenario.title)
+    print_lines(console, "why", [" ".join(scenario.why.split())])
+    print_lines(console, "source", [scenario.source])
+    print_lines(console, "note", [" ".join(scenario.notes.split())] if scenario.notes else [])
+    print_lines(console, "cluster", _cluster(scenario))
+    print_lines(console, "clients", [_client(client) for client in scenario.setup.clients])
+    print_lines(console, "faults", [step_text(step) for step in scenario.plan])
+    console.print()
+    cells = [[row["version"], _pairs(row["settings"]) or "as it is", _pairs(row["expected"])] for row in answer.rows]
+    header = ["SINCE VERSION", "SETTINGS", "COMES OUT"]
+    print_table(header, cells, color=console.is_terminal and not console.no_color)
+    console.print()
+    print_lines(console, "next", [f"kreplica whatif run {scenario.name} --explain"], whole=True)
+
+
+def _cluster(scenario: Scenario) -> list[str]:
+    setup = scenario.setup
+    racks = [f"{broker.id} (rack {broker.rack})" if broker.rack else str(broker.id) for broker in setup.brokers]
+    lines = [f"brokers {', '.join(racks)}; {setup.duration / 1_000_000:g} s"]
+    for topic in setup.topics:
+        places = "; ".join(f"{topic.name}-{number} on {_ids(ids)}" for number, ids in enumerate(topic.assignment))
+        lines.append(f"topic {topic.name}: {places}" + (f"; {_pairs(topic.settings)}" if topic.settings else ""))
+    return [*lines, *([_pairs(shown_settings(dict(setup.settings)))] if setup.settings else [])]
+
+
+def _client(client: Client) -> str:
+    told = _pairs(shown_settings(dict(client.settings)))
+    sends = getattr(client, "sends", ())
+    reads = getattr(client, "partitions", ())
+    what = f"sends {len(sends)} records" if sends else f"reads {', '.join(reads)}" if reads else type(client).__name__
+    return f"{client.name} {what}" + (f"; {told}" if told else "")
+
+
+def step_text(step: Step) -> str:
+    """A step of a plan in words."""
+    from kreplica.engine.faults import At
+
+    when, action = step.when, step.do
+    if isinstance(when, At):
+        moment = f"at {when.time / 1000:g} ms"
+    else:
+        at = f" at {when.node}" if when.node else ""
+        count = f" number {when.count}" if when.count > 1 else ""
+        later = f", {when.after / 1000:g} ms later" if when.after else ""
+        moment = f"on {when.kind}{count}{at}{' ' + _pairs(when.fields) if when.fields else ''}{later}"
+    values = {name: getattr(action, name) for name in action.__struct_fields__}
+    return f"{moment}: {action.__struct_config__.tag} {_pairs(values)}"
+
+
+def _ids(ids: tuple[int, ...]) -> str:
+    return ",".join(map(str, ids))
+
+
+def _pairs(values: object) -> str:
+    assert hasattr(values, "items")
+    return ", ".join(f"{name}={_text(value)}" for name, value in values.items())
+
+
+def _text(value: object) -> str:
+    if isinstance(value, tuple | list):
+        return ",".join(map(str, value)) or "none"
+    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -1,0 +1,70 @@
+"""What the fields of the answers of ``kreplica whatif`` about scenarios mean; ``answer_fields`` puts them in place."""
+
+from __future__ import annotations
+
+LIST = {
+    "scenario": "name of the scenario",
+    "title": "what it shows, in one line",
+    "versions": "versions of Kafka at which something else comes out",
+    "source": "where it is from",
+}
+SHOW = {
+    "version": "version of Kafka from which on this comes out",
+    "settings": "other settings than the scenario's own, an object",
+    "expected": "what must come out, an object: measures by name",
+}
+SHOW_REMARKS = (
+    "`scenario` beside the rows has why, source, notes, cluster, clients, settings and the plan of faults.",
+)
+RUN = {
+    "time_ms": "virtual time in milliseconds",
+    "node": "where it happened; plan for what the plan of faults does",
+    "kind": "kind of event",
+    "partition": "partition it is about, null if none",
+    "what": "the event as a sentence",
+    "rule": "[rule of the protocol](protocol-rules.md) that acted, null if none did",
+    "leader": "the partition's leader afterwards, null if none",
+    "leader_leo": "the leader's log end offset",
+    "remote_leo": "what the leader knows of its followers' log end offsets, an object by node",
+    "leader_hw": "the leader's high watermark",
+    "follower_leo": "the other replicas' log end offsets, an object by node",
+    "follower_hw": "the other replicas' high watermarks, an object by node",
+}
+_OUTCOME = {
+    "scenario": "name of the scenario",
+    "version": "version of Kafka whose rules and defaults held",
+    "settings": "other settings than the scenario's own, an object",
+    "seed": "where chance began",
+    "as_expected": "whether what the scenario says came out, null where it says nothing of these settings",
+    "acknowledged": "records of which the application was told that they are written",
+    "failed": "sends that failed: their records may be there or not",
+    "lost": "acknowledged records that the leader's log lacks at the end",
+    "unseen": "acknowledged records at or above the high watermark at the end: nobody can read them",
+    "duplicated": "records that can be read more than once",
+    "reordered": "records behind one that the same producer sent later",
+    "diverged": "partitions of which two logs differ below both high watermarks",
+    "aborted_read": "records of aborted transactions that a read_committed consumer read",
+    "stale_read": "records read from a replica whose log was not the leader's there",
+    "lost_read": "records that were read and are gone at the end",
+    "read_twice": "records that a group, or a consumer without one, read more than once",
+    "skipped": "records that a group or consumer passed over",
+    "unavailable_ms": "milliseconds without a leader, over all partitions",
+    "read_only_ms": "milliseconds below min.insync.replicas, over all partitions",
+    "produce_ms_50": "median of the milliseconds from send to acknowledgement, null without any",
+    "produce_ms_99": "what 99 of 100 sends did not exceed",
+    "produce_ms_max": "the longest",
+    "leader_changes": "how often another broker became leader",
+    "isr_changes": "how often the controller wrote another ISR",
+}
+COMPARE = _OUTCOME
+_RUN_REMARK = (
+    "`outcome` beside the rows says what came out: scenario, version, settings, seed, what the fields of"
+    " [compare](#kreplica-whatif-compare) say, sent, non_monotonic, own_unread, differences, and findings: each breach"
+    " of an invariant with time_ms, invariant, partition, offset, node, expected and found."
+)
+_RUNS_REMARK = (
+    "With `--runs` the schema is `kreplica/whatif-runs/v1` and the rows are under `runs`, one a run: seed,"
+    " acknowledged, faults, wrong (what went wrong), lost (how many), unavailable_ms, trace_hash; `outcome` has runs,"
+    " failing, idle, wrong (runs by what went wrong) and smallest: seed, wrong and plan."
+)
+RUN_REMARKS = (_RUN_REMARK, _RUNS_REMARK)

@@ -1,0 +1,78 @@
+"""Logs as strips: which leader epoch wrote what, where the high watermark stands."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from kreplica.engine.replica_logs import ReplicaLog, ReplicaLogs
+from kreplica.engine.simulator.log import DATA
+from kreplica.engine.trace import Event
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Records of one leader epoch that stand together.
+
+    Args:
+        epoch: The leader epoch.
+        start: Offset of the first.
+        end: Offset after the last.
+        values: What they say; control records are named by their kind.
+    """
+
+    epoch: int
+    start: int
+    end: int
+    values: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Strip:
+    """One replica's log.
+
+    Args:
+        node: Whose.
+        partition: Of what.
+        pieces: By offset.
+        high_watermark: Its own.
+        leads: Whether it leads.
+        running: Whether its process runs.
+    """
+
+    node: str
+    partition: str
+    pieces: tuple[Piece, ...]
+    high_watermark: int
+    leads: bool
+    running: bool
+
+
+def log_strips(events: Iterable[Event], until: int | None = None) -> tuple[Strip, ...]:
+    """The logs of every replica, as they are after the events.
+
+    Args:
+        events: A trace.
+        until: Only events up to this time, in microseconds.
+    """
+    logs = ReplicaLogs()
+    for event in events:
+        if until is None or event.time <= until:
+            logs(event)
+    return tuple(
+        _strip(partition, replica, logs.leader(partition) is replica)
+        for partition, replicas in logs.partitions.items()
+        for _, replica in sorted(replicas.items())
+    )
+
+
+def _strip(partition: str, replica: ReplicaLog, leads: bool) -> Strip:
+    pieces: list[Piece] = []
+    for offset, record in enumerate(replica.records, start=replica.base):
+        told = str(record[1]) if record[5] == DATA else ("", "commit", "abort")[record[5]]
+        if pieces and pieces[-1].epoch == record[0]:
+            last = pieces[-1]
+            pieces[-1] = Piece(last.epoch, last.start, offset + 1, (*last.values, told))
+        else:
+            pieces.append(Piece(record[0], offset, offset + 1, (told,)))
+    return Strip(replica.node, partition, tuple(pieces), replica.high_watermark, leads, replica.running)

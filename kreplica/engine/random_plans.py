@@ -1,0 +1,243 @@
+"""Random plans of faults: what ``--runs`` and the safety tests play.
+
+Every fault heals: processes come back, links and pauses end, and the last part of a run is quiet, so that what is
+missing at its end is lost and not late. A run takes a random subset of the kinds (swarm testing): rare combinations
+come up that a uniform choice never makes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+from random import Random
+
+from kreplica.engine.faults import (
+    AnyAction,
+    At,
+    Crash,
+    Cut,
+    DiskLoss,
+    ElectPreferred,
+    Lossy,
+    Pause,
+    Plan,
+    PowerLoss,
+    Slow,
+    SlowDisk,
+    Start,
+    Step,
+    Stop,
+    When,
+)
+from kreplica.engine.settings import MICROSECONDS
+from kreplica.engine.setup import Setup
+from kreplica.engine.trace import Kind
+from kreplica.engine.versions import ControllerKind, Version
+
+
+class FaultKind(StrEnum):
+    """Kinds of random faults; each heals."""
+
+    CRASH = "crash"
+    RESTART = "restart"
+    PAUSE = "pause"
+    CUT = "cut"
+    ISOLATE = "isolate"
+    SLOW = "slow"
+    LOSSY = "lossy"
+    SLOW_DISK = "slow-disk"
+    CONTROLLER = "controller"
+    PREFERRED = "preferred"
+    POWER_LOSS = "power-loss"
+    DISK_LOSS = "disk-loss"
+
+
+KEEPS_DISKS = tuple(kind for kind in FaultKind if kind not in (FaultKind.POWER_LOSS, FaultKind.DISK_LOSS))
+"""What takes nothing from a disk: under these, with the settings that promise it, nothing acknowledged is lost."""
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """Which faults a random plan may have.
+
+    Args:
+        kinds: Each run takes some of them.
+        most: At most how many faults.
+        quiet: The part of the run, in a hundred, that stays without faults at its end.
+    """
+
+    kinds: tuple[FaultKind, ...] = KEEPS_DISKS
+    most: int = 6
+    quiet: int = 50
+
+
+DEFAULT_PROFILE = Profile()
+
+
+def random_plan(setup: Setup, version: Version, profile: Profile, chance: Random) -> Plan:
+    """A plan of one to ``profile.most`` faults.
+
+    Args:
+        setup: Its brokers, links and clients are those that fail.
+        version: Its controller decides what a controller's crash is.
+        profile: What may happen.
+        chance: The only source of randomness.
+    """
+    swarm = chance.sample(profile.kinds, chance.randint(1, min(4, len(profile.kinds))))
+    last = setup.duration * (100 - profile.quiet) // 100
+    steps: list[Step] = []
+    for _ in range(chance.randint(1, profile.most)):
+        made = _MAKERS[chance.choice(swarm)](setup, version, chance, last)
+        steps.extend(_healing(made, _moment(chance, last), last))
+    return tuple(sorted(steps, key=lambda step: step.when.time if isinstance(step.when, At) else 0))
+
+
+Made = tuple[AnyAction, AnyAction | None, int]
+"""A fault, what heals it, and after how many microseconds."""
+
+Trigger = At | When
+
+_TRIGGERS = (
+    Kind.APPENDED,
+    Kind.HIGH_WATERMARK,
+    Kind.BECAME_LEADER,
+    Kind.ISR_ASKED,
+    Kind.PARTITION_CHANGED,
+    Kind.STARTED,
+)
+"""Events just after which faults show most: between an append and its high watermark, between two elections."""
+
+
+def _moment(chance: Random, last: int) -> Trigger:
+    if chance.random() < 0.4:
+        return When(
+            kind=chance.choice(_TRIGGERS), count=chance.randint(1, 30), after=chance.choice((0, 100, 1000, 20_000))
+        )
+    return At(time=_round(chance.randint(0, last)))
+
+
+def _healing(made: Made, moment: Trigger, last: int) -> list[Step]:
+    """The fault and its cure, which comes by the same trigger, later."""
+    action, cure, delay = made
+    steps = [Step(moment, action)]
+    if cure is not None:
+        steps.append(Step(_later(moment, delay, last), cure))
+    return steps
+
+
+def _later(moment: Trigger, delay: int, last: int) -> Trigger:
+    if isinstance(moment, At):
+        return At(time=min(moment.time + delay, last))
+    return When(kind=moment.kind, count=moment.count, after=moment.after + delay)
+
+
+def _round(time: int) -> int:
+    return time // MICROSECONDS * MICROSECONDS
+
+
+def _length(chance: Random, last: int) -> int:
+    """How long a fault lasts: from milliseconds to half the run, short and long ones alike often."""
+    longest = max(last // 2, 2 * MICROSECONDS)
+    return _round(int(MICROSECONDS * (longest / MICROSECONDS) ** chance.random())) + MICROSECONDS
+
+
+def _broker(setup: Setup, chance: Random) -> str:
+    if chance.random() < 0.4:
+        return f"leader of {_partition(setup, chance)}"
+    return f"broker-{chance.choice(setup.brokers).id}"
+
+
+def _named_broker(setup: Setup, chance: Random) -> str:
+    return f"broker-{chance.choice(setup.brokers).id}"
+
+
+def _partition(setup: Setup, chance: Random) -> str:
+    topic = chance.choice(setup.topics)
+    return f"{topic.name}-{chance.randrange(len(topic.assignment))}"
+
+
+def _other(setup: Setup, chance: Random, node: str) -> str:
+    nodes = [f"broker-{broker.id}" for broker in setup.brokers if f"broker-{broker.id}" != node]
+    nodes.extend(("active controller", *(client.name for client in setup.clients)))
+    return chance.choice(nodes)
+
+
+def _crash(setup: Setup, _: Version, chance: Random, last: int) -> Made:
+    node = _named_broker(setup, chance)
+    return Crash(node), Start(node), _length(chance, last)
+
+
+def _restart(setup: Setup, _: Version, chance: Random, last: int) -> Made:
+    node = _named_broker(setup, chance)
+    return Stop(node), Start(node), _length(chance, last)
+
+
+def _power_loss(setup: Setup, _: Version, chance: Random, last: int) -> Made:
+    node = _named_broker(setup, chance)
+    return PowerLoss((node,)), Start(node), _length(chance, last)
+
+
+def _disk_loss(setup: Setup, _: Version, chance: Random, last: int) -> Made:
+    node = _named_broker(setup, chance)
+    return DiskLoss(node), Start(node), _length(chance, last)
+
+
+def _pause(setup: Setup, _: Version, chance: Random, last: int) -> Made:
+    return Pause(_broker(setup, chance), _length(chance, last)), None, 0
+
+
+def _cut(setup: Setup, _: Version, chance: Random, last: int) -> Made:
+    node = _broker(setup, chance)
+    return Cut(node, _other(setup, chance, node), _length(chance, last), chance.random() < 0.4), None, 0
+
+
+def _isolate(setup: Setup, version: Version, chance: Random, last: int) -> Made:
+    """From everybody, or only from the controller: a zombie."""
+    controller = "zookeeper" if version.controller is ControllerKind.ZOOKEEPER else "active controller"
+    target = chance.choice(("*", controller))
+    return Cut(_broker(setup, chance), target, _length(chance, last)), None, 0
+
+
+def _slow(setup: Setup, _: Version, chance: Random, last: int) -> Made:
+    node = _broker(setup, chance)
+    delay = chance.choice((5, 50, 500, 3000)) * MICROSECONDS
+    return Slow(node, _other(setup, chance, node), delay, _length(chance, last), chance.random() < 0.4), None, 0
+
+
+def _lossy(setup: Setup, _: Version, chance: Random, last: int) -> Made:
+    node = _broker(setup, chance)
+    return Lossy(node, _other(setup, chance, node), chance.choice((5, 30, 70)), _length(chance, last)), None, 0
+
+
+def _slow_disk(setup: Setup, _: Version, chance: Random, last: int) -> Made:
+    delay = chance.choice((1, 20, 300)) * MICROSECONDS
+    return SlowDisk(_broker(setup, chance), delay, _length(chance, last)), None, 0
+
+
+def _controller(setup: Setup, version: Version, chance: Random, last: int) -> Made:
+    """The active controller stands still: another is elected while it believes to be it."""
+    if version.controller is ControllerKind.KRAFT and setup.controllers:
+        node = f"controller-{3000 + chance.randint(1, setup.controllers)}"
+        return Crash(node), Start(node), _length(chance, last)
+    return Pause("active controller", _length(chance, last)), None, 0
+
+
+def _preferred(setup: Setup, _: Version, chance: Random, __: int) -> Made:
+    return ElectPreferred(_partition(setup, chance)), None, 0
+
+
+_MAKERS: dict[FaultKind, Callable[[Setup, Version, Random, int], Made]] = {
+    FaultKind.CRASH: _crash,
+    FaultKind.RESTART: _restart,
+    FaultKind.PAUSE: _pause,
+    FaultKind.CUT: _cut,
+    FaultKind.ISOLATE: _isolate,
+    FaultKind.SLOW: _slow,
+    FaultKind.LOSSY: _lossy,
+    FaultKind.SLOW_DISK: _slow_disk,
+    FaultKind.CONTROLLER: _controller,
+    FaultKind.PREFERRED: _preferred,
+    FaultKind.POWER_LOSS: _power_loss,
+    FaultKind.DISK_LOSS: _disk_loss,
+}

@@ -1,0 +1,1 @@
+"""Plain text and SVG from data: no colour codes, no terminal."""

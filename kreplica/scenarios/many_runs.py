@@ -1,0 +1,172 @@
+"""Many runs of a scenario under random faults: verdicts counted, the first failing plan made small.
+
+Every run depends on its own seed alone, so that the result is the same on any number of processes.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from multiprocessing import get_context
+from random import Random
+
+from kreplica.engine.faults import Plan
+from kreplica.engine.outcome import Outcome
+from kreplica.engine.random_plans import random_plan
+from kreplica.engine.settings import Value
+from kreplica.engine.shrinking import shrink
+from kreplica.engine.versions import version_named
+from kreplica.scenarios import scenario_named
+from kreplica.scenarios.playing import observe
+from kreplica.scenarios.scenario import Scenario
+
+SHRUNK = 3
+MOST_RUNS = 150
+"""How many failing plans are made smaller, and with how many plays each."""
+
+AT_ONCE = 16
+"""Runs that a process takes in one go."""
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """Runs of one scenario: what they have in common."""
+
+    scenario: str
+    version: str
+    settings: Mapping[str, Value]
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What came of one run.
+
+    Args:
+        seed: Of the run.
+        trace_hash: Of its trace.
+        acknowledged: How many records.
+        faults: How many faults of the plan came about.
+        wrong: What went wrong, by the names of ``Histories`` and ``Invariant``; empty if nothing.
+        lost: How many acknowledged records were lost.
+        unavailable_ms: Milliseconds without a leader.
+    """
+
+    seed: int
+    trace_hash: str
+    acknowledged: int
+    faults: int
+    wrong: tuple[str, ...]
+    lost: int
+    unavailable_ms: float
+
+
+@dataclass(frozen=True, slots=True)
+class SmallestPlan:
+    """A failing plan made small: its steps, the seed with which it fails, and what goes wrong."""
+
+    plan: Plan
+    seed: int
+    wrong: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ManyRuns:
+    """What came of many runs.
+
+    Args:
+        verdicts: One a run, by seed.
+        wrong: In how many runs each thing went wrong.
+        idle: Runs that say nothing: no fault, or nothing acknowledged.
+        smallest: The smallest failing plan that was found; None if no run failed.
+    """
+
+    verdicts: tuple[Verdict, ...]
+    wrong: Mapping[str, int]
+    idle: int
+    smallest: SmallestPlan | None
+
+
+def wrong_with(outcome: Outcome) -> tuple[str, ...]:
+    """What went wrong in a run, in words of the outcome."""
+    histories = outcome.histories
+    names = ("lost", "duplicated", "reordered", "aborted_read", "stale_read", "lost_read")
+    found = [name for name in names if getattr(histories, name)]
+    found.extend(dict.fromkeys(str(each.invariant) for each in outcome.findings))
+    return tuple(found)
+
+
+def is_failure(wrong: tuple[str, ...]) -> bool:
+    """Whether something went wrong that no setting of a client asks for: loss, or a broken invariant."""
+    return any(name not in ("duplicated", "reordered", "stale_read", "lost_read") for name in wrong)
+
+
+def plan_of(scenario: Scenario, version: str, settings: Mapping[str, Value], seed: int) -> Plan:
+    """The random plan of a seed."""
+    setup = scenario.setup.with_settings(settings)
+    return random_plan(setup, version_named(version), scenario.profile, Random(f"plan {seed}"))
+
+
+def run_many(job: Job, first_seed: int, runs: int, processes: int = 0) -> ManyRuns:
+    """Plays a scenario's cluster and clients under random faults.
+
+    Args:
+        job: What is played.
+        first_seed: Of the first run; each next one has the next seed.
+        runs: How many.
+        processes: As many at once; as there are cores if 0.
+    """
+    seeds = range(first_seed, first_seed + runs)
+    processes = processes or len(os.sched_getaffinity(0))
+    verdicts = tuple(_in_processes(job, seeds, processes) if processes > 1 and runs > AT_ONCE else _in_turn(job, seeds))
+    counted = Counter(name for verdict in verdicts for name in verdict.wrong)
+    idle = sum(not verdict.faults or not verdict.acknowledged for verdict in verdicts)
+    failed = [verdict for verdict in verdicts if is_failure(verdict.wrong)]
+    found = [_smallest(job, verdict) for verdict in failed[:SHRUNK]]
+    smallest = min(found, key=lambda small: len(small.plan), default=None)
+    return ManyRuns(verdicts, dict(sorted(counted.items())), idle, smallest)
+
+
+def _in_turn(job: Job, seeds: range) -> Iterator[Verdict]:
+    return (_verdict(job, seed) for seed in seeds)
+
+
+def _in_processes(job: Job, seeds: range, processes: int) -> Iterator[Verdict]:
+    parts = [seeds[begin : begin + AT_ONCE] for begin in range(0, len(seeds), AT_ONCE)]
+    with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as pool:
+        for verdicts in pool.map(_part, [job] * len(parts), parts):
+            yield from verdicts
+
+
+def _part(job: Job, seeds: range) -> list[Verdict]:
+    return [_verdict(job, seed) for seed in seeds]
+
+
+def _verdict(job: Job, seed: int) -> Verdict:
+    scenario = scenario_named(job.scenario)
+    plan = plan_of(scenario, job.version, job.settings, seed)
+    outcome = _outcome(job, plan, seed)
+    return Verdict(
+        seed=seed,
+        trace_hash=outcome.trace_hash,
+        acknowledged=outcome.histories.acknowledged,
+        faults=outcome.counts.get("fault", 0),
+        wrong=wrong_with(outcome),
+        lost=len(outcome.histories.lost),
+        unavailable_ms=outcome.measures.unavailable_ms,
+    )
+
+
+def _outcome(job: Job, plan: Plan, seed: int) -> Outcome:
+    setup = scenario_named(job.scenario).setup.with_settings(job.settings)
+    return observe(setup, plan, version_named(job.version), seed, keep=False)[0]
+
+
+def _smallest(job: Job, failed: Verdict) -> SmallestPlan:
+    """The plan of a failing seed, made as small as the same failure lets it be."""
+    target = next(name for name in failed.wrong if is_failure((name,)))
+    plan = plan_of(scenario_named(job.scenario), job.version, job.settings, failed.seed)
+    small = shrink(plan, lambda candidate: target in wrong_with(_outcome(job, candidate, failed.seed)), MOST_RUNS)
+    return SmallestPlan(small, failed.seed, wrong_with(_outcome(job, small, failed.seed)))

@@ -1,0 +1,86 @@
+"""Playing a scenario: one run, its events and what came out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from kreplica.engine.faults import Plan
+from kreplica.engine.outcome import Judge, Outcome
+from kreplica.engine.settings import Value
+from kreplica.engine.setup import Setup
+from kreplica.engine.simulator import simulate
+from kreplica.engine.trace import Event, Trace
+from kreplica.engine.versions import Version, version_named
+from kreplica.scenarios.scenario import Case, Difference, Scenario, differences
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One run of a scenario.
+
+    Args:
+        scenario: What was played.
+        version: Under which version.
+        settings: Other settings than the scenario's own.
+        seed: Of its chance.
+        plan: Of its faults.
+        outcome: What came out.
+        events: The trace.
+        case: What had to come out; None where the scenario does not say.
+        differences: Where something else came out.
+    """
+
+    scenario: Scenario
+    version: Version
+    settings: Mapping[str, Value]
+    seed: int
+    plan: Plan
+    outcome: Outcome
+    events: Sequence[Event] = field(repr=False)
+    case: Case | None = None
+    differences: tuple[Difference, ...] = ()
+
+
+def play(
+    scenario: Scenario,
+    version: str = "",
+    settings: Mapping[str, Value] | None = None,
+    seed: int = 0,
+    plan: Plan | None = None,
+) -> Run:
+    """Plays a scenario once.
+
+    Args:
+        scenario: Of the library, or your own.
+        version: Of Kafka, as ``0.11``; that of the scenario's first case if not given.
+        settings: By Kafka's names; they win over the scenario's.
+        seed: Same seed, same run.
+        plan: Other faults than the scenario's; what then must come out, nobody says.
+
+    Raises:
+        UsageError: There is no such version.
+    """
+    rules = version_named(version or scenario.default_version)
+    chosen = dict(settings or {})
+    faults = scenario.plan if plan is None else plan
+    outcome, events = observe(scenario.setup.with_settings(chosen), faults, rules, seed)
+    case = scenario.case_for(version or scenario.default_version, chosen) if plan is None else None
+    missed = differences(scenario, case, outcome, events) if case is not None else ()
+    return Run(scenario, rules, chosen, seed, faults, outcome, events, case, missed)
+
+
+def observe(setup: Setup, plan: Plan, version: Version, seed: int, keep: bool = True) -> tuple[Outcome, list[Event]]:
+    """Simulates a cluster and judges the run.
+
+    Args:
+        setup: The cluster and its clients.
+        plan: Faults and operations.
+        version: Kafka's rules and defaults.
+        seed: Same seed, same run.
+        keep: Whether the events are kept; the outcome is the same without.
+    """
+    trace = Trace(keep)
+    judge = Judge(setup, version, trace)
+    simulate(setup, plan, version, seed, trace)
+    return judge.outcome(setup.duration), trace.events

@@ -1,0 +1,49 @@
+"""Every scenario comes out as it says, under every version and with all settings that it names."""
+
+from __future__ import annotations
+
+import pytest
+
+from kreplica.engine.moments import moments
+from kreplica.engine.versions import version_named
+from kreplica.report.space_time_svg import space_time_svg
+from kreplica.scenarios import MODULES, Case, Scenario, scenarios
+from kreplica.scenarios.playing import play
+
+ALL = scenarios()
+CASES = [(scenario, case) for scenario in ALL for case in scenario.cases]
+
+
+def told(scenario: Scenario, case: Case) -> str:
+    settings = "".join(f" {name}={value}" for name, value in case.settings.items())
+    return f"{scenario.name} {case.version}{settings}"
+
+
+@pytest.mark.parametrize(("scenario", "case"), CASES, ids=[told(*each) for each in CASES])
+def test_it_comes_out_as_it_says(scenario: Scenario, case: Case) -> None:
+    run = play(scenario, case.version, case.settings)
+    assert run.case is case, "another case with the same version and settings stands before it"
+    assert run.differences == (), f"{told(scenario, case)}: {'; '.join(map(str, run.differences))}"
+    again = play(scenario, case.version, case.settings)
+    assert again.outcome.trace_hash == run.outcome.trace_hash, "the same seed gave another run"
+
+
+@pytest.mark.parametrize("scenario", ALL, ids=lambda scenario: scenario.name)
+def test_it_says_what_a_reader_needs(scenario: Scenario) -> None:
+    assert scenario.name in MODULES
+    assert scenario.title
+    assert len(scenario.title) <= 100
+    assert scenario.why
+    assert scenario.source
+    assert scenario.cases
+    for case in scenario.cases:
+        assert case.expected
+        version_named(case.version)
+
+
+@pytest.mark.parametrize("scenario", ALL, ids=lambda scenario: scenario.name)
+def test_it_can_be_drawn(scenario: Scenario) -> None:
+    run = play(scenario)
+    told_moments = moments(run.events)
+    assert told_moments
+    assert space_time_svg(scenario.name, told_moments, ()).startswith("<svg")
