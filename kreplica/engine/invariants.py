@@ -54,10 +54,11 @@ class Invariants:
 
     What is committed is what some leader's high watermark has passed. A new leader's high watermark may lie below that
     of the one before (a follower learns of it one fetch late): that is no breach, a log that lacks committed records
-    is.
+    is. A leader that hears of its election only once another has begun a higher epoch is fenced, and need not have
+    them.
     """
 
-    __slots__ = ("_checks", "_committed", "_lost", "_writers", "findings", "logs", "setbacks")
+    __slots__ = ("_checks", "_committed", "_epochs", "_lost", "_writers", "findings", "logs", "setbacks")
 
     def __init__(self, logs: ReplicaLogs) -> None:
         self.logs = logs
@@ -65,6 +66,7 @@ class Invariants:
         self.setbacks = 0
         """How often a new leader began with a lower high watermark than had been reached."""
         self._committed: dict[str, list[Any]] = {}
+        self._epochs: dict[str, int] = {}
         self._lost: dict[str, set[tuple[int, Any]]] = {}
         self._writers: dict[tuple[str, int], str] = {}
         self._checks: dict[str, Callable[[Event], None]] = {
@@ -137,7 +139,10 @@ class Invariants:
         self._found(event, Invariant.DIVERGED, begin + place, told, _told(mine))
 
     def _became_leader(self, event: Event) -> None:
-        partition = event.values[0]
+        partition, epoch = event.values[:2]
+        if epoch < self._epochs.get(partition, -1):
+            return
+        self._epochs[partition] = epoch
         replica = self.logs.replica(partition, event.node)
         committed = self._committed.setdefault(partition, [])
         if replica.high_watermark < len(committed):

@@ -114,6 +114,14 @@ def test_the_divergence_of_kip_101() -> None:
     assert outcome.findings[1].found == "m2 of epoch 0"
 
 
+def test_a_leader_that_hears_late_of_its_election_loses_nothing() -> None:
+    """It was elected in epoch 1, stood still, and is fenced by epoch 2 before it leads."""
+    late = (leads(TWO, 2, start=2), leads("broker-3", 1, isr=(3,)))
+    assert judge(*REPLICATED, *late).is_safe
+    in_time = (leads("broker-3", 1, isr=(3,)),)
+    assert broken(judge(*REPLICATED, *in_time)) == [Invariant.COMMITTED_LOST]
+
+
 def test_a_failed_send_is_no_loss() -> None:
     outcome = judge(leads(ONE, 0), (Kind.SENT, WRITER, P, "m9", -1), (Kind.SEND_FAILED, WRITER, P, "m9", "timeout"))
     assert outcome.histories == Histories(sent=1, failed=1)
