@@ -59,6 +59,11 @@ COMMAND_REQUESTS: Mapping[str, CommandRequests] = {
     "check": CommandRequests(Facet.HEALTH),
     "imbalance": CommandRequests(Facet.LOG_DIRS | Facet.BALANCE),
     "safe-to-stop": CommandRequests(Facet.HEALTH | Facet.QUORUM, "2; with --wait 1 each 5 s until it is safe"),
+    "whatif fail": CommandRequests(
+        Facet.HEALTH | Facet.QUORUM,
+        "1; and where records may be lost ListOffsets and DescribeLogDirs, 1 each to each broker that could lead these"
+        " partitions or leads them; ListOffsets 1 for each 20,000 of them",
+    ),
     "wait": CommandRequests(Facet.LOG_DIRS, "1 each 2 s; log directories only in the last"),
     "recommend": CommandRequests(Facet.HEALTH | Facet.BROKER_CONFIGS),
     "disks": CommandRequests(Facet.LOG_DIRS | Facet.RETENTION),

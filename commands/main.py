@@ -25,6 +25,7 @@ COMMANDS = (
     "imbalance",
     "safe_to_stop",
     "wait",
+    "whatif",
     "compare",
     "disks",
     "rebalance",

@@ -6,7 +6,7 @@ import importlib
 
 import typer
 
-SUBCOMMANDS = ("list", "show", "run", "compare")
+SUBCOMMANDS = ("list", "show", "run", "compare", "fail")
 """Modules commands.whatif_NAME, in the order of the help."""
 
 

@@ -34,6 +34,7 @@ from commands import (
     wait,
     whatif_answer,
     whatif_compare,
+    whatif_fail,
     whatif_list,
     whatif_show,
 )
@@ -234,6 +235,28 @@ _SAFE_TO_STOP = {
     "isr": "in-sync replicas now",
     "isr_after": "in-sync replicas afterwards",
     "min_isr": _OF_SCHEMA["min_isr"],
+}
+_WHATIF_FAIL = {
+    "topic": _OF_SCHEMA["topic"],
+    "partition": _OF_SCHEMA["partition"],
+    "restarting": "the broker that restarts meanwhile, with --rolling-restart; otherwise null",
+    "effect": "the worst of what becomes of it: unclean_leader, led by a replica out of sync, so records can be lost;"
+    " unavailable, no live leader; isr_frozen, no controller takes a lost replica out of the ISR, so that"
+    " acks=all writes time out; under_min_isr, led, but acks=all writes fail; new_leader; smaller_isr",
+    "already": "whether it is so already",
+    "leader": "who leads now, null if none",
+    "leader_after": "who leads afterwards, null if none",
+    "replicas": _OF_SCHEMA["replicas"],
+    "isr": "in-sync replicas now",
+    "isr_after": "in-sync replicas afterwards",
+    "elr": _OF_SCHEMA["elr"],
+    "elr_after": "eligible leader replicas afterwards",
+    "last_known_elr_after": "afterwards, last known eligible leader replicas: who led last, where nobody leads",
+    "min_isr": "min.insync.replicas that it was played with",
+    "unclean": "whether the new leader is outside the ISR and the ELR",
+    "candidates": "where nobody can lead cleanly, the replicas that are left: objects with broker, elected (uncleanly),"
+    " end_offset (its log end offset), lost_from and lost_to (the offsets that it lacks, the last not"
+    " included); null where not known",
 }
 _WAIT = {name: _DESCRIBE[name] for name in wait.COLUMNS}
 _SNAPSHOT = {
@@ -491,6 +514,7 @@ ANSWERS: Mapping[str, AnswerFields] = {
         "kreplica/imbalance/v1", "brokers", _fields(imbalance.COLUMNS, _IMBALANCE), (_IMBALANCE_REMARK,)
     ),
     "kreplica safe-to-stop": _answer("safe-to-stop", "partitions", safe_to_stop.COLUMNS, _SAFE_TO_STOP),
+    "kreplica whatif fail": _answer("whatif-fail", "partitions", whatif_fail.COLUMNS, _WHATIF_FAIL),
     "kreplica wait": _answer("wait", "partitions", wait.COLUMNS, _WAIT),
     "kreplica snapshot": _answer("snapshot", "snapshots", snapshot.COLUMNS, _SNAPSHOT),
     "kreplica decode offsets": AnswerFields(

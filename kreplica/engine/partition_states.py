@@ -23,6 +23,9 @@ Bitmasks = npt.NDArray[np.object_] | npt.NDArray[np.int64]
 
 Outcome = TypeVar("Outcome")
 
+_SETS = ("replicas", "isr", "elr", "last_known_elr", "offline_replicas")
+"""Columns that hold brokers of a partition."""
+
 MOST_PLACES = 62
 """Bits of an int64 less its sign; partitions with more places get Python's integers, which have no end."""
 
@@ -80,7 +83,7 @@ class PartitionStates:
 def partition_states(snapshot: ClusterSnapshot, rows: Indices | None = None) -> PartitionStates:
     """The given partitions, all if none are given, as bitmasks."""
     table = snapshot.partitions if rows is None else snapshot.partitions.take(rows)
-    columns = [table[name] for name in ("replicas", "isr", "elr", "last_known_elr", "offline_replicas")]
+    columns = [table[name] for name in _SETS]
     lists = [_without_nulls(column) for column in columns if isinstance(column, IntListColumn)]
     leader = table["leader"]
     assert isinstance(leader, IntColumn)
@@ -90,6 +93,18 @@ def partition_states(snapshot: ClusterSnapshot, rows: Indices | None = None) -> 
     at = np.full(len(places), NO_LEADER, dtype=np.int64)
     at[led.row_numbers()] = _numbers_in(places, led)
     return PartitionStates(places, masks[0], masks[1], masks[2], masks[3], masks[4], at)
+
+
+def rows_on(snapshot: ClusterSnapshot, brokers: Iterable[int]) -> Indices:
+    """The partitions with a replica on any of these brokers, in the assignment or in any other set, or led by one."""
+    wanted = np.array(sorted(brokers), dtype=np.int64)
+    leader = snapshot.integers("leader")
+    hit = np.isin(leader.values, wanted) & (True if leader.valid is None else leader.valid)
+    for name in _SETS:
+        items = snapshot.lists(name)
+        found = items.row_numbers()[np.isin(items.values, wanted)]
+        hit[found] |= True if items.valid is None else items.valid[found]
+    return np.flatnonzero(hit)
 
 
 def for_each_state(rule: Callable[..., Outcome], *columns: npt.NDArray[np.generic]) -> list[Outcome]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kreplica.health.quorum import quorum_leader
 from kreplica.model.snapshot import ClusterSnapshot
 
 State = tuple[object, ...]
@@ -50,10 +51,6 @@ def _states(snapshot: ClusterSnapshot) -> dict[State, State]:
 
 
 def _quorum(before: ClusterSnapshot, after: ClusterSnapshot) -> Iterator[str]:
-    was, now = _quorum_leader(before), _quorum_leader(after)
+    was, now = quorum_leader(before), quorum_leader(after)
     if was is not None and now is not None and was != now:
         yield f"the active controller was {was} and is {now}"
-
-
-def _quorum_leader(snapshot: ClusterSnapshot) -> object:
-    return next((row["node"] for row in snapshot.quorum.rows() if row["leader"]), None)

@@ -74,3 +74,14 @@ def quorum_without(snapshot: ClusterSnapshot, nodes: Collection[int]) -> Quorum 
         down=tuple(node for node in voters if not isinstance(fetched[node], int) or fetched[node] < late),  # type: ignore[operator]
         stopping=tuple(node for node in voters if node in nodes),
     )
+
+
+def quorum_leader(snapshot: ClusterSnapshot) -> int | None:
+    """The leader of the metadata quorum, which is the active controller of KRaft; None where not known."""
+    found = next((row["node"] for row in snapshot.quorum.rows() if row["leader"]), None)
+    return found if isinstance(found, int) else None
+
+
+def active_controller(snapshot: ClusterSnapshot) -> int | None:
+    """The node that elects leaders, None where not known: in KRaft clients are told any broker as the controller."""
+    return snapshot.controller if snapshot.mode is MetadataMode.ZOOKEEPER else quorum_leader(snapshot)

@@ -33,6 +33,8 @@ class MetadataMode(Enum):
 
 INTERNAL_TOPICS = frozenset({"__consumer_offsets", "__transaction_state", "__share_group_state"})
 """Kafka's internal topics (org.apache.kafka.common.internals.Topic.INTERNAL_TOPICS)."""
+ELR_FEATURE = "eligible.leader.replicas.version"
+"""The finalized feature under which a KRaft controller keeps eligible leader replicas (KIP-966)."""
 METADATA_TOPIC = "__cluster_metadata"
 """The metadata log of KRaft: a folder on disk, and no topic of the cluster."""
 
@@ -114,7 +116,7 @@ class ClusterSnapshot:
     def elr_enabled(self) -> bool:
         """Whether the controller keeps eligible leader replicas (KIP-966), as far as the source shows it."""
         elr = self.lists("elr")
-        return self.features.get("eligible.leader.replicas.version", 0) > 0 or len(elr.values) > 0
+        return self.features.get(ELR_FEATURE, 0) > 0 or len(elr.values) > 0
 
     def partition(self, topic: str, partition: int) -> dict[str, object]:
         """One partition as a dictionary of fields.
@@ -131,6 +133,10 @@ class ClusterSnapshot:
             KeyError: The snapshot has no such partition.
         """
         return self._rows_by_partition[topic, partition]
+
+    def find_row(self, topic: str, partition: int) -> int | None:
+        """Where a partition stands in the partitions table, None if it is not there."""
+        return self._rows_by_partition.get((topic, partition))
 
     @cached_property
     def _rows_by_partition(self) -> dict[tuple[str, int], int]:

@@ -35,6 +35,7 @@ COMMANDS = {
     "rebalance-leaders": (["rebalance", "leaders", "--topic", "orders"], "elections", 2),
     "imbalance": (["imbalance"], "brokers", 3),
     "safe-to-stop": (["safe-to-stop", "2"], "partitions", 142),
+    "whatif-fail": (["whatif", "fail", "--rack", "r1"], "partitions", 143),
     "wait": (["wait", "--for", "in-sync", "--broker", "3", "--topic", "orders"], "partitions", 6),
 }
 GROUPS = [group.name for group in main.build_app().registered_groups]
@@ -90,7 +91,8 @@ def test_parquet_through_a_pipe(process: Any, command: list[str], rows_name: str
             nested = isinstance(value, dict) or (
                 isinstance(value, list) and any(isinstance(item, dict) for item in value)
             )
-            assert (json.loads(row[name]) if nested or name in ("causes", "not_known") else row[name]) == value
+            as_text = nested or name in ("causes", "not_known", "candidates")
+            assert (json.loads(row[name]) if as_text else row[name]) == value
 
 
 def test_parquet_columns_have_their_types_without_any_row(process: Any) -> None:
