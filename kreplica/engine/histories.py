@@ -10,8 +10,8 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from kreplica.engine.records import ABORT, COMMIT, DATA
 from kreplica.engine.replica_logs import ReplicaLog, ReplicaLogs
-from kreplica.engine.simulator.log import ABORT, COMMIT, DATA
 from kreplica.engine.trace import Event, Kind
 
 Place = tuple[str, object]

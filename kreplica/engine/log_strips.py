@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from kreplica.engine.records import DATA
 from kreplica.engine.replica_logs import ReplicaLog, ReplicaLogs
-from kreplica.engine.simulator.log import DATA
 from kreplica.engine.trace import Event
 
 

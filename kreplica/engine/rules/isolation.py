@@ -1,16 +1,13 @@
-"""What a fetch may read, and what of it a consumer hands on.
+"""Which aborted transactions a fetch is told of, and what of it a consumer hands on.
 
-The broker: kafka.log.UnifiedLog.read and TransactionIndex.collectAbortedTxns. The consumer:
+The broker: kafka's TransactionIndex.collectAbortedTxns. The consumer:
 org.apache.kafka.clients.consumer.internals.CompletedFetch. Since 0.11 (KIP-98). A read_committed consumer buffers
-nothing: the broker gives it no record above the last stable offset, and names the aborted transactions below.
+nothing: the broker gives it no record above the last stable offset (``fetching.readable_end``), and names the aborted
+transactions below.
 """
 
 from collections.abc import Iterable
 from typing import NamedTuple
-
-READ_UNCOMMITTED = 0
-READ_COMMITTED = 1
-"""As the protocol numbers isolation levels."""
 
 
 class AbortedTransaction(NamedTuple):
@@ -31,21 +28,6 @@ class FetchedBatch(NamedTuple):
     transactional: bool
     control: bool = False
     abort_marker: bool = False
-
-
-def fetch_upper_bound(isolation: int, end_offset: int, high_watermark: int, last_stable: int, follower: bool) -> int:
-    """The offset that a fetch does not reach. UnifiedLog.read with FetchIsolation.
-
-    Args:
-        isolation: A consumer's isolation level.
-        end_offset: The leader's log end offset: what followers read up to.
-        high_watermark: What consumers read up to.
-        last_stable: What read_committed consumers read up to.
-        follower: Whether a replica fetches.
-    """
-    if follower:
-        return end_offset
-    return last_stable if isolation == READ_COMMITTED else high_watermark
 
 
 def aborted_transactions(

@@ -3,41 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
 
+from kreplica.engine.records import Record
 from kreplica.engine.rules.leader_epoch_cache import (
     assign_epoch,
     truncate_epochs_from_end,
     truncate_epochs_from_start,
 )
-
-DATA = 0
-COMMIT = 1
-ABORT = 2
-"""What a record is: an application's, or the marker that ends a transaction."""
-
-NO_PRODUCER = -1
-NO_SEQUENCE = -1
-
-
-class Record(NamedTuple):
-    """One record as it stands in a log.
-
-    Args:
-        epoch: The leader epoch in which it was appended.
-        value: What the application sent, or a tuple of plain values in Kafka's own topics.
-        producer_id, producer_epoch, sequence: Of an idempotent producer; -1 otherwise.
-        kind: DATA, COMMIT or ABORT.
-        transactional: Whether it is part of a transaction.
-    """
-
-    epoch: int
-    value: Any
-    producer_id: int = NO_PRODUCER
-    producer_epoch: int = NO_PRODUCER
-    sequence: int = NO_SEQUENCE
-    kind: int = DATA
-    transactional: bool = False
 
 
 class Log:

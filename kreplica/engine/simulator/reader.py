@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from kreplica.engine.records import DATA
 from kreplica.engine.rules.error_codes import ErrorCode
 from kreplica.engine.rules.fetching import READ_TO_HIGH_WATERMARK, READ_TO_LAST_STABLE_OFFSET
 from kreplica.engine.setup import ReaderSetup
 from kreplica.engine.simulator.broker import ConsumerGiven
 from kreplica.engine.simulator.client import Client
-from kreplica.engine.simulator.log import DATA
 from kreplica.engine.trace import Kind
 
 if TYPE_CHECKING:

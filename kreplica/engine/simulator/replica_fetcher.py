@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from kreplica.engine.records import Record
 from kreplica.engine.rules.error_codes import ErrorCode
 from kreplica.engine.rules.fetching import out_of_range_end
 from kreplica.engine.rules.log_truncation import (
@@ -15,7 +16,6 @@ from kreplica.engine.rules.log_truncation import (
     truncation_round,
 )
 from kreplica.engine.settings import MICROSECONDS
-from kreplica.engine.simulator.log import Record
 from kreplica.engine.simulator.replica import Replica
 from kreplica.engine.versions import Truncation
 

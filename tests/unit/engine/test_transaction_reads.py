@@ -8,13 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kreplica.engine.rules.isolation import (
-    READ_COMMITTED,
-    READ_UNCOMMITTED,
     AbortedTransaction,
     FetchedBatch,
     aborted_transactions,
     delivered_batches,
-    fetch_upper_bound,
 )
 from kreplica.engine.rules.last_stable_offset import (
     first_unstable_offset,
@@ -106,13 +103,6 @@ def test_aborted_transactions_of_a_fetch_are_those_with_records_in_it(log: Log, 
     start = data.draw(st.integers(0, bound))
     named = set(aborted_transactions(log.index, start, bound))
     assert named == {one for one in log.index if one.last_offset >= start and one.first_offset < bound}
-
-
-def test_what_ends_a_fetch() -> None:
-    facts = (10, 6, 4)
-    assert fetch_upper_bound(READ_COMMITTED, *facts, follower=True) == 10
-    assert fetch_upper_bound(READ_UNCOMMITTED, *facts, follower=False) == 6
-    assert fetch_upper_bound(READ_COMMITTED, *facts, follower=False) == 4
 
 
 def test_a_log_cut_from_below_is_stable_from_its_start_on() -> None:
