@@ -11,7 +11,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from kreplica.engine.rules.producer_state import CACHED_BATCHES, UnknownProducer
 from kreplica.engine.settings import ACKS_ALL, Value
 from kreplica.errors import UsageError
 from kreplica.model.settings import MIN_ISR, UNCLEAN
@@ -55,19 +54,20 @@ class Version:
         truncate_on_fetch: The answer to a fetch tells where to cut (2.7, KIP-595).
         join_at_epoch_start: A follower joins the ISR only once it has the leader's epoch (2.1, KAFKA-7128).
         fenced_fetch: Requests carry the leader epoch, and another epoch is refused (2.1, KIP-320).
+        isr_notification: ISR changes are told to the controller (0.9, KAFKA-1367).
+        keeps_last_in_sync: The last member of an ISR stays in it (1.1; before, only without unclean elections).
+        controller_epoch_checked: ZooKeeper refuses writes of a deposed controller (2.1, KAFKA-6082).
+        bounces_are_seen: A broker that was away shortly is noticed by its epoch (2.2, KIP-380).
+        failover_cleans_isrs: A new controller takes brokers that are gone out of every ISR (2.4).
+        balances_while_moving: Leaders are brought back while replicas are moved (3.4, KAFKA-10149).
+        ineligible_refused: The controller refuses an ISR with brokers that are not live (3.3, KIP-841).
         alter_partition: The leader asks the controller for an ISR (2.7, KIP-497) instead of writing it to ZooKeeper.
         broker_epoch_in_isr: The controller refuses members restarted since (3.5, KIP-903).
         freeze_below_min_isr: The high watermark stands still below min ISR (3.7, KAFKA-15583).
         epoch_rises_on_shrink: A smaller ISR raises the leader epoch (KRaft before metadata version 3.6, KAFKA-15021).
         idempotence: Brokers check sequences (0.11, KIP-98).
-        cached_batches: How many batches of a producer a replica remembers: 1 in 0.11, 5 since 1.0 (KAFKA-5494).
-        unknown_producer: What a leader says to a sequence that it knows nothing before.
-        raises_own_epoch: Producers go on after an error in the next epoch (2.5, KIP-360).
-        fenced_is_final: PRODUCER_FENCED is told from INVALID_PRODUCER_EPOCH, which can be aborted (2.7, KIP-588).
         transaction_version: 0 none, 1 from 0.11, 2 from 4.0 (KIP-890).
         verify_transactions: Appends are verified with the coordinator (3.6, KIP-890 part 1).
-        single_epoch_rise: Fencing raises the epoch once with transaction version 2 (4.1, KAFKA-19367).
-        zero_sequence_first: With transaction version 2 a log takes only sequence 0 first (4.1, KAFKA-18202).
         follower_reads: Consumers may fetch from followers (2.4, KIP-392).
         offsets_expire_with_group: Committed offsets age only while their group does not read (2.1, KIP-211).
         stable_offsets: A read_committed consumer waits for open transactions over its offset (2.5, KIP-447).
@@ -84,19 +84,20 @@ class Version:
     truncate_on_fetch: bool = False
     join_at_epoch_start: bool = False
     fenced_fetch: bool = False
+    isr_notification: bool = False
+    keeps_last_in_sync: bool = False
+    controller_epoch_checked: bool = False
+    bounces_are_seen: bool = False
+    failover_cleans_isrs: bool = False
+    balances_while_moving: bool = False
+    ineligible_refused: bool = False
     alter_partition: bool = False
     broker_epoch_in_isr: bool = False
     freeze_below_min_isr: bool = False
     epoch_rises_on_shrink: bool = False
     idempotence: bool = False
-    cached_batches: int = 1
-    unknown_producer: UnknownProducer = UnknownProducer.OUT_OF_ORDER
-    raises_own_epoch: bool = False
-    fenced_is_final: bool = False
     transaction_version: int = 0
     verify_transactions: bool = False
-    single_epoch_rise: bool = False
-    zero_sequence_first: bool = False
     follower_reads: bool = False
     offsets_expire_with_group: bool = False
     stable_offsets: bool = False
@@ -195,6 +196,7 @@ V0_9 = _after(
     # the new consumer comes with it
     {"auto.commit.interval.ms": 5_000, "session.timeout.ms": 30_000, "fetch.max.wait.ms": 500},
     lag_by_messages=False,
+    isr_notification=True,
 )
 V0_10 = _after(V0_9, "0.10", {"session.timeout.ms": 10_000, "max.poll.interval.ms": 300_000})  # 0.10.1, KIP-62
 V0_11 = _after(
@@ -205,7 +207,7 @@ V0_11 = _after(
     idempotence=True,
     transaction_version=1,
 )
-V1_1 = _after(V0_11, "1.1", cached_batches=CACHED_BATCHES, unknown_producer=UnknownProducer.UNKNOWN)
+V1_1 = _after(V0_11, "1.1", keeps_last_in_sync=True)
 V2_0 = _after(V1_1, "2.0", {"offsets.retention.minutes": 10_080}, truncation=Truncation.KIP_279)
 V2_1 = _after(
     V2_0,
@@ -216,7 +218,7 @@ V2_1 = _after(
     fenced_fetch=True,
     offsets_expire_with_group=True,
     consumer_detects_truncation=True,
-    unknown_producer=UnknownProducer.UNKNOWN_OR_ONLY_MARKER,
+    controller_epoch_checked=True,
 )
 V2_5 = _after(
     V2_1,
@@ -227,11 +229,11 @@ V2_5 = _after(
         "transaction.abort.timed.out.transaction.cleanup.interval.ms": 10_000,
     },
     follower_reads=True,
+    bounces_are_seen=True,
+    failover_cleans_isrs=True,
     stable_offsets=True,
-    unknown_producer=UnknownProducer.ACCEPT,
-    raises_own_epoch=True,
 )
-V2_7 = _after(V2_5, "2.7", truncate_on_fetch=True, alter_partition=True, fenced_is_final=True)
+V2_7 = _after(V2_5, "2.7", truncate_on_fetch=True, alter_partition=True)
 V3_0 = _after(
     V2_7,
     "3.0",
@@ -242,13 +244,15 @@ V3_7 = _after(
     "3.7",
     {"transaction.partition.verification.enable": True, "producer.id.expiration.ms": 86_400_000},
     broker_epoch_in_isr=True,
+    ineligible_refused=True,
+    balances_while_moving=True,
     freeze_below_min_isr=True,
     verify_transactions=True,
 )
 V3_9 = _after(V3_7, "3.9")
 V3_9_KRAFT = _after(V3_9, "3.9-kraft", controller=ControllerKind.KRAFT)
 V4_0 = _after(V3_9_KRAFT, "4.0", {"linger.ms": 5}, transaction_version=2)
-V4_1 = _after(V4_0, "4.1", elr=True, single_epoch_rise=True, zero_sequence_first=True)
+V4_1 = _after(V4_0, "4.1", elr=True)
 
 VERSIONS: tuple[Version, ...] = (
     V0_8_1,

@@ -18,7 +18,6 @@ from kreplica.engine.rules.fetching import (
     leader_epoch_error,
 )
 from kreplica.engine.rules.log_truncation import UNDEFINED_EPOCH_OFFSET, epoch_end_offset
-from kreplica.engine.rules.transaction_append import NO_GUARD
 from kreplica.engine.settings import MICROSECONDS, Value
 from kreplica.engine.setup import BrokerSetup
 from kreplica.engine.simulator.leadership import Answer, Leadership
@@ -32,9 +31,6 @@ from kreplica.engine.trace import Kind
 if TYPE_CHECKING:
     from kreplica.engine.simulator.controller_link import ControllerLink
     from kreplica.engine.simulator.simulation import Simulation
-
-EXPIRY_INTERVAL = 600_000 * MICROSECONDS
-"""producer.id.expiration.check.interval.ms: how often producers are looked at that write no more."""
 
 Reply = Callable[..., object]
 
@@ -110,7 +106,6 @@ class Broker(Node):
         self.clean = False
         self.after(self.lag_time_max // 2, self._look_for_failed)
         self.after(self._checkpoint_interval(), self._checkpoint)
-        self.after(EXPIRY_INTERVAL, self._expire_producers)
         for listener in self.listeners:
             listener.broker_started(self)
 
@@ -154,7 +149,6 @@ class Broker(Node):
         for replica in self.replicas.values():
             replica.log.flush()
             replica.checkpoint()
-            replica.producers.snapshot(replica.log.end)
         self.clean = True
         super().stop()
 
@@ -165,13 +159,6 @@ class Broker(Node):
         for replica in self.replicas.values():
             replica.checkpoint()
         self.after(self._checkpoint_interval(), self._checkpoint)
-
-    def _expire_producers(self) -> None:
-        expiration = self.integer("producer.id.expiration.ms") * MICROSECONDS
-        for replica in self.replicas.values():
-            for producer_id in replica.producers.expire(self.scheduler.now, expiration):
-                self.emit(Kind.PRODUCER_EXPIRED, replica.partition, producer_id)
-        self.after(EXPIRY_INTERVAL, self._expire_producers)
 
     def _look_for_failed(self) -> None:
         for replica in self.replicas.values():
@@ -187,7 +174,7 @@ class Broker(Node):
         replica = self.replicas.get(state.partition)
         if self.id not in state.replicas or state.partition in self.simulation.offline_directories.get(self.id, ()):
             if replica is not None:
-                self._drop(replica)
+                self.drop(replica)
             return
         if replica is None:
             replica = self.replicas[state.partition] = Replica(self, state._replace(partition_epoch=-1))
@@ -203,11 +190,12 @@ class Broker(Node):
         names = tuple(name for name in self.replicas if not partitions or name in partitions)
         self.simulation.offline_directories.setdefault(self.id, set()).update(names)
         for name in names:
-            self._drop(self.replicas[name])
+            self.drop(self.replicas[name])
         if self.up:
             self.controller_link.directory_failed(names)
 
-    def _drop(self, replica: Replica) -> None:
+    def drop(self, replica: Replica) -> None:
+        """Has the replica no longer: it is deleted, or its log directory is gone."""
         self.stop_following(replica)
         if replica.leadership is not None:
             replica.leadership.resign()
@@ -267,12 +255,8 @@ class Broker(Node):
     def _produce(self, partition: str, records: tuple[Record, ...], acks: int, timeout: int, reply: Reply) -> None:
         self.append_as_leader(partition, records, acks, timeout, lambda error, base: reply(partition, error, base))
 
-    def init_producer_id(self, reply: Reply) -> None:
-        """Answers an idempotent producer: the error, an id that nobody has, and epoch 0."""
-        reply(ErrorCode.NONE, self.simulation.new_producer_id(), 0)
-
     def append_as_leader(
-        self, partition: str, records: Sequence[Record], acks: int, timeout: int, answer: Answer, guard: int = NO_GUARD
+        self, partition: str, records: Sequence[Record], acks: int, timeout: int, answer: Answer
     ) -> None:
         """Appends a batch if this broker leads the partition; their epoch is the leader's."""
         replica = self.replicas.get(partition)
@@ -280,7 +264,7 @@ class Broker(Node):
             answer(ErrorCode.NOT_LEADER_OR_FOLLOWER, -1)
             return
         epoch = replica.leadership.epoch
-        replica.leadership.produce([record._replace(epoch=epoch) for record in records], acks, timeout, answer, guard)
+        replica.leadership.produce([record._replace(epoch=epoch) for record in records], acks, timeout, answer)
 
     def fetch_as_follower(
         self, follower: int, broker_epoch: int, most: int, wants: tuple[Want, ...], reply: Reply

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from kreplica.engine.records import Record
 from kreplica.engine.rules.error_codes import ErrorCode
-from kreplica.engine.rules.producer_state import NO_SEQUENCE
 from kreplica.engine.setup import ProducerSetup, Send
 from kreplica.engine.simulator.client import Client
 from kreplica.engine.trace import Kind
@@ -25,19 +24,14 @@ FATAL = (
 
 
 class Batch:
-    """Records for one partition that are sent, retried and answered together.
+    """Records for one partition that are sent, retried and answered together."""
 
-    ``sequence`` and ``epoch`` are an idempotent producer's; ``waiting`` is a batch that waits to be sent again.
-    """
-
-    __slots__ = ("attempts", "born", "epoch", "partition", "records", "sequence", "values", "waiting")
+    __slots__ = ("attempts", "born", "partition", "records", "values")
 
     def __init__(self, partition: str, born: int) -> None:
         self.partition = partition
         self.born = born
         self.attempts = 0
-        self.sequence = self.epoch = NO_SEQUENCE
-        self.waiting = False
         self.values: list[str] = []
         self.records: tuple[Record, ...] = ()
 
@@ -165,6 +159,8 @@ class Producer(Client):
     def _give_up(self, batch: Batch, error: ErrorCode) -> None:
         for value in batch.values:
             self.emit(Kind.SEND_FAILED, batch.partition, value, error.name)
+        if error not in FATAL:  # the next batch asks the right one: Sender.completeBatch
+            self.refresh(lambda: None)
         self._done(batch)
 
     def _done(self, batch: Batch) -> None:

@@ -9,12 +9,12 @@ from kreplica.engine.simulator.client import Client
 from kreplica.engine.simulator.consumer import Consumer
 from kreplica.engine.simulator.controller_kraft import KraftController
 from kreplica.engine.simulator.group_coordinator import GroupCoordinator
-from kreplica.engine.simulator.idempotent_producer import IdempotentProducer, idempotent_setup
 from kreplica.engine.simulator.metadata_quorum import MetadataQuorum
 from kreplica.engine.simulator.node import Node
 from kreplica.engine.simulator.producer import Producer
 from kreplica.engine.simulator.reader import Reader
 from kreplica.engine.simulator.simulation import Simulation
+from kreplica.engine.simulator.zookeeper_world import zookeeper_with_topics
 from kreplica.engine.trace import Trace
 from kreplica.engine.versions import ControllerKind, Version
 
@@ -27,6 +27,9 @@ def build(setup: Setup, version: Version, seed: int, trace: Trace) -> Simulation
     simulation = Simulation(setup, version, seed, trace)
     if version.controller is ControllerKind.KRAFT:
         _add_quorum(simulation)
+    else:
+        simulation.zookeeper = zookeeper_with_topics(simulation)
+        _add(simulation, simulation.zookeeper)
     for broker in setup.brokers:
         _add(simulation, Broker(simulation, broker))
     _add_group_coordinators(simulation)
@@ -61,7 +64,6 @@ def _client(simulation: Simulation, setup: object) -> Node:
     if isinstance(setup, ConsumerSetup):
         return Consumer(simulation, setup)
     if isinstance(setup, ProducerSetup):
-        idempotent = idempotent_setup(simulation, setup)
-        return Producer(simulation, setup) if idempotent is None else IdempotentProducer(simulation, idempotent)
+        return Producer(simulation, setup)
     assert isinstance(setup, ReaderSetup), setup
     return Reader(simulation, setup)
