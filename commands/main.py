@@ -32,7 +32,6 @@ COMMANDS = (
     "snapshot",
     "audit",
     "decode",
-    "whatif",
     "config",
     "sandbox",
     "completions",

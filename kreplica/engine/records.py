@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from kreplica.engine.rules.producer_state import NO_PRODUCER_EPOCH, NO_PRODUCER_ID, NO_SEQUENCE
+
 DATA = 0
 COMMIT = 1
 ABORT = 2
 """What a record is: an application's, or the marker that ends a transaction."""
-
-NO_PRODUCER_ID = -1
-"""RecordBatch.NO_PRODUCER_ID: the record is not idempotent."""
 
 
 class Record(NamedTuple):
@@ -30,8 +29,8 @@ class Record(NamedTuple):
     epoch: int
     value: Any
     producer_id: int = NO_PRODUCER_ID
-    producer_epoch: int = -1
-    sequence: int = -1
+    producer_epoch: int = NO_PRODUCER_EPOCH
+    sequence: int = NO_SEQUENCE
     kind: int = DATA
     transactional: bool = False
-    batch_sequence: int = -1
+    batch_sequence: int = NO_SEQUENCE

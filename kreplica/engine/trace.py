@@ -54,12 +54,17 @@ class Kind(StrEnum):
     BROKER_UNFENCED = "broker-unfenced"
     PARTITION_CHANGED = "partition-changed"
     NO_LEADER = "no-leader"
+    # producers' state at a leader
+    DUPLICATE = "duplicate"
+    APPEND_REFUSED = "append-refused"
+    PRODUCER_EXPIRED = "producer-expired"
     CONTROLLER_REFUSED = "controller-refused"
     # ZooKeeper
     ZNODE_WRITTEN = "znode-written"
     ZNODE_DELETED = "znode-deleted"
     SESSION_EXPIRED = "session-expired"
     # producers
+    PRODUCER_ID = "producer-id"
     SENT = "sent"
     RETRIED = "retried"
     ACKNOWLEDGED = "acknowledged"
@@ -168,6 +173,23 @@ KINDS: dict[str, EventType] = {
         "{node} sets {partition}: leader {leader}, epoch {leader_epoch}, ISR {isr}: {why}",
     ),
     Kind.NO_LEADER: EventType(("partition", "isr", "why"), "{partition} has no leader, ISR {isr}: {why}"),
+    Kind.DUPLICATE: EventType(
+        ("partition", "producer_id", "sequence", "offset"),
+        "{node} knows the batch from sequence {sequence} on: it stands at {offset} of {partition}",
+        "producer_state.duplicate_offset",
+    ),
+    Kind.APPEND_REFUSED: EventType(
+        ("partition", "producer_id", "sequence", "error", "rule"),
+        "{node} refuses an append to {partition} by producer id {producer_id} (sequence {sequence}): {error}",
+    ),
+    Kind.PRODUCER_EXPIRED: EventType(
+        ("partition", "producer_id"),
+        "{node} forgets producer id {producer_id} on {partition}",
+        "producer_state.producer_expired",
+    ),
+    Kind.PRODUCER_ID: EventType(
+        ("producer_id", "producer_epoch"), "{node} has producer id {producer_id}, epoch {producer_epoch}"
+    ),
     Kind.CONTROLLER_REFUSED: EventType(
         ("partition", "epoch", "newer"),
         "{node}, controller of epoch {epoch}, leaves {partition}: the controller of epoch {newer} has written it",

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
+from kreplica.engine.rules.producer_state import CACHED_BATCHES, UnknownProducer
 from kreplica.engine.settings import ACKS_ALL, Value
 from kreplica.errors import UsageError
 from kreplica.model.settings import MIN_ISR, UNCLEAN
@@ -66,8 +67,14 @@ class Version:
         freeze_below_min_isr: The high watermark stands still below min ISR (3.7, KAFKA-15583).
         epoch_rises_on_shrink: A smaller ISR raises the leader epoch (KRaft before metadata version 3.6, KAFKA-15021).
         idempotence: Brokers check sequences (0.11, KIP-98).
+        cached_batches: How many batches of a producer a replica remembers: 1 in 0.11, 5 since 1.0 (KAFKA-5494).
+        unknown_producer: What a leader says to a sequence that it knows nothing before.
+        raises_own_epoch: Producers go on after an error in the next epoch (2.5, KIP-360).
+        fenced_is_final: PRODUCER_FENCED is told from INVALID_PRODUCER_EPOCH, which can be aborted (2.7, KIP-588).
         transaction_version: 0 none, 1 from 0.11, 2 from 4.0 (KIP-890).
         verify_transactions: Appends are verified with the coordinator (3.6, KIP-890 part 1).
+        single_epoch_rise: Fencing raises the epoch once with transaction version 2 (4.1, KAFKA-19367).
+        zero_sequence_first: With transaction version 2 a log takes only sequence 0 first (4.1, KAFKA-18202).
         follower_reads: Consumers may fetch from followers (2.4, KIP-392).
         offsets_expire_with_group: Committed offsets age only while their group does not read (2.1, KIP-211).
         stable_offsets: A read_committed consumer waits for open transactions over its offset (2.5, KIP-447).
@@ -96,8 +103,14 @@ class Version:
     freeze_below_min_isr: bool = False
     epoch_rises_on_shrink: bool = False
     idempotence: bool = False
+    cached_batches: int = 1
+    unknown_producer: UnknownProducer = UnknownProducer.OUT_OF_ORDER
+    raises_own_epoch: bool = False
+    fenced_is_final: bool = False
     transaction_version: int = 0
     verify_transactions: bool = False
+    single_epoch_rise: bool = False
+    zero_sequence_first: bool = False
     follower_reads: bool = False
     offsets_expire_with_group: bool = False
     stable_offsets: bool = False
@@ -207,7 +220,13 @@ V0_11 = _after(
     idempotence=True,
     transaction_version=1,
 )
-V1_1 = _after(V0_11, "1.1", keeps_last_in_sync=True)
+V1_1 = _after(
+    V0_11,
+    "1.1",
+    cached_batches=CACHED_BATCHES,
+    unknown_producer=UnknownProducer.UNKNOWN,
+    keeps_last_in_sync=True,
+)
 V2_0 = _after(V1_1, "2.0", {"offsets.retention.minutes": 10_080}, truncation=Truncation.KIP_279)
 V2_1 = _after(
     V2_0,
@@ -218,6 +237,7 @@ V2_1 = _after(
     fenced_fetch=True,
     offsets_expire_with_group=True,
     consumer_detects_truncation=True,
+    unknown_producer=UnknownProducer.UNKNOWN_OR_ONLY_MARKER,
     controller_epoch_checked=True,
 )
 V2_5 = _after(
@@ -229,11 +249,13 @@ V2_5 = _after(
         "transaction.abort.timed.out.transaction.cleanup.interval.ms": 10_000,
     },
     follower_reads=True,
+    stable_offsets=True,
+    unknown_producer=UnknownProducer.ACCEPT,
+    raises_own_epoch=True,
     bounces_are_seen=True,
     failover_cleans_isrs=True,
-    stable_offsets=True,
 )
-V2_7 = _after(V2_5, "2.7", truncate_on_fetch=True, alter_partition=True)
+V2_7 = _after(V2_5, "2.7", truncate_on_fetch=True, alter_partition=True, fenced_is_final=True)
 V3_0 = _after(
     V2_7,
     "3.0",
@@ -252,7 +274,7 @@ V3_7 = _after(
 V3_9 = _after(V3_7, "3.9")
 V3_9_KRAFT = _after(V3_9, "3.9-kraft", controller=ControllerKind.KRAFT)
 V4_0 = _after(V3_9_KRAFT, "4.0", {"linger.ms": 5}, transaction_version=2)
-V4_1 = _after(V4_0, "4.1", elr=True)
+V4_1 = _after(V4_0, "4.1", elr=True, single_epoch_rise=True, zero_sequence_first=True)
 
 VERSIONS: tuple[Version, ...] = (
     V0_8_1,

@@ -18,6 +18,7 @@ from kreplica.engine.rules.fetching import (
     leader_epoch_error,
 )
 from kreplica.engine.rules.log_truncation import UNDEFINED_EPOCH_OFFSET, epoch_end_offset
+from kreplica.engine.rules.transaction_append import NO_GUARD
 from kreplica.engine.settings import MICROSECONDS, Value
 from kreplica.engine.setup import BrokerSetup
 from kreplica.engine.simulator.leadership import Answer, Leadership
@@ -31,6 +32,9 @@ from kreplica.engine.trace import Kind
 if TYPE_CHECKING:
     from kreplica.engine.simulator.controller_link import ControllerLink
     from kreplica.engine.simulator.simulation import Simulation
+
+EXPIRY_INTERVAL = 600_000 * MICROSECONDS
+"""producer.id.expiration.check.interval.ms: how often producers are looked at that write no more."""
 
 Reply = Callable[..., object]
 
@@ -106,6 +110,7 @@ class Broker(Node):
         self.clean = False
         self.after(self.lag_time_max // 2, self._look_for_failed)
         self.after(self._checkpoint_interval(), self._checkpoint)
+        self.after(EXPIRY_INTERVAL, self._expire_producers)
         for listener in self.listeners:
             listener.broker_started(self)
 
@@ -149,6 +154,7 @@ class Broker(Node):
         for replica in self.replicas.values():
             replica.log.flush()
             replica.checkpoint()
+            replica.producers.snapshot(replica.log.end)
         self.clean = True
         super().stop()
 
@@ -159,6 +165,13 @@ class Broker(Node):
         for replica in self.replicas.values():
             replica.checkpoint()
         self.after(self._checkpoint_interval(), self._checkpoint)
+
+    def _expire_producers(self) -> None:
+        expiration = self.integer("producer.id.expiration.ms") * MICROSECONDS
+        for replica in self.replicas.values():
+            for producer_id in replica.producers.expire(self.scheduler.now, expiration):
+                self.emit(Kind.PRODUCER_EXPIRED, replica.partition, producer_id)
+        self.after(EXPIRY_INTERVAL, self._expire_producers)
 
     def _look_for_failed(self) -> None:
         for replica in self.replicas.values():
@@ -255,8 +268,12 @@ class Broker(Node):
     def _produce(self, partition: str, records: tuple[Record, ...], acks: int, timeout: int, reply: Reply) -> None:
         self.append_as_leader(partition, records, acks, timeout, lambda error, base: reply(partition, error, base))
 
+    def init_producer_id(self, reply: Reply) -> None:
+        """Answers an idempotent producer: the error, an id that nobody has, and epoch 0."""
+        reply(ErrorCode.NONE, self.simulation.new_producer_id(), 0)
+
     def append_as_leader(
-        self, partition: str, records: Sequence[Record], acks: int, timeout: int, answer: Answer
+        self, partition: str, records: Sequence[Record], acks: int, timeout: int, answer: Answer, guard: int = NO_GUARD
     ) -> None:
         """Appends a batch if this broker leads the partition; their epoch is the leader's."""
         replica = self.replicas.get(partition)
@@ -264,7 +281,7 @@ class Broker(Node):
             answer(ErrorCode.NOT_LEADER_OR_FOLLOWER, -1)
             return
         epoch = replica.leadership.epoch
-        replica.leadership.produce([record._replace(epoch=epoch) for record in records], acks, timeout, answer)
+        replica.leadership.produce([record._replace(epoch=epoch) for record in records], acks, timeout, answer, guard)
 
     def fetch_as_follower(
         self, follower: int, broker_epoch: int, most: int, wants: tuple[Want, ...], reply: Reply

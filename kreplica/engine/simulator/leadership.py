@@ -20,8 +20,11 @@ from kreplica.engine.rules.high_watermark import (
     leader_high_watermark,
     replicas_that_hold_it,
 )
+from kreplica.engine.rules.producer_state import NO_OFFSET, NO_PRODUCER_ID
 from kreplica.engine.rules.replica_set import contains, only
+from kreplica.engine.rules.transaction_append import NO_GUARD
 from kreplica.engine.simulator.partition_state import PartitionState
+from kreplica.engine.simulator.producer_checks import check_producer
 from kreplica.engine.trace import Kind
 from kreplica.model.settings import MIN_ISR
 
@@ -87,17 +90,29 @@ class Leadership:
 
     # -- records
 
-    def produce(self, records: Sequence[Record], acks: int, timeout: int, answer: Answer) -> None:
+    def produce(
+        self, records: Sequence[Record], acks: int, timeout: int, answer: Answer, guard: int = NO_GUARD
+    ) -> None:
         """Appends a batch and answers: at once, or with acks=all when it is committed.
 
-        kafka.server.ReplicaManager.appendRecords.
+        kafka.server.ReplicaManager.appendRecords. A batch that stands in the log already is answered alike.
+
+        Args:
+            records: One producer's.
+            acks: 0, 1 or -1 for all.
+            timeout: How long acks=all may take, in microseconds.
+            answer: Called once.
+            guard: Of the verification of a transactional batch.
         """
         error = append_error(acks, self.isr, self.min_isr())
+        known = NO_OFFSET
+        if not error and records[0].producer_id != NO_PRODUCER_ID:
+            error, known = check_producer(self.replica, records, guard)
         if error:
             answer(error, -1)
             return
-        base = self.append(records)
-        end = self.replica.log.end
+        base = self.append(records) if known == NO_OFFSET else known
+        end = base + len(records)
         if waits_for_followers(acks, self.replica.high_watermark, end):
             self._wait(WaitingProduce(end, base, self.replica.broker.scheduler.now + timeout, answer))
         else:
@@ -114,7 +129,8 @@ class Leadership:
         return base
 
     def _wait(self, waiting: WaitingProduce) -> None:
-        self.waiting.append(waiting)
+        behind = sum(1 for other in self.waiting if other.required > waiting.required)  # a duplicate may be
+        self.waiting.insert(len(self.waiting) - behind, waiting)
         if len(self.waiting) == 1:
             broker = self.replica.broker
             broker.after(waiting.deadline - broker.scheduler.now, self._expire)
@@ -123,10 +139,12 @@ class Leadership:
         now = self.replica.broker.scheduler.now
         if self.replica.leadership is not self:
             return
-        while self.waiting and self.waiting[0].deadline <= now:
-            self.waiting.popleft().answer(ErrorCode.REQUEST_TIMED_OUT, -1)
+        late = [waiting for waiting in self.waiting if waiting.deadline <= now]
+        self.waiting = deque(waiting for waiting in self.waiting if waiting.deadline > now)
+        for waiting in late:
+            waiting.answer(ErrorCode.REQUEST_TIMED_OUT, -1)
         if self.waiting:
-            self.replica.broker.after(self.waiting[0].deadline - now, self._expire)
+            self.replica.broker.after(min(one.deadline for one in self.waiting) - now, self._expire)
 
     # -- the high watermark
 

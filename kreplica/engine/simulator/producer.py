@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from kreplica.engine.records import Record
 from kreplica.engine.rules.error_codes import ErrorCode
+from kreplica.engine.rules.producer_state import NO_SEQUENCE
 from kreplica.engine.setup import ProducerSetup, Send
 from kreplica.engine.simulator.client import Client
 from kreplica.engine.trace import Kind
@@ -24,14 +25,19 @@ FATAL = (
 
 
 class Batch:
-    """Records for one partition that are sent, retried and answered together."""
+    """Records for one partition that are sent, retried and answered together.
 
-    __slots__ = ("attempts", "born", "partition", "records", "values")
+    ``sequence`` and ``epoch`` are an idempotent producer's; ``waiting`` is a batch that waits to be sent again.
+    """
+
+    __slots__ = ("attempts", "born", "epoch", "partition", "records", "sequence", "values", "waiting")
 
     def __init__(self, partition: str, born: int) -> None:
         self.partition = partition
         self.born = born
         self.attempts = 0
+        self.sequence = self.epoch = NO_SEQUENCE
+        self.waiting = False
         self.values: list[str] = []
         self.records: tuple[Record, ...] = ()
 

@@ -15,6 +15,7 @@ from kreplica.engine.rules.high_watermark import follower_high_watermark
 from kreplica.engine.simulator.leadership import Leadership
 from kreplica.engine.simulator.log import Log
 from kreplica.engine.simulator.partition_state import PartitionState, topic_of
+from kreplica.engine.simulator.producer_states import ProducerStates
 from kreplica.engine.trace import Kind
 
 if TYPE_CHECKING:
@@ -30,7 +31,8 @@ class Replica:
     """A partition's log on one broker and what the broker knows of the partition.
 
     ``checkpointed`` is the high watermark on the disk. ``leadership`` is there while this replica leads. ``truncating``
-    and ``delayed_until`` steer its fetcher while it follows.
+    and ``delayed_until`` steer its fetcher while it follows. ``held_back`` says that open transactions keep the last
+    stable offset below the high watermark.
     """
 
     __slots__ = (
@@ -38,6 +40,7 @@ class Replica:
         "checkpointed",
         "delayed_until",
         "failed",
+        "held_back",
         "high_watermark",
         "last_stable_offset",
         "leadership",
@@ -45,6 +48,7 @@ class Replica:
         "parked",
         "partition",
         "place",
+        "producers",
         "state",
         "topic",
         "truncating",
@@ -57,8 +61,10 @@ class Replica:
         self.state = state
         self.place = state.replicas.index(broker.id)
         self.log = Log()
+        self.producers = ProducerStates(broker.simulation.version.cached_batches)
         self.high_watermark = 0
         self.last_stable_offset = 0
+        self.held_back = False
         self.checkpointed = 0
         self.leadership: Leadership | None = None
         self.truncating = False
@@ -73,6 +79,7 @@ class Replica:
         log = self.log
         base = log.end
         log.append(records)
+        self.producers.appended(base, records, self.broker.scheduler.now)
         self.broker.emit(Kind.APPENDED, self.partition, base, log.end, tuple(records), role)
         if flush_is_due(log.end, log.flushed, self.broker.simulation.topic_integer(self.topic, "flush.messages")):
             log.flush()
@@ -83,13 +90,17 @@ class Replica:
             return
         self.broker.emit(Kind.TRUNCATED, self.partition, self.log.end, end, rule)
         self.log.truncate(end)
+        self._rebuild_producers()
         if self.high_watermark > end:
             self.set_high_watermark(end, FOLLOWER)
+        else:
+            self._settle()
 
     def begin_at(self, start: int) -> None:
         """Drops everything: the leader's log starts later than this one ends."""
         self.broker.emit(Kind.TRUNCATED, self.partition, self.log.end, start, "fetching.out_of_range_end")
         self.log.begin_at(start)
+        self._rebuild_producers()
         self.set_high_watermark(start, FOLLOWER)
 
     def delete_before(self, start: int) -> None:
@@ -97,11 +108,30 @@ class Replica:
         if start > self.log.start:
             self.log.delete_before(start)
             self.broker.emit(Kind.LOG_START, self.partition, start)
+            self._settle()
 
     def set_high_watermark(self, offset: int, role: str) -> None:
         """Notes another high watermark."""
         self.high_watermark = offset
         self.broker.emit(Kind.HIGH_WATERMARK, self.partition, offset, role)
+        self._settle()
+
+    def _settle(self) -> None:
+        """Moves the last stable offset after the high watermark, as far as transactions are decided."""
+        if self.producers.is_empty:
+            self.last_stable_offset = self.high_watermark
+            return
+        before, self.last_stable_offset = (
+            self.last_stable_offset,
+            self.producers.stable_offset(self.high_watermark, self.log.start),
+        )
+        held_back = self.last_stable_offset < self.high_watermark
+        if self.last_stable_offset != before and (held_back or self.held_back):
+            self.broker.emit(Kind.LAST_STABLE_OFFSET, self.partition, self.last_stable_offset)
+        self.held_back = held_back
+
+    def _rebuild_producers(self) -> None:
+        self.producers.rebuild(self.log.start, self.log.records, self.broker.scheduler.now)
 
     def checkpoint(self) -> None:
         """Writes the high watermark to the disk."""
@@ -114,10 +144,12 @@ class Replica:
         lost = log.end - end
         log.truncate(end)
         log.flush()
+        self._rebuild_producers()
         self.high_watermark = recovered_high_watermark(self.checkpointed, log.start, log.end)
         self.leadership = None
         self.parked = []
         self.broker.emit(Kind.RECOVERED, self.partition, log.end, lost, self.high_watermark)
+        self._settle()
 
     # -- what the controller decides
 

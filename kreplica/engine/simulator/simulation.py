@@ -56,6 +56,7 @@ class Simulation:
         self.network = Network(self, self.integer("latency.us"), self.integer("jitter.us"))
         self.offline_directories: dict[int, set[str]] = {}
         self.kept_offsets: dict[str, dict[str, int]] = {}  # by applications, beside what they write: group, partition
+        self._producer_ids = 0
         self.nodes: dict[str, Node] = {}
         self.brokers: dict[int, Broker] = {}
         self.quorum: MetadataQuorum
@@ -78,6 +79,11 @@ class Simulation:
     def topic_boolean(self, topic: str, name: str) -> bool:
         """A topic's setting, or the brokers' default for it."""
         return bool(self.topics.get(topic, self.settings)[name])
+
+    def new_producer_id(self) -> int:
+        """A producer id that nobody has; controllers give them to brokers in blocks (ProducerIdManager)."""
+        self._producer_ids += 1
+        return self._producer_ids
 
     # -- nodes
 

@@ -9,6 +9,7 @@ from kreplica.engine.simulator.client import Client
 from kreplica.engine.simulator.consumer import Consumer
 from kreplica.engine.simulator.controller_kraft import KraftController
 from kreplica.engine.simulator.group_coordinator import GroupCoordinator
+from kreplica.engine.simulator.idempotent_producer import IdempotentProducer, idempotent_setup
 from kreplica.engine.simulator.metadata_quorum import MetadataQuorum
 from kreplica.engine.simulator.node import Node
 from kreplica.engine.simulator.producer import Producer
@@ -64,6 +65,7 @@ def _client(simulation: Simulation, setup: object) -> Node:
     if isinstance(setup, ConsumerSetup):
         return Consumer(simulation, setup)
     if isinstance(setup, ProducerSetup):
-        return Producer(simulation, setup)
+        idempotent = idempotent_setup(simulation, setup)
+        return Producer(simulation, setup) if idempotent is None else IdempotentProducer(simulation, idempotent)
     assert isinstance(setup, ReaderSetup), setup
     return Reader(simulation, setup)

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from kreplica.engine.histories import Histories
 from kreplica.engine.invariants import Invariant
 from kreplica.engine.outcome import Judge, Outcome, measure
+from kreplica.engine.records import ABORT, COMMIT, Record
 from kreplica.engine.setup import ReaderSetup, TopicSetup, cluster
-from kreplica.engine.simulator.log import ABORT, COMMIT, Record
 from kreplica.engine.trace import KINDS, Kind, Trace
 from kreplica.engine.versions import LATEST
 

@@ -1,0 +1,95 @@
+"""What an idempotent producer's client decides: whether it is idempotent at all, and what to do with a refused batch.
+
+org.apache.kafka.clients.producer.ProducerConfig and internals.TransactionManager, since 0.11 (KIP-98).
+"""
+
+from enum import IntEnum
+
+from kreplica.engine.rules.error_codes import ErrorCode
+
+MAX_IN_FLIGHT = 5
+"""More batches than a broker remembers could not be told apart."""
+
+
+class Reaction(IntEnum):
+    """What becomes of a batch that was refused.
+
+    FAIL gives it up; RETRY sends it again as it is; RAISE_EPOCH gives the batches of its partition new sequences from 0
+    in the next epoch and sends them again (KIP-360); NEW_ID gives it up and asks for another producer id.
+    """
+
+    FAIL = 0
+    RETRY = 1
+    RAISE_EPOCH = 2
+    NEW_ID = 3
+
+
+def is_idempotent(asked: bool | None, default: bool, acks: int, retries: int, in_flight: int) -> bool:
+    """Whether a producer with these settings is idempotent.
+
+    ProducerConfig.postProcessAndValidateIdempotenceConfigs: where it is only the default, since 3.0, settings that do
+    not go with it switch it off without a word.
+
+    Args:
+        asked: enable.idempotence, None where it is not set.
+        default: What it is then.
+        acks, retries, in_flight: The settings; acks=all is -1.
+    """
+    if asked is not None:
+        return asked
+    return default and acks == -1 and retries > 0 and in_flight <= MAX_IN_FLIGHT
+
+
+def idempotence_contradiction(acks: int, retries: int, in_flight: int, most_in_flight: int) -> str:
+    """Which setting does not go with enable.idempotence=true, empty if all do. Kafka throws a ConfigException.
+
+    Args:
+        acks, retries, in_flight: The settings; acks=all is -1.
+        most_in_flight: 5 since 1.0, 1 in 0.11.
+    """
+    if acks != -1:
+        return "acks"
+    if retries == 0:
+        return "retries"
+    return "max.in.flight.requests.per.connection" if in_flight > most_in_flight else ""
+
+
+def reaction_to_sequence_error(
+    error: int, transactional: bool, is_next: bool, unresolved: bool, is_next_unresolved: bool, may_raise: bool
+) -> Reaction:
+    """What a client does about OUT_OF_ORDER_SEQUENCE_NUMBER and UNKNOWN_PRODUCER_ID. TransactionManager.canRetry.
+
+    A batch behind one that is still under way is out of order until that one is there: it is sent again. One that is
+    next in line shows a gap in the log: records were lost.
+
+    Args:
+        error: The leader's.
+        transactional: Whether the producer is; it then lets the batch fail and aborts.
+        is_next: The batch's first sequence follows the last acknowledged one.
+        unresolved: A batch of the partition was given up without knowing whether it is in the log.
+        is_next_unresolved: The batch is the one right behind that.
+        may_raise: The client may raise its epoch itself, since 2.5 (KIP-360).
+    """
+    if error == ErrorCode.UNKNOWN_PRODUCER_ID:
+        if transactional:
+            return Reaction.FAIL
+        return Reaction.RAISE_EPOCH if may_raise else Reaction.NEW_ID
+    if not unresolved and not is_next:
+        return Reaction.RETRY
+    if transactional:
+        return Reaction.FAIL
+    if unresolved and not is_next_unresolved:
+        return Reaction.RETRY if may_raise else Reaction.NEW_ID
+    return Reaction.RAISE_EPOCH if may_raise else Reaction.NEW_ID
+
+
+def reaction_to_expiry(transactional: bool, resolved: bool) -> Reaction:
+    """What follows once every batch behind one that was given up is done. TransactionManager.maybeResolveSequences.
+
+    Args:
+        transactional: A transactional producer aborts.
+        resolved: The next sequence follows the last acknowledged one: the given-up batch was in the log.
+    """
+    if resolved:
+        return Reaction.RETRY
+    return Reaction.FAIL if transactional else Reaction.RAISE_EPOCH

@@ -1,0 +1,265 @@
+"""An idempotent producer: an id, an epoch, and a sequence for every record of a partition.
+
+org.apache.kafka.clients.producer.internals.TransactionManager and Sender, since 0.11 (KIP-98). A retried batch is sent
+only once it is the first of its partition that is not acknowledged: up to five may be on their way and the order stays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from kreplica.engine.records import Record
+from kreplica.engine.rules.error_codes import ErrorCode
+from kreplica.engine.rules.idempotent_client import (
+    MAX_IN_FLIGHT,
+    Reaction,
+    idempotence_contradiction,
+    is_idempotent,
+    reaction_to_expiry,
+    reaction_to_sequence_error,
+)
+from kreplica.engine.rules.producer_state import NO_PRODUCER_ID, NO_SEQUENCE, in_sequence, sequence_after
+from kreplica.engine.rules.transaction_states import MAX_EPOCH
+from kreplica.engine.settings import ACKS_ALL, Value
+from kreplica.engine.setup import ProducerSetup
+from kreplica.engine.simulator.producer import Batch, Producer
+from kreplica.engine.trace import Kind
+from kreplica.errors import UsageError
+
+if TYPE_CHECKING:
+    from kreplica.engine.simulator.simulation import Simulation
+
+_IN_FLIGHT = "max.in.flight.requests.per.connection"
+_MOST_RETRIES = 2**31 - 1
+_SEQUENCE_ERRORS = (ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER, ErrorCode.UNKNOWN_PRODUCER_ID)
+_UNCERTAIN = (ErrorCode.REQUEST_TIMED_OUT, ErrorCode.NETWORK_EXCEPTION)
+"""What a batch may have been given up for without anybody knowing whether it is in the log."""
+
+
+def idempotent_setup(simulation: Simulation, setup: ProducerSetup) -> ProducerSetup | None:
+    """The setup with what idempotence sets of itself; None if the producer is not idempotent.
+
+    Raises:
+        UsageError: enable.idempotence=true is asked for beside a setting that does not go with it.
+    """
+    explicit = {**simulation.setup.settings, **setup.settings}
+    version = simulation.version
+    if not version.idempotence:
+        return None
+    asked = True if explicit.get("transactional.id") else explicit.get("enable.idempotence")
+    values = {**simulation.settings, **setup.settings}
+    if asked:
+        values = {**values, "acks": ACKS_ALL, "retries": _MOST_RETRIES, **_own(explicit)}
+        if version.cached_batches < MAX_IN_FLIGHT and _IN_FLIGHT not in explicit:
+            values[_IN_FLIGHT] = version.cached_batches
+    facts = (int(values["acks"]), int(values["retries"]), int(values[_IN_FLIGHT]))
+    default = bool(version.defaults["enable.idempotence"])
+    if not is_idempotent(None if asked is None else bool(asked), default, *facts):
+        return None
+    wrong = idempotence_contradiction(*facts, version.cached_batches)
+    if wrong:
+        raise UsageError(f"{wrong}={values[wrong]} does not go with an idempotent producer", "", f"leave {wrong} out")
+    return replace(setup, settings=values)
+
+
+def _own(explicit: Mapping[str, Value]) -> dict[str, int]:
+    return {name: int(explicit[name]) for name in ("acks", "retries", _IN_FLIGHT) if name in explicit}
+
+
+class Line:
+    """The batches of one partition that are on their way, and where its sequences stand.
+
+    ``pending`` in the order of their sequences. ``unresolved``: one was given up, and nobody knows whether it is in the
+    log; ``resolves_at`` is the sequence behind it.
+    """
+
+    __slots__ = ("epoch", "following", "last_acknowledged", "pending", "producer_id", "resolves_at", "unresolved")
+
+    def __init__(self, producer_id: int, epoch: int) -> None:
+        self.pending: list[Batch] = []
+        self.restart(producer_id, epoch)
+
+    def restart(self, producer_id: int, epoch: int) -> None:
+        """Begins at sequence 0 of an id and epoch."""
+        self.producer_id = producer_id
+        self.epoch = epoch
+        self.following = 0
+        self.last_acknowledged = NO_SEQUENCE
+        self.unresolved = False
+        self.resolves_at = NO_SEQUENCE
+
+    def number(self, batch: Batch, transactional: bool) -> None:
+        """Gives a batch the next sequences."""
+        batch.sequence, batch.epoch = self.following, self.epoch
+        batch.records = tuple(
+            Record(
+                -1,
+                value,
+                self.producer_id,
+                self.epoch,
+                sequence_after(self.following, place),
+                transactional=transactional,
+                batch_sequence=self.following,
+            )
+            for place, value in enumerate(batch.values)
+        )
+        self.following = sequence_after(self.following, len(batch.values))
+
+
+class IdempotentProducer(Producer):
+    """A producer whose batches leaders tell apart."""
+
+    __slots__ = ("_lines", "producer_epoch", "producer_id")
+
+    transactional = False
+
+    def _forget(self) -> None:
+        super()._forget()
+        self._lines: dict[str, Line] = {}
+        self.producer_id = NO_PRODUCER_ID
+        self.producer_epoch = -1
+
+    # -- the id
+
+    def on_start(self) -> None:
+        """Asks for a producer id beside going on with what is left to send."""
+        super().on_start()
+        self.refresh(self.ask_id)
+
+    def ask_id(self) -> None:
+        """InitProducerId without a transactional id: any broker answers."""
+        brokers = list(self.simulation.brokers.values())
+        broker = brokers[self._bootstrap % len(brokers)]
+        self.simulation.network.call(
+            self, broker, "InitProducerId", broker.init_producer_id, (), self._given_id, self._ask_id_again
+        )
+
+    def _ask_id_again(self, _reason: str) -> None:
+        self._bootstrap += 1
+        self.after(self.microseconds("retry.backoff.ms"), self.ask_id)
+
+    def _given_id(self, _error: ErrorCode, producer_id: int, epoch: int) -> None:
+        self.take_id(producer_id, epoch)
+        for partition in tuple(self._queues):
+            self._drain(partition)
+
+    def take_id(self, producer_id: int, epoch: int) -> None:
+        """Writes with this id and epoch from now on."""
+        self.producer_id, self.producer_epoch = producer_id, epoch
+        self.emit(Kind.PRODUCER_ID, producer_id, epoch)
+
+    # -- the sender
+
+    def line(self, partition: str) -> Line:
+        """Where a partition stands."""
+        line = self._lines.get(partition)
+        if line is None:
+            line = self._lines[partition] = Line(self.producer_id, self.producer_epoch)
+        return line
+
+    def _drain(self, partition: str) -> None:
+        if self.producer_id == NO_PRODUCER_ID:
+            return
+        line, queue = self.line(partition), self._queues.get(partition)
+        while queue and self._in_flight.get(partition, 0) < self.integer(_IN_FLIGHT) and self._may_go(line):
+            batch = queue.popleft()
+            line.number(batch, self.transactional)
+            line.pending.append(batch)
+            self._in_flight[partition] = self._in_flight.get(partition, 0) + 1
+            self._transmit(batch)
+
+    def _may_go(self, line: Line) -> bool:
+        """Whether a new batch may follow: none behind one that is retried, none into an epoch that is over."""
+        if any(batch.waiting for batch in line.pending) or (line.unresolved and not self._resolve(line)):
+            return False
+        if (line.producer_id, line.epoch) != (self.producer_id, self.producer_epoch):
+            if line.pending:
+                return False
+            line.restart(self.producer_id, self.producer_epoch)
+        return True
+
+    def _resolve(self, line: Line) -> bool:
+        """Looks, once everything behind a given-up batch is done, whether that was in the log."""
+        if line.pending:
+            return False
+        resolved = line.following == 0 or in_sequence(line.last_acknowledged, line.following)
+        line.unresolved = False
+        if reaction_to_expiry(self.transactional, resolved) is Reaction.RAISE_EPOCH:
+            self._next_epoch(line)
+        return self.producer_id != NO_PRODUCER_ID
+
+    def _answered(self, batch: Batch, error: ErrorCode, base: int) -> None:
+        line = self.line(batch.partition)
+        if batch not in line.pending:
+            return
+        if error in (ErrorCode.NONE, ErrorCode.DUPLICATE_SEQUENCE_NUMBER):
+            line.last_acknowledged = batch.records[-1].sequence
+        elif line.producer_id != self.producer_id and not self.transactional:
+            self._give_up(batch, error)  # its id is gone: it cannot be told apart any more
+            return
+        elif error in _SEQUENCE_ERRORS:
+            self._out_of_sequence(line, batch, error)
+            return
+        super()._answered(batch, error, base)
+
+    def _out_of_sequence(self, line: Line, batch: Batch, error: ErrorCode) -> None:
+        reaction = reaction_to_sequence_error(
+            error,
+            self.transactional,
+            in_sequence(line.last_acknowledged, batch.sequence),
+            line.unresolved,
+            batch.sequence == line.resolves_at,
+            self.simulation.version.raises_own_epoch,
+        )
+        if reaction is Reaction.RETRY and not self._is_too_old(batch) and not self._is_exhausted(batch):
+            self._retry(batch, error)
+        elif reaction is Reaction.RAISE_EPOCH:
+            self._next_epoch(line)
+            self._retry(batch, error)
+        else:
+            if reaction is Reaction.NEW_ID:
+                self._new_id()
+            self._give_up(batch, error)
+
+    def _next_epoch(self, line: Line) -> None:
+        """Goes on in the next epoch, with the batches of this partition renumbered (KIP-360)."""
+        if not self.simulation.version.raises_own_epoch or self.producer_epoch >= MAX_EPOCH:
+            self._new_id()
+            return
+        self.take_id(self.producer_id, self.producer_epoch + 1)
+        line.restart(self.producer_id, self.producer_epoch)
+        for batch in line.pending:
+            line.number(batch, self.transactional)
+
+    def _new_id(self) -> None:
+        if self.producer_id != NO_PRODUCER_ID:
+            self.producer_id = NO_PRODUCER_ID
+            self.ask_id()
+
+    def _retry(self, batch: Batch, error: ErrorCode) -> None:
+        self.emit(Kind.RETRIED, batch.partition, tuple(batch.values), error.name)
+        batch.waiting = True
+        self.after(self.microseconds("retry.backoff.ms"), self.refresh, lambda: self._again(batch.partition))
+
+    def _again(self, partition: str) -> None:
+        """Sends the first batch again, if it waits for that; the others wait for it."""
+        pending = self.line(partition).pending
+        if pending and pending[0].waiting:
+            pending[0].waiting = False
+            self._transmit(pending[0])
+
+    def _give_up(self, batch: Batch, error: ErrorCode) -> None:
+        line = self.line(batch.partition)
+        if error in _UNCERTAIN and batch.attempts:
+            line.unresolved = True
+            line.resolves_at = sequence_after(batch.records[-1].sequence, 1)
+        super()._give_up(batch, error)
+
+    def _done(self, batch: Batch) -> None:
+        line = self.line(batch.partition)
+        if batch in line.pending:
+            line.pending.remove(batch)
+        self._again(batch.partition)
+        super()._done(batch)
