@@ -32,6 +32,7 @@ COMMANDS = (
     "snapshot",
     "audit",
     "decode",
+    "whatif",
     "config",
     "sandbox",
     "completions",

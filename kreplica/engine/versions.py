@@ -221,11 +221,7 @@ V0_11 = _after(
     transaction_version=1,
 )
 V1_1 = _after(
-    V0_11,
-    "1.1",
-    cached_batches=CACHED_BATCHES,
-    unknown_producer=UnknownProducer.UNKNOWN,
-    keeps_last_in_sync=True,
+    V0_11, "1.1", keeps_last_in_sync=True, cached_batches=CACHED_BATCHES, unknown_producer=UnknownProducer.UNKNOWN
 )
 V2_0 = _after(V1_1, "2.0", {"offsets.retention.minutes": 10_080}, truncation=Truncation.KIP_279)
 V2_1 = _after(
@@ -237,8 +233,8 @@ V2_1 = _after(
     fenced_fetch=True,
     offsets_expire_with_group=True,
     consumer_detects_truncation=True,
-    unknown_producer=UnknownProducer.UNKNOWN_OR_ONLY_MARKER,
     controller_epoch_checked=True,
+    unknown_producer=UnknownProducer.UNKNOWN_OR_ONLY_MARKER,
 )
 V2_5 = _after(
     V2_1,
@@ -249,11 +245,11 @@ V2_5 = _after(
         "transaction.abort.timed.out.transaction.cleanup.interval.ms": 10_000,
     },
     follower_reads=True,
+    bounces_are_seen=True,
+    failover_cleans_isrs=True,
     stable_offsets=True,
     unknown_producer=UnknownProducer.ACCEPT,
     raises_own_epoch=True,
-    bounces_are_seen=True,
-    failover_cleans_isrs=True,
 )
 V2_7 = _after(V2_5, "2.7", truncate_on_fetch=True, alter_partition=True, fenced_is_final=True)
 V3_0 = _after(
