@@ -6,11 +6,11 @@ import re
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from commands.decode_damage import damage_objects, damage_warnings
-from commands.decode_events import Events
 from commands.decode_stdin import named_files
 from commands.output import Answer, Row, one_line
 from kreplica.engine.rules.coordinator_partition import OFFSETS_TOPIC, coordinator_partition
@@ -24,6 +24,7 @@ from kreplica.model.schema import Kind
 from kreplica.model.selection import topic_pattern
 
 if TYPE_CHECKING:
+    from commands.decode_events import Events
     from commands.decode_offsets_against import Compared
 
 COLUMNS = (
@@ -39,6 +40,7 @@ COLUMNS = (
     "producer_id",
     "record_offset",
 )
+_VALUES = attrgetter(*COLUMNS)
 _WORDS = {"group", "topic", "metadata", "standing"}
 _NARROW = {"partition", "leader_epoch"}
 
@@ -128,8 +130,7 @@ class OffsetsReading:
         )
 
     def _row(self, index: int) -> Row:
-        values = asdict(self.rows[index])
-        row = {name: values[name] for name in COLUMNS}
+        row = dict(zip(COLUMNS, _VALUES(self.rows[index]), strict=True))
         return row if self.against is None else {**row, **self.against.row(index)}
 
     def _summary(self) -> Row:
@@ -214,6 +215,8 @@ def open_events(
     Raises:
         UsageError: There is nothing to read, or a pattern is none.
     """
+    from commands.decode_events import Events
+
     patterns = [_pattern(text) for text in groups]
     topic = topic_pattern(topics) if topics is not None else None
     with named_files(paths) as names:

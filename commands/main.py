@@ -32,7 +32,6 @@ COMMANDS = (
     "snapshot",
     "audit",
     "decode",
-    "whatif",
     "config",
     "sandbox",
     "completions",
@@ -43,8 +42,13 @@ GC_THRESHOLD = 500_000
 """Rows by the hundred thousand hold no cycles; to look for some again and again doubles the time of a long list."""
 
 
-def build_app() -> typer.Typer:
-    """The application with all its subcommands."""
+def build_app(words: Sequence[str] = ()) -> typer.Typer:
+    """The application with all its subcommands.
+
+    Args:
+        words: A command line. If it begins with a command's name, the others are left out: to import and to describe
+            them all takes longer than many a command.
+    """
     app = typer.Typer(
         name="kreplica",
         help="See, decode and steer the replication of Apache Kafka clusters.",
@@ -56,8 +60,13 @@ def build_app() -> typer.Typer:
         context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
     )
     app.callback()(_global_options)
-    for name in COMMANDS:
-        importlib.import_module(f"commands.{name}").register(app)
+    named = words[0].replace("-", "_") if words and "_" not in words[0] else ""
+    for name in [named] if named in COMMANDS else COMMANDS:
+        module = importlib.import_module(f"commands.{name}")
+        if name == "decode":
+            module.register(app, words[1] if name == named and len(words) > 1 else "")
+        else:
+            module.register(app)
     return app
 
 
@@ -68,6 +77,7 @@ def main() -> None:
 
         return completer.answer(build_app(), sys.argv[1:], os.environ)
     gc.set_threshold(GC_THRESHOLD)
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # numpy starts a thread a processor for what nothing here does
     code = run(sys.argv[1:])
     try:
         sys.stdout.flush()
@@ -87,7 +97,7 @@ def run(arguments: Sequence[str]) -> int:
     """
     output = _requested_output(arguments)
     try:
-        code = int(build_app()(list(arguments), prog_name="kreplica", standalone_mode=False) or 0)
+        code = int(build_app(arguments)(list(arguments), prog_name="kreplica", standalone_mode=False) or 0)
         if code == ExitCode.INTERRUPTED:  # typer has swallowed the KeyboardInterrupt
             print("interrupted", file=sys.stderr)
         return code

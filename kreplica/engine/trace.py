@@ -54,6 +54,11 @@ class Kind(StrEnum):
     BROKER_UNFENCED = "broker-unfenced"
     PARTITION_CHANGED = "partition-changed"
     NO_LEADER = "no-leader"
+    CONTROLLER_REFUSED = "controller-refused"
+    # ZooKeeper
+    ZNODE_WRITTEN = "znode-written"
+    ZNODE_DELETED = "znode-deleted"
+    SESSION_EXPIRED = "session-expired"
     # producers' state at a leader
     DUPLICATE = "duplicate"
     APPEND_REFUSED = "append-refused"
@@ -168,6 +173,14 @@ KINDS: dict[str, EventType] = {
         "{node} sets {partition}: leader {leader}, epoch {leader_epoch}, ISR {isr}: {why}",
     ),
     Kind.NO_LEADER: EventType(("partition", "isr", "why"), "{partition} has no leader, ISR {isr}: {why}"),
+    Kind.CONTROLLER_REFUSED: EventType(
+        ("partition", "epoch", "newer"),
+        "{node}, controller of epoch {epoch}, leaves {partition}: the controller of epoch {newer} has written it",
+        "controller_election.state_written_by_newer",
+    ),
+    Kind.ZNODE_WRITTEN: EventType(("path", "data", "version"), "{path} says {data}, version {version}"),
+    Kind.ZNODE_DELETED: EventType(("path",), "{path} is deleted"),
+    Kind.SESSION_EXPIRED: EventType(("client",), "{node} ends the session of {client}"),
     Kind.DUPLICATE: EventType(
         ("partition", "producer_id", "sequence", "offset"),
         "{node} knows the batch from sequence {sequence} on: it stands at {offset} of {partition}",

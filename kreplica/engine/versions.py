@@ -55,6 +55,13 @@ class Version:
         truncate_on_fetch: The answer to a fetch tells where to cut (2.7, KIP-595).
         join_at_epoch_start: A follower joins the ISR only once it has the leader's epoch (2.1, KAFKA-7128).
         fenced_fetch: Requests carry the leader epoch, and another epoch is refused (2.1, KIP-320).
+        isr_notification: ISR changes are told to the controller (0.9, KAFKA-1367).
+        keeps_last_in_sync: The last member of an ISR stays in it (1.1; before, only without unclean elections).
+        controller_epoch_checked: ZooKeeper refuses writes of a deposed controller (2.1, KAFKA-6082).
+        bounces_are_seen: A broker that was away shortly is noticed by its epoch (2.2, KIP-380).
+        failover_cleans_isrs: A new controller takes brokers that are gone out of every ISR (2.4).
+        balances_while_moving: Leaders are brought back while replicas are moved (3.4, KAFKA-10149).
+        ineligible_refused: The controller refuses an ISR with brokers that are not live (3.3, KIP-841).
         alter_partition: The leader asks the controller for an ISR (2.7, KIP-497) instead of writing it to ZooKeeper.
         broker_epoch_in_isr: The controller refuses members restarted since (3.5, KIP-903).
         freeze_below_min_isr: The high watermark stands still below min ISR (3.7, KAFKA-15583).
@@ -84,6 +91,13 @@ class Version:
     truncate_on_fetch: bool = False
     join_at_epoch_start: bool = False
     fenced_fetch: bool = False
+    isr_notification: bool = False
+    keeps_last_in_sync: bool = False
+    controller_epoch_checked: bool = False
+    bounces_are_seen: bool = False
+    failover_cleans_isrs: bool = False
+    balances_while_moving: bool = False
+    ineligible_refused: bool = False
     alter_partition: bool = False
     broker_epoch_in_isr: bool = False
     freeze_below_min_isr: bool = False
@@ -195,6 +209,7 @@ V0_9 = _after(
     # the new consumer comes with it
     {"auto.commit.interval.ms": 5_000, "session.timeout.ms": 30_000, "fetch.max.wait.ms": 500},
     lag_by_messages=False,
+    isr_notification=True,
 )
 V0_10 = _after(V0_9, "0.10", {"session.timeout.ms": 10_000, "max.poll.interval.ms": 300_000})  # 0.10.1, KIP-62
 V0_11 = _after(
@@ -205,7 +220,9 @@ V0_11 = _after(
     idempotence=True,
     transaction_version=1,
 )
-V1_1 = _after(V0_11, "1.1", cached_batches=CACHED_BATCHES, unknown_producer=UnknownProducer.UNKNOWN)
+V1_1 = _after(
+    V0_11, "1.1", keeps_last_in_sync=True, cached_batches=CACHED_BATCHES, unknown_producer=UnknownProducer.UNKNOWN
+)
 V2_0 = _after(V1_1, "2.0", {"offsets.retention.minutes": 10_080}, truncation=Truncation.KIP_279)
 V2_1 = _after(
     V2_0,
@@ -216,6 +233,7 @@ V2_1 = _after(
     fenced_fetch=True,
     offsets_expire_with_group=True,
     consumer_detects_truncation=True,
+    controller_epoch_checked=True,
     unknown_producer=UnknownProducer.UNKNOWN_OR_ONLY_MARKER,
 )
 V2_5 = _after(
@@ -227,6 +245,8 @@ V2_5 = _after(
         "transaction.abort.timed.out.transaction.cleanup.interval.ms": 10_000,
     },
     follower_reads=True,
+    bounces_are_seen=True,
+    failover_cleans_isrs=True,
     stable_offsets=True,
     unknown_producer=UnknownProducer.ACCEPT,
     raises_own_epoch=True,
@@ -242,6 +262,8 @@ V3_7 = _after(
     "3.7",
     {"transaction.partition.verification.enable": True, "producer.id.expiration.ms": 86_400_000},
     broker_epoch_in_isr=True,
+    ineligible_refused=True,
+    balances_while_moving=True,
     freeze_below_min_isr=True,
     verify_transactions=True,
 )

@@ -25,8 +25,8 @@ from pathlib import Path
 from typing import Protocol
 
 from kreplica.errors import ChangeRefusedError, InputError, UsageError
+from kreplica.execution.digest_file import sync_folder
 from kreplica.execution.plan import Plan
-from kreplica.execution.plan_file import sync_folder
 
 SCHEMA = "kreplica/journal/v1"
 

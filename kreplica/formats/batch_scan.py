@@ -216,13 +216,15 @@ def _plausible(
 def _like_v2(data: NDArray[np.uint8], at: NDArray[np.int64]) -> NDArray[np.bool_]:
     delta, count, attributes = _at(data, ">i4", at + 23), _at(data, ">i4", at + 57), _at(data, ">i2", at + 21)
     sound = (attributes >= 0) & (attributes < 128) & (delta >= 0) & (count >= 0) & (count <= delta + 1)
-    return np.asarray(sound & (_at(data, ">i2", at + 51) >= -1))
+    cut_off = at + HEADER_BYTES > len(data)  # nothing to judge by yet: more bytes have to be read
+    return np.asarray((sound & (_at(data, ">i2", at + 51) >= -1)) | cut_off)
 
 
 def _like_legacy(data: NDArray[np.uint8], at: NDArray[np.int64], sizes: NDArray[np.int64]) -> NDArray[np.bool_]:
     key_at = np.where(data[at + MAGIC_AT] == 1, 26, 18)
     key_length = _at(data, ">i4", at + key_at)
-    return np.asarray((data.take(at + 17, mode="clip") < 16) & (key_length >= -1) & (key_length < sizes))
+    cut_off = at + key_at + 4 > len(data)
+    return np.asarray((data.take(at + 17, mode="clip") < 16) & (key_length >= -1) & (key_length < sizes) | cut_off)
 
 
 def _at(data: NDArray[np.uint8], kind: str, positions: NDArray[np.int64]) -> NDArray[np.int64]:

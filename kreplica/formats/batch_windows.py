@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from kreplica.formats.file_bytes import ByteSource
 
-WINDOW_BYTES = 2 << 20
+WINDOW_BYTES = 8 << 20
 """Read at once: small enough to stay in a processor's cache while it is decoded."""
 
 

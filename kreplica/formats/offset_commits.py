@@ -80,8 +80,10 @@ class CommitColumns:
 
 def key_types(records: RecordColumns) -> NDArray[np.int64]:
     """Type of each record's key; -1 where it is null, too short to have one, or negative."""
-    types = _number(records.data, ">i2", records.key_start)
-    return np.where((records.key_length >= 2) & (types >= 0), types, NONE)
+    high = records.data.take(records.key_start, mode="clip").astype(np.int64)
+    types = high << 8 | records.data.take(records.key_start + 1, mode="clip")
+    typed = (records.key_length >= 2) & (high < 128)
+    return types if typed.all() else np.where(typed, types, NONE)
 
 
 def decode_commits(

@@ -9,12 +9,12 @@ too (org.apache.kafka.coordinator.group.OffsetMetadataManager).
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from kreplica.formats.latest_commits import CommitSlices, LatestCommits, copied, joined, last_of_each
 from kreplica.formats.latest_keys import last_of_each_key
 from kreplica.formats.offset_commits import NEWEST_COMMIT_KEY, key_types
 from kreplica.formats.record_columns import RecordColumns
@@ -24,44 +24,8 @@ if TYPE_CHECKING:
 
 ABORT, COMMIT = 0, 1
 """Types of control records (ControlRecordType), behind the int16 version of the key."""
-HELD_BYTES = 32 << 20
-"""Windows that may be held before what is overwritten in them is let go."""
 HELD_PIECES = 64
 NO_PRODUCER = -1
-
-
-@dataclass(frozen=True, slots=True)
-class CommitSlices:
-    """Commit records, not yet decoded: where key and value stand, and where the record stood.
-
-    Args:
-        data: Bytes.
-        key_start, key_length, value_start, value_length: As in RecordColumns.
-        record_offset, record_timestamp: Of the record in the log.
-        producer_id: Of the transaction that it is or was part of; -1 if none.
-    """
-
-    data: NDArray[np.uint8]
-    key_start: NDArray[np.int64]
-    key_length: NDArray[np.int64]
-    value_start: NDArray[np.int64]
-    value_length: NDArray[np.int64]
-    record_offset: NDArray[np.int64]
-    record_timestamp: NDArray[np.int64]
-    producer_id: NDArray[np.int64]
-
-    def __len__(self) -> int:
-        return len(self.record_offset)
-
-    def take(self, which: NDArray[Any]) -> CommitSlices:
-        """Some of them, by a mask or indices."""
-        return CommitSlices(self.data, *(getattr(self, field.name)[which] for field in fields(self)[1:]))
-
-    def keys(self) -> list[bytes]:
-        """The bytes of each key."""
-        view = self.data.data
-        pairs = zip(self.key_start.tolist(), self.key_length.tolist(), strict=True)
-        return [view[start : start + length].tobytes() for start, length in pairs]
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,40 +46,6 @@ class Until:
         if self.offset is not None:
             return records.offset < self.offset
         return None if self.timestamp is None else records.timestamp <= self.timestamp
-
-
-EMPTY = CommitSlices(np.zeros(0, np.uint8), *(np.zeros(0, np.int64) for _ in range(7)))
-
-
-class LatestCommits:
-    """The last commit of each key of all that were added; what is overwritten is let go from time to time."""
-
-    def __init__(self) -> None:
-        self._held: list[CommitSlices] = []
-        self._own_bytes = 0
-
-    def add(self, piece: CommitSlices) -> None:
-        """Takes more; the bytes they stand in are held for a while."""
-        if not len(piece):
-            return
-        self._held.append(piece)
-        if self.held_bytes() > max(HELD_BYTES, 2 * self._own_bytes):
-            self.all()
-
-    def all(self) -> CommitSlices:
-        """The last of each key, in the order of the log; owns its bytes."""
-        if not self._held:
-            return EMPTY
-        together = _joined(self._held)
-        if (np.diff(together.record_offset) < 0).any():
-            together = together.take(np.argsort(together.record_offset, kind="stable"))
-        latest = _copied(_last(together))
-        self._held, self._own_bytes = [latest], len(latest.data)
-        return latest
-
-    def held_bytes(self) -> int:
-        """How many bytes are held, some perhaps twice."""
-        return sum(len(piece.data) for piece in self._held)
 
 
 class OffsetReplay:
@@ -139,9 +69,9 @@ class OffsetReplay:
         if not len(records):
             return
         types, batches = key_types(records), records.batches
-        commits = (types >= 0) & (types <= NEWEST_COMMIT_KEY)
-        control = batches.control[records.batch]
-        if control.any():
+        commits, control = (types >= 0) & (types <= NEWEST_COMMIT_KEY), None
+        if batches.control.any():
+            control = batches.control[records.batch]
             types, commits = types[~control], commits & ~control
         self._count(types)
         self._tombstones.add(_latest(records, np.flatnonzero(commits & (records.value_length < 0))))
@@ -150,7 +80,8 @@ class OffsetReplay:
             return
         transactional = batches.transactional[records.batch]
         self._latest.add(_latest(records, np.flatnonzero(commits & ~transactional)))
-        self._resolve(records, commits & transactional, control & transactional)
+        ends = transactional & control if control is not None else np.zeros(len(records), np.bool_)
+        self._resolve(records, commits & transactional, ends)
 
     def add_stretch(self, other: OffsetReplay) -> None:
         """Takes what a replay of the next stretch of the same log came to."""
@@ -176,10 +107,10 @@ class OffsetReplay:
         removed = self._removed()
         left = []
         for pieces in self._open.values():
-            piece = _last(_joined(pieces))
+            piece = last_of_each(joined(pieces))
             places = zip(piece.keys(), piece.record_offset.tolist(), strict=True)
             left.append(piece.take(np.array([removed.get(key, -1) < at for key, at in places], np.bool_)))
-        found = _joined(left)
+        found = joined(left)
         return found.take(np.argsort(found.record_offset, kind="stable"))
 
     def _removed(self) -> dict[bytes, int]:
@@ -215,24 +146,19 @@ class OffsetReplay:
     def _keep_open(self, piece: CommitSlices) -> None:
         for producer in np.unique(piece.producer_id).tolist():
             pieces = self._open.setdefault(producer, [])
-            pieces.append(_copied(_last(piece.take(piece.producer_id == producer))))
+            pieces.append(copied(last_of_each(piece.take(piece.producer_id == producer))))
             if len(pieces) > HELD_PIECES:
-                self._open[producer] = [_copied(_last(_joined(pieces)))]
+                self._open[producer] = [copied(last_of_each(joined(pieces)))]
 
 
 def _slices(records: RecordColumns, which: NDArray[Any]) -> CommitSlices:
     some = records.take(which)
-    transactional = some.batches.transactional[some.batch]
-    producer = np.where(transactional, some.batches.producer_id[some.batch], NO_PRODUCER)
+    producer = np.full(len(some), NO_PRODUCER, np.int64)
+    if some.batches.transactional.any():
+        transactional = some.batches.transactional[some.batch]
+        producer = np.where(transactional, some.batches.producer_id[some.batch], NO_PRODUCER)
     return CommitSlices(
-        some.data,
-        some.key_start,
-        some.key_length,
-        some.value_start,
-        some.value_length,
-        some.offset,
-        some.timestamp,
-        producer,
+        some.data, some.key_start, some.key_length, some.value_start, some.value_length, some.offset, producer
     )
 
 
@@ -240,51 +166,6 @@ def _latest(records: RecordColumns, which: NDArray[np.int64]) -> CommitSlices:
     """The last record of each key among some of the records."""
     start, length = records.key_start[which], records.key_length[which]
     return _slices(records, which[last_of_each_key(records.data, start, length)])
-
-
-def _last(piece: CommitSlices) -> CommitSlices:
-    return piece.take(last_of_each_key(piece.data, piece.key_start, piece.key_length))
-
-
-def _joined(pieces: Sequence[CommitSlices]) -> CommitSlices:
-    """All pieces over one stretch of bytes; pieces over the same bytes share them."""
-    if len(pieces) <= 1:
-        return pieces[0] if pieces else EMPTY
-    places: dict[int, int] = {}
-    stretches, total, shifted = [], 0, []
-    for piece in pieces:
-        if id(piece.data) not in places:
-            places[id(piece.data)] = total
-            stretches.append(piece.data)
-            total += len(piece.data)
-        shifted.append(places[id(piece.data)])
-    names = [field.name for field in fields(CommitSlices)[1:]]
-    columns = {name: np.concatenate([getattr(piece, name) for piece in pieces]) for name in names}
-    shift = np.repeat(shifted, [len(piece) for piece in pieces])
-    columns["key_start"] = columns["key_start"] + shift
-    columns["value_start"] = columns["value_start"] + shift
-    return CommitSlices(np.concatenate(stretches), **columns)
-
-
-def _copied(piece: CommitSlices) -> CommitSlices:
-    """The same over bytes of its own: key and value of each, one behind the other."""
-    view, parts = piece.data.data, []
-    value_length = np.maximum(piece.value_length, 0)
-    bounds = (piece.key_start, piece.key_start + piece.key_length, piece.value_start, piece.value_start + value_length)
-    for key, key_end, value, value_end in zip(*(each.tolist() for each in bounds), strict=True):
-        parts += [view[key:key_end], view[value:value_end]]
-    size = piece.key_length + value_length
-    key_start = np.cumsum(size) - size
-    return CommitSlices(
-        np.frombuffer(b"".join(parts), np.uint8),
-        key_start,
-        piece.key_length,
-        key_start + piece.key_length,
-        piece.value_length,
-        piece.record_offset,
-        piece.record_timestamp,
-        piece.producer_id,
-    )
 
 
 def _marker_types(records: RecordColumns) -> NDArray[np.int64]:

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from kreplica.formats.damage import Damage
+from kreplica.formats.latest_commits import CommitSlices
 from kreplica.formats.offset_commits import CommitColumns, decode_commits
-from kreplica.formats.offset_replay import NO_PRODUCER, CommitSlices
+from kreplica.formats.offset_replay import NO_PRODUCER
 
 if TYPE_CHECKING:
     from kreplica.formats.offset_logs import Replayed

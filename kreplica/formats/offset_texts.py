@@ -1,8 +1,10 @@
 """Committed offsets in the forms that Kafka's own tools print, release by release.
 
-kafka-1.0    GroupMetadataManager.OffsetsMessageFormatter with OffsetAndMetadata.toString of 0.9 to 2.0
-kafka-2      the same of 2.1 to 3.x, where leader epochs were added (KIP-320)
-kafka-4      OffsetsMessageFormatter of 4.0 on: JSON, the fields of the record's version (KIP-1053)
+kafka-1.0    GroupMetadataManager.OffsetsMessageFormatter with OffsetAndMetadata.toString of 0.9 to 2.0; -1 where no
+             time of expiration was written
+kafka-2      the same of 2.1 to 3.9, where leader epochs were added (KIP-320)
+kafka-4      OffsetsMessageFormatter of 4.0 on: JSON, the fields of the record's version; Kafka prints all on one line,
+             here each has its own
 reset-csv    what kafka-consumer-groups --reset-offsets --from-file reads (ConsumerGroupCommand, CsvUtils)
 """
 
@@ -15,11 +17,14 @@ from collections.abc import Sequence
 
 from kreplica.formats.offset_rows import CommittedOffset
 
+_NO_TIMESTAMP = -1
+"""OffsetCommitRequest.DEFAULT_TIMESTAMP."""
+
 
 def line_of_kafka_1_0(row: CommittedOffset) -> str:
     """One line as Kafka 1.0 prints it."""
     metadata = row.metadata or "NO_METADATA"
-    expires = "_" if row.expire_timestamp is None else row.expire_timestamp
+    expires = _NO_TIMESTAMP if row.expire_timestamp is None else row.expire_timestamp
     value = f"[OffsetMetadata[{row.offset},{metadata}],CommitTime {row.commit_timestamp},ExpirationTime {expires}]"
     return f"{_key(row)}::{value}"
 

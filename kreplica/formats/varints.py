@@ -40,9 +40,12 @@ def read_unsigned(
     """
     first = data.take(positions, mode="clip")
     value, following = first.astype(np.int64), positions + 1
-    more = np.flatnonzero(first > 127)
-    if more.size:
-        value[more] = _read_long(data, first[more], following, more, most)
+    longer = first > 127
+    if longer.all():
+        return _read_long(data, first, following, most)
+    if longer.any():
+        more = np.flatnonzero(longer)
+        value[more], following[more] = _read_long(data, first[more], following[more], most)
     return value, following
 
 
@@ -52,32 +55,33 @@ def read_signed(
     """Reads a zigzag varint at each position; otherwise as ``read_unsigned``."""
     first = data.take(positions, mode="clip")
     value, following = _OF_ONE_BYTE.take(first), positions + 1
-    more = np.flatnonzero(first > 127)
-    if more.size:
-        value[more] = unzigzag(_read_long(data, first[more], following, more, most))
+    longer = first > 127
+    if longer.all():
+        value, following = _read_long(data, first, following, most)
+        return unzigzag(value), following
+    if longer.any():
+        more = np.flatnonzero(longer)
+        long, following[more] = _read_long(data, first[more], following[more], most)
+        value[more] = unzigzag(long)
     return value, following
 
 
 def _read_long(
-    data: NDArray[np.uint8],
-    first: NDArray[np.uint8],
-    following: NDArray[np.int64],
-    more: NDArray[np.int64],
-    most: int,
-) -> NDArray[np.int64]:
-    """Values of more than one byte; moves what stands in ``following`` for them."""
-    value = first.astype(np.int64) & 127
-    at, place = following[more], np.arange(len(more))
-    for number in range(1, most):
-        byte = data.take(at[place], mode="clip").astype(np.int64)
-        value[place] |= (byte & 127) << (7 * number)
-        at[place] += 1
-        place = place[byte > 127]
+    data: NDArray[np.uint8], first: NDArray[np.uint8], following: NDArray[np.int64], most: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Values of more than one byte: the first is read, ``following`` is the index of the second."""
+    second = data.take(following, mode="clip")
+    value, behind = (first & 127) | (second & 127).astype(np.int64) << 7, following + 1
+    place = np.flatnonzero(second > 127)
+    for number in range(2, most):
         if not place.size:
-            break
-    at[place] = FAULT
-    following[more] = at
-    return value
+            return value, behind
+        byte = data.take(behind[place], mode="clip").astype(np.int64)
+        value[place] |= (byte & 127) << (7 * number)
+        behind[place] += 1
+        place = place[byte > 127]
+    behind[place] = FAULT
+    return value, behind
 
 
 def unzigzag(value: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -79,7 +79,7 @@ def test_the_forms_of_kafkas_tools(kreplica: Any) -> None:
 
 def test_the_line_of_old_consoles(kreplica: Any) -> None:
     out = kreplica("decode", "offsets", BROKER, "--group", "billing", "-o", "kafka-1.0").out
-    form = r"\[billing,orders,\d\]::\[OffsetMetadata\[\d+,NO_METADATA\],CommitTime \d{13},ExpirationTime _\]"
+    form = r"\[billing,orders,\d\]::\[OffsetMetadata\[\d+,NO_METADATA\],CommitTime \d{13},ExpirationTime -1\]"
     assert all(re.fullmatch(form, line) for line in out.splitlines())
 
 
@@ -141,6 +141,28 @@ def test_as_of_an_offset_and_a_time(kreplica: Any) -> None:
     late = kreplica("decode", "offsets", folder, "--as-of-time", "2100-01-01", "-o", "json").document["offsets"]
     assert late == whole
     assert kreplica("decode", "offsets", folder, "--as-of-time", "2001-01-01", "-o", "json").document["offsets"] == []
+
+
+@pytest.mark.parametrize(("version", "form", "count"), [("4.3.1", "kafka-4", 5), ("3.9.2", "kafka-2", 5)])
+def test_the_lines_are_those_of_kafkas_console(kreplica: Any, version: str, form: str, count: int) -> None:
+    """Every offset that is committed, as the console consumer printed the record; none that was deleted or aborted."""
+    folder = GOLDEN.parent / "console-offsets" / version
+    console = (folder / "console.txt").read_text(encoding="utf-8")
+    ended = kreplica("decode", "offsets", folder, "-o", form)
+    assert ended.code == 5
+    starts = r"(?=^\[[a-z-]+,)" if form == "kafka-2" else r'(?=^\{"key")'
+    printed = [line.rstrip("\n") for line in re.split(starts, ended.out, flags=re.M) if line]
+    assert [console.count(line) for line in printed] == [1] * count
+    deleted = re.findall(
+        r"\[(to-delete),[^]]*\]::NULL" if form == "kafka-2" else r'"(to-delete)".{30,50}"value":null', console
+    )
+    assert len(deleted) == 2
+    assert "to-delete" not in ended.out
+    aborted = next(
+        line for line in re.split(r"\n|(?=\{\"key)", console) if "tx-group" in line and re.search(r"offset\W+9,", line)
+    )
+    assert aborted not in ended.out
+    assert "tx-group" in ended.out
 
 
 def test_a_segment_on_standard_input() -> None:

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 from crc32c import crc32c
+from fuzz_directories import check, compare, directory_seeds, on_disk
 
 from kreplica.formats.batch_windows import BatchWindow, read_windows
 from kreplica.formats.codecs import InflateError, inflate
@@ -62,7 +63,7 @@ class Target:
         decode: What is called with any bytes.
         seeds: Patterns of golden files, below tests/golden; the content of the batches' records for ``inner``.
         inner: What of the records in these files is a seed: ``value``, ``key+value``, ``sized key+value``,
-            ``compressed``; empty for the file itself.
+            ``compressed``; ``directories`` for replicas of two brokers; empty for the file itself.
     """
 
     decode: Callable[[bytes], None]
@@ -208,6 +209,16 @@ def _sealed(decode: Callable[[bytes], None]) -> Callable[[bytes], None]:
     return lambda content: decode(sealed(content))
 
 
+def decode_check(content: bytes) -> None:
+    """Rules across the files of two log directories."""
+    on_disk(content, sealed, check)
+
+
+def decode_compare(content: bytes) -> None:
+    """Two copies of a partition side by side."""
+    on_disk(content, sealed, compare)
+
+
 _LOGS = ("kafka-*/clean/**/orders-*/*.log", "kafka-*/clean/**/codec-*/*.log", "kafka-*/clean/**/*-m*-0/*.log")
 _METADATA = ("kafka-4.3.1/**/__cluster_metadata-0/*.log", "kafka-4.3.1/**/*.checkpoint")
 _OFFSETS = ("kafka-*/**/__consumer_offsets-*/*.log",)
@@ -238,11 +249,15 @@ TARGETS: dict[str, Target] = {
     "indexes": Target(
         indexes, ("kafka-*/**/*.index", "kafka-*/**/*.timeindex", "kafka-*/**/*.txnindex", "kafka-*/**/*.snapshot")
     ),
+    "check": Target(decode_check, (), "directories"),
+    "compare": Target(decode_compare, (), "directories"),
 }
 
 
 def seeds(target: Target) -> set[bytes]:
     """What fuzzing of a target begins from: the first bytes of golden files, or parts of their records."""
+    if target.inner == "directories":
+        return set(directory_seeds(GOLDEN, 2 * LARGEST_SEED))
     files = {path for pattern in target.seeds for path in GOLDEN.glob(pattern) if path.is_file()}
     if not target.inner:
         return {path.read_bytes()[:LARGEST_SEED] for path in files}

@@ -7,7 +7,6 @@ onReplicasBecomeOffline; up to 3.9. What becomes of one partition is zookeeper_b
 """
 
 from kreplica.engine.rules.controlled_shutdown import zookeeper_broker_failure
-from kreplica.engine.rules.elections import zookeeper_elect_offline
 from kreplica.engine.rules.replica_set import NO_LEADER, contains, only, without
 
 Brokers = tuple[int, ...]
@@ -54,24 +53,6 @@ def zookeeper_brokers_fail(
             leader, isr = zookeeper_broker_failure(place, leader, replicas, isr, live, unclean_enabled)
         place += 1
     return leader, isr
-
-
-def zookeeper_broker_starts(leader: int, replicas: int, isr: int, live: int, unclean_enabled: bool) -> tuple[int, int]:
-    """Leader and ISR after a broker came back: a partition without a leader is given one if there is anybody.
-
-    KafkaController.onBrokerStartup, triggerOnlinePartitionStateChange. A leader that is live stays.
-
-    Args:
-        live: Replicas online now, the new one among them.
-
-    The others are those of zookeeper_brokers_fail.
-    """
-    if contains(live, leader):
-        return leader, isr
-    elected = zookeeper_elect_offline(replicas, isr, live, unclean_enabled)
-    if elected == NO_LEADER:
-        return leader, isr
-    return elected, isr & live if contains(isr, elected) else only(elected)
 
 
 def zookeeper_remove_from_isr_until_1_0(replica: int, leader: int, isr: int, unclean_enabled: bool) -> tuple[int, int]:

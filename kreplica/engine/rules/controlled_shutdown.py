@@ -4,7 +4,7 @@ A broker that is asked to stop (SIGTERM) first has the controller move its leade
 ISRs: controlled shutdown, KIP-2. Then it goes. A broker that crashes only goes.
 """
 
-from kreplica.engine.rules.elections import zookeeper_elect_controlled_shutdown, zookeeper_elect_offline
+from kreplica.engine.rules.elections import zookeeper_elect_controlled_shutdown, zookeeper_leader_for_offline
 from kreplica.engine.rules.isr import kraft_change, zookeeper_remove_from_isr
 from kreplica.engine.rules.replica_set import NO_LEADER, contains, only, size, without
 
@@ -83,7 +83,7 @@ def zookeeper_broker_failure(
         unclean_enabled: unclean.leader.election.enable.
     """
     if not contains(live, leader):
-        elected = zookeeper_elect_offline(replicas, isr, live, unclean_enabled)
+        elected, new_isr = zookeeper_leader_for_offline(replicas, isr, live, unclean_enabled)
         if elected != NO_LEADER:
-            leader, isr = elected, isr & live if contains(isr, elected) else only(elected)
+            leader, isr = elected, new_isr
     return zookeeper_remove_from_isr(replica, leader, isr)

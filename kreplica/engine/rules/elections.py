@@ -118,6 +118,18 @@ def zookeeper_elect_offline(replicas: int, isr: int, live: int, unclean_enabled:
     return elected
 
 
+def zookeeper_leader_for_offline(replicas: int, isr: int, live: int, unclean_enabled: bool) -> tuple[int, int]:
+    """Leader and ISR of a partition that had no live leader; NO_LEADER and the same ISR if there can be none.
+
+    Election.leaderForOffline: whoever of the ISR is live stays in it, one from outside it is alone in it. The leader
+    of before may be elected again, in a new epoch, once its broker is back.
+    """
+    elected = zookeeper_elect_offline(replicas, isr, live, unclean_enabled)
+    if elected == NO_LEADER:
+        return NO_LEADER, isr
+    return elected, isr & live if contains(isr, elected) else only(elected)
+
+
 def zookeeper_elect_controlled_shutdown(replicas: int, isr: int, live: int, shutting_down: int) -> int:
     """A new leader for a partition whose leader wants to shut down, NO_LEADER if there can be none.
 

@@ -187,7 +187,7 @@ class Broker(Node):
         replica = self.replicas.get(state.partition)
         if self.id not in state.replicas or state.partition in self.simulation.offline_directories.get(self.id, ()):
             if replica is not None:
-                self._drop(replica)
+                self.drop(replica)
             return
         if replica is None:
             replica = self.replicas[state.partition] = Replica(self, state._replace(partition_epoch=-1))
@@ -203,11 +203,12 @@ class Broker(Node):
         names = tuple(name for name in self.replicas if not partitions or name in partitions)
         self.simulation.offline_directories.setdefault(self.id, set()).update(names)
         for name in names:
-            self._drop(self.replicas[name])
+            self.drop(self.replicas[name])
         if self.up:
             self.controller_link.directory_failed(names)
 
-    def _drop(self, replica: Replica) -> None:
+    def drop(self, replica: Replica) -> None:
+        """Has the replica no longer: it is deleted, or its log directory is gone."""
         self.stop_following(replica)
         if replica.leadership is not None:
             replica.leadership.resign()

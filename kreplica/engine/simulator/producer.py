@@ -165,6 +165,8 @@ class Producer(Client):
     def _give_up(self, batch: Batch, error: ErrorCode) -> None:
         for value in batch.values:
             self.emit(Kind.SEND_FAILED, batch.partition, value, error.name)
+        if error not in FATAL:  # the next batch asks the right one: Sender.completeBatch
+            self.refresh(lambda: None)
         self._done(batch)
 
     def _done(self, batch: Batch) -> None:

@@ -13,6 +13,7 @@ from kreplica.engine.simulator.node import Node
 from kreplica.engine.simulator.partition_state import PartitionState
 from kreplica.engine.simulator.random_streams import RandomStreams
 from kreplica.engine.simulator.scheduler import Scheduler
+from kreplica.engine.simulator.zookeeper_operations import ZooKeeperOperations, zookeeper_controller
 from kreplica.engine.trace import Trace
 from kreplica.engine.versions import ControllerKind, Version
 from kreplica.errors import UsageError
@@ -20,6 +21,7 @@ from kreplica.errors import UsageError
 if TYPE_CHECKING:
     from kreplica.engine.simulator.broker import Broker
     from kreplica.engine.simulator.controller_link import ControllerLink, ControllerOperations
+    from kreplica.engine.simulator.zookeeper import ZooKeeper
 
 
 class NobodyError(UsageError):
@@ -58,6 +60,7 @@ class Simulation:
         self.nodes: dict[str, Node] = {}
         self.brokers: dict[int, Broker] = {}
         self.quorum: MetadataQuorum
+        self.zookeeper: ZooKeeper
 
     # -- settings
 
@@ -118,22 +121,31 @@ class Simulation:
 
     def active_controller(self) -> Node:
         """Whoever is the controller."""
-        if self.version.controller is ControllerKind.KRAFT and self.quorum.active is not None:
+        if self.version.controller is ControllerKind.ZOOKEEPER:
+            controller = zookeeper_controller(self)
+            if controller is not None:
+                return controller.broker
+        elif self.quorum.active is not None:
             return self.quorum.active
         raise NobodyError(f"there is no active controller at {self.scheduler.now} microseconds")
 
     def link_to_controller(self, broker: Broker) -> ControllerLink:
         """A broker's side of what this version's controller is."""
         from kreplica.engine.simulator.link_kraft import KraftLink
+        from kreplica.engine.simulator.zookeeper_link import ZooKeeperLink
 
+        if self.version.controller is ControllerKind.ZOOKEEPER:
+            return ZooKeeperLink(broker, self.zookeeper)
         return KraftLink(broker)
 
     def controller_operations(self) -> ControllerOperations:
         """Whom an operator asks.
 
         Raises:
-            UsageError: There is no active controller at the moment.
+            UsageError: There is no active controller of KRaft at the moment; ZooKeeper keeps a request for the next.
         """
+        if self.version.controller is ControllerKind.ZOOKEEPER:
+            return ZooKeeperOperations(self)
         active = self.active_controller()
         assert isinstance(active, Voter)
         assert active.controller is not None
@@ -145,6 +157,9 @@ class Simulation:
         Raises:
             UsageError: There is no ZooKeeper in this version.
         """
+        if self.version.controller is ControllerKind.ZOOKEEPER:
+            self.zookeeper.expire(broker.name)
+            return
         raise UsageError(f"{broker.name} has no session with ZooKeeper", f"{self.version.name} is in KRaft mode")
 
     def offline_places(self, state: PartitionState) -> int:

@@ -15,6 +15,7 @@ from kreplica.engine.simulator.node import Node
 from kreplica.engine.simulator.producer import Producer
 from kreplica.engine.simulator.reader import Reader
 from kreplica.engine.simulator.simulation import Simulation
+from kreplica.engine.simulator.zookeeper_world import zookeeper_with_topics
 from kreplica.engine.trace import Trace
 from kreplica.engine.versions import ControllerKind, Version
 
@@ -27,6 +28,9 @@ def build(setup: Setup, version: Version, seed: int, trace: Trace) -> Simulation
     simulation = Simulation(setup, version, seed, trace)
     if version.controller is ControllerKind.KRAFT:
         _add_quorum(simulation)
+    else:
+        simulation.zookeeper = zookeeper_with_topics(simulation)
+        _add(simulation, simulation.zookeeper)
     for broker in setup.brokers:
         _add(simulation, Broker(simulation, broker))
     _add_group_coordinators(simulation)

@@ -18,6 +18,7 @@ from kreplica.engine.rules import (
     zookeeper_isr,
 )
 from kreplica.engine.rules.controlled_shutdown import kraft_broker_stops, zookeeper_broker_failure
+from kreplica.engine.rules.elections import zookeeper_leader_for_offline
 
 REPLICAS = [0, 1, 2, 3]
 sets = st.lists(st.sampled_from(REPLICAS), unique=True)
@@ -42,15 +43,11 @@ def test_brokers_that_fail_together(
     assert answer == (controller.leader, mask(controller.isr))
 
 
-@given(sets.filter(bool), sets, st.data(), st.booleans())
-def test_a_broker_that_starts_gives_leaders(
-    isr: list[int], live: list[int], data: st.DataObject, unclean: bool
-) -> None:
-    leader = data.draw(st.sampled_from([NONE, *REPLICAS]))
-    controller = ZooKeeperController(Partition(REPLICAS, isr, leader, [], []), live, unclean=unclean)
-    if leader not in live:
-        controller.elect_for_offline()
-    answer = broker_failure.zookeeper_broker_starts(leader, mask(REPLICAS), mask(isr), mask(live), unclean)
+@given(sets.filter(bool), sets, st.booleans())
+def test_a_leader_for_a_partition_without_one(isr: list[int], live: list[int], unclean: bool) -> None:
+    controller = ZooKeeperController(Partition(REPLICAS, isr, NONE, [], []), live, unclean=unclean)
+    controller.elect_for_offline()
+    answer = zookeeper_leader_for_offline(mask(REPLICAS), mask(isr), mask(live), unclean)
     assert answer == (controller.leader, mask(controller.isr))
 
 

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from record_batches import PlainRecord, batch_bytes
 
 from kreplica.engine.rules.coordinator_partition import coordinator_partition
-from kreplica.formats import offset_logs, offset_replay
+from kreplica.formats import latest_commits, offset_logs, offset_replay
 from kreplica.formats.batch_windows import read_windows
 from kreplica.formats.file_bytes import BufferBytes, FileBytes
 from kreplica.formats.latest_keys import last_of_each_key
@@ -221,7 +221,7 @@ def test_as_of_a_time() -> None:
 
 
 def test_state_does_not_grow_with_history(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(offset_replay, "HELD_BYTES", 10_000)
+    monkeypatch.setattr(latest_commits, "HELD_BYTES", 10_000)
     record = PlainRecord(0, 0, key_bytes("g", "t", 0), value_bytes(1))
     content = b"".join(batch_bytes([record], base_offset=at) for at in range(5000))
     replay = replay_of(content, window_bytes=4000)

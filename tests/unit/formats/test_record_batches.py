@@ -155,6 +155,13 @@ def test_rubbish_between_batches_is_stepped_over(
     assert sum(each.skipped for each in damage) == (0 if zeros else len(rubbish))
 
 
+def test_a_batch_whose_header_the_window_cuts_off_is_found() -> None:
+    """The only sign of an empty batch is its header, of which the first window holds all but the last byte."""
+    content = bytes(4) + b"".join(batch_bytes([], base_offset=number << 31) for number in range(12))
+    (first, *_) = damage = [each for window in windows_of(content, 64) for each in window.damage]
+    assert (len(damage), first.position, first.skipped) == (1, 0, 4)
+
+
 def test_a_preallocated_tail_is_no_damage() -> None:
     content, expected = log_of([[PlainRecord(0, 0, b"k", b"v")]])
     windows = windows_of(content + bytes(10_000), 1000)

@@ -1,0 +1,349 @@
+"""A broker in ZooKeeper mode: its registration, the ISRs it writes, and what it does when a controller tells it.
+
+kafka.server.KafkaServer, ReplicaManager (becomeLeaderOrFollower, maybePropagateIsrChanges), ZkAlterPartitionManager;
+up to 3.9.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from kreplica.engine.rules.alter_partition import RETRY, ROLL_BACK, leader_reaction
+from kreplica.engine.rules.controller_election import stale_controller
+from kreplica.engine.rules.error_codes import ErrorCode
+from kreplica.engine.rules.replica_set import NO_LEADER
+from kreplica.engine.rules.zookeeper_isr import CHECK_INTERVAL_MS, NOT_WRITTEN, conditional_write, propagates
+from kreplica.engine.settings import MICROSECONDS
+from kreplica.engine.simulator.controller_zookeeper import ZooKeeperController
+from kreplica.engine.simulator.partition_state import PartitionState
+from kreplica.engine.simulator.zookeeper import NODE_EXISTS, OK, Operation, Result, ZooKeeper
+from kreplica.engine.simulator.zookeeper_client import ZooKeeperClient
+from kreplica.engine.simulator.zookeeper_paths import (
+    BROKERS,
+    DIRECTORY_EVENTS,
+    ISR_CHANGES,
+    state_data,
+    state_path,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from kreplica.engine.simulator.broker import Broker
+    from kreplica.engine.simulator.leadership import Leadership
+
+REGISTER_AGAIN_AFTER = 1_000_000
+ASK_AGAIN_AFTER = 50_000
+"""Microseconds; AlterPartitionManager's retry."""
+
+SHUTDOWN_RETRIES = 3
+SHUTDOWN_BACKOFF = 5_000_000
+"""controlled.shutdown.max.retries, and controlled.shutdown.retry.backoff.ms in microseconds."""
+
+
+class ZooKeeperLink:
+    """One broker's way to the controller of ZooKeeper mode.
+
+    ``controller_epoch`` is the highest a request has carried, ``controller_id`` whose that was.
+    """
+
+    __slots__ = (
+        "_changed",
+        "_epochs",
+        "_last_change",
+        "_last_propagation",
+        "_sequence",
+        "broker",
+        "client",
+        "controller",
+        "controller_epoch",
+        "controller_id",
+        "zookeeper",
+    )
+
+    def __init__(self, broker: Broker, zookeeper: ZooKeeper) -> None:
+        self.broker = broker
+        self.zookeeper = zookeeper
+        timeout = broker.simulation.integer("zookeeper.session.timeout.ms") * MICROSECONDS
+        self.client = ZooKeeperClient(broker, zookeeper, timeout, self._watched, self._expired)
+        self.controller = ZooKeeperController(broker, self.client)
+        self.controller_epoch = 0
+        self.controller_id = -1
+        self._changed: dict[str, None] = {}
+        self._epochs: dict[str, int] = {}
+        self._last_change = 0
+        self._last_propagation = 0
+        self._sequence = 0
+
+    # -- life
+
+    def joined(self, clean: bool) -> None:  # noqa: ARG002 - ZooKeeper mode does not ask how the last life ended
+        """Registers; then this broker may become the controller."""
+        self._last_propagation = self._now_ms()
+        self.client.connect(self._register)
+        if self._notifies():
+            self.broker.after(CHECK_INTERVAL_MS * MICROSECONDS, self._propagate)
+
+    def ended(self) -> None:
+        """The process is gone; a clean end closes the session, another leaves that to ZooKeeper."""
+        if self.broker.clean:
+            soon = self.broker.scheduler.now + self.broker.simulation.network.latency
+            self.broker.scheduler.at(soon, self.zookeeper.handle_close, self.client.session, lambda: None)
+        self.client.forget()
+        self.controller.forget()
+        self.controller = ZooKeeperController(self.broker, self.client)
+        self.controller_epoch, self.controller_id = 0, -1
+        self._changed, self._epochs = {}, {}
+
+    def _register(self) -> None:
+        create = Operation("create", f"{BROKERS}/{self.broker.id}", (self.broker.rack,), ephemeral=True)
+        self.client.request(((create,),), self._registered)
+
+    def _registered(self, results: tuple[tuple[Result, ...], ...]) -> None:
+        result = results[0][0]
+        if result.code == NODE_EXISTS:  # a former session has not expired yet
+            self.broker.after(REGISTER_AGAIN_AFTER, self._register)
+            return
+        self.broker.broker_epoch = result.created
+        self.controller.put(self.controller.elect)
+        self._ask_again()
+
+    def _ask_again(self) -> None:
+        """Asks for the ISRs that a former session took along."""
+        for replica in self.broker.replicas.values():
+            if replica.leadership is not None and replica.leadership.pending != replica.leadership.isr:
+                self.ask_isr(replica.leadership)
+
+    def _expired(self) -> None:
+        """ZooKeeper has given the session up while the broker lived: it begins a new one, and leads on meanwhile."""
+        self.controller.forget()
+        self.client.connect(self._register)
+
+    def _watched(self, what: str, path: str) -> None:
+        self.controller.on_watch(what, path)
+
+    # -- what the controller tells
+
+    def lead_and_follow(
+        self,
+        controller: int,
+        epoch: int,
+        broker_epoch: int,
+        states: tuple[PartitionState, ...],
+        reply: Callable[..., object],
+    ) -> None:
+        """A LeaderAndIsr request: only a higher leader epoch changes anything (becomeLeaderOrFollower)."""
+        error = self._refusal(controller, epoch, broker_epoch)
+        if error:
+            reply(error)
+            return
+        offline = self.broker.simulation.offline_directories.get(self.broker.id, set())
+        for state in states:
+            if state.partition not in offline and state.leader_epoch > self._epochs.get(state.partition, -1):
+                self._epochs[state.partition] = state.leader_epoch
+                self._lead_or_follow(state)
+        reply(ErrorCode.NONE, tuple(state.partition for state in states if state.partition in offline))
+
+    def _lead_or_follow(self, state: PartitionState) -> None:
+        """A leader that is not alive is not followed, and nothing is cut for it: ReplicaManager.makeFollowers."""
+        known = (self.broker.id, *self.broker.alive)
+        self.broker.apply(state if state.leader_id in known else state._replace(leader=NO_LEADER))
+
+    def update_metadata(
+        self,
+        controller: int,
+        epoch: int,
+        broker_epoch: int,
+        alive: tuple[tuple[int, int], ...],
+        states: tuple[PartitionState, ...],
+        reply: Callable[..., object],
+    ) -> None:
+        """An UpdateMetadata request: what clients are told, and who is alive."""
+        error = self._refusal(controller, epoch, broker_epoch)
+        if error:
+            reply(error)
+            return
+        self.broker.know_alive(dict(alive))
+        for state in states:
+            self.broker.image[state.partition] = state
+        reply(ErrorCode.NONE)
+
+    def stop_replicas(
+        self,
+        controller: int,
+        epoch: int,
+        broker_epoch: int,
+        partitions: tuple[str, ...],
+        delete: bool,
+        reply: Callable[..., object],
+    ) -> None:
+        """A StopReplica request: these replicas fetch no more, and are deleted where that is asked."""
+        error = self._refusal(controller, epoch, broker_epoch)
+        if error:
+            reply(error)
+            return
+        for partition in partitions:
+            replica = self.broker.replicas.get(partition)
+            if replica is not None and delete:
+                self.broker.drop(replica)
+                self._epochs.pop(partition, None)
+            elif replica is not None:
+                self.broker.stop_following(replica)
+        reply(ErrorCode.NONE)
+
+    def _refusal(self, controller: int, epoch: int, broker_epoch: int) -> ErrorCode:
+        if stale_controller(epoch, self.controller_epoch):
+            return ErrorCode.STALE_CONTROLLER_EPOCH
+        if self.broker.simulation.version.bounces_are_seen and broker_epoch < self.broker.broker_epoch:
+            return ErrorCode.STALE_BROKER_EPOCH
+        self.controller_id, self.controller_epoch = controller, epoch
+        return ErrorCode.NONE
+
+    # -- ISRs
+
+    def ask_isr(self, leadership: Leadership) -> None:
+        """The leader wants its pending ISR: from the controller since 2.7, before it writes it itself."""
+        if self.broker.simulation.version.alter_partition:
+            self._ask_controller(leadership, leadership.pending)
+        else:
+            self._write_isr(leadership)
+
+    def _proposed(self, leadership: Leadership) -> PartitionState:
+        state = leadership.replica.state
+        return state._replace(
+            leader=leadership.replica.place,
+            leader_epoch=leadership.epoch,
+            isr=leadership.pending,
+            partition_epoch=leadership.partition_epoch,
+        )
+
+    def _settled(self, leadership: Leadership, state: PartitionState) -> None:
+        """The ISR holds: the leader goes by it from now on."""
+        replica = leadership.replica
+        if replica.leadership is leadership and state.partition_epoch >= leadership.partition_epoch:
+            replica.state = replica.state._replace(isr=state.isr, partition_epoch=state.partition_epoch)
+            leadership.committed(replica.state)
+
+    # -- written by the leader, below 2.7
+
+    def _write_isr(self, leadership: Leadership) -> None:
+        """ReplicationUtils.updateLeaderAndIsr: against the version the leader knows."""
+        state = self._proposed(leadership)
+        data = state_data(state, self.controller_epoch)
+        write = Operation("set", state_path(state.partition), data, state.partition_epoch)
+        read = Operation("get", state_path(state.partition))
+        self.client.request(((write,), (read,)), self._isr_written, leadership, state)
+
+    def _isr_written(
+        self, results: tuple[tuple[Result, ...], ...], leadership: Leadership, state: PartitionState
+    ) -> None:
+        (written,), (read,) = results
+        if leadership.replica.leadership is not leadership:
+            return
+        expected, found = state.partition_epoch, read.version
+        same = read.code == OK and read.data == state_data(state, self.controller_epoch)
+        version = found if written.code == OK else conditional_write(found, expected, same)
+        if version == NOT_WRITTEN:
+            leadership.refused(f"version {expected} expected, {found} found", True)
+            return
+        self._settled(leadership, state._replace(partition_epoch=version))
+        self._changed[state.partition] = None
+        self._last_change = self._now_ms()
+
+    def _notifies(self) -> bool:
+        version = self.broker.simulation.version
+        return version.isr_notification and not version.alter_partition
+
+    def _propagate(self) -> None:
+        """ReplicaManager.maybePropagateIsrChanges."""
+        self.broker.after(CHECK_INTERVAL_MS * MICROSECONDS, self._propagate)
+        now = self._now_ms()
+        if propagates(bool(self._changed), now, self._last_change, self._last_propagation):
+            changed, self._changed = tuple(self._changed), {}
+            self._last_propagation = now
+            self._notify(ISR_CHANGES, changed)
+
+    def _notify(self, path: str, data: tuple[Any, ...]) -> None:
+        """A sequential znode, named so that no two brokers' are the same."""
+        self._sequence += 1
+        name = f"{path}/isr_change_{self.broker.id}_{self.broker.incarnation}_{self._sequence}"
+        self.client.request(((Operation("create", name, data),),), lambda _results: None)
+
+    def _now_ms(self) -> int:
+        return self.broker.scheduler.now // MICROSECONDS
+
+    # -- asked of the controller, since 2.7
+
+    def _ask_controller(self, leadership: Leadership, wanted: int) -> None:
+        """AlterPartitionManager: again after 50 ms as long as the leader still wants the same."""
+        if leadership.replica.leadership is not leadership or leadership.pending != wanted:
+            return
+        controller = self._controller_link()
+        if controller is None:
+            self.broker.after(ASK_AGAIN_AFTER, self._ask_controller, leadership, wanted)
+            return
+
+        def answered(error: ErrorCode, state: PartitionState | None) -> None:
+            self._isr_answered(leadership, wanted, error, state)
+
+        def failed(_reason: str) -> None:
+            self.broker.after(ASK_AGAIN_AFTER, self._ask_controller, leadership, wanted)
+
+        handler = controller.controller.requests.alter_partition
+        arguments = (self._proposed(leadership), self.broker.broker_epoch)
+        network = self.broker.simulation.network
+        network.call(self.broker, controller.broker, "AlterPartition", handler, arguments, answered, failed)
+
+    def _isr_answered(
+        self, leadership: Leadership, wanted: int, error: ErrorCode, state: PartitionState | None
+    ) -> None:
+        if leadership.replica.leadership is not leadership or leadership.pending != wanted:
+            return
+        if error == ErrorCode.NONE and state is not None:
+            self._settled(leadership, state)
+            return
+        reaction = leader_reaction(error)
+        if reaction == RETRY:
+            self.broker.after(ASK_AGAIN_AFTER, self._ask_controller, leadership, wanted)
+        else:
+            leadership.refused(error.name, reaction == ROLL_BACK)
+
+    def _controller_link(self) -> ZooKeeperLink | None:
+        """The controller as this broker knows it: who sent the request with the highest epoch."""
+        broker = self.broker.simulation.brokers.get(self.controller_id)
+        link = None if broker is None else broker.controller_link
+        return link if isinstance(link, ZooKeeperLink) else None
+
+    # -- shutting down
+
+    def controlled_shutdown(self, then: Callable[[], None]) -> None:
+        """Asks the controller to move the leaders away, up to three times again while it cannot. KIP-2."""
+        self._ask_to_stop(SHUTDOWN_RETRIES, then)
+
+    def _ask_to_stop(self, retries: int, then: Callable[[], None]) -> None:
+        controller = self._controller_link()
+
+        def answered(error: ErrorCode, remaining: tuple[str, ...]) -> None:
+            if error == ErrorCode.NONE and not remaining:
+                then()
+            else:
+                again("")
+
+        def again(_reason: str) -> None:
+            if retries:
+                self.broker.after(SHUTDOWN_BACKOFF, self._ask_to_stop, retries - 1, then)
+            else:
+                then()
+
+        if controller is None:
+            again("")
+            return
+        handler = controller.controller.requests.controlled_shutdown
+        network = self.broker.simulation.network
+        network.call(self.broker, controller.broker, "ControlledShutdown", handler, (self.broker.id,), answered, again)
+
+    # -- log directories
+
+    def directory_failed(self, partitions: tuple[str, ...]) -> None:  # noqa: ARG002 - the controller asks which
+        """A log directory has failed: the controller is told by a notification, and asks which replicas it was."""
+        self._notify(DIRECTORY_EVENTS, (self.broker.id,))

@@ -1,0 +1,27 @@
+"""ZooKeeper at the beginning of a run: topics as they are once all their replicas have been in sync."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kreplica.engine.rules.controller_election import INITIAL_EPOCH
+from kreplica.engine.simulator.partition_state import PartitionState, topic_of
+from kreplica.engine.simulator.zookeeper import ZooKeeper
+from kreplica.engine.simulator.zookeeper_paths import CONTROLLER_EPOCH, TOPICS, Assigned, state_data, state_path
+
+if TYPE_CHECKING:
+    from kreplica.engine.simulator.simulation import Simulation
+
+
+def zookeeper_with_topics(simulation: Simulation) -> ZooKeeper:
+    """The service with every topic of the setup: the first replica leads, everybody is in sync."""
+    zookeeper = ZooKeeper(simulation)
+    zookeeper.put(CONTROLLER_EPOCH, (INITIAL_EPOCH,))
+    topics: dict[str, list[Assigned]] = {}
+    for partition, replicas in simulation.assignments.items():
+        topics.setdefault(topic_of(partition), []).append((partition, replicas, (), ()))
+        state = PartitionState(partition, replicas, 0, 0, (1 << len(replicas)) - 1)
+        zookeeper.put(state_path(partition), state_data(state, INITIAL_EPOCH))
+    for topic, assigned in topics.items():
+        zookeeper.put(f"{TOPICS}/{topic}", tuple(assigned))
+    return zookeeper

@@ -1,0 +1,135 @@
+"""ZooKeeper as Kafka relies on it: versions, transactions, sessions, watches that fire once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kreplica.engine.setup import SECOND, TopicSetup, cluster
+from kreplica.engine.simulator.node import Node
+from kreplica.engine.simulator.simulation import Simulation
+from kreplica.engine.simulator.zookeeper import (
+    BAD_VERSION,
+    NO_NODE,
+    NODE_EXISTS,
+    OK,
+    ROLLED_BACK,
+    Operation,
+    Result,
+    Transaction,
+    ZooKeeper,
+)
+from kreplica.engine.simulator.zookeeper_client import ZooKeeperClient
+from kreplica.engine.trace import Trace
+from kreplica.engine.versions import version_named
+
+TIMEOUT = 6 * SECOND
+
+
+class Ensemble:
+    """ZooKeeper and some clients of it, without Kafka."""
+
+    def __init__(self, clients: int) -> None:
+        self.simulation = Simulation(cluster(1, TopicSetup("t", ((1,),))), version_named("2.5"), 1, Trace())
+        self.zookeeper = ZooKeeper(self.simulation)
+        self.zookeeper.start()
+        self.seen: list[tuple[str, str, str]] = []
+        self.expired: list[str] = []
+        self.clients = [self._client(f"client-{number}") for number in range(clients)]
+        self.run(1)
+
+    def _client(self, name: str) -> ZooKeeperClient:
+        node = Node(self.simulation, name)
+        node.start()
+        client = ZooKeeperClient(
+            node,
+            self.zookeeper,
+            TIMEOUT,
+            lambda what, path: self.seen.append((name, what, path)),
+            lambda: self.expired.append(name),
+        )
+        client.connect(lambda: None)
+        return client
+
+    def run(self, seconds: float) -> None:
+        self.simulation.scheduler.run(self.simulation.scheduler.now + int(seconds * SECOND))
+
+    def ask(self, *transactions: Transaction, client: int = 0) -> tuple[tuple[Result, ...], ...]:
+        answers: list[Any] = []
+        self.clients[client].request(transactions, answers.append)
+        self.run(1)
+        return tuple(answers[0])
+
+
+def test_versions() -> None:
+    ensemble = Ensemble(1)
+    create, again, stale, missing = ensemble.ask(
+        (Operation("create", "/a", (1,)),),
+        (Operation("create", "/a", (2,)),),
+        (Operation("set", "/a", (3,), version=7),),
+        (Operation("set", "/b", (3,)),),
+    )
+    assert [result[0].code for result in (create, again, stale, missing)] == [OK, NODE_EXISTS, BAD_VERSION, NO_NODE]
+    ((first,), (second,), (read,)) = ensemble.ask(
+        (Operation("set", "/a", (4,), version=0),),
+        (Operation("set", "/a", (5,)),),
+        (Operation("get", "/a"),),
+    )
+    assert (first.version, second.version) == (1, 2)
+    assert (read.data, read.version) == ((5,), 2)
+
+
+def test_a_transaction_is_done_whole_or_not_at_all() -> None:
+    ensemble = Ensemble(1)
+    ensemble.ask((Operation("create", "/epoch", (1,)),))
+    refused, done = ensemble.ask(
+        (Operation("check", "/epoch", version=3), Operation("create", "/a", (1,))),
+        (Operation("check", "/epoch", version=0), Operation("create", "/b", (1,))),
+    )
+    assert [result.code for result in refused] == [BAD_VERSION, ROLLED_BACK]
+    assert [result.code for result in done] == [OK, OK]
+    assert ensemble.zookeeper.data("/a") is None
+    assert ensemble.zookeeper.data("/b") == (1,)
+
+
+def test_watches_fire_once() -> None:
+    ensemble = Ensemble(2)
+    ensemble.ask((Operation("get", "/a", watch=True),), (Operation("children", "/p", watch=True),))
+    assert ensemble.zookeeper.watches == 2
+    ensemble.ask((Operation("create", "/a", (1,)),), (Operation("create", "/p/1", ()),), client=1)
+    ensemble.ask((Operation("set", "/a", (2,)),), (Operation("create", "/p/2", ()),), client=1)
+    assert ensemble.seen == [("client-0", "created", "/a"), ("client-0", "children", "/p")]
+    assert (ensemble.zookeeper.watches, ensemble.zookeeper.fired) == (0, 2)
+
+
+@pytest.mark.parametrize("standing_still", [False, True])
+def test_a_silent_session_ends_with_its_znodes(standing_still: bool) -> None:
+    ensemble = Ensemble(2)
+    ensemble.ask((Operation("create", "/mine", (0,), ephemeral=True),))
+    ensemble.ask((Operation("get", "/mine", watch=True),), client=1)
+    node = ensemble.clients[0].node
+    if standing_still:
+        node.pause()
+    else:
+        node.kill()
+    ensemble.run(3.5)
+    assert ensemble.zookeeper.data("/mine") == (0,)
+    ensemble.run(3)
+    assert ensemble.zookeeper.data("/mine") is None
+    assert ensemble.seen == [("client-1", "deleted", "/mine")]
+    assert ensemble.expired == []
+    node.resume()
+    ensemble.run(3)
+    assert ensemble.expired == (["client-0"] if standing_still else [])
+
+
+def test_a_session_that_is_heard_of_lives_on() -> None:
+    ensemble = Ensemble(1)
+    ensemble.ask((Operation("create", "/mine", (0,), ephemeral=True),))
+    ensemble.run(120)
+    assert ensemble.zookeeper.data("/mine") == (0,)
+    ensemble.zookeeper.expire("client-0")
+    assert ensemble.zookeeper.data("/mine") is None
+    ensemble.run(TIMEOUT / SECOND)
+    assert ensemble.expired == ["client-0"]

@@ -1,0 +1,224 @@
+"""A cluster in ZooKeeper mode as it is played: what the controller decides, and when.
+
+Expected are Kafka's own rules and intervals: sessions of 6 and 18 s, elections by assignment order, propagation of
+ISRs after 5 s, balancing after 5 s and every 300 s.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from kreplica.engine.faults import (
+    At,
+    Crash,
+    Cut,
+    DirectoryFailure,
+    DiskLoss,
+    ElectPreferred,
+    ElectUnclean,
+    ExpireSession,
+    Pause,
+    Plan,
+    Reassign,
+    Start,
+    Step,
+    Stop,
+)
+from kreplica.engine.settings import Value
+from kreplica.engine.setup import SECOND, ProducerSetup, TopicSetup, cluster, sends
+from kreplica.engine.simulator import simulate
+from kreplica.engine.trace import Event, Kind, Trace, TraceHash, fields_of
+from kreplica.engine.versions import VERSIONS, ControllerKind, version_named
+
+ZOOKEEPER = [version.name for version in VERSIONS if version.controller is ControllerKind.ZOOKEEPER]
+
+
+def play(plan: Plan, version: str, seconds: int = 60, brokers: int = 3, **settings: Value) -> list[Event]:
+    values = [f"m{number}" for number in range(20)]
+    setup = cluster(
+        brokers,
+        TopicSetup("t", ((1, 2, 3), (2, 3, 1))),
+        clients=(ProducerSetup("producer", sends("t-0", *values, start=SECOND, every=SECOND), {"acks": -1}),),
+        duration=seconds * SECOND,
+    ).with_settings({name.replace("_", "."): value for name, value in settings.items()})
+    trace, digest = Trace(), TraceHash()
+    trace.subscribe(digest)
+    simulate(setup, plan, version_named(version), 1, trace)
+    return trace.events
+
+
+def at(second: float, action: object) -> Step:
+    return Step(At(int(second * SECOND)), action)  # type: ignore[arg-type]
+
+
+def of(events: list[Event], kind: str, **wanted: object) -> list[dict[str, object]]:
+    found = [e for e in events if e.kind == kind and wanted.items() <= fields_of(e).items()]
+    return [{"at": e.time / SECOND, "node": e.node, **fields_of(e)} for e in found]
+
+
+def states(events: list[Event], partition: str = "t-0") -> list[tuple[object, ...]]:
+    """Leader, leader epoch and ISR of each decision."""
+    return [(e["leader"], e["leader_epoch"], e["isr"]) for e in of(events, Kind.PARTITION_CHANGED, partition=partition)]
+
+
+@pytest.mark.parametrize("version", ZOOKEEPER)
+def test_one_broker_is_the_controller_and_everybody_is_in_sync(version: str) -> None:
+    events = play((), version)
+    assert [(e["node"], e["epoch"]) for e in of(events, Kind.CONTROLLER_ELECTED)] == [("broker-1", 1)]
+    assert len(of(events, Kind.ACKNOWLEDGED)) == 20
+    assert not of(events, Kind.PARTITION_CHANGED)
+    assert not of(events, Kind.ISR_ASKED)
+
+
+@pytest.mark.parametrize("version", ZOOKEEPER)
+def test_a_leader_that_crashes_is_followed_by_the_next_in_sync(version: str) -> None:
+    events = play((at(5, Crash("broker-2")), at(40, Start("broker-2"))), version)
+    session = 18 if version in ("2.5", "2.7", "3.0", "3.7", "3.9") else 6
+    (expired,) = of(events, Kind.SESSION_EXPIRED)
+    assert session * 2 / 3 - 0.1 <= float(str(expired["at"])) - 5 <= session + 0.1
+    assert states(events, "t-1")[0] == (3, 1, (3, 1))
+    assert states(events)[0] == (1, 1, (1, 3))
+    back = of(events, Kind.ISR_ASKED, partition="t-1")
+    assert back
+    assert [set(ask["isr"]) for ask in back] == [{1, 2, 3}]  # type: ignore[call-overload]
+
+
+def test_a_controller_that_crashes_is_followed_by_another_with_a_higher_epoch() -> None:
+    events = play((at(5, Crash("broker-1")),), "0.11")
+    elected = of(events, Kind.CONTROLLER_ELECTED)
+    assert [e["epoch"] for e in elected] == [1, 2]
+    assert elected[1]["node"] != "broker-1"
+    assert states(events) == [(2, 1, (2, 3))]
+
+
+@pytest.mark.parametrize(("version", "changes"), [("2.1", 0), ("2.5", 1)])
+def test_a_new_controller_takes_dead_followers_out_of_isrs(version: str, changes: int) -> None:
+    """Since 2.4: broker-1 follows in t-1; before, its leader finds out after replica.lag.time.max.ms."""
+    events = play((at(5, Crash("broker-1")),), version, seconds=25)
+    assert len(of(events, Kind.PARTITION_CHANGED, partition="t-1")) == changes
+
+
+@pytest.mark.parametrize("version", ["1.1", "2.5", "3.9"])
+def test_a_controller_that_stood_still_is_deposed(version: str) -> None:
+    events = play((at(5, Pause("broker-1", 30 * SECOND)),), version, seconds=90)
+    assert [e["node"] for e in of(events, Kind.CONTROLLER_ELECTED)][1:] != ["broker-1"]
+    assert [e["epoch"] for e in of(events, Kind.CONTROLLER_RESIGNED)] == [1]
+    by_epoch_one = [e for e in of(events, Kind.PARTITION_CHANGED, node="broker-1") if float(str(e["at"])) > 35]
+    assert not by_epoch_one
+    led = of(events, Kind.RESIGNED, partition="t-0")
+    assert next(e["node"] for e in led) == "broker-1"
+
+
+def test_a_session_that_expires_moves_the_leaders_of_a_live_broker() -> None:
+    events = play((at(5, ExpireSession("broker-2")),), "2.5", auto_leader_rebalance_enable=False)
+    assert states(events, "t-1") == [(3, 1, (3, 1))]
+    assert [(e["broker"], round(float(str(e["at"])))) for e in of(events, Kind.BROKER_UNFENCED)][-1][0] == 2
+
+
+@pytest.mark.parametrize(
+    ("version", "expected"),
+    [("0.10", [(3, (3,))]), ("0.11", [(1, (1,))])],
+)
+def test_unclean_elections_were_the_default_before_0_11(
+    version: str, expected: list[tuple[int, tuple[int, ...]]]
+) -> None:
+    plan = (
+        at(5, Crash("broker-2")),
+        at(15, Crash("broker-3")),
+        at(25, Crash("broker-1")),
+        at(35, Start("broker-3")),
+        at(45, Start("broker-1")),
+    )
+    after = [
+        state
+        for state in of(play(plan, version), Kind.PARTITION_CHANGED, partition="t-0")
+        if state["leader_epoch"] == 3
+    ]
+    assert [(state["leader"], state["isr"]) for state in after] == expected
+
+
+def test_controlled_shutdown_moves_leaders_before_the_broker_is_gone() -> None:
+    events = play((at(5, Stop("broker-1")),), "2.5", seconds=20)
+    (stopped,) = of(events, Kind.STOPPED)
+    moved = of(events, Kind.PARTITION_CHANGED)
+    assert states(events) == [(2, 1, (2, 3))]
+    assert states(events, "t-1") == [(2, 1, (2, 3))]
+    assert all(float(str(e["at"])) <= float(str(stopped["at"])) for e in moved)
+    assert not of(events, Kind.SESSION_EXPIRED)
+
+
+def test_leaders_are_brought_back_at_the_next_look() -> None:
+    """Preferred leaders: the controller of epoch 2 looks 5 s after its election and then every 300 s."""
+    plan = (at(5, Stop("broker-1")), at(15, Start("broker-1")))
+    events = play(plan, "2.5", seconds=330)
+    (back,) = of(events, Kind.PARTITION_CHANGED, why="leaders are brought back")
+    assert (back["partition"], back["leader"]) == ("t-0", 1)
+    assert 305 <= float(str(back["at"])) - 5 <= 306
+
+
+@pytest.mark.parametrize(("version", "out", "rises"), [("0.10", 10, False), ("2.5", 30, False), ("3.9", 30, False)])
+def test_an_isr_that_its_leader_shrinks_raises_no_leader_epoch(version: str, out: int, rises: bool) -> None:
+    events = play((at(15, Cut("broker-3", "broker-1", 100 * SECOND)),), version, seconds=80)
+    (asked,) = of(events, Kind.ISR_ASKED, partition="t-0")
+    assert asked["isr"] == (1, 2)
+    assert out <= float(str(asked["at"])) - 15 <= 1.5 * out
+    written = [e for e in of(events, Kind.ZNODE_WRITTEN, path="/brokers/partitions/t-0") if float(str(e["at"])) > 1]
+    assert [data[1:] for data in (e["data"] for e in written)] == [(1, 1 if rises else 0, (1, 2))]  # type: ignore[index]
+
+
+@pytest.mark.parametrize(("version", "told"), [("0.8.2", 0), ("0.10", 1), ("2.5", 1), ("2.7", 0)])
+def test_isr_changes_are_told_by_notifications(version: str, told: int) -> None:
+    """From 0.9 to inter-broker protocol 2.6: 5 to 7.5 s after the change."""
+    events = play((at(15, Cut("broker-3", "broker-1", 100 * SECOND)),), version, seconds=90)
+    asked = of(events, Kind.ISR_ASKED, partition="t-0")[0]
+    notes = [e for e in of(events, Kind.ZNODE_WRITTEN) if str(e["path"]).startswith("/isr_change_notification/")]
+    assert [e["data"] for e in notes] == [("t-0",)] * told
+    for note in notes:
+        assert 5 <= float(str(note["at"])) - float(str(asked["at"])) <= 7.6
+        assert of(events, Kind.ZNODE_DELETED, path=note["path"])
+
+
+@pytest.mark.parametrize("version", ["1.1", "2.5", "3.9"])
+def test_a_move_ends_with_the_target_alone(version: str) -> None:
+    events = play((at(5, Reassign("t-0", (3, 4))),), version, brokers=4, seconds=40)
+    decided = states(events)
+    assert decided[0] == (1, 1, (3, 1, 2))  # everybody hears of the merged assignment in a new epoch
+    assert decided[-1] == (3, 2, (3, 4))
+    assert len(of(events, Kind.ACKNOWLEDGED)) >= 19
+    followers = [e for e in of(events, Kind.APPENDED, partition="t-0") if e["node"] == "broker-4"]
+    assert followers
+
+
+def test_a_move_goes_on_under_the_next_controller() -> None:
+    plan = (
+        at(5, Crash("broker-4")),
+        at(10, Reassign("t-0", (3, 4))),
+        at(20, Crash("broker-1")),
+        at(40, Start("broker-4")),
+    )
+    events = play((*plan, at(40, Start("broker-4"))), "3.9", brokers=4, seconds=90)
+    assert states(events)[-1][0] == 3
+    assert set(states(events)[-1][2]) == {3, 4}  # type: ignore[call-overload]
+
+
+def test_a_failed_log_directory_is_as_a_broker_that_is_gone() -> None:
+    events = play((at(5, DirectoryFailure("broker-1", ("t-0",))),), "2.5", seconds=20)
+    assert states(events) == [(2, 1, (2, 3))]
+    assert states(events, "t-1") == []
+
+
+def test_what_operators_ask_for() -> None:
+    moved = play((at(5, Stop("broker-1")), at(15, Start("broker-1")), at(20, ElectPreferred("t-0"))), "2.5")
+    assert [(e["leader"], round(float(str(e["at"])))) for e in of(moved, Kind.PARTITION_CHANGED, partition="t-0")] == [
+        (2, 5),
+        (1, 20),
+    ]
+    plan = (at(5, Crash("broker-2")), at(6, Crash("broker-3")), at(40, DiskLoss("broker-1")), at(70, Start("broker-3")))
+    events = play((*plan, at(100, ElectUnclean("t-0"))), "2.5", seconds=120)
+    assert states(events)[-1][::2] == (3, (3,))
+    assert 100 <= float(str(of(events, Kind.PARTITION_CHANGED, partition="t-0")[-1]["at"])) < 101
+
+
+def test_the_same_seed_gives_the_same_run() -> None:
+    plan = (at(5, Crash("broker-1")), at(20, Start("broker-1")), at(25, Stop("broker-2")))
+    assert play(plan, "1.1") == play(plan, "1.1")
