@@ -14,12 +14,13 @@ from pathlib import Path
 
 from kreplica.folders import sandbox_home
 from kreplica.sandbox import state
-from kreplica.sandbox.cluster import Sandbox, ServerStatus
+from kreplica.sandbox.cluster import Sandbox
 from kreplica.sandbox.launch import Progress, launch, remove_sandbox
 from kreplica.sandbox.load import LoadResult, LoadSettings, run_load
 from kreplica.sandbox.nodes import Role
 from kreplica.sandbox.processes import ProcessState
 from kreplica.sandbox.settings import Listener, Mode, SandboxSettings
+from kreplica.sandbox.status import ServerStatus
 from kreplica.sandbox.tools import ToolResult
 
 __all__ = [

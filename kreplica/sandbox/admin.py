@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from kreplica.errors import SandboxError
@@ -82,6 +82,24 @@ def delete_topic(bootstrap_servers: str, topic: str) -> None:
     """
     client = admin_client(bootstrap_servers)
     _await(client.delete_topics([topic], operation_timeout=REQUEST_SECONDS)[topic], f"topic {topic!r} was not deleted")
+
+
+def serve(bootstrap_servers: str, topic: str, partitions: Iterable[int]) -> bool:
+    """Tell whether the leader of each of these partitions answers where it ends."""
+    from confluent_kafka import KafkaException, TopicPartition
+    from confluent_kafka.admin import OffsetSpec
+
+    end = OffsetSpec.latest()  # type: ignore[no-untyped-call]
+    asked = {TopicPartition(topic, partition): end for partition in partitions}
+    if not asked:
+        return True
+    client = admin_client(bootstrap_servers)  # futures never end when their client is gone
+    try:
+        for future in client.list_offsets(asked, request_timeout=REQUEST_SECONDS).values():
+            future.result(timeout=REQUEST_SECONDS * 2)
+    except KafkaException:
+        return False
+    return True
 
 
 def add_scram_users(bootstrap_servers: str, users: dict[str, str], mechanisms: set[str]) -> None:

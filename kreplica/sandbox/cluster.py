@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import signal
-import time
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kreplica.errors import SandboxError, UsageError
 from kreplica.folders import sandbox_home
-from kreplica.sandbox import admin
+from kreplica.sandbox import admin, views
 from kreplica.sandbox.launch import remove_sandbox, start_and_record
 from kreplica.sandbox.locks import exclusive
 from kreplica.sandbox.nodes import ZOOKEEPER_ID, Node, Role, controller_ids
@@ -20,6 +18,7 @@ from kreplica.sandbox.properties import client_properties, render
 from kreplica.sandbox.server_logs import LOG_FILE, reason_of_failure, write_tool_logging
 from kreplica.sandbox.settings import Listener, Mode, SandboxSettings
 from kreplica.sandbox.state import LOCK_FILE, SandboxState, load_state
+from kreplica.sandbox.status import ServerStatus, server_status
 from kreplica.sandbox.tools import CLUSTER_TOOLS, ToolResult, main_class, run_tool
 
 if TYPE_CHECKING:
@@ -28,31 +27,6 @@ if TYPE_CHECKING:
 LOCK_SECONDS = 120.0
 REGISTER_SECONDS = 90.0
 CLEAN_STOP_SECONDS = 60.0
-
-
-@dataclass(frozen=True, slots=True)
-class ServerStatus:
-    """One server as it is now.
-
-    Attributes:
-        id: Node id; 0 is ZooKeeper.
-        roles: What it does.
-        state: Of its process.
-        pid: Process id, None when it has ended.
-        rack: Empty without racks.
-        registered: Whether the cluster counts the broker as alive; None if no broker answered, or it is no broker.
-        endpoints: ``host:port`` by listener name.
-        log: Its log file.
-    """
-
-    id: int
-    roles: tuple[Role, ...]
-    state: ProcessState
-    pid: int | None
-    rack: str
-    registered: bool | None
-    endpoints: dict[str, str]
-    log: Path
 
 
 class Sandbox:
@@ -197,21 +171,9 @@ class Sandbox:
 
     def status(self) -> list[ServerStatus]:
         """Return every server as it is now, in the order of ids."""
-        registered = self.registered_brokers()
-        return [self._status_of(node, registered) for _, node in sorted(self._state.nodes.items())]
-
-    def _status_of(self, node: Node, registered: frozenset[int] | None) -> ServerStatus:
-        is_broker = Role.BROKER in node.roles
-        return ServerStatus(
-            id=node.id,
-            roles=node.roles,
-            state=state_of(node.process),
-            pid=self.pid(node.id),
-            rack=self.settings.rack_of(node.id) if is_broker else "",
-            registered=node.id in registered if is_broker and registered is not None else None,
-            endpoints={name: node.address(name) for name in node.ports},
-            log=self.log_file(node.id),
-        )
+        registered = self.registered_brokers()  # reads the record anew
+        nodes = sorted(self._state.nodes.items())
+        return [server_status(node, self.settings, registered, self.log_file(number)) for number, node in nodes]
 
     def kill(self, node: int) -> None:
         """End a server with SIGKILL, as a crash would; its data stay."""
@@ -284,6 +246,10 @@ class Sandbox:
             return admin.metadata(self.live_bootstrap_servers()) if self.running_brokers() else None
         return admin.metadata(self.bootstrap_servers_of(Listener.PLAINTEXT, [broker]))
 
+    def views(self) -> tuple[ClusterMetadata | None, ...]:
+        """Return the metadata as each broker that runs tells it; None for one that does not answer."""
+        return tuple(self.metadata(broker) for broker in self.running_brokers())
+
     def registered_brokers(self) -> frozenset[int] | None:
         """Return the brokers the cluster counts as alive (registered, and in KRaft mode unfenced)."""
         found = self.metadata()
@@ -311,8 +277,7 @@ class Sandbox:
         def agreed() -> bool:
             for broker in wanted:
                 self._require_running(broker)
-            views = [self.metadata(broker) for broker in self.running_brokers()]
-            return all(view and wanted <= view.brokers.keys() and not unwanted & view.brokers.keys() for view in views)
+            return views.count_alive(self.views(), wanted, unwanted)
 
         what = f"brokers {sorted(wanted)} to be alive" + (f" and {sorted(unwanted)} to be gone" if unwanted else "")
         admin.wait_until(agreed, timeout, what)
@@ -324,36 +289,29 @@ class Sandbox:
 
     def isr(self, topic: str, partition: int) -> list[int]:
         """Return the in-sync replicas of a partition; empty if the topic or partition is not known."""
-        found = self.metadata()
-        known = found.topics.get(topic) if found else None
-        return list(known.partitions[partition].isrs) if known and partition in known.partitions else []
+        return views.in_sync_replicas(self.metadata(), topic, partition)
 
     def wait_for_isr(self, topic: str, partition: int, isr: Iterable[int], timeout: float = 60.0) -> None:
-        """Wait until the in-sync replicas of a partition are ``isr``, as a set.
+        """Wait until the in-sync replicas of a partition are ``isr``, as a set, to every broker that runs.
 
         Raises:
             SandboxError: They were not in time.
         """
         wanted = set(isr)
         what = f"the in-sync replicas of {topic}-{partition} to be {sorted(wanted)}"
-        admin.wait_until(lambda: set(self.isr(topic, partition)) == wanted, timeout, what)
+        admin.wait_until(lambda: views.show_isr(self.views(), topic, partition, wanted), timeout, what)
 
     def wait_for_healthy(self, timeout: float = 90.0) -> None:
-        """Wait until every broker is alive and every partition has all its replicas in sync and a leader.
+        """Wait until every broker is alive and says that every partition has all its replicas in sync and a leader.
 
         Raises:
             SandboxError: It did not come so in time.
         """
         self.wait_for_brokers(self.broker_ids, timeout=timeout)
 
-        def healthy() -> bool:
-            found = self.metadata()
-            topics = found.topics.values() if found else []
-            partitions = [partition for topic in topics for partition in topic.partitions.values()]
-            in_sync = all(p.leader >= 0 and set(p.isrs) == set(p.replicas) for p in partitions)
-            return found is not None and in_sync
-
-        admin.wait_until(healthy, timeout, "every partition to have all replicas in sync")
+        admin.wait_until(
+            lambda: views.show_health(self.views()), timeout, "every partition to have all replicas in sync"
+        )
 
     def create_topic(
         self,
@@ -364,7 +322,7 @@ class Sandbox:
         assignment: Sequence[Sequence[int]] = (),
         configs: dict[str, str] | None = None,
     ) -> None:
-        """Create a topic and wait until every running broker knows it.
+        """Create a topic and wait until every running broker knows it, and those that lead its partitions serve them.
 
         Args:
             topic: Its name.
@@ -385,7 +343,9 @@ class Sandbox:
             configs=configs or {},
         )
         count = len(assignment) or partitions
-        admin.wait_until(lambda: self._all_know(topic, count), 30, f"every broker to know topic {topic}")
+        known = f"every broker to know topic {topic}"
+        admin.wait_until(lambda: views.show_partitions(self.views(), topic, count), 30, known)
+        admin.wait_until(lambda: self._is_served(topic), 30, f"the leaders of topic {topic} to serve it")
 
     def delete_topic(self, topic: str) -> None:
         """Delete a topic and wait until no running broker knows it.
@@ -394,15 +354,15 @@ class Sandbox:
             SandboxError: The cluster refuses it.
         """
         admin.delete_topic(self.live_bootstrap_servers(), topic)
-        admin.wait_until(lambda: self._all_know(topic, 0), 30, f"every broker to forget topic {topic}")
+        forgotten = f"every broker to forget topic {topic}"
+        admin.wait_until(lambda: views.show_partitions(self.views(), topic, 0), 30, forgotten)
 
-    def _all_know(self, topic: str, partitions: int) -> bool:
-        for broker in self.running_brokers():
-            found = self.metadata(broker)
-            known = found.topics.get(topic) if found else None
-            if found is None or (len(known.partitions) if known else 0) != partitions:
-                return False
-        return True
+    def _is_served(self, topic: str) -> bool:
+        """A broker tells of a partition that it leads a moment before it has its log."""
+        found, running = self.metadata(), self.running_brokers()
+        leaders = views.leaders_of(found, topic) if found else {}
+        led = [partition for partition, leader in leaders.items() if leader in running]
+        return found is not None and admin.serve(self.live_bootstrap_servers(), topic, led)
 
     def run_tool(self, tool: str, *arguments: str, timeout: float = 60.0) -> ToolResult:
         """Run one of Kafka's own tools, with ``--bootstrap-server`` of the running brokers where it takes one.
@@ -435,7 +395,3 @@ class Sandbox:
         """End every server and remove the sandbox's folder. Nothing is left behind; to stop twice does no harm."""
         if self.folder.exists():
             remove_sandbox(self.folder)
-
-    def age_seconds(self) -> float:
-        """Return how long ago it was started."""
-        return max(0.0, time.time() - self._state.started_at)

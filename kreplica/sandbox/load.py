@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from kreplica.errors import SandboxError, UsageError
+from kreplica.model.settings import MIN_ISR
 from kreplica.sandbox import admin
 from kreplica.sandbox.load_ledger import (
     HEADER,
@@ -130,7 +131,7 @@ def run_load(client: Mapping[str, Any], settings: LoadSettings, ended: threading
     try:
         seconds = _produce(client, settings, ledger, ended)
     finally:
-        followed = follower.stop() if follower else None
+        followed = follower.stop(ledger.acknowledged()) if follower else None
     final, readable = _read_back(client, settings, ledger, starts) if settings.read_back else (None, {})
     return _result(ledger, followed, final, readable, seconds, interrupted=ended.is_set())
 
@@ -235,7 +236,7 @@ def _hidden_partitions(client: Mapping[str, Any], topic: str) -> set[int]:
         partitions = asker.list_topics(topic, timeout=admin.REQUEST_SECONDS).topics[topic].partitions
     except KafkaException:
         return set()
-    min_isr = int(configs["min.insync.replicas"].value)
+    min_isr = int(configs[MIN_ISR].value)
     return {number for number, found in partitions.items() if len(found.isrs) < min_isr or found.leader < 0}
 
 

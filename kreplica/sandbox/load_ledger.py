@@ -47,6 +47,10 @@ class Ledger:
         self.fates[number] = ACKNOWLEDGED
         self.latencies_ms.append(latency_ms)
 
+    def acknowledged(self) -> int:
+        """Return how many records the cluster took."""
+        return self.fates.count(ACKNOWLEDGED)
+
     def refuse(self, number: int, error: str) -> None:
         """Write down that the cluster, or the producer after its time ran out, refused a record."""
         self.fates[number] = REFUSED
@@ -80,6 +84,10 @@ class Reading:
         if first_time and number < self.highest.get(partition, -1):
             self.out_of_order[partition] += 1
         self.highest[partition] = max(number, self.highest.get(partition, -1))
+
+    def count(self) -> int:
+        """Return how many different records were read."""
+        return len(self.seen) - self.seen.count(0)
 
     def times(self, number: int) -> int:
         """Return how often a record was read."""

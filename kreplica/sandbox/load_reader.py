@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 POLL_SECONDS = 0.2
 ASK_SECONDS = 5.0
+CATCH_UP_SECONDS = 5.0
 BATCH = 1000
 
 
@@ -127,17 +128,26 @@ class FollowingReader(threading.Thread):
         super().__init__(name="kreplica-load-reader", daemon=True)
         self._reader = reader
         self._ended = threading.Event()
+        self._deadline, self._awaited = 0.0, 0
 
     def run(self) -> None:
-        """Read until ``stop`` is called."""
+        """Read until ``stop`` is called, and then what is awaited still."""
         try:
-            while not self._ended.is_set():
+            while not self._ended.is_set() or self._is_behind():
                 self._reader.read()
         finally:
             self._reader.close()
 
-    def stop(self) -> Reading:
-        """End the thread and return what it read."""
+    def _is_behind(self) -> bool:
+        return self._reader.reading.count() < self._awaited and time.monotonic() < self._deadline
+
+    def stop(self, awaited: int) -> Reading:
+        """End the thread and return what it read.
+
+        Args:
+            awaited: Records that the log should hold: it is read on until so many were read, for 5 s at most.
+        """
+        self._awaited, self._deadline = awaited, time.monotonic() + CATCH_UP_SECONDS
         self._ended.set()
         self.join(timeout=30)
         return self._reader.reading

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from kreplica.model.settings import MIN_ISR
 from kreplica.sandbox.nodes import Node, Role, security_protocols
 from kreplica.sandbox.ports import LOOPBACK
 from kreplica.sandbox.settings import Listener, Mode, SandboxSettings
@@ -92,7 +93,7 @@ def _log_directories(settings: SandboxSettings, folder: Path) -> dict[str, str]:
 
 def _replication(settings: SandboxSettings) -> dict[str, str]:
     factor, min_isr = str(min(3, settings.brokers)), str(2 if settings.brokers >= 3 else 1)
-    properties = {"default.replication.factor": factor, "min.insync.replicas": min_isr}
+    properties = {"default.replication.factor": factor, MIN_ISR: min_isr}
     internal = ["offsets.topic", "transaction.state.log"]
     if settings.mode is Mode.KRAFT:
         internal.append("share.coordinator.state.topic")

@@ -8,6 +8,7 @@ import json
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -247,7 +248,7 @@ def test_a_defect_says_where_to_report_it_and_exits_70(
 def test_an_unreachable_server_exits_3_within_the_timeout(kreplica: Any) -> None:
     began = time.monotonic()
     ended = kreplica("describe", "--bootstrap-server", "127.0.0.1:1", "--timeout", "2", "-o", "json")
-    assert time.monotonic() - began < 8
+    assert time.monotonic() - began < 30
     assert ended.code == 3
     assert ended.document["error"]["kind"] == "unreachable"
     assert "127.0.0.1:1" in ended.err
@@ -515,12 +516,15 @@ def test_watch_paints_errors_above_what_was_known(terminal: Any, tmp_path: Path)
 
 
 def test_interrupting_a_slow_read_exits_130(process: Any) -> None:
-    ended = process("describe", "--bootstrap-server", "127.0.0.1:1", "--timeout", "5")
-    time.sleep(2)
-    ended.send_signal(signal.SIGINT)
-    _, err = ended.communicate(timeout=60)
-    assert ended.returncode in (130, 3)
-    assert b"Traceback" not in err
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        silent.settimeout(60)
+        address = f"127.0.0.1:{silent.getsockname()[1]}"
+        ended = process("describe", "--bootstrap-server", address, "--timeout", "50")
+        connection, _ = silent.accept()
+        with connection:
+            ended.send_signal(signal.SIGINT)
+            _, err = ended.communicate(timeout=60)
+    assert (ended.returncode, err) == (130, b"interrupted\n")
 
 
 def test_the_form_is_read_before_the_words_are_understood() -> None:

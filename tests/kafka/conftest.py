@@ -14,9 +14,11 @@ from pathlib import Path
 
 import pytest
 
-from kreplica.sandbox import Mode, ProcessState, Sandbox, SandboxSettings, start
+from kreplica.sandbox import Mode, Sandbox, SandboxSettings, start
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "support"))
+
+from clusters import put_in_order
 
 RACKS = ("rack-a", "rack-b", "rack-c")
 # A dead broker is noticed and a paused one leaves the ISR in six seconds: shorter would be unsafe on two busy cores.
@@ -74,20 +76,3 @@ def module_sandbox_factory(sandbox_folder: Path) -> Iterator[SandboxFactory]:
     """Start a sandbox with the given ``SandboxSettings``; it is stopped at the end of the test file."""
     with ExitStack() as stack:
         yield lambda **settings: stack.enter_context(start(SandboxSettings(**settings), sandbox_folder))
-
-
-def put_in_order(sandbox: Sandbox) -> None:
-    """Bring every broker back to life and remove every topic that is not Kafka's own."""
-    for broker in sandbox.broker_ids:
-        state = sandbox.process_state(broker)
-        if state is ProcessState.PAUSED:
-            sandbox.resume(broker)
-        elif state is ProcessState.ENDED:
-            sandbox.start_broker(broker, wait=False)
-    sandbox.wait_for_brokers(sandbox.broker_ids)
-    metadata = sandbox.metadata()
-    assert metadata is not None
-    for topic in metadata.topics:
-        if not topic.startswith("__"):
-            sandbox.delete_topic(topic)
-    sandbox.wait_for_healthy()

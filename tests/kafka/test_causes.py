@@ -21,6 +21,7 @@ from typing import Any
 
 import pytest
 from moves import connection_to, start_move
+from waiting import until
 
 from kreplica.sandbox import Mode, Sandbox
 
@@ -125,13 +126,6 @@ def causes(found: dict[str, Any]) -> dict[tuple[str, int, int], str]:
 
 def missing(found: dict[str, Any]) -> set[tuple[str, int, int]]:
     return {(row["topic"], row["partition"], broker) for row in found["partitions"] for broker in row["missing"]}
-
-
-def until(condition: Callable[[], bool], what: str, seconds: float = 60) -> None:
-    ends = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < ends, f"waited in vain for {what}"
-        time.sleep(0.05)
 
 
 def in_isr(sandbox: Sandbox, broker: int, topics: Mapping[str, list[list[int]]]) -> set[tuple[str, int]]:

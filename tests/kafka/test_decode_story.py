@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from clusters import commit, wait_until_out_of_isrs
+from waiting import until
 
 from kreplica.sandbox import Mode, Sandbox
 
@@ -69,11 +71,9 @@ def consumer(sandbox: Sandbox, group: str, **settings: str) -> Consumer:
 
 def commit_by_hand(sandbox: Sandbox) -> None:
     """One offset in range, one whose records are deleted, one that the log has not reached."""
-    from confluent_kafka import TopicPartition
-
     client = consumer(sandbox, "story-by-hand")
     for offsets in ({0: 2, 1: 1, 2: 3}, {0: 7, 1: 2, 2: 100}):
-        client.commit(offsets=[TopicPartition("story", *pair) for pair in offsets.items()], asynchronous=False)
+        commit(client, "story", offsets)
     client.close()
 
 
@@ -184,9 +184,10 @@ def test_files_of_a_stopped_broker_say_what_the_tools_said(cluster: Sandbox, tmp
     if cluster.settings.mode is Mode.KRAFT:
         log = log_directory(cluster, WATCHED) / "__cluster_metadata-0"
         cluster.wait_for_isr("story", 0, [1, 2])
+        wait_until_out_of_isrs(cluster, STOPPED)
         expected = listed_partitions(cluster)
         assert len(expected) > len(ASSIGNMENT)
-        assert replayed_partitions(log) == expected
+        until(lambda: replayed_partitions(log) == expected, "the log of the other node to say it")
         _, history = kreplica("decode", "metadata", log, "--who-led", "story-2")
         assert [change["leader"] for change in history["changes"]][:2] == [3, 1]
     still_open.abort_transaction(60)

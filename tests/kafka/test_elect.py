@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
+from clusters import leaders, wait_for_leaders
 
 from kreplica.config import ClusterHandle
 from kreplica.control import elect
@@ -43,13 +44,6 @@ def moved(request: pytest.FixtureRequest) -> Iterator[Sandbox]:
         sandbox.delete_topic(topic)
 
 
-def leaders(sandbox: Sandbox, topic: str) -> list[int]:
-    metadata = sandbox.metadata()
-    assert metadata is not None
-    partitions = metadata.topics[topic].partitions
-    return [partitions[number].leader for number in sorted(partitions)]
-
-
 def handle_of(sandbox: Sandbox) -> ClusterHandle:
     return ClusterHandle("test", sandbox.bootstrap_servers, timeout=30)
 
@@ -69,6 +63,7 @@ def test_only_the_named_partitions_get_their_preferred_leader(moved: Sandbox, mo
         ("elect", 77, "UNKNOWN_TOPIC_OR_PARTITION"),
         ("nowhere", 0, "UNKNOWN_TOPIC_OR_PARTITION"),
     ]
+    wait_for_leaders(moved, "elect", [3, 2, 1, 2])
     described = moved.tool("topics", "--describe", "--topic", "elect")
     assert "Partition: 0\tLeader: 3\t" in described
     assert "Partition: 1\tLeader: 2\t" in described

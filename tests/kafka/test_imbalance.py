@@ -10,7 +10,9 @@ import time
 from typing import Any
 
 import pytest
+from clusters import partitions, wait_for_leaders, wait_for_replicas
 from moves import connection_to, start_move
+from waiting import until
 
 from kreplica.sandbox import Mode, Sandbox
 
@@ -38,9 +40,12 @@ def ask(sandbox: Sandbox) -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 def prefer_2(sandbox: Sandbox, partition: int) -> None:
-    """Puts the replicas in another order; who leads stays."""
-    controller = ask(sandbox)[1]["mode"] == "zookeeper" and active_controller(sandbox)
+    """Puts the replicas in another order and waits until both brokers know it; who leads stays."""
+    controller = sandbox.mode is Mode.ZOOKEEPER and active_controller(sandbox)
     start_move(connection_to(sandbox, controller or 1), "balance", partition, [2, 1])
+    wanted = [list(one.replicas) for one in partitions(sandbox, "balance")]
+    wanted[partition] = [2, 1]
+    wait_for_replicas(sandbox, "balance", wanted)
 
 
 def active_controller(sandbox: Sandbox) -> int:
@@ -58,10 +63,8 @@ def elsewhere(sandbox: Sandbox) -> set[int]:
 
 
 def wait_until_all_are_back(sandbox: Sandbox) -> None:
-    deadline = time.monotonic() + 60
-    while elsewhere(sandbox) and time.monotonic() < deadline:
-        time.sleep(0.5)
-    assert elsewhere(sandbox) == set()
+    until(lambda: elsewhere(sandbox) == set(), "the controller to elect")
+    wait_for_leaders(sandbox, "balance", [one.replicas[0] for one in partitions(sandbox, "balance")])
 
 
 def test_a_zookeeper_controller_acts_strictly_above_the_percentage(sandbox_factory: Any) -> None:

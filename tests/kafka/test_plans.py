@@ -10,13 +10,14 @@ import json
 import re
 import subprocess
 import sys
-import time
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from clusters import leaders, wait_for_leaders, wait_for_replicas
+from waiting import until
 
 from kreplica.config import ClusterHandle
 from kreplica.control.elect import elect_preferred
@@ -47,22 +48,11 @@ def cluster(request: pytest.FixtureRequest) -> Sandbox:
 def put_away(sandbox: Sandbox, orders: Sequence[tuple[int, ...]] = ORDERS) -> None:
     wanted = {("orders", number): order for number, order in enumerate(orders)}
     assert set(reorder_replicas(handle_of(sandbox), wanted).values()) == {""}
-    deadline = time.monotonic() + 30
-    while [tuple(one.replicas) for one in seen(sandbox)] != list(orders):
-        assert time.monotonic() < deadline, "the replica orders do not change"
-        time.sleep(0.1)
+    wait_for_replicas(sandbox, "orders", orders)
 
 
 def handle_of(sandbox: Sandbox) -> ClusterHandle:
     return ClusterHandle("test", sandbox.bootstrap_servers, timeout=30)
-
-
-def seen(sandbox: Sandbox) -> list[Any]:
-    """The partitions as librdkafka sees them: quicker than kafka-topics."""
-    metadata = sandbox.metadata()
-    assert metadata is not None
-    partitions = metadata.topics["orders"].partitions
-    return [partitions[number] for number in sorted(partitions)]
 
 
 def told(sandbox: Sandbox) -> Told:
@@ -72,10 +62,6 @@ def told(sandbox: Sandbox) -> Told:
         int(number): (int(leader), tuple(map(int, replicas.split(","))), frozenset(map(int, isr.split(","))))
         for _, number, leader, replicas, isr in LINE.findall(text)
     }
-
-
-def leaders(sandbox: Sandbox) -> list[int]:
-    return [one.leader for one in seen(sandbox)]
 
 
 def rebalance(sandbox: Sandbox, *arguments: str | Path) -> tuple[int, Any, str]:
@@ -92,11 +78,12 @@ def killed(sandbox: Sandbox, plan: Path, sign: str, *arguments: str) -> None:
     journal = plan.with_name(f"{plan.name}.journal")
     before = journal.read_text().count(sign) if journal.exists() else 0
     run = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-    deadline = time.monotonic() + 60
-    while not journal.exists() or journal.read_text().count(sign) == before:
+
+    def signed() -> bool:
         assert run.poll() is None, run.communicate()[1]
-        assert time.monotonic() < deadline, f"nothing of {sign} in the journal"
-        time.sleep(0.01)
+        return journal.exists() and journal.read_text().count(sign) > before
+
+    until(signed, f"{sign} in the journal", pause=0.01)
     run.kill()
     run.communicate()
 
@@ -130,7 +117,7 @@ def test_a_plan_is_applied_killed_resumed_and_rolled_back(cluster: Sandbox, tmp_
     killed(cluster, plan, '"operation":"rollback","step"', "rollback", "--allow-reorder", "--batch", "1")
     code, document, said = rebalance(cluster, "resume", plan, "--execute")
     assert (code, states(document, "rollback")) == (0, ["done"] * 4), said
-    assert told(cluster) == before, "leaders, replica orders and ISRs are as they were"
+    until(lambda: told(cluster) == before, "leaders, replica orders and ISRs to be as they were")
 
 
 def test_a_plan_that_no_longer_fits_is_refused_by_name(kraft_cluster: Sandbox, tmp_path: Path) -> None:
@@ -183,12 +170,12 @@ def test_where_only_zookeeper_is_reachable(zookeeper_cluster: Sandbox, tmp_path:
     refused = run("apply", plan, "--execute")
     assert (refused.returncode, refused.stderr.count("\n")) == (4, 1), refused.stderr
     assert "--allow-zookeeper-write" in refused.stderr
-    assert leaders(zookeeper_cluster) == [1, 2, 1, 2]
+    assert leaders(zookeeper_cluster, "orders") == [1, 2, 1, 2]
     done = run("apply", plan, "--execute", "--allow-zookeeper-write")
     assert done.returncode == 0, done.stdout + done.stderr
-    assert leaders(zookeeper_cluster) == [replicas[0] for replicas in ORDERS]
+    wait_for_leaders(zookeeper_cluster, "orders", [replicas[0] for replicas in ORDERS])
     back = run("rollback", plan, "--execute", "--allow-reorder")
     assert (back.returncode, "made by the brokers" in back.stderr) == (4, True), back.stderr
     code, document, said = rebalance(zookeeper_cluster, "rollback", plan, "--execute", "--allow-reorder")
     assert (code, states(document, "rollback")) == (0, ["done"] * 4), said
-    assert leaders(zookeeper_cluster) == [1, 2, 1, 2]
+    wait_for_leaders(zookeeper_cluster, "orders", [1, 2, 1, 2])

@@ -5,12 +5,16 @@ from __future__ import annotations
 import re
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from clusters import end_offsets, leaders
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
+from waiting import until
 
 from kreplica.client_properties import translate
 from kreplica.errors import SandboxError
@@ -32,11 +36,29 @@ SandboxFactory = Callable[..., Sandbox]
 
 
 def load(
-    sandbox: Sandbox, listener: Listener = Listener.PLAINTEXT, user: str = "admin", **settings: object
+    sandbox: Sandbox,
+    listener: Listener = Listener.PLAINTEXT,
+    user: str = "admin",
+    ended: threading.Event | None = None,
+    **settings: object,
 ) -> LoadResult:
     properties = sandbox.client_properties(listener, user)
     client = dict(translate(properties).librdkafka) | {"bootstrap.servers": properties["bootstrap.servers"]}
-    return run_load(client, LoadSettings(**settings), threading.Event())  # type: ignore[arg-type]
+    return run_load(client, LoadSettings(**settings), ended or threading.Event())  # type: ignore[arg-type]
+
+
+@contextmanager
+def once_written(sandbox: Sandbox, count: int, act: Callable[[], object]) -> Iterator[None]:
+    """Has ``act`` run beside the block as soon as the topic "load" holds so many records."""
+
+    def wait() -> None:
+        until(lambda: end_offsets(sandbox, "load") >= count, f"{count} records", pause=0.02)
+        act()
+
+    with ThreadPoolExecutor(1) as pool:
+        acting = pool.submit(wait)
+        yield
+        acting.result()
 
 
 def under_replicated(sandbox: Sandbox) -> list[tuple[str, str]]:
@@ -94,9 +116,7 @@ def test_a_killed_and_a_paused_broker_leave_the_isr_and_come_back(fixture: str, 
 def test_a_clean_stop_hands_leadership_over_first(kraft_cluster: Sandbox) -> None:
     kraft_cluster.create_topic("orders", assignment=[[3, 1, 2]])
     kraft_cluster.shut_down(3)
-    metadata = kraft_cluster.metadata()
-    assert metadata is not None
-    assert metadata.topics["orders"].partitions[0].leader in (1, 2)
+    until(lambda: set(leaders(kraft_cluster, "orders")) <= {1, 2}, "another broker to lead")
     assert list((kraft_cluster.folder / "broker-3").glob("data-*/.kafka_cleanshutdown"))
 
 
@@ -133,21 +153,19 @@ def test_a_tool_that_fails_says_why(kraft_cluster: Sandbox) -> None:
 
 def test_a_load_on_a_healthy_cluster_is_complete(kraft_cluster: Sandbox) -> None:
     kraft_cluster.create_topic("load", partitions=4, replication_factor=3)
-    result = load(kraft_cluster, topic="load", rate=400, seconds=2)
+    result = load(kraft_cluster, topic="load", rate=400, seconds=2, idempotent=True)
     assert result.total("acknowledged") == result.total("read_back") == 800
     assert result.total("lost") == result.total("refused") == result.total("duplicated") == 0
     assert end_offset(kraft_cluster, "load") == 800
     assert result.consumed == 800
-    assert 1.9 <= result.seconds <= 4
+    assert 1.9 <= result.seconds < 30, "at the rate asked for, as far as the machine holds it"
     assert result.acknowledge_ms["p50"] is not None
 
 
 def test_acks_all_loses_nothing_when_the_leader_is_killed(kraft_cluster: Sandbox) -> None:
     kraft_cluster.create_topic("load", assignment=[[3, 1, 2], [1, 2, 3]])
-    killer = threading.Timer(1.5, kraft_cluster.kill, [3])
-    killer.start()
-    result = load(kraft_cluster, topic="load", rate=200, seconds=4)
-    killer.join()
+    with once_written(kraft_cluster, 300, lambda: kraft_cluster.kill(3)):
+        result = load(kraft_cluster, topic="load", rate=200, seconds=4)
     assert kraft_cluster.process_state(3) is ProcessState.ENDED
     assert result.total("lost") == result.total("unread") == 0
     assert result.total("acknowledged") + result.total("refused") == result.total("sent") == 800  # type: ignore[operator]
@@ -165,14 +183,12 @@ def test_acks_1_with_an_unclean_election_loses_what_the_tool_counts(zookeeper_cl
         zookeeper_cluster.kill(1)
         zookeeper_cluster.resume(2)
 
-    swapper = threading.Timer(2.0, swap)
-    swapper.start()
-    result = load(zookeeper_cluster, topic="load", rate=200, seconds=4, acks="1", delivery_timeout=30)
-    swapper.join()
+    with once_written(zookeeper_cluster, 500, swap):
+        result = load(zookeeper_cluster, topic="load", rate=200, seconds=4, acks="1", delivery_timeout=30)
     acknowledged, lost, read_back = (result.total(name) or 0 for name in ("acknowledged", "lost", "read_back"))
-    # Sent for two seconds to a leader whose log was thrown away. Kafka's own tool tells how many can be left at most.
+    # Sent to a leader whose log was thrown away. Kafka's own tool tells how many can be left at most.
     left = end_offset(zookeeper_cluster, "load")
-    assert lost > 200
+    assert lost > 400, "as good as all that were there when it was killed"
     assert lost >= acknowledged - left
     assert acknowledged - lost <= read_back <= left
     assert result.total("unread") == 0
@@ -181,10 +197,17 @@ def test_acks_1_with_an_unclean_election_loses_what_the_tool_counts(zookeeper_cl
 
 def test_records_behind_a_partition_without_leader_are_unread_not_lost(kraft_cluster: Sandbox) -> None:
     kraft_cluster.create_topic("load", assignment=[[3]], configs={"min.insync.replicas": "1"})
-    killer = threading.Timer(1.0, kraft_cluster.kill, [3])
-    killer.start()
-    result = load(kraft_cluster, topic="load", rate=100, seconds=2, delivery_timeout=4, read_timeout=8)
-    killer.join()
+    ended = threading.Event()
+
+    def kill() -> None:
+        kraft_cluster.kill(3)
+        ended.wait(1)  # what is sent now is refused
+        ended.set()
+
+    with once_written(kraft_cluster, 20, kill):
+        result = load(
+            kraft_cluster, ended=ended, topic="load", rate=100, seconds=60, delivery_timeout=4, read_timeout=8
+        )
     assert result.total("lost") == 0
     assert (result.total("unread") or 0) > 0
     assert (result.total("refused") or 0) > 0
@@ -194,12 +217,11 @@ def test_records_behind_a_partition_without_leader_are_unread_not_lost(kraft_clu
 def test_an_event_ends_a_load_early_and_it_is_accounted_for(kraft_cluster: Sandbox) -> None:
     kraft_cluster.create_topic("load", partitions=1)
     ended = threading.Event()
-    threading.Timer(1.0, ended.set).start()
-    client = {"bootstrap.servers": kraft_cluster.bootstrap_servers}
-    result = run_load(client, LoadSettings(topic="load", rate=100, seconds=120), ended)
+    with once_written(kraft_cluster, 50, ended.set):
+        result = load(kraft_cluster, ended=ended, topic="load", rate=100, seconds=120, idempotent=True)
     assert result.interrupted
-    assert result.seconds < 10
-    assert result.total("acknowledged") == result.total("read_back") == end_offset(kraft_cluster, "load")
+    assert result.seconds < 60
+    assert result.total("acknowledged") == result.total("read_back") == end_offset(kraft_cluster, "load") >= 50
 
 
 def test_secured_listeners_and_the_authorizer(sandbox_factory: SandboxFactory) -> None:
@@ -210,6 +232,8 @@ def test_secured_listeners_and_the_authorizer(sandbox_factory: SandboxFactory) -
     acl = ("--add", "--allow-principal", "User:alice", "--operation", "All", "--topic", "open")
     sandbox.tool("acls", *acl)
 
+    first = Listener.TLS_SCRAM_SHA_512  # the broker hears of users and entries in its own time
+    until(lambda: visible_topics(sandbox, first, "alice") == {"open"}, "the entry to reach the broker")
     for listener in secured:
         seen_by_admin = visible_topics(sandbox, listener, "admin")
         if listener is not Listener.TLS:  # without client certificates everybody is ANONYMOUS there
@@ -255,12 +279,21 @@ def test_separate_controllers_survive_the_loss_of_one(sandbox_factory: SandboxFa
     sandbox = sandbox_factory(name="controllers", brokers=1, controllers=3, heap_mib=128)
     assert (sandbox.broker_ids, sandbox.controller_ids) == ((1,), (2, 3, 4))
     sandbox.kill(2)
-    sandbox.create_topic("made-without-it")
+    until(lambda: creates(sandbox, "made-without-it"), "a topic to be made without it")
     status = sandbox.tool("metadata-quorum", "describe", "--status")
     voters = status.split("CurrentVoters")[1].split("CurrentObservers")[0]
     assert re.findall(r'"id": (\d+)', voters) == ["2", "3", "4"]
     sandbox.start_broker(2)
     assert sandbox.process_state(2) is ProcessState.RUNNING
+
+
+def creates(sandbox: Sandbox, topic: str) -> bool:
+    """Whether the cluster makes the topic: not while the controllers that are left elect a leader."""
+    try:
+        sandbox.create_topic(topic)
+    except SandboxError as error:
+        return "already exists" in error.why  # the answer to the try before was lost
+    return True
 
 
 @pytest.mark.parametrize(
@@ -285,10 +318,7 @@ def test_an_interrupted_start_leaves_nothing(tmp_path: Path) -> None:
     def interrupt(step: str) -> None:
         if step.startswith("waiting"):
             # The kernel lets the spawning process go on a moment before /proc shows the new command line.
-            deadline = time.monotonic() + 10
-            while not (running := processes_of(tmp_path)) and time.monotonic() < deadline:
-                time.sleep(0.01)
-            assert len(running) == 1, "the server is there to be left behind"
+            until(lambda: len(processes_of(tmp_path)) == 1, "the server that could be left behind", pause=0.01)
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
@@ -311,7 +341,7 @@ def test_a_stopped_sandbox_leaves_nothing_even_with_a_paused_and_a_killed_broker
     begun = time.monotonic()
     sandbox.stop()
     sandbox.stop()
-    assert time.monotonic() - begun < 10
+    assert time.monotonic() - begun < 30, "ended at once, not after the minute that a clean end has"
     assert [path.name for path in tmp_path.iterdir()] == [".lock"]
     assert processes_of(tmp_path) == []
     with pytest.raises(SandboxError, match="no sandbox named 'gone'"):

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from clusters import commit, leaders, wait_for_leaders, wait_for_replicas
 from cryptography import x509
 from cryptography.hazmat.primitives.serialization import (
     BestAvailableEncryption,
@@ -137,36 +138,21 @@ def properties_file(sandbox: Sandbox, folder: Path, listener: Listener, user: st
 
 def prefer_broker_2(sandbox: Sandbox, folder: Path) -> None:
     """Broker 1 leads what broker 2 should: the order of the replicas is turned, no data move."""
-    if leaders(sandbox) != {1}:
+    if leaders(sandbox, "orders") != [1, 1]:
         order_replicas(sandbox, folder, [1, 2])
         sandbox.tool("leader-election", "--election-type", "preferred", "--all-topic-partitions")
+        wait_for_leaders(sandbox, "orders", [1, 1])
     order_replicas(sandbox, folder, [2, 1])
-    assert leaders(sandbox) == {1}
+    wait_for_leaders(sandbox, "orders", [1, 1])
 
 
 def order_replicas(sandbox: Sandbox, folder: Path, replicas: list[int]) -> None:
-    """Gives every partition this order, and waits until brokers know it."""
+    """Gives every partition this order, and waits until the brokers know it."""
     plan = folder / "order.json"
     partitions = [{"topic": "orders", "partition": number, "replicas": replicas} for number in (0, 1)]
     plan.write_text(json.dumps({"version": 1, "partitions": partitions}))
     sandbox.tool("reassign-partitions", "--execute", "--reassignment-json-file", str(plan))
-    deadline = time.monotonic() + 30
-    while any(list(partition.replicas) != replicas for partition in orders(sandbox)):
-        assert time.monotonic() < deadline, "the order of the replicas is another one"
-        time.sleep(0.2)
-
-
-def orders(sandbox: Sandbox) -> list[Any]:
-    """The partitions as confluent-kafka sees them, as soon as the broker it asks knows them."""
-    deadline = time.monotonic() + 30
-    while (metadata := sandbox.metadata()) is None or "orders" not in metadata.topics:
-        assert time.monotonic() < deadline, "no broker knows the topic"
-        time.sleep(0.2)
-    return list(metadata.topics["orders"].partitions.values())
-
-
-def leaders(sandbox: Sandbox) -> set[int]:
-    return {partition.leader for partition in orders(sandbox)}
+    wait_for_replicas(sandbox, "orders", [replicas, replicas])
 
 
 # the way in
@@ -201,10 +187,10 @@ def test_a_cluster_of_tls_and_scram_through_a_context(
     assert (described.code, described.err) == (1, "")
     assert "2 of 2 partitions" in described.out
     assert kreplica("rebalance", "leaders", "--context", "kept", "--execute", "--yes").code == 4
-    assert leaders(secured) == {1}
+    assert leaders(secured, "orders") == [1, 1]
     done = kreplica("rebalance", "leaders", "--context", "prod", "--execute", "--yes")
     assert (done.code, done.err) == (0, "")
-    assert leaders(secured) == {2}
+    wait_for_leaders(secured, "orders", [2, 2])
     assert "admin-secret" not in "".join(one.out + one.err for one in (checked, described, done))
 
 
@@ -321,7 +307,7 @@ def test_each_mistake_is_one_clear_line_in_time(
     file = mistake(secured, tmp_path)
     begun = time.monotonic()
     ended = kreplica("describe", "--command-config", file, "--timeout", "10")
-    assert time.monotonic() - begun < 11
+    assert time.monotonic() - begun < 19, "not the timeout twice"
     assert (ended.code, ended.out) == (code, "")
     assert told in ended.err
     assert ended.err.count("\n") == 1
@@ -333,8 +319,8 @@ def test_each_mistake_is_one_clear_line_in_time(
 
 
 def settled(call: Callable[[], Ended], code: int) -> Ended:
-    """Entries reach the brokers a moment after the controller took them."""
-    deadline = time.monotonic() + 15
+    """The brokers know of each entry; the controller, which is asked for changes, may hear of it a moment later."""
+    deadline = time.monotonic() + 30
     while (ended := call()).code != code and time.monotonic() < deadline:
         time.sleep(0.2)
     return ended
@@ -343,20 +329,11 @@ def settled(call: Callable[[], Ended], code: int) -> Ended:
 @pytest.fixture(scope="module")
 def group(secured: Sandbox) -> None:
     """A consumer group that has committed an offset."""
-    from confluent_kafka import Consumer, KafkaException, TopicPartition
+    from confluent_kafka import Consumer
 
-    settings = {"bootstrap.servers": secured.bootstrap_servers_of(Listener.PLAINTEXT), "group.id": "billing"}
-    consumer = Consumer(settings)
-    deadline = time.monotonic() + 60
+    consumer = Consumer({"bootstrap.servers": secured.bootstrap_servers_of(Listener.PLAINTEXT), "group.id": "billing"})
     try:
-        while True:
-            try:
-                consumer.commit(offsets=[TopicPartition("orders", 0, 0)], asynchronous=False)
-                return
-            except KafkaException:  # the coordinator comes up with its topic
-                if time.monotonic() > deadline:
-                    raise
-                time.sleep(0.2)
+        commit(consumer, "orders", {0: 0})
     finally:
         consumer.close()
 
@@ -419,21 +396,21 @@ def test_a_plan_and_its_way_back_with_their_permissions(secured: Sandbox, krepli
     grant(secured, user, (ALTER_CLUSTER,), remove=True)
     grant(secured, user, (DESCRIBE_CLUSTER,))
     refused = settled(on_plan("resume", "--execute"), 4)
-    assert (refused.code, leaders(secured)) == (4, {1})
+    assert (refused.code, leaders(secured, "orders")) == (4, [1, 1])
     assert ALTER_CLUSTER.command(f"User:{user}") in refused.out
     grant(secured, user, (ALTER_CLUSTER,))
     assert settled(on_plan("resume", "--execute"), 0).code == 0
-    assert leaders(secured) == {2}
+    wait_for_leaders(secured, "orders", [2, 2])
 
     grant(secured, user, (ALTER_CLUSTER,), remove=True)
     refused = settled(on_plan("rollback", *back), 4)
-    assert (refused.code, leaders(secured)) == (4, {2})
+    assert (refused.code, leaders(secured, "orders")) == (4, [2, 2])
     assert ALTER_CLUSTER.command(f"User:{user}") in refused.out
     assert "not restored" not in refused.out, "no order was changed"
     grant(secured, user, (ALTER_CLUSTER,))
     assert settled(on_plan("rollback", *back), 0).code == 0
-    assert leaders(secured) == {1}
-    assert {tuple(partition.replicas) for partition in orders(secured)} == {(2, 1)}
+    wait_for_leaders(secured, "orders", [1, 1])
+    wait_for_replicas(secured, "orders", [[2, 1], [2, 1]])
 
     grant(secured, user, (DESCRIBE_TOPIC_CONFIGS,), remove=True)
     status = settled(on_plan("status"), 5)
@@ -458,9 +435,7 @@ def test_config_check_tells_what_lacks(secured: Sandbox, kreplica: Kreplica, tmp
     assert rows["Describe on the cluster"]["fix"] == DESCRIBE_CLUSTER.command("User:alice")
     assert rows["Alter on the cluster"]["status"] == "unknown"
     grant(secured, "alice", (DESCRIBE_CLUSTER, DESCRIBE_TOPICS))
-    deadline = time.monotonic() + 15
-    while (rows := found())["DescribeConfigs on the topics"]["status"] != "lacking" and time.monotonic() < deadline:
-        time.sleep(0.2)
+    rows = found()
     assert rows["Describe on the cluster"]["status"] == "ok"
     assert rows["Alter on the cluster"]["status"] == "lacking"
     assert rows["Describe on the topics"]["status"] == "ok"

@@ -5,12 +5,11 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from waiting import until
 
 from kreplica import ClusterHandle, Facet, read_snapshot
 from kreplica.sandbox import Sandbox
@@ -26,13 +25,6 @@ def kreplica(*arguments: str | Path) -> tuple[int, dict[str, Any]]:
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
     assert "Traceback" not in done.stderr
     return done.returncode, json.loads(done.stdout)
-
-
-def wait_until(condition: Callable[[], bool], seconds: float = 60) -> None:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.5)
 
 
 def answered(sandbox: Sandbox) -> list[dict[str, object]]:
@@ -80,7 +72,7 @@ def test_files_say_what_the_cluster_says(kraft_cluster: Sandbox) -> None:
     leave_open(sandbox, "written")
     logs = metadata_logs(sandbox)
     for log in logs.values():
-        wait_until(lambda log=log: replayed(log) == answered(sandbox))  # type: ignore[misc]
+        until(lambda log=log: replayed(log) == answered(sandbox), f"{log} to say it")  # type: ignore[misc]
 
     told = sandbox.tool("transactions", "describe", "--transactional-id", "left-open").splitlines()[-1].split()
     _, document = kreplica("decode", "transactions", sandbox.folder, "--transactional-id", "left-open")
@@ -93,7 +85,7 @@ def test_files_say_what_the_cluster_says(kraft_cluster: Sandbox) -> None:
     sandbox.wait_for_isr("written", 0, [1, 2])
     sandbox.wait_for_isr("written", 1, [1, 2])
     for node in (1, 2):
-        wait_until(lambda node=node: replayed(logs[node]) == answered(sandbox))  # type: ignore[misc]
+        until(lambda node=node: replayed(logs[node]) == answered(sandbox), f"{node} to say it")  # type: ignore[misc]
     code, history = kreplica("decode", "metadata", logs[1], "--who-led", "written-0")
     assert code == 0
     assert history["changes"][0]["leader"] == 3
@@ -105,8 +97,17 @@ def test_files_say_what_the_cluster_says(kraft_cluster: Sandbox) -> None:
     (home,) = document["summary"]["log_dirs"]
     assert (code, home["node_id"], home["clean_shutdown"]) == (0, 3, False)
     sandbox.start_broker(3)
+    sandbox.wait_for_healthy()
+    # A follower hears of the high watermark by its next fetch, and writes it down every five seconds.
+    until(lambda: checkpoints(logs[3])[1]["written", 1]["high_watermark"] == 1, "the high watermark to be written")
     sandbox.shut_down(3)
-    _, document = kreplica("decode", "checkpoints", logs[3].parent)
-    assert document["summary"]["log_dirs"][0]["clean_shutdown"] is True
-    rows = {(each["topic"], each["partition"]): each for each in document["checkpoints"]}
+    home, rows = checkpoints(logs[3])
+    assert home["clean_shutdown"] is True
     assert (rows["written", 1]["high_watermark"], rows["written", 1]["recovery_point"]) == (1, 1)
+
+
+def checkpoints(log: Path) -> tuple[dict[str, Any], dict[tuple[str, int], dict[str, Any]]]:
+    """What the checkpoints of the log directory say: of itself, and of each partition."""
+    _, document = kreplica("decode", "checkpoints", log.parent)
+    (home,) = document["summary"]["log_dirs"]
+    return home, {(each["topic"], each["partition"]): each for each in document["checkpoints"]}

@@ -136,9 +136,10 @@ def test_tls_with_kafkas_properties(server: Server, client: KazooClient, tmp_pat
         ("no client certificate", {"zookeeper.ssl.keystore.location": ""}, ""),
         ("no TLS", {"zookeeper.ssl.client.enable": "false"}, ""),
     ):
+        seconds = 6 if reason else 2  # the reason comes with the server's certificate
         values = server.properties() | changed
         given = {key: value for key, value in values.items() if value}
-        handle = ClusterHandle(name, zookeeper=f"{server.secure}/secured", timeout=2, properties=given)
+        handle = ClusterHandle(name, zookeeper=f"{server.secure}/secured", timeout=seconds, properties=given)
         with pytest.raises(UnreachableError) as caught:
             read_snapshot(handle)
         assert reason in str(caught.value), name

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from clusters import wait_until_out_of_isrs
 from moves import connection_to, start_move
 from znodes import encoded, writer
 
@@ -85,6 +86,7 @@ def trouble(zookeeper_cluster: Sandbox) -> Sandbox:
     cluster.wait_for_brokers(gone=[3])
     for partition in range(3):
         cluster.wait_for_isr("orders", partition, {1, 2})
+    wait_until_out_of_isrs(cluster, 3)
     return cluster
 
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from kreplica.sandbox import Sandbox
+from kreplica.sandbox import Listener, Sandbox
 from kreplica.sources.deadline import Deadline
 from kreplica.sources.kafka_admin import Address, BrokerConnection
 
 
 def connection_to(sandbox: Sandbox, broker: int) -> BrokerConnection:
     """A connection to one broker of a sandbox."""
-    host, port = sandbox.bootstrap_servers.split(",")[broker - 1].split(":")
+    host, port = sandbox.bootstrap_servers_of(Listener.PLAINTEXT, [broker]).split(":")
     return BrokerConnection(Address(host, int(port)), {"client_id": "test"}, Deadline(30))
 
 

@@ -15,9 +15,20 @@ from cryptography import x509
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+from moves import connection_to
+from waiting import until
 
 from kreplica.sandbox import Listener, Sandbox
 from kreplica.sources.permissions import Permission, Resource
+
+RESOURCES = {
+    Resource.CLUSTER: ("BROKER", "kafka-cluster"),
+    Resource.TOPIC: ("TOPIC", "*"),
+    Resource.GROUP: ("GROUP", "*"),
+}
+"""Kind, as librdkafka calls it, and the name that stands for each of them."""
+
+WIRE_CODES = {"TOPIC": 2, "GROUP": 3, "BROKER": 4}
 
 
 @contextlib.contextmanager
@@ -54,7 +65,7 @@ def self_signed(name: str | None, days: int) -> bytes:
 
 
 def grant(sandbox: Sandbox, user: str, permissions: tuple[Permission, ...], *, remove: bool = False) -> None:
-    """Adds or removes entries by confluent-kafka, as Kafka's own tool does."""
+    """Adds or removes entries by confluent-kafka, as Kafka's own tool does, and waits until every broker heeds them."""
     from confluent_kafka.admin import (
         AclBinding,
         AclBindingFilter,
@@ -65,20 +76,15 @@ def grant(sandbox: Sandbox, user: str, permissions: tuple[Permission, ...], *, r
         ResourceType,
     )
 
-    names = {
-        Resource.CLUSTER: ("BROKER", "kafka-cluster"),
-        Resource.TOPIC: ("TOPIC", "*"),
-        Resource.GROUP: ("GROUP", "*"),
-    }
     kinds = AclBindingFilter if remove else AclBinding
     entries = [
         kinds(
-            ResourceType[names[one.resource][0]],
-            names[one.resource][1],
+            ResourceType[RESOURCES[one.resource][0]],
+            RESOURCES[one.resource][1],
             ResourcePatternType.LITERAL,
             f"User:{user}",
             "*",
-            AclOperation["".join(f"_{c}" if c.isupper() else c.upper() for c in one.operation).strip("_").upper()],
+            AclOperation[_operation(one)],
             AclPermissionType.ALLOW,
         )
         for one in permissions
@@ -87,3 +93,32 @@ def grant(sandbox: Sandbox, user: str, permissions: tuple[Permission, ...], *, r
     changed = admin.delete_acls(entries) if remove else admin.create_acls(entries)
     for future in changed.values():
         future.result(timeout=30)
+
+    def heeded() -> bool:
+        told = [told_permissions(sandbox, broker, user) for broker in sandbox.running_brokers()]
+        return not any({*permissions} & found if remove else {*permissions} - found for found in told)
+
+    until(heeded, f"every broker to know what {user} may do")
+
+
+def told_permissions(sandbox: Sandbox, broker: int, user: str) -> set[Permission]:
+    """What a broker's own authorizer lets the user do with resources of every name."""
+    from kafka.protocol.admin.acl import ACLOperation, DescribeAclsRequest, DescribeAclsResponse
+
+    anything = {"resource_type_filter": 1, "pattern_type_filter": 1, "operation": 1, "permission_type": 1}
+    request = DescribeAclsRequest(
+        principal_filter=f"User:{user}", resource_name_filter=None, host_filter=None, **anything
+    )
+    with connection_to(sandbox, broker) as connection:
+        answer = connection.send(request, DescribeAclsResponse)
+    named = {(WIRE_CODES[kind], name): resource for resource, (kind, name) in RESOURCES.items()}
+    return {
+        Permission(ACLOperation(entry.operation).name.title().replace("_", ""), resource)
+        for found in answer.resources
+        if (resource := named.get((found.resource_type, found.resource_name))) is not None
+        for entry in found.acls
+    }
+
+
+def _operation(permission: Permission) -> str:
+    return "".join(f"_{c}" if c.isupper() else c.upper() for c in permission.operation).strip("_").upper()

@@ -31,7 +31,9 @@ def test_every_record_is_counted_as_a_recount_by_sets_counts_it(
     reading = Reading()
     for number in read:
         reading.enter(number % partitions, number)
-    found = account(books(fates, partitions), reading, dict.fromkeys(range(partitions), readable))
+    ledger = books(fates, partitions)
+    assert (ledger.acknowledged(), reading.count()) == (fates.count("acknowledged"), len(set(read)))
+    found = account(ledger, reading, dict.fromkeys(range(partitions), readable))
     for each in found:
         numbers = [number for number in range(len(fates)) if number % partitions == each.partition]
         order = [number for number in read if number % partitions == each.partition]

@@ -78,7 +78,7 @@ def test_a_name_with_parentheses_does_not_confuse(tmp_path: Path) -> None:
 def test_wait_for_end_gives_up(sleeper: ProcessIdentity) -> None:
     begun = time.monotonic()
     assert not wait_for_end(sleeper, 0.2)
-    assert time.monotonic() - begun < 5
+    assert time.monotonic() - begun < 15
 
 
 def test_no_process_has_ended() -> None:

@@ -73,7 +73,7 @@ def test_a_lock_is_waited_for_in_bounds_and_freed_by_the_death_of_its_holder(tmp
     held = context.Event()
     holder = context.Process(target=hold, args=(tmp_path / "lock", held), daemon=True)
     holder.start()
-    assert held.wait(10)
+    assert held.wait(60)
     with pytest.raises(SandboxError, match="the thing is busy"), exclusive(tmp_path / "lock", 0.3, "the thing"):
         pass
     holder.kill()
