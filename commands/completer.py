@@ -14,10 +14,10 @@ from dataclasses import dataclass
 
 import typer
 
+from commands.completions import VARIABLE
 from commands.tree import Command, Parameter, command_tree
 from kreplica.errors import KreplicaError
 
-VARIABLE = "_KREPLICA_COMPLETE"
 PATH_METAVARS = ("FILE", "PATH", "PATH...", "DIR", "DIR...")
 """An option or argument whose value the help calls by one of these names is completed by file names."""
 
@@ -51,15 +51,21 @@ class _Place:
     only_arguments: bool = False
 
 
-def answer(app: typer.Typer, words: Sequence[str], environ: Mapping[str, str]) -> None:
-    """Prints the candidates for the word that the environment names; nothing when it names none."""
+def answer(build_app: Callable[[Sequence[str]], typer.Typer], words: Sequence[str], environ: Mapping[str, str]) -> None:
+    """Prints the candidates for the word that the environment names; nothing when it names none.
+
+    Args:
+        build_app: Gives the application as far as complete words name it.
+        words: What follows the program's name.
+        environ: Names the word.
+    """
     place = environ[VARIABLE]
     if not (place.isascii() and place.isdecimal() and int(place) > 0):
         return
     index = int(place)
     # a shell may drop an empty last word
     typed = [*words[:index], *[""] * (index - len(words))]
-    for candidate in candidates(command_tree(app), typed, environ):
+    for candidate in candidates(command_tree(build_app(typed[:-1])), typed, environ):
         line = "file\t." if candidate is FILES else f"word\t{candidate.value}\t{candidate.help}"
         sys.stdout.write(line + "\n")
 

@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from commands.completer import VARIABLE
+VARIABLE = "_KREPLICA_COMPLETE"
+"""Of the environment: a shell that asks for words names by it which one is under the cursor."""
 
 
 class Shell(StrEnum):

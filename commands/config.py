@@ -31,17 +31,19 @@ CONTEXT_COLUMNS = (
 SETTING_COLUMNS = ("context", "name", "value", "origin")
 
 
-def register(app: typer.Typer) -> None:
-    """Adds the command group."""
+def register(app: typer.Typer, *, below: str | None = None) -> None:
+    """Adds the command group, of its subcommands as many as ``below`` asks for (see commands.groups)."""
+    group = typer.Typer(help="Clusters by name: the contexts file.", no_args_is_help=True)
+    app.add_typer(group, name="config")
+    if below == "":
+        return
     from commands.config_check import check
 
-    group = typer.Typer(help="Clusters by name: the contexts file.", no_args_is_help=True)
     group.command("init", short_help="Write a contexts file with every key explained.")(init)
     group.command("list", short_help="List the clusters of the contexts file.")(list_contexts)
     group.command("use", short_help="Make a context the current one.")(use)
     group.command("show", short_help="What holds for a context, with its origin.")(show)
     group.command("check", short_help="Try a context: files, secrets, the way in, permissions.")(check)
-    app.add_typer(group, name="config")
 
 
 def init(config: ConfigOption = None, output: OutputOption = None) -> None:

@@ -6,8 +6,6 @@ import gc
 import importlib
 import os
 import sys
-import tempfile
-import traceback
 from collections.abc import Sequence
 from typing import Annotated
 
@@ -16,7 +14,6 @@ import typer
 from commands.output import OutputFormat, drop_stdout, one_line, print_error, print_error_object
 from kreplica import __version__
 from kreplica.errors import ExitCode, KreplicaError, UsageError
-from kreplica.secret_values import without_secrets
 
 COMMANDS = (
     "describe",
@@ -38,16 +35,20 @@ COMMANDS = (
 )
 """Modules of this package that register a subcommand, in the order of the help."""
 
+GROUPS = frozenset({"rebalance", "whatif", "decode", "config", "sandbox"})
+"""Those that have subcommands: their ``register`` takes ``below``, of which commands.groups tells."""
+
 GC_THRESHOLD = 500_000
 """Rows by the hundred thousand hold no cycles; to look for some again and again doubles the time of a long list."""
 
 
-def build_app(words: Sequence[str] = ()) -> typer.Typer:
-    """The application with all its subcommands.
+def build_app(words: Sequence[str] | None = None) -> typer.Typer:
+    """The application.
 
     Args:
-        words: A command line. If it begins with a command's name, the others are left out: to import and to describe
-            them all takes longer than many a command.
+        words: What follows the program's name. Of it no more is built than is needed, since to import and to describe
+            all commands takes longer than many a command: the one that the first word names, of a group the subcommand
+            behind it; where none is named all commands, but no subcommands. Everything is there if not given.
     """
     app = typer.Typer(
         name="kreplica",
@@ -60,14 +61,22 @@ def build_app(words: Sequence[str] = ()) -> typer.Typer:
         context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
     )
     app.callback()(_global_options)
-    named = words[0].replace("-", "_") if words and "_" not in words[0] else ""
-    for name in [named] if named in COMMANDS else COMMANDS:
-        module = importlib.import_module(f"commands.{name}")
-        if name == "decode":
-            module.register(app, words[1] if name == named and len(words) > 1 else "")
-        else:
-            module.register(app)
+    named, below = _named(words)
+    for name in [named] if named else COMMANDS:
+        more = {"below": below} if name in GROUPS else {}
+        importlib.import_module(f"commands.{name}").register(app, **more)
     return app
+
+
+def _named(words: Sequence[str] | None) -> tuple[str, str | None]:
+    """The module of the command that is named, and the word behind it; empty each where nothing is asked of it."""
+    if words is None:
+        return "", None
+    said = [word for word in words if not word.startswith("-")]
+    module = next((name for name in COMMANDS if said and name.replace("_", "-") == said[0]), "")
+    if not module:
+        return "", ""
+    return module, said[1] if len(said) > 1 else None
 
 
 def main() -> None:
@@ -75,7 +84,7 @@ def main() -> None:
     if "_KREPLICA_COMPLETE" in os.environ:  # a shell asks for words
         from commands import completer
 
-        return completer.answer(build_app(), sys.argv[1:], os.environ)
+        return completer.answer(build_app, sys.argv[1:], os.environ)
     gc.set_threshold(GC_THRESHOLD)
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # numpy starts a thread a processor for what nothing here does
     code = run(sys.argv[1:])
@@ -149,6 +158,11 @@ def _requested_output(arguments: Sequence[str]) -> OutputFormat | None:
 
 def _report_defect(output: OutputFormat | None) -> None:
     """Says where to report the exception that is being handled; its traceback goes into a file."""
+    import tempfile
+    import traceback
+
+    from kreplica.secret_values import without_secrets
+
     with tempfile.NamedTemporaryFile(
         "w", prefix="kreplica-defect-", suffix=".txt", delete=False, encoding="utf-8", errors="backslashreplace"
     ) as file:

@@ -6,8 +6,6 @@ stdout carries the answer, stderr everything else. JSON is one object
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import os
 import sys
@@ -17,7 +15,6 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from kreplica.errors import KreplicaError, UsageError
-from kreplica.secret_values import without_secrets
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -122,6 +119,8 @@ def one_line(text: str) -> str:
 
 def print_error(error: KreplicaError, output: OutputFormat | None) -> None:
     """Prints an error: one line on stderr, and an error object on stdout where JSON was asked for."""
+    from kreplica.secret_values import without_secrets
+
     print(f"error: {without_secrets(one_line(str(error)))}", file=sys.stderr)
     what, why, fix = (without_secrets(text) for text in (error.what, error.why, error.fix))
     print_error_object(error.kind, what, why, fix, error.exit_code, output)
@@ -183,6 +182,8 @@ def _print_jsonl(answer: Answer) -> None:
 
 
 def _print_csv(answer: Answer) -> None:
+    import csv
+
     writer = csv.writer(sys.stdout, lineterminator="\n")
     writer.writerow(answer.columns)
     writer.writerows(_flat_rows(answer))
@@ -197,6 +198,8 @@ def _print_markdown(answer: Answer) -> None:
 def _print_parquet(answer: Answer) -> None:
     if sys.stdout.isatty():
         raise UsageError("parquet is not for a terminal", fix="redirect it: kreplica ... -o parquet > rows.parquet")
+    import io
+
     import pyarrow.parquet as pq
 
     from commands.parquet_rows import arrow_table

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import typer
 
-from commands import rebalance_apply, rebalance_leaders, rebalance_rollback, rebalance_status
 
-
-def register(app: typer.Typer) -> None:
-    """Adds the command group."""
+def register(app: typer.Typer, *, below: str | None = None) -> None:
+    """Adds the command group, of its subcommands as many as ``below`` asks for (see commands.groups)."""
     group = typer.Typer(help="Bring leaders back to where they are preferred.", no_args_is_help=True)
+    app.add_typer(group, name="rebalance")
+    if below == "":
+        return
+    from commands import rebalance_apply, rebalance_leaders, rebalance_rollback, rebalance_status
+
     group.command("leaders", short_help="Elect preferred leaders, or write a plan of it.")(rebalance_leaders.leaders)
     group.command("apply", short_help="Run the elections of a plan.")(rebalance_apply.apply)
     group.command("status", short_help="How far a plan has come.")(rebalance_status.status)
     group.command("resume", short_help="Go on with a plan that was interrupted.")(rebalance_apply.resume)
     group.command("cancel", short_help="Drop what is left of a plan.")(rebalance_status.cancel)
     group.command("rollback", short_help="Bring back the leaders that a plan replaced.")(rebalance_rollback.rollback)
-    app.add_typer(group, name="rebalance")

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from commands.options import OutputOption
-from commands.sandbox_load import load
 from commands.sandbox_values import assignment, choice, pairs
 from commands.sandbox_values import racks as rack_names
 
@@ -25,9 +24,14 @@ ServerArgument = Annotated[int, typer.Argument(metavar="ID", help="Node id; 0 is
 LISTENERS = "plaintext, tls, mtls, sasl-plain, scram-sha-256, scram-sha-512, tls-sasl-plain, tls-scram-sha-256 or -512"
 
 
-def register(app: typer.Typer) -> None:
-    """Adds the command group."""
+def register(app: typer.Typer, *, below: str | None = None) -> None:
+    """Adds the command group, of its subcommands as many as ``below`` asks for (see commands.groups)."""
     group = typer.Typer(help="A real Apache Kafka on loopback, to practise on.", no_args_is_help=True)
+    app.add_typer(group, name="sandbox")
+    if below == "":
+        return
+    from commands.sandbox_load import load
+
     group.command("start", short_help="Start a cluster of N brokers on free ports.")(start)
     group.command("stop", short_help="End every server and remove its data.")(stop)
     group.command("status", short_help="Every server: process, registration, log.")(status)
@@ -39,7 +43,6 @@ def register(app: typer.Typer) -> None:
     group.command("load", short_help="Produce and consume at a rate; count what is lost.")(load)
     anything = {"ignore_unknown_options": True, "allow_interspersed_args": False}
     group.command("tool", short_help="Run one of Kafka's own tools against it.", context_settings=anything)(tool)
-    app.add_typer(group, name="sandbox")
 
 
 def start(

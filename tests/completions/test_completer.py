@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from commands.completer import FILES, PATH_METAVARS, candidates
-from commands.main import build_app
+from commands.main import GROUPS, build_app
 from commands.tree import Command, command_tree
 
 
@@ -22,6 +22,24 @@ def offered(tree: Command, *words: str, environ: dict[str, str] | None = None) -
 
 def offers_files(tree: Command, *words: str) -> bool:
     return FILES in candidates(tree, words, {})
+
+
+def test_an_application_built_for_some_words_is_the_whole_one_as_far_as_they_go(tree: Command) -> None:
+    """Only what is named is built: every start of the program and every Tab key would pay for the rest."""
+    listed = command_tree(build_app([]))
+    assert [(one.name, one.brief) for one in listed.commands] == [(one.name, one.brief) for one in tree.commands]
+    for command in tree.commands:
+        (alone,) = command_tree(build_app(["--version", command.name])).commands
+        assert alone == command
+        for below in command.commands:
+            (group,) = command_tree(build_app([command.name, below.name])).commands
+            assert group.find(below.name) == below
+
+
+def test_every_group_of_commands_may_be_left_out() -> None:
+    groups = {one.name for one in command_tree(build_app()).commands if one.commands}
+    assert groups == {one.name for one in command_tree(build_app()).commands if one.name in GROUPS}
+    assert not any(one.commands for one in command_tree(build_app([])).commands)
 
 
 def test_the_first_word_is_a_command(tree: Command) -> None:

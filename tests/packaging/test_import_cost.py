@@ -7,6 +7,8 @@ import sys
 
 import pytest
 
+from commands.main import COMMANDS, GROUPS
+
 HEAVY = ("pandas", "pyspark", "pyarrow", "numpy", "numba", "scipy", "confluent_kafka", "kafka", "kazoo", "rich")
 
 CODE = """
@@ -18,12 +20,26 @@ sys.exit(code)
 """
 
 
-def modules_after(*arguments: str) -> set[str]:
+COMPLETE = """
+import os, sys
+from commands import completer
+from commands.main import build_app
+completer.answer(build_app, sys.argv[1:], {"_KREPLICA_COMPLETE": str(len(sys.argv) - 1)})
+print("MODULES", *sys.modules)
+"""
+
+
+def names_after(code: str, *arguments: str) -> set[str]:
+    """Whole names of the modules that are there in the end."""
     done = subprocess.run(
-        [sys.executable, "-c", CODE, *arguments], capture_output=True, text=True, timeout=60, check=False
+        [sys.executable, "-c", code, *arguments], capture_output=True, text=True, timeout=60, check=False
     )
     assert done.returncode == 0, done.stderr
-    return {name.partition(".")[0] for name in done.stdout.rpartition("MODULES ")[2].split()}
+    return set(done.stdout.rpartition("MODULES ")[2].split())
+
+
+def modules_after(*arguments: str) -> set[str]:
+    return {name.partition(".")[0] for name in names_after(CODE, *arguments)}
 
 
 @pytest.mark.parametrize(
@@ -33,6 +49,22 @@ def test_help_imports_nothing_heavy(arguments: tuple[str, ...]) -> None:
     found = modules_after(*arguments)
     assert {"typer", "commands", "kreplica"} <= found
     assert found.isdisjoint(HEAVY)
+
+
+@pytest.mark.parametrize("code", [CODE, COMPLETE], ids=["help", "completion"])
+def test_what_names_no_command_imports_no_subcommand(code: str) -> None:
+    found = names_after(code, "--help")
+    assert {f"commands.{name}" for name in COMMANDS} <= found
+    of_groups = {name for name in found if name.startswith(tuple(f"commands.{group}_" for group in GROUPS))}
+    assert of_groups <= {"commands.sandbox_values"}, "small, and named by its group's own file"
+    assert "kreplica.secret_values" not in found
+
+
+@pytest.mark.parametrize(("code", "last"), [(CODE, "--help"), (COMPLETE, "--")], ids=["help", "completion"])
+@pytest.mark.parametrize("words", [("describe",), ("decode", "segment"), ("config", "check")], ids=" ".join)
+def test_a_command_that_is_named_imports_no_other(code: str, last: str, words: tuple[str, ...]) -> None:
+    found = {f"commands.{name}" for name in COMMANDS} & names_after(code, *words, last)
+    assert found - {"commands.completions"} == {f"commands.{words[0]}"}
 
 
 def test_the_library_alone_imports_nothing() -> None:
