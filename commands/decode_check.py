@@ -45,11 +45,13 @@ def check(paths: PathsArgument, metadata: MetadataOption = None, output: OutputO
     wrong. Exits 1 with findings, each with file, byte, what is expected and what was found; 2 when there is nothing
     to read.
     """
+    from commands.decode_stdin import refuse_stdin
     from commands.output import Answer, emit
     from kreplica.formats.checks.other_formats import other_files
     from kreplica.formats.checks.replicas import find_replicas
     from kreplica.formats.checks.rules import check_all
 
+    refuse_stdin(paths, "a log directory", "it is files beside one another that are compared")
     homes, replicas = find_replicas(paths)
     if not homes:
         why = "no directory there is named as a partition, none holds checkpoint files"

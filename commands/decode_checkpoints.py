@@ -75,12 +75,11 @@ def checkpoints(paths: PathsArgument, topic: TopicOption = None, output: OutputO
 
 
 def _read(paths: Sequence[str]) -> list[LogDirectory]:
+    from commands.decode_stdin import refuse_stdin
     from kreplica.formats.files import find_files, read_small_file
     from kreplica.formats.log_directory import SMALL_FILES, read_log_directories
 
-    if "-" in paths:
-        why = "standard input has no file name, which tells what the offsets mean"
-        raise UsageError("checkpoints cannot be read from standard input", why, "name the files or their directory")
+    refuse_stdin(paths, "checkpoints", "standard input has no file name, which tells what the offsets mean")
     files = find_files(paths, SMALL_FILES.__contains__)
     homes = read_log_directories(files, read_small_file)
     if not homes:

@@ -54,10 +54,12 @@ def compare(
 
     Exits 1 when copies differ or acknowledged records are on one disk alone, 5 when no partition has two copies.
     """
+    from commands.decode_stdin import refuse_stdin
     from commands.output import Answer, emit
     from kreplica.formats.checks.replicas import find_replicas
     from kreplica.formats.replica_comparison import COLUMNS, compare_copies, partitions_of
 
+    refuse_stdin(paths, "a log directory", "it is files of several disks that are compared")
     _, replicas = find_replicas(paths)
     if not any(replica.log.segments for replica in replicas):
         why = "no directory there is named as a partition and holds a segment"

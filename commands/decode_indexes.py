@@ -61,9 +61,11 @@ def indexes(paths: PathsArgument, output: OutputOption = None) -> None:
 
 
 def _files(paths: Sequence[str]) -> list[Path]:
+    from commands.decode_stdin import refuse_stdin
     from kreplica.formats.files import find_files
     from kreplica.formats.index_rows import is_index_file
 
+    refuse_stdin(paths, "indexes", "standard input has no file name, which tells the first offset")
     files = [file for file in find_files(paths, is_index_file) if is_index_file(file.name)]
     if not files:
         why = "their names are a number of 20 digits and .index, .timeindex, .txnindex or .snapshot"

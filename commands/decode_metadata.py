@@ -81,10 +81,12 @@ def metadata(
     """
     from commands.decode_damage import damage_warnings
     from commands.decode_metadata_screen import show
+    from commands.decode_stdin import refuse_stdin
     from commands.output import Answer, emit
     from kreplica.formats.metadata_changes import change_row
     from kreplica.sources.kraft_files import find_metadata
 
+    refuse_stdin([path], "a metadata log", "standard input has no file name, which tells the first offset")
     wanted = _wanted(who_led, topic, kind or ())
     files = find_metadata(path)
     found = _compare(files, diff, wanted) if diff is not None else _history(files, wanted)

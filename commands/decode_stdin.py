@@ -7,7 +7,24 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
+from kreplica.errors import UsageError
+
 PIECE_BYTES = 1 << 20
+
+
+def refuse_stdin(paths: Sequence[str], what: str, why: str) -> None:
+    """Refuses ``-`` where the names of files, or other files beside them, tell what the bytes mean.
+
+    Args:
+        paths: As the user gave them.
+        what: What is read, as the beginning of a sentence: ``an index``.
+        why: Why not from there.
+
+    Raises:
+        UsageError: ``-`` is among them.
+    """
+    if "-" in paths:
+        raise UsageError(f"{what} cannot be read from standard input", why, "name the files or their directory")
 
 
 @contextmanager

@@ -263,11 +263,18 @@ def _summary(
 def _remarks(logs: TransactionLogs, read: Sequence[ReplayedLog], summary: Row) -> list[str]:
     remarks = []
     if summary["partitions_missing"]:
-        lead = f"{summary['partitions_found']} of {summary['partitions']} partitions of __transaction_state found"
-        remarks.append(f"{lead}; transactional ids in the rest cannot be known")
+        remarks.append(f"{found_of(summary)}; transactional ids in the rest cannot be known")
     remarks += [f"{log.directory} is another copy of partition {log.partition}, not read" for log in logs.copies]
     unknown = sum(log.findings.unknown for log in read)
     return [*remarks, f"{unknown} records of a version that is not known"] if unknown else remarks
+
+
+def found_of(summary: Row) -> str:
+    """How many partitions of the topic were found, in words."""
+    found, total = summary["partitions_found"], summary["partitions"]
+    if not found:
+        return f"which of the {total} partitions of __transaction_state this is, is not known"
+    return f"{found} of {total} partitions of __transaction_state found"
 
 
 def _kinds() -> dict[str, Kind]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from kreplica.errors import InputError
+from kreplica.formats.files import unreadable
 
 
 class ByteSource(Protocol):
@@ -64,7 +64,7 @@ class FileBytes:
         try:
             descriptor = os.open(path, os.O_RDONLY)
         except OSError as error:
-            raise InputError(str(path), "", error.strerror or str(error)) from None
+            raise unreadable(path, error) from None
         return cls(str(path), os.fstat(descriptor).st_size, descriptor)
 
     def read(self, position: int, size: int) -> bytes:
@@ -76,7 +76,7 @@ class FileBytes:
         try:
             return os.pread(self.descriptor, min(size, max(0, self.size - position)), position)
         except OSError as error:
-            raise InputError(self.name, f"byte {position}", error.strerror or str(error)) from None
+            raise unreadable(Path(self.name), error, f"byte {position}") from None
 
     def close(self) -> None:
         """Gives the file back."""

@@ -58,7 +58,7 @@ def read_beginning(path: Path) -> bytes:
         with path.open("rb") as file:
             return file.read(BEGINNING_BYTES)
     except OSError as error:
-        raise _unreadable(path, error) from None
+        raise unreadable(path, error) from None
 
 
 def read_small_file(path: Path) -> bytes:
@@ -71,7 +71,7 @@ def read_small_file(path: Path) -> bytes:
         with path.open("rb") as file:
             content = file.read(LARGEST_SMALL_FILE + 1)
     except OSError as error:
-        raise _unreadable(path, error) from None
+        raise unreadable(path, error) from None
     if len(content) > LARGEST_SMALL_FILE:
         raise InputError(str(path), "", f"more than {LARGEST_SMALL_FILE} bytes, which no such file has")
     return content
@@ -92,7 +92,7 @@ def _below(directory: Path, wanted: Callable[[str], bool], deeper: int) -> Itera
         with os.scandir(directory) as entries:
             names = [(entry.name, entry.is_dir()) for entry in entries]
     except OSError as error:
-        raise _unreadable(directory, error) from None
+        raise unreadable(directory, error) from None
     for name, is_directory in names:
         if not is_directory and wanted(name):
             yield directory / name
@@ -100,5 +100,7 @@ def _below(directory: Path, wanted: Callable[[str], bool], deeper: int) -> Itera
             yield from _below(directory / name, wanted, deeper - 1)
 
 
-def _unreadable(path: Path, error: OSError) -> InputError:
-    return InputError(str(path), "", (error.strerror or str(error)).lower())
+def unreadable(path: Path, error: OSError, position: str = "") -> InputError:
+    """What a refused read is to the user."""
+    fix = "run it as the user that the broker runs as" if isinstance(error, PermissionError) else ""
+    return InputError(str(path), position, (error.strerror or str(error)).lower(), fix)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import re
 import shutil
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -161,3 +162,11 @@ def test_bad_input_is_one_line(kreplica: Any, words: list[str], message: str) ->
     assert (ended.code, ended.out) == (2, "")
     assert ended.err.startswith(message)
     assert ended.err.count("\n") == 1
+
+
+def test_a_segment_on_standard_input_tells_no_partition(process: Any) -> None:
+    ended = process("decode", "transactions", "-", stdin=subprocess.PIPE)
+    out, err = ended.communicate((LEFT_OPEN / f"{0:020}.log").read_bytes(), timeout=60)
+    assert ended.returncode == 5
+    assert b"1 transactional id in one of 50 partitions of __transaction_state" in out
+    assert b"which of the 50 partitions of __transaction_state this is, is not known" in err

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -11,8 +13,9 @@ import pytest
 from kafka_dumps import GOLDEN
 
 from commands.main import run
-from kreplica.errors import UsageError
-from kreplica.formats.files import BEGINNING_BYTES
+from kreplica.errors import InputError, UsageError
+from kreplica.formats.file_bytes import FileBytes
+from kreplica.formats.files import BEGINNING_BYTES, read_beginning, read_small_file
 from kreplica.formats.index_rows import is_index_file
 from kreplica.formats.log_directory import SMALL_FILES
 from kreplica.formats.partition_logs import find_logs
@@ -73,6 +76,28 @@ def test_other_files_among_named_segments_are_left_out(tmp_path: Path) -> None:
     )
     copy.write_bytes(b"no known beginning")
     assert [log.segments for log in find_logs([str(copy)])] == [(copy,)]
+
+
+def test_a_file_that_may_not_be_read_is_told_with_what_to_do(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def refusing(*_: object, **__: object) -> int:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(os, "open", refusing)
+    monkeypatch.setattr(Path, "open", refusing)
+    path = tmp_path / f"{0:020}.log"
+    for read in (FileBytes.open, read_beginning, read_small_file):
+        with pytest.raises(InputError) as refused:
+            read(path)
+        said = f"cannot read {path}; permission denied; run it as the user that the broker runs as"
+        assert str(refused.value) == said
+
+
+@pytest.mark.parametrize("command", ["check", "compare", "checkpoints", "indexes", "metadata"])
+def test_what_needs_names_of_files_is_not_read_from_standard_input(
+    command: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["decode", command, "-"]) == 2
+    assert re.fullmatch(r"error: .* cannot be read from standard input; [^;]*; name .*\n", capsys.readouterr().err)
 
 
 MODULE = """
