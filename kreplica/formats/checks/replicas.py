@@ -128,7 +128,9 @@ def find_replicas(paths: Sequence[str]) -> tuple[list[LogDirectory], list[Replic
         InputError: A path does not exist or a file cannot be read.
     """
     files = find_files(paths, lambda name: own_format(name) is not None)
-    folders = sorted({path.parent for path in files if parse_partition_directory(path.absolute().parent.name)})
+    # A log directory may be called data-1: what tells a partition's directory is a file that only such a one has.
+    of_partitions = (path for path in files if path.name not in OF_THE_DIRECTORY)
+    folders = sorted({path.parent for path in of_partitions if parse_partition_directory(path.absolute().parent.name)})
     homes = {_home(folder) for folder in folders} | {path.parent for path in files if path.name in OF_THE_DIRECTORY}
     small = {home / name for home in homes for name in OF_THE_DIRECTORY}
     small |= {folder / name for folder in folders for name in OF_A_PARTITION}

@@ -61,6 +61,15 @@ def home(tmp_path: Path) -> Path:
     return tmp_path
 
 
+def test_a_log_directory_may_have_the_name_of_a_partition(tmp_path: Path) -> None:
+    write_partition(tmp_path / "data-1", BATCHES, epochs=EPOCHS)
+    write_meta(tmp_path / "data-1")
+    write_checkpoint(tmp_path / "data-1", REPLICATION, 6)
+    homes, replicas = find_replicas([str(tmp_path)])
+    assert [home.path for home in homes] == [tmp_path / "data-1"]
+    assert [(each.path.name, each.checkpoint(REPLICATION)) for each in replicas] == [("orders-0", (4, 6))]
+
+
 def test_damage_of_a_log_and_of_small_files(home: Path) -> None:
     path = home / "orders-0" / f"{FIRST}.log"
     content = bytearray(path.read_bytes())
