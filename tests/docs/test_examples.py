@@ -5,6 +5,7 @@ A block is fenced as ``console``; what follows that word says how it is meant:
     exit=1      how its last command ends; 0 if not said, which all others must
     live        it needs a Kafka: run in order with the page's other live blocks, which start and stop a sandbox
     spark       it needs Spark
+    golden      it reads what real brokers left behind: a log directory of tests/golden stands for /srv/kafka
     install     how to install kreplica: not run here, tests/packaging does the like
 
 A line of output that is ``…`` stands for any lines, ``…`` within a line for anything.
@@ -26,10 +27,11 @@ import pytest
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("*.md")])
 FENCE = re.compile(r"^```(\S+)?[ ]?([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-KINDS = ("live", "spark", "install")
+KINDS = ("live", "spark", "golden", "install")
 LANGUAGES = ("console", "toml", "python", None)
 UV, PROGRAM = (Path(sys.executable).with_name(name) for name in ("uv", "kreplica"))
 PLACEHOLDER = "localhost:9092"
+GOLDEN = {"/srv/kafka": str(ROOT / "tests" / "golden" / "kafka-4.3.1" / "killed-all" / "broker-1")}
 
 
 @dataclass(frozen=True)
@@ -129,6 +131,12 @@ def page_name(page: Path) -> str:
 def test_the_examples_of_a_page(page: Path, tmp_path: Path, environment: dict[str, str]) -> None:
     for block in of_kind(page, ""):
         run(block, tmp_path, environment, {})
+
+
+@pytest.mark.parametrize("page", pages_with("golden"), ids=page_name)
+def test_the_examples_on_files_of_real_brokers(page: Path, tmp_path: Path, environment: dict[str, str]) -> None:
+    for block in of_kind(page, "golden"):
+        run(block, tmp_path, environment, GOLDEN)
 
 
 @pytest.mark.spark
