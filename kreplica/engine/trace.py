@@ -309,7 +309,15 @@ def sentence(event: Event) -> str:
 
 def rule_of(event: Event) -> str:
     """The rule that acted, ``module.function`` of ``kreplica.engine.rules``; empty where none did."""
-    return str(fields_of(event).get("rule") or KINDS[event.kind].rule)
+    named = fields_of(event)
+    return str(named.get("rule") or KINDS[event.kind].rule or _BY_ROLE.get((event.kind, named.get("role", "")), ""))
+
+
+_BY_ROLE: dict[tuple[str, str], str] = {
+    (Kind.HIGH_WATERMARK, "leader"): "high_watermark.leader_high_watermark",
+    (Kind.HIGH_WATERMARK, "follower"): "high_watermark.follower_high_watermark",
+}
+"""Rules of events that another rule decides at a leader than at a follower."""
 
 
 def _plain(value: Any) -> Any:

@@ -14,7 +14,7 @@ __all__ = ["GROUP", "MODULES", "Between", "Case", "Scenario", "names", "scenario
 GROUP = "kreplica.scenarios"
 """Entry points by which other distributions add scenarios: each names a ``Scenario``."""
 
-MODULES: tuple[str, ...] = ("acks1-leader-crash",)
+MODULES: tuple[str, ...] = ("hw-truncation-loss", "acks1-leader-crash")
 """The scenarios of this package, in the order of ``kreplica whatif list``: a module of this name (hyphens as
 underscores) has it as ``SCENARIO``."""
 
@@ -47,7 +47,7 @@ def scenario_named(name: str) -> Scenario:
             return _outside(point.load(), name)
     from difflib import get_close_matches
 
-    near = get_close_matches(name, names(), n=3)
+    near = get_close_matches(name, names(), n=3, cutoff=0.4)
     fix = f"did you mean {', '.join(near)}?" if near else "see kreplica whatif list"
     raise UsageError(f"there is no scenario {name!r}", "", fix)
 

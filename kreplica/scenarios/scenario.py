@@ -61,7 +61,7 @@ class Scenario:
         source: Where it is from: KIP, issue, book figure, report.
         setup: The cluster and its clients, with their settings.
         plan: Faults and operations.
-        cases: What comes out, by version from the oldest on and by settings; at least one.
+        cases: What comes out by version and settings; the first is played when no version is asked for.
         probes: What its cases look at beyond the outcome.
         profile: Which random faults ``--runs`` plays on it.
         notes: What a well-known text gets wrong about it, and what holds.

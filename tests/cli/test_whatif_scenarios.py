@@ -1,0 +1,144 @@
+"""kreplica whatif list, show, run and compare as a user runs them."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import xml.etree.ElementTree as ET
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+RunCli = Callable[..., subprocess.CompletedProcess[str]]
+LOSS = "hw-truncation-loss"
+
+
+def answer(done: subprocess.CompletedProcess[str]) -> dict[str, object]:
+    return dict(json.loads(done.stdout))
+
+
+def test_the_list_names_every_scenario(run_cli: RunCli) -> None:
+    from kreplica.scenarios import names
+
+    document = answer(run_cli("whatif", "list", "-o", "json"))
+    assert document["schema"] == "kreplica/whatif-list/v1"
+    assert [row["scenario"] for row in document["scenarios"]] == list(names())  # type: ignore[index, attr-defined]
+
+
+def test_show_tells_cluster_faults_and_expectations(run_cli: RunCli) -> None:
+    done = run_cli("whatif", "show", LOSS)
+    assert done.returncode == 0
+    for part in ("KIP-101", "orders-0 on 3,2", "writer sends 2 records", "crash node=broker-2", "lost=m2"):
+        assert part in done.stdout
+    scenario = answer(run_cli("whatif", "show", LOSS, "-o", "json"))["scenario"]
+    assert scenario["plan"][1] == {"when": {"on": "time", "time": 9_000_000}, "do": {"do": "crash", "node": "broker-1"}}  # type: ignore[index]
+
+
+def test_0_10_loses_what_0_11_keeps(run_cli: RunCli) -> None:
+    old = run_cli("whatif", "run", LOSS, "--kafka-version", "0.10")
+    assert (old.returncode, old.stdout.split()[:2]) == (0, ["LOST", "m2"])
+    assert "truncated 2 to 1" in old.stdout
+    assert "LEADER LEO" in old.stdout
+    new = run_cli("whatif", "run", LOSS, "--kafka-version", "0.11", "-o", "json")
+    outcome = answer(new)["outcome"]
+    assert {name: outcome[name] for name in ("scenario", "version", "seed", "lost", "as_expected")} == {  # type: ignore[index]
+        "scenario": LOSS,
+        "version": "0.11",
+        "seed": 0,
+        "lost": [],
+        "as_expected": True,
+    }
+
+
+def test_every_step_is_a_row(run_cli: RunCli) -> None:
+    document = answer(run_cli("whatif", "run", LOSS, "--kafka-version", "0.10", "-o", "json"))
+    cut = next(row for row in document["timeline"] if row["kind"] == "truncated")  # type: ignore[attr-defined]
+    assert cut["rule"] == "log_truncation.truncate_to_high_watermark"
+    assert (cut["node"], cut["leader"], cut["leader_leo"], cut["leader_hw"]) == ("broker-2", "broker-3", 2, 2)
+    assert (cut["follower_leo"], cut["follower_hw"]) == ({"broker-2": 1}, {"broker-2": 1})
+
+
+def test_each_step_is_explained_by_its_rule(run_cli: RunCli) -> None:
+    done = run_cli("whatif", "run", LOSS, "--kafka-version", "0.10", "--explain")
+    assert "broker-2 cuts orders-0 from 2 to 1  [log_truncation.truncate_to_high_watermark]" in done.stdout
+    assert "docs/reference/protocol-rules.md#log_truncationtruncate_to_high_watermark" in done.stdout
+
+
+def test_the_svg_is_a_picture_of_the_run(run_cli: RunCli, tmp_path: Path) -> None:
+    file = tmp_path / "run.svg"
+    assert run_cli("whatif", "run", LOSS, "--svg", str(file)).returncode == 0
+    texts = [element.text for element in ET.parse(file).iter("{http://www.w3.org/2000/svg}text")]
+    assert {"broker-2", "broker-3", "writer", "LeaderAndIsr", "m1"} <= set(texts)
+
+
+def test_a_plan_is_kept_and_played_again(run_cli: RunCli, tmp_path: Path) -> None:
+    file = tmp_path / "plan.json"
+    first = answer(run_cli("whatif", "run", LOSS, "--save-plan", str(file), "-o", "json"))
+    again = answer(run_cli("whatif", "run", LOSS, "--plan", str(file), "-o", "json"))
+    assert first["summary"]["trace_hash"] == again["summary"]["trace_hash"]  # type: ignore[index]
+    assert again["outcome"]["as_expected"] is None  # type: ignore[index]
+
+
+def test_compare_sweeps_versions_and_settings(run_cli: RunCli) -> None:
+    done = run_cli("whatif", "compare", LOSS, "--kafka-version", "0.10,0.11,4.1", "--set", "acks=0,1,all", "-o", "json")
+    rows = answer(done)["runs"]
+    assert [(row["version"], row["settings"]) for row in rows][:4] == [  # type: ignore[attr-defined, index]
+        ("0.10", {"acks": 0}),
+        ("0.10", {"acks": 1}),
+        ("0.10", {"acks": "all"}),
+        ("0.11", {"acks": 0}),
+    ]
+    assert [row["lost"] for row in rows if row["settings"] == {"acks": "all"}] == [["m2"], [], []]  # type: ignore[attr-defined]
+    table = run_cli("whatif", "compare", LOSS, "--kafka-version", "0.10,0.11").stdout
+    assert table.startswith("DIFFERS")
+
+
+def test_many_runs_find_keep_and_replay_a_failing_plan(run_cli: RunCli, tmp_path: Path) -> None:
+    file = tmp_path / "plan.json"
+    words = ("whatif", "run", "acks1-leader-crash", "--seed", "100", "--runs", "40", "-o", "json")
+    done = run_cli(*words, "--set", "acks=0", "--save-plan", str(file), timeout=240)
+    outcome = answer(done)["outcome"]
+    assert (done.returncode, outcome["runs"]) == (1, 40)  # type: ignore[index]
+    smallest = outcome["smallest"]  # type: ignore[index]
+    assert "lost" in smallest["wrong"]
+    assert smallest["plan"] == json.loads(file.read_text())
+    replay = ("whatif", "run", "acks1-leader-crash", "--set", "acks=0", "--kafka-version", outcome["version"])  # type: ignore[index]
+    again = answer(run_cli(*replay, "--seed", str(smallest["seed"]), "--plan", str(file), "-o", "json"))
+    assert again["outcome"]["lost"]  # type: ignore[index]
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("run", "hw-loss"), "there is no scenario 'hw-loss'; did you mean hw-truncation-loss?"),
+        (("run", LOSS, "--kafka-version", "0.7"), "'0.7' is no version of Kafka"),
+        (("run", LOSS, "--set", "ack=1"), "the engine knows no setting 'ack'; did you mean acks"),
+        (("run", LOSS, "--set", "acks"), "--set acks is no setting; write it as NAME=VALUE"),
+        (("run", LOSS, "--set", "acks=1", "--set", "acks=0"), "--set acks is given twice"),
+        (("run", LOSS, "--plan", "no-such-file"), "cannot read no-such-file"),
+        (("run", LOSS, "--svg", "/no/such/folder/x.svg"), "cannot write /no/such/folder/x.svg"),
+        (("run", LOSS, "--partition", "orders-7"), "the scenario has no partition 'orders-7'; one of orders-0"),
+        (("run", LOSS, "--runs", "2", "--explain"), "--explain does not go with --runs"),
+        (("compare", LOSS, "--kafka-version", "0.10,x"), "'x' is no version of Kafka"),
+        (("compare", LOSS, "--set", "acks=0,2"), "acks=2 is no acks value"),
+        (("show", "hw"), "there is no scenario 'hw'"),
+    ],
+)
+def test_bad_input_is_named(words: tuple[str, ...], message: str, run_cli: RunCli) -> None:
+    done = run_cli("whatif", *words)
+    assert done.returncode == 2
+    assert message in done.stderr
+    assert done.stdout == ""
+
+
+def test_a_plan_for_other_nodes_is_refused(run_cli: RunCli, tmp_path: Path) -> None:
+    file = tmp_path / "plan.json"
+    file.write_text('[{"when": {"on": "time", "time": 1}, "do": {"do": "crash", "node": "broker-9"}}]')
+    done = run_cli("whatif", "run", LOSS, "--plan", str(file))
+    assert done.returncode == 2
+    assert "there is no node 'broker-9'" in done.stderr
+    file.write_text('[{"when": {"on": "time", "time": 1}, "do": {"do": "explode"}}]')
+    done = run_cli("whatif", "run", LOSS, "--plan", str(file))
+    assert done.returncode == 2
+    assert "is no plan of faults" in done.stderr
