@@ -14,7 +14,15 @@ __all__ = ["GROUP", "MODULES", "Between", "Case", "Scenario", "names", "scenario
 GROUP = "kreplica.scenarios"
 """Entry points by which other distributions add scenarios: each names a ``Scenario``."""
 
-MODULES: tuple[str, ...] = ("hw-truncation-loss", "acks1-leader-crash")
+MODULES: tuple[str, ...] = (
+    "hw-truncation-loss",
+    "acks1-leader-crash",
+    "inflight-reorder",
+    "retry-duplicate",
+    "idempotent-6th-batch",
+    "idempotent-first-batch-lost",
+    "producer-state-expired",
+)
 """The scenarios of this package, in the order of ``kreplica whatif list``: a module of this name (hyphens as
 underscores) has it as ``SCENARIO``."""
 

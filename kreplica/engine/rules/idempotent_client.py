@@ -14,7 +14,8 @@ MAX_IN_FLIGHT = 5
 class Reaction(IntEnum):
     """What becomes of a batch that was refused.
 
-    FAIL gives it up; RETRY sends it again as it is; RAISE_EPOCH gives the batches of its partition new sequences from 0
+    FAIL gives it up; RETRY sends it again as it is; RESTART gives the batches of its partition sequences from 0 in the
+    same epoch and sends them again (up to 2.4); RAISE_EPOCH gives the batches of its partition new sequences from 0
     in the next epoch and sends them again (KIP-360); NEW_ID gives it up and asks for another producer id.
     """
 
@@ -22,6 +23,7 @@ class Reaction(IntEnum):
     RETRY = 1
     RAISE_EPOCH = 2
     NEW_ID = 3
+    RESTART = 4
 
 
 def is_idempotent(asked: bool | None, default: bool, acks: int, retries: int, in_flight: int) -> bool:
@@ -55,7 +57,13 @@ def idempotence_contradiction(acks: int, retries: int, in_flight: int, most_in_f
 
 
 def reaction_to_sequence_error(
-    error: int, transactional: bool, is_next: bool, unresolved: bool, is_next_unresolved: bool, may_raise: bool
+    error: int,
+    transactional: bool,
+    is_next: bool,
+    unresolved: bool,
+    is_next_unresolved: bool,
+    deleted: bool,
+    may_raise: bool,
 ) -> Reaction:
     """What a client does about OUT_OF_ORDER_SEQUENCE_NUMBER and UNKNOWN_PRODUCER_ID. TransactionManager.canRetry.
 
@@ -68,19 +76,27 @@ def reaction_to_sequence_error(
         is_next: The batch's first sequence follows the last acknowledged one.
         unresolved: A batch of the partition was given up without knowing whether it is in the log.
         is_next_unresolved: The batch is the one right behind that.
+        deleted: The log starts behind the last acknowledged record, or none was: the producer's state may be gone with
+            what was deleted.
         may_raise: The client may raise its epoch itself, since 2.5 (KIP-360).
     """
     if error == ErrorCode.UNKNOWN_PRODUCER_ID:
-        if transactional:
-            return Reaction.FAIL
-        return Reaction.RAISE_EPOCH if may_raise else Reaction.NEW_ID
+        return _reaction_to_unknown(transactional, deleted, may_raise)
     if not unresolved and not is_next:
         return Reaction.RETRY
     if transactional:
         return Reaction.FAIL
-    if unresolved and not is_next_unresolved:
-        return Reaction.RETRY if may_raise else Reaction.NEW_ID
-    return Reaction.RAISE_EPOCH if may_raise else Reaction.NEW_ID
+    if not may_raise:
+        return Reaction.NEW_ID
+    return Reaction.RETRY if unresolved and not is_next_unresolved else Reaction.RAISE_EPOCH
+
+
+def _reaction_to_unknown(transactional: bool, deleted: bool, may_raise: bool) -> Reaction:
+    if may_raise and not transactional:
+        return Reaction.RAISE_EPOCH
+    if deleted:
+        return Reaction.RESTART
+    return Reaction.FAIL if transactional else Reaction.NEW_ID
 
 
 def reaction_to_expiry(transactional: bool, resolved: bool) -> Reaction:

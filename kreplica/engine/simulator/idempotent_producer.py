@@ -20,7 +20,7 @@ from kreplica.engine.rules.idempotent_client import (
     reaction_to_expiry,
     reaction_to_sequence_error,
 )
-from kreplica.engine.rules.producer_state import NO_PRODUCER_ID, NO_SEQUENCE, in_sequence, sequence_after
+from kreplica.engine.rules.producer_state import NO_OFFSET, NO_PRODUCER_ID, NO_SEQUENCE, in_sequence, sequence_after
 from kreplica.engine.rules.transaction_states import MAX_EPOCH
 from kreplica.engine.settings import ACKS_ALL, Value
 from kreplica.engine.setup import ProducerSetup
@@ -75,7 +75,16 @@ class Line:
     log; ``resolves_at`` is the sequence behind it.
     """
 
-    __slots__ = ("epoch", "following", "last_acknowledged", "pending", "producer_id", "resolves_at", "unresolved")
+    __slots__ = (
+        "epoch",
+        "following",
+        "last_acknowledged",
+        "last_offset",
+        "pending",
+        "producer_id",
+        "resolves_at",
+        "unresolved",
+    )
 
     def __init__(self, producer_id: int, epoch: int) -> None:
         self.pending: list[Batch] = []
@@ -87,6 +96,7 @@ class Line:
         self.epoch = epoch
         self.following = 0
         self.last_acknowledged = NO_SEQUENCE
+        self.last_offset = NO_OFFSET
         self.unresolved = False
         self.resolves_at = NO_SEQUENCE
 
@@ -106,6 +116,11 @@ class Line:
             for place, value in enumerate(batch.values)
         )
         self.following = sequence_after(self.following, len(batch.values))
+
+    def number_again(self, transactional: bool) -> None:
+        """Gives every batch on its way new sequences, in their order."""
+        for batch in self.pending:
+            self.number(batch, transactional)
 
 
 class IdempotentProducer(Producer):
@@ -196,6 +211,7 @@ class IdempotentProducer(Producer):
             return
         if error in (ErrorCode.NONE, ErrorCode.DUPLICATE_SEQUENCE_NUMBER):
             line.last_acknowledged = batch.records[-1].sequence
+            line.last_offset = base + len(batch.values) - 1
         elif line.producer_id != self.producer_id and not self.transactional:
             self._give_up(batch, error)  # its id is gone: it cannot be told apart any more
             return
@@ -211,17 +227,28 @@ class IdempotentProducer(Producer):
             in_sequence(line.last_acknowledged, batch.sequence),
             line.unresolved,
             batch.sequence == line.resolves_at,
+            line.last_offset < self._log_start(batch.partition),
             self.simulation.version.raises_own_epoch,
         )
         if reaction is Reaction.RETRY and not self._is_too_old(batch) and not self._is_exhausted(batch):
             self._retry(batch, error)
-        elif reaction is Reaction.RAISE_EPOCH:
-            self._next_epoch(line)
+        elif reaction in (Reaction.RAISE_EPOCH, Reaction.RESTART):
+            if reaction is Reaction.RAISE_EPOCH:
+                self._next_epoch(line)
+            else:
+                line.restart(line.producer_id, line.epoch)
+                line.number_again(self.transactional)
             self._retry(batch, error)
         else:
             if reaction is Reaction.NEW_ID:
                 self._new_id()
             self._give_up(batch, error)
+
+    def _log_start(self, partition: str) -> int:
+        """The log start offset, which the answer to a produce request tells."""
+        leader = self.leader(partition)
+        replica = None if leader is None else leader.replicas.get(partition)
+        return 0 if replica is None else replica.log.start
 
     def _next_epoch(self, line: Line) -> None:
         """Goes on in the next epoch, with the batches of this partition renumbered (KIP-360)."""
@@ -230,8 +257,7 @@ class IdempotentProducer(Producer):
             return
         self.take_id(self.producer_id, self.producer_epoch + 1)
         line.restart(self.producer_id, self.producer_epoch)
-        for batch in line.pending:
-            line.number(batch, self.transactional)
+        line.number_again(self.transactional)
 
     def _new_id(self) -> None:
         if self.producer_id != NO_PRODUCER_ID:

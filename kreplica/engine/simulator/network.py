@@ -97,6 +97,8 @@ class Call:
             return
         self.done = True
         self.target.open_calls.pop(self.id, None)
+        if reason == TIMED_OUT:  # the caller gives the connection up: what it sends now overtakes what is still there
+            self.network.link(source, self.target).last_arrival = 0
         if self.on_failure is not None:
             self.on_failure(reason)
 
@@ -149,7 +151,7 @@ class Network:
         if link.cuts or (link.loss and self._losses.randrange(100) < link.loss):
             self._lose(source, target, call)
         else:
-            self.scheduler.at(self._arrival(link), self._deliver, call)
+            self.scheduler.at(self._arrival(link, call), self._deliver, call)
         return call
 
     def link(self, source: Node, target: Node) -> Link:
@@ -171,10 +173,13 @@ class Network:
         if link.cuts or (link.loss and self._losses.randrange(100) < link.loss):
             self._lose(call.target, call.source, call)
         else:
-            self.scheduler.at(self._arrival(link), self._return, call, values, self.scheduler.now)
+            self.scheduler.at(self._arrival(link, call), self._return, call, values, self.scheduler.now)
 
-    def _arrival(self, link: Link) -> int:
-        """When a message sent now arrives: never before one that was sent earlier."""
+    def _arrival(self, link: Link, call: Call) -> int:
+        """When a message sent now arrives: never before one that was sent earlier.
+
+        One that takes longer than the caller waits arrives all the same: see ``Call.fail``.
+        """
         arrival = self.scheduler.now + self.latency + link.delay
         if link.source == link.target:
             arrival = self.scheduler.now
@@ -182,6 +187,8 @@ class Network:
             arrival += self._chance.randrange(self.jitter + 1)
         arrival = max(arrival, link.last_arrival)
         link.last_arrival = arrival
+        if arrival > call.deadline:
+            self.scheduler.at(call.deadline, call.fail, TIMED_OUT)
         return arrival
 
     def _lose(self, source: Node, target: Node, call: Call) -> None:

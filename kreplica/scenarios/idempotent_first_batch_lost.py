@@ -1,0 +1,36 @@
+"""The very first batch of an idempotent producer is lost, the second arrives."""
+
+from kreplica.engine.faults import At, Cut, Step
+from kreplica.engine.setup import MILLISECOND, SECOND, ProducerSetup, TopicSetup, cluster, sends
+from kreplica.scenarios.scenario import Case, Scenario
+
+SCENARIO = Scenario(
+    name="idempotent-first-batch-lost",
+    title="A leader that knows nothing of a producer takes its second batch first",
+    why="""Since 2.5 a leader takes any sequence of a producer it knows nothing of. If the first batch is lost and the
+        second arrives, the second is appended; from then on the first is out of order however often it is sent, until
+        delivery.timeout.ms is over and the application is told. Nothing is reordered and nothing acknowledged is lost,
+        but a record that should only have been late fails. Before 2.5 the second batch was refused. For transactions
+        KIP-890 repairs it: the leader remembers the lowest sequence that waits, and since 4.1 only 0 may come
+        first.""",
+    source="KIP-360; KAFKA-14920; KAFKA-18202",
+    setup=cluster(
+        3,
+        TopicSetup("orders", ((1, 2, 3),), {"min.insync.replicas": 2}),
+        clients=(ProducerSetup("writer", sends("orders-0", "m1", "m2", "m3", start=2 * SECOND, every=MILLISECOND)),),
+        settings={
+            "enable.idempotence": True,
+            "linger.ms": 0,
+            "batch.records": 1,
+            "request.timeout.ms": 1000,
+            "delivery.timeout.ms": 10_000,
+        },
+        duration=20 * SECOND,
+    ),
+    plan=(Step(At(time=2 * SECOND - 500), Cut("writer", "broker-1", MILLISECOND, one_way=True)),),
+    cases=(
+        Case("1.1", {"acknowledged": 3, "failed": 0, "reordered": (), "lost": ()}),
+        Case("2.5", {"acknowledged": 2, "failed": 1, "reordered": (), "lost": ()}),
+        Case("2.5", {"acknowledged": 3, "failed": 0}, {"max.in.flight.requests.per.connection": 1}),
+    ),
+)

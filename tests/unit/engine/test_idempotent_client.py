@@ -1,0 +1,79 @@
+"""What an idempotent client decides: the cases of ProducerConfig and TransactionManager.canRetry, by version."""
+
+from __future__ import annotations
+
+import pytest
+
+from kreplica.engine.rules.error_codes import ErrorCode
+from kreplica.engine.rules.idempotent_client import (
+    Reaction,
+    idempotence_contradiction,
+    is_idempotent,
+    reaction_to_expiry,
+    reaction_to_sequence_error,
+)
+
+OUT_OF_ORDER, UNKNOWN = ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER, ErrorCode.UNKNOWN_PRODUCER_ID
+
+
+@pytest.mark.parametrize(
+    ("asked", "default", "acks", "retries", "in_flight", "expected"),
+    [
+        (None, True, -1, 5, 5, True),
+        (None, True, 1, 5, 5, False),  # KAFKA-13598: acks=1 switches the default off without a word
+        (None, True, -1, 0, 5, False),
+        (None, True, -1, 5, 6, False),
+        (None, False, -1, 5, 5, False),
+        (False, True, -1, 5, 5, False),
+        (True, False, 1, 5, 5, True),  # and is then refused by what contradicts it
+    ],
+)
+def test_whether_a_producer_is_idempotent(
+    asked: bool | None, default: bool, acks: int, retries: int, in_flight: int, expected: bool
+) -> None:
+    assert is_idempotent(asked, default, acks, retries, in_flight) is expected
+
+
+def test_what_does_not_go_with_it() -> None:
+    assert idempotence_contradiction(1, 5, 5, 5) == "acks"
+    assert idempotence_contradiction(-1, 0, 5, 5) == "retries"
+    assert idempotence_contradiction(-1, 5, 6, 5) == "max.in.flight.requests.per.connection"
+    assert idempotence_contradiction(-1, 5, 2, 1) == "max.in.flight.requests.per.connection"  # 0.11
+    assert idempotence_contradiction(-1, 1, 5, 5) == ""
+
+
+@pytest.mark.parametrize(
+    ("error", "transactional", "is_next", "unresolved", "next_unresolved", "deleted", "may_raise", "expected"),
+    [
+        (OUT_OF_ORDER, False, False, False, False, False, True, Reaction.RETRY),  # one before it is under way
+        (OUT_OF_ORDER, True, False, False, False, False, True, Reaction.RETRY),
+        (OUT_OF_ORDER, False, True, False, False, False, True, Reaction.RAISE_EPOCH),  # a gap in the log
+        (OUT_OF_ORDER, False, True, False, False, False, False, Reaction.NEW_ID),
+        (OUT_OF_ORDER, True, True, False, False, False, True, Reaction.FAIL),
+        (OUT_OF_ORDER, False, False, True, False, False, True, Reaction.RETRY),
+        (OUT_OF_ORDER, False, False, True, True, False, True, Reaction.RAISE_EPOCH),
+        (UNKNOWN, False, False, False, False, False, True, Reaction.RAISE_EPOCH),
+        (UNKNOWN, False, False, False, False, True, False, Reaction.RESTART),
+        (UNKNOWN, False, False, False, False, False, False, Reaction.NEW_ID),
+        (UNKNOWN, True, False, False, False, True, True, Reaction.RESTART),
+        (UNKNOWN, True, False, False, False, False, True, Reaction.FAIL),
+    ],
+)
+def test_what_becomes_of_a_refused_batch(
+    error: ErrorCode,
+    transactional: bool,
+    is_next: bool,
+    unresolved: bool,
+    next_unresolved: bool,
+    deleted: bool,
+    may_raise: bool,
+    expected: Reaction,
+) -> None:
+    facts = (transactional, is_next, unresolved, next_unresolved, deleted, may_raise)
+    assert reaction_to_sequence_error(error, *facts) is expected
+
+
+def test_what_follows_a_batch_that_was_given_up() -> None:
+    assert reaction_to_expiry(False, True) is Reaction.RETRY
+    assert reaction_to_expiry(False, False) is Reaction.RAISE_EPOCH
+    assert reaction_to_expiry(True, False) is Reaction.FAIL
