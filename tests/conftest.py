@@ -13,6 +13,10 @@ import pytest
 
 from kreplica import secret_values
 
+sys.path.insert(0, str(Path(__file__).parent / "support"))
+
+from reaper import start_reaper
+
 ROOT = Path(__file__).parent.parent
 PROGRAM = Path(sys.executable).with_name("kreplica")
 
@@ -51,6 +55,12 @@ def no_secret_of_another_test() -> Iterator[None]:
     """A process remembers the secrets it has seen; here one process plays many."""
     yield
     secret_values.forget()
+
+
+@pytest.fixture(scope="session")
+def no_sandbox_outlives_this_process(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """For what starts sandboxes: where this process cannot stop them, because it was killed, another does."""
+    start_reaper(tmp_path_factory.getbasetemp())
 
 
 @pytest.fixture(scope="session")

@@ -27,6 +27,11 @@ FAST_FAULTS = {"replica.lag.time.max.ms": "6000", "broker.session.timeout.ms": "
 SandboxFactory = Callable[..., Sandbox]
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _stopped_in_any_case(no_sandbox_outlives_this_process: None) -> None:
+    """Every test here may start sandboxes."""
+
+
 @pytest.fixture(scope="session")
 def sandbox_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Folder of this run's sandboxes: the user's own are neither seen nor touched."""
