@@ -11,16 +11,8 @@ from commands.options import SourceOptions
 from commands.output import Answer
 from commands.reading import Reading, cluster_object, read_clusters, select_each
 from kreplica.errors import ExitCode, UsageError
-from kreplica.health.disks import (
-    DiskReport,
-    FutureReplica,
-    Growth,
-    LogDirectory,
-    StoredPartition,
-    Stray,
-    Trend,
-    disk_report,
-)
+from kreplica.health.disk_facts import DiskReport, FutureReplica, Growth, LogDirectory, StoredPartition, Stray, Trend
+from kreplica.health.disks import disk_report
 from kreplica.model.schema import Kind
 from kreplica.model.snapshot import ClusterSnapshot
 from kreplica.sources import Facet

@@ -10,7 +10,8 @@ from commands.durations import spell_duration
 from commands.quantities import size_words
 from commands.screen import print_lines, print_verdict
 from commands.tables import print_table
-from kreplica.health.disks import SECONDS_A_DAY, LogDirectory, StoredPartition, Trend
+from kreplica.health.disk_facts import LogDirectory, StoredPartition, Trend
+from kreplica.health.disks import SECONDS_A_DAY
 
 if TYPE_CHECKING:
     from rich.console import Console
