@@ -38,6 +38,7 @@ class Consumer(Client):
         "_seeks",
         "_seen",
         "_stalled",
+        "_thread",
         "closing",
         "failed",
         "last_poll",
@@ -64,6 +65,7 @@ class Consumer(Client):
         self.last_poll = 0
         self._last_commit = 0
         self._polls = 0
+        self._thread: Work | None = None
         self._seen: tuple[tuple[str, int], ...] = ()
         self._seeks: list[tuple[int, str, int]] = list(self.setup.application.seeks)
 
@@ -238,8 +240,9 @@ class Consumer(Client):
     def _process(self, records: list[Handed]) -> None:
         application = self.setup.application
         if application.hand_off:
-            Work(self, records, lambda: None)
-            self._commit_as_told(Commit.AFTER)
+            self._thread = self._thread or Work(self, [], lambda: None)
+            self._thread.add(records)
+            self._commit_as_told(application.commit)
         elif not self.settings["enable.auto.commit"] and application.commit is Commit.BEFORE:
             self._commit(self.positions.offsets(), lambda: Work(self, records, self.poll))
         else:

@@ -43,6 +43,13 @@ class Work:
         self._then = then
         self._next()
 
+    def add(self, records: list[Handed]) -> None:
+        """Hands more records to the thread that works: they wait behind those that it has."""
+        idle = not self._queue
+        self._queue.extend(records)
+        if idle:
+            self._next()
+
     def _next(self) -> None:
         if not self._queue:
             self._then()

@@ -142,17 +142,23 @@ class Positions:
     # -- validation
 
     def metadata_heard(self) -> None:
-        """Looks at new leader epochs: a position under another epoch may not be in the log any more (KIP-320)."""
-        for partition, position in list(self.at.items()):
-            epoch = self._consumer.leaders.get(partition, (-1, -1))[1]
-            if epoch == position.leader_epoch or partition in self._busy:
-                continue
-            detects = self._consumer.simulation.version.consumer_detects_truncation
-            if detects and needs_validation(position.epoch, position.leader_epoch, epoch):
-                self._validate(partition)
-            else:
-                self.at[partition] = position._replace(leader_epoch=epoch)
-            self._preferred.pop(partition, None)
+        """Looks at new leader epochs."""
+        for partition in list(self.at):
+            if partition not in self._busy:
+                self._compare_epochs(partition)
+
+    def _compare_epochs(self, partition: str) -> None:
+        """A position under another epoch may not be in the log any more: asks, since 2.1 (KIP-320)."""
+        position = self.at[partition]
+        epoch = self._consumer.leaders.get(partition, (-1, -1))[1]
+        if epoch == position.leader_epoch:
+            return
+        self._preferred.pop(partition, None)
+        detects = self._consumer.simulation.version.consumer_detects_truncation
+        if detects and needs_validation(position.epoch, position.leader_epoch, epoch):
+            self._validate(partition)
+        else:
+            self.at[partition] = position._replace(leader_epoch=epoch)
 
     def _validate(self, partition: str) -> None:
         consumer, position = self._consumer, self.at.get(partition)
@@ -208,6 +214,8 @@ class Positions:
                 self._fetch(partition)
 
     def _fetch(self, partition: str) -> None:
+        if partition in self.at and partition not in self._busy:
+            self._compare_epochs(partition)
         consumer, position, current = self._consumer, self.at.get(partition), self._round
         if position is None or partition in self._busy:
             return

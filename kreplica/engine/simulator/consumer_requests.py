@@ -57,7 +57,10 @@ def _preferred(broker: Broker, replica: Replica, offset: int, rack: str) -> int:
         return NO_REPLICA
     ends = _known_ends(replica, leadership)
     starts = (*leadership.log_starts[: replica.place], replica.log.start, *leadership.log_starts[replica.place + 1 :])
-    readable = readable_replicas(leadership.isr, replica.place, offset, starts, ends)
+    alive = sum(1 << place for place, one in enumerate(leadership.replicas) if one in broker.alive)
+    # the ISR counts since 2.7, the version that has AlterPartition too
+    candidates = leadership.isr & alive if simulation.version.alter_partition else alive
+    readable = readable_replicas(candidates, replica.place, offset, starts, ends)
     same_rack = sum(1 << place for place, one in enumerate(leadership.replicas) if simulation.brokers[one].rack == rack)
     behind = tuple(broker.scheduler.now - time for time in leadership.last_caught_up)
     place = preferred_read_replica(readable, replica.place, same_rack, ends, behind, leadership.replicas)

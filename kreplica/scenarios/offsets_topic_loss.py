@@ -1,0 +1,41 @@
+"""An unclean election of __consumer_offsets takes groups back to where they were."""
+
+from kreplica.engine.faults import At, Crash, Cut, Start, Step
+from kreplica.engine.rules.coordinator_partition import OFFSETS_TOPIC
+from kreplica.engine.setup import SECOND, TopicSetup, cluster
+from kreplica.model.settings import UNCLEAN
+from kreplica.scenarios.group_setups import MANUAL, member, numbered, writer
+from kreplica.scenarios.processing import PROBES
+from kreplica.scenarios.scenario import Between, Case, Scenario
+
+SCENARIO = Scenario(
+    name="offsets-topic-loss",
+    title="__consumer_offsets loses commits by an unclean election: groups do their work again",
+    why=(
+        "Committed offsets are records like others. Broker 3 falls behind and leaves the ISR of __consumer_offsets;"
+        " the commits of the next minute stand on broker 2 alone, which dies. Led uncleanly by broker 3 the topic has"
+        " the offsets of before, and the group goes back to them. With unclean elections off it waits for broker 2."
+    ),
+    source="ENGINE scenario 40",
+    setup=cluster(
+        3,
+        TopicSetup("orders", ((1,),)),
+        TopicSetup(OFFSETS_TOPIC, ((2, 3),)),
+        clients=(writer(*numbered(60), every=2 * SECOND), member("consumer-a")),
+        settings={**MANUAL, UNCLEAN: True},
+        duration=240 * SECOND,
+    ),
+    plan=(
+        Step(At(20 * SECOND), Cut("broker-3", "broker-2", 220 * SECOND)),
+        Step(At(101 * SECOND), Crash("broker-2")),
+        # a consumer asks for its committed offsets when it starts
+        Step(At(101 * SECOND), Crash("consumer-a")),
+        Step(At(115 * SECOND), Start("consumer-a")),
+        Step(At(150 * SECOND), Start("broker-2")),
+    ),
+    cases=(
+        Case("0.9", {"done_twice": Between(30, 45), "never_done": ()}),
+        Case("0.9", {"done_twice": (), "never_done": ()}, {UNCLEAN: False}),
+    ),
+    probes=PROBES,
+)
