@@ -51,6 +51,10 @@ IdOption = Annotated[
     list[str] | None, typer.Option("--transactional-id", metavar="ID", help="Only this id; may be repeated.")
 ]
 OpenOption = Annotated[bool, typer.Option("--open", help="Only transactions that are neither committed nor aborted.")]
+HangingOption = Annotated[
+    bool,
+    typer.Option("--hanging", help="Transactions in the logs of all partitions that no coordinator will end."),
+]
 EventsOption = Annotated[bool, typer.Option("--events", help="Every record of the log, not the state it comes to.")]
 OffsetOption = Annotated[
     int | None,
@@ -84,6 +88,7 @@ def transactions(
     paths: PathsArgument,
     transactional_id: IdOption = None,
     only_open: OpenOption = False,
+    hanging: HangingOption = False,
     events: EventsOption = False,
     as_of_offset: OffsetOption = None,
     as_of_time: TimeOption = None,
@@ -96,8 +101,11 @@ def transactions(
     read committed records stop before it. Of several copies of a partition the one with the highest last leader epoch,
     then the longest, is read.
 
-    Exits 1 when a file is damaged (all else is read nevertheless), 5 when not all partitions were found, unless the ids
-    that are asked for live in those that were.
+    --hanging reads the logs of all partitions there, and lists transactions that no coordinator has among those it will
+    end: consumers that read committed records wait in front of them until kafka-transactions aborts them.
+
+    Exits 1 when a file is damaged (all else is read nevertheless) or a transaction hangs, 5 when not all partitions
+    were found, unless the ids that are asked for live in those that were.
     """
     from commands.decode_damage import damage_warnings
     from commands.decode_stdin import named_files
@@ -106,23 +114,29 @@ def transactions(
     from kreplica.formats.offset_replay import Until
     from kreplica.sources.transaction_logs import replay_transactions
 
+    if hanging and (transactional_id or only_open or events or as_of_offset is not None or as_of_time is not None):
+        raise UsageError("--hanging asks about all transactions, at the end of the logs", fix="leave out the others")
     now, until = _moments(as_of_offset, as_of_time)
     with named_files(paths) as names:
         logs = _found(names, until)
         read = [replay_transactions(log, until, events=events) for log in logs.logs]
+    if hanging:
+        from commands.decode_transactions_hanging import show_hanging
+
+        raise typer.Exit(show_hanging(logs, read, partitions, now, output))
     kept = _kept(read, transactional_id or (), partitions, only_open=only_open)
     begun = {} if events or until != Until() else _first_offsets(logs, kept)
     rows = [_row(log, record, begun, now) for log, record in kept]
     damage = [each for log in read for each in log.findings.damage]
-    summary = _summary(logs, rows, _needed(transactional_id or (), partitions), partitions, damage)
+    summary = summary_of(logs, rows, _needed(transactional_id or (), partitions), partitions, damage)
     answer = Answer(
         command="decode-transactions",
         rows_name="transactions",
         columns=COLUMNS,
         rows=rows,
         summary=summary,
-        warnings=[*damage_warnings(damage), *_remarks(logs, read, summary)],
-        kinds=_kinds(),
+        warnings=[*damage_warnings(damage), *remarks_of(logs, read, summary)],
+        kinds=kinds(),
     )
     emit(answer, output, lambda console: show(answer, console, events=events))
     complete = ExitCode.INCOMPLETE if summary["partitions_missing"] else ExitCode.OK
@@ -240,9 +254,10 @@ def _age(record: TransactionRecord, started: int | None, now: int) -> int | None
     return None if record.state not in OPEN or started is None else max(0, now - started)
 
 
-def _summary(
+def summary_of(
     logs: TransactionLogs, rows: Sequence[Row], needed: frozenset[int], partitions: int, damage: Sequence[Damage]
 ) -> Row:
+    """Numbers over all rows, and where they are from."""
     from commands.decode_damage import damage_objects
 
     found = {log.partition for log in logs.logs if log.partition is not None}
@@ -260,7 +275,8 @@ def _summary(
     }
 
 
-def _remarks(logs: TransactionLogs, read: Sequence[ReplayedLog], summary: Row) -> list[str]:
+def remarks_of(logs: TransactionLogs, read: Sequence[ReplayedLog], summary: Row) -> list[str]:
+    """What is missing, and what was not read."""
     remarks = []
     if summary["partitions_missing"]:
         remarks.append(f"{found_of(summary)}; transactional ids in the rest cannot be known")
@@ -277,7 +293,8 @@ def found_of(summary: Row) -> str:
     return f"{found} of {total} partitions of __transaction_state found"
 
 
-def _kinds() -> dict[str, Kind]:
+def kinds() -> dict[str, Kind]:
+    """What the columns hold."""
     from kreplica.model.schema import Kind
 
     words = {"transactional_id", "state", "partitions"}

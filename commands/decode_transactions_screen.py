@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from commands.decode_damage import count_places
@@ -23,13 +23,13 @@ _EVENT = ("partition", "offset", "time", "transactional_id", "producer_id", "epo
 def show(answer: Answer, console: Console, *, events: bool) -> None:
     """Prints the table, the verdict, and what open transactions hold back."""
     if answer.rows:
-        cells = [_event_cells(row) if events else _cells(row) for row in answer.rows]
+        cells = [_event_cells(row) if events else state_cells(row) for row in answer.rows]
         header = _EVENT if events else _STATE
         print_table([name.upper() for name in header], cells, color=console.is_terminal and not console.no_color)
     word, color, sentence = _verdict(answer.summary, events)
     print_verdict(console, word, color, sentence)
     if not events:
-        print_lines(console, "holds", _held(answer))
+        print_lines(console, "holds", held_lines(answer))
 
 
 def _verdict(summary: Mapping[str, Any], events: bool) -> tuple[str, str, str]:
@@ -48,7 +48,7 @@ def _verdict(summary: Mapping[str, Any], events: bool) -> tuple[str, str, str]:
     return "OK", "green", f"no open transaction; {scope}"
 
 
-def _held(answer: Answer) -> list[str]:
+def held_lines(answer: Answer) -> list[str]:
     """A line for each partition of an open transaction."""
     lines = []
     for row in answer.rows:
@@ -61,11 +61,18 @@ def _held(answer: Answer) -> list[str]:
             where = (
                 f"from offset {first}" if first is not None else "(its log was not among the files, or has none of it)"
             )
-            lines.append(f"{place['topic']}-{place['partition']} {where}, by {row['transactional_id']}")
+            by = row["transactional_id"] or f"producer {row['producer_id']}"
+            lines.append(f"{place['topic']}-{place['partition']} {where}, by {by}")
     return [f"{line}: read_committed consumers wait there" for line in lines]
 
 
-def _cells(row: Row) -> list[object]:
+def state_header() -> Sequence[str]:
+    """Titles of ``state_cells``."""
+    return _STATE
+
+
+def state_cells(row: Row) -> list[object]:
+    """A row of the table of transactions."""
     age, timeout, update = row["age_ms"], row["timeout_ms"], row["last_update_timestamp"]
     return [
         row["transactional_id"],

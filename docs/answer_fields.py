@@ -412,6 +412,11 @@ _TRANSACTIONS = {
 _TRANSACTIONS_REMARKS = (
     "`first_offset` is null where the partition's log was not among the files, or holds none of the transaction.",
     "`logs` of the summary lists the partitions that were read, `other_copies` those left out for a better copy.",
+    (
+        "With `--hanging` there is a row for each partition in which a transaction hangs: `last_update_timestamp` and "
+        "`age_ms` are of its last batch there, `state` is what the coordinators know of the producer (`unknown` for "
+        "nothing), and `overdue` is null where the coordinator's partition may be among those that were not found."
+    ),
 )
 _METADATA = {
     "offset": "offset of the record that made the change; null for a comparison",

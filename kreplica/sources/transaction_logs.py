@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from kreplica.formats.batch_windows import read_windows
+from kreplica.formats.damage_tally import DamageTally
 from kreplica.formats.file_bytes import FileBytes
 from kreplica.formats.offset_replay import Until
 from kreplica.formats.partition_logs import PartitionLog, find_logs, first_copies
@@ -109,23 +110,58 @@ def first_offsets(
     found: dict[tuple[Place, int], int] = {}
     for place, producers in wanted.items():
         for log in logs.get(place, ()):
-            begun: dict[int, int] = {}
-            for path in log.segments:
-                _follow(path, producers, begun)
-            for producer, offset in begun.items():
-                found[place, producer] = min(offset, found.get((place, producer), offset))
+            for producer, begun in open_in(log, producers).items():
+                found[place, producer] = min(begun.first_offset, found.get((place, producer), begun.first_offset))
     return found
 
 
-def _follow(path: Path, producers: frozenset[int], begun: dict[int, int]) -> None:
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """An open transaction in one log.
+
+    Args:
+        first_offset: Of its first batch.
+        producer_epoch: Of its last batch.
+        last_timestamp: Latest timestamp of its last batch, ms since the epoch.
+    """
+
+    first_offset: int
+    producer_epoch: int
+    last_timestamp: int
+
+
+def open_in(
+    log: PartitionLog, producers: frozenset[int] | None = None, damage: DamageTally | None = None
+) -> dict[int, Begun]:
+    """Transactions without a marker at the end of a log, by producer id.
+
+    Args:
+        log: Its segments, in order.
+        producers: Only of these; of all if None.
+        damage: Takes what could not be read, where a marker may have stood.
+
+    Raises:
+        InputError: A file cannot be read.
+    """
+    begun: dict[int, Begun] = {}
+    for path in log.segments:
+        _follow(path, producers, begun, DamageTally() if damage is None else damage)
+    return begun
+
+
+def _follow(path: Path, producers: frozenset[int] | None, begun: dict[int, Begun], damage: DamageTally) -> None:
     """Notes where a transaction begins, and forgets it where its marker stands."""
     with FileBytes.open(path) as source:
         for window in read_windows(source):
+            damage.add(window.damage)
             batches = window.batches
-            rows = np.flatnonzero(batches.transactional & np.isin(batches.producer_id, list(producers)))
-            for row in rows.tolist():
+            wanted = batches.transactional & batches.valid
+            if producers is not None:
+                wanted &= np.isin(batches.producer_id, list(producers))
+            for row in np.flatnonzero(wanted).tolist():
                 producer = int(batches.producer_id[row])
                 if batches.control[row]:
                     begun.pop(producer, None)
-                else:
-                    begun.setdefault(producer, int(batches.base_offset[row]))
+                    continue
+                first = begun[producer].first_offset if producer in begun else int(batches.base_offset[row])
+                begun[producer] = Begun(first, int(batches.producer_epoch[row]), int(batches.max_timestamp[row]))

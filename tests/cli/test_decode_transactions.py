@@ -170,3 +170,49 @@ def test_a_segment_on_standard_input_tells_no_partition(process: Any) -> None:
     assert ended.returncode == 5
     assert b"1 transactional id in one of 50 partitions of __transaction_state" in out
     assert b"which of the 50 partitions of __transaction_state this is, is not known" in err
+
+
+@pytest.fixture
+def forgotten(tmp_path: Path) -> Path:
+    """The disk of the killed broker, but the coordinator has only the first record of tx-left-open: Empty."""
+    copy = tmp_path / "broker"
+    shutil.copytree(NODE, copy)
+    log = copy / "data" / LEFT_OPEN.name / f"{0:020}.log"
+    content = log.read_bytes()
+    log.write_bytes(content[: 12 + int.from_bytes(content[8:12], "big")])
+    return copy
+
+
+def test_a_transaction_that_its_coordinator_forgot_hangs(kreplica: Any, forgotten: Path) -> None:
+    """Offset, producer and epoch are those that Kafka's tool told of the open transaction."""
+    asked = ("decode", "transactions", forgotten, "--hanging")
+    ended = kreplica(*asked, "-o", "json")
+    assert ended.code == 1
+    (row,) = ended.document["transactions"]
+    (first,) = kreplica("decode", "transactions", NODE, "--transactional-id", "tx-left-open", "-o", "json").document[
+        "transactions"
+    ]
+    assert (first["state"], row["state"]) == ("Ongoing", "Empty")
+    same = ("transactional_id", "producer_id", "producer_epoch", "partitions", "timeout_ms")
+    assert {name: row[name] for name in same} == {name: first[name] for name in same}
+    assert row["overdue"] is True
+    shown = kreplica(*asked)
+    assert "HANGING 1 transaction that no coordinator will end; 7 partitions looked through\n" in shown.out
+    assert shown.out.endswith("abort --topic payments --partition 1 --start-offset 27\n")
+
+
+def test_what_hangs_is_known_only_with_the_coordinators_partition(kreplica: Any, forgotten: Path) -> None:
+    shutil.rmtree(forgotten / "data" / LEFT_OPEN.name)
+    ended = kreplica("decode", "transactions", forgotten, "--hanging", "-o", "json")
+    assert ended.code == 5
+    assert [
+        (row["transactional_id"], row["producer_id"], row["state"], row["overdue"])
+        for row in ended.document["transactions"]
+    ] == [(None, 3, "unknown", None)]
+
+
+def test_nothing_hangs_that_a_coordinator_will_end(kreplica: Any) -> None:
+    ended = kreplica("decode", "transactions", NODE, "--hanging", "--partitions", "50")
+    assert (ended.code, ended.out) == (5, "INCOMPLETE no transaction hangs; 7 partitions looked through\n")
+    refused = kreplica("decode", "transactions", NODE, "--hanging", "--open")
+    assert (refused.code, refused.err.count("\n")) == (2, 1)

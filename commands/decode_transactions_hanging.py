@@ -1,0 +1,102 @@
+"""kreplica decode transactions --hanging: what no coordinator will end, from the logs of all partitions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from commands.decode_damage import damage_warnings
+from commands.decode_transactions import COLUMNS, kinds, remarks_of, summary_of
+from commands.decode_transactions_screen import held_lines, state_cells, state_header
+from commands.output import Answer, OutputFormat, Row, emit
+from commands.screen import counted, print_lines, print_verdict
+from commands.tables import print_table
+from kreplica.errors import ExitCode
+from kreplica.formats.damage_tally import DamageTally
+from kreplica.sources.hanging_transactions import HangingTransaction, hanging_transactions
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from kreplica.sources.transaction_logs import ReplayedLog, TransactionLogs
+
+UNKNOWN = "unknown"
+"""State of a producer that no record tells of."""
+
+
+def show_hanging(
+    logs: TransactionLogs, read: Sequence[ReplayedLog], partitions: int, now: int, output: OutputFormat | None
+) -> ExitCode:
+    """Answers with a row for each transaction, and partition, that no coordinator will end.
+
+    Raises:
+        InputError: A file cannot be read.
+    """
+    known = [record for log in read for record in log.records]
+    in_logs = DamageTally()
+    found = list(hanging_transactions(logs.others, known, now, in_logs))
+    damage = [each for log in read for each in log.findings.damage] + in_logs.kept
+    needed = frozenset(range(partitions))
+    missing = bool(needed - {log.partition for log in logs.logs})
+    rows = [_row(each, now, certain=not missing or each.record is not None) for each in found]
+    summary = {**summary_of(logs, rows, needed, partitions, damage), "logs_read": len(logs.others)}
+    answer = Answer(
+        command="decode-transactions",
+        rows_name="transactions",
+        columns=COLUMNS,
+        rows=rows,
+        summary=summary,
+        warnings=[*damage_warnings(damage), *remarks_of(logs, read, summary)],
+        kinds=kinds(),
+    )
+    emit(answer, output, lambda console: _show(answer, console))
+    if damage or any(row["overdue"] for row in rows):
+        return ExitCode.FINDINGS
+    return ExitCode.INCOMPLETE if missing else ExitCode.OK
+
+
+def _row(found: HangingTransaction, now: int, *, certain: bool) -> Row:
+    topic, partition = found.place
+    record, begun = found.record, found.begun
+    place = {"topic": topic, "partition": partition, "first_offset": begun.first_offset}
+    return dict.fromkeys(COLUMNS) | {
+        "transactional_id": None if record is None else record.transactional_id,
+        "producer_id": found.producer_id,
+        "producer_epoch": begun.producer_epoch,
+        "state": UNKNOWN if record is None else record.state,
+        "timeout_ms": None if record is None or record.data is None else record.data["transactionTimeoutMs"],
+        "partitions": [place],
+        "last_update_timestamp": begun.last_timestamp,
+        "age_ms": now - begun.last_timestamp,
+        "overdue": True if certain else None,
+    }
+
+
+def _show(answer: Answer, console: Console) -> None:
+    if answer.rows:
+        color = console.is_terminal and not console.no_color
+        print_table([name.upper() for name in state_header()], list(map(state_cells, answer.rows)), color=color)
+    print_verdict(console, *_verdict(answer))
+    print_lines(console, "holds", held_lines(answer))
+    print_lines(console, "next", dict.fromkeys(_abort(row) for row in answer.rows), whole=True)
+
+
+def _verdict(answer: Answer) -> tuple[str, str, str]:
+    scope = f"{counted(int(str(answer.summary['logs_read'])), 'partition')} looked through"
+    sure = sum(row["overdue"] is True for row in answer.rows)
+    if sure:
+        return "HANGING", "red", f"{counted(sure, 'transaction')} that no coordinator will end; {scope}"
+    if answer.rows:
+        said = f"{counted(len(answer.rows), 'transaction')} of which the coordinator's partition is not here"
+        return "INCOMPLETE", "yellow", f"{said}; {scope}"
+    word = ("INCOMPLETE", "yellow") if answer.summary["partitions_missing"] else ("OK", "green")
+    return (*word, f"no transaction hangs; {scope}")
+
+
+def _abort(row: Row) -> str:
+    """The line that ends it once the cluster runs again."""
+    places = row["partitions"]
+    assert isinstance(places, list)
+    (place,) = places
+    asked = f"--topic {place['topic']} --partition {place['partition']} --start-offset {place['first_offset']}"
+    return f"kafka-transactions --bootstrap-server HOST:PORT abort {asked}"
