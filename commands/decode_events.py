@@ -7,49 +7,35 @@ import sys
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from commands.decode_damage import damage_objects, damage_warnings
-from commands.output import Answer, OutputFormat, Row, drop_stdout, emit
+from commands.output import Answer, OutputFormat, emit, one_line
+from commands.streams import STREAMED, rows_of, stream
 from commands.tables import print_table
 from kreplica.errors import ExitCode
 from kreplica.formats.batch_windows import read_windows
-from kreplica.formats.damage import Damage
 from kreplica.formats.damage_tally import DamageTally
 from kreplica.formats.file_bytes import FileBytes
-from kreplica.formats.group_records import GroupRecord, decode_group_record
-from kreplica.formats.message_schema import SchemaError
+from kreplica.formats.offset_events import EVENTS, JSON_COLUMNS, event_table
 from kreplica.formats.records import decode_records
-from kreplica.model.schema import Kind
+from kreplica.model.columns import StringColumn
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
     from rich.console import Console
 
     from kreplica.formats.offset_replay import Until
     from kreplica.formats.partition_logs import PartitionLog
     from kreplica.formats.record_columns import RecordColumns
+    from kreplica.model.table import Table
 
-COLUMNS = (
-    "log_partition",
-    "record_offset",
-    "record_timestamp",
-    "type",
-    "group",
-    "topic",
-    "partition",
-    "version",
-    "tombstone",
-    "transactional",
-    "producer_id",
-    "key",
-    "value",
-)
-_SHOWN = ("log_partition", "record_offset", "type", "group", "topic", "partition", "tombstone", "value")
-_WORDS = {"type", "group", "topic", "key", "value"}
-_TRUTHS = {"tombstone", "transactional"}
-LINES_AT_ONCE = 1000
+COLUMNS = EVENTS.names
+_SHOWN = ("log_partition", "record_offset", "type", "group", "topic", "partition", "tombstone", "offset", "value")
 
 
 class Events:
-    """The records of logs, decoded while they are asked for; damage is known when all have been."""
+    """The records of logs as tables, decoded while they are asked for; damage is known when all have been."""
 
     def __init__(
         self,
@@ -61,7 +47,7 @@ class Events:
         self.damage = DamageTally()
         self._logs, self._groups, self._topic, self._until = logs, groups, topic, until
 
-    def __iter__(self) -> Iterator[Row]:
+    def __iter__(self) -> Iterator[Table]:
         for log in self._logs:
             for path in log.segments:
                 with FileBytes.open(path) as source:
@@ -69,68 +55,35 @@ class Events:
                         self.damage.add(window.damage)
                         for records in decode_records(window):
                             self.damage.add(records.damage)
-                            yield from self._rows(log, str(path), records)
+                            yield self._table(log, str(path), records)
 
-    def _rows(self, log: PartitionLog, file: str, records: RecordColumns) -> Iterator[Row]:
+    def _table(self, log: PartitionLog, file: str, records: RecordColumns) -> Table:
         included = None if self._until is None else self._until.includes(records)
         some = records if included is None else records.take(included)
-        batches = some.batches
-        for index in range(len(some)):
-            batch = int(some.batch[index])
-            if batches.control[batch]:
-                continue
-            try:
-                found = decode_group_record(some.key(index) or b"", some.value(index))
-            except SchemaError as error:
-                self._tell(file, some, index, error)
-                continue
-            if self._wanted(found):
-                transactional = bool(batches.transactional[batch])
-                producer = int(batches.producer_id[batch]) if transactional else None
-                place = {"record_offset": int(some.offset[index]), "record_timestamp": int(some.timestamp[index])}
-                yield {"log_partition": log.partition, **place, **_fields(found, transactional, producer)}
-
-    def _tell(self, file: str, records: RecordColumns, index: int, error: SchemaError) -> None:
-        position = int(records.batches.position[records.batch[index]])
-        size = max(0, int(records.key_length[index])) + max(0, int(records.value_length[index]))
-        reason = f"record at offset {records.offset[index]} is not of its type: {error.reason}"
-        self.damage.add([Damage(file, position, reason, size)])
-
-    def _wanted(self, record: GroupRecord) -> bool:
-        key = record.key or {}
-        if self._topic is not None and not self._topic.fullmatch(str(key.get("topic", ""))):
-            return False
-        return not self._groups or any(pattern.fullmatch(_group(record)) for pattern in self._groups)
+        table, damage = event_table(some, file, log.partition)
+        self.damage.add(damage)
+        wanted = _matching(table, "group", self._groups)
+        if self._topic is not None:
+            wanted &= _matching(table, "topic", [self._topic])
+        return table if wanted.all() else table.take(np.flatnonzero(wanted))
 
 
-def _group(record: GroupRecord) -> str:
-    key = record.key or {}
-    return str(key.get("group", key.get("groupId", "")))
-
-
-def _fields(record: GroupRecord, transactional: bool, producer: int | None) -> Row:
-    key = record.key or {}
-    return {
-        "type": record.type,
-        "group": _group(record) or None,
-        "topic": key.get("topic"),
-        "partition": key.get("partition"),
-        "version": record.version,
-        "tombstone": record.tombstone,
-        "transactional": transactional,
-        "producer_id": producer,
-        "key": record.key,
-        "value": record.value,
-    }
+def _matching(table: Table, name: str, patterns: Sequence[re.Pattern[str]]) -> NDArray[np.bool_]:
+    """Rows whose word matches one of the patterns as a whole; all if there are none."""
+    column = table[name]
+    assert isinstance(column, StringColumn)
+    if not patterns:
+        return np.ones(len(column), np.bool_)
+    words = [*column.dictionary, ""]  # code -1, no word, is the last
+    return np.array([any(pattern.fullmatch(word) for pattern in patterns) for word in words], np.bool_)[column.codes]
 
 
 def show_events(events: Events, output: OutputFormat | None, warnings: Sequence[str]) -> ExitCode:
-    """Prints the events; lines of JSON while they are read, other forms when all are known."""
-    if output is OutputFormat.jsonl:
-        _stream(events)
-        told = [*damage_warnings(events.damage.kept, events.damage.places), *warnings]
-        for warning in told:
-            print(f"warning: {warning}", file=sys.stderr)
+    """Prints the events: lines, CSV and Parquet while they are read, other forms when all are known."""
+    if output in STREAMED:
+        stream(events, EVENTS, output, JSON_COLUMNS)
+        for warning in [*damage_warnings(events.damage.kept, events.damage.places), *warnings]:
+            print(f"warning: {one_line(warning)}", file=sys.stderr)
     else:
         answer = _answer(events, warnings)
         emit(answer, output, lambda console: _show(answer, console))
@@ -139,24 +92,8 @@ def show_events(events: Events, output: OutputFormat | None, warnings: Sequence[
     return ExitCode.INCOMPLETE if warnings else ExitCode.OK
 
 
-def _stream(events: Events) -> None:
-    import msgspec
-
-    lines: list[bytes] = []
-    try:
-        for row in events:
-            lines.append(msgspec.json.encode(row))
-            if len(lines) == LINES_AT_ONCE:
-                sys.stdout.buffer.write(b"\n".join([*lines, b""]))
-                lines.clear()
-        sys.stdout.buffer.write(b"\n".join([*lines, b""]))
-        sys.stdout.flush()
-    except BrokenPipeError:
-        drop_stdout()
-
-
 def _answer(events: Events, warnings: Sequence[str]) -> Answer:
-    rows = list(events)
+    rows = [row for table in events for row in rows_of(table, JSON_COLUMNS)]
     return Answer(
         command="decode-offsets-events",
         rows_name="events",
@@ -169,9 +106,7 @@ def _answer(events: Events, warnings: Sequence[str]) -> Answer:
             "damage": damage_objects(events.damage.kept),
         },
         warnings=[*damage_warnings(events.damage.kept, events.damage.places), *warnings],
-        kinds={
-            name: Kind.STRING if name in _WORDS else Kind.BOOL if name in _TRUTHS else Kind.INT64 for name in COLUMNS
-        },
+        kinds={field.name: field.kind for field in EVENTS.fields},
     )
 
 

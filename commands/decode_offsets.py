@@ -59,7 +59,7 @@ TimeOption = Annotated[
     ),
 ]
 EventsOption = Annotated[
-    bool, typer.Option("--events", help="Every record of the logs instead of the state; -o jsonl prints while reading.")
+    bool, typer.Option("--events", help="Every record of the logs instead of the state, in any form but Kafka's own.")
 ]
 PartitionOfOption = Annotated[
     str | None,

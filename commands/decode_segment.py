@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
@@ -77,6 +78,13 @@ def segment(
     """
     if index or timeindex:
         raise typer.Exit(_indexes(paths, records, index, timeindex, output))
+    from commands.streams import STREAMED
+
+    if records and output in STREAMED:
+        from commands.decode_segment_records import print_records
+
+        with segment_files(paths) as names:
+            raise typer.Exit(print_records(names, output))
     from commands.decode_damage import damage_warnings
     from commands.output import Answer, emit
     from kreplica.formats.segment_rows import BATCH_FIELDS, RECORD_FIELDS
@@ -113,7 +121,13 @@ def _shown(records: bool, files: int) -> dict[str, str]:
     return {**({"file": "file"} if files > 1 else {}), **shown}
 
 
-def _read(paths: Sequence[str], *, with_records: bool) -> SegmentReading:
+@contextmanager
+def segment_files(paths: Sequence[str]) -> Iterator[list[str]]:
+    """The segments that are named, in order.
+
+    Raises:
+        UsageError: There are none.
+    """
     from commands.decode_stdin import named_files
     from kreplica.formats.partition_logs import find_logs
 
@@ -124,19 +138,26 @@ def _read(paths: Sequence[str], *, with_records: bool) -> SegmentReading:
             raise UsageError(
                 f"no segments in {', '.join(paths)}", why, "name a partition's directory, or a file itself"
             )
-        return _read_files([str(path) for path in files], with_records=with_records)
+        yield [str(path) for path in files]
+
+
+def _read(paths: Sequence[str], *, with_records: bool) -> SegmentReading:
+    with segment_files(paths) as names:
+        return _read_files(names, with_records=with_records)
 
 
 def _read_files(names: Sequence[str], *, with_records: bool) -> SegmentReading:
     from pathlib import Path
 
+    from commands.streams import rows_of
     from kreplica.formats.batch_windows import read_windows
     from kreplica.formats.damage_tally import DamageTally
     from kreplica.formats.file_bytes import FileBytes
     from kreplica.formats.records import decode_records
-    from kreplica.formats.segment_rows import BatchRows, record_rows
+    from kreplica.formats.segment_rows import RECORD_JSON, BatchRows, record_table
 
-    damage, parts, rows = DamageTally(), [], []
+    damage, parts = DamageTally(), []
+    rows: list[Row] = []
     counts = {"batches": 0, "records": 0, "read_bytes": 0, "zero_bytes": 0}
     for name in names:
         with FileBytes.open(Path(name)) as source:
@@ -149,7 +170,7 @@ def _read_files(names: Sequence[str], *, with_records: bool) -> SegmentReading:
                 for records in decode_records(window):
                     damage.add(records.damage)
                     counts["records"] += len(records)
-                    rows += list(record_rows(name, records)) if with_records else []
+                    rows += rows_of(record_table(name, records), RECORD_JSON) if with_records else []
     return SegmentReading(rows if with_records else BatchRows(parts), damage, len(names), **counts)
 
 

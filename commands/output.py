@@ -196,8 +196,7 @@ def _print_markdown(answer: Answer) -> None:
 
 
 def _print_parquet(answer: Answer) -> None:
-    if sys.stdout.isatty():
-        raise UsageError("parquet is not for a terminal", fix="redirect it: kreplica ... -o parquet > rows.parquet")
+    refuse_parquet_on_terminal()
     import io
 
     import pyarrow.parquet as pq
@@ -207,6 +206,12 @@ def _print_parquet(answer: Answer) -> None:
     buffer = io.BytesIO()
     pq.write_table(arrow_table(answer.columns, answer.rows, answer.kinds), buffer, compression="zstd")
     _write_bytes(buffer.getvalue())
+
+
+def refuse_parquet_on_terminal() -> None:
+    """Raises UsageError where stdout is a terminal."""
+    if sys.stdout.isatty():
+        raise UsageError("parquet is not for a terminal", fix="redirect it: kreplica ... -o parquet > rows.parquet")
 
 
 def _flat_rows(answer: Answer) -> Iterable[list[str]]:

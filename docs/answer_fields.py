@@ -363,7 +363,8 @@ _SEGMENT_INDEXES_REMARK = (
 _EVENTS_REMARK = (
     "With `--events` the answer is `kreplica/decode-offsets-events/v1`; its rows, under `events`, are records: "
     + ", ".join(f"`{name}`" for name in decode_events.COLUMNS)
-    + "."
+    + ". The fields of an offset commit are columns; `key` and `value` are those of all other records, null for a "
+    "commit, JSON text in CSV and Parquet."
 )
 _OFFSETS_REMARKS = (
     _EVENTS_REMARK,

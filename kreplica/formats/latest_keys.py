@@ -28,16 +28,23 @@ def last_of_each_key(data: NDArray[np.uint8], start: NDArray[np.int64], length: 
         data: Bytes that the keys stand in.
         start, length: Where each record's key stands; none is null.
     """
+    return np.flatnonzero(last_with_same_key(data, start, length) == np.arange(len(start)))
+
+
+def last_with_same_key(
+    data: NDArray[np.uint8], start: NDArray[np.int64], length: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """For each record the index of the last one that has its key; arguments as of ``last_of_each_key``."""
     if not len(start):
         return np.zeros(0, np.int64)
-    width = -(-int(length.max()) // WORD) * WORD
+    width = max(WORD, -(-int(length.max()) // WORD) * WORD)
     if width > WIDEST_ROW:
         return _one_by_one(data, start, length)
     rows = _words(data, start, length, width)
     winner = _winners(rows @ _multipliers(width // WORD) + length.astype(np.uint64))
     if not (_same(rows, winner) and np.array_equal(length.take(winner), length)):
         return _one_by_one(data, start, length)
-    return np.flatnonzero(winner == np.arange(len(start)))
+    return winner
 
 
 def _same(rows: NDArray[np.uint64], winner: NDArray[np.int64]) -> bool:
@@ -99,7 +106,7 @@ def _winners(hashes: NDArray[np.uint64]) -> NDArray[np.int64]:
 
 
 def _one_by_one(data: NDArray[np.uint8], start: NDArray[np.int64], length: NDArray[np.int64]) -> NDArray[np.int64]:
-    last: dict[bytes, int] = {}
-    for index, (begin, size) in enumerate(zip(start.tolist(), length.tolist(), strict=True)):
-        last[data.data[begin : begin + size].tobytes()] = index
-    return np.array(sorted(last.values()), np.int64)
+    bounds = zip(start.tolist(), (start + length).tolist(), strict=True)
+    keys = [data.data[begin:end].tobytes() for begin, end in bounds]
+    last = {key: index for index, key in enumerate(keys)}
+    return np.array([last[key] for key in keys], np.int64)

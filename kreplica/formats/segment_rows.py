@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, Final, overload
+
+import numpy as np
 
 from kreplica.formats.batches import NONE, BatchColumns, Codec
+from kreplica.model.columns import BoolColumn, Column, IntColumn, StringColumn, column_from_values
+from kreplica.model.schema import Field, Kind, TableSchema
+from kreplica.model.table import Table
 
 if TYPE_CHECKING:
     from kreplica.formats.record_columns import RecordColumns
@@ -30,19 +36,25 @@ BATCH_FIELDS = (
     "crc",
     "valid",
 )
-RECORD_FIELDS = (
-    "file",
-    "offset",
-    "timestamp",
-    "key",
-    "value",
-    "headers",
-    "sequence",
-    "producer_id",
-    "transactional",
-    "control",
-    "position",
+_RECORD_KINDS: Final = {
+    "file": Kind.STRING,
+    "offset": Kind.INT64,
+    "timestamp": Kind.INT64,
+    "key": Kind.STRING,
+    "value": Kind.STRING,
+    "headers": Kind.STRING,
+    "sequence": Kind.INT64,
+    "producer_id": Kind.INT64,
+    "transactional": Kind.BOOL,
+    "control": Kind.BOOL,
+    "position": Kind.INT64,
+}
+RECORDS: Final = TableSchema(
+    "records", tuple(Field(name, kind, nullable=True, doc="") for name, kind in _RECORD_KINDS.items()), sort=()
 )
+RECORD_FIELDS = RECORDS.names
+RECORD_JSON: Final = ("headers",)
+"""Strings that are JSON."""
 _OR_NULL = ("base_offset", "count", "leader_epoch", "producer_id", "producer_epoch", "base_sequence", "max_timestamp")
 Row = dict[str, object]
 
@@ -103,33 +115,33 @@ def codec_name(number: int) -> str:
     return Codec(number).name if number in Codec.__members__.values() else str(number)
 
 
-def record_rows(file: str, records: RecordColumns) -> Iterator[Row]:
-    """Records as rows; keys, values and headers as text, what is no UTF-8 escaped."""
+def record_table(file: str, records: RecordColumns) -> Table:
+    """Records as a table; keys, values and headers as text, what is no UTF-8 escaped."""
     batches, batch = records.batches, records.batch
-    columns = [
-        records.offset.tolist(),
-        records.timestamp.tolist(),
-        records.sequence.tolist(),
-        batches.producer_id[batch].tolist(),
-        batches.transactional[batch].tolist(),
-        batches.control[batch].tolist(),
-        batches.position[batch].tolist(),
-    ]
-    for index, row in enumerate(zip(*columns, strict=True)):
-        offset, timestamp, sequence, producer, transactional, control, position = row
-        yield {
-            "file": file,
-            "offset": offset,
-            "timestamp": None if timestamp == NONE else timestamp,
-            "key": text_of(records.key(index)),
-            "value": text_of(records.value(index)),
-            "headers": [{"key": text_of(key), "value": text_of(value)} for key, value in records.headers(index)],
-            "sequence": None if sequence == NONE or control else sequence,
-            "producer_id": None if producer == NONE else producer,
-            "transactional": transactional,
-            "control": control,
-            "position": position,
-        }
+    control, producer_id = batches.control[batch], batches.producer_id[batch]
+    sequence, every = records.sequence, range(len(records))
+    columns: dict[str, Column] = {
+        "file": StringColumn(np.zeros(len(records), np.int32), (file,)),
+        "offset": IntColumn(records.offset),
+        "timestamp": IntColumn(records.timestamp, records.timestamp != NONE),
+        "key": column_from_values(Kind.STRING, [text_of(records.key(index)) for index in every]),
+        "value": column_from_values(Kind.STRING, [text_of(records.value(index)) for index in every]),
+        "headers": _header_texts(records),
+        "sequence": IntColumn(sequence, (sequence != NONE) & ~control),
+        "producer_id": IntColumn(producer_id, producer_id != NONE),
+        "transactional": BoolColumn(batches.transactional[batch]),
+        "control": BoolColumn(control),
+        "position": IntColumn(batches.position[batch]),
+    }
+    return Table(RECORDS, columns)
+
+
+def _header_texts(records: RecordColumns) -> Column:
+    texts = ["[]"] * len(records)
+    for index in np.flatnonzero(records.headers_count).tolist():
+        headers = [{"key": text_of(key), "value": text_of(value)} for key, value in records.headers(index)]
+        texts[index] = json.dumps(headers, ensure_ascii=False, separators=(",", ":"))
+    return column_from_values(Kind.STRING, texts)
 
 
 def text_of(content: bytes | None) -> str | None:

@@ -227,6 +227,27 @@ def test_events_are_the_records_that_kafka_prints(kreplica: Any) -> None:
     assert (refused.code, refused.err.startswith("error: -o kafka-4 prints a state; ")) == (2, True)
 
 
+def test_events_are_the_same_in_every_form(kreplica: Any, process: Any, tmp_path: Path) -> None:
+    shutil.copytree(BROKER / BILLING, tmp_path / "__consumer_offsets-9")
+    rows = kreplica("decode", "offsets", tmp_path, "--events", "-o", "json").document["events"]
+    assert {row["type"] for row in rows} == {"OffsetCommit", "GroupMetadata"}
+    lines = kreplica("decode", "offsets", tmp_path, "--events", "-o", "jsonl").out.splitlines()
+    assert [json.loads(line) for line in lines] == rows
+    flat = [{name: as_cell(value) for name, value in row.items()} for row in rows]
+    text = kreplica("decode", "offsets", tmp_path, "--events", "-o", "csv").out
+    assert list(csv.DictReader(io.StringIO(text))) == flat
+    out, _ = process("decode", "offsets", tmp_path, "--events", "-o", "parquet").communicate(timeout=60)
+    held = pq.read_table(io.BytesIO(out)).to_pylist()
+    assert [{name: as_cell(value) for name, value in row.items()} for row in held] == flat
+
+
+def as_cell(value: object) -> str:
+    """A value as CSV has it; objects as JSON."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    return json.dumps(value, separators=(",", ":")) if isinstance(value, dict) else "" if value is None else str(value)
+
+
 def test_damage_among_events(kreplica: Any, tmp_path: Path) -> None:
     folder = tmp_path / "__consumer_offsets-9"
     shutil.copytree(BROKER / BILLING, folder)

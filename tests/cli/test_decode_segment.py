@@ -141,3 +141,19 @@ def test_rows_are_a_sequence_like_any_other(kreplica: Any) -> None:
     assert {row["file"] for row in everything} == {"orders-1", "orders-3"}
     with pytest.raises(IndexError):
         rows[len(rows)]
+
+
+def test_records_are_the_same_in_every_form(kreplica: Any, process: Any) -> None:
+    folder = FOLDER / "data" / "orders-1"
+    rows = kreplica("decode", "segment", folder, "--records", "-o", "json").document["records"]
+    assert rows
+    lines = kreplica("decode", "segment", folder, "--records", "-o", "jsonl").out.splitlines()
+    assert [json.loads(line) for line in lines] == rows
+    table = list(csv.DictReader(io.StringIO(kreplica("decode", "segment", folder, "--records", "-o", "csv").out)))
+    assert [(row["key"] or None, row["value"] or None, int(row["offset"])) for row in table] == [
+        (row["key"], row["value"], row["offset"]) for row in rows
+    ]
+    out, _ = process("decode", "segment", folder, "--records", "-o", "parquet").communicate(timeout=60)
+    held = pq.read_table(io.BytesIO(out)).to_pylist()
+    assert [{**row, "headers": json.loads(row["headers"])} for row in held] == rows
+    assert any(row["headers"] for row in rows)

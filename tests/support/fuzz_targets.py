@@ -37,7 +37,7 @@ from kreplica.formats.offset_replay import OffsetReplay
 from kreplica.formats.offset_rows import committed_offsets
 from kreplica.formats.offset_texts import line_of_kafka_1_0, line_of_kafka_2, line_of_kafka_4, reset_csv
 from kreplica.formats.records import decode_records
-from kreplica.formats.segment_rows import record_rows
+from kreplica.formats.segment_rows import record_table
 from kreplica.formats.state_json import decode_clean_shutdown, decode_quorum_state
 from kreplica.formats.transaction_state import (
     Findings,
@@ -100,7 +100,7 @@ def segment(content: bytes) -> None:
         told += sum(each.skipped for each in window.damage) + window.zero_bytes
         told += int(window.batches.size[window.batches.valid].sum())
         for records in decode_records(window):
-            for row in record_rows("a.log", records):
+            for row in record_table("a.log", records).rows():
                 assert row
     assert told == len(content), f"{told} of {len(content)} bytes are accounted for"
 

@@ -18,9 +18,12 @@ from record_batches import PlainRecord, batch_bytes
 from kreplica.engine.rules.coordinator_partition import coordinator_partition
 from kreplica.formats import latest_commits, offset_logs, offset_replay
 from kreplica.formats.batch_windows import read_windows
-from kreplica.formats.file_bytes import BufferBytes, FileBytes
+from kreplica.formats.file_bytes import BufferBytes, ByteSource, FileBytes
+from kreplica.formats.group_records import decode_group_record
 from kreplica.formats.latest_keys import last_of_each_key
+from kreplica.formats.message_schema import SchemaError
 from kreplica.formats.offset_commits import key_types
+from kreplica.formats.offset_events import event_table
 from kreplica.formats.offset_logs import Replayed, replay_logs
 from kreplica.formats.offset_replay import OffsetReplay, Until
 from kreplica.formats.offset_rows import CommittedOffset, committed_offsets
@@ -81,6 +84,45 @@ def test_every_commit_has_the_values_that_kafka_prints(version: str) -> None:
                 {"version": str(row.version), "data": commit_value(row)},
             )
             assert told == commits[offset]
+
+
+def event_rows(source: ByteSource) -> tuple[dict[int, dict[str, object]], int]:
+    """Events by record offset, and how many records could not be read."""
+    rows: dict[int, dict[str, object]] = {}
+    unread = 0
+    for window in read_windows(source):
+        for records in decode_records(window):
+            table, damage = event_table(records, "file", None)
+            unread += len(damage)
+            rows |= {int(str(row["record_offset"])): row for row in table.rows()}
+    return rows, unread
+
+
+_FIELDS = {
+    "offset": "offset",
+    "leader_epoch": "leaderEpoch",
+    "metadata": "metadata",
+    "commit_timestamp": "commitTimestamp",
+    "expire_timestamp": "expireTimestamp",
+    "topic_id": "topicId",
+}
+"""Columns of events, and what Kafka calls them."""
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_every_commit_is_an_event_with_the_values_that_kafka_prints(version: str) -> None:
+    expected: dict[str, dict[int, dict[str, object]]] = {}
+    for path, offset, key, value in printed_commits(version):
+        data: dict[str, object] = {} if value is None else value["data"]  # type: ignore[assignment]
+        fields = {name: None if data.get(word) == -1 else data.get(word) for name, word in _FIELDS.items()}
+        expected.setdefault(path, {})[offset] = {**key, **fields, "tombstone": value is None}
+    for path, commits in expected.items():
+        with FileBytes.open(GOLDEN / version / "clean" / "broker-1" / path) as source:
+            rows, unread = event_rows(source)
+        found = {offset: row for offset, row in rows.items() if row["type"] == "OffsetCommit"}
+        names = next(iter(commits.values()))
+        assert {offset: {name: row[name] for name in names} for offset, row in found.items()} == commits
+        assert unread == 0
 
 
 def described(path: Path) -> dict[tuple[str, str, int], int]:
@@ -284,6 +326,31 @@ def test_damaged_keys_and_values_are_told(version: int, data: st.DataObject) -> 
 @given(st.binary(max_size=60), st.binary(max_size=60))
 def test_any_key_and_value_end(key: bytes, value: bytes) -> None:
     committed_offsets(Replayed(replay_of(batch_bytes([PlainRecord(0, 0, b"\0\1" + key, value)]))), Path())
+
+
+@settings(max_examples=60)
+@given(st.lists(st.tuples(st.integers(0, 7), st.integers(0, 4), st.booleans(), st.integers(0, 40)), max_size=30))
+def test_events_in_bulk_are_those_read_one_by_one(made: list[tuple[int, int, bool, int]]) -> None:
+    """Commits of every version among groups, tombstones and bytes that are cut off."""
+    plain = []
+    for number, version, removed, cut in made:
+        key = key_bytes("g" * (number * 20), "t", number) if number < 6 else b"\0\2\0\1g"
+        value = None if removed else value_bytes(number, version)
+        plain.append(PlainRecord(len(plain), 0, key, value if value is None or cut > 20 else value[:cut]))
+    together, unread = event_rows(BufferBytes(batch_bytes(plain)))
+    alone = [event_rows(BufferBytes(batch_bytes([record], last_offset_delta=99))) for record in plain]
+    assert together == {offset: row for rows, _ in alone for offset, row in rows.items()}
+    assert unread == sum(each for _, each in alone)
+    for record in plain:
+        assert (record.offset_delta in together) == readable(record)
+
+
+def readable(record: PlainRecord) -> bool:
+    try:
+        decode_group_record(record.key or b"", record.value)
+    except SchemaError:
+        return False
+    return True
 
 
 def test_segments_are_replayed_by_several_processes_as_by_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
