@@ -5,14 +5,13 @@ An entry point names a rule or a list of rules; what is not a rule of advice is 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import cache
 
 from kreplica.advice.broker_rules import BROKER_RULES
 from kreplica.advice.client_rules import CLIENT_RULES
 from kreplica.advice.model import BrokerRule, ClientRule, Rule, TopicRule
 from kreplica.advice.topic_rules import TOPIC_RULES
-from kreplica.errors import UsageError
+from kreplica.entry_points import brought, require_unique
 
 ENTRY_POINT = "kreplica.rules"
 OWN_RULES: tuple[Rule, ...] = (*BROKER_RULES, *TOPIC_RULES, *CLIENT_RULES)
@@ -26,20 +25,7 @@ def all_rules() -> tuple[Rule, ...]:
     Raises:
         UsageError: Two rules have one name.
     """
-    rules = (*OWN_RULES, *_others())
-    names = [rule.name for rule in rules]
-    twice = sorted({name for name in names if names.count(name) > 1})
-    if twice:
-        fix = f"remove a package that brings rules by the entry point {ENTRY_POINT}"
-        raise UsageError(f"two rules of advice are called {', '.join(twice)}", "names have to be unique", fix)
+    others = (rule for rule in brought(ENTRY_POINT) if isinstance(rule, TopicRule | BrokerRule | ClientRule))
+    rules = (*OWN_RULES, *others)
+    require_unique((rule.name for rule in rules), "rules of advice", ENTRY_POINT)
     return rules
-
-
-def _others() -> Iterator[Rule]:
-    from importlib.metadata import entry_points
-
-    for point in entry_points(group=ENTRY_POINT):
-        found = point.load()
-        for rule in found if isinstance(found, list | tuple) else [found]:
-            if isinstance(rule, TopicRule | BrokerRule | ClientRule):
-                yield rule

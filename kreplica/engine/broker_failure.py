@@ -23,7 +23,7 @@ from kreplica.engine.departures import (
 )
 from kreplica.engine.partition_states import Bitmasks, PartitionStates, partition_states
 from kreplica.engine.rules.replica_set import NO_LEADER
-from kreplica.model.columns import BoolColumn, Indices, IntColumn, Mask, StringColumn
+from kreplica.model.columns import Indices, Mask
 from kreplica.model.snapshot import ClusterSnapshot
 
 Disk = tuple[int, str]
@@ -112,10 +112,7 @@ def replicas_on_disks(snapshot: ClusterSnapshot, states: PartitionStates, disks:
 def partitions_on_disk(snapshot: ClusterSnapshot, broker: int, path: str) -> Indices:
     """Rows of the partitions with a replica in a log directory; future copies do not count."""
     table = snapshot.replicas
-    ids, folders, future = table["broker"], table["log_dir"], table["future"]
-    assert isinstance(ids, IntColumn)
-    assert isinstance(folders, StringColumn)
-    assert isinstance(future, BoolColumn)
+    ids, folders, future = table.integers("broker"), table.strings("log_dir"), table.booleans("future")
     code = folders.dictionary.index(path) if path in folders.dictionary else -1
     there = np.flatnonzero((ids.values == broker) & (folders.codes == code) & ~future.is_true() & (code >= 0))
     copies = table.take(there)

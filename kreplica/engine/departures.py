@@ -79,9 +79,7 @@ def without_clean_leader(found: Outcomes, snapshot: ClusterSnapshot) -> Mask:
 
 def unclean_enabled(snapshot: ClusterSnapshot) -> Mask:
     """Partitions with unclean.leader.election.enable, as far as it is known."""
-    column = snapshot.partitions["unclean_leader_election"]
-    assert isinstance(column, BoolColumn)
-    return column.is_true()
+    return snapshot.partitions.booleans("unclean_leader_election").is_true()
 
 
 def min_isr_known(snapshot: ClusterSnapshot) -> npt.NDArray[np.int64]:
@@ -107,9 +105,7 @@ def with_outcomes(
 
 def brokers_without(table: Table, brokers: Collection[int]) -> Table:
     """The brokers table with some of them dead."""
-    ids, alive = table["broker"], table["alive"]
-    assert isinstance(ids, IntColumn)
-    assert isinstance(alive, BoolColumn)
+    ids, alive = table.integers("broker"), table.booleans("alive")
     gone = np.isin(ids.values, sorted(brokers))
     valid = None if alive.valid is None else alive.valid | gone
     return Table(table.schema, {**table.columns, "alive": BoolColumn(alive.values & ~gone, valid)})

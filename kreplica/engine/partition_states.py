@@ -85,9 +85,7 @@ def partition_states(snapshot: ClusterSnapshot, rows: Indices | None = None) -> 
     table = snapshot.partitions if rows is None else snapshot.partitions.take(rows)
     columns = [table[name] for name in _SETS]
     lists = [_without_nulls(column) for column in columns if isinstance(column, IntListColumn)]
-    leader = table["leader"]
-    assert isinstance(leader, IntColumn)
-    led = _leaders_as_lists(leader)
+    led = _leaders_as_lists(table.integers("leader"))
     places = _places([*lists, led])
     masks = [_bitmasks(items, _numbers_in(places, items)) for items in lists]
     at = np.full(len(places), NO_LEADER, dtype=np.int64)

@@ -14,12 +14,13 @@ from __future__ import annotations
 
 import re
 import zlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Final
 
+from kreplica.entry_points import brought, require_unique
 from kreplica.errors import UsageError
 from kreplica.formats.damage import Damage
 from kreplica.formats.files import read_beginning
@@ -184,23 +185,9 @@ def other_formats() -> tuple[FileFormat, ...]:
     Raises:
         UsageError: Two have one name, or one has a name of this package's.
     """
-    found = tuple(_others())
-    names = [each.name for each in (*OWN_FORMATS, *found)]
-    twice = sorted({name for name in names if names.count(name) > 1})
-    if twice:
-        fix = f"remove a package that brings formats by the entry point {ENTRY_POINT}"
-        raise UsageError(f"two file formats are called {', '.join(twice)}", "names have to be unique", fix)
+    found = tuple(each for each in brought(ENTRY_POINT) if isinstance(each, FileFormat))
+    require_unique((each.name for each in (*OWN_FORMATS, *found)), "file formats", ENTRY_POINT)
     return found
-
-
-def _others() -> Iterator[FileFormat]:
-    from importlib.metadata import entry_points
-
-    for point in entry_points(group=ENTRY_POINT):
-        found = point.load()
-        for each in found if isinstance(found, list | tuple) else [found]:
-            if isinstance(each, FileFormat):
-                yield each
 
 
 def other_format(path: Path, *fitting: FileFormat) -> FileFormat | None:

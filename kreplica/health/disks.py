@@ -22,7 +22,7 @@ from kreplica.health.disk_facts import (
     StrayReason,
     Trend,
 )
-from kreplica.model.columns import BoolColumn, Indices, IntColumn, Mask, StringColumn
+from kreplica.model.columns import Indices, Mask, StringColumn
 from kreplica.model.settings import RETENTION_SETTINGS
 from kreplica.model.snapshot import METADATA_TOPIC, ClusterSnapshot
 from kreplica.model.table import Table
@@ -72,14 +72,12 @@ class _Stored:
         self.snapshot = snapshot
         self.log_dirs = _of_brokers(snapshot.log_dirs, brokers)
         self.table = _of_brokers(snapshot.replicas, brokers)
-        self.topics = _strings(self.table, "topic")
-        self.dirs = _strings(self.table, "log_dir")
-        self.partitions = _integers(self.table, "partition").values
-        self.brokers = _integers(self.table, "broker").values
-        self.sizes = _integers(self.table, "size").values
-        future = self.table["future"]
-        assert isinstance(future, BoolColumn)
-        self.future: Mask = future.is_true()
+        self.topics = self.table.strings("topic")
+        self.dirs = self.table.strings("log_dir")
+        self.partitions = self.table.integers("partition").values
+        self.brokers = self.table.integers("broker").values
+        self.sizes = self.table.integers("size").values
+        self.future: Mask = self.table.booleans("future").is_true()
         self.known_topics = self._codes_of_listed_topics()
 
     def _codes_of_listed_topics(self) -> np.ndarray:
@@ -164,7 +162,7 @@ class _Stored:
 
     def futures(self) -> Iterator[FutureReplica]:
         """Every future replica beside the current one that it will replace."""
-        lags = _integers(self.table, "offset_lag")
+        lags = self.table.integers("offset_lag")
         for row in np.flatnonzero(self.future).tolist():
             same = (self.topics.codes == self.topics.codes[row]) & (self.partitions == self.partitions[row])
             current = np.flatnonzero(same & (self.brokers == self.brokers[row]) & ~self.future)
@@ -238,7 +236,7 @@ def _retention(
 ) -> dict[str, dict[str, tuple[str | None, str]]]:
     found: dict[str, dict[str, tuple[str | None, str]]] = {}
     configs = snapshot.configs
-    names, entities = _strings(configs, "name"), _strings(configs, "entity")
+    names, entities = configs.strings("name"), configs.strings("entity")
     kept = np.isin(names.codes, [_code(names, name) for name in RETENTION_SETTINGS])
     kept &= np.isin(entities.codes, [_code(entities, topic) for topic in topics if topic is not None])
     for row in configs.take(np.flatnonzero(kept)).rows():
@@ -250,20 +248,8 @@ def _retention(
 def _of_brokers(table: Table, brokers: Collection[int]) -> Table:
     if not brokers:
         return table
-    return table.take(np.flatnonzero(np.isin(_integers(table, "broker").values, list(brokers))))
+    return table.take(np.flatnonzero(np.isin(table.integers("broker").values, list(brokers))))
 
 
 def _code(column: StringColumn, text: str) -> int:
     return column.dictionary.index(text) if text in column.dictionary else -2
-
-
-def _strings(table: Table, name: str) -> StringColumn:
-    column = table[name]
-    assert isinstance(column, StringColumn)
-    return column
-
-
-def _integers(table: Table, name: str) -> IntColumn:
-    column = table[name]
-    assert isinstance(column, IntColumn)
-    return column

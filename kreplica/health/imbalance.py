@@ -15,7 +15,7 @@ from kreplica.engine.preferred import preferred_obstacles
 from kreplica.engine.rules.balance import zookeeper_balances
 from kreplica.model import predicates as known
 from kreplica.model.balancing import AUTO_REBALANCE, Balancing, balancing_of
-from kreplica.model.columns import BoolColumn, IntColumn, StringColumn
+from kreplica.model.columns import IntColumn
 from kreplica.model.evaluate import Evaluator
 from kreplica.model.snapshot import ClusterSnapshot, MetadataMode
 
@@ -148,11 +148,8 @@ def _non_preferred(snapshot: ClusterSnapshot, evaluator: Evaluator) -> tuple[Non
 def _sizes(snapshot: ClusterSnapshot) -> dict[int, int]:
     """Bytes of the replicas of the partitions looked at, for each broker that told its log directories."""
     table, own = snapshot.replicas, snapshot.strings("topic")
-    topics, brokers, sizes, future = table["topic"], table["broker"], table["size"], table["future"]
-    assert isinstance(topics, StringColumn)
-    assert isinstance(brokers, IntColumn)
-    assert isinstance(sizes, IntColumn)
-    assert isinstance(future, BoolColumn)
+    topics, future = table.strings("topic"), table.booleans("future")
+    brokers, sizes = table.integers("broker"), table.integers("size")
     wanted = {own.dictionary[code] for code in np.unique(own.codes).tolist()}
     kept = np.array([name in wanted for name in topics.dictionary], dtype=np.bool_)[topics.codes] & ~future.values
     told = [broker for broker in snapshot.log_dirs["broker"].to_list() if isinstance(broker, int)]

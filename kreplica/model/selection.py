@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from kreplica.errors import UsageError
-from kreplica.model.columns import BoolColumn, IntColumn, Mask
+from kreplica.model.columns import Mask
 from kreplica.model.snapshot import ClusterSnapshot
 
 
@@ -55,9 +55,7 @@ def select(
     if topics is not None:
         kept &= _matching_topics(snapshot, topics)
     if exclude_internal:
-        internal = snapshot.partitions["internal"]
-        assert isinstance(internal, BoolColumn)
-        kept &= ~internal.is_true()
+        kept &= ~snapshot.partitions.booleans("internal").is_true()
     if brokers:
         kept &= _on_brokers(snapshot, brokers)
     return snapshot if bool(kept.all()) else snapshot.select(np.flatnonzero(kept))
@@ -88,8 +86,7 @@ def _suggestion(text: str, names: Sequence[str]) -> str:
 
 def _on_brokers(snapshot: ClusterSnapshot, brokers: Sequence[int]) -> Mask:
     replicas = snapshot.lists("replicas")
-    registered = snapshot.brokers["broker"]
-    assert isinstance(registered, IntColumn)
+    registered = snapshot.brokers.integers("broker")
     known = {*registered.values.tolist(), *np.unique(replicas.values).tolist()}
     unknown = sorted(set(brokers) - known)
     if unknown:

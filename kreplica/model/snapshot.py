@@ -177,21 +177,15 @@ class ClusterSnapshot:
 
     def strings(self, name: str) -> StringColumn:
         """A string column of the partitions table."""
-        column = self.partitions[name]
-        assert isinstance(column, StringColumn)
-        return column
+        return self.partitions.strings(name)
 
     def integers(self, name: str) -> IntColumn:
         """An integer column of the partitions table."""
-        column = self.partitions[name]
-        assert isinstance(column, IntColumn)
-        return column
+        return self.partitions.integers(name)
 
     def lists(self, name: str) -> IntListColumn:
         """A list column of the partitions table."""
-        column = self.partitions[name]
-        assert isinstance(column, IntListColumn)
-        return column
+        return self.partitions.lists(name)
 
 
 def utc_now() -> datetime:

@@ -7,7 +7,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kreplica.model.columns import Column, Indices, IntColumn, StringColumn, column_from_values, null_column
+from kreplica.model.columns import (
+    BoolColumn,
+    Column,
+    Indices,
+    IntColumn,
+    IntListColumn,
+    StringColumn,
+    column_from_values,
+    null_column,
+)
 from kreplica.model.schema import TableSchema
 
 
@@ -27,6 +36,30 @@ class Table:
 
     def __getitem__(self, name: str) -> Column:
         return self.columns[name]
+
+    def strings(self, name: str) -> StringColumn:
+        """A column that the schema declares as strings."""
+        column = self.columns[name]
+        assert isinstance(column, StringColumn)
+        return column
+
+    def integers(self, name: str) -> IntColumn:
+        """A column that the schema declares as integers."""
+        column = self.columns[name]
+        assert isinstance(column, IntColumn)
+        return column
+
+    def booleans(self, name: str) -> BoolColumn:
+        """A column that the schema declares as booleans."""
+        column = self.columns[name]
+        assert isinstance(column, BoolColumn)
+        return column
+
+    def lists(self, name: str) -> IntListColumn:
+        """A column that the schema declares as lists of integers."""
+        column = self.columns[name]
+        assert isinstance(column, IntListColumn)
+        return column
 
     def take(self, rows: Indices) -> Table:
         """The named rows, in that order."""

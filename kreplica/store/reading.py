@@ -12,7 +12,6 @@ from pathlib import Path
 import numpy as np
 
 from kreplica.errors import InputError
-from kreplica.model.columns import IntColumn, StringColumn
 from kreplica.model.schema import PARTITIONS, TABLES, TableSchema
 from kreplica.model.snapshot import ClusterSnapshot
 from kreplica.model.table import Table
@@ -248,9 +247,7 @@ def _file_content(manifest: Manifest, file: DataFile) -> bytes:
 
 def _check_once(partitions: Table, source: str) -> None:
     """Two rows of one partition would count it twice: the file holds several snapshots."""
-    topics, numbers = partitions["topic"], partitions["partition"]
-    assert isinstance(topics, StringColumn)
-    assert isinstance(numbers, IntColumn)
+    topics, numbers = partitions.strings("topic"), partitions.integers("partition")
     again = np.flatnonzero((topics.codes[1:] == topics.codes[:-1]) & (numbers.values[1:] == numbers.values[:-1]))
     if len(again):
         row = int(again[0])

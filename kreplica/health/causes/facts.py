@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from kreplica.health.causes.throttling import Throttles, read_throttles
-from kreplica.model.columns import BoolColumn, IntColumn, Integers, IntListColumn, Mask
+from kreplica.model.columns import BoolColumn, Integers, IntListColumn, Mask
 from kreplica.model.evaluate import Evaluator
 from kreplica.model.predicates import ADDING, MISSING
 from kreplica.model.snapshot import ClusterSnapshot
@@ -56,7 +56,7 @@ class Facts:
     @cached_property
     def broker_ids(self) -> Integers:
         """Every broker id that is named anywhere, in order."""
-        registered = _integers(self.snapshot.brokers["broker"]).values
+        registered = self.snapshot.brokers.integers("broker").values
         led = self.leaders[self.leaders >= 0]
         return np.unique(np.concatenate([registered, self.replicas.values, self.isr.values, led]))
 
@@ -77,7 +77,7 @@ class Facts:
     @cached_property
     def gone(self) -> Mask:
         """By broker index: known not to be alive, or not registered where the source knows who is."""
-        registered = _integers(self.snapshot.brokers["broker"]).values
+        registered = self.snapshot.brokers.integers("broker").values
         dead = self._by_broker("alive", wanted=False)
         return dead | ~np.isin(self.broker_ids, registered) if len(registered) else dead
 
@@ -151,11 +151,6 @@ def _missing(evaluator: Evaluator, leaders: Integers) -> Missing:
     offline = elements_of(missing, snapshot.lists("offline_replicas").take(rows))
     places = rows[missing.row_numbers()]
     return Missing(places, missing.values, leaders[places], adding, offline)
-
-
-def _integers(column: object) -> IntColumn:
-    assert isinstance(column, IntColumn)
-    return column
 
 
 def is_true(column: object) -> Mask:

@@ -74,9 +74,9 @@ def read_throttles(configs: Table) -> Throttles:
 
 def _settings(configs: Table, entity_type: str, name: str) -> Iterator[tuple[str, str]]:
     """Entity and value of every setting of that name that has one; a table may hold a million others."""
-    kinds, names, values = (_strings(configs, column) for column in ("entity_type", "name", "value"))
+    kinds, names, values = (configs.strings(column) for column in ("entity_type", "name", "value"))
     wanted = _coded(kinds, entity_type) & _coded(names, name) & (values.codes >= 0)
-    entities = _strings(configs, "entity")
+    entities = configs.strings("entity")
     for row in np.flatnonzero(wanted).tolist():
         entity, value = entities[row], values[row]
         if entity is not None and value:
@@ -87,9 +87,3 @@ def _coded(column: StringColumn, word: str) -> Mask:
     code = column.dictionary.index(word) if word in column.dictionary else -2
     found: Mask = column.codes == code
     return found
-
-
-def _strings(configs: Table, name: str) -> StringColumn:
-    column = configs[name]
-    assert isinstance(column, StringColumn)
-    return column
