@@ -57,10 +57,6 @@ class Progress:
     results: Mapping[PartitionKey, Result]
     message: str = ""
 
-    def in_state(self, *states: State) -> tuple[PartitionKey, ...]:
-        """Partitions whose change is in one of the states, in the order of the plan."""
-        return tuple(key for key, state in self.apply.items() if state in states)
-
 
 def replay(plan: Plan, entries: Iterable[Entry]) -> Progress:
     """What the entries of a plan's journal come to."""

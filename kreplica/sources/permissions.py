@@ -73,7 +73,6 @@ class Permission:
 DESCRIBE_CLUSTER = Permission("Describe", Resource.CLUSTER)
 DESCRIBE_CLUSTER_CONFIGS = Permission("DescribeConfigs", Resource.CLUSTER)
 ALTER_CLUSTER = Permission("Alter", Resource.CLUSTER)
-ALTER_CLUSTER_CONFIGS = Permission("AlterConfigs", Resource.CLUSTER)
 DESCRIBE_TOPICS = Permission("Describe", Resource.TOPIC)
 DESCRIBE_TOPIC_CONFIGS = Permission("DescribeConfigs", Resource.TOPIC)
 ALTER_TOPIC_CONFIGS = Permission("AlterConfigs", Resource.TOPIC)
