@@ -70,6 +70,40 @@ class ProducerSetup:
 
 
 @dataclass(frozen=True, slots=True)
+class Transaction:
+    """One transaction of a producer.
+
+    Args:
+        sends: Its records; it begins with the first.
+        end: Not before this time it ends, in microseconds; it waits for every answer first.
+        commit: Whether the application commits it; one that cannot be committed is aborted.
+        offsets: What it commits for a group beside: group, partition and offset of each.
+    """
+
+    sends: tuple[Send, ...]
+    end: int = 0
+    commit: bool = True
+    offsets: tuple[tuple[str, str, int], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class TransactionalSetup:
+    """A producer with a transactional id. The setup needs __transaction_state.
+
+    Args:
+        name: Its node in the trace.
+        transactions: One after the other.
+        settings: Kafka's names, ``transactional.id`` among them.
+        start: When it begins, in microseconds: a second one with the same id fences the first.
+    """
+
+    name: str
+    transactions: tuple[Transaction, ...]
+    settings: Mapping[str, Value]
+    start: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class ReaderSetup:
     """A consumer with assigned partitions and no group.
 
@@ -164,7 +198,7 @@ class ConsumerSetup:
     sees: Mapping[str, int] = field(default_factory=dict)
 
 
-Client = ProducerSetup | ReaderSetup | ConsumerSetup
+Client = ProducerSetup | TransactionalSetup | ReaderSetup | ConsumerSetup
 """Everything that may stand among a setup's clients."""
 
 
@@ -201,7 +235,7 @@ class Setup:
 
 
 def _client_with(client: Client, settings: Mapping[str, Value]) -> Client:
-    scope = Scope.PRODUCER if isinstance(client, ProducerSetup) else Scope.CONSUMER
+    scope = Scope.PRODUCER if isinstance(client, ProducerSetup | TransactionalSetup) else Scope.CONSUMER
     return replace(client, settings={**client.settings, **of_scope(settings, scope)})
 
 

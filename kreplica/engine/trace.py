@@ -63,6 +63,13 @@ class Kind(StrEnum):
     DUPLICATE = "duplicate"
     APPEND_REFUSED = "append-refused"
     PRODUCER_EXPIRED = "producer-expired"
+    # transactions
+    TRANSACTION_STATE = "transaction-state"
+    TRANSACTION_REFUSED = "transaction-refused"
+    TRANSACTION_FORGOTTEN = "transaction-forgotten"
+    TRANSACTION_BEGUN = "transaction-begun"
+    TRANSACTION_ENDED = "transaction-ended"
+    PRODUCER_FENCED = "producer-fenced"
     # producers
     PRODUCER_ID = "producer-id"
     SENT = "sent"
@@ -195,6 +202,23 @@ KINDS: dict[str, EventType] = {
         "{node} forgets producer id {producer_id} on {partition}",
         "producer_state.producer_expired",
     ),
+    Kind.TRANSACTION_STATE: EventType(
+        ("transactional_id", "state", "producer_id", "producer_epoch", "partitions", "rule"),
+        "{node} has written that {transactional_id} is {state} with producer id {producer_id}, epoch {producer_epoch}",
+    ),
+    Kind.TRANSACTION_REFUSED: EventType(
+        ("transactional_id", "request", "error", "rule"), "{node} refuses {request} of {transactional_id}: {error}"
+    ),
+    Kind.TRANSACTION_FORGOTTEN: EventType(
+        ("transactional_id",),
+        "{node} forgets {transactional_id}, which nobody uses",
+        "transaction_timeouts.transactional_id_expired",
+    ),
+    Kind.TRANSACTION_BEGUN: EventType(("number",), "{node} begins transaction {number}"),
+    Kind.TRANSACTION_ENDED: EventType(
+        ("number", "outcome", "values"), "{node} is told that transaction {number} is {outcome}"
+    ),
+    Kind.PRODUCER_FENCED: EventType(("error",), "{node} is told that another has its transactional id: {error}"),
     Kind.PRODUCER_ID: EventType(
         ("producer_id", "producer_epoch"), "{node} has producer id {producer_id}, epoch {producer_epoch}"
     ),

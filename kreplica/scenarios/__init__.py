@@ -42,6 +42,7 @@ MODULES: tuple[str, ...] = (
     "failed-offsets-apart",
     "offset-as-lock",
     "rewind",
+    "zombie-producer-fenced",
 )
 """The scenarios of this package, in the order of ``kreplica whatif list``: a module of this name (hyphens as
 underscores) has it as ``SCENARIO``."""

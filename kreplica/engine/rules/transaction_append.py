@@ -119,3 +119,30 @@ def marker_error(state: ProducerState, epoch: int, coordinator_epoch: int) -> Er
     if error is ErrorCode.NONE and coordinator_epoch < state.coordinator_epoch:
         return ErrorCode.TRANSACTION_COORDINATOR_FENCED
     return error
+
+
+def verification_answer(error: int, version_2: bool) -> ErrorCode:
+    """What a producer is told where its partition could not be verified or added. ReplicaManager.appendRecords.
+
+    With transaction version 1 the older clients know nothing of coordinators in an answer to a produce request: what
+    may be tried again is told as NOT_ENOUGH_REPLICAS.
+
+    Args:
+        error: The coordinator's.
+        version_2: Whether the client speaks transaction version 2.
+    """
+    if error == ErrorCode.PRODUCER_FENCED:
+        return ErrorCode.INVALID_PRODUCER_EPOCH
+    if error in _TRY_AGAIN:
+        concurrent = version_2 and error == ErrorCode.CONCURRENT_TRANSACTIONS
+        return ErrorCode.CONCURRENT_TRANSACTIONS if concurrent else ErrorCode.NOT_ENOUGH_REPLICAS
+    return ErrorCode(error)
+
+
+_TRY_AGAIN = (
+    ErrorCode.CONCURRENT_TRANSACTIONS,
+    ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
+    ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    ErrorCode.NOT_COORDINATOR,
+    ErrorCode.NETWORK_EXCEPTION,
+)

@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from kreplica.engine.records import Record
 from kreplica.engine.rules.error_codes import ErrorCode
 from kreplica.engine.rules.fetching import (
+    READ_TO_LAST_STABLE_OFFSET,
     READ_TO_LOG_END,
     diverges,
     follower_fetch_waits,
     is_out_of_range,
     leader_epoch_error,
 )
+from kreplica.engine.rules.isolation import AbortedTransaction, aborted_transactions
 from kreplica.engine.rules.log_truncation import UNDEFINED_EPOCH_OFFSET, epoch_end_offset
 from kreplica.engine.rules.transaction_append import NO_GUARD
 from kreplica.engine.settings import MICROSECONDS, Value
@@ -40,7 +42,10 @@ Reply = Callable[..., object]
 
 
 class ConsumerGiven(NamedTuple):
-    """What a consumer's fetch brings: records from ``offset`` on, and how far it could read."""
+    """What a consumer's fetch brings: records from ``offset`` on, and how far it could read.
+
+    ``aborted`` are the aborted transactions that reach into the records, for read_committed.
+    """
 
     partition: str
     error: ErrorCode
@@ -50,6 +55,7 @@ class ConsumerGiven(NamedTuple):
     log_start: int
     log_end: int
     leader_epoch: int
+    aborted: tuple[AbortedTransaction, ...] = ()
 
 
 class Broker(Node):
@@ -384,6 +390,9 @@ class Broker(Node):
         end = replica.readable_end(isolation)
         error = ErrorCode.OFFSET_OUT_OF_RANGE if is_out_of_range(offset, log.start, log.end) else ErrorCode.NONE
         records = log.read(offset, end, most) if not error and offset < end else ()
+        aborted: tuple[AbortedTransaction, ...] = ()
+        if isolation == READ_TO_LAST_STABLE_OFFSET and records:
+            aborted = aborted_transactions(replica.producers.index, offset, offset + len(records))
         return ConsumerGiven(
             partition,
             error,
@@ -393,6 +402,7 @@ class Broker(Node):
             log.start,
             log.end,
             replica.state.leader_epoch,
+            aborted,
         )
 
     def _serves(self, replica: Replica) -> bool:

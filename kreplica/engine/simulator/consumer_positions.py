@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING, NamedTuple
 
-from kreplica.engine.records import DATA, Record
+from kreplica.engine.records import Record
 from kreplica.engine.rules.consumer_position import Validation, needs_validation, validate_position
 from kreplica.engine.rules.error_codes import ErrorCode
 from kreplica.engine.rules.fetching import ANY_EPOCH, READ_TO_HIGH_WATERMARK, READ_TO_LAST_STABLE_OFFSET
@@ -17,6 +17,7 @@ from kreplica.engine.rules.offset_commit import INVALID_OFFSET
 from kreplica.engine.simulator import consumer_requests
 from kreplica.engine.simulator.broker import ConsumerGiven
 from kreplica.engine.simulator.consumer_requests import NO_REPLICA
+from kreplica.engine.simulator.fetched_records import Fetched, fetched_records
 from kreplica.engine.trace import Kind
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ class Positions:
     def __init__(self, consumer: Consumer) -> None:
         self._consumer = consumer
         self.at: dict[str, Position] = {}
-        self._buffers: dict[str, deque[tuple[int, Record]]] = {}
+        self._buffers: dict[str, deque[Fetched]] = {}
         self._busy: set[str] = set()
         self._preferred: dict[str, tuple[int, int]] = {}
         self._round = 0
@@ -293,8 +294,7 @@ class Positions:
 
     def _keep_records(self, given: ConsumerGiven) -> None:
         if given.records:
-            records = ((given.offset + place, record) for place, record in enumerate(given.records))
-            self._buffers[given.partition] = deque(records)
+            self._buffers[given.partition] = deque(fetched_records(given))
             self._consumer.records_came()
         else:
             self._consumer.fetch_more()
@@ -304,9 +304,9 @@ class Positions:
         handed: list[tuple[str, int, Record]] = []
         for partition, buffer in self._buffers.items():
             while buffer and len(handed) < most:
-                offset, record = buffer.popleft()
+                offset, record, handed_out = buffer.popleft()
                 self.at[partition] = self.at[partition]._replace(offset=offset + 1, epoch=record.epoch)
-                if record.kind == DATA:
+                if handed_out:
                     handed.append((partition, offset, record))
         return handed
 

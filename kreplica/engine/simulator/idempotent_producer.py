@@ -7,7 +7,6 @@ only once it is the first of its partition that is not acknowledged: up to five 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from kreplica.engine.records import Record
@@ -23,7 +22,6 @@ from kreplica.engine.rules.idempotent_client import (
 from kreplica.engine.rules.producer_state import NO_OFFSET, NO_PRODUCER_ID, NO_SEQUENCE, in_sequence, sequence_after
 from kreplica.engine.rules.transaction_states import MAX_EPOCH
 from kreplica.engine.settings import ACKS_ALL, Value
-from kreplica.engine.setup import ProducerSetup
 from kreplica.engine.simulator.producer import Batch, Producer
 from kreplica.engine.trace import Kind
 from kreplica.errors import UsageError
@@ -38,18 +36,22 @@ _UNCERTAIN = (ErrorCode.REQUEST_TIMED_OUT, ErrorCode.NETWORK_EXCEPTION)
 """What a batch may have been given up for without anybody knowing whether it is in the log."""
 
 
-def idempotent_setup(simulation: Simulation, setup: ProducerSetup) -> ProducerSetup | None:
-    """The setup with what idempotence sets of itself; None if the producer is not idempotent.
+def idempotent_settings(simulation: Simulation, own: Mapping[str, Value]) -> dict[str, Value] | None:
+    """A producer's settings with what idempotence sets of itself; None if the producer is not idempotent.
+
+    Args:
+        simulation: With the version and the settings of the run.
+        own: The producer's own settings.
 
     Raises:
         UsageError: enable.idempotence=true is asked for beside a setting that does not go with it.
     """
-    explicit = {**simulation.setup.settings, **setup.settings}
+    explicit = {**simulation.setup.settings, **own}
     version = simulation.version
     if not version.idempotence:
         return None
     asked = True if explicit.get("transactional.id") else explicit.get("enable.idempotence")
-    values = {**simulation.settings, **setup.settings}
+    values = {**simulation.settings, **own}
     if asked:
         values = {**values, "acks": ACKS_ALL, "retries": _MOST_RETRIES, **_own(explicit)}
         if version.cached_batches < MAX_IN_FLIGHT and _IN_FLIGHT not in explicit:
@@ -61,7 +63,7 @@ def idempotent_setup(simulation: Simulation, setup: ProducerSetup) -> ProducerSe
     wrong = idempotence_contradiction(*facts, version.cached_batches)
     if wrong:
         raise UsageError(f"{wrong}={values[wrong]} does not go with an idempotent producer", "", f"leave {wrong} out")
-    return replace(setup, settings=values)
+    return values
 
 
 def _own(explicit: Mapping[str, Value]) -> dict[str, int]:

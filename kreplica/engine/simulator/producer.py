@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from kreplica.engine.records import Record
@@ -13,6 +14,7 @@ from kreplica.engine.simulator.client import Client
 from kreplica.engine.trace import Kind
 
 if TYPE_CHECKING:
+    from kreplica.engine.simulator.broker import Broker
     from kreplica.engine.simulator.simulation import Simulation
 
 FATAL = (
@@ -127,18 +129,23 @@ class Producer(Client):
             return
         batch.attempts += 1
         timeout = self.microseconds("request.timeout.ms")
+        handler, first = self.produce_at(leader)
         self.simulation.network.call(
             self,
             leader,
             "Produce",
-            leader.produce,
-            (batch.partition, batch.records, self.acks, timeout),
+            handler,
+            (*first, batch.partition, batch.records, self.acks, timeout),
             None if self.acks == 0 else lambda _partition, error, base: self._answered(batch, error, base),
             None if self.acks == 0 else lambda _reason: self._answered(batch, ErrorCode.NETWORK_EXCEPTION, -1),
             timeout,
         )
         if self.acks == 0:
             self._done(batch)
+
+    def produce_at(self, leader: Broker) -> tuple[Callable[..., object], tuple[str, ...]]:
+        """What answers Produce at a leader, and what it is told first: a transactional producer's id."""
+        return leader.produce, ()
 
     def _answered(self, batch: Batch, error: ErrorCode, base: int) -> None:
         if error in (ErrorCode.NONE, ErrorCode.DUPLICATE_SEQUENCE_NUMBER):

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kreplica.engine.records import DATA
 from kreplica.engine.rules.error_codes import ErrorCode
 from kreplica.engine.rules.fetching import READ_TO_HIGH_WATERMARK, READ_TO_LAST_STABLE_OFFSET
 from kreplica.engine.setup import ReaderSetup
 from kreplica.engine.simulator.broker import ConsumerGiven
 from kreplica.engine.simulator.client import Client
+from kreplica.engine.simulator.fetched_records import fetched_records
 from kreplica.engine.trace import Kind
 
 if TYPE_CHECKING:
@@ -71,8 +71,8 @@ class Reader(Client):
         elif given.error:
             self._again(partition)
             return
-        for place, record in enumerate(given.records):
-            if record.kind == DATA:
-                self.emit(Kind.CONSUMED, partition, given.offset + place, record.value, "")
-            self.positions[partition] = given.offset + place + 1
+        for offset, record, handed_out in fetched_records(given):
+            if handed_out:
+                self.emit(Kind.CONSUMED, partition, offset, record.value, "")
+            self.positions[partition] = offset + 1
         self._fetch(partition)

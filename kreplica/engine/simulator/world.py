@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
-from kreplica.engine.rules.coordinator_partition import OFFSETS_TOPIC
-from kreplica.engine.setup import MILLISECOND, ConsumerSetup, ProducerSetup, ReaderSetup, Setup
+from dataclasses import replace
+
+from kreplica.engine.rules.coordinator_partition import OFFSETS_TOPIC, TRANSACTIONS_TOPIC
+from kreplica.engine.setup import MILLISECOND, ConsumerSetup, ProducerSetup, ReaderSetup, Setup, TransactionalSetup
 from kreplica.engine.simulator.broker import Broker
 from kreplica.engine.simulator.client import Client
 from kreplica.engine.simulator.consumer import Consumer
 from kreplica.engine.simulator.controller_kraft import KraftController
 from kreplica.engine.simulator.group_coordinator import GroupCoordinator
-from kreplica.engine.simulator.idempotent_producer import IdempotentProducer, idempotent_setup
+from kreplica.engine.simulator.idempotent_producer import IdempotentProducer, idempotent_settings
 from kreplica.engine.simulator.metadata_quorum import MetadataQuorum
 from kreplica.engine.simulator.node import Node
 from kreplica.engine.simulator.producer import Producer
 from kreplica.engine.simulator.reader import Reader
 from kreplica.engine.simulator.simulation import Simulation
+from kreplica.engine.simulator.transaction_coordinator import TransactionCoordinator
+from kreplica.engine.simulator.transactional_producer import TransactionalProducer
 from kreplica.engine.simulator.zookeeper_world import zookeeper_with_topics
 from kreplica.engine.trace import Trace
 from kreplica.engine.versions import ControllerKind, Version
+from kreplica.errors import UsageError
 
 CLIENTS_START = 10 * MILLISECOND
 """When clients start: the brokers know of the topics by then."""
@@ -34,6 +39,7 @@ def build(setup: Setup, version: Version, seed: int, trace: Trace) -> Simulation
     for broker in setup.brokers:
         _add(simulation, Broker(simulation, broker))
     _add_group_coordinators(simulation)
+    _add_transaction_coordinators(simulation)
     for client in setup.clients:
         _add(simulation, _client(simulation, client))
     return simulation
@@ -61,11 +67,33 @@ def _add_group_coordinators(simulation: Simulation) -> None:
             broker.listeners.append(GroupCoordinator(broker, partitions))
 
 
+def _add_transaction_coordinators(simulation: Simulation) -> None:
+    partitions = sum(len(topic.assignment) for topic in simulation.setup.topics if topic.name == TRANSACTIONS_TOPIC)
+    if partitions:
+        for broker in simulation.brokers.values():
+            broker.listeners.append(TransactionCoordinator(broker, partitions))
+
+
+def _transactional(simulation: Simulation, setup: TransactionalSetup) -> TransactionalProducer:
+    if simulation.version.transaction_version == 0:
+        raise UsageError(f"{setup.name} is transactional", f"{simulation.version.name} has no transactions", "0.11 has")
+    if TRANSACTIONS_TOPIC not in simulation.topics:
+        raise UsageError(f"{setup.name} is transactional", f"there is no {TRANSACTIONS_TOPIC}", "add it to the topics")
+    settings = idempotent_settings(simulation, setup.settings)
+    if settings is None or not settings["transactional.id"]:
+        raise UsageError(f"{setup.name} has no transactional.id", "", "set it")
+    return TransactionalProducer(simulation, replace(setup, settings=settings))
+
+
 def _client(simulation: Simulation, setup: object) -> Node:
     if isinstance(setup, ConsumerSetup):
         return Consumer(simulation, setup)
     if isinstance(setup, ProducerSetup):
-        idempotent = idempotent_setup(simulation, setup)
-        return Producer(simulation, setup) if idempotent is None else IdempotentProducer(simulation, idempotent)
+        idempotent = idempotent_settings(simulation, setup.settings)
+        if idempotent is None:
+            return Producer(simulation, setup)
+        return IdempotentProducer(simulation, replace(setup, settings=idempotent))
+    if isinstance(setup, TransactionalSetup):
+        return _transactional(simulation, setup)
     assert isinstance(setup, ReaderSetup), setup
     return Reader(simulation, setup)

@@ -1,0 +1,290 @@
+"""The transactional ids of one partition of __transaction_state, while a broker leads it.
+
+kafka.coordinator.transaction.TransactionCoordinator and TransactionStateManager. Everything it promises stands in the
+log before it is answered, with acks=all; a new leader reads the log and goes on, with the markers too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import astuple, fields
+from typing import TYPE_CHECKING, Any
+
+from kreplica.engine.records import Record
+from kreplica.engine.rules.end_transaction import complete_transaction, end_transaction, end_transaction_version_2
+from kreplica.engine.rules.error_codes import ErrorCode
+from kreplica.engine.rules.init_producer_id import IdAndEpoch, fence_producer_epoch, init_producer_id
+from kreplica.engine.rules.transaction_partitions import add_partitions, verify_partition
+from kreplica.engine.rules.transaction_states import (
+    PREPARED,
+    Decision,
+    TransactionMetadata,
+    TransactionState,
+    preparing,
+    reloaded,
+    write_failed,
+)
+from kreplica.engine.rules.transaction_timeouts import transaction_timed_out, transactional_id_expired
+from kreplica.engine.settings import ACKS_ALL, MICROSECONDS
+from kreplica.engine.simulator.transaction_markers import RETRY_BACKOFF, TransactionMarkers
+from kreplica.engine.trace import Kind
+
+if TYPE_CHECKING:
+    from kreplica.engine.simulator.replica import Replica
+    from kreplica.engine.simulator.transaction_coordinator import TransactionCoordinator
+
+Reply = Callable[..., object]
+Then = Callable[[ErrorCode], object]
+
+_EXPIRY_INTERVAL = 3_600_000 * MICROSECONDS
+"""transaction.remove.expired.transaction.cleanup.interval.ms."""
+_ANSWERED = {
+    ErrorCode.NOT_LEADER_OR_FOLLOWER: ErrorCode.NOT_COORDINATOR,
+    ErrorCode.NOT_ENOUGH_REPLICAS: ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND: ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    ErrorCode.REQUEST_TIMED_OUT: ErrorCode.COORDINATOR_NOT_AVAILABLE,
+}
+"""What a client hears when an append fails: TransactionStateManager.appendTransactionToLog."""
+_TOMBSTONE = ""
+
+
+class TransactionShard:
+    """Coordinates the transactional ids of one partition in one leader epoch, which is the coordinator's epoch.
+
+    ``known`` is what it holds of each, with a transition that is being written as ``pending``.
+    """
+
+    __slots__ = ("broker", "closed", "coordinator", "epoch", "known", "replica")
+
+    def __init__(self, coordinator: TransactionCoordinator, replica: Replica) -> None:
+        self.coordinator = coordinator
+        self.broker = coordinator.broker
+        self.replica = replica
+        self.epoch = replica.state.leader_epoch
+        self.closed = False
+        self.known: dict[str, TransactionMetadata] = {}
+        self._load()
+        self.broker.after(self._scan_interval(), self._scan)
+        self.broker.after(_EXPIRY_INTERVAL, self._expire)
+
+    @property
+    def version(self) -> int:
+        """The transaction version of clients and brokers."""
+        return self.broker.simulation.version.transaction_version
+
+    @property
+    def now(self) -> int:
+        """The time, in microseconds."""
+        return self.broker.scheduler.now
+
+    def close(self) -> None:
+        """The broker leads the partition no more: what was on its way comes to nothing."""
+        self.closed = True
+        self.known = {}
+
+    def _load(self) -> None:
+        for record in self.replica.log.records:
+            transactional_id, values = record.value
+            if values == _TOMBSTONE:
+                self.known.pop(transactional_id, None)
+            else:
+                self.known[transactional_id] = reloaded(_metadata(values), self.version)
+        for transactional_id, metadata in self.known.items():
+            if metadata.state in PREPARED:
+                self.broker.after(0, self._send_markers, transactional_id)
+
+    # -- requests
+
+    def init_producer_id(self, transactional_id: str, expected: IdAndEpoch | None, timeout: int, reply: Reply) -> None:
+        """InitProducerId: answered with error, producer id and epoch.
+
+        Args:
+            transactional_id: Whose.
+            expected: What the producer has, None for a new one.
+            timeout: Of its transactions, in microseconds.
+            reply: Called once.
+        """
+        simulation = self.broker.simulation
+        if transactional_id not in self.known:
+            fresh = TransactionMetadata(simulation.new_producer_id(), timeout, last_update=self.now)
+            self.known[transactional_id] = fresh
+        metadata = self.known[transactional_id]
+        decision = init_producer_id(metadata, expected, timeout, simulation.new_producer_id(), self.now)
+        rule = "init_producer_id.init_producer_id"
+        target = decision.target
+        if target is None:
+            self._refuse(transactional_id, "InitProducerId", decision.error, rule)
+            reply(self._told(decision.error), -1, -1)
+        elif target.state is TransactionState.PREPARE_EPOCH_FENCE:
+            self._abort(
+                transactional_id, target, lambda error: reply(error or ErrorCode.CONCURRENT_TRANSACTIONS, -1, -1)
+            )
+        else:
+            given = (target.producer_id, target.producer_epoch)
+            self._write(transactional_id, target, rule, lambda error: reply(error, *((-1, -1) if error else given)))
+
+    def add_partitions(
+        self, transactional_id: str, producer: IdAndEpoch, partitions: tuple[str, ...], reply: Reply
+    ) -> None:
+        """AddPartitionsToTxn: answered with the error once the partitions are in the log."""
+        known = self.known.get(transactional_id)
+        decision = add_partitions(known, *producer, partitions, self.now, self.version >= 2)
+        self._follow(transactional_id, "AddPartitionsToTxn", decision, "transaction_partitions.add_partitions", reply)
+
+    def verify(self, transactional_id: str, producer: IdAndEpoch, partition: str, reply: Reply) -> None:
+        """AddPartitionsToTxn that only verifies, from a leader: answered with the error."""
+        error = verify_partition(self.known.get(transactional_id), *producer, partition)
+        if error:
+            self._refuse(transactional_id, "verification", error, "transaction_partitions.verify_partition")
+        reply(error)
+
+    def end(self, transactional_id: str, producer: IdAndEpoch, commit: bool, reply: Reply) -> None:
+        """EndTxn: answered with error, producer id and epoch once the decision is in the log."""
+
+        def told(error: ErrorCode) -> None:
+            metadata = self.known.get(transactional_id)
+            if error or metadata is None:
+                reply(error, -1, -1)
+                return
+            done = complete_transaction(metadata, self.now) if metadata.state in PREPARED else metadata
+            reply(error, done.producer_id, done.producer_epoch)
+
+        decision = self._ended(transactional_id, producer, commit, from_client=True)
+        self._follow(transactional_id, "EndTxn", decision, self._end_rule(), told)
+
+    def _ended(self, transactional_id: str, producer: IdAndEpoch, commit: bool, from_client: bool) -> Decision:
+        known = self.known.get(transactional_id)
+        if self.version < 2:
+            return end_transaction(known, *producer, commit, from_client, self.now)
+        simulation = self.broker.simulation
+        fresh, single = simulation.new_producer_id(), simulation.version.single_epoch_rise
+        return end_transaction_version_2(known, *producer, commit, from_client, fresh, single, self.now)
+
+    def _end_rule(self) -> str:
+        return f"end_transaction.end_transaction{'_version_2' if self.version >= 2 else ''}"
+
+    def _abort(self, transactional_id: str, fence: TransactionMetadata, then: Then) -> None:
+        """Fences the producer and aborts what it has open."""
+        self.known[transactional_id] = preparing(self.known[transactional_id], fence)
+        producer = (fence.producer_id, fence.producer_epoch)
+        decision = self._ended(transactional_id, producer, False, from_client=False)
+        self._follow(transactional_id, "the abort", decision, self._end_rule(), then)
+
+    def _follow(self, transactional_id: str, request: str, decision: Decision, rule: str, then: Then) -> None:
+        if decision.target is not None:
+            self._write(transactional_id, decision.target, rule, then)
+            return
+        if decision.error:
+            self._refuse(transactional_id, request, decision.error, rule)
+        then(self._told(decision.error))
+
+    def _refuse(self, transactional_id: str, request: str, error: ErrorCode, rule: str) -> None:
+        self.broker.emit(Kind.TRANSACTION_REFUSED, transactional_id, request, self._told(error).name, rule)
+
+    def _told(self, error: ErrorCode) -> ErrorCode:
+        if error is ErrorCode.PRODUCER_FENCED and not self.broker.simulation.version.fenced_is_final:
+            return ErrorCode.INVALID_PRODUCER_EPOCH
+        return error
+
+    # -- the log
+
+    def _write(self, transactional_id: str, target: TransactionMetadata, rule: str, then: Then) -> None:
+        """Writes a transition down; it holds once that is committed."""
+        metadata = self.known[transactional_id]
+        fencing = metadata.pending is TransactionState.PREPARE_EPOCH_FENCE
+        single = self.broker.simulation.version.single_epoch_rise
+        self.known[transactional_id] = preparing(metadata, target, single)
+
+        def written(error: ErrorCode, _base: int) -> None:
+            if self.closed:
+                then(ErrorCode.NOT_COORDINATOR)
+            elif error:
+                self.known[transactional_id] = write_failed(self.known[transactional_id], fencing)
+                then(_ANSWERED.get(error, error))
+            else:
+                self._holds(transactional_id, target, rule)
+                then(ErrorCode.NONE)
+                if target.state in PREPARED:
+                    self._send_markers(transactional_id)
+
+        self._append((transactional_id, _values(target)), written)
+
+    def _append(self, value: tuple[Any, ...], answer: Callable[[ErrorCode, int], object]) -> None:
+        timeout = self.broker.integer("request.timeout.ms") * MICROSECONDS
+        self.broker.append_as_leader(self.replica.partition, (Record(-1, value),), ACKS_ALL, timeout, answer)
+
+    def _holds(self, transactional_id: str, target: TransactionMetadata, rule: str) -> None:
+        self.known[transactional_id] = target
+        state, producer = target.state.name.lower(), (target.producer_id, target.producer_epoch)
+        self.broker.emit(Kind.TRANSACTION_STATE, transactional_id, state, *producer, target.partitions, rule)
+
+    # -- markers
+
+    def _send_markers(self, transactional_id: str) -> None:
+        if self.closed:
+            return
+        metadata = self.known[transactional_id]
+        self.known[transactional_id] = preparing(metadata, complete_transaction(metadata, self.now))
+        TransactionMarkers(self, transactional_id, metadata).send()
+
+    def markers_written(self, transactional_id: str) -> None:
+        """Every leader has its marker: the transaction is complete once the log says so."""
+        metadata = self.known.get(transactional_id)
+        if self.closed or metadata is None:
+            return
+        target = complete_transaction(metadata, self.now)
+
+        def written(error: ErrorCode, _base: int) -> None:
+            if self.closed:
+                return
+            if error:
+                self.broker.after(RETRY_BACKOFF, self.markers_written, transactional_id)
+            else:
+                self._holds(transactional_id, target, "end_transaction.complete_transaction")
+
+        self._append((transactional_id, _values(target)), written)
+
+    # -- the periodic looks
+
+    def _scan_interval(self) -> int:
+        name = "transaction.abort.timed.out.transaction.cleanup.interval.ms"
+        return self.broker.integer(name) * MICROSECONDS
+
+    def _scan(self) -> None:
+        """Aborts what has taken too long, with an epoch that fences its producer."""
+        if self.closed:
+            return
+        for transactional_id, metadata in tuple(self.known.items()):
+            if transaction_timed_out(metadata, self.now):
+                self._abort(transactional_id, fence_producer_epoch(metadata), lambda _error: None)
+        self.broker.after(self._scan_interval(), self._scan)
+
+    def _expire(self) -> None:
+        if self.closed:
+            return
+        expiration = self.broker.integer("transactional.id.expiration.ms") * MICROSECONDS
+        for transactional_id, metadata in tuple(self.known.items()):
+            if transactional_id_expired(metadata, self.now, expiration):
+                self._forget(transactional_id)
+        self.broker.after(_EXPIRY_INTERVAL, self._expire)
+
+    def _forget(self, transactional_id: str) -> None:
+        def written(error: ErrorCode, _base: int) -> None:
+            if not error and self.known.pop(transactional_id, None) is not None:
+                self.broker.emit(Kind.TRANSACTION_FORGOTTEN, transactional_id)
+
+        self._append((transactional_id, _TOMBSTONE), written)
+
+
+_FIELDS = tuple(each.name for each in fields(TransactionMetadata))[:11]
+"""What is written; a transition that is pending is not."""
+
+
+def _values(metadata: TransactionMetadata) -> tuple[Any, ...]:
+    """A record's value: plain values in the order of the fields."""
+    return tuple(int(value) if isinstance(value, TransactionState) else value for value in astuple(metadata)[:11])
+
+
+def _metadata(values: tuple[Any, ...]) -> TransactionMetadata:
+    named = dict(zip(_FIELDS, values, strict=True))
+    return TransactionMetadata(**{**named, "state": TransactionState(named["state"])})

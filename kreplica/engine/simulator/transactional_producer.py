@@ -1,0 +1,269 @@
+"""A transactional producer and its application: one transaction after the other, committed or aborted.
+
+org.apache.kafka.clients.producer.internals.TransactionManager, since 0.11 (KIP-98). With transaction version 1 it adds
+partitions to the transaction itself, and keeps its epoch; with version 2 (4.0, KIP-890) leaders add them, and every end
+brings the next epoch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from kreplica.engine.rules.coordinator_partition import TRANSACTIONS_TOPIC, coordinator_partition
+from kreplica.engine.rules.error_codes import ErrorCode
+from kreplica.engine.setup import ProducerSetup, Send, Transaction, TransactionalSetup
+from kreplica.engine.simulator.idempotent_producer import IdempotentProducer, Line
+from kreplica.engine.simulator.producer import Batch
+from kreplica.engine.simulator.transaction_coordinator import TransactionCoordinator, transaction_coordinator_of
+from kreplica.engine.trace import Kind
+
+if TYPE_CHECKING:
+    from kreplica.engine.simulator.broker import Broker
+    from kreplica.engine.simulator.simulation import Simulation
+
+COMMITTED, ABORTED, UNKNOWN = "committed", "aborted", "unknown"
+"""What an application is told of a transaction; unknown to one that was fenced or gave up."""
+
+_TRY_AGAIN = (
+    ErrorCode.NOT_COORDINATOR,
+    ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
+    ErrorCode.CONCURRENT_TRANSACTIONS,
+    ErrorCode.NETWORK_EXCEPTION,
+)
+
+
+class TransactionalProducer(IdempotentProducer):
+    """Does the transactions of its setup, from the one behind where a former life of it was.
+
+    ``over`` is true once it was fenced: the application has to begin anew.
+    """
+
+    __slots__ = ("_added", "_asking", "_at", "_failed", "_left", "_plan", "_values", "over")
+
+    transactional = True
+
+    def __init__(self, simulation: Simulation, setup: TransactionalSetup) -> None:
+        self._plan = setup
+        self._at = 0
+        super().__init__(simulation, ProducerSetup(setup.name, (), setup.settings))
+
+    def _forget(self) -> None:
+        super()._forget()
+        self.over = False
+        self._left = -1
+        self._failed = False
+        self._added: set[str] = set()
+        self._asking: set[str] = set()
+        self._values: list[str] = []
+
+    # -- the coordinator
+
+    @property
+    def transactional_id(self) -> str:
+        """transactional.id."""
+        return str(self.settings["transactional.id"])
+
+    @property
+    def version(self) -> int:
+        """The transaction version."""
+        return self.simulation.version.transaction_version
+
+    def _ask(
+        self,
+        name: str,
+        handler: Callable[[TransactionCoordinator], Callable[..., object]],
+        arguments: tuple[Any, ...],
+        then: Callable[..., object],
+    ) -> None:
+        """Asks the coordinator, until it answers with more than to try again."""
+        leader = self._coordinator()
+
+        def again(_reason: str = "") -> None:
+            backoff = self.microseconds("retry.backoff.ms")
+            self.after(backoff, self.refresh, lambda: self._ask(name, handler, arguments, then))
+
+        if leader is None:
+            again()
+            return
+
+        def answered(error: ErrorCode, *values: int) -> None:
+            if self.over:
+                return
+            if error in _TRY_AGAIN:
+                again()
+            else:
+                then(error, *values)
+
+        self.simulation.network.call(
+            self,
+            leader,
+            name,
+            handler(transaction_coordinator_of(leader)),
+            (self.transactional_id, *arguments),
+            answered,
+            again,
+            self.microseconds("request.timeout.ms"),
+        )
+
+    def _coordinator(self) -> Broker | None:
+        partitions = sum(name.rpartition("-")[0] == TRANSACTIONS_TOPIC for name in self.simulation.assignments)
+        return self.leader(f"{TRANSACTIONS_TOPIC}-{coordinator_partition(self.transactional_id, partitions)}")
+
+    def _fenced(self, error: ErrorCode) -> None:
+        """Ends for good: another producer has the transactional id, or this one is lost."""
+        if self.over:
+            return
+        self.emit(Kind.PRODUCER_FENCED, error.name)
+        self.over = True
+        if self._left >= 0:
+            self._told(UNKNOWN)
+
+    # -- initTransactions
+
+    def on_start(self) -> None:
+        """Registers its transactional id, and then begins."""
+        self.after(max(0, self._plan.start - self.scheduler.now), self.refresh, self.ask_id)
+
+    def ask_id(self) -> None:
+        """InitProducerId: a new producer's, which fences every other one with this id."""
+        self._init(None, self._next_transaction)
+
+    def _init(self, expected: tuple[int, int] | None, then: Callable[[], object]) -> None:
+        def given(error: ErrorCode, producer_id: int, epoch: int) -> None:
+            if error:
+                self._fenced(error)
+            else:
+                self.take_id(producer_id, epoch)
+                then()
+
+        timeout = self.microseconds("transaction.timeout.ms")
+        self._ask("InitProducerId", lambda there: there.init_producer_id, (expected, timeout), given)
+
+    # -- a transaction
+
+    def _next_transaction(self) -> None:
+        if self._at >= len(self._plan.transactions):
+            return
+        transaction = self._plan.transactions[self._at]
+        self._at += 1
+        begins = min((send.at for send in transaction.sends), default=transaction.end)
+        self.after(max(0, begins - self.scheduler.now), self._begin, transaction)
+
+    def _begin(self, transaction: Transaction) -> None:
+        self._added, self._asking, self._values, self._failed = set(), set(), [], False
+        self._left = len(transaction.sends)
+        self.emit(Kind.TRANSACTION_BEGUN, self._at)
+        for send in transaction.sends:
+            self.after(max(0, send.at - self.scheduler.now), self._send_in, send)
+        self.after(max(0, transaction.end - self.scheduler.now), self._maybe_end)
+
+    def _send_in(self, send: Send) -> None:
+        if self.over or self._left < 0:
+            return
+        self._left -= 1
+        if self._failed:  # the application hears of the failure with its next call
+            self._maybe_end()
+            return
+        self._values.append(send.value)
+        self.send(send)
+
+    def _drain(self, partition: str) -> None:
+        if self.over or not self._is_added(partition):
+            return
+        super()._drain(partition)
+
+    def _is_added(self, partition: str) -> bool:
+        """Whether the partition is in the transaction; with version 1 the producer sees to it."""
+        if self.version >= 2 or partition in self._added:
+            return True
+        if partition not in self._asking and self._queues.get(partition):
+            self._asking.add(partition)
+            producer = (self.producer_id, self.producer_epoch)
+
+            def answered(error: ErrorCode) -> None:
+                if error:
+                    self._lost(error)
+                    return
+                self._added.add(partition)
+                self._drain(partition)
+
+            self._ask("AddPartitionsToTxn", lambda there: there.add_partitions, (producer, (partition,)), answered)
+        return False
+
+    def produce_at(self, leader: Broker) -> tuple[Callable[..., object], tuple[str, ...]]:
+        """The leader verifies with the coordinator, so it is told the transactional id."""
+        return transaction_coordinator_of(leader).produce, (self.transactional_id,)
+
+    def _give_up(self, batch: Batch, error: ErrorCode) -> None:
+        self._lost(error)
+        super()._give_up(batch, error)
+
+    def _lost(self, error: ErrorCode) -> None:
+        """A part of the transaction failed: it is aborted, where Kafka's client can do that."""
+        final = error in (ErrorCode.PRODUCER_FENCED, ErrorCode.INVALID_PRODUCER_ID_MAPPING)
+        if not self.simulation.version.fenced_is_final:
+            final = final or error is ErrorCode.INVALID_PRODUCER_EPOCH
+        if final:
+            self._fenced(error)
+        else:
+            self._failed = True
+            self.after(0, self._maybe_end)
+
+    def _done(self, batch: Batch) -> None:
+        super()._done(batch)
+        self._maybe_end()
+
+    # -- its end
+
+    def _maybe_end(self) -> None:
+        """Ends the transaction once everything is sent and answered."""
+        if self.over or self._left != 0:
+            return
+        if self._failed:
+            for queue in self._queues.values():
+                while queue:
+                    self._drop(queue.popleft())
+        busy = any(self._queues.values()) or any(line.pending for line in self._lines.values()) or bool(self._open)
+        if busy or self.scheduler.now < self._plan.transactions[self._at - 1].end:
+            return
+        self._left = -1
+        self._end_transaction(self._plan.transactions[self._at - 1].commit and not self._failed)
+
+    def _drop(self, batch: Batch) -> None:
+        for value in batch.values:
+            self.emit(Kind.SEND_FAILED, batch.partition, value, ErrorCode.TRANSACTION_ABORTABLE.name)
+
+    def _end_transaction(self, commit: bool) -> None:
+        producer = (self.producer_id, self.producer_epoch)
+
+        def ended(error: ErrorCode, producer_id: int, epoch: int) -> None:
+            if error:
+                self._told(UNKNOWN)
+                self._fenced(error)
+                return
+            if self.version >= 2:
+                self.take_id(producer_id, epoch)
+            self._told(COMMITTED if commit else ABORTED)
+            self._after_end()
+
+        self._ask("EndTxn", lambda there: there.end, (producer, commit), ended)
+
+    def _after_end(self) -> None:
+        """Goes on; after a failure with version 1 in a new epoch, so that late batches are told apart (KIP-360)."""
+        renew = self._failed and self.version < 2 and self.simulation.version.raises_own_epoch
+        if renew:
+            self._init((self.producer_id, self.producer_epoch), self._next_transaction)
+        else:
+            self._next_transaction()
+
+    def _told(self, outcome: str) -> None:
+        self._left = -1
+        self.emit(Kind.TRANSACTION_ENDED, self._at, outcome, tuple(self._values))
+        self._values = []
+
+    def _next_epoch(self, line: Line) -> None:
+        """A transactional producer's epochs are its coordinator's."""
+        line.restart(self.producer_id, self.producer_epoch)
+        self._failed = True

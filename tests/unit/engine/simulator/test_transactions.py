@@ -1,0 +1,153 @@
+"""Transactions as they are played: whole or not at all, over crashes and changes of leader."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from kreplica.engine.faults import At, Crash, Cut, Plan, Start, Step
+from kreplica.engine.rules.error_codes import ErrorCode
+from kreplica.engine.rules.transaction_append import verification_answer
+from kreplica.engine.setup import (
+    MILLISECOND,
+    SECOND,
+    ReaderSetup,
+    Send,
+    Setup,
+    TopicSetup,
+    Transaction,
+    TransactionalSetup,
+    cluster,
+)
+from kreplica.engine.simulator import simulate
+from kreplica.engine.trace import Event, Kind, Trace, fields_of
+from kreplica.engine.transaction_outcomes import transaction_outcomes
+from kreplica.engine.versions import version_named
+from kreplica.errors import UsageError
+from kreplica.scenarios.transactions import transaction_state
+
+VERSIONS = ["0.11", "2.5", "3.9-kraft", "4.0", "4.1"]
+
+
+def transactions(count: int, commit: bool = True) -> tuple[Transaction, ...]:
+    """Each of two records, one in either partition."""
+    return tuple(
+        Transaction(
+            tuple(
+                Send(2 * SECOND + number * SECOND + place * 100 * MILLISECOND, f"t{number}{name}", f"{name}-0")
+                for place, name in enumerate("ab")
+            ),
+            commit=commit,
+        )
+        for number in range(count)
+    )
+
+
+def setup(*plans: tuple[Transaction, ...], duration: int = 60) -> Setup:
+    return cluster(
+        3,
+        TopicSetup("a", ((1, 2, 3),), {"min.insync.replicas": 2}),
+        TopicSetup("b", ((2, 3, 1),), {"min.insync.replicas": 2}),
+        transaction_state(3, 1, 2),
+        clients=(
+            *(
+                TransactionalSetup(f"app{place}", plan, {"transactional.id": f"id{place}"})
+                for place, plan in enumerate(plans)
+            ),
+            ReaderSetup("reader", ("a-0", "b-0"), settings={"isolation.level": "read_committed"}),
+        ),
+        settings={"request.timeout.ms": 2000, "linger.ms": 0},
+        duration=duration * SECOND,
+    )
+
+
+def play(one: Setup, plan: Plan, version: str, seed: int = 0) -> list[Event]:
+    trace = Trace()
+    simulate(one, plan, version_named(version), seed, trace)
+    return trace.events
+
+
+def read(events: list[Event]) -> list[object]:
+    return [fields_of(event)["value"] for event in events if event.kind == Kind.CONSUMED]
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_what_is_committed_is_read_and_what_is_aborted_is_not(version: str) -> None:
+    events = play(setup((*transactions(2), *transactions(3, commit=False)[2:]), duration=10), (), version)
+    outcomes = transaction_outcomes(events)
+    assert outcomes.committed == ("app0 1", "app0 2")
+    assert outcomes.aborted == ("app0 3",)
+    assert sorted(map(str, read(events))) == ["t0a", "t0b", "t1a", "t1b"]
+    assert outcomes.torn == outcomes.broken == outcomes.hanging == ()
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_nothing_is_read_before_the_end_of_its_transaction(version: str) -> None:
+    events = play(setup(transactions(1), duration=10), (), version)
+    kinds = [event.kind for event in events if event.kind in (Kind.TRANSACTION_STATE, Kind.CONSUMED)]
+    states = [fields_of(event)["state"] for event in events if event.kind == Kind.TRANSACTION_STATE]
+    assert states[-3:] == ["ongoing", "prepare_commit", "complete_commit"] or states[-2:] == [
+        "prepare_commit",
+        "complete_commit",
+    ]
+    assert kinds.index(Kind.CONSUMED) > kinds.index(Kind.TRANSACTION_STATE)
+
+
+@pytest.mark.parametrize("version", ["0.11", "4.1"])
+def test_the_epoch_rises_with_every_transaction_of_version_2_only(version: str) -> None:
+    events = play(setup(transactions(3), duration=10), (), version)
+    epochs = [fields_of(event)["producer_epoch"] for event in events if event.kind == Kind.PRODUCER_ID]
+    assert epochs == ([0] if version == "0.11" else [0, 1, 2, 3])
+
+
+BROKERS = st.sampled_from(["broker-1", "broker-2", "broker-3"])
+TIMES = st.integers(1500, 7000).map(lambda ms: ms * MILLISECOND)
+
+
+@st.composite
+def plans(draw: st.DrawFn) -> Plan:
+    """One broker after the other crashes and comes back; links are cut for a while."""
+    steps: list[Step] = []
+    at = draw(TIMES)
+    for _ in range(draw(st.integers(0, 2))):
+        broker = draw(BROKERS)
+        steps += [Step(At(at), Crash(broker)), Step(At(at + 15 * SECOND), Start(broker))]
+        at += 30 * SECOND
+    for _ in range(draw(st.integers(0, 2))):
+        source, target = draw(st.sampled_from(["app0", "app1"])), draw(BROKERS)
+        duration = draw(st.integers(1, 4000)) * MILLISECOND
+        steps.append(Step(At(draw(TIMES)), Cut(source, target, duration, one_way=draw(st.booleans()))))
+    return tuple(steps)
+
+
+@settings(max_examples=20, suppress_health_check=[HealthCheck.too_slow])
+@given(st.sampled_from(["2.5", "3.9-kraft", "4.1"]), plans())
+def test_transactions_are_whole_or_not_at_all_whatever_happens(version: str, plan: Plan) -> None:
+    events = play(setup(transactions(4), transactions(6)[4:], duration=110), plan, version)
+    outcomes = transaction_outcomes(events)
+    assert outcomes.torn == ()
+    assert outcomes.broken == ()
+    assert outcomes.hanging == ()
+    assert len(outcomes.committed) + len(outcomes.aborted) + len(outcomes.unknown) == 6
+    assert len(read(events)) == len(set(read(events)))
+
+
+def test_what_a_producer_is_told_where_its_partition_was_not_verified() -> None:
+    assert verification_answer(ErrorCode.PRODUCER_FENCED, False) is ErrorCode.INVALID_PRODUCER_EPOCH
+    assert verification_answer(ErrorCode.CONCURRENT_TRANSACTIONS, False) is ErrorCode.NOT_ENOUGH_REPLICAS
+    assert verification_answer(ErrorCode.CONCURRENT_TRANSACTIONS, True) is ErrorCode.CONCURRENT_TRANSACTIONS
+    assert verification_answer(ErrorCode.NOT_COORDINATOR, True) is ErrorCode.NOT_ENOUGH_REPLICAS
+    assert verification_answer(ErrorCode.TRANSACTION_ABORTABLE, False) is ErrorCode.TRANSACTION_ABORTABLE
+
+
+def test_a_transactional_producer_needs_the_topic_and_an_id_and_a_version() -> None:
+    good = setup(transactions(1))
+    with pytest.raises(UsageError, match="is transactional"):
+        play(good, (), "0.10")
+    topics = tuple(topic for topic in good.topics if not topic.name.startswith("__"))
+    with pytest.raises(UsageError, match="is transactional"):
+        play(Setup(good.brokers, topics, good.clients), (), "4.1")
+    nameless = (TransactionalSetup("app", (), {}),)
+    with pytest.raises(UsageError, match=r"has no transactional\.id"):
+        play(Setup(good.brokers, good.topics, nameless), (), "4.1")
