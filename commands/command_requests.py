@@ -64,6 +64,8 @@ COMMAND_REQUESTS: Mapping[str, CommandRequests] = {
         "1; and where records may be lost ListOffsets and DescribeLogDirs, 1 each to each broker that could lead these"
         " partitions or leads them; ListOffsets 1 for each 20,000 of them",
     ),
+    "roll plan": CommandRequests(Facet.HEALTH | Facet.QUORUM),
+    "roll next": CommandRequests(Facet.HEALTH | Facet.QUORUM, "3; 1 where it is not the turn of a wave"),
     "wait": CommandRequests(Facet.LOG_DIRS, "1 each 2 s; log directories only in the last"),
     "recommend": CommandRequests(Facet.HEALTH | Facet.BROKER_CONFIGS),
     "disks": CommandRequests(Facet.LOG_DIRS | Facet.RETENTION),

@@ -23,6 +23,7 @@ COMMANDS = (
     "safe_to_stop",
     "wait",
     "whatif",
+    "roll",
     "compare",
     "disks",
     "rebalance",
@@ -35,7 +36,7 @@ COMMANDS = (
 )
 """Modules of this package that register a subcommand, in the order of the help."""
 
-GROUPS = frozenset({"rebalance", "whatif", "decode", "config", "sandbox"})
+GROUPS = frozenset({"rebalance", "roll", "whatif", "decode", "config", "sandbox"})
 """Those that have subcommands: their ``register`` takes ``below``, of which commands.groups tells."""
 
 GC_THRESHOLD = 500_000

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from commands.ids import parse_ids
 from commands.options import ExcludeInternalOption, OutputOption, SourceOptions, TopicOption, takes_sources
 from commands.output import emit
 from kreplica.errors import UsageError
@@ -115,7 +116,7 @@ def fail(
     from commands.whatif_fail_screen import show
 
     question = Question(
-        brokers=_ids(broker or ()),
+        brokers=parse_ids(broker or ()),
         racks=tuple(rack or ()),
         disks=tuple(_disk(text) for text in disk or ()),
         controller=controller,
@@ -130,14 +131,6 @@ def fail(
     played = play(sources, question)
     emit(played.answer, output, lambda console: show(played, sources, console))
     raise typer.Exit(played.exit_code)
-
-
-def _ids(texts: list[str] | tuple[()]) -> tuple[int, ...]:
-    words = [word.strip() for text in texts for word in text.split(",")]
-    wrong = [word for word in words if not (word.isascii() and word.isdigit())]
-    if wrong:
-        raise UsageError(f"--broker {wrong[0]!r} is no broker id", "ids are whole numbers", "as in --broker 1,2")
-    return tuple(dict.fromkeys(map(int, words)))
 
 
 def _disk(text: str) -> tuple[int, str]:

@@ -27,6 +27,8 @@ from commands import (
     rebalance_answer,
     rebalance_leaders,
     recommend,
+    roll_next,
+    roll_plan,
     safe_to_stop,
     sandbox_answer,
     sandbox_load,
@@ -257,6 +259,23 @@ _WHATIF_FAIL = {
     "candidates": "where nobody can lead cleanly, the replicas that are left: objects with broker, elected (uncleanly),"
     " end_offset (its log end offset), lost_from and lost_to (the offsets that it lacks, the last not"
     " included); null where not known",
+}
+_ROLL_PLAN = {
+    "node": "id of a broker, or of a controller that is none",
+    "wave": "number of the wave in which it restarts, from 1 on; null if it is in none",
+    "rack": "broker.rack",
+    "leaders": "partitions that it leads now",
+    "replicas": "replicas there",
+    "voter": "whether it is a voter of the metadata quorum",
+    "active_controller": "whether it is the active controller",
+    "state": "planned, never (it cannot restart without harm) or down",
+    "reason": "what stands against its restart, the most partitions first; null if nothing does",
+}
+_ROLL_NEXT = {
+    "node": "id of a node of the wave whose turn it is",
+    "wave": "number of that wave",
+    "state": "restart: it is still to be restarted; down; catching-up: up, with replicas out of sync; not-told: it led"
+    " nothing when it was named, so that a restart cannot be seen; back: restarted and in sync",
 }
 _WAIT = {name: _DESCRIBE[name] for name in wait.COLUMNS}
 _SNAPSHOT = {
@@ -521,6 +540,8 @@ ANSWERS: Mapping[str, AnswerFields] = {
     ),
     "kreplica safe-to-stop": _answer("safe-to-stop", "partitions", safe_to_stop.COLUMNS, _SAFE_TO_STOP),
     "kreplica whatif fail": _answer("whatif-fail", "partitions", whatif_fail.COLUMNS, _WHATIF_FAIL),
+    "kreplica roll plan": _answer("roll-plan", "nodes", roll_plan.COLUMNS, _ROLL_PLAN),
+    "kreplica roll next": _answer("roll-next", "nodes", roll_next.COLUMNS, _ROLL_NEXT),
     "kreplica wait": _answer("wait", "partitions", wait.COLUMNS, _WAIT),
     "kreplica snapshot": _answer("snapshot", "snapshots", snapshot.COLUMNS, _SNAPSHOT),
     "kreplica decode offsets": AnswerFields(

@@ -253,7 +253,7 @@ def _unknown_quorum(snapshot: ClusterSnapshot, quorum: Quorum | None) -> Iterato
 
 def _unknown_partitions(stopped: StoppedBrokers, accepted: Accepted) -> Iterator[str]:
     after = Evaluator(stopped.after)
-    counted = ~_taken_into_account(stopped, accepted)
+    counted = ~taken_into_account(stopped.before, accepted)
     unknown = after.boolean(known.UNDER_MIN_ISR_BROKER.expression).is_null() & counted
     if unknown.any():
         yield f"min.insync.replicas or the leader of {int(unknown.sum())} partitions on these brokers is not known"
@@ -262,11 +262,11 @@ def _unknown_partitions(stopped: StoppedBrokers, accepted: Accepted) -> Iterator
         yield f"whether the next leaders of {int(doubtful.sum())} partitions are alive is not known"
 
 
-def _taken_into_account(stopped: StoppedBrokers, accepted: Accepted) -> Mask:
+def taken_into_account(snapshot: ClusterSnapshot, accepted: Accepted) -> Mask:
     """Partitions whatever happens to them is accepted."""
-    topics = stopped.before.strings("topic")
+    topics = snapshot.strings("topic")
     pattern = accepted.topics
     matching = [pattern is not None and pattern.fullmatch(name) is not None for name in topics.dictionary]
     taken = np.array([*matching, False], dtype=np.bool_)[topics.codes]
-    one_replica = Evaluator(stopped.before).boolean(known.ONE_REPLICA).is_true()
+    one_replica = Evaluator(snapshot).boolean(known.ONE_REPLICA).is_true()
     return taken | one_replica if accepted.rf_one else taken

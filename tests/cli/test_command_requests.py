@@ -50,6 +50,7 @@ WORDS = {
     "disks": ["disks"],
     "recommend": ["recommend"],
     "safe-to-stop": ["safe-to-stop", "2"],
+    "roll plan": ["roll", "plan"],
     "whatif fail": ["whatif", "fail", "--broker", "2"],
     "rebalance leaders": ["rebalance", "leaders"],
     "snapshot": ["snapshot", "--out", "dumps"],

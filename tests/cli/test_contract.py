@@ -37,6 +37,7 @@ COMMANDS = {
     "imbalance": (["imbalance"], "brokers", 3),
     "safe-to-stop": (["safe-to-stop", "2"], "partitions", 142),
     "whatif-fail": (["whatif", "fail", "--rack", "r1"], "partitions", 143),
+    "roll-plan": (["roll", "plan"], "nodes", 3),
     "wait": (["wait", "--for", "in-sync", "--broker", "3", "--topic", "orders"], "partitions", 6),
 }
 GROUPS = [group.name for group in main.build_app().registered_groups]

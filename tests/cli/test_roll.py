@@ -1,0 +1,164 @@
+"""kreplica roll plan and roll next on dumps: waves, bounds, what is in no wave, the steps of a restart, drift."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from generated_clusters import hidden, partition, snapshot_of
+
+from kreplica.store.writing import write_snapshot
+
+HEALTHY = [
+    partition("orders", 0, leader=1),
+    partition("orders", 1, replicas=[2, 3, 4], isr=[2, 3, 4], leader=2),
+    partition("orders", 2, replicas=[3, 4, 1], isr=[3, 4, 1], leader=3),
+]
+
+
+def dump(folder: Path, rows: list[dict[str, Any]], down: tuple[int, ...] = (), **facts: Any) -> Path:
+    brokers = [{"broker": one, "alive": one not in down, "rack": f"r{one % 2}"} for one in (1, 2, 3, 4)]
+    known = {"source": "zookeeper", "controller": 1, **facts}
+    write_snapshot(snapshot_of([{"leader_epoch": 5, **row} for row in rows], brokers, **known), folder)
+    return folder
+
+
+@pytest.fixture
+def healthy(tmp_path: Path) -> Path:
+    return dump(tmp_path / "healthy", HEALTHY)
+
+
+@pytest.fixture
+def planned(kreplica: Any, healthy: Path, tmp_path: Path) -> Path:
+    path = tmp_path / "roll.json"
+    assert kreplica("roll", "plan", "--out", path, "--dump", healthy).code == 0
+    return path
+
+
+def test_a_plan(kreplica: Any, healthy: Path, tmp_path: Path) -> None:
+    """Any two of the four brokers share a partition with min.insync.replicas 2 of 3."""
+    ended = kreplica("roll", "plan", "--dump", healthy)
+    assert (ended.code, ended.err) == (0, "")
+    assert ended.out.startswith("PLANNED 4 nodes restart in 4 waves, no plan has fewer\n")
+    assert "bound    4 waves at least: no two of nodes 1, 2, 3, 4 may be down together\n" in ended.out
+    assert "         4  node 1 (rack r1), with the active controller\n" in ended.out
+    assert ended.out.endswith(f"next     kreplica roll plan --dump {healthy} --out roll.json\n")
+    loose = dump(tmp_path / "loose", [row | {"min_isr": 1} for row in HEALTHY])
+    document = kreplica("roll", "plan", "--dump", loose, "-o", "json").document
+    assert document["schema"] == "kreplica/roll-plan/v1"
+    summary = document["summary"]
+    assert (len(summary["waves"]), summary["proven"], summary["verdict"]) == (2, True, "complete")
+    assert summary["bound"]["kind"] == "limit"
+    assert [row["node"] for row in document["nodes"] if row["active_controller"]] == [1]
+    assert document["nodes"][-1]["wave"] == 2
+    capped = kreplica("roll", "plan", "--dump", loose, "--max-per-wave", "1", "-o", "json").document["summary"]
+    assert (len(capped["waves"]), capped["bound"]["kind"]) == (4, "most-in-wave")
+
+
+def test_what_can_never_restart_and_what_is_accepted(kreplica: Any, tmp_path: Path) -> None:
+    rows = [*HEALTHY, partition("single", 0, replicas=[4], isr=[4], leader=4, min_isr=1)]
+    path = dump(tmp_path / "dump", rows)
+    ended = kreplica("roll", "plan", "--dump", path)
+    assert ended.code == 1
+    assert ended.out.startswith(
+        "PARTIAL 3 nodes restart in 3 waves, no plan has fewer; 1 node can never restart without"
+    )
+    assert "never    node 4: single-0: one replica only\n" in ended.out
+    assert (
+        "help     one replica only: add a second by a reassignment, or take it into account: --accept rf-one"
+        in ended.out
+    )
+    accepted = kreplica("roll", "plan", "--accept", "rf-one", "--dump", path)
+    assert (accepted.code, accepted.out.splitlines()[0][:12]) == (0, "PLANNED 4 no")
+    assert " --accept rf-one --out roll.json" in accepted.out
+    assert kreplica("roll", "plan", "--accept-topic", "single", "--dump", path).code == 0
+
+
+def test_the_sample_waits_for_broker_3(kreplica: Any) -> None:
+    ended = kreplica("roll", "plan", "--dump", "sample")
+    assert ended.code == 1
+    assert ended.out.startswith("PARTIAL 2 nodes can never restart without harm; 1 node already down\n")
+    assert ended.out.endswith("next     kreplica wait --for in-sync --broker 3 --dump sample\n")
+
+
+def test_what_is_missing(kreplica: Any, tmp_path: Path) -> None:
+    ended = kreplica("roll", "plan", "--dump", dump(tmp_path / "dump", HEALTHY, gaps=(hidden(2),)))
+    assert ended.code == 5
+    assert ended.out.startswith("INCOMPLETE 4 nodes restart in 4 waves, no plan has fewer, but not all could be read")
+
+
+def test_a_roll_from_beginning_to_end(kreplica: Any, planned: Path, tmp_path: Path) -> None:
+    waves = json.loads(planned.read_text())["waves"]
+    assert waves == [[2], [3], [4], [1]]
+
+    def ask(folder: Path, *words: str) -> tuple[int, str, list[tuple[int, str]]]:
+        ended = kreplica("roll", "next", planned, "--dump", folder, "-o", "json", *words)
+        rows = [(row["node"], row["state"]) for row in ended.document["nodes"]]
+        return ended.code, ended.document["summary"]["verdict"], rows
+
+    start = tmp_path / "healthy"
+    assert ask(start) == (0, "next", [(2, "restart")])
+    assert ask(start) == (0, "next", [(2, "restart")]), "it still leads in the same epoch"
+    without = [
+        partition("orders", 0, isr=[1, 3]),
+        partition("orders", 1, replicas=[2, 3, 4], isr=[3, 4], leader=3, leader_epoch=6),
+        HEALTHY[2],
+    ]
+    assert ask(dump(tmp_path / "gone", without, down=(2,))) == (1, "wait", [(2, "down")])
+    assert ask(dump(tmp_path / "behind", without)) == (1, "wait", [(2, "catching-up")])
+    moved = [HEALTHY[0], HEALTHY[1] | {"leader": 3, "leader_epoch": 6}, HEALTHY[2]]
+    assert ask(dump(tmp_path / "back", moved)) == (0, "next", [(3, "restart")])
+    moved = [HEALTHY[0], HEALTHY[1] | {"leader_epoch": 7}, HEALTHY[2] | {"leader": 1, "leader_epoch": 6}]
+    third = dump(tmp_path / "third", moved)
+    assert ask(third) == (0, "next", [(4, "restart")])
+    assert ask(third) == (1, "wait", [(4, "not-told")]), "it led nothing: nothing shows whether it was restarted"
+    assert ask(third, "--done") == (0, "next", [(1, "restart")])
+    moved = [HEALTHY[0] | {"leader_epoch": 6, "leader": 2}, *moved[1:2], HEALTHY[2] | {"leader_epoch": 7}]
+    last = dump(tmp_path / "last", moved)
+    assert ask(last) == (0, "finished", [])
+    assert ask(last) == (0, "finished", [])
+    events = [json.loads(line)["event"] for line in (tmp_path / "roll.json.journal").read_text().splitlines()]
+    assert events == ["named", "named", "down", "done", "named", "done", "named", "done", "named", "done"]
+
+
+def test_not_now(kreplica: Any, planned: Path, tmp_path: Path) -> None:
+    """Somebody else's trouble: replica 4 is out of sync, so 2 would take the partition under min ISR."""
+    folder = dump(tmp_path / "later", [HEALTHY[0], HEALTHY[1] | {"isr": [2, 3]}, HEALTHY[2]])
+    ended = kreplica("roll", "next", planned, "--dump", folder)
+    assert ended.code == 1
+    assert ended.out.startswith("UNSAFE not now: stopping node 2 (wave 1 of 4) would do harm\n")
+    assert "against  1 partition: under_min_isr, out of sync already: broker 4: orders 1\n" in ended.out
+    assert json.loads(planned.read_text())["waves"][0] == [2]
+
+
+def test_on_the_screen(kreplica: Any, planned: Path, tmp_path: Path) -> None:
+    healthy = tmp_path / "healthy"
+    ended = kreplica("roll", "next", planned, "--dump", healthy)
+    assert ended.out.startswith("NEXT restart node 2 (wave 1 of 4): nothing read speaks against it\n")
+    assert ended.out.endswith(f"next     restart it, then: kreplica roll next {planned} --dump {healthy}\n")
+    rows = [HEALTHY[0] | {"isr": [1, 3]}, HEALTHY[1] | {"isr": [3, 4], "leader": 3, "leader_epoch": 6}, HEALTHY[2]]
+    ended = kreplica("roll", "next", planned, "--dump", dump(tmp_path / "behind", rows))
+    assert ended.out.startswith("WAIT wave 1 of 4 is not done: node 2 back, not in sync yet\n")
+    assert "left     2 partitions with a replica there out of sync: orders 0,1\n" in ended.out
+
+
+def test_what_is_refused(kreplica: Any, planned: Path, healthy: Path, tmp_path: Path) -> None:
+    other = dump(tmp_path / "other", HEALTHY, cluster_id="other")
+    ended = kreplica("roll", "next", planned, "--dump", other)
+    assert (ended.code, ended.out) == (4, "")
+    assert "the plan is of another cluster; it is of cluster-id, this one is other" in ended.err
+    again = kreplica("roll", "plan", "--out", planned, "--dump", healthy)
+    assert (again.code, "is there already" in again.err) == (2, True)
+    assert kreplica("roll", "next", planned, "--dump", healthy).code == 0
+    begun = kreplica("roll", "plan", "--out", planned, "--dump", healthy)
+    assert "a plan of that name was begun; give --force" in begun.err
+    assert kreplica("roll", "plan", "--out", planned, "--force", "--dump", healthy).code == 0
+    assert len(list(tmp_path.glob("roll.json.journal.*"))) == 1
+    assert "standard input can be read once only" in kreplica("roll", "next", planned, "--dump", "-").err
+    assert "not JSON" in kreplica("roll", "next", __file__, "--dump", healthy).err
+    assert "no broker 9" in kreplica("roll", "plan", "--broker", "9", "--dump", healthy).err
+    text = Path(__file__).parents[1] / "golden/kafka-4.3.1/1-healthy/topics-describe.txt"
+    ended = kreplica("roll", "plan", "--out", tmp_path / "x.json", "--dump", text)
+    assert "does not tell the id of its cluster" in ended.err
