@@ -9,7 +9,7 @@ from pathlib import Path
 from kreplica.errors import InputError
 from kreplica.formats.damage import Damage
 from kreplica.formats.file_bytes import FileBytes
-from kreplica.formats.files import find_files
+from kreplica.formats.files import find_files, named_paths
 from kreplica.formats.metadata_image import MetadataImage, PartitionChange
 from kreplica.formats.metadata_log import (
     METADATA_DIRECTORY,
@@ -68,16 +68,17 @@ def is_metadata_path(path: Path) -> bool:
 
 
 def find_metadata(path: str) -> MetadataFiles:
-    """The metadata log at a path: its directory, a directory above it, a segment or a checkpoint.
+    """The metadata log at a path: its directory, a directory above it, a segment or a checkpoint; or at a pattern.
 
     Raises:
         InputError: There is none, there are several, or the path cannot be read.
     """
     files = find_files([path], lambda name: segment_offset(name) is not None or checkpoint_offset(name) is not None)
-    if not Path(path).is_dir():
-        return _files(Path(path), files)
+    named = list(named_paths([path]))
+    if len(named) == 1 and not named[0].is_dir():
+        return _files(named[0], files)
     homes = sorted({file.parent for file in files if file.absolute().parent.name == METADATA_DIRECTORY})
-    homes = homes or ([Path(path)] if _is_home(Path(path)) else [])
+    homes = homes or [each for each in named if each.is_dir() and _is_home(each)]
     if not homes:
         raise InputError(path, "", f"no {METADATA_DIRECTORY} in it", "name the log directory of a KRaft node")
     if len(homes) > 1:

@@ -197,6 +197,18 @@ def test_a_path_that_can_be_none_is_a_clear_error(path: str) -> None:
         read_snapshot(ClusterHandle(name="x", dump=path))
 
 
+def test_a_pattern_leads_to_the_one_log_that_it_matches(tmp_path: Path) -> None:
+    copy = tmp_path / "broker-1" / "data" / "__cluster_metadata-0"
+    shutil.copytree(HOME, copy)
+    other = tmp_path / "broker-1" / "data" / "orders-0"
+    other.mkdir()
+    (other / SEGMENT).write_bytes(b"")
+    for pattern in ("broker-*/data", "broker-?", "broker-1/data/*"):
+        found = find_metadata(str(tmp_path / pattern))
+        assert found.home == copy
+        assert [path.parent for _, path in found.segments] == [copy]
+
+
 def test_several_logs_are_named(tmp_path: Path) -> None:
     for node in ("a", "b"):
         shutil.copytree(HOME, tmp_path / node / "__cluster_metadata-0")
