@@ -15,6 +15,9 @@ from commands.output import OutputFormat, drop_stdout
 from kreplica.errors import UsageError
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
+    from commands.decode_offsets_answer import OffsetsReading
     from kreplica.config import ClusterHandle
     from kreplica.formats.offset_replay import Until
     from kreplica.formats.offset_rows import CommittedOffset
@@ -134,12 +137,17 @@ def offsets(
         reading.warn()
         _print_lines(output, [row for row in reading.rows if not row.pending])
     else:
-        from commands.decode_offsets_screen import show
         from commands.output import emit
 
         form = None if output is None else OutputFormat(output.value)
-        emit(reading.answer(), form, lambda console: show(reading, console))
+        emit(reading.answer(), form, lambda console: _show(reading, console))
     raise typer.Exit(reading.exit_code())
+
+
+def _show(reading: OffsetsReading, console: Console) -> None:
+    from commands.decode_offsets_screen import show
+
+    show(reading, console)
 
 
 def _cluster(given: list[Any], output: OffsetsForm | None, *, events: bool) -> ClusterHandle | None:

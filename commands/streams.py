@@ -10,6 +10,7 @@ import csv
 import io
 import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -42,9 +43,8 @@ def stream(tables: Iterable[Table], schema: TableSchema, form: OutputFormat, jso
         UsageError: stdout cannot be written, or not in this form.
     """
     try:
-        with _writer(schema, form, json_columns) as write:
-            for table in tables:
-                write(table)
+        with _writer(schema, form, json_columns) as write, ThreadPoolExecutor(1) as pool:
+            _write_behind(tables, write, pool)
         sys.stdout.flush()
     except BrokenPipeError:
         drop_stdout()
@@ -53,6 +53,15 @@ def stream(tables: Iterable[Table], schema: TableSchema, form: OutputFormat, jso
         drop_stdout()
         raise UsageError("cannot write the answer", error.strerror or str(error)) from None
     return True
+
+
+def _write_behind(tables: Iterable[Table], write: Callable[[Table], None], pool: ThreadPoolExecutor) -> None:
+    """Writes each table while the next one is found: Arrow needs Python for little of it."""
+    written = pool.submit(lambda: None)
+    for table in tables:
+        written.result()
+        written = pool.submit(write, table)
+    written.result()
 
 
 def rows_of(table: Table, json_columns: Collection[str]) -> Iterator[Row]:

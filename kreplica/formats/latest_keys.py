@@ -80,8 +80,11 @@ def _masks(width: int) -> NDArray[np.uint64]:
 
 @lru_cache(maxsize=64)
 def _multipliers(count: int) -> NDArray[np.uint64]:
-    """Odd, so that keys which differ in one word never have the same hash."""
-    return np.random.default_rng(count).integers(0, 2**64, count, np.uint64) | np.uint64(1)
+    """Odd, so that keys which differ in one word never have the same hash. SplitMix64: numpy.random imports slowly."""
+    mixed = np.arange(1, count + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+        mixed = (mixed ^ mixed >> np.uint64(shift)) * np.uint64(factor)
+    return (mixed ^ mixed >> np.uint64(31)) | np.uint64(1)
 
 
 def _winners(hashes: NDArray[np.uint64]) -> NDArray[np.int64]:

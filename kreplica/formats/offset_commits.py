@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from kreplica.formats.latest_keys import rows_of
 from kreplica.formats.varints import read_unsigned
 
 if TYPE_CHECKING:
@@ -32,6 +33,8 @@ NEWEST_COMMIT_KEY = 1
 NONE = -1
 TOPIC_ID_TAG = 0
 TOPIC_ID_BYTES = 16
+_ONLY_TOPIC_ID = np.array([1, TOPIC_ID_TAG, TOPIC_ID_BYTES], np.uint8)
+"""How tagged fields begin that are the topic's id and nothing else."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +140,9 @@ def _values(
     time_at = metadata_start + np.maximum(metadata_length, 0)
     expires = version == 1
     commit_timestamp = _number(data, ">i8", time_at)
-    expire_timestamp = np.where(expires, _number(data, ">i8", time_at + 8), NONE)
+    expire_timestamp = np.full(len(start), NONE, np.int64)
+    if expires.any():
+        expire_timestamp = np.where(expires, _number(data, ">i8", time_at + 8), NONE)
     stopped_at, end = time_at + 8 + 8 * expires, start + length
     topic_id_start = np.full(len(start), NONE, np.int64)
     if flexible.any():
@@ -152,7 +157,23 @@ def _values(
 def _tags(
     data: NDArray[np.uint8], start: NDArray[np.int64], end: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Where the topic's id stands, and where the tagged fields end: the n-th field of every value in one step."""
+    """Where the topic's id stands, and where the tagged fields end: none of them, or the id alone, nearly always."""
+    topic_id, stopped_at = np.full(len(start), NONE, np.int64), start + 1
+    inside = np.clip(start, 0, len(data))
+    lead = rows_of(data, inside, len(_ONLY_TOPIC_ID)).reshape(-1, len(_ONLY_TOPIC_ID))
+    only_id = (lead == _ONLY_TOPIC_ID).all(axis=1) & (end == inside + len(_ONLY_TOPIC_ID) + TOPIC_ID_BYTES)
+    topic_id[only_id] = start[only_id] + len(_ONLY_TOPIC_ID)
+    stopped_at[only_id] = end[only_id]
+    rest = np.flatnonzero(~only_id & ((lead[:, 0] != 0) | (end != start + 1)))
+    if rest.size:
+        topic_id[rest], stopped_at[rest] = _any_tags(data, start[rest], end[rest])
+    return topic_id, stopped_at
+
+
+def _any_tags(
+    data: NDArray[np.uint8], start: NDArray[np.int64], end: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The same of whatever may stand there: the n-th field of every value in one step."""
     topic_id, position = np.full(len(start), NONE, np.int64), start
     left, position = read_unsigned(data, position)
     left = np.where(start < end, left, NONE)

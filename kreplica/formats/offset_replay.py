@@ -164,7 +164,9 @@ def _slices(records: RecordColumns, which: NDArray[Any]) -> CommitSlices:
 
 def _latest(records: RecordColumns, which: NDArray[np.int64]) -> CommitSlices:
     """The last record of each key among some of the records."""
-    start, length = records.key_start[which], records.key_length[which]
+    start, length = records.key_start, records.key_length
+    if len(which) < len(records):
+        start, length = start[which], length[which]
     return _slices(records, which[last_of_each_key(records.data, start, length)])
 
 

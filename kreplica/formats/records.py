@@ -138,7 +138,7 @@ def _decode(window: BatchWindow, areas: Areas) -> Iterator[RecordColumns]:
 def _fields(
     window: BatchWindow, areas: Areas, starts: RecordStarts, piece: slice, damage: tuple[Damage, ...]
 ) -> RecordColumns:
-    data, body, batch = areas.data, starts.body[piece], areas.index[starts.batch[piece]]
+    data, body, batch = areas.data, starts.body[piece], areas.index.take(starts.batch[piece])
     timestamp_delta, position = read_signed(data, body + 1, VARLONG_BYTES)
     offset_delta, position = read_signed(data, position)
     key_length, key_start = read_signed(data, position)
@@ -148,7 +148,7 @@ def _fields(
     sound = (key_length >= NONE) & (value_length >= NONE) & (headers_start > body)
     sound &= np.where(headers_count == 0, headers_start == end, (headers_count > 0) & (headers_start < end))
     batches = window.batches
-    timestamp = batches.base_timestamp[batch] + timestamp_delta
+    timestamp = batches.base_timestamp.take(batch) + timestamp_delta
     appended = batches.log_append_time
     if appended.any():
         timestamp = np.where(appended[batch], batches.max_timestamp[batch], timestamp)
@@ -157,7 +157,7 @@ def _fields(
         batches,
         damage,
         batch,
-        batches.base_offset[batch] + offset_delta,
+        batches.base_offset.take(batch) + offset_delta,
         timestamp,
         key_start,
         key_length,
