@@ -80,6 +80,8 @@ SETTINGS: dict[str, Setting] = {
         Setting("offsets.retention.check.interval.ms", _B),
         Setting("offsets.commit.timeout.ms", _B),
         Setting("group.initial.rebalance.delay.ms", _B),
+        Setting("group.consumer.session.timeout.ms", _B),
+        Setting("group.consumer.heartbeat.interval.ms", _B),
         Setting("transaction.abort.timed.out.transaction.cleanup.interval.ms", _B),
         Setting("transaction.partition.verification.enable", _B, _BOOLEAN),
         Setting("transactional.id.expiration.ms", _B),

@@ -78,6 +78,7 @@ class Version:
         follower_reads: Consumers may fetch from followers (2.4, KIP-392).
         offsets_expire_with_group: Committed offsets age only while their group does not read (2.1, KIP-211).
         stable_offsets: A read_committed consumer waits for open transactions over its offset (2.5, KIP-447).
+        consumer_protocol: Coordinators assign partitions (4.0, KIP-848); by default groups still do it themselves.
         consumer_detects_truncation: Consumers validate their position after a leader change (2.1, KIP-320).
         elr: Eligible leader replicas are on by default (4.1, KIP-966).
     """
@@ -114,6 +115,7 @@ class Version:
     follower_reads: bool = False
     offsets_expire_with_group: bool = False
     stable_offsets: bool = False
+    consumer_protocol: bool = False
     consumer_detects_truncation: bool = False
     elr: bool = False
 
@@ -153,6 +155,8 @@ V0_8_1 = Version(
         "offsets.retention.minutes": 1_440,
         "offsets.retention.check.interval.ms": 600_000,
         "offsets.commit.timeout.ms": 5_000,
+        "group.consumer.session.timeout.ms": 45_000,
+        "group.consumer.heartbeat.interval.ms": 5_000,
         "group.initial.rebalance.delay.ms": 0,
         "transaction.abort.timed.out.transaction.cleanup.interval.ms": 60_000,
         "transaction.partition.verification.enable": False,
@@ -269,7 +273,7 @@ V3_7 = _after(
 )
 V3_9 = _after(V3_7, "3.9")
 V3_9_KRAFT = _after(V3_9, "3.9-kraft", controller=ControllerKind.KRAFT)
-V4_0 = _after(V3_9_KRAFT, "4.0", {"linger.ms": 5}, transaction_version=2)
+V4_0 = _after(V3_9_KRAFT, "4.0", {"linger.ms": 5}, transaction_version=2, consumer_protocol=True)
 V4_1 = _after(V4_0, "4.1", elr=True, single_epoch_rise=True, zero_sequence_first=True)
 
 VERSIONS: tuple[Version, ...] = (

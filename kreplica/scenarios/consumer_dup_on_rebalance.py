@@ -28,6 +28,7 @@ SCENARIO = Scenario(
     cases=(
         Case("0.9", {"done_twice": ("m3", "m4"), "never_done": ()}),
         Case("0.9", {"done_twice": Between(2, 5), "never_done": ()}, {"enable.auto.commit": True}),
+        Case("4.0", {"done_twice": ("m3", "m4"), "never_done": ()}, {"group.protocol": "consumer"}),
     ),
     probes=PROBES,
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from kreplica.engine.setup import MILLISECOND
+from kreplica.engine.setup import MILLISECOND, SECOND
 from kreplica.engine.trace import Event, Kind, fields_of
 from kreplica.scenarios.scenario import Probe
 
@@ -73,14 +73,20 @@ def longest_until_read_ms(events: Sequence[Event]) -> float:
     return max((read[value] - told[value] for value in told if value in read), default=0) / MILLISECOND
 
 
+AT_REST = 4 * SECOND
+"""For so long nobody is given another assignment: the group has settled."""
+
+
 def shares(events: Sequence[Event]) -> tuple[str, ...]:
-    """How many partitions each member had, generation by generation, as ``4+3``; the last word of a generation."""
-    held: dict[object, dict[object, int]] = {}
-    for one in _of(events, Kind.ASSIGNED):
-        partitions = one["partitions"]
-        assert isinstance(partitions, tuple)
-        held.setdefault(one["generation"], {})[one["node"]] = len(partitions)
-    return tuple("+".join(map(str, sorted(each.values(), reverse=True))) for each in held.values())
+    """How many partitions each member had whenever the group had settled, as ``4+3``."""
+    assigned = [event for event in events if event.kind == Kind.ASSIGNED]
+    held: dict[object, int] = {}
+    told: list[str] = []
+    for event, following in zip(assigned, [*assigned[1:], None], strict=True):
+        held[event.node] = len(event.values[2])
+        if following is None or following.time - event.time > AT_REST:
+            told.append("+".join(map(str, sorted(held.values(), reverse=True))))
+    return tuple(told)
 
 
 def done_by_group(events: Sequence[Event]) -> tuple[str, ...]:

@@ -31,6 +31,7 @@ SCENARIO = Scenario(
         *(writer(f"m{number}", partition=f"orders-{number}", start=5 * SECOND) for number in range(7)),
         *(member(f"consumer-{number}", start=(number - 1) * 10 * SECOND) for number in range(1, 9)),
         topic=_SEVEN,
+        settings={"group.consumer.heartbeat.interval.ms": 1_000},  # members agree between two arrivals
         duration=100,
     ),
     plan=(),
@@ -41,6 +42,8 @@ SCENARIO = Scenario(
             {"shares": _SHARES, "never_done": (), "done_twice": ()},
             {"partition.assignment.strategy": "roundrobin"},
         ),
+        # the eighth is never told of an assignment, because it has none
+        Case("4.0", {"shares": _SHARES[:-1], "never_done": (), "done_twice": ()}, {"group.protocol": "consumer"}),
     ),
     probes={**PROBES, "shares": shares},
 )

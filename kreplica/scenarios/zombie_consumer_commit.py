@@ -34,6 +34,6 @@ SCENARIO = Scenario(
     probes=PROBES,
     notes=(
         "ILLEGAL_GENERATION is what a member hears that is still in the group but missed a rebalance, as a static"
-        " member may. With group.protocol=consumer it is STALE_MEMBER_EPOCH or UNKNOWN_MEMBER_ID."
+        " member may. With group.protocol=consumer (KIP-848) an epoch that is not the member's is STALE_MEMBER_EPOCH."
     ),
 )

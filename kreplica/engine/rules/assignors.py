@@ -8,7 +8,7 @@ Partitions are pairs of topic and number. ``members`` are member ids; with stati
 instance id come first, in the order of their instance ids.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 TopicPartition = tuple[str, int]
 Assignment = dict[str, tuple[TopicPartition, ...]]
@@ -152,3 +152,33 @@ def uniform_assignor(assigned: Mapping[str, Sequence[TopicPartition]], partition
         has.extend(free[:room])
         free = free[room:]
     return {member: tuple(has) for member, has in kept.items()}
+
+
+def even_assignment(
+    assign: Callable[[Mapping[str, Sequence[TopicPartition]], Mapping[str, int]], Assignment],
+    owned: Mapping[str, Sequence[TopicPartition]],
+    subscriptions: Mapping[str, Sequence[str]],
+    partitions: Mapping[str, int],
+) -> Assignment:
+    """What sticky_assignor or uniform_assignor gives; topic by topic where members subscribe different topics.
+
+    For those Kafka has general algorithms (AbstractStickyAssignor.GeneralAssignmentBuilder,
+    UniformHeterogeneousAssignmentBuilder), which balance over topics too: each topic by itself is as even with them.
+    """
+    if not owned:
+        return {}
+    wanted = {
+        topic: count for topic, count in partitions.items() if any(topic in has for has in subscriptions.values())
+    }
+    if len({frozenset(topics) for topics in subscriptions.values()}) == 1:
+        return assign(owned, wanted)
+    found: dict[str, list[TopicPartition]] = {member: [] for member in owned}
+    for topic, count in wanted.items():
+        readers = {
+            member: tuple(one for one in has if one[0] == topic)
+            for member, has in owned.items()
+            if topic in subscriptions[member]
+        }
+        for member, has in assign(readers, {topic: count}).items():
+            found[member] += has
+    return {member: tuple(has) for member, has in found.items()}

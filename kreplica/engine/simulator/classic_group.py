@@ -17,7 +17,7 @@ from kreplica.engine.simulator.offset_store import GroupRecord
 from kreplica.engine.trace import Kind
 
 if TYPE_CHECKING:
-    from kreplica.engine.simulator.group_coordinator import Shard
+    from kreplica.engine.simulator.group_shard import Shard
 
 Reply = Callable[..., object]
 Assigned = tuple[tuple[str, tuple[str, ...]], ...]

@@ -17,8 +17,10 @@ from kreplica.engine.simulator.client import Client
 from kreplica.engine.simulator.consumer_application import Handed, Work
 from kreplica.engine.simulator.consumer_membership import Membership
 from kreplica.engine.simulator.consumer_positions import Positions
+from kreplica.engine.simulator.modern_membership import ModernMembership
 from kreplica.engine.simulator.partition_state import topic_of
 from kreplica.engine.trace import Kind
+from kreplica.errors import UsageError
 
 if TYPE_CHECKING:
     from kreplica.engine.simulator.simulation import Simulation
@@ -51,12 +53,19 @@ class Consumer(Client):
 
     def __init__(self, simulation: Simulation, setup: ConsumerSetup) -> None:
         super().__init__(simulation, setup.name, setup.settings)
+        if self.settings["group.protocol"] == "consumer" and not simulation.version.consumer_protocol:
+            raise UsageError(
+                f"group.protocol=consumer: {simulation.version.name} has no such protocol",
+                "",
+                "it is there from 4.0 on",
+            )
         self.setup = setup
         self._stalled: set[str] = set()
         self._begin_anew()
 
     def _begin_anew(self) -> None:
-        self.membership = Membership(self)
+        modern = self.settings["group.protocol"] == "consumer"
+        self.membership = ModernMembership(self) if modern else Membership(self)
         self.positions = Positions(self)
         self.processing = False
         self.waiting = False
@@ -151,6 +160,8 @@ class Consumer(Client):
         if self.membership.needs_join:
             self._rejoin()
             return
+        if self.membership.reconciles():
+            return
         self._auto_commit_if_due()
         missing = self.positions.missing(self.membership.assigned)
         if missing:
@@ -166,11 +177,15 @@ class Consumer(Client):
     def _rejoin(self) -> None:
         """Commits what was processed before it gives its partitions up (onJoinPrepare), then joins."""
         if self.settings["enable.auto.commit"] and self.membership.generation != UNKNOWN_GENERATION:
-            self._last_commit = self.scheduler.now
-            self._commit(self.positions.offsets(), self.membership.join)
             self.membership.joining = True
+            self.commit_before_revocation(self.membership.join)
         else:
             self.membership.join()
+
+    def commit_before_revocation(self, then: Callable[[], object]) -> None:
+        """Commits what was processed before partitions are given up."""
+        self._last_commit = self.scheduler.now
+        self._commit(self.positions.offsets(), then, revoking=True)
 
     def assigned_now(self) -> None:
         """The group has given it partitions: the poll goes on."""
@@ -283,8 +298,11 @@ class Consumer(Client):
             self._last_commit = now
             self._commit(self.positions.offsets(), lambda: None)
 
-    def _commit(self, offsets: Offsets, then: Callable[[], object]) -> None:
-        """Commits; ``then`` goes on, whether it worked or not, as an application does that catches the exception."""
+    def _commit(self, offsets: Offsets, then: Callable[[], object], revoking: bool = False) -> None:
+        """Commits; ``then`` goes on, whether it worked or not, as an application does that catches the exception.
+
+        Before partitions are given up it commits once more if its epoch has changed meanwhile (CommitRequestManager).
+        """
         if not offsets:
             then()
             return
@@ -296,6 +314,10 @@ class Consumer(Client):
         generation = membership.generation
 
         def answered(error: ErrorCode) -> None:
+            newer = membership.generation not in {UNKNOWN_GENERATION, generation}
+            if error is ErrorCode.STALE_MEMBER_EPOCH and newer and revoking:
+                self._commit(offsets, then, revoking)
+                return
             if error:
                 self.emit(Kind.COMMIT_FAILED, membership.group, error.name)
                 if generation == membership.generation:

@@ -166,15 +166,19 @@ class Membership:
         self.needs_join = self.needs_join or (self.cooperative and bool(lost))
         self._consumer.assigned_now()
 
+    def reconciles(self) -> bool:
+        """Whether the poll has to wait for partitions to be given up; members of this protocol do that as they join."""
+        return False
+
     def _join_again(self, error: ErrorCode) -> None:
         self.refused(error)
-        if error is not ErrorCode.FENCED_INSTANCE_ID:
+        if not self._consumer.failed:
             self.join()
 
     def refused(self, error: ErrorCode) -> None:
         """Takes in what an error says about the membership."""
-        if error is ErrorCode.FENCED_INSTANCE_ID:
-            self._consumer.fail("FencedInstanceIdException")
+        if error in {ErrorCode.FENCED_INSTANCE_ID, ErrorCode.INCONSISTENT_GROUP_PROTOCOL}:
+            self._consumer.fail(error.name)
         elif error is ErrorCode.UNKNOWN_MEMBER_ID:
             self.lose()
         elif error is ErrorCode.ILLEGAL_GENERATION:
@@ -202,7 +206,7 @@ class Membership:
         elif strategy == "range":
             assigned = assignors.range_assignor(subscriptions, partitions, instances)
         else:
-            assigned = assignors.sticky_assignor(owned, partitions)
+            assigned = assignors.even_assignment(assignors.sticky_assignor, owned, subscriptions, partitions)
         if self.cooperative:
             assigned = assignors.cooperative_adjustment(owned, assigned)
         return tuple((member, tuple(f"{topic}-{number}" for topic, number in has)) for member, has in assigned.items())
@@ -228,14 +232,17 @@ class Membership:
             self.leave()
             return
         if self.beats_by_itself or not consumer.processing:
-            generation = self.generation
-            self.ask(
-                "Heartbeat",
-                lambda one: one.heartbeat,
-                (self.member, generation),
-                lambda error: self._heard(error, generation),
-            )
+            self._beat_once()
         self._later()
+
+    def _beat_once(self) -> None:
+        generation = self.generation
+        self.ask(
+            "Heartbeat",
+            lambda one: one.heartbeat,
+            (self.member, generation),
+            lambda error: self._heard(error, generation),
+        )
 
     def _heard(self, error: ErrorCode, generation: int) -> None:
         if generation != self.generation or self.joining or not error:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from kreplica.engine.records import COMMIT, DATA, Record
+from kreplica.engine.rules.group_epochs import Member
 from kreplica.engine.rules.offset_commit import INVALID_OFFSET, transactional_offset_wins
 
 REMOVED = -2
@@ -53,6 +54,38 @@ class GroupRecord(NamedTuple):
     members: tuple[tuple[str, str, int, int, tuple[str, ...], tuple[str, ...]], ...]
 
 
+class MemberRecord(NamedTuple):
+    """A member of a group of KIP-848's protocol; sets of partitions as in ``ConsumerGroupRecord.partitions``."""
+
+    id: str
+    instance: str
+    rebalance: int
+    topics: tuple[str, ...]
+    now: Member
+    previous_epoch: int
+    target: int
+
+
+class ConsumerGroupRecord(NamedTuple):
+    """A record with the state of a group of KIP-848's protocol; Kafka writes it in several, of one batch.
+
+    Args:
+        group: Group id.
+        epoch: The group's.
+        assignment_epoch: That of the target assignment.
+        partitions: What the group reads; a set has bit ``i`` for the i-th.
+        time: When it was written, in microseconds.
+        members: In the coordinator's order.
+    """
+
+    group: str
+    epoch: int
+    assignment_epoch: int
+    partitions: tuple[str, ...]
+    time: int
+    members: tuple[MemberRecord, ...]
+
+
 class Committed(NamedTuple):
     """A committed offset and where in __consumer_offsets its record stands."""
 
@@ -74,7 +107,7 @@ class OffsetStore:
     def __init__(self) -> None:
         self.committed: dict[Key, Committed] = {}
         self.pending: dict[int, dict[Key, Committed]] = {}
-        self.groups: dict[str, GroupRecord] = {}
+        self.groups: dict[str, GroupRecord | ConsumerGroupRecord] = {}
         self.read_to = 0
 
     def read(self, place: int, record: Record) -> None:
@@ -83,7 +116,7 @@ class OffsetStore:
         value = record.value
         if record.kind != DATA:
             self._end_transaction(record.producer_id, record.kind == COMMIT)
-        elif isinstance(value, GroupRecord):
+        elif isinstance(value, GroupRecord | ConsumerGroupRecord):
             self.groups[value.group] = value
         elif value.offset == REMOVED:
             self.committed.pop((value.group, value.partition), None)

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from kreplica.engine.rules.assignors import (
     cooperative_adjustment,
+    even_assignment,
     member_order,
     range_assignor,
     round_robin_assignor,
@@ -181,3 +182,21 @@ def test_uniform_is_even_and_the_first_have_more(case: tuple[Held, dict[str, int
 def test_static_members_come_first() -> None:
     """AbstractPartitionAssignorTest: testSortedMembers."""
     assert member_order(["c", "a", "b"], {"c": "i2", "b": "i1"}) == ["b", "c", "a"]
+
+
+@given(owners(), st.data())
+def test_topics_that_not_everybody_reads_are_even_by_themselves(
+    case: tuple[Held, dict[str, int]], data: st.DataObject
+) -> None:
+    owned, partitions = case
+    topics = sorted(partitions)
+    subscriptions = {one: data.draw(st.lists(st.sampled_from(topics), unique=True)) for one in owned}
+    for assign in (sticky_assignor, uniform_assignor):
+        answer = even_assignment(assign, owned, subscriptions, partitions)
+        for topic in topics:
+            readers = [member for member in owned if topic in subscriptions[member]]
+            shares = [sum(one[0] == topic for one in answer[member]) for member in readers]
+            assert sum(shares) == (partitions[topic] if readers else 0)
+            if len({frozenset(has) for has in subscriptions.values()}) > 1 and readers:
+                assert max(shares) - min(shares) <= 1
+        assert all(one[0] in subscriptions[member] for member, has in answer.items() for one in has)

@@ -26,6 +26,7 @@ from kreplica.engine.setup import (
 from kreplica.engine.simulator import simulate
 from kreplica.engine.trace import Event, Kind, Trace, fields_of
 from kreplica.engine.versions import version_named
+from kreplica.errors import UsageError
 
 VALUES = [f"m{number}" for number in range(10)]
 
@@ -128,12 +129,14 @@ def test_max_poll_interval_is_the_applications() -> None:
     assert done(events)["m3"] == 2
 
 
-@pytest.mark.parametrize("strategy", ["range", "roundrobin", "sticky", "cooperative-sticky"])
-def test_every_partition_has_one_reader(strategy: str) -> None:
-    members = [
-        member(name, start=place * 4 * SECOND, partition_assignment_strategy=strategy)
-        for place, name in enumerate("abc")
-    ]
+def speaking(protocol: str) -> dict[str, Value]:
+    """``consumer`` is KIP-848's protocol, everything else a strategy of the classic one."""
+    return {"group_protocol": protocol} if protocol == "consumer" else {"partition_assignment_strategy": protocol}
+
+
+@pytest.mark.parametrize("protocol", ["range", "roundrobin", "sticky", "cooperative-sticky", "consumer"])
+def test_every_partition_has_one_reader(protocol: str) -> None:
+    members = [member(name, start=place * 4 * SECOND, **speaking(protocol)) for place, name in enumerate("abc")]
     events = play(*members, partitions=3)
     last = {one["node"]: one["partitions"] for one in of(events, Kind.ASSIGNED)}
     assert sorted(one for has in last.values() for one in has) == ["t-0", "t-1", "t-2"]
@@ -141,17 +144,68 @@ def test_every_partition_has_one_reader(strategy: str) -> None:
     assert done(events) == Counter(VALUES)
 
 
-def test_in_a_cooperative_rebalance_nobody_stops() -> None:
-    members = [
-        member(name, start=place * 4 * SECOND, partition_assignment_strategy="cooperative-sticky")
-        for place, name in enumerate("ab")
-    ]
-    events = play(*members, partitions=2)
+@pytest.mark.parametrize("protocol", ["cooperative-sticky", "consumer"])
+def test_in_a_cooperative_rebalance_nobody_stops(protocol: str) -> None:
+    events = play(member("a", **speaking(protocol)), member("b", start=4 * SECOND, **speaking(protocol)))
     sets = [one for one in of(events, Kind.POSITION_SET, node="a") if one["partition"] == "t-0"]
     assert len(sets) == 1, "who keeps a partition keeps its position"
 
 
-@settings(max_examples=15, deadline=None)
+def test_a_partition_is_given_up_before_another_member_gets_it() -> None:
+    """KIP-848: the new member waits, in the group's epoch, until the old one has said that it no longer owns t-1."""
+    events = play(member("a", group_protocol="consumer"), member("b", start=5 * SECOND, group_protocol="consumer"))
+    given_up = next(one for one in of(events, Kind.ASSIGNED, node="a") if one["partitions"] == ("t-0",))
+    taken = of(events, Kind.ASSIGNED, node="b")[0]
+    assert taken["partitions"] == ("t-1",)
+    assert taken["time"] > given_up["time"]
+    committed = [one for one in of(events, Kind.OFFSET_COMMITTED, partition="t-1") if one["time"] < given_up["time"]]
+    assert committed, "what was processed is committed before"
+    states = [one["state"] for one in of(events, Kind.GROUP_CHANGED)]
+    assert states[-1] == "Stable"
+    assert "Reconciling" in states
+
+
+def test_the_coordinator_of_kip_848_is_replaced_and_epochs_go_on() -> None:
+    events = play(member("a", group_protocol="consumer"), plan=(Step(At(8 * SECOND), Crash("broker-3")),))
+    assert done(events) == Counter(VALUES)
+    assert {one["generation"] for one in of(events, Kind.ASSIGNED)} == {1}
+    after = of(events, Kind.OFFSET_COMMITTED, partition="t-0", node="broker-1")
+    assert after[-1]["offset"] == len(VALUES)
+
+
+def test_a_fenced_member_of_kip_848_joins_anew() -> None:
+    a = member("a", enable_auto_commit=False, group_protocol="consumer")
+    pause = Step(When(Kind.CONSUMED, "a", {"value": "m8"}), Pause("a", 60 * SECOND))
+    events = play(a, member("b", start=SECOND, group_protocol="consumer"), plan=(pause,), duration=100)
+    refused = of(events, Kind.COMMIT_REFUSED)
+    assert refused[-1]["error"] == "UNKNOWN_MEMBER_ID"
+    # a commit that its own reconciliation overtook came with the epoch of before
+    assert {one["error"] for one in refused[:-1]} <= {"STALE_MEMBER_EPOCH"}
+    assert done(events)["m8"] == 2
+    last = {one["node"]: one["partitions"] for one in of(events, Kind.ASSIGNED)}
+    assert sorted(one for has in last.values() for one in has) == ["t-0", "t-1"]
+
+
+def test_older_versions_have_no_kip_848() -> None:
+    with pytest.raises(UsageError, match=r"3\.9-kraft has no such protocol"):
+        play(member("a", group_protocol="consumer"), version="3.9-kraft")
+
+
+def owners_never_overlap(events: list[Event]) -> bool:
+    """Whether no two members ever had one partition at a time; a process that is gone has none."""
+    held: dict[str, tuple[str, ...]] = {}
+    for event in events:
+        if event.kind == Kind.CRASHED:
+            held.pop(event.node, None)
+        elif event.kind == Kind.ASSIGNED:
+            held[event.node] = event.values[2]
+            every = [partition for has in held.values() for partition in has]
+            if len(every) != len(set(every)):
+                return False
+    return True
+
+
+@settings(max_examples=20, deadline=None)
 @given(st.data())
 def test_whatever_crashes_nothing_is_passed_over(data: st.DataObject) -> None:
     """Committed after processing, whatever dies and comes back: every record is processed, at least once."""
@@ -160,22 +214,19 @@ def test_whatever_crashes_nothing_is_passed_over(data: st.DataObject) -> None:
         node = data.draw(st.sampled_from(["a", "b", "broker-1", "broker-3"]))
         time = data.draw(st.integers(0, 15_000)) * MILLISECOND
         plan += [Step(At(time), Crash(node)), Step(At(time + 12 * SECOND), Start(node))]
-    name = data.draw(st.sampled_from(["range", "cooperative-sticky"]))
-    auto = data.draw(st.booleans())
-    members = [
-        member(
-            one,
-            start=place * SECOND,
-            enable_auto_commit=auto,
-            partition_assignment_strategy=name,
-            session_timeout_ms=6_000,
-        )
-        for place, one in enumerate("ab")
-    ]
-    events = play(*members, plan=tuple(plan), duration=120)
+    protocol = data.draw(st.sampled_from(["range", "cooperative-sticky", "consumer"]))
+    named: dict[str, Value] = {
+        "enable_auto_commit": data.draw(st.booleans()),
+        "session_timeout_ms": 6_000,
+        **speaking(protocol),
+    }
+    events = play(member("a", **named), member("b", start=SECOND, **named), plan=tuple(plan), duration=120)
     acknowledged = {one["value"] for one in of(events, Kind.ACKNOWLEDGED)}
     assert len(acknowledged) > 0
     assert acknowledged <= set(done(events)), (plan, acknowledged - set(done(events)))
+    if protocol == "consumer":
+        assert owners_never_overlap(events)
+        return
     for generation in {one["generation"] for one in of(events, Kind.ASSIGNED)}:
         has = {one["node"]: one["partitions"] for one in of(events, Kind.ASSIGNED, generation=generation)}
         held = [partition for partitions in has.values() for partition in partitions]
