@@ -43,6 +43,11 @@ MODULES: tuple[str, ...] = (
     "offset-as-lock",
     "rewind",
     "zombie-producer-fenced",
+    "hanging-transaction",
+    "delayed-end-transaction",
+    "transaction-timeout",
+    "coordinator-failover-prepare",
+    "lso-lag",
 )
 """The scenarios of this package, in the order of ``kreplica whatif list``: a module of this name (hyphens as
 underscores) has it as ``SCENARIO``."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kreplica.engine.rules.coordinator_partition import TRANSACTIONS_TOPIC
-from kreplica.engine.setup import TopicSetup
-from kreplica.engine.trace import Event
+from kreplica.engine.setup import SECOND, TopicSetup
+from kreplica.engine.trace import Event, Kind, fields_of
 from kreplica.engine.transaction_outcomes import transaction_outcomes
 from kreplica.scenarios.scenario import Probe
 
@@ -34,3 +34,24 @@ def _committed(events: Sequence[Event]) -> object:
 
 PROBES: dict[str, Probe] = {"torn": _torn, "broken": _broken, "hanging": _hanging, "committed": _committed}
 """Fields of ``TransactionOutcomes`` as a scenario's cases name them."""
+
+
+def first_abort_seconds(events: Sequence[Event]) -> object:
+    """How long the first transaction was open when its abort was decided, in seconds; -1 if none was."""
+    states = [(event.time, fields_of(event)["state"]) for event in events if event.kind == Kind.TRANSACTION_STATE]
+    begun = next((time for time, state in states if state == "ongoing"), 0)
+    aborted = next((time for time, state in states if state == "prepare_abort"), begun - SECOND)
+    return (aborted - begun) / SECOND
+
+
+def longest_wait_seconds(partition: str) -> Probe:
+    """The longest time from sending to reading of the records of a partition that were not sent in a transaction."""
+
+    def wait(events: Sequence[Event]) -> object:
+        inside = {value for event in events if event.kind == Kind.TRANSACTION_ENDED for value in event.values[2]}
+        sent = {event.values[1]: event.time for event in events if event.kind == Kind.SENT}
+        read = [event for event in events if event.kind == Kind.CONSUMED and event.values[0] == partition]
+        waits = [event.time - sent[event.values[2]] for event in read if event.values[2] not in inside]
+        return max(waits, default=0) / SECOND
+
+    return wait

@@ -52,22 +52,32 @@ def check_producer(replica: Replica, records: Sequence[Record], guard: int) -> t
     return error, NO_OFFSET
 
 
-def needs_verification(replica: Replica, record: Record) -> bool:
-    """Whether a batch has to be verified with the coordinator: the first of its transaction on this partition."""
+def asks_coordinator(replica: Replica, record: Record) -> bool:
+    """Whether a leader asks the coordinator before it appends: for the first batch of a transaction on its partition.
+
+    With transaction version 2 it does so in any case: that is how the partition gets into the transaction.
+    ReplicaManager.maybeSendPartitionsToTransactionCoordinator.
+    """
+    version_2 = replica.broker.simulation.version.transaction_version >= 2
+    return (version_2 or _verifies(replica)) and _begins_here(replica, record)
+
+
+def _verifies(replica: Replica) -> bool:
     simulation = replica.broker.simulation
-    if not record.transactional or not simulation.version.verify_transactions:
-        return False
-    if not simulation.boolean("transaction.partition.verification.enable"):
-        return False
+    return simulation.version.verify_transactions and simulation.boolean("transaction.partition.verification.enable")
+
+
+def _begins_here(replica: Replica, record: Record) -> bool:
+    version_2 = replica.broker.simulation.version.transaction_version >= 2
     state = replica.producers.state(record.producer_id)
-    return not transaction_open(state, record.producer_epoch, simulation.version.transaction_version >= 2)
+    return record.transactional and not transaction_open(state, record.producer_epoch, version_2)
 
 
 def _error(replica: Replica, state: ProducerState, record: Record, guard: int) -> tuple[ErrorCode, str]:
     if record.kind != DATA:
         return marker_error(state, record.producer_epoch, int(record.value)), "transaction_append.marker_error"
     by_client = record.sequence != NO_SEQUENCE  # a group coordinator's writes have no sequence
-    if by_client and needs_verification(replica, record):
+    if by_client and _verifies(replica) and _begins_here(replica, record):
         error = verification_error(replica.producers.verifications.get(record.producer_id), guard)
         if error:
             return error, "transaction_append.verification_error"

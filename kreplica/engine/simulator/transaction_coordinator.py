@@ -15,7 +15,7 @@ from kreplica.engine.rules.error_codes import ErrorCode
 from kreplica.engine.rules.init_producer_id import IdAndEpoch
 from kreplica.engine.rules.transaction_append import NO_GUARD, verification_answer
 from kreplica.engine.settings import ACKS_ALL, MICROSECONDS
-from kreplica.engine.simulator.producer_checks import needs_verification
+from kreplica.engine.simulator.producer_checks import asks_coordinator
 from kreplica.engine.simulator.transaction_shard import TransactionShard
 
 if TYPE_CHECKING:
@@ -129,7 +129,7 @@ class TransactionCoordinator:
                 partition, records, acks, timeout, lambda error, base: reply(partition, error, base), guard
             )
 
-        if replica is None or replica.leadership is None or not needs_verification(replica, records[0]):
+        if replica is None or replica.leadership is None or not asks_coordinator(replica, records[0]):
             append(NO_GUARD)
             return
         version_2 = self.broker.simulation.version.transaction_version >= 2
