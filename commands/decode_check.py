@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from commands.output import Answer, Row
-    from kreplica.formats.checks.replicas import Finding, ReplicaFiles
+    from kreplica.formats.checks.replicas import Finding, ReplicaFolder
     from kreplica.formats.log_directory import LogDirectory
     from kreplica.model.schema import Kind
 
@@ -48,22 +48,22 @@ def check(paths: PathsArgument, metadata: MetadataOption = None, output: OutputO
     from commands.decode_stdin import refuse_stdin
     from commands.output import Answer, emit
     from kreplica.formats.checks.other_formats import other_files
-    from kreplica.formats.checks.replicas import find_replicas
+    from kreplica.formats.checks.replicas import find_folders
     from kreplica.formats.checks.rules import check_all
 
     refuse_stdin(paths, "a log directory", "it is files beside one another that are compared")
-    homes, replicas = find_replicas(paths)
+    homes, folders = find_folders(paths)
     if not homes:
         why = "no directory there is named as a partition, none holds checkpoint files"
         raise UsageError(f"no log directory in {', '.join(paths)}", why, "name a log directory of a broker")
-    ids, remarks = _topic_ids(replicas, metadata)
-    findings = [*check_all(homes, replicas, ids), *other_files(paths)]
+    ids, remarks = _topic_ids(folders, metadata)
+    findings = [*check_all(homes, (folder.read() for folder in folders), ids), *other_files(paths)]
     answer = Answer(
         command="decode-check",
         rows_name="findings",
         columns=COLUMNS,
         rows=[_row(each) for each in findings],
-        summary=_summary(homes, replicas, findings),
+        summary=_summary(homes, folders, findings),
         warnings=remarks,
         kinds=_kinds(),
     )
@@ -71,12 +71,13 @@ def check(paths: PathsArgument, metadata: MetadataOption = None, output: OutputO
     raise typer.Exit(ExitCode.FINDINGS if findings else ExitCode.OK)
 
 
-def _topic_ids(replicas: Sequence[ReplicaFiles], metadata: str | None) -> tuple[Mapping[str, str], list[str]]:
+def _topic_ids(folders: Sequence[ReplicaFolder], metadata: str | None) -> tuple[Mapping[str, str], list[str]]:
     """Topic id by name in the metadata log that is named, or else in the one that goes furthest; remarks."""
     from kreplica.formats.metadata_log import METADATA_TOPIC
     from kreplica.sources.kraft_files import find_metadata, state_at
 
-    logs = [each for each in replicas if each.place.topic == METADATA_TOPIC and each.log.segments]
+    found = [folder.read() for folder in folders if folder.place.topic == METADATA_TOPIC]
+    logs = [each for each in found if each.log.segments]
     if metadata is None and not logs:
         return {}, []
     furthest = max(logs, key=lambda each: ((each.log.epochs() or [(-1, 0)])[-1][0], each.log.end_offset), default=None)
@@ -95,13 +96,13 @@ def _row(finding: Finding) -> Row:
     return {name: getattr(finding, name) for name in COLUMNS}
 
 
-def _summary(homes: Sequence[LogDirectory], replicas: Sequence[ReplicaFiles], findings: Sequence[Finding]) -> Row:
+def _summary(homes: Sequence[LogDirectory], folders: Sequence[ReplicaFolder], findings: Sequence[Finding]) -> Row:
     from kreplica.formats.checks.rules import RULES
 
     return {
         "log_dirs": [{"log_dir": str(home.path), "clean_shutdown": home.clean_shutdown is not None} for home in homes],
-        "replicas": len(replicas),
-        "segments": sum(len(replica.log.segments) for replica in replicas),
+        "replicas": len(folders),
+        "segments": sum(len(folder.segments()) for folder in folders),
         "rules": list(RULES),
         "findings": dict(Counter(each.rule for each in findings)),
     }

@@ -14,8 +14,10 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from commands.output import Answer, Row
-    from kreplica.formats.replica_comparison import Copy
+    from kreplica.formats.checks.replicas import ReplicaFolder
     from kreplica.model.schema import Kind
+
+    Folders = Mapping[tuple[str, int], Sequence[ReplicaFolder]]
 
 _SHOWN = {
     "topic": "TOPIC",
@@ -56,18 +58,18 @@ def compare(
     """
     from commands.decode_stdin import refuse_stdin
     from commands.output import Answer, emit
-    from kreplica.formats.checks.replicas import find_replicas
-    from kreplica.formats.replica_comparison import COLUMNS, compare_copies, partitions_of
+    from kreplica.formats.checks.replicas import find_folders
+    from kreplica.formats.replica_comparison import COLUMNS, partitions_of
 
     refuse_stdin(paths, "a log directory", "it is files of several disks that are compared")
-    _, replicas = find_replicas(paths)
-    if not any(replica.log.segments for replica in replicas):
+    _, folders = find_folders(paths)
+    there = partitions_of(folders)
+    if not there:
         why = "no directory there is named as a partition and holds a segment"
         raise UsageError(f"no logs in {', '.join(paths)}", why, "name log directories of several brokers")
-    found = _chosen(partitions_of(replicas), topic)
-    compared = {place: compare_copies(copies) for place, copies in found.items() if len(copies) > 1}
+    found = _chosen(there, topic)
+    compared, damaged = _compared(found)
     rows = [row for copies in compared.values() if every or _notable(copies) for row in copies]
-    damaged = sorted({str(each.path) for each in replicas for segment in each.log.segments if segment.damage})
     answer = Answer(
         command="decode-compare",
         rows_name="copies",
@@ -83,7 +85,21 @@ def compare(
     raise typer.Exit(_exit_code(compared, damaged))
 
 
-def _chosen(found: Mapping[tuple[str, int], list[Copy]], topic: str | None) -> Mapping[tuple[str, int], list[Copy]]:
+def _compared(found: Folders) -> tuple[dict[tuple[str, int], Sequence[Row]], list[str]]:
+    """Rows of each partition that has several copies, one partition held after the other; directories with damage."""
+    from kreplica.formats.replica_comparison import compare_copies, copy_of
+
+    compared: dict[tuple[str, int], Sequence[Row]] = {}
+    damaged: set[str] = set()
+    for place, folders in found.items():
+        if len(folders) > 1:
+            replicas = [folder.read() for folder in folders]
+            compared[place] = compare_copies([copy_of(replica) for replica in replicas])
+            damaged |= {str(each.path) for each in replicas for segment in each.log.segments if segment.damage}
+    return compared, sorted(damaged)
+
+
+def _chosen(found: Folders, topic: str | None) -> Folders:
     from kreplica.model.selection import topic_pattern
 
     if topic is None:
@@ -114,7 +130,7 @@ def _exit_code(compared: Mapping[tuple[str, int], Sequence[Row]], damaged: Seque
     return ExitCode.OK if compared else ExitCode.INCOMPLETE
 
 
-def _summary(found: Mapping[tuple[str, int], Sequence[Copy]], compared: Mapping[tuple[str, int], Sequence[Row]]) -> Row:
+def _summary(found: Folders, compared: Mapping[tuple[str, int], Sequence[Row]]) -> Row:
     return {
         "partitions": len(found),
         "compared": len(compared),

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from kreplica.engine.rules.log_truncation import truncate_by_leader_epoch, truncate_to_high_watermark
-from kreplica.formats.checks.replicas import ReplicaFiles
+from kreplica.formats.checks.replicas import ReplicaFiles, ReplicaFolder
 from kreplica.formats.offset_checkpoint import REPLICATION
 from kreplica.formats.replica_difference import first_difference
 
@@ -54,16 +54,21 @@ class Copy:
         return self.epochs[-1][0] if self.epochs else -1
 
 
-def partitions_of(replicas: Sequence[ReplicaFiles]) -> Mapping[tuple[str, int], list[Copy]]:
-    """Copies by topic and partition, sorted; directories that wait for their deletion are left out."""
-    found: dict[tuple[str, int], list[Copy]] = {}
-    for replica in sorted(replicas, key=lambda each: (each.place.topic, each.place.partition, each.path)):
-        if replica.place.state == "current" and replica.log.segments:
-            found.setdefault((replica.place.topic, replica.place.partition), []).append(_copy(replica))
+def partitions_of(folders: Sequence[ReplicaFolder]) -> Mapping[tuple[str, int], list[ReplicaFolder]]:
+    """Copies by topic and partition, sorted; directories that wait for their deletion or hold no log are left out.
+
+    Raises:
+        InputError: A directory cannot be listed.
+    """
+    found: dict[tuple[str, int], list[ReplicaFolder]] = {}
+    for folder in sorted(folders, key=lambda each: (each.place.topic, each.place.partition, each.path)):
+        if folder.place.state == "current" and folder.segments():
+            found.setdefault((folder.place.topic, folder.place.partition), []).append(folder)
     return found
 
 
-def _copy(replica: ReplicaFiles) -> Copy:
+def copy_of(replica: ReplicaFiles) -> Copy:
+    """A replica as it is compared."""
     said, checkpoint = replica.checkpoint(REPLICATION), replica.home.epochs.get(replica.place)
     usable = checkpoint is not None and len(checkpoint.epochs) and not checkpoint.damage
     epochs = checkpoint.pairs() if usable and checkpoint is not None else replica.log.epochs()

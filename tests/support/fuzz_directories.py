@@ -10,11 +10,11 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 from kreplica.formats.checks.other_formats import other_files
-from kreplica.formats.checks.replicas import find_replicas
+from kreplica.formats.checks.replicas import find_folders, find_replicas
 from kreplica.formats.checks.rules import RULES, check_all
 from kreplica.formats.checks.segment_indexes import IndexesRead, IndexKind, index_entry_rows
 from kreplica.formats.partition_logs import find_logs
-from kreplica.formats.replica_comparison import COLUMNS, compare_copies, partitions_of
+from kreplica.formats.replica_comparison import COLUMNS, compare_copies, copy_of, partitions_of
 
 PLACE = "orders-0"
 SECOND = 20
@@ -88,9 +88,9 @@ def check(disks: list[str]) -> None:
 
 def compare(disks: list[str]) -> None:
     """Copies of one partition side by side: what would be cut lies within the log."""
-    _, replicas = find_replicas(disks)
-    for copies in partitions_of(replicas).values():
-        rows = compare_copies(copies)
+    _, folders = find_folders(disks)
+    for copies in partitions_of(folders).values():
+        rows = compare_copies([copy_of(folder.read()) for folder in copies])
         assert len([row for row in rows if row["leads"]]) == 1
         for row in rows:
             assert set(row) == set(COLUMNS)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TypeAlias, TypeVar
 
 from kreplica.formats.damage import Damage
-from kreplica.formats.files import find_files, read_small_file
+from kreplica.formats.files import find_files, read_small_file, unreadable
 from kreplica.formats.index_rows import is_index_file
 from kreplica.formats.indexes import (
     OffsetIndex,
@@ -119,25 +119,93 @@ class ReplicaFiles:
         return [self.finding(rule, each.file, each.position, each.reason, each.expected, each.found) for each in damage]
 
 
-def find_replicas(paths: Sequence[str]) -> tuple[list[LogDirectory], list[ReplicaFiles]]:
-    """Every log directory and replica below the paths.
+@dataclass(frozen=True, slots=True, eq=False)
+class ReplicaFolder:
+    """A partition's directory that has been found, and not been read yet.
 
-    A partition's directory that is named itself is judged with the checkpoints of the directory it is in.
+    Args:
+        home: Its log directory's files.
+        path: Where it is.
+        place: Which replica it holds.
+        said: As of ReplicaFiles.
+    """
+
+    home: LogDirectory
+    path: Path
+    place: PartitionDirectory
+    said: Mapping[str, tuple[int, int]]
+
+    def segments(self) -> list[Path]:
+        """Its segments, by their first offset.
+
+        Raises:
+            InputError: The directory cannot be listed.
+        """
+        return [self.path / name for name in self._names() if segment_offset(name) is not None]
+
+    def read(self) -> ReplicaFiles:
+        """All its files, decoded: of each batch about 150 bytes are held.
+
+        Raises:
+            InputError: A file cannot be read.
+        """
+        files = [self.path / name for name in self._names() if is_index_file(name)]
+        return ReplicaFiles(
+            self.home,
+            self.path,
+            self.place,
+            read_log(self.segments()),
+            _decoded(files, ".index", decode_offset_index),
+            _decoded(files, ".timeindex", decode_time_index),
+            _decoded(files, ".txnindex", lambda content, _, file: decode_transaction_index(content, file)),
+            _decoded(files, ".snapshot", lambda content, _, file: decode_producer_snapshot(content, file)),
+            self.said,
+        )
+
+    def _names(self) -> list[str]:
+        try:
+            return sorted(path.name for path in self.path.iterdir())
+        except OSError as error:
+            raise unreadable(self.path, error) from None
+
+
+def find_replicas(paths: Sequence[str]) -> tuple[list[LogDirectory], list[ReplicaFiles]]:
+    """Every log directory and replica below the paths, all of them read.
 
     Raises:
         InputError: A path does not exist or a file cannot be read.
     """
+    homes, folders = find_folders(paths)
+    return homes, [folder.read() for folder in folders]
+
+
+def find_folders(paths: Sequence[str]) -> tuple[list[LogDirectory], list[ReplicaFolder]]:
+    """Every log directory, its small files read, and every partition's directory below the paths.
+
+    A partition's directory that is named itself is judged with the checkpoints of the directory it is in.
+
+    Raises:
+        InputError: A path does not exist or a small file cannot be read.
+    """
     files = find_files(paths, lambda name: own_format(name) is not None)
     # A log directory may be called data-1: what tells a partition's directory is a file that only such a one has.
-    of_partitions = (path for path in files if path.name not in OF_THE_DIRECTORY)
-    folders = sorted({path.parent for path in of_partitions if parse_partition_directory(path.absolute().parent.name)})
-    homes = {_home(folder) for folder in folders} | {path.parent for path in files if path.name in OF_THE_DIRECTORY}
+    of_partitions = {path.parent for path in files if path.name not in OF_THE_DIRECTORY}
+    places = {folder: place for folder in sorted(of_partitions) if (place := _place(folder)) is not None}
+    homes = {_home(folder) for folder in places} | {path.parent for path in files if path.name in OF_THE_DIRECTORY}
     small = {home / name for home in homes for name in OF_THE_DIRECTORY}
-    small |= {folder / name for folder in folders for name in OF_A_PARTITION}
+    small |= {folder / name for folder in places for name in OF_A_PARTITION}
     read = {each.path: each for each in read_log_directories(sorted(filter(Path.is_file, small)), read_small_file)}
-    owners = {folder: read.setdefault(_home(folder), LogDirectory(_home(folder))) for folder in folders}
-    said = {home.path: _lines(home) for home in read.values()}
-    return list(read.values()), [_replica(folder, home, said[home.path]) for folder, home in owners.items()]
+    owners = {folder: read.setdefault(_home(folder), LogDirectory(_home(folder))) for folder in places}
+    lines = {home.path: _lines(home) for home in read.values()}
+    folders = [
+        ReplicaFolder(home, folder, places[folder], _said(places[folder], lines[home.path]))
+        for folder, home in owners.items()
+    ]
+    return list(read.values()), folders
+
+
+def _place(folder: Path) -> PartitionDirectory | None:
+    return parse_partition_directory(folder.absolute().name)
 
 
 def replica_beside(folder: Path) -> ReplicaFiles | None:
@@ -148,7 +216,7 @@ def replica_beside(folder: Path) -> ReplicaFiles | None:
     Raises:
         InputError: A checkpoint cannot be read.
     """
-    place, path = parse_partition_directory(folder.absolute().name), _home(folder)
+    place, path = _place(folder), _home(folder)
     small = [path / name for name in sorted(OF_THE_DIRECTORY) if (path / name).is_file()]
     if place is None or not small:
         return None
@@ -171,24 +239,6 @@ def _lines(home: LogDirectory) -> Lines:
 
 def _home(folder: Path) -> Path:
     return folder.absolute().parent if folder == Path() else folder.parent
-
-
-def _replica(folder: Path, home: LogDirectory, lines: Lines) -> ReplicaFiles:
-    place = parse_partition_directory(folder.absolute().name)
-    assert place is not None
-    names = sorted(path.name for path in folder.iterdir())
-    files = [folder / name for name in names if is_index_file(name)]
-    return ReplicaFiles(
-        home,
-        folder,
-        place,
-        read_log([folder / name for name in names if segment_offset(name) is not None]),
-        _decoded(files, ".index", decode_offset_index),
-        _decoded(files, ".timeindex", decode_time_index),
-        _decoded(files, ".txnindex", lambda content, _, file: decode_transaction_index(content, file)),
-        _decoded(files, ".snapshot", lambda content, _, file: decode_producer_snapshot(content, file)),
-        _said(place, lines),
-    )
 
 
 def _decoded(files: Sequence[Path], ending: str, decode: Callable[[bytes, int, str], Decoded]) -> dict[int, Decoded]:

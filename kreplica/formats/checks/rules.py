@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from kreplica.formats.checks import identity, indexes, offsets, other_formats, producers
 from kreplica.formats.checks.replicas import Finding, ReplicaFiles
+from kreplica.formats.log_contents import LogContents
 from kreplica.formats.log_directory import LogDirectory
 
 REPLICA_RULES: Final[Mapping[str, Callable[[ReplicaFiles], Iterator[Finding]]]] = {
@@ -36,15 +37,23 @@ RULES: Final = (*DIRECTORY_RULES, *REPLICA_RULES, "topic-id", other_formats.RULE
 
 
 def check_all(
-    homes: Sequence[LogDirectory], replicas: Sequence[ReplicaFiles], topic_ids: Mapping[str, str]
+    homes: Sequence[LogDirectory], replicas: Iterable[ReplicaFiles], topic_ids: Mapping[str, str]
 ) -> list[Finding]:
     """Every finding, by rule.
 
     Args:
         homes: The log directories.
-        replicas: Their replicas.
+        replicas: Their replicas; of an iterator one after the other is held.
         topic_ids: Topic id by name, of a metadata log; empty without one.
     """
     found = [each for rule in DIRECTORY_RULES.values() for each in rule(homes)]
-    found += [each for rule in REPLICA_RULES.values() for replica in replicas for each in rule(replica)]
-    return [*found, *identity.topic_ids(replicas, topic_ids)]
+    places = []
+    for replica in replicas:
+        found += [each for rule in REPLICA_RULES.values() for each in rule(replica)]
+        places.append(_without_files(replica))
+    found.sort(key=lambda each: RULES.index(each.rule))
+    return [*found, *identity.topic_ids(places, topic_ids)]
+
+
+def _without_files(replica: ReplicaFiles) -> ReplicaFiles:
+    return ReplicaFiles(replica.home, replica.path, replica.place, LogContents(()))

@@ -15,18 +15,19 @@ from log_directories import LOG_START, REPLICATION, batch, write_checkpoint, wri
 from record_batches import PlainRecord, batch_bytes, record_bytes
 
 from kreplica.formats.batches import Codec
-from kreplica.formats.checks.replicas import find_replicas
+from kreplica.formats.checks.replicas import find_folders
 from kreplica.formats.file_bytes import BufferBytes
 from kreplica.formats.log_contents import LogContents, read_segment
-from kreplica.formats.replica_comparison import compare_copies, partitions_of
+from kreplica.formats.replica_comparison import compare_copies, copy_of, partitions_of
 from kreplica.formats.replica_difference import first_difference
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "kafka-4.3.1"
 
 
 def rows(*homes: Path) -> list[dict[str, object]]:
-    _, replicas = find_replicas([str(home) for home in homes])
-    (copies,) = partitions_of(replicas).values()
+    _, folders = find_folders([str(home) for home in homes])
+    (found,) = partitions_of(folders).values()
+    copies = [copy_of(folder.read()) for folder in found]
     return [dict(row) for row in compare_copies(copies)]
 
 
@@ -124,8 +125,12 @@ def test_the_first_difference_is_that_of_a_plain_look(
 def test_copies_of_real_killed_brokers() -> None:
     """Broker 3 was killed long before the others; what it has is the beginning of what they have."""
     homes = [GOLDEN / "killed-all/broker-1", GOLDEN / "killed-all/broker-2", GOLDEN / "killed-one/broker-3"]
-    _, replicas = find_replicas([str(home) for home in homes])
-    found = {place: compare_copies(copies) for place, copies in partitions_of(replicas).items() if len(copies) > 1}
+    _, folders = find_folders([str(home) for home in homes])
+    found = {
+        place: compare_copies([copy_of(folder.read()) for folder in copies])
+        for place, copies in partitions_of(folders).items()
+        if len(copies) > 1
+    }
     assert {("orders", 0), ("orders", 5), ("payments", 2), ("inventory", 0)} <= set(found)
     for copies in found.values():
         assert {row["differs_at"] for row in copies} == {None}
