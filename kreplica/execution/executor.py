@@ -4,7 +4,7 @@ For each batch: look whether the cluster is still what the plan was made from; n
 it; read the cluster again; note what came of it; look whether anything got worse; pause. The run stops, with its reason
 in the journal, when
 
-- a partition of the batch has drifted (``drift.look``): nothing of that batch is done;
+- a partition of the batch has drifted (``drift``, ``rollback.look_back``): nothing of that batch is done;
 - a partition of the cluster has no live leader, or is under min ISR, and did not have that trouble when the run began;
 - the cluster stops answering, or refuses the whole request.
 
@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from kreplica.control import require_writable
 from kreplica.errors import ChangeRefusedError, KreplicaError
-from kreplica.execution.drift import Sight, Trouble, got_worse, look, trouble
+from kreplica.execution.drift import Sight, Trouble, got_worse, look_at_steps, trouble
 from kreplica.execution.journal import Event, Journal, Operation, Result, entry
 from kreplica.execution.plan import LeaderChange, PartitionKey, Plan, Step
 from kreplica.execution.progress import State
@@ -39,6 +39,7 @@ FACETS = Facet.TOPIC_CONFIGS
 """What a run reads before and after each batch: partitions, and min.insync.replicas of their topics."""
 
 Tell: TypeAlias = Callable[[str], None]
+Look: TypeAlias = Callable[[Plan, Sequence[Step], "ClusterSnapshot"], dict[PartitionKey, Sight]]
 Work: TypeAlias = Callable[["ClusterHandle", Plan, Step], tuple[Result, ...]]
 
 
@@ -92,7 +93,9 @@ class Session:
     tell: Tell
 
 
-def run_steps(session: Session, operation: Operation, steps: Sequence[Step], work: Work) -> str:
+def run_steps(
+    session: Session, operation: Operation, steps: Sequence[Step], work: Work, look: Look = look_at_steps
+) -> str:
     """Runs steps of a plan or of its inverse.
 
     Args:
@@ -100,6 +103,7 @@ def run_steps(session: Session, operation: Operation, steps: Sequence[Step], wor
         operation: What this is, for the journal.
         steps: What is still to do, in order.
         work: Does one step and says what came of each partition.
+        look: Tells, right before a batch, what the cluster shows of it.
 
     Returns:
         Why it stopped early, empty if it did not.
@@ -113,7 +117,7 @@ def run_steps(session: Session, operation: Operation, steps: Sequence[Step], wor
     check_cluster(session.plan, snapshot)
     states = session.progress.rollback if operation is Operation.ROLLBACK else session.progress.apply
     begun = frozenset(key for key, state in states.items() if state in (State.UNDER_WAY, State.FAILED))
-    run = _Run(session, operation, work, begun, trouble(snapshot))
+    run = _Run(session, operation, work, look, begun, trouble(snapshot))
     session.journal.append(entry(Event.STARTED, operation, pid=os.getpid()))
     try:
         reason = _run(run, list(split(steps, session.pace.batch)), session.pace.pause, snapshot)
@@ -129,6 +133,7 @@ class _Run:
     session: Session
     operation: Operation
     work: Work
+    look: Look
     begun: frozenset[PartitionKey]
     before: Trouble
 
@@ -154,7 +159,7 @@ def _run(run: _Run, parts: Sequence[Step], pause: float, snapshot: ClusterSnapsh
 
 def _run_batch(run: _Run, part: Step, name: str, snapshot: ClusterSnapshot) -> str:
     """Does one batch; why it was not done, empty if it was."""
-    sights = look(run.session.plan, part.changes, part.preconditions, snapshot)
+    sights = run.look(run.session.plan, (part,), snapshot)
     drifted = [f"{topic}-{number}: {sight.drift}" for (topic, number), sight in sights.items() if sight.drift]
     if drifted:
         more = f", and {len(drifted) - 1} more" if len(drifted) > 1 else ""

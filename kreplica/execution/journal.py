@@ -16,8 +16,9 @@ The open journal is locked (flock), which the kernel frees when its holder dies:
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -29,6 +30,9 @@ from kreplica.execution.digest_file import sync_folder
 from kreplica.execution.plan import Plan
 
 SCHEMA = "kreplica/journal/v1"
+
+READ_SECONDS = 1.0
+"""How long a reader of a journal may take."""
 
 
 class Operation(StrEnum):
@@ -187,22 +191,30 @@ def set_aside(plan_path: Path) -> Path | None:
 
     Raises:
         ChangeRefusedError: A process is carrying out the plan.
+        UsageError: It cannot be renamed.
     """
     path = journal_path(plan_path)
-    if not path.exists():
+    aside = path.with_name(f"{path.name}.{datetime.now(UTC):%Y%m%dT%H%M%S.%f}")
+    try:
+        with path.open("rb") as file:
+            _lock(file.fileno(), path)
+            path.rename(aside)
+    except FileNotFoundError:
         return None
-    with path.open("rb") as file:
-        _lock(file.fileno(), path)
-        aside = path.with_name(f"{path.name}.{datetime.now(UTC):%Y%m%dT%H%M%S.%f}")
-        path.rename(aside)
+    except OSError as error:
+        raise UsageError(f"cannot set {path} aside", error.strerror or str(error)) from None
     return aside
 
 
 def _lock(number: int, path: Path) -> None:
-    if not _try_lock(number, shared=False):
-        raise ChangeRefusedError(
-            "the plan is being carried out", f"another process holds {path}", "wait for it to finish, or end it"
-        )
+    """Takes the lock; one who only reads the journal holds it for a moment, and is waited for."""
+    deadline = time.monotonic() + READ_SECONDS
+    while not _try_lock(number, shared=False):
+        if time.monotonic() > deadline:
+            raise ChangeRefusedError(
+                "the plan is being carried out", f"another process holds {path}", "wait for it to finish, or end it"
+            )
+        time.sleep(READ_SECONDS / 20)
 
 
 def _try_lock(number: int, *, shared: bool) -> bool:
@@ -273,10 +285,13 @@ def _read(number: int) -> bytes:
 
 
 def _write(number: int, content: bytes) -> None:
-    view = memoryview(content)
+    """Appends a line, or nothing: half a line that is no longer the last one would make the journal unreadable."""
+    view, before = memoryview(content), os.fstat(number).st_size
     try:
         while view:
             view = view[os.write(number, view) :]
         os.fsync(number)
     except OSError as error:
+        with suppress(OSError):
+            os.ftruncate(number, before)
         raise ChangeRefusedError("the journal cannot be written", error.strerror or str(error), "free space") from None

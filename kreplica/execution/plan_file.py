@@ -66,10 +66,16 @@ def _check_sense(path: Path, plan: Plan) -> None:
         reason = "its steps are not numbered from 1 on"
     elif not all(_elects_the_first(change, facts[change.key]) for change in plan.changes):
         reason = "a step elects another than the first of the replicas"
+    elif not all(_replaces_another_replica(change, facts[change.key]) for change in plan.changes):
+        reason = "a step takes over from a broker that is none of the other replicas, which nobody could bring back"
     elif plan.inverse != tuple(step.inverse() for step in reversed(plan.steps)):
         reason = "its inverse does not undo its steps"
     if reason:
         raise InputError(str(path), "", reason, _REMAKE)
+
+
+def _replaces_another_replica(change: LeaderChange, facts: PartitionFacts) -> bool:
+    return change.from_leader is None or change.from_leader in facts.replicas[1:]
 
 
 def _elects_the_first(change: LeaderChange, facts: PartitionFacts) -> bool:

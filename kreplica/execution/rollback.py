@@ -22,10 +22,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from kreplica.control import require_writable
 from kreplica.control.reassign import reorder_replicas
 from kreplica.errors import KreplicaError
 from kreplica.execution.drift import Sight, look_at_steps
-from kreplica.execution.executor import Session, remaining, run_steps
+from kreplica.execution.executor import Session, check_cluster, remaining, run_steps
 from kreplica.execution.journal import Event, Operation, Result, entry
 from kreplica.execution.leaders import elect
 from kreplica.execution.plan import LeaderChange, PartitionFacts, PartitionKey, Plan, Step
@@ -51,7 +52,9 @@ def rollback(session: Session) -> str:
         ChangeRefusedError: The plan belongs to another cluster, or the handle may not be changed.
         UnreachableError: The cluster did not answer before anything was begun.
     """
+    require_writable(session.handle)
     snapshot = read_snapshot(session.handle, Facet.PARTITIONS)
+    check_cluster(session.plan, snapshot)
     half_way = reordered(session.plan, session.progress, snapshot)
     if half_way:
         errors = _restore(session.handle, session.plan, half_way)
@@ -63,7 +66,7 @@ def rollback(session: Session) -> str:
     steps = still_to_roll_back(session.plan, session.progress)
     sights = look_back(session.plan, steps, snapshot)
     possible = remaining(steps, lambda change: not sights[change.key].drift)
-    return run_steps(session, Operation.ROLLBACK, possible, bring_back_step)
+    return run_steps(session, Operation.ROLLBACK, possible, bring_back_step, look_back)
 
 
 def still_to_roll_back(plan: Plan, progress: Progress) -> list[Step]:
@@ -135,6 +138,7 @@ def _wanted(change: LeaderChange) -> int:
 
 
 def _with_first(facts: PartitionFacts, leader: int) -> tuple[int, ...]:
+    assert leader in facts.replicas, "an order is changed, no replica added"
     return (leader, *(broker for broker in facts.replicas if broker != leader))
 
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import fcntl
+import os
 import subprocess
 import sys
 import tempfile
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -15,7 +18,7 @@ from hypothesis import strategies as st
 from paper_cluster import PaperCluster, away
 
 from kreplica.config import ClusterHandle
-from kreplica.errors import ChangeRefusedError, InputError
+from kreplica.errors import ChangeRefusedError, InputError, UsageError
 from kreplica.execution.apply import apply
 from kreplica.execution.executor import Pace, Session
 from kreplica.execution.journal import (
@@ -99,6 +102,51 @@ def test_a_torn_tail_is_cut_off_and_not_written_on(paper: Make) -> None:
     assert made.progress.message == "as a test"
 
 
+def test_half_a_line_of_a_full_disk_is_taken_back(paper: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = paper(0)
+    made.run(apply)
+    whole = journal_path(made.path).read_bytes()
+    write, left = os.write, [10]
+
+    def full(number: int, content: bytes) -> int:
+        if not left[0]:
+            raise OSError(28, "No space left on device")
+        written = write(number, content[: left[0]])
+        left[0] -= written
+        return written
+
+    with open_journal(made.path, made.plan, made.digest) as journal:
+        monkeypatch.setattr(os, "write", full)
+        with pytest.raises(ChangeRefusedError, match="No space left on device"):
+            journal.append(entry(Event.STARTED, Operation.ROLLBACK))
+        assert journal_path(made.path).read_bytes() == whole
+        monkeypatch.setattr(os, "write", write)
+        journal.append(entry(Event.STOPPED, Operation.APPLY, message="there is space again"))
+    assert made.progress.message == "there is space again"
+
+
+def test_one_who_reads_for_a_moment_keeps_no_executor_out(paper: Make) -> None:
+    made = paper(0)
+    made.run(apply)
+    with journal_path(made.path).open() as file:
+        fcntl.flock(file, fcntl.LOCK_SH)
+        threading.Timer(0.2, fcntl.flock, (file, fcntl.LOCK_UN)).start()
+        with open_journal(made.path, made.plan, made.digest):
+            pass
+
+
+def test_a_journal_that_cannot_be_set_aside_is_named(paper: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = paper(0)
+    made.run(apply)
+
+    def refuse(*_: Any) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(Path, "rename", refuse)
+    with pytest.raises(UsageError, match=r"cannot set .*plan.json.journal aside; Permission denied"):
+        set_aside(made.path)
+
+
 def test_a_line_that_is_not_the_last_must_be_whole(paper: Make) -> None:
     made = paper(0)
     made.run(apply)
@@ -158,7 +206,5 @@ def test_readers_do_not_keep_each_other_out(paper: Make) -> None:
     made = paper(0)
     made.run(apply)
     with journal_path(made.path).open() as file:
-        import fcntl
-
         fcntl.flock(file, fcntl.LOCK_SH)
         assert read_journal(made.path, made.digest)[1] is False

@@ -158,4 +158,8 @@ def test_a_plan_that_contradicts_itself_is_refused_whoever_signed_it(paper: Make
     assert "other partitions" in refused(made_from=document["made_from"][:1])
     assert "not numbered" in refused(steps=[second, first])
     assert "another than the first" in refused(steps=[{**first, "changes": [{**change, "to_leader": 3}]}, second])
+    for nobodys in (9, change["to_leader"]):  # brought back by an order with it in front: data would move, or nothing
+        assert "none of the other replicas" in refused(
+            steps=[{**first, "changes": [{**change, "from_leader": nobodys}]}, second]
+        )
     assert "does not undo" in refused(inverse=document["inverse"][:1])

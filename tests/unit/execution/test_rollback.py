@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -150,6 +151,53 @@ def test_an_order_that_could_not_be_restored_is_found_and_restored_later(
     assert made.run(rollback) == ""
     assert facts(made) == before
     assert made.progress.rollback == {("orders", 0): State.DONE}
+
+
+def test_an_order_to_restore_is_looked_for_in_the_plans_own_cluster_only(
+    paper: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made, _ = applied(paper, 0)
+    reorder, asked = made.cluster.reorder_replicas, []
+
+    def once(handle: Any, orders: Any) -> Any:
+        asked.append(orders)
+        if len(asked) > 1:
+            raise UnreachableError("no answer")
+        return reorder(handle, orders)
+
+    monkeypatch.setattr("kreplica.execution.rollback.reorder_replicas", once)
+    made.run(rollback)
+    assert reordered(made.plan, made.progress, made.cluster.read_snapshot()) == (("orders", 0),)
+    asked.clear()
+    another = replace(made.cluster.read_snapshot(), cluster_id="another")
+    monkeypatch.setattr("kreplica.execution.rollback.read_snapshot", lambda *_: another)
+    with pytest.raises(ChangeRefusedError, match="the plan belongs to another cluster"):
+        made.run(rollback)
+    assert asked == []
+
+
+def test_a_leader_that_somebody_else_put_in_between_two_batches_is_left(
+    paper: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made, before = applied(paper, 0, 3, batch=1)
+    first, second = (change.partition for step in made.plan.inverse for change in step.changes)
+    elect = made.cluster.elect_preferred
+
+    def meanwhile(*arguments: Any) -> Any:
+        found = elect(*arguments)
+        made.cluster.change(second, leader=3, leader_epoch=9)
+        return found
+
+    monkeypatch.setattr("kreplica.control.elect.elect_preferred", meanwhile)
+    reason = made.run(rollback)
+    assert reason.startswith(
+        f"batch 2 of 2: the cluster has drifted from the plan, orders-{second}: broker 3 leads now"
+    )
+    assert facts(made)[first] == before[first]
+    assert (made.cluster.row(second)["leader"], made.cluster.row(second)["leader_epoch"]) == (3, 9)
+    monkeypatch.setattr("kreplica.control.elect.elect_preferred", elect)
+    assert made.run(rollback) == "", "what can be brought back is back"
+    assert made.cluster.row(second)["leader"] == 3
 
 
 def test_ctrl_c_leaves_no_order_changed(paper: Make, monkeypatch: pytest.MonkeyPatch) -> None:
