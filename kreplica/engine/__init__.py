@@ -1,1 +1,94 @@
-"""Kafka's replication protocol as rules, and what follows from them: no connection, no file, no clock."""
+"""Kafka's replication protocol as rules, and what follows from them: no connection, no file, no clock.
+
+What one needs to play clusters of one's own can be imported from here; it is loaded when it is asked for, because most
+of kreplica needs the rules alone.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from kreplica.engine.faults import (
+        At,
+        Crash,
+        Cut,
+        DiskLoss,
+        Pause,
+        Plan,
+        PowerLoss,
+        Slow,
+        Start,
+        Step,
+        Stop,
+        When,
+        plan_from_json,
+        plan_to_json,
+    )
+    from kreplica.engine.observing import observe
+    from kreplica.engine.outcome import Judge, Outcome
+    from kreplica.engine.setup import (
+        MILLISECOND,
+        SECOND,
+        BrokerSetup,
+        ProducerSetup,
+        ReaderSetup,
+        Send,
+        Setup,
+        TopicSetup,
+        cluster,
+        sends,
+    )
+    from kreplica.engine.simulator import simulate
+    from kreplica.engine.trace import Event, Kind, Trace
+    from kreplica.engine.versions import LATEST, VERSIONS, Version, version_named
+
+__all__ = [
+    "LATEST",
+    "MILLISECOND",
+    "SECOND",
+    "VERSIONS",
+    "At",
+    "BrokerSetup",
+    "Crash",
+    "Cut",
+    "DiskLoss",
+    "Event",
+    "Judge",
+    "Kind",
+    "Outcome",
+    "Pause",
+    "Plan",
+    "PowerLoss",
+    "ProducerSetup",
+    "ReaderSetup",
+    "Send",
+    "Setup",
+    "Slow",
+    "Start",
+    "Step",
+    "Stop",
+    "TopicSetup",
+    "Trace",
+    "Version",
+    "When",
+    "cluster",
+    "observe",
+    "plan_from_json",
+    "plan_to_json",
+    "sends",
+    "simulate",
+    "version_named",
+]
+
+_MODULES = ("faults", "setup", "trace", "versions", "observing", "outcome", "simulator")
+
+
+def __getattr__(name: str) -> object:
+    if name in __all__:
+        for module_name in _MODULES:
+            module = importlib.import_module(f"{__name__}.{module_name}")
+            if hasattr(module, name):
+                return getattr(module, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -7,7 +7,7 @@ apart by their values, which are unique in a run.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from kreplica.engine.records import ABORT, COMMIT, DATA
@@ -25,6 +25,7 @@ class Histories:
     Args:
         sent: How many records were sent.
         acknowledged: How many of them were acknowledged; with acks=0 every one, by the client itself.
+        acknowledged_under_faults: How many acknowledgements came after the first fault.
         failed: How many sends failed: indeterminate.
         lost: Acknowledged, but the leader's log lacks it; without a leader, every replica does.
         unseen: Acknowledged and in the log, but not below the high watermark: no consumer can read it.
@@ -41,6 +42,7 @@ class Histories:
 
     sent: int = 0
     acknowledged: int = 0
+    acknowledged_under_faults: int = 0
     failed: int = 0
     lost: tuple[str, ...] = ()
     unseen: tuple[str, ...] = ()
@@ -73,15 +75,17 @@ class HistoryKeeper:
 
     __slots__ = (
         "_committed_reads",
+        "_fault_seen",
         "_last_read",
         "_reads",
-        "_takes",
+        "_under_faults",
         "acknowledged",
         "failed",
         "logs",
         "noted",
         "read_committed",
         "sent",
+        "takes",
     )
 
     def __init__(self, logs: ReplicaLogs, read_committed: frozenset[str] = frozenset()) -> None:
@@ -94,17 +98,20 @@ class HistoryKeeper:
         self._committed_reads: list[tuple[str, int, object]] = []
         self._reads: dict[tuple[str, str], _Reads] = {}
         self._last_read: dict[tuple[str, str], int] = {}
-        self._takes = {
+        self._fault_seen = False
+        self._under_faults = 0
+        self.takes: dict[str, Callable[[Event], None]] = {
             Kind.SENT: self._sent,
             Kind.ACKNOWLEDGED: self._acknowledged,
             Kind.SEND_FAILED: self._failed,
             Kind.CONSUMED: self._consumed,
             Kind.STARTED: self._forget_positions,
+            Kind.FAULT: self._faulty,
         }
 
     def __call__(self, event: Event) -> None:
         """Takes an event in."""
-        take = self._takes.get(event.kind)  # type: ignore[call-overload]
+        take = self.takes.get(event.kind)
         if take is not None:
             take(event)
 
@@ -114,7 +121,11 @@ class HistoryKeeper:
         if event.values[2] == 0:  # with acks=0 the application is told at once that all is well
             self.acknowledged.setdefault(place, event.node)
 
+    def _faulty(self, _: Event) -> None:
+        self._fault_seen = True
+
     def _acknowledged(self, event: Event) -> None:
+        self._under_faults += self._fault_seen
         self.acknowledged.setdefault((event.values[0], event.values[1]), event.node)
 
     def _failed(self, event: Event) -> None:
@@ -153,6 +164,7 @@ class HistoryKeeper:
         return Histories(
             sent=len(self.sent),
             acknowledged=len(self.acknowledged),
+            acknowledged_under_faults=self._under_faults,
             failed=len(self.failed),
             lost=_texts(place for place in self.acknowledged if not _held(finals.get(place[0]), place[1])),
             unseen=_texts(place for place in self.acknowledged if _above(finals.get(place[0]), place[1])),

@@ -58,7 +58,7 @@ class Invariants:
     them.
     """
 
-    __slots__ = ("_checks", "_committed", "_epochs", "_lost", "_writers", "findings", "logs", "setbacks")
+    __slots__ = ("_committed", "_epochs", "_lost", "_writers", "findings", "logs", "setbacks", "takes")
 
     def __init__(self, logs: ReplicaLogs) -> None:
         self.logs = logs
@@ -69,7 +69,7 @@ class Invariants:
         self._epochs: dict[str, int] = {}
         self._lost: dict[str, set[tuple[int, Any]]] = {}
         self._writers: dict[tuple[str, int], str] = {}
-        self._checks: dict[str, Callable[[Event], None]] = {
+        self.takes: dict[str, Callable[[Event], None]] = {
             Kind.APPENDED: self._appended,
             Kind.HIGH_WATERMARK: self._high_watermark,
             Kind.RECOVERED: self._recovered,
@@ -80,7 +80,7 @@ class Invariants:
 
     def __call__(self, event: Event) -> None:
         """Checks an event against the replicas as they are before it."""
-        check = self._checks.get(event.kind)
+        check = self.takes.get(event.kind)
         if check is not None:
             check(event)
 

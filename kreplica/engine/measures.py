@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from kreplica.engine.settings import MICROSECONDS
@@ -69,7 +69,7 @@ class Meter:
         min_isr: min.insync.replicas of each partition; without one, nothing is read-only.
     """
 
-    __slots__ = ("_began", "_changes", "_isr", "_last", "_leader", "_sent", "_takes", "measured", "min_isr", "spans")
+    __slots__ = ("_began", "_changes", "_isr", "_last", "_leader", "_sent", "measured", "min_isr", "spans", "takes")
 
     def __init__(self, min_isr: Mapping[str, int]) -> None:
         self.min_isr = dict(min_isr)
@@ -80,7 +80,7 @@ class Meter:
         self._isr: dict[str, tuple[int, ...]] = {}
         self._began: dict[tuple[str, str], int] = {}
         self._sent: dict[tuple[str, object], int] = {}
-        self._takes = {
+        self.takes: dict[str, Callable[[Event], None]] = {
             Kind.SENT: self._send,
             Kind.ACKNOWLEDGED: self._acknowledged,
             Kind.BECAME_LEADER: self._became_leader,
@@ -94,7 +94,7 @@ class Meter:
 
     def __call__(self, event: Event) -> None:
         """Takes an event in."""
-        take = self._takes.get(event.kind)  # type: ignore[call-overload]
+        take = self.takes.get(event.kind)
         if take is not None:
             take(event)
 

@@ -49,6 +49,7 @@ class FaultKind(StrEnum):
     SLOW_DISK = "slow-disk"
     CONTROLLER = "controller"
     PREFERRED = "preferred"
+    FAILOVERS = "failovers"
     POWER_LOSS = "power-loss"
     DISK_LOSS = "disk-loss"
 
@@ -68,7 +69,7 @@ class Profile:
     """
 
     kinds: tuple[FaultKind, ...] = KEEPS_DISKS
-    most: int = 6
+    most: int = 8
     quiet: int = 50
 
 
@@ -88,8 +89,11 @@ def random_plan(setup: Setup, version: Version, profile: Profile, chance: Random
     last = setup.duration * (100 - profile.quiet) // 100
     steps: list[Step] = []
     for _ in range(chance.randint(1, profile.most)):
-        made = _MAKERS[chance.choice(swarm)](setup, version, chance, last)
-        steps.extend(_healing(made, _moment(chance, last), last))
+        kind = chance.choice(swarm)
+        if kind is FaultKind.FAILOVERS:
+            steps.extend(_failovers(setup, chance, last))
+        else:
+            steps.extend(_healing(_MAKERS[kind](setup, version, chance, last), _moment(chance, last), last))
     return tuple(sorted(steps, key=lambda step: step.when.time if isinstance(step.when, At) else 0))
 
 
@@ -98,6 +102,27 @@ Made = tuple[AnyAction, AnyAction | None, int]
 
 Trigger = At | When
 
+
+def _failovers(setup: Setup, chance: Random, last: int) -> list[Step]:
+    """One leader after the other is gone soon after its election, and all come back: elections with few writes between.
+
+    What a follower does when it begins to follow shows only if the leader is gone before it has fetched again.
+    """
+    partition = _partition(setup, chance)
+    leader = f"leader of {partition}"
+    steps = []
+    back = chance.choice((50, 400, 1500, 4000)) * MICROSECONDS
+    for number in range(1, chance.randint(2, 5)):
+        after = chance.randint(0, last) if number == 1 else chance.choice(_SOON)
+        when = When(kind=Kind.BECAME_LEADER, fields={"partition": partition}, count=number, after=after)
+        steps.append(Step(when, Crash(leader) if chance.random() < 0.7 else Pause(leader, back)))
+        steps.extend(Step(_later(when, back, last), Start(f"broker-{broker.id}")) for broker in setup.brokers)
+    return steps
+
+
+_SOON = (0, 300, 1000, 3000, 10_000, 100_000, 600_000)
+"""Microseconds from an election to the end of the elected."""
+
 _TRIGGERS = (
     Kind.APPENDED,
     Kind.HIGH_WATERMARK,
@@ -105,15 +130,17 @@ _TRIGGERS = (
     Kind.ISR_ASKED,
     Kind.PARTITION_CHANGED,
     Kind.STARTED,
+    Kind.BECAME_FOLLOWER,
+    Kind.TRUNCATED,
 )
 """Events just after which faults show most: between an append and its high watermark, between two elections."""
 
 
 def _moment(chance: Random, last: int) -> Trigger:
     if chance.random() < 0.4:
-        return When(
-            kind=chance.choice(_TRIGGERS), count=chance.randint(1, 30), after=chance.choice((0, 100, 1000, 20_000))
-        )
+        count = chance.choice((1, 2, 3, 4, 6, 9, 14, 30))
+        after = chance.choice((0, 100, 1000, 20_000))
+        return When(kind=chance.choice(_TRIGGERS), count=count, after=after)
     return At(time=_round(chance.randint(0, last)))
 
 

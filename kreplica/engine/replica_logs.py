@@ -55,13 +55,13 @@ class ReplicaLog:
 class ReplicaLogs:
     """A fold: every replica of every partition, by partition and node."""
 
-    __slots__ = ("_takes", "leader_of", "partitions")
+    __slots__ = ("leader_of", "partitions", "takes")
 
     def __init__(self) -> None:
         self.partitions: dict[str, dict[str, ReplicaLog]] = {}
         self.leader_of: dict[str, tuple[int, str]] = {}
         """The newest leader of each partition: its epoch and its node, as long as nobody newer took over."""
-        self._takes: dict[str, Callable[[Event], None]] = {
+        self.takes: dict[str, Callable[[Event], None]] = {
             Kind.APPENDED: self._appended,
             Kind.TRUNCATED: self._truncated,
             Kind.HIGH_WATERMARK: self._high_watermark,
@@ -79,7 +79,7 @@ class ReplicaLogs:
 
     def __call__(self, event: Event) -> None:
         """Takes an event in."""
-        take = self._takes.get(event.kind)
+        take = self.takes.get(event.kind)
         if take is not None:
             take(event)
 

@@ -14,13 +14,13 @@ from multiprocessing import get_context
 from random import Random
 
 from kreplica.engine.faults import Plan
+from kreplica.engine.observing import observe
 from kreplica.engine.outcome import Outcome
 from kreplica.engine.random_plans import random_plan
 from kreplica.engine.settings import Value
 from kreplica.engine.shrinking import shrink
 from kreplica.engine.versions import version_named
 from kreplica.scenarios import scenario_named
-from kreplica.scenarios.playing import observe
 from kreplica.scenarios.scenario import Scenario
 
 SHRUNK = 3

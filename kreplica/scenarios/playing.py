@@ -6,11 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from kreplica.engine.faults import Plan
-from kreplica.engine.outcome import Judge, Outcome
+from kreplica.engine.observing import observe
+from kreplica.engine.outcome import Outcome
 from kreplica.engine.settings import Value
-from kreplica.engine.setup import Setup
-from kreplica.engine.simulator import simulate
-from kreplica.engine.trace import Event, Trace
+from kreplica.engine.trace import Event
 from kreplica.engine.versions import Version, version_named
 from kreplica.scenarios.scenario import Case, Difference, Scenario, differences
 
@@ -68,19 +67,3 @@ def play(
     case = scenario.case_for(version or scenario.default_version, chosen) if plan is None else None
     missed = differences(scenario, case, outcome, events) if case is not None else ()
     return Run(scenario, rules, chosen, seed, faults, outcome, events, case, missed)
-
-
-def observe(setup: Setup, plan: Plan, version: Version, seed: int, keep: bool = True) -> tuple[Outcome, list[Event]]:
-    """Simulates a cluster and judges the run.
-
-    Args:
-        setup: The cluster and its clients.
-        plan: Faults and operations.
-        version: Kafka's rules and defaults.
-        seed: Same seed, same run.
-        keep: Whether the events are kept; the outcome is the same without.
-    """
-    trace = Trace(keep)
-    judge = Judge(setup, version, trace)
-    simulate(setup, plan, version, seed, trace)
-    return judge.outcome(setup.duration), trace.events

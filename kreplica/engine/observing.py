@@ -1,0 +1,31 @@
+"""Simulating a cluster and judging the run, in one call."""
+
+from __future__ import annotations
+
+from kreplica.engine.faults import Plan
+from kreplica.engine.outcome import Judge, Outcome
+from kreplica.engine.setup import Setup
+from kreplica.engine.simulator import simulate
+from kreplica.engine.trace import Event, Trace
+from kreplica.engine.versions import Version
+
+
+def observe(
+    setup: Setup, plan: Plan, version: Version, seed: int = 0, keep: bool = True
+) -> tuple[Outcome, list[Event]]:
+    """Simulates a cluster and judges the run.
+
+    Args:
+        setup: The cluster and its clients.
+        plan: Faults and operations.
+        version: Kafka's rules and defaults.
+        seed: Same seed, same run.
+        keep: Whether the events are kept; the outcome is the same without.
+
+    Raises:
+        UsageError: The plan names what there is not.
+    """
+    trace = Trace(keep)
+    judge = Judge(setup, version, trace)
+    simulate(setup, plan, version, seed, trace)
+    return judge.outcome(setup.duration), trace.events
