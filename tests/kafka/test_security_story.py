@@ -52,12 +52,16 @@ WORDS = {
     "disks": ["disks"],
     "imbalance": ["imbalance"],
     "safe-to-stop": ["safe-to-stop", "2", "--settle", "0", "--accept", "rf-one", "--accept-topic", ".*"],
+    "whatif fail": ["whatif", "fail", "--broker", "2", "--min-isr", "1", "--exclude-internal"],
+    "roll plan": ["roll", "plan", "--broker", "2", "--accept", "rf-one", "--accept-topic", ".*"],
+    "roll next": ["roll", "next", "{roll}", "--settle", "0"],
     "wait": ["wait", "--for", "no-under-replicated", "--timeout", "0"],
     "recommend": ["recommend", "--fail-on", "critical"],
     "snapshot": ["snapshot", "--out", "dumps"],
     "snapshot --with groups": ["snapshot", "--out", "dumps", "--with", "groups"],
 }
-"""A command line for each command that asks a cluster; ``{servers}`` stands for its bootstrap servers."""
+"""A command line for each command that asks a cluster; ``{servers}`` stands for its bootstrap servers, ``{roll}`` for a
+plan of a rolling restart that was not begun."""
 
 OF_PLANS = {name for name in COMMAND_REQUESTS if re.match("rebalance (apply|status|resume|rollback)", name)}
 """Commands on one plan, which go through its life together."""
@@ -353,9 +357,15 @@ def test_a_command_works_with_its_permissions_and_names_the_one_it_lacks(
 
     servers = secured.bootstrap_servers_of(Listener.TLS_SCRAM_SHA_512)
     words = [word.replace("{servers}", servers) for word in WORDS[name]]
+    if "{roll}" in words:
+        admin = properties_file(secured, tmp_path, Listener.TLS_SCRAM_SHA_512)
+        assert kreplica(*WORDS["roll plan"], "--out", "roll.json", "--command-config", admin).code == 0
 
     def call() -> Ended:
-        return kreplica(*words, "--command-config", file)
+        plan = tmp_path / f"roll-{len(list(tmp_path.iterdir()))}.json"
+        if "{roll}" in words:
+            plan.write_bytes((tmp_path / "roll.json").read_bytes())
+        return kreplica(*(str(plan) if word == "{roll}" else word for word in words), "--command-config", file)
 
     grant(secured, user, command.permissions)
     # What a change is refused for comes first: without another permission it is made, and there is nothing left.
