@@ -77,13 +77,15 @@ class Transaction:
         sends: Its records; it begins with the first.
         end: Not before this time it ends, in microseconds; it waits for every answer first.
         commit: Whether the application commits it; one that cannot be committed is aborted.
-        offsets: What it commits for a group beside: group, partition and offset of each.
+        group: For whom it commits offsets beside, empty for nobody. The setup then needs __consumer_offsets.
+        offsets: Partition and offset of each.
     """
 
     sends: tuple[Send, ...]
     end: int = 0
     commit: bool = True
-    offsets: tuple[tuple[str, str, int], ...] = ()
+    group: str = ""
+    offsets: tuple[tuple[str, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +103,34 @@ class TransactionalSetup:
     transactions: tuple[Transaction, ...]
     settings: Mapping[str, Value]
     start: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class TransformSetup:
+    """An application that writes, for every record of one partition, one to another: consume-transform-produce.
+
+    What it wrote and how far it has read are one transaction. A record ``m`` becomes ``m-done``. The setup needs
+    __transaction_state and __consumer_offsets.
+
+    Args:
+        name: Its node in the trace.
+        source: What it reads, as ``topic-0``.
+        target: Where it writes.
+        group: For whom it commits its position.
+        settings: Kafka's names, ``transactional.id`` among them.
+        start: When it begins, in microseconds.
+        records: At most so many in a transaction.
+        processing: How long each takes, in microseconds.
+    """
+
+    name: str
+    source: str
+    target: str
+    group: str
+    settings: Mapping[str, Value]
+    start: int = 0
+    records: int = 10
+    processing: int = MILLISECOND
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,7 +228,7 @@ class ConsumerSetup:
     sees: Mapping[str, int] = field(default_factory=dict)
 
 
-Client = ProducerSetup | TransactionalSetup | ReaderSetup | ConsumerSetup
+Client = ProducerSetup | TransactionalSetup | TransformSetup | ReaderSetup | ConsumerSetup
 """Everything that may stand among a setup's clients."""
 
 
@@ -235,7 +265,9 @@ class Setup:
 
 
 def _client_with(client: Client, settings: Mapping[str, Value]) -> Client:
-    scope = Scope.PRODUCER if isinstance(client, ProducerSetup | TransactionalSetup) else Scope.CONSUMER
+    scope = (
+        Scope.PRODUCER if isinstance(client, ProducerSetup | TransactionalSetup | TransformSetup) else Scope.CONSUMER
+    )
     return replace(client, settings={**client.settings, **of_scope(settings, scope)})
 
 

@@ -18,7 +18,9 @@ MODULES: tuple[str, ...] = (
     "hw-truncation-loss",
     "acks1-leader-crash",
     "inflight-reorder",
+    "two-producers-order",
     "retry-duplicate",
+    "resend-after-restart",
     "idempotent-6th-batch",
     "idempotent-first-batch-lost",
     "producer-state-expired",
@@ -48,6 +50,7 @@ MODULES: tuple[str, ...] = (
     "transaction-timeout",
     "coordinator-failover-prepare",
     "lso-lag",
+    "exactly-once-processing",
 )
 """The scenarios of this package, in the order of ``kreplica whatif list``: a module of this name (hyphens as
 underscores) has it as ``SCENARIO``."""

@@ -10,9 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from kreplica.engine.rules.coordinator_partition import TRANSACTIONS_TOPIC, coordinator_partition
+from kreplica.engine.rules.coordinator_partition import OFFSETS_TOPIC, TRANSACTIONS_TOPIC, coordinator_partition
 from kreplica.engine.rules.error_codes import ErrorCode
+from kreplica.engine.rules.group_membership import NO_MEMBER, UNKNOWN_GENERATION
 from kreplica.engine.setup import ProducerSetup, Send, Transaction, TransactionalSetup
+from kreplica.engine.simulator.group_coordinator import coordinator_of
 from kreplica.engine.simulator.idempotent_producer import IdempotentProducer, Line
 from kreplica.engine.simulator.producer import Batch
 from kreplica.engine.simulator.transaction_coordinator import TransactionCoordinator, transaction_coordinator_of
@@ -40,13 +42,14 @@ class TransactionalProducer(IdempotentProducer):
     ``over`` is true once it was fenced: the application has to begin anew.
     """
 
-    __slots__ = ("_added", "_asking", "_at", "_failed", "_left", "_plan", "_values", "over")
+    __slots__ = ("_added", "_asking", "_at", "_current", "_failed", "_left", "_plan", "_values", "over")
 
     transactional = True
 
     def __init__(self, simulation: Simulation, setup: TransactionalSetup) -> None:
         self._plan = setup
         self._at = 0
+        self._current = Transaction(())
         super().__init__(simulation, ProducerSetup(setup.name, (), setup.settings))
 
     def _forget(self) -> None:
@@ -108,8 +111,11 @@ class TransactionalProducer(IdempotentProducer):
         )
 
     def _coordinator(self) -> Broker | None:
-        partitions = sum(name.rpartition("-")[0] == TRANSACTIONS_TOPIC for name in self.simulation.assignments)
-        return self.leader(f"{TRANSACTIONS_TOPIC}-{coordinator_partition(self.transactional_id, partitions)}")
+        partition = coordinator_partition(self.transactional_id, self._partitions(TRANSACTIONS_TOPIC))
+        return self.leader(f"{TRANSACTIONS_TOPIC}-{partition}")
+
+    def _partitions(self, topic: str) -> int:
+        return sum(name.rpartition("-")[0] == topic for name in self.simulation.assignments)
 
     def _fenced(self, error: ErrorCode) -> None:
         """Ends for good: another producer has the transactional id, or this one is lost."""
@@ -152,6 +158,7 @@ class TransactionalProducer(IdempotentProducer):
         self.after(max(0, begins - self.scheduler.now), self._begin, transaction)
 
     def _begin(self, transaction: Transaction) -> None:
+        self._current = transaction
         self._added, self._asking, self._values, self._failed = set(), set(), [], False
         self._left = len(transaction.sends)
         self.emit(Kind.TRANSACTION_BEGUN, self._at)
@@ -226,10 +233,66 @@ class TransactionalProducer(IdempotentProducer):
                 while queue:
                     self._drop(queue.popleft())
         busy = any(self._queues.values()) or any(line.pending for line in self._lines.values()) or bool(self._open)
-        if busy or self.scheduler.now < self._plan.transactions[self._at - 1].end:
+        if busy or self.scheduler.now < self._current.end:
             return
         self._left = -1
-        self._end_transaction(self._plan.transactions[self._at - 1].commit and not self._failed)
+        if self._current.commit and self._current.offsets and not self._failed:
+            self._commit_offsets()
+        else:
+            self._end_transaction(self._current.commit and not self._failed)
+
+    def _commit_offsets(self) -> None:
+        """AddOffsetsToTxn; with transaction version 2 Kafka's group coordinator asks the same of the coordinator."""
+        producer = (self.producer_id, self.producer_epoch)
+        partition = f"{OFFSETS_TOPIC}-{coordinator_partition(self._current.group, self._partitions(OFFSETS_TOPIC))}"
+
+        def added(error: ErrorCode) -> None:
+            if error:
+                self._not_committed(error)
+            else:
+                self._send_offsets(partition)
+
+        self._ask("AddOffsetsToTxn", lambda there: there.add_partitions, (producer, (partition,)), added)
+
+    def _send_offsets(self, partition: str) -> None:
+        """TxnOffsetCommit, until the group coordinator answers with more than to try again."""
+        leader, current = self.leader(partition), self._current
+
+        def again(_reason: str = "") -> None:
+            self.after(self.microseconds("retry.backoff.ms"), self.refresh, lambda: self._send_offsets(partition))
+
+        def answered(error: ErrorCode) -> None:
+            if error in _TRY_AGAIN:
+                again()
+            elif error:
+                self._not_committed(error)
+            else:
+                self._end_transaction(True)
+
+        if leader is None:
+            again()
+            return
+        self.simulation.network.call(
+            self,
+            leader,
+            "TxnOffsetCommit",
+            coordinator_of(leader).commit_in_transaction,
+            (
+                current.group,
+                NO_MEMBER,
+                UNKNOWN_GENERATION,
+                (self.producer_id, self.producer_epoch),
+                tuple((source, offset, -1) for source, offset in current.offsets),
+            ),
+            answered,
+            again,
+            self.microseconds("request.timeout.ms"),
+        )
+
+    def _not_committed(self, error: ErrorCode) -> None:
+        """The offsets were refused: nothing of the transaction may hold."""
+        self._left = 0
+        self._lost(error)
 
     def _drop(self, batch: Batch) -> None:
         for value in batch.values:

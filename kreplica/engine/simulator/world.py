@@ -5,7 +5,16 @@ from __future__ import annotations
 from dataclasses import replace
 
 from kreplica.engine.rules.coordinator_partition import OFFSETS_TOPIC, TRANSACTIONS_TOPIC
-from kreplica.engine.setup import MILLISECOND, ConsumerSetup, ProducerSetup, ReaderSetup, Setup, TransactionalSetup
+from kreplica.engine.settings import Value
+from kreplica.engine.setup import (
+    MILLISECOND,
+    ConsumerSetup,
+    ProducerSetup,
+    ReaderSetup,
+    Setup,
+    TransactionalSetup,
+    TransformSetup,
+)
 from kreplica.engine.simulator.broker import Broker
 from kreplica.engine.simulator.client import Client
 from kreplica.engine.simulator.consumer import Consumer
@@ -19,6 +28,7 @@ from kreplica.engine.simulator.reader import Reader
 from kreplica.engine.simulator.simulation import Simulation
 from kreplica.engine.simulator.transaction_coordinator import TransactionCoordinator
 from kreplica.engine.simulator.transactional_producer import TransactionalProducer
+from kreplica.engine.simulator.transformer import Transformer
 from kreplica.engine.simulator.zookeeper_world import zookeeper_with_topics
 from kreplica.engine.trace import Trace
 from kreplica.engine.versions import ControllerKind, Version
@@ -74,15 +84,22 @@ def _add_transaction_coordinators(simulation: Simulation) -> None:
             broker.listeners.append(TransactionCoordinator(broker, partitions))
 
 
-def _transactional(simulation: Simulation, setup: TransactionalSetup) -> TransactionalProducer:
+def _transactional(simulation: Simulation, setup: TransactionalSetup | TransformSetup) -> dict[str, Value]:
+    """The settings of a transactional producer, with what that sets of itself.
+
+    Raises:
+        UsageError: The version has no transactions, the setup lacks a topic for them, or there is no transactional.id.
+    """
     if simulation.version.transaction_version == 0:
         raise UsageError(f"{setup.name} is transactional", f"{simulation.version.name} has no transactions", "0.11 has")
-    if TRANSACTIONS_TOPIC not in simulation.topics:
-        raise UsageError(f"{setup.name} is transactional", f"there is no {TRANSACTIONS_TOPIC}", "add it to the topics")
+    needed = (TRANSACTIONS_TOPIC, OFFSETS_TOPIC) if isinstance(setup, TransformSetup) else (TRANSACTIONS_TOPIC,)
+    for topic in needed:
+        if topic not in simulation.topics:
+            raise UsageError(f"{setup.name} is transactional", f"there is no {topic}", "add it to the topics")
     settings = idempotent_settings(simulation, setup.settings)
     if settings is None or not settings["transactional.id"]:
         raise UsageError(f"{setup.name} has no transactional.id", "", "set it")
-    return TransactionalProducer(simulation, replace(setup, settings=settings))
+    return settings
 
 
 def _client(simulation: Simulation, setup: object) -> Node:
@@ -94,6 +111,8 @@ def _client(simulation: Simulation, setup: object) -> Node:
             return Producer(simulation, setup)
         return IdempotentProducer(simulation, replace(setup, settings=idempotent))
     if isinstance(setup, TransactionalSetup):
-        return _transactional(simulation, setup)
+        return TransactionalProducer(simulation, replace(setup, settings=_transactional(simulation, setup)))
+    if isinstance(setup, TransformSetup):
+        return Transformer(simulation, replace(setup, settings=_transactional(simulation, setup)))
     assert isinstance(setup, ReaderSetup), setup
     return Reader(simulation, setup)

@@ -12,19 +12,23 @@ from kreplica.engine.rules.transaction_append import verification_answer
 from kreplica.engine.setup import (
     MILLISECOND,
     SECOND,
+    ProducerSetup,
     ReaderSetup,
     Send,
     Setup,
     TopicSetup,
     Transaction,
     TransactionalSetup,
+    TransformSetup,
     cluster,
+    sends,
 )
 from kreplica.engine.simulator import simulate
 from kreplica.engine.trace import Event, Kind, Trace, fields_of
 from kreplica.engine.transaction_outcomes import transaction_outcomes
 from kreplica.engine.versions import version_named
 from kreplica.errors import UsageError
+from kreplica.scenarios.group_setups import OFFSETS
 from kreplica.scenarios.transactions import transaction_state
 
 VERSIONS = ["0.11", "2.5", "3.9-kraft", "4.0", "4.1"]
@@ -131,6 +135,45 @@ def test_transactions_are_whole_or_not_at_all_whatever_happens(version: str, pla
     assert outcomes.hanging == ()
     assert len(outcomes.committed) + len(outcomes.aborted) + len(outcomes.unknown) == 6
     assert len(read(events)) == len(set(read(events)))
+
+
+@st.composite
+def crashes_of_everything(draw: st.DrawFn) -> Plan:
+    """The application crashes and comes back, and so does a broker."""
+    nodes = [*draw(st.lists(st.sampled_from(["worker"]), max_size=2)), *draw(st.lists(BROKERS, max_size=1))]
+    steps: list[Step] = []
+    for place, node in enumerate(nodes):
+        at = draw(TIMES) + place * 8 * SECOND
+        steps += [Step(At(at), Crash(node)), Step(At(at + draw(st.integers(1, 6)) * SECOND), Start(node))]
+    return tuple(steps)
+
+
+@settings(max_examples=20, suppress_health_check=[HealthCheck.too_slow])
+@given(st.sampled_from(["0.11", "2.5", "3.9-kraft", "4.1"]), crashes_of_everything())
+def test_every_record_is_transformed_exactly_once_whoever_crashes(version: str, plan: Plan) -> None:
+    values = [f"m{number}" for number in range(8)]
+    one = cluster(
+        3,
+        TopicSetup("in", ((1, 2, 3),), {"min.insync.replicas": 2}),
+        TopicSetup("out", ((2, 3, 1),), {"min.insync.replicas": 2}),
+        transaction_state(3, 1, 2),
+        OFFSETS,
+        clients=(
+            ProducerSetup("shop", sends("in-0", *values, start=SECOND, every=600 * MILLISECOND)),
+            TransformSetup("worker", "in-0", "out-0", "g", {"transactional.id": "w"}, 0, 3, 200 * MILLISECOND),
+            ReaderSetup("reader", ("out-0",)),
+        ),
+        settings={
+            "linger.ms": 0,
+            "request.timeout.ms": 2000,
+            "enable.idempotence": True,
+            "isolation.level": "read_committed",
+        },
+        duration=100 * SECOND,
+    )
+    events = play(one, plan, version)
+    done = [fields_of(event)["value"] for event in events if event.kind == Kind.CONSUMED and event.node == "reader"]
+    assert sorted(map(str, done)) == sorted(f"{value}-done" for value in values)
 
 
 def test_what_a_producer_is_told_where_its_partition_was_not_verified() -> None:
