@@ -13,8 +13,10 @@ from typing import TYPE_CHECKING
 from commands.decode_damage import damage_objects, damage_warnings
 from commands.decode_stdin import named_files
 from commands.output import Answer, Row, one_line
+from commands.screen import counted
 from kreplica.engine.rules.coordinator_partition import OFFSETS_TOPIC, coordinator_partition
 from kreplica.errors import ExitCode, UsageError
+from kreplica.formats.coordinator_count import doubt_of_count
 from kreplica.formats.damage_tally import DamageTally
 from kreplica.formats.offset_logs import Replayed, replay_logs
 from kreplica.formats.offset_replay import Until
@@ -59,6 +61,7 @@ class OffsetsReading:
         results: What came of each log.
         damage: Of all of them.
         against: What the live cluster says of the rows; None if none was asked.
+        doubt: Why the topic cannot have that many partitions; empty where nothing speaks against it.
     """
 
     rows: Sequence[CommittedOffset]
@@ -70,6 +73,7 @@ class OffsetsReading:
     results: Sequence[Replayed]
     damage: DamageTally
     against: Compared | None = None
+    doubt: str = ""
 
     @property
     def found(self) -> frozenset[int]:
@@ -83,6 +87,9 @@ class OffsetsReading:
 
     def completeness(self) -> str:
         """How much of the topic the answer rests on, in words."""
+        if self.doubt:
+            found = counted(len(self.found), "partition")
+            return f"{found} found, of how many is not known; groups in the rest cannot be known"
         if self.missing and not self.found:
             return (
                 f"which of the {self.partitions} partitions this is, is not known; groups in the rest cannot be known"
@@ -97,13 +104,13 @@ class OffsetsReading:
         """1 for damage and offsets out of range, 5 for missing partitions and unknown ranges, 0 otherwise."""
         if self.damage.places or (self.against and self.against.outside):
             return ExitCode.FINDINGS
-        incomplete = self.missing or (self.against and self.against.unknown)
+        incomplete = self.missing or self.doubt or (self.against and self.against.unknown)
         return ExitCode.INCOMPLETE if incomplete else ExitCode.OK
 
     def warnings(self) -> list[str]:
         """Damage, missing partitions, copies that were not read."""
         told = damage_warnings(self.damage.kept, self.damage.places)
-        told += [self.completeness()] if self.missing else []
+        told += [self.doubt] if self.doubt else [self.completeness()] if self.missing else []
         told += [f"{log.directory} is another copy of partition {log.partition}, not read" for log in self.others]
         return told + (self.against.warnings() if self.against else [])
 
@@ -142,6 +149,7 @@ class OffsetsReading:
             "partitions": self.partitions,
             "partitions_found": len(self.found),
             "partitions_missing": self.missing,
+            "partitions_doubt": self.doubt or None,
             "logs": [_log(log, result) for log, result in zip(self.logs, self.results, strict=True)],
             "other_copies": [{"directory": str(log.directory), "partition": log.partition} for log in self.others],
             "records_by_type": self.types(),
@@ -196,14 +204,19 @@ def read_offsets(
         logs, others = _chosen(names, until)
         results = replay_logs([log.segments for log in logs], until)
     rows: list[CommittedOffset] = []
-    damage = DamageTally()
+    damage, homes = DamageTally(), set[tuple[str, int]]()
     for log, result in zip(logs, results, strict=True):
-        rows += committed_offsets(result, log.directory)
+        found = committed_offsets(result, log.directory)
+        rows += found
         damage.join(result.damage)
+        homes |= set() if log.partition is None else {(row.group, log.partition) for row in found}
     kept = [row for row in rows if _matches(row, patterns, topic)]
     kept.sort(key=lambda row: (row.group, row.topic, row.partition, row.pending, row.record_offset))
     wanted = _wanted(groups, partitions)
-    return OffsetsReading(kept, len({row.group for row in rows}), logs, others, wanted, partitions, results, damage)
+    known = {log.partition for log in logs if log.partition is not None}
+    doubt = doubt_of_count(homes, known, partitions, OFFSETS_TOPIC)
+    groups_known = len({row.group for row in rows})
+    return OffsetsReading(kept, groups_known, logs, others, wanted, partitions, results, damage, doubt=doubt)
 
 
 @contextmanager

@@ -73,7 +73,7 @@ def _word(reading: OffsetsReading) -> tuple[str, str]:
         return "OUT OF RANGE", "red"
     if reading.against and reading.against.unknown:
         return "INCOMPLETE", "yellow"
-    return ("INCOMPLETE", "yellow") if reading.missing else ("OK", "green")
+    return ("INCOMPLETE", "yellow") if reading.missing or reading.doubt else ("OK", "green")
 
 
 def _counted(reading: OffsetsReading) -> str:

@@ -128,7 +128,7 @@ def transactions(
     begun = {} if events or until != Until() else _first_offsets(logs, kept)
     rows = [_row(log, record, begun, now) for log, record in kept]
     damage = [each for log in read for each in log.findings.damage]
-    summary = summary_of(logs, rows, _needed(transactional_id or (), partitions), partitions, damage)
+    summary = summary_of(logs, read, rows, _needed(transactional_id or (), partitions), partitions, damage)
     answer = Answer(
         command="decode-transactions",
         rows_name="transactions",
@@ -139,7 +139,8 @@ def transactions(
         kinds=kinds(),
     )
     emit(answer, output, lambda console: show(answer, console, events=events))
-    complete = ExitCode.INCOMPLETE if summary["partitions_missing"] else ExitCode.OK
+    incomplete = summary["partitions_missing"] or summary["partitions_doubt"]
+    complete = ExitCode.INCOMPLETE if incomplete else ExitCode.OK
     raise typer.Exit(ExitCode.FINDINGS if damage else complete)
 
 
@@ -255,11 +256,24 @@ def _age(record: TransactionRecord, started: int | None, now: int) -> int | None
 
 
 def summary_of(
-    logs: TransactionLogs, rows: Sequence[Row], needed: frozenset[int], partitions: int, damage: Sequence[Damage]
+    logs: TransactionLogs,
+    read: Sequence[ReplayedLog],
+    rows: Sequence[Row],
+    needed: frozenset[int],
+    partitions: int,
+    damage: Sequence[Damage],
 ) -> Row:
     """Numbers over all rows, and where they are from."""
     from commands.decode_damage import damage_objects
+    from kreplica.formats.coordinator_count import doubt_of_count
+    from kreplica.formats.transaction_state import TRANSACTION_TOPIC
 
+    homes = {
+        (record.transactional_id, log.log.partition)
+        for log in read
+        for record in log.records
+        if log.log.partition is not None
+    }
     found = {log.partition for log in logs.logs if log.partition is not None}
     return {
         "transactions": len(rows),
@@ -269,6 +283,7 @@ def summary_of(
         "partitions": partitions,
         "partitions_found": len(found),
         "partitions_missing": sorted(needed - found),
+        "partitions_doubt": doubt_of_count(homes, found, partitions, TRANSACTION_TOPIC) or None,
         "logs": [{"directory": str(log.directory), "partition": log.partition} for log in logs.logs],
         "other_copies": [{"directory": str(log.directory), "partition": log.partition} for log in logs.copies],
         "damage": damage_objects(damage),
@@ -278,7 +293,9 @@ def summary_of(
 def remarks_of(logs: TransactionLogs, read: Sequence[ReplayedLog], summary: Row) -> list[str]:
     """What is missing, and what was not read."""
     remarks = []
-    if summary["partitions_missing"]:
+    if summary["partitions_doubt"]:
+        remarks.append(str(summary["partitions_doubt"]))
+    elif summary["partitions_missing"]:
         remarks.append(f"{found_of(summary)}; transactional ids in the rest cannot be known")
     remarks += [f"{log.directory} is another copy of partition {log.partition}, not read" for log in logs.copies]
     unknown = sum(log.findings.unknown for log in read)

@@ -37,9 +37,10 @@ def show_hanging(
     found = list(hanging_transactions(logs.others, known, now, in_logs))
     damage = [each for log in read for each in log.findings.damage] + in_logs.kept
     needed = frozenset(range(partitions))
-    missing = bool(needed - {log.partition for log in logs.logs})
-    rows = [_row(each, now, certain=not missing or each.record is not None) for each in found]
-    summary = {**summary_of(logs, rows, needed, partitions, damage), "logs_read": len(logs.others)}
+    partly = summary_of(logs, read, (), needed, partitions, damage)
+    incomplete = bool(partly["partitions_missing"] or partly["partitions_doubt"])
+    rows = [_row(each, now, certain=not incomplete or each.record is not None) for each in found]
+    summary = {**summary_of(logs, read, rows, needed, partitions, damage), "logs_read": len(logs.others)}
     answer = Answer(
         command="decode-transactions",
         rows_name="transactions",
@@ -52,7 +53,7 @@ def show_hanging(
     emit(answer, output, lambda console: _show(answer, console))
     if damage or any(row["overdue"] for row in rows):
         return ExitCode.FINDINGS
-    return ExitCode.INCOMPLETE if missing else ExitCode.OK
+    return ExitCode.INCOMPLETE if incomplete else ExitCode.OK
 
 
 def _row(found: HangingTransaction, now: int, *, certain: bool) -> Row:
@@ -89,7 +90,8 @@ def _verdict(answer: Answer) -> tuple[str, str, str]:
     if answer.rows:
         said = f"{counted(len(answer.rows), 'transaction')} of which the coordinator's partition is not here"
         return "INCOMPLETE", "yellow", f"{said}; {scope}"
-    word = ("INCOMPLETE", "yellow") if answer.summary["partitions_missing"] else ("OK", "green")
+    incomplete = answer.summary["partitions_missing"] or answer.summary["partitions_doubt"]
+    word = ("INCOMPLETE", "yellow") if incomplete else ("OK", "green")
     return (*word, f"no transaction hangs; {scope}")
 
 

@@ -35,7 +35,8 @@ def show(answer: Answer, console: Console, *, events: bool) -> None:
 def _verdict(summary: Mapping[str, Any], events: bool) -> tuple[str, str, str]:
     found, total = summary["partitions_found"], summary["partitions"]
     scope = counted(summary["transactions"], "record" if events else "transactional id")
-    scope += f" in {found or 'one'} of {total} partitions of __transaction_state"
+    known = f"{found or 'one'} of {total} partitions"
+    scope += f" in {counted(found, 'partition') if summary['partitions_doubt'] else known} of __transaction_state"
     if summary["damage"]:
         return "DAMAGED", "red", f"{count_places(len(summary['damage']))} in these files; {scope}"
     if events:

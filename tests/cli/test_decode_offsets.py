@@ -165,6 +165,18 @@ def test_the_lines_are_those_of_kafkas_console(kreplica: Any, version: str, form
     assert "tx-group" in ended.out
 
 
+def test_a_wrong_number_of_partitions_is_noticed(kreplica: Any) -> None:
+    """The broker of 3.9.2 had five: as many as fit, and with them the answer lacks only what was not copied."""
+    folder = GOLDEN.parent / "console-offsets" / "3.9.2"
+    ended = kreplica("decode", "offsets", folder, "-o", "json")
+    assert ended.code == 5
+    assert ended.document["summary"]["partitions_doubt"].endswith("give the number by --partitions; 5 would fit")
+    assert "4 partitions found, of how many is not known" in kreplica("decode", "offsets", folder).out
+    ended = kreplica("decode", "offsets", folder, "--partitions", "5", "-o", "json")
+    assert ended.document["summary"]["partitions_doubt"] is None
+    assert ended.document["summary"]["partitions_missing"] == [1]
+
+
 def test_a_segment_on_standard_input() -> None:
     command = [sys.executable, "-c", "from commands.main import main; main()", "decode", "offsets", "-", "-o", "json"]
     content = (BROKER / BILLING / "00000000000000000000.log").read_bytes()
