@@ -55,6 +55,7 @@ class Kind(StrEnum):
     PARTITION_CHANGED = "partition-changed"
     NO_LEADER = "no-leader"
     CONTROLLER_REFUSED = "controller-refused"
+    CONTROLLER_STALE = "controller-stale"
     # ZooKeeper
     ZNODE_WRITTEN = "znode-written"
     ZNODE_DELETED = "znode-deleted"
@@ -184,6 +185,11 @@ KINDS: dict[str, EventType] = {
         ("partition", "epoch", "newer"),
         "{node}, controller of epoch {epoch}, leaves {partition}: the controller of epoch {newer} has written it",
         "controller_election.state_written_by_newer",
+    ),
+    Kind.CONTROLLER_STALE: EventType(
+        ("controller", "epoch", "known"),
+        "{node} refuses a request of broker-{controller}, controller of epoch {epoch}: it knows of epoch {known}",
+        "controller_election.stale_controller",
     ),
     Kind.ZNODE_WRITTEN: EventType(("path", "data", "version"), "{path} says {data}, version {version}"),
     Kind.ZNODE_DELETED: EventType(("path",), "{path} is deleted"),

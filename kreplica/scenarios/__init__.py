@@ -51,6 +51,18 @@ MODULES: tuple[str, ...] = (
     "coordinator-failover-prepare",
     "lso-lag",
     "exactly-once-processing",
+    "broker-failure",
+    "controller-failover",
+    "controller-failover-mid-isr",
+    "controller-minority",
+    "zk-stale-controller",
+    "isr-propagation",
+    "preferred-storm",
+    "ten-percent",
+    "leaders-spread",
+    "quorum-vs-isr",
+    "partition-asymmetric",
+    "reassignment-crash",
 )
 """The scenarios of this package, in the order of ``kreplica whatif list``: a module of this name (hyphens as
 underscores) has it as ``SCENARIO``."""

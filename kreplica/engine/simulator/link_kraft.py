@@ -29,6 +29,7 @@ class KraftLink:
 
     __slots__ = (
         "_asking",
+        "_beating",
         "_broker",
         "_controller",
         "_metadata_offset",
@@ -46,7 +47,7 @@ class KraftLink:
 
     def ended(self) -> None:
         """The broker's process is gone."""
-        self._asking = False
+        self._asking = self._beating = False
         self._metadata_offset = 0
         self._queue: dict[str, Leadership] = {}
         self._registrations: dict[int, Registration] = {}
@@ -69,14 +70,14 @@ class KraftLink:
 
         def answered(error: int) -> None:
             if error:
-                self._again(RETRY_AFTER, self.directory_failed, partitions)
+                self._broker.after(RETRY_AFTER, self.directory_failed, partitions)
 
         self._call(
             "BrokerHeartbeat",
             "directory_failed",
             (broker.id, partitions),
             answered,
-            lambda _reason: self._again(RETRY_AFTER, self.directory_failed, partitions),
+            lambda _reason: self._broker.after(RETRY_AFTER, self.directory_failed, partitions),
         )
 
     # -- requests
@@ -88,14 +89,23 @@ class KraftLink:
         assert voter.controller is not None
         handler = getattr(voter.controller, method)
         timeout = simulation.integer("controller.quorum.fetch.timeout.ms") * MICROSECONDS
-        simulation.network.call(self._broker, voter, name, handler, arguments, on_reply, on_failure, timeout)
+        asked = self._controller
 
-    def _next_controller(self) -> None:
-        self._controller += 1
+        def replied(error: int, *values: Any) -> None:
+            if error == ErrorCode.NOT_CONTROLLER:
+                self._not_controller(asked)
+            on_reply(error, *values)
 
-    def _again(self, after: int, function: Callable[..., object], *arguments: Any) -> None:
-        self._next_controller()
-        self._broker.after(after, function, *arguments)
+        def failed(reason: str) -> None:
+            self._not_controller(asked)
+            on_failure(reason)
+
+        simulation.network.call(self._broker, voter, name, handler, arguments, replied, failed, timeout)
+
+    def _not_controller(self, asked: int) -> None:
+        """Asks the next voter from now on, unless another answer has already moved on from this one."""
+        if self._controller == asked:
+            self._controller += 1
 
     def _register(self, previous_epoch: int) -> None:
         broker = self._broker
@@ -104,7 +114,7 @@ class KraftLink:
             if error == ErrorCode.DUPLICATE_BROKER_REGISTRATION:
                 broker.after(REGISTER_AGAIN_AFTER, self._register, previous_epoch)
             elif error:
-                self._again(RETRY_AFTER, self._register, previous_epoch)
+                self._broker.after(RETRY_AFTER, self._register, previous_epoch)
             else:
                 self._previous_epoch = broker.broker_epoch = epoch
                 self._heartbeats()
@@ -114,23 +124,25 @@ class KraftLink:
             "register",
             (broker.id, broker.incarnation, previous_epoch),
             answered,
-            lambda _reason: self._again(RETRY_AFTER, self._register, previous_epoch),
+            lambda _reason: self._broker.after(RETRY_AFTER, self._register, previous_epoch),
         )
 
     def _heartbeats(self) -> None:
-        self._heartbeat()
+        if not self._beating:
+            self._heartbeat()
         interval = self._broker.simulation.integer("broker.heartbeat.interval.ms") * MICROSECONDS
         self._broker.after(interval, self._heartbeats)
 
     def _heartbeat(self) -> None:
+        """One heartbeat, sent again until the active controller has it. NodeToControllerRequestThread."""
         broker = self._broker
+        self._beating = True
 
         def answered(error: int, fenced: bool, stops: bool) -> None:
-            if error == ErrorCode.NOT_CONTROLLER:
-                self._next_controller()
-            elif stops and self._then_stop is not None:
+            self._beating = error == ErrorCode.NOT_CONTROLLER or fenced or self._then_stop is not None
+            if stops and self._then_stop is not None:
                 self._then_stop()
-            elif fenced or self._then_stop is not None:
+            elif self._beating:
                 broker.after(RETRY_AFTER, self._heartbeat)
 
         self._call(
@@ -138,7 +150,7 @@ class KraftLink:
             "heartbeat",
             (broker.id, broker.broker_epoch, self._metadata_offset, False, self._then_stop is not None),
             answered,
-            lambda _reason: self._next_controller(),
+            lambda _reason: broker.after(RETRY_AFTER, self._heartbeat),
         )
 
     # -- the metadata log
@@ -146,7 +158,7 @@ class KraftLink:
     def _fetch_metadata(self) -> None:
         def answered(error: int, offset: int, entries: tuple[Entry, ...]) -> None:
             if error:
-                self._again(RETRY_AFTER, self._fetch_metadata)
+                self._broker.after(RETRY_AFTER, self._fetch_metadata)
                 return
             self._metadata_offset = offset
             self._replay(entries)
@@ -157,7 +169,7 @@ class KraftLink:
             "fetch_metadata",
             (self._broker.id, self._metadata_offset),
             answered,
-            lambda _reason: self._again(RETRY_AFTER, self._fetch_metadata),
+            lambda _reason: self._broker.after(RETRY_AFTER, self._fetch_metadata),
         )
 
     def _replay(self, entries: tuple[Entry, ...]) -> None:
@@ -191,7 +203,6 @@ class KraftLink:
         def answered(error: int, answers: tuple[tuple[str, int, PartitionState | None], ...]) -> None:
             self._asking = False
             if error:
-                self._next_controller()
                 retry(None)
                 return
             for partition, one_error, state in answers:
@@ -201,7 +212,7 @@ class KraftLink:
         def retry(_reason: str | None) -> None:
             self._asking = False
             self._queue = {**asked, **self._queue}
-            self._again(RETRY_AFTER, self._send_isrs)
+            self._broker.after(RETRY_AFTER, self._send_isrs)
 
         broker = self._broker
         self._call("AlterPartition", "alter_partition", (broker.id, broker.broker_epoch, requests), answered, retry)

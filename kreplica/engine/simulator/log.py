@@ -57,6 +57,10 @@ class Log:
         del self.records[end - self.start :]
         self.end = end
         self.flushed = min(self.flushed, end)
+        self.truncate_epochs(end)
+
+    def truncate_epochs(self, end: int) -> None:
+        """Forgets leader epochs that begin at or after ``end``: one may have begun there without a record."""
         truncate_epochs_from_end(self.epochs, self.starts, end)
 
     def begin_at(self, start: int) -> None:

@@ -87,6 +87,7 @@ class Replica:
     def truncate(self, end: int, rule: str) -> None:
         """Cuts the log at ``end``; the high watermark cannot stand above it."""
         if end >= self.log.end:
+            self.log.truncate_epochs(end)  # UnifiedLog.truncateTo: also where no record goes
             return
         self.broker.emit(Kind.TRUNCATED, self.partition, self.log.end, end, rule)
         self.log.truncate(end)

@@ -25,6 +25,7 @@ from kreplica.engine.simulator.zookeeper_paths import (
     state_data,
     state_path,
 )
+from kreplica.engine.trace import Kind
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -193,6 +194,7 @@ class ZooKeeperLink:
 
     def _refusal(self, controller: int, epoch: int, broker_epoch: int) -> ErrorCode:
         if stale_controller(epoch, self.controller_epoch):
+            self.broker.emit(Kind.CONTROLLER_STALE, controller, epoch, self.controller_epoch)
             return ErrorCode.STALE_CONTROLLER_EPOCH
         if self.broker.simulation.version.bounces_are_seen and broker_epoch < self.broker.broker_epoch:
             return ErrorCode.STALE_BROKER_EPOCH
