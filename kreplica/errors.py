@@ -54,6 +54,15 @@ class KreplicaError(Exception):
     def __str__(self) -> str:
         return "; ".join(part for part in (self.what, self.why, self.fix) if part)
 
+    def __reduce__(self) -> tuple[object, ...]:
+        # Exception would be made anew by its arguments, which are others in a class below.
+        return _made_again, (type(self), self.args), self.__dict__
+
+
+def _made_again(kind: type[KreplicaError], arguments: tuple[object, ...]) -> KreplicaError:
+    """An error that comes from another process, before its fields are filled in."""
+    return kind.__new__(kind, *arguments)
+
 
 class UsageError(KreplicaError):
     """An option, a path or a combination of them that cannot be used."""

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import os
-import signal
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kreplica.formats.damage_tally import DamageTally
+from kreplica.formats.side_by_side import side_by_side
 
 if TYPE_CHECKING:
     from kreplica.formats.file_bytes import ByteSource, FileBytes
@@ -118,17 +117,12 @@ def processors() -> int:
 
 def _replayed(stretches: Sequence[Stretch], until: Until | None) -> list[Replayed]:
     total = sum(stretch.path.stat().st_size // stretch.parts for stretch in stretches if stretch.path.exists())
-    workers = min(processors(), len(stretches), total // STRETCH_BYTES)
-    if workers < 2 or "fork" not in multiprocessing.get_all_start_methods():
-        return [replay_stretch(stretch, until) for stretch in stretches]
-    context = multiprocessing.get_context("fork")
-    with ProcessPoolExecutor(workers, context, _ignore_interrupts) as pool:
-        return list(pool.map(replay_stretch, stretches, [until] * len(stretches)))
+    workers = min(processors(), total // STRETCH_BYTES)
+    if workers > 1:  # imported once, before there are several processes
+        import crc32c  # noqa: F401
 
-
-def _ignore_interrupts() -> None:
-    """Ctrl-C reaches every process of a terminal; the first one ends the others."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+        import kreplica.formats.records  # noqa: F401
+    return side_by_side(partial(replay_stretch, until=until), stretches, workers)
 
 
 def _one_after_the_other(log: Sequence[Path], until: Until | None) -> Replayed:
