@@ -188,6 +188,8 @@ class Application:
         on_failure: What it does then.
         dead_letters: The partition for DEAD_LETTER.
         again_after: After how long SET_ASIDE reads a record once more, and succeeds; between two tries of AGAIN.
+        writes_to: A partition to which it writes ``VALUE-out`` for each record, with acks=all.
+        transactional: Whether that, and the offsets, go into one transaction a poll; it needs __transaction_state.
         keeps_offsets: What it writes to goes with the offset, and refuses an offset that is not newer.
         seeks: At a time, to which offset of which partition.
     """
@@ -200,6 +202,8 @@ class Application:
     on_failure: OnFailure = OnFailure.AGAIN
     dead_letters: str = ""
     again_after: int = SECOND
+    writes_to: str = ""
+    transactional: bool = False
     keeps_offsets: bool = False
     seeks: tuple[tuple[int, str, int], ...] = ()
 

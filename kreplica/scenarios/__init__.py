@@ -44,6 +44,8 @@ MODULES: tuple[str, ...] = (
     "failed-offsets-apart",
     "offset-as-lock",
     "rewind",
+    "read-process-write",
+    "read-process-write-at-least-once",
     "zombie-producer-fenced",
     "hanging-transaction",
     "delayed-end-transaction",

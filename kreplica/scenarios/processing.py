@@ -38,6 +38,15 @@ def never_done(events: Sequence[Event]) -> tuple[str, ...]:
     return tuple(value for value in acknowledged if value not in done)
 
 
+def consumed_by(name: str) -> Probe:
+    """A probe: what a consumer read, in order."""
+
+    def probe(events: Sequence[Event]) -> tuple[str, ...]:
+        return tuple(str(one["value"]) for one in _of(events, Kind.CONSUMED) if one["node"] == name)
+
+    return probe
+
+
 def done_late(events: Sequence[Event]) -> tuple[str, ...]:
     """Values that were processed after one that was sent later."""
     order = {str(one["value"]): place for place, one in enumerate(_of(events, Kind.SENT))}

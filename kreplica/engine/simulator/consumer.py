@@ -17,6 +17,7 @@ from kreplica.engine.simulator.client import Client
 from kreplica.engine.simulator.consumer_application import Handed, Work
 from kreplica.engine.simulator.consumer_membership import Membership
 from kreplica.engine.simulator.consumer_positions import Positions
+from kreplica.engine.simulator.consumer_transactions import Transactions
 from kreplica.engine.simulator.modern_membership import ModernMembership
 from kreplica.engine.simulator.partition_state import topic_of
 from kreplica.engine.trace import Kind
@@ -48,11 +49,14 @@ class Consumer(Client):
         "positions",
         "processing",
         "setup",
+        "transactions",
         "waiting",
     )
 
     def __init__(self, simulation: Simulation, setup: ConsumerSetup) -> None:
         super().__init__(simulation, setup.name, setup.settings)
+        if setup.application.transactional:
+            self.settings["enable.auto.commit"] = False  # the offsets go with the transactions
         if self.settings["group.protocol"] == "consumer" and not simulation.version.consumer_protocol:
             raise UsageError(
                 f"group.protocol=consumer: {simulation.version.name} has no such protocol",
@@ -67,6 +71,7 @@ class Consumer(Client):
         modern = self.settings["group.protocol"] == "consumer"
         self.membership = ModernMembership(self) if modern else Membership(self)
         self.positions = Positions(self)
+        self.transactions = Transactions(self)
         self.processing = False
         self.waiting = False
         self.failed = False
@@ -95,7 +100,10 @@ class Consumer(Client):
     def _begin(self) -> None:
         self.last_poll = self._last_commit = self.scheduler.now
         self._refresh_now_and_then()
-        self.refresh(self.poll)
+        if self.setup.application.transactional:
+            self.refresh(lambda: self.transactions.start(self.poll))
+        else:
+            self.refresh(self.poll)
 
     def _refresh_now_and_then(self) -> None:
         self.after(self.microseconds("metadata.max.age.ms"), self._refresh_now_and_then)
@@ -254,7 +262,9 @@ class Consumer(Client):
 
     def _process(self, records: list[Handed]) -> None:
         application = self.setup.application
-        if application.hand_off:
+        if application.transactional:
+            self.transactions.run(records, self.poll)
+        elif application.hand_off:
             self._thread = self._thread or Work(self, [], lambda: None)
             self._thread.add(records)
             self._commit_as_told(application.commit)

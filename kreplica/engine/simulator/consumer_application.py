@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from kreplica.engine.records import Record
 from kreplica.engine.rules.error_codes import ErrorCode
-from kreplica.engine.settings import MICROSECONDS
+from kreplica.engine.settings import ACKS_ALL, MICROSECONDS
 from kreplica.engine.setup import OnFailure
 from kreplica.engine.trace import Kind
 
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from kreplica.engine.simulator.consumer import Consumer
 
 Handed = tuple[str, int, Record]
-ACKS_ALL = -1
 
 DONE = "done"
 REFUSED = "refused"
@@ -29,6 +28,11 @@ SKIPPED = "skipped"
 ASIDE = "set aside"
 DEAD_LETTER = "dead letter"
 """Results."""
+
+
+def result_of(record: Record) -> str:
+    """What an application writes for a record."""
+    return f"{record.value}-out"
 
 
 class Work:
@@ -62,6 +66,9 @@ class Work:
         if record.value in self._setup.fails_on:
             self._fail(partition, offset, record)
             return
+        if self._setup.writes_to:
+            self._append(self._setup.writes_to, result_of(record), DONE)
+            return
         self._consumer.tell(partition, offset, record, self._write(partition, offset))
         self._go_on()
 
@@ -83,7 +90,7 @@ class Work:
         consumer, setup = self._consumer, self._setup
         results = {OnFailure.AGAIN: FAILED, OnFailure.SKIP: SKIPPED, OnFailure.SET_ASIDE: ASIDE}
         if setup.on_failure is OnFailure.DEAD_LETTER:
-            self._write_dead_letter(partition, offset, record)
+            self._append(setup.dead_letters, str(record.value), DEAD_LETTER)
             return
         consumer.tell(partition, offset, record, results[setup.on_failure])
         if setup.on_failure is OnFailure.AGAIN:
@@ -114,13 +121,11 @@ class Work:
             consumer, leader, "Fetch", leader.fetch_as_consumer, (partition, offset, 1, 1, 0), heard, again
         )
 
-    def _write_dead_letter(self, partition: str, offset: int, record: Record) -> None:
-        consumer, target = self._consumer, self._setup.dead_letters
-        leader = consumer.leader(target)
+    def _append(self, target: str, value: str, result: str) -> None:
+        """Writes to another topic until that is acknowledged, and goes on."""
+        consumer, leader = self._consumer, self._consumer.leader(target)
         again: Callable[..., object] = lambda _reason="": consumer.after(  # noqa: E731
-            consumer.microseconds("retry.backoff.ms"),
-            consumer.refresh,
-            lambda: self._write_dead_letter(partition, offset, record),
+            consumer.microseconds("retry.backoff.ms"), consumer.refresh, lambda: self._append(target, value, result)
         )
         if leader is None:
             again()
@@ -130,18 +135,18 @@ class Work:
             if error:
                 again()
                 return
-            consumer.emit(Kind.ACKNOWLEDGED, target, record.value, base, ACKS_ALL)
-            consumer.tell(partition, offset, record, DEAD_LETTER)
+            consumer.emit(Kind.ACKNOWLEDGED, target, value, base, ACKS_ALL)
+            consumer.tell(*self._queue[0], result)
             self._go_on()
 
         timeout = 30_000 * MICROSECONDS
-        consumer.emit(Kind.SENT, target, record.value, ACKS_ALL)
+        consumer.emit(Kind.SENT, target, value, ACKS_ALL)
         consumer.simulation.network.call(
             consumer,
             leader,
             "Produce",
             leader.produce,
-            (target, (Record(-1, record.value),), ACKS_ALL, timeout),
+            (target, (Record(-1, value),), ACKS_ALL, timeout),
             answered,
             again,
             timeout,
