@@ -218,6 +218,7 @@ class _Final:
 
     held: frozenset[object]
     visible: frozenset[object]
+    hidden: frozenset[object]
     readable: tuple[object, ...]
     places: tuple[tuple[int, object], ...]
     aborted: frozenset[tuple[int, object]]
@@ -238,9 +239,11 @@ def _final(logs: ReplicaLogs, partition: str) -> _Final:
         for place, record in enumerate(longest.records)
         if record[5] == DATA and place not in aborted
     )
+    visible = frozenset(value for offset, value in places if leader is None or offset < longest.high_watermark)
     return _Final(
         held=frozenset(record[1] for replica in replicas for record in replica.records),
-        visible=frozenset(value for offset, value in places if leader is None or offset < longest.high_watermark),
+        visible=visible,
+        hidden=frozenset(value for _, value in places if value not in visible),
         readable=tuple(value for _, value in places),
         places=places,
         aborted=frozenset((longest.base + place, longest.records[place][1]) for place in aborted),
@@ -267,7 +270,7 @@ def _held(final: _Final | None, value: object) -> bool:
 
 
 def _above(final: _Final | None, value: object) -> bool:
-    return final is not None and value in final.readable and value not in final.visible
+    return final is not None and value in final.hidden
 
 
 def _texts(places: Iterable[Place]) -> tuple[str, ...]:

@@ -58,13 +58,14 @@ class Invariants:
     them.
     """
 
-    __slots__ = ("_committed", "_epochs", "_lost", "_writers", "findings", "logs", "setbacks", "takes")
+    __slots__ = ("_committed", "_epochs", "_lost", "_returning", "_writers", "findings", "logs", "setbacks", "takes")
 
     def __init__(self, logs: ReplicaLogs) -> None:
         self.logs = logs
         self.findings: list[Finding] = []
         self.setbacks = 0
         """How often a new leader began with a lower high watermark than had been reached."""
+        self._returning: set[tuple[str, str]] = set()
         self._committed: dict[str, list[Any]] = {}
         self._epochs: dict[str, int] = {}
         self._lost: dict[str, set[tuple[int, Any]]] = {}
@@ -73,6 +74,7 @@ class Invariants:
             Kind.APPENDED: self._appended,
             Kind.HIGH_WATERMARK: self._high_watermark,
             Kind.RECOVERED: self._recovered,
+            Kind.FOLLOWER_POSITION: self._follower_position,
             Kind.BECAME_LEADER: self._became_leader,
             Kind.LAST_STABLE_OFFSET: self._last_stable_offset,
             Kind.CONSUMED: self._consumed,
@@ -119,13 +121,25 @@ class Invariants:
         committed.extend(leader.between(len(committed), reached))
 
     def _recovered(self, event: Event) -> None:
-        partition, end_offset, _, high_watermark = event.values
-        replica = self.logs.replica(partition, event.node)
-        self._compare(event, replica, 0, min(high_watermark, end_offset))
+        self._returning.add((event.values[0], event.node))
+
+    def _follower_position(self, event: Event) -> None:
+        self._returned(event, f"broker-{event.values[1]}")
+
+    def _returned(self, event: Event, node: str) -> None:
+        """A replica that started anew is compared once a leader has taken its log for a part of the leader's own."""
+        partition = event.values[0]
+        if (partition, node) in self._returning:
+            self._returning.discard((partition, node))
+            replica = self.logs.replica(partition, node)
+            self._compare(event, replica, 0, replica.high_watermark)
 
     def _compare(self, event: Event, replica: ReplicaLog, before: int, reached: int) -> None:
-        for other in self.logs.partitions[event.values[0]].values():
-            if other is not replica and other.running:
+        partition = event.values[0]
+        if (partition, replica.node) in self._returning:
+            return
+        for other in self.logs.partitions[partition].values():
+            if other is not replica and other.running and (partition, other.node) not in self._returning:
                 self._compare_two(event, replica, other, before, reached)
 
     def _compare_two(self, event: Event, replica: ReplicaLog, other: ReplicaLog, before: int, reached: int) -> None:
@@ -139,6 +153,7 @@ class Invariants:
         self._found(event, Invariant.DIVERGED, begin + place, told, _told(mine))
 
     def _became_leader(self, event: Event) -> None:
+        self._returned(event, event.node)
         partition, epoch = event.values[:2]
         if epoch < self._epochs.get(partition, -1):
             return

@@ -28,7 +28,7 @@ class Measures:
         read_only: Spans in which the ISR was smaller than min.insync.replicas: acks=all was refused.
         produce_us: Microseconds from send to acknowledgement, ascending.
         leader_changes: How often another broker than before became the leader.
-        isr_changes: How often the controller wrote another ISR.
+        isr_changes: How often the controller, or below 2.7 the leader, wrote another ISR.
     """
 
     no_leader: tuple[Span, ...] = ()
@@ -126,6 +126,7 @@ class Meter:
         self._changes[0] += self._last.get(partition, event.node) != event.node
         self._leader[partition] = (epoch, event.node)
         self._last[partition] = event.node
+        self._isr.setdefault(partition, tuple(isr))
         self._end(event.time, "no leader", partition)
         self._judge_isr(event.time, partition, tuple(isr))
 

@@ -10,11 +10,11 @@ SCENARIO = Scenario(
     name="consumer-dup-on-rebalance",
     title="A consumer crashes after processing and before committing: its successor processes again",
     why=(
-        "Processing and committing are two steps. Whoever commits after processing may crash in between: here when"
-        " two of the three records of a poll are done. The partition goes to another member once session.timeout.ms"
-        " is over, and that one begins at the committed offset. Nothing is passed over, something may be done twice:"
-        " at least once. enable.auto.commit does it again from its last commit on, which may be"
-        " auto.commit.interval.ms ago."
+        "Processing and committing are two steps. Whoever commits after processing may crash in between: here"
+        " when two of the three records of a poll are done. The partition goes to another member once"
+        " session.timeout.ms is over, and that one begins at the committed offset. Nothing is passed over,"
+        " something may be done twice: at least once. enable.auto.commit does it again from its last commit on,"
+        " which may be auto.commit.interval.ms ago."
     ),
     source="ENGINE scenario 35; the text on duplicates at the consumer: it is down before the offset is committed",
     setup=group_cluster(

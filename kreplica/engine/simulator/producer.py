@@ -137,11 +137,11 @@ class Producer(Client):
             handler,
             (*first, batch.partition, batch.records, self.acks, timeout),
             None if self.acks == 0 else lambda _partition, error, base: self._answered(batch, error, base),
-            None if self.acks == 0 else lambda _reason: self._answered(batch, ErrorCode.NETWORK_EXCEPTION, -1),
+            lambda _reason: self._disconnected(batch),
             timeout,
         )
         if self.acks == 0:
-            self._done(batch)
+            self._succeeded(batch, -1)
 
     def produce_at(self, leader: Broker) -> tuple[Callable[..., object], tuple[str, ...]]:
         """What answers Produce at a leader, and what it is told first: a transactional producer's id."""
@@ -149,14 +149,24 @@ class Producer(Client):
 
     def _answered(self, batch: Batch, error: ErrorCode, base: int) -> None:
         if error in (ErrorCode.NONE, ErrorCode.DUPLICATE_SEQUENCE_NUMBER):
-            for place, value in enumerate(batch.values):
-                offset = base + place if base >= 0 else -1
-                self.emit(Kind.ACKNOWLEDGED, batch.partition, value, offset, self.acks)
-            self._done(batch)
+            self._succeeded(batch, base)
         elif error in FATAL or self._is_too_old(batch) or self._is_exhausted(batch):
             self._give_up(batch, error)
         else:
             self._retry(batch, error)
+
+    def _disconnected(self, batch: Batch) -> None:
+        """The connection broke: with acks=0 nobody waits for an answer, but who leads is asked again."""
+        if self.acks == 0:
+            self.refresh(lambda: None)
+        else:
+            self._answered(batch, ErrorCode.NETWORK_EXCEPTION, -1)
+
+    def _succeeded(self, batch: Batch, base: int) -> None:
+        """The application is told: with acks=0 as soon as the batch has been sent, without an offset."""
+        for place, value in enumerate(batch.values):
+            self.emit(Kind.ACKNOWLEDGED, batch.partition, value, base + place if base >= 0 else -1, self.acks)
+        self._done(batch)
 
     def _retry(self, batch: Batch, error: ErrorCode) -> None:
         self.emit(Kind.RETRIED, batch.partition, tuple(batch.values), error.name)

@@ -248,7 +248,20 @@ class ZooKeeperLink:
         if version == NOT_WRITTEN:
             leadership.refused(f"version {expected} expected, {found} found", True)
             return
-        self._settled(leadership, state._replace(partition_epoch=version))
+        state = state._replace(partition_epoch=version)
+        if written.code == OK:
+            self.broker.emit(
+                Kind.PARTITION_CHANGED,
+                state.partition,
+                state.leader_id,
+                state.leader_epoch,
+                state.ids(state.isr),
+                (),
+                version,
+                "its leader wrote the ISR",
+                "zookeeper_isr.conditional_write",
+            )
+        self._settled(leadership, state)
         self._changed[state.partition] = None
         self._last_change = self._now_ms()
 
