@@ -180,9 +180,10 @@ def plan_roll(
 
 
 def _is_down(snapshot: ClusterSnapshot, node: int, quorum: Quorum | None) -> bool:
+    """Whether a node is known to be down; a voter of which nobody tells when it fetched is not."""
     if not len(snapshot.brokers) or node in snapshot.brokers["broker"].to_list():
         return snapshot.is_alive(node) is False
-    return node in quorum.down if quorum is not None and node in quorum.voters else True
+    return node in quorum.down if quorum is not None else node not in snapshot.quorum["node"].to_list()
 
 
 def _voters_that_must_stay(quorum: Quorum | None, nodes: Sequence[int]) -> set[int]:

@@ -99,6 +99,13 @@ def test_controllers_that_are_no_brokers_are_restarted_too() -> None:
     assert 11 in found.waves[-1]
 
 
+def test_a_voter_of_which_nothing_is_told_is_not_down() -> None:
+    voters = Table.from_rows(QUORUM, [{"node": 11, "voter": True, "leader": True}])
+    draft = plan_roll(replace(cluster(brokers=1, source="kafka"), quorum=voters), [1, 11, 12], RollOptions(), NOW)
+    assert (draft.plan.waves, draft.plan.down) == (((1, 11),), (12,))
+    assert draft.unknown
+
+
 def test_voters_without_which_there_is_no_majority() -> None:
     found = plan(with_voters(cluster(brokers=2), 1, 2, leader=1))
     assert [one.node for one in found.never] == [1, 2]

@@ -1,0 +1,202 @@
+"""whatif fail and roll told right: failures are played, then brought about, and Kafka's own listings are compared."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from confluent_kafka import Producer
+
+from kreplica.sandbox import Listener, Mode, Sandbox
+
+pytestmark = [pytest.mark.kafka, pytest.mark.slow]
+
+SETTLE_SECONDS = 60.0
+FAST_FAULTS = {"replica.lag.time.max.ms": "6000", "broker.session.timeout.ms": "6000"}
+THROTTLED = "follower.replication.throttled"
+TOPICS = {
+    "orders": ([[1, 2, 3], [2, 3, 1], [3, 1, 2]], "2", "false"),
+    "strict": ([[2, 1, 3], [3, 2, 1]], "3", "false"),
+    "pairs": ([[3, 1], [1, 2], [2, 3]], "2", "false"),
+    "loose-pairs": ([[3, 1], [1, 2], [2, 3]], "1", "false"),
+    "unclean-pairs": ([[1, 3], [2, 1]], "1", "true"),
+    "single": ([[1], [2], [3]], "1", "false"),
+}
+"""Replicas of each partition, min.insync.replicas, unclean.leader.election.enable."""
+
+LINE = re.compile(
+    r"Topic: (\S+)\s+Partition: (\d+)\s+Leader: (\S+)\s+Replicas: \S+\s+Isr: ?(\S*)"
+    r"(?:\s+Elr: ?(\S*)\s+LastKnownElr: ?(\S*))?"
+)
+State = tuple[int | None, frozenset[int], frozenset[int]]
+Partitions = set[tuple[str, int]]
+
+
+def kreplica(sandbox: Sandbox, *arguments: str) -> tuple[int, dict[str, Any]]:
+    program = [sys.executable, "-m", "kreplica", *arguments]
+    command = [*program, "--bootstrap-server", sandbox.live_bootstrap_servers(), "-o", "json"]
+    result = subprocess.run(command, capture_output=True, text=True, timeout=200, check=False)
+    assert "Traceback" not in result.stderr
+    return result.returncode, json.loads(result.stdout)
+
+
+def ids(text: str) -> frozenset[int]:
+    return frozenset(int(one) for one in text.split(",") if one.isdigit())
+
+
+def states(sandbox: Sandbox) -> dict[tuple[str, int], State]:
+    """Leader, ISR and ELR by Kafka's own tool."""
+    found = LINE.findall(sandbox.tool("topics", "--describe"))
+    return {
+        (topic, int(number)): (int(leader) if leader.isdigit() else None, ids(isr), ids(elr))
+        for topic, number, leader, isr, elr, _ in found
+    }
+
+
+def listed(sandbox: Sandbox, option: str) -> Partitions:
+    listing = sandbox.tool("topics", "--describe", option)
+    return {(topic, int(partition)) for topic, partition in re.findall(r"Topic: (\S+)\s+Partition: (\d+)", listing)}
+
+
+def foretold(document: dict[str, Any], before: dict[tuple[str, int], State]) -> dict[tuple[str, int], State]:
+    """Every partition as it shall be: those that are not listed stay as they are."""
+    rows = {
+        (row["topic"], row["partition"]): (
+            row["leader_after"],
+            frozenset(row["isr_after"]),
+            frozenset(row["elr_after"] or ()),
+        )
+        for row in document["partitions"]
+    }
+    return before | rows
+
+
+def crash(sandbox: Sandbox, broker: int) -> dict[str, Any]:
+    """Plays the crash of a broker, kills it, and compares what became of every partition."""
+    before, down = states(sandbox), listed(sandbox, "--unavailable-partitions")
+    _, document = kreplica(sandbox, "whatif", "fail", "--broker", str(broker))
+    expected = foretold(document, before)
+    gone = {(row["topic"], row["partition"]) for row in document["partitions"] if row["effect"] == "unavailable"} | down
+    sandbox.kill(broker)
+    deadline = time.monotonic() + SETTLE_SECONDS
+    while True:
+        found = states(sandbox), listed(sandbox, "--unavailable-partitions")
+        if found == (expected, gone) or time.monotonic() > deadline:
+            break
+    assert found == (expected, gone)
+    return document
+
+
+def bring_back(sandbox: Sandbox, *brokers: int) -> None:
+    for broker in brokers:
+        sandbox.start_broker(broker, wait=False)
+    sandbox.wait_for_brokers(sandbox.broker_ids)
+    sandbox.wait_for_healthy()
+
+
+def create_topics(sandbox: Sandbox) -> None:
+    for topic, (assignment, min_isr, unclean) in TOPICS.items():
+        configs = {"min.insync.replicas": min_isr, "unclean.leader.election.enable": unclean}
+        sandbox.create_topic(topic, assignment=assignment, configs=configs)
+
+
+def effects(document: dict[str, Any], name: str) -> Partitions:
+    return {(row["topic"], row["partition"]) for row in document["partitions"] if row["effect"] == name}
+
+
+def two_crashes(sandbox: Sandbox, *, elr: bool) -> None:
+    """Broker 1, then broker 3: what the second takes along rests on what the first left behind."""
+    first = crash(sandbox, 1)
+    assert any(row["elr_after"] for row in first["partitions"]) == elr
+    assert effects(first, "unavailable") == {("single", 0)}
+    assert effects(first, "under_min_isr") >= {("strict", 0), ("strict", 1), ("pairs", 0), ("pairs", 1)}
+    second = crash(sandbox, 3)
+    assert effects(second, "unavailable") >= {("single", 2), ("loose-pairs", 0), ("unclean-pairs", 0)}
+    assert effects(second, "under_min_isr") >= {("orders", 0), ("orders", 1), ("orders", 2)}
+    bring_back(sandbox, 3, 1)
+
+
+@pytest.mark.timeout(900)
+def test_crashes_of_kraft_with_and_without_elr_and_what_an_unclean_leader_lacks(sandbox_factory: Any) -> None:
+    """One cluster for all of it: controllers that are no brokers, so that two of three brokers may be down."""
+    sandbox = sandbox_factory(name="failures", mode=Mode.KRAFT, controllers=1, broker_settings=FAST_FAULTS)
+    create_topics(sandbox)
+    two_crashes(sandbox, elr=True)
+    sandbox.tool("features", "downgrade", "--feature", "eligible.leader.replicas.version=0")
+    two_crashes(sandbox, elr=False)
+    unclean_leader(sandbox)
+
+
+@pytest.mark.timeout(600)
+def test_crashes_of_zookeeper_mode(zookeeper_cluster: Sandbox) -> None:
+    create_topics(zookeeper_cluster)
+    two_crashes(zookeeper_cluster, elr=False)
+
+
+def unclean_leader(sandbox: Sandbox) -> None:
+    """Broker 2 is alive and behind: it is asked how far it has come, and elected uncleanly when broker 1 goes."""
+    configs = {"min.insync.replicas": "1", "unclean.leader.election.enable": "true", f"{THROTTLED}.replicas": "*"}
+    sandbox.create_topic("behind", assignment=[[1, 2]], configs=configs)
+    sandbox.tool(
+        "configs", "--alter", "--entity-type", "brokers", "--entity-name", "2", "--add-config", f"{THROTTLED}.rate=1000"
+    )
+    sandbox.pause(2)
+    sandbox.wait_for_isr("behind", 0, [1])
+    producer = Producer(
+        {"bootstrap.servers": sandbox.bootstrap_servers_of(Listener.PLAINTEXT, [1]), "acks": "1", "linger.ms": 0}
+    )
+    for _ in range(300):
+        producer.produce("behind", b"x" * 20_000, partition=0)
+        producer.flush(30)
+    sandbox.resume(2)
+    sandbox.wait_for_brokers(sandbox.broker_ids)
+    code, document = kreplica(sandbox, "whatif", "fail", "--broker", "1", "--topic", "behind")
+    (row,) = document["partitions"]
+    (candidate,) = row["candidates"]
+    assert (code, row["effect"], row["leader_after"], row["isr_after"]) == (1, "unclean_leader", 2, [2])
+    assert (candidate["broker"], candidate["elected"], candidate["lost_to"]) == (2, True, 300)
+    assert candidate["lost_from"] == candidate["end_offset"] < 300
+    sandbox.kill(1)
+    sandbox.wait_for_isr("behind", 0, [2])
+    listing = sandbox.tool("get-offsets", "--topic", "behind")
+    (end,) = re.findall(r"behind:0:(\d+)", listing)
+    assert candidate["lost_from"] <= int(end) < 300, "it may have come a little further meanwhile"
+
+
+@pytest.mark.timeout(600)
+def test_a_rolling_restart_by_the_plan(kraft_cluster: Sandbox, tmp_path: Path) -> None:
+    """Three combined nodes one after another; no partition is ever under min ISR or without a leader."""
+    kraft_cluster.create_topic("orders", assignment=TOPICS["orders"][0], configs={"min.insync.replicas": "2"})
+    plan = str(tmp_path / "roll.json")
+    only = ["--accept-topic", "__.*"]
+    code, document = kreplica(kraft_cluster, "roll", "plan", "--out", plan, *only)
+    assert (code, document["summary"]["proven"], sorted(map(len, document["summary"]["waves"]))) == (0, True, [1, 1, 1])
+    assert document["summary"]["waves"][-1] == [document["summary"]["controller"]]
+    restarted: list[int] = []
+    deadline = time.monotonic() + 400
+    while True:
+        code, document = kreplica(kraft_cluster, "roll", "next", plan, "--settle", "1s")
+        assert time.monotonic() < deadline, document
+        if document["summary"]["verdict"] == "finished":
+            break
+        if document["summary"]["verdict"] != "next":
+            continue
+        assert code == 0
+        (node,) = document["summary"]["restart"]
+        assert node not in restarted
+        restarted.append(node)
+        kraft_cluster.shut_down(node)
+        kraft_cluster.wait_for_brokers(gone=[node])
+        trouble = listed(kraft_cluster, "--under-min-isr-partitions")
+        assert {place for place in trouble if not place[0].startswith("__")} == set()
+        code, document = kreplica(kraft_cluster, "roll", "next", plan, "--settle", "0")
+        assert (code, document["summary"]["verdict"]) == (1, "wait")
+        kraft_cluster.start_broker(node, wait=False)
+        kraft_cluster.wait_for_brokers(kraft_cluster.broker_ids)
+    assert sorted(restarted) == [1, 2, 3]
