@@ -16,8 +16,6 @@ import pytest
 
 from commands.main import run
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "support"))
-
 ROOT = Path(__file__).parents[2]
 PROGRAM = [sys.executable, "-c", "from commands.main import main; main()"]
 

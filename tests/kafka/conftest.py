@@ -7,18 +7,14 @@ A test that cannot have its cluster fails; none is skipped. Tests that share a c
 from __future__ import annotations
 
 import signal
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
+from clusters import put_in_order
 
 from kreplica.sandbox import Mode, Sandbox, SandboxSettings, start
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "support"))
-
-from clusters import put_in_order
 
 RACKS = ("rack-a", "rack-b", "rack-c")
 # A dead broker is noticed and a paused one leaves the ISR in six seconds: shorter would be unsafe on two busy cores.
