@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -62,6 +63,8 @@ class OffsetsReading:
         damage: Of all of them.
         against: What the live cluster says of the rows; None if none was asked.
         doubt: Why the topic cannot have that many partitions; empty where nothing speaks against it.
+        expired: How many rows were past the time of expiration that was written with them, at the moment asked for: a
+            coordinator drops these unless members read the topic (OffsetMetadataManager.cleanupExpiredOffsets).
     """
 
     rows: Sequence[CommittedOffset]
@@ -74,6 +77,7 @@ class OffsetsReading:
     damage: DamageTally
     against: Compared | None = None
     doubt: str = ""
+    expired: int = 0
 
     @property
     def found(self) -> frozenset[int]:
@@ -144,6 +148,7 @@ class OffsetsReading:
         return {
             "offsets": len(self.rows),
             "pending": sum(row.pending for row in self.rows),
+            "expired": self.expired,
             "groups": len({row.group for row in self.rows}),
             "groups_known": self.all_groups,
             "partitions": self.partitions,
@@ -216,7 +221,15 @@ def read_offsets(
     known = {log.partition for log in logs if log.partition is not None}
     doubt = doubt_of_count(homes, known, partitions, OFFSETS_TOPIC)
     groups_known = len({row.group for row in rows})
-    return OffsetsReading(kept, groups_known, logs, others, wanted, partitions, results, damage, doubt=doubt)
+    expired = _expired(kept, until)
+    return OffsetsReading(
+        kept, groups_known, logs, others, wanted, partitions, results, damage, doubt=doubt, expired=expired
+    )
+
+
+def _expired(rows: Sequence[CommittedOffset], until: Until | None) -> int:
+    moment = time.time() * 1000 if until is None or until.timestamp is None else until.timestamp
+    return sum(row.expire_timestamp is not None and row.expire_timestamp <= moment for row in rows)
 
 
 @contextmanager

@@ -97,6 +97,9 @@ def _meanings(reading: OffsetsReading, *, pending: bool) -> list[str]:
     told = ["offset: the next record that the group will read"] if reading.rows else []
     if pending:
         told.append("pending: sent in a transaction that is still open; not committed until it ends")
+    if reading.expired:
+        past = f"expired: {reading.expired} past the time written with them"
+        told.append(f"{past}; a coordinator drops these unless members read the topic")
     if reading.against:
         told += reading.against.meanings()
     return told

@@ -9,6 +9,7 @@ import re
 import shutil
 import subprocess
 import sys
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -126,6 +127,18 @@ def test_damage_is_told_and_the_rest_is_read(kreplica: Any, tmp_path: Path) -> N
     )
     assert "DAMAGED 1 damaged place, " in ended.out
     assert "billing" in ended.out
+
+
+def test_offsets_past_their_expiration_are_counted(kreplica: Any) -> None:
+    """The group retained-v1 committed with a retention of its own, which Kafka's dump shows as expireTimestamp."""
+    dumped = (GOLDEN / "dump-clean" / "broker-1" / "consumer-offsets.txt").read_text(encoding="utf-8")
+    expires = max(map(int, re.findall(r'"group":"retained-v1".*"expireTimestamp":(\d+)', dumped)))
+    asked = ("decode", "offsets", BROKER, "--group", "retained-v1")
+    for moment, expired in ((expires - 1000, 0), (expires + 1000, 1)):
+        at = datetime.fromtimestamp(moment / 1000, UTC).strftime("%Y-%m-%dT%H:%M:%S")
+        document = kreplica(*asked, "--as-of-time", at, "-o", "json").document
+        assert document["summary"]["expired"] == expired
+        assert ("expired: 1 past" in kreplica(*asked, "--as-of-time", at).out) == bool(expired)
 
 
 def test_as_of_an_offset_and_a_time(kreplica: Any) -> None:
