@@ -149,6 +149,7 @@ def test_the_spark_examples_of_a_page(page: Path, tmp_path: Path, environment: d
 @pytest.mark.kafka
 @pytest.mark.spark
 @pytest.mark.slow
+@pytest.mark.timeout(900)  # a whole page
 @pytest.mark.usefixtures("no_sandbox_outlives_this_process")
 @pytest.mark.parametrize("page", pages_with("live"), ids=page_name)
 def test_the_live_examples_of_a_page(page: Path, tmp_path: Path, environment: dict[str, str]) -> None:

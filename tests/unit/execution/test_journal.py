@@ -125,14 +125,17 @@ def test_half_a_line_of_a_full_disk_is_taken_back(paper: Make, monkeypatch: pyte
     assert made.progress.message == "there is space again"
 
 
-def test_one_who_reads_for_a_moment_keeps_no_executor_out(paper: Make) -> None:
+def test_one_who_reads_for_a_moment_keeps_no_executor_out(paper: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kreplica.execution.journal.READ_SECONDS", 30)  # the machine may be busy
     made = paper(0)
     made.run(apply)
     with journal_path(made.path).open() as file:
         fcntl.flock(file, fcntl.LOCK_SH)
-        threading.Timer(0.2, fcntl.flock, (file, fcntl.LOCK_UN)).start()
+        reader = threading.Timer(0.2, fcntl.flock, (file, fcntl.LOCK_UN))
+        reader.start()
         with open_journal(made.path, made.plan, made.digest):
             pass
+        reader.join()
 
 
 def test_a_journal_that_cannot_be_set_aside_is_named(paper: Make, monkeypatch: pytest.MonkeyPatch) -> None:

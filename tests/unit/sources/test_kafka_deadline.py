@@ -21,9 +21,9 @@ def test_results_and_errors_come_by_key() -> None:
 def test_a_blocked_call_is_left_behind_at_the_deadline() -> None:
     blocked = threading.Event()
     begun = time.monotonic()
-    pool = Pool({"quick": lambda: True, "blocked": lambda: blocked.wait(30)}, Deadline(0.3))
+    pool = Pool({"quick": lambda: True, "blocked": lambda: blocked.wait(30)}, Deadline(2))
     assert [key for key, _, _ in pool.results()] == ["quick"]
-    assert 0.25 < time.monotonic() - begun < 15
+    assert 1.9 < time.monotonic() - begun < 20
     assert pool.unfinished == {"blocked"}
     blocked.set()
 
