@@ -1,0 +1,68 @@
+"""With the settings that promise safety nothing acknowledged is ever lost: random clusters, settings, clients, faults.
+
+A run in which nothing was acknowledged under a fault does not count: hypothesis draws another one. A longer search,
+with the coverage of rules by outcome, is ``python benchmarks/safety.py``.
+"""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from kreplica.engine import observe, version_named
+from kreplica.engine.random_plans import KEEPS_DISKS, FaultKind, Profile
+from kreplica.engine.random_setups import PROMISES, random_run
+
+SAFE = ("2.1", "2.5", "2.7", "3.0", "3.7", "3.9", "3.9-kraft", "4.0", "4.1")
+"""Versions whose rules are whole: KIP-320 fenced the last way to lose what is committed."""
+
+RUNS = 56
+"""Of each version: 500 in all."""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("version", SAFE)
+def test_nothing_acknowledged_is_lost(version: str) -> None:
+    @settings(max_examples=RUNS, derandomize=True)
+    @given(st.integers(0, 2**32))
+    def plays(seed: int) -> None:
+        setup, plan = random_run(seed, version_named(version))
+        outcome, _ = observe(setup, plan, version_named(version), seed, keep=False)
+        assume(outcome.histories.acknowledged_under_faults)
+        assert outcome.histories.lost == (), f"seed {seed} of {version}"
+        assert outcome.findings == (), f"seed {seed} of {version}"
+
+    plays()
+
+
+def failing(version: str, seeds: range, changes: dict[str, int | bool | str], profile: Profile) -> list[int]:
+    rules = version_named(version)
+    found = []
+    for seed in seeds:
+        setup, plan = random_run(seed, rules, profile)
+        outcome, _ = observe(setup.with_settings(changes), plan, rules, seed, keep=False)
+        if not outcome.is_safe:
+            found.append(seed)
+    return found
+
+
+KEPT = Profile()
+LOSES_DISKS = Profile((*KEEPS_DISKS, FaultKind.DISK_LOSS))
+NOT_IDEMPOTENT: dict[str, int | bool | str] = {"enable.idempotence": False}
+
+
+@pytest.mark.parametrize(
+    ("version", "changes", "profile", "seeds"),
+    [
+        ("4.1", {"acks": 1, **NOT_IDEMPOTENT}, KEPT, 40),
+        ("4.1", {"acks": 0, **NOT_IDEMPOTENT}, KEPT, 20),
+        ("0.10", {}, KEPT, 40),
+    ],
+    ids=["acks=1", "acks=0", "truncation by high watermark"],
+)
+def test_the_same_search_finds_what_is_unsafe(
+    version: str, changes: dict[str, int | bool | str], profile: Profile, seeds: int
+) -> None:
+    assert set(changes) <= {*PROMISES, *NOT_IDEMPOTENT}
+    assert failing(version, range(seeds), changes, profile)
