@@ -324,8 +324,12 @@ def _as_kraft(version: Version, name: str, number: tuple[int, ...]) -> Version:
 
 
 def order_of(name: str) -> int:
-    """Where a version of ``VERSIONS`` stands in their order."""
-    return next(place for place, version in enumerate(VERSIONS) if version.name == name)
+    """Where a version stands in their order; one that is not listed (3.4-kraft) where the listed one below it does."""
+    listed = [place for place, version in enumerate(VERSIONS) if version.name == name]
+    if listed:
+        return listed[0]
+    number = _number(name.removesuffix("-kraft")) or ()
+    return max(place for place, version in enumerate(VERSIONS) if _fits(version, number))
 
 
 def _fits(version: Version, number: tuple[int, ...]) -> bool:

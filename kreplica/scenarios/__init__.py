@@ -16,6 +16,14 @@ GROUP = "kreplica.scenarios"
 
 MODULES: tuple[str, ...] = (
     "hw-truncation-loss",
+    "one-round-of-fetch",
+    "high-watermark-in-two-rounds",
+    "data-carrying-fetch",
+    "it-depends",
+    "four-occasions",
+    "epoch-end-offset",
+    "m1-m2-m3",
+    "sync-and-async",
     "failed-replica-by-time",
     "slow-follower-shrink",
     "isr-flap",

@@ -8,7 +8,7 @@ from kreplica.engine.trace import Event, Kind, fields_of
 from kreplica.scenarios.scenario import Case, Scenario
 
 
-def _high_watermarks(events: Sequence[Event]) -> tuple[int, ...]:
+def high_watermarks(events: Sequence[Event]) -> tuple[int, ...]:
     """The leader's, as it moved."""
     moves = (fields_of(e) for e in events if e.kind == Kind.HIGH_WATERMARK)
     return tuple(move["high_watermark"] for move in moves if move["role"] == "leader")
@@ -52,5 +52,5 @@ SCENARIO = Scenario(
         Step(At(8900 * MILLISECOND), Cut("broker-2", "broker-1", 60 * SECOND)),
     ),
     cases=(Case("0.9", {"high_watermarks": (6, 7)}),),
-    probes={"high_watermarks": _high_watermarks},
+    probes={"high_watermarks": high_watermarks},
 )
