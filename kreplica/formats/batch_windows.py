@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from kreplica.formats.file_bytes import ByteSource
 
 WINDOW_BYTES = 8 << 20
-"""Read at once: small enough to stay in a processor's cache while it is decoded."""
+"""Read at once: thousands of batches, whose records are followed together, in memory that hardly counts: measured."""
 
 
 ENOUGH = 8

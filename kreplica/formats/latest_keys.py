@@ -6,6 +6,7 @@ that was found for it, byte for byte, so that two keys of one hash are never tak
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -19,6 +20,28 @@ WIDEST_ROW = 256
 """Longer keys, which hardly exist, are compared one by one."""
 COMPARED_AT_ONCE = 1 << 13
 LEAST_BITS, MOST_BITS = 10, 24
+
+
+@dataclass(frozen=True, slots=True)
+class DistinctKeys:
+    """Which of many stretches of bytes are the same.
+
+    Args:
+        places: Index of one of each kind, ascending.
+        number: For every stretch, which of these is the same.
+    """
+
+    places: NDArray[np.int64]
+    number: NDArray[np.int64]
+
+
+def distinct_keys(data: NDArray[np.uint8], start: NDArray[np.int64], length: NDArray[np.int64]) -> DistinctKeys:
+    """Finds the same ones; arguments as of ``last_of_each_key``."""
+    winner = last_with_same_key(data, start, length)
+    places = np.flatnonzero(winner == np.arange(len(winner)))
+    number = np.zeros(len(winner), np.int64)
+    number[places] = np.arange(len(places))
+    return DistinctKeys(places, number[winner])
 
 
 def last_of_each_key(data: NDArray[np.uint8], start: NDArray[np.int64], length: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from kreplica.formats.latest_keys import rows_of
+from kreplica.formats.latest_keys import DistinctKeys, rows_of
 from kreplica.formats.varints import read_unsigned
 
 if TYPE_CHECKING:
@@ -95,32 +95,38 @@ def decode_commits(
     key_length: NDArray[np.int64],
     value_start: NDArray[np.int64],
     value_length: NDArray[np.int64],
+    distinct: DistinctKeys | None = None,
 ) -> CommitColumns:
     """Decodes keys and values of commit records (types 0 and 1).
 
     Args:
         data: Bytes.
         key_start, key_length, value_start, value_length: Where each key and value stands; a value of -1 bytes is null.
+        distinct: Which keys are the same, where that is known: each is decoded once.
     """
-    group_length = _number(data, ">i2", key_start + 2)
-    topic_at = key_start + 4 + np.maximum(group_length, 0)
-    topic_length = _number(data, ">i2", topic_at)
-    partition_at = topic_at + 2 + np.maximum(topic_length, 0)
-    sound = (group_length >= 0) & (topic_length >= 0) & (partition_at + 4 == key_start + key_length)
+    if distinct is None:
+        key, sound = _keys(data, key_start, key_length)
+    else:
+        some, sound = _keys(data, key_start[distinct.places], key_length[distinct.places])
+        key, sound = tuple(column.take(distinct.number) for column in some), sound[distinct.number]
     tombstone = value_length < 0
     version, values, fits = _values(data, value_start, value_length)
-    return CommitColumns(
-        data,
-        sound & (tombstone | fits),
-        tombstone,
-        key_start + 4,
-        group_length,
-        topic_at + 2,
-        topic_length,
-        _number(data, ">i4", partition_at),
-        np.where(tombstone, NONE, version),
-        *(np.where(tombstone, NONE, column) for column in values),
-    )
+    columns = [version, *values]
+    if tombstone.any():
+        columns = [np.where(tombstone, NONE, column) for column in columns]
+    return CommitColumns(data, sound & (tombstone | fits), tombstone, *key, *columns)
+
+
+def _keys(
+    data: NDArray[np.uint8], start: NDArray[np.int64], length: NDArray[np.int64]
+) -> tuple[tuple[NDArray[np.int64], ...], NDArray[np.bool_]]:
+    """The key's fields in the order of CommitColumns, and whether they fill it."""
+    group_length = _number(data, ">i2", start + 2)
+    topic_at = start + 4 + np.maximum(group_length, 0)
+    topic_length = _number(data, ">i2", topic_at)
+    partition_at = topic_at + 2 + np.maximum(topic_length, 0)
+    sound = (group_length >= 0) & (topic_length >= 0) & (partition_at + 4 == start + length)
+    return (start + 4, group_length, topic_at + 2, topic_length, _number(data, ">i4", partition_at)), sound
 
 
 def _values(

@@ -16,7 +16,7 @@ import numpy as np
 
 from kreplica.formats.damage import Damage
 from kreplica.formats.group_records import GroupRecord, decode_group_record
-from kreplica.formats.latest_keys import last_with_same_key
+from kreplica.formats.latest_keys import DistinctKeys, distinct_keys, rows_of
 from kreplica.formats.message_schema import SchemaError
 from kreplica.formats.offset_commits import NEWEST_COMMIT_KEY, TOPIC_ID_BYTES, CommitColumns, decode_commits, key_types
 from kreplica.model.columns import BoolColumn, Column, IntColumn, StringColumn
@@ -113,12 +113,15 @@ def event_table(records: RecordColumns, file: str, partition: int | None) -> tup
     filled = _Filled(some)
     types = key_types(some)
     which = np.flatnonzero((types >= 0) & (types <= NEWEST_COMMIT_KEY))
-    commits = decode_commits(
-        some.data, some.key_start[which], some.key_length[which], some.value_start[which], some.value_length[which]
-    )
-    _fill_commits(filled, which[commits.sound], commits.take(commits.sound))
+    keys = some.data, some.key_start[which], some.key_length[which]
+    distinct = distinct_keys(*keys)
+    commits = decode_commits(*keys, some.value_start[which], some.value_length[which], distinct)
+    if not commits.sound.all():
+        which, commits = which[commits.sound], commits.take(commits.sound)
+        distinct = distinct_keys(some.data, some.key_start[which], some.key_length[which])
+    _fill_commits(filled, which, commits, distinct)
     others = np.ones(len(some), np.bool_)
-    others[which[commits.sound]] = False
+    others[which] = False
     damage = list(_fill_others(filled, np.flatnonzero(others), file))
     table = Table(EVENTS, _columns(filled, partition))
     return (table if not damage else table.take(np.flatnonzero(filled.kept))), damage
@@ -143,40 +146,38 @@ def _present(values: NDArray[np.int64]) -> IntColumn:
     return IntColumn(values, None if there.all() else there)
 
 
-def _fill_commits(filled: _Filled, rows: NDArray[np.int64], commits: CommitColumns) -> None:
+def _fill_commits(filled: _Filled, rows: NDArray[np.int64], commits: CommitColumns, distinct: DistinctKeys) -> None:
     if not len(rows):
         return
     for name in _NUMBERS:
         filled.numbers[name][rows] = getattr(commits, name)
     filled.committed[rows] = ~commits.tombstone
-    type_words = filled.words["type"]
-    type_words.codes[rows] = type_words.code(_COMMIT)
-    key_start = filled.records.key_start[rows]
-    last, number = _distinct(commits.data, key_start, filled.records.key_length[rows])
-    for name, start, length in (
+    words, data, places = filled.words, commits.data, distinct.places
+    words["type"].codes[rows] = words["type"].code(_COMMIT)
+    for name, begin, size in (
         ("group", commits.group_start, commits.group_length),
         ("topic", commits.topic_start, commits.topic_length),
     ):
-        codes = _codes(filled.words[name], commits.data, start[last], length[last], _text)
-        filled.words[name].codes[rows] = codes[number]
+        words[name].codes[rows] = _codes(words[name], data, begin[places], size[places], _text).take(distinct.number)
     there = np.flatnonzero(~commits.tombstone)
     start, length = commits.metadata_start[there], commits.metadata_length[there]
-    filled.words["metadata"].codes[rows[there]] = _codes(filled.words["metadata"], commits.data, start, length, _text)
-    there = np.flatnonzero(commits.topic_id_start >= 0)
-    start = commits.topic_id_start[there]
+    words["metadata"].codes[rows[there]] = _codes(words["metadata"], data, start, length, _text)
+    words["topic_id"].codes[rows] = _topic_ids(words["topic_id"], commits, distinct)
+
+
+def _topic_ids(words: _Words, commits: CommitColumns, distinct: DistinctKeys) -> NDArray[np.int32]:
+    """Codes of the topics' ids; commits of one key nearly always have the same, which is looked at first."""
+    start, places, number = commits.topic_id_start, distinct.places, distinct.number
+    if (start >= 0).all():
+        ids = rows_of(commits.data, start, TOPIC_ID_BYTES).view(np.uint64).reshape(-1, 2)
+        if np.array_equal(ids.take(places, axis=0).take(number, axis=0), ids):
+            length = np.full(len(places), TOPIC_ID_BYTES, np.int64)
+            return _codes(words, commits.data, start[places], length, _uuid).take(number)
+    codes = np.full(len(start), -1, np.int32)
+    there = np.flatnonzero(start >= 0)
     length = np.full(len(there), TOPIC_ID_BYTES, np.int64)
-    filled.words["topic_id"].codes[rows[there]] = _codes(filled.words["topic_id"], commits.data, start, length, _uuid)
-
-
-def _distinct(
-    data: NDArray[np.uint8], start: NDArray[np.int64], length: NDArray[np.int64]
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """One index of each distinct stretch of bytes, and for every stretch the number of its own among these."""
-    winner = last_with_same_key(data, start, length)
-    last = np.flatnonzero(winner == np.arange(len(winner)))
-    number = np.zeros(len(winner), np.int64)
-    number[last] = np.arange(len(last))
-    return last, number[winner]
+    codes[there] = _codes(words, commits.data, start[there], length, _uuid)
+    return codes
 
 
 def _codes(
@@ -186,12 +187,12 @@ def _codes(
     length: NDArray[np.int64],
     text: Callable[[bytes], str],
 ) -> NDArray[np.int32]:
-    if not len(start) or not length.any():
+    if not length.any():
         return np.full(len(start), words.code(text(b"")) if len(start) else -1, np.int32)
-    last, number = _distinct(data, start, length)
-    places = zip(start[last].tolist(), (start + length)[last].tolist(), strict=True)
-    codes = [words.code(text(data[begin:end].tobytes())) for begin, end in places]
-    return np.array(codes, np.int32)[number]
+    distinct = distinct_keys(data, start, length)
+    begin, end = start[distinct.places].tolist(), (start + length)[distinct.places].tolist()
+    codes = [words.code(text(data[one:other].tobytes())) for one, other in zip(begin, end, strict=True)]
+    return np.array(codes, np.int32)[distinct.number]
 
 
 def _text(content: bytes) -> str:
