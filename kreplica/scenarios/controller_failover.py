@@ -32,7 +32,7 @@ SCENARIO = Scenario(
     },
     cases=(
         Case(
-            "0.11",
+            "0.8.1",
             {
                 "controller_epochs": (1, 2),
                 "led_again_ms": Between(3_900, 6_100),

@@ -35,7 +35,7 @@ SCENARIO = Scenario(
     ),
     probes={"isr_answered_ms": milliseconds_between(_SHRINKS, is_kind(Kind.ACKNOWLEDGED, after=30 * SECOND))},
     cases=(
-        Case("0.11", {"isr_answered_ms": Between(0, 10_000), "lost": (), "is_safe": True}),
+        Case("0.8.1", {"isr_answered_ms": Between(0, 10_000), "lost": (), "is_safe": True}),
         Case("2.7", {"isr_answered_ms": Between(10_000, 20_000), "lost": (), "is_safe": True}),
         Case("3.9-kraft", {"isr_answered_ms": Between(1_000, 5_000), "lost": (), "is_safe": True}),
     ),

@@ -31,7 +31,7 @@ SCENARIO = Scenario(
     plan=(Step(At(time=20 * SECOND), Stop("broker-1")), Step(At(time=40 * SECOND), Start("broker-1"))),
     probes={"written_by_leader": written_by_leader},
     cases=(
-        Case("0.11", {"written_by_leader": _ONE_AWAY, "lost": ()}),
+        Case("0.8.1", {"written_by_leader": _ONE_AWAY, "lost": ()}),
         Case("3.9-kraft", {"written_by_leader": _ONE_AWAY, "lost": ()}),
     ),
 )

@@ -30,9 +30,9 @@ SCENARIO = Scenario(
         "last_states": last_states,
     },
     cases=(
-        Case("0.10", {"waited_ms": Between(200_000, 300_000), "last_states": _PREFERRED}),
+        Case("0.8.1", {"waited_ms": Between(200_000, 300_000), "last_states": _PREFERRED}),
         Case("3.9-kraft", {"waited_ms": Between(200_000, 300_000), "last_states": _PREFERRED}),
-        Case("0.10", {"waited_ms": None}, {"auto.leader.rebalance.enable": False}),
+        Case("0.8.1", {"waited_ms": None}, {"auto.leader.rebalance.enable": False}),
         Case("3.9-kraft", {"waited_ms": None}, {"auto.leader.rebalance.enable": False}),
     ),
 )

@@ -51,7 +51,7 @@ SCENARIO = Scenario(
     probes={"majority_ms": _majority_ms, "copies_for_one_failure": _copies},
     cases=(
         Case(
-            "0.11",
+            "0.8.1",
             {
                 "majority_ms": Between(0, 10),
                 "produce_ms_50": Between(_SLOW),

@@ -46,7 +46,7 @@ SCENARIO = Scenario(
     probes={"moved_ms": milliseconds_between(_ASKED, _DONE), "last_states": last_states},
     cases=(
         Case(
-            "0.11",
+            "0.8.1",
             {
                 "moved_ms": Between(40_000, 60_000),
                 "last_states": ("orders-0: 4 of 4,5,3",),

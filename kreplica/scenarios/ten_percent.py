@@ -30,8 +30,8 @@ SCENARIO = Scenario(
     ),
     probes={"came_back_ms": milliseconds_between(_LEFT, _MOVED)},
     cases=(
-        Case("0.10", {"came_back_ms": None}),
+        Case("0.8.1", {"came_back_ms": None}),
         Case("3.9-kraft", {"came_back_ms": Between(200_000, 300_000)}),
-        Case("0.10", {"came_back_ms": Between(200_000, 300_000)}, {"leader.imbalance.per.broker.percentage": 9}),
+        Case("0.8.1", {"came_back_ms": Between(200_000, 300_000)}, {"leader.imbalance.per.broker.percentage": 9}),
     ),
 )

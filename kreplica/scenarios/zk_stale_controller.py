@@ -35,7 +35,7 @@ SCENARIO = Scenario(
     probes={"controller_epochs": controller_epochs, "last_states": last_states},
     cases=(
         Case(
-            "0.11",
+            "0.8.1",
             {
                 "controller_epochs": (1, 2),
                 f"count:{Kind.CONTROLLER_STALE}": Between(1),
@@ -43,5 +43,7 @@ SCENARIO = Scenario(
                 "lost": (),
             },
         ),
+        # no broker is the controller: nothing of this happens
+        Case("3.9-kraft", {"controller_epochs": (1,), f"count:{Kind.CONTROLLER_STALE}": 0, "lost": ()}),
     ),
 )

@@ -142,6 +142,8 @@ class ZooKeeperController:
             self.put(self._brokers_changed)
         elif path in (ISR_CHANGES, DIRECTORY_EVENTS):
             self.put(self.notifications.read, path)
+        elif path.startswith(STATES):
+            self.put(self.moves.state_changed, path.removeprefix(f"{STATES}/"))
 
     # -- election
 

@@ -19,7 +19,7 @@ from kreplica.engine.rules.reassignment import (
 from kreplica.engine.rules.replica_set import NO_LEADER
 from kreplica.engine.simulator.partition_state import PartitionState, topic_of
 from kreplica.engine.simulator.zookeeper import OK, Operation, Result
-from kreplica.engine.simulator.zookeeper_paths import TOPICS, Assigned
+from kreplica.engine.simulator.zookeeper_paths import TOPICS, Assigned, state_path
 from kreplica.engine.simulator.zookeeper_states import Change, Decision
 
 if TYPE_CHECKING:
@@ -53,9 +53,27 @@ class ZooKeeperMoves:
 
     def _resume(self, moving: list[str], then: Callable[[], object]) -> None:
         if moving:
-            self.look_at(moving[0], lambda: self._resume(moving[1:], then))
+            self._watch(moving[0], lambda: self._resume(moving[1:], then))
         else:
             then()
+
+    def state_changed(self, partition: str) -> None:
+        """An event: the state of a partition that is moved has been written. PartitionReassignmentIsrChange."""
+        assigned = self.controller.known.assigned.get(partition)
+        if self.controller.active and assigned is not None and (assigned[2] or assigned[3]):
+            self._watch(partition, self.controller.finished)
+        else:
+            self.controller.finished()
+
+    def _watch(self, partition: str, then: Callable[[], object]) -> None:
+        """Looks at the ISR in ZooKeeper; before 2.7, where its leader writes it there, again when it changes."""
+        watches = not self.controller.broker.simulation.version.alter_partition
+
+        def read(results: tuple[tuple[Result, ...], ...]) -> None:
+            self.controller.known.took(partition, results[0][0])
+            self.look_at(partition, then)
+
+        self.controller.client.request(((Operation("get", state_path(partition), watch=watches),),), read)
 
     def look_at(self, partition: str, then: Callable[[], object]) -> None:
         """Completes a move whose target replicas are all in sync by now."""
@@ -82,7 +100,7 @@ class ZooKeeperMoves:
         dropped = zookeeper_dropped(replicas, merged[0])
 
         def started() -> None:
-            self._raise_epoch(partition, lambda: self.look_at(partition, self.controller.finished))
+            self._raise_epoch(partition, lambda: self._watch(partition, self.controller.finished))
 
         self._leave(dropped, partition, lambda: self._assign((partition, *merged), started))
 

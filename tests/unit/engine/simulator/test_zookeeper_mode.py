@@ -184,6 +184,7 @@ def test_a_move_ends_with_the_target_alone(version: str) -> None:
     decided = states(events)
     assert decided[0] == (1, 1, (3, 1, 2))  # everybody hears of the merged assignment in a new epoch
     assert decided[-1] == (3, 2, (3, 4))
+    assert float(str(of(events, Kind.PARTITION_CHANGED, partition="t-0")[-1]["at"])) < 5.1  # a watch, or AlterPartition
     assert len(of(events, Kind.ACKNOWLEDGED)) >= 19
     followers = [e for e in of(events, Kind.APPENDED, partition="t-0") if e["node"] == "broker-4"]
     assert followers
