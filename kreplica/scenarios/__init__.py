@@ -77,6 +77,7 @@ MODULES: tuple[str, ...] = (
     "rewind",
     "read-process-write",
     "read-process-write-at-least-once",
+    "zombie-transaction",
     "zombie-producer-fenced",
     "hanging-transaction",
     "delayed-end-transaction",

@@ -260,10 +260,12 @@ class ClassicGroup:
     def _assign(self, assigned: dict[str, tuple[str, ...]]) -> None:
         for member in self.members.values():
             member.assignment = assigned.get(member.id, ())
-        self.write(self._assignment_written)
+        generation = self.generation
+        self.write(lambda error: self._assignment_written(error, generation))
 
-    def _assignment_written(self, error: ErrorCode) -> None:
-        if self.state is not GroupState.COMPLETING_REBALANCE:
+    def _assignment_written(self, error: ErrorCode, generation: int) -> None:
+        """Hands the assignment out, unless another rebalance has begun while it was written."""
+        if self.state is not GroupState.COMPLETING_REBALANCE or generation != self.generation:
             return
         if error:
             for member in self.members.values():

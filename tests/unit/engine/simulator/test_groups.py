@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kreplica.engine.faults import At, Crash, Pause, Plan, Start, Step, When
+from kreplica.engine.faults import At, Crash, Pause, Plan, Slow, Start, Step, When
 from kreplica.engine.rules.coordinator_partition import OFFSETS_TOPIC
 from kreplica.engine.settings import Value
 from kreplica.engine.setup import (
@@ -40,13 +40,23 @@ def member(
 
 
 def play(
-    *members: ConsumerSetup, plan: Plan = (), version: str = "4.1", partitions: int = 2, duration: int = 40
+    *members: ConsumerSetup,
+    plan: Plan = (),
+    version: str = "4.1",
+    partitions: int = 2,
+    duration: int = 40,
+    settings: dict[str, Value] | None = None,
 ) -> list[Event]:
     replicas = ((1, 2, 3), (2, 3, 1), (3, 1, 2))
     topic = TopicSetup("t", tuple(replicas[number % 3] for number in range(partitions)))
     writers = (ProducerSetup("producer", sends("t-0", *VALUES, start=100 * MILLISECOND, every=SECOND)),)
     setup = cluster(
-        3, topic, TopicSetup(OFFSETS_TOPIC, ((3, 1, 2),)), clients=(*writers, *members), duration=duration * SECOND
+        3,
+        topic,
+        TopicSetup(OFFSETS_TOPIC, ((3, 1, 2),)),
+        clients=(*writers, *members),
+        settings=settings or {},
+        duration=duration * SECOND,
     )
     trace = Trace()
     simulate(setup, plan, version_named(version), 1, trace)
@@ -149,6 +159,18 @@ def test_in_a_cooperative_rebalance_nobody_stops(protocol: str) -> None:
     events = play(member("a", **speaking(protocol)), member("b", start=4 * SECOND, **speaking(protocol)))
     sets = [one for one in of(events, Kind.POSITION_SET, node="a") if one["partition"] == "t-0"]
     assert len(sets) == 1, "who keeps a partition keeps its position"
+
+
+@pytest.mark.parametrize("protocol", ["range", "cooperative-sticky", "consumer"])
+def test_whenever_the_second_member_comes_every_partition_has_a_reader(protocol: str) -> None:
+    """It may come while the assignment of the generation before is being written, and must not get that one."""
+    no_delay: dict[str, Value] = {"group.initial.rebalance.delay.ms": 0}
+    slow = (Step(At(0), Slow("broker-3", "broker-1", 5 * MILLISECOND, 25 * SECOND)),)  # the coordinator's followers
+    for step in range(16):
+        late = member("b", start=18 * MILLISECOND + step * 250, **speaking(protocol))
+        events = play(member("a", **speaking(protocol)), late, plan=slow, duration=25, settings=no_delay)
+        last = {one["node"]: one["partitions"] for one in of(events, Kind.ASSIGNED)}
+        assert sorted(one for has in last.values() for one in has) == ["t-0", "t-1"], step
 
 
 def test_a_partition_is_given_up_before_another_member_gets_it() -> None:
