@@ -54,7 +54,7 @@ _OUTCOME = {
     "produce_ms_99": "what 99 of 100 sends did not exceed",
     "produce_ms_max": "the longest",
     "leader_changes": "how often another broker became leader",
-    "isr_changes": "how often the controller wrote another ISR",
+    "isr_changes": "how often another ISR was written",
 }
 COMPARE = _OUTCOME
 _RUN_REMARK = (

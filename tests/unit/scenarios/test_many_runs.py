@@ -1,0 +1,44 @@
+"""Many runs: the same on any number of processes, failures shrunk to what fails by itself."""
+
+from __future__ import annotations
+
+import pytest
+
+from kreplica.engine import observe, version_named
+from kreplica.engine.faults import plan_from_json, plan_to_json
+from kreplica.scenarios import scenario_named
+from kreplica.scenarios.many_runs import Job, ManyRuns, is_failure, run_many, wrong_with
+
+JOB = Job("acks1-leader-crash", "3.9-kraft", {"acks": 0})
+FIRST, RUNS = 10, 20
+
+
+@pytest.fixture(scope="module")
+def in_turn() -> ManyRuns:
+    return run_many(JOB, FIRST, RUNS, processes=1)
+
+
+def test_two_processes_give_the_same(in_turn: ManyRuns) -> None:
+    assert run_many(JOB, FIRST, RUNS, processes=2) == in_turn
+
+
+def test_a_part_of_the_seeds_gives_a_part_of_the_verdicts(in_turn: ManyRuns) -> None:
+    assert run_many(JOB, FIRST + 5, 3, processes=1).verdicts == in_turn.verdicts[5:8]
+
+
+def test_verdicts_are_counted(in_turn: ManyRuns) -> None:
+    assert [verdict.seed for verdict in in_turn.verdicts] == list(range(FIRST, FIRST + RUNS))
+    assert in_turn.wrong["lost"] == sum(verdict.lost > 0 for verdict in in_turn.verdicts) > 0
+
+
+def test_the_smallest_plan_fails_by_itself_and_from_its_file(in_turn: ManyRuns) -> None:
+    smallest = in_turn.smallest
+    assert smallest is not None
+    assert is_failure(smallest.wrong)
+    plan = plan_from_json(plan_to_json(smallest.plan), "plan.json")
+    setup = scenario_named(JOB.scenario).setup.with_settings(JOB.settings)
+    outcome, _ = observe(setup, plan, version_named(JOB.version), smallest.seed)
+    assert wrong_with(outcome) == smallest.wrong
+    for place in range(len(plan)):
+        fewer = plan[:place] + plan[place + 1 :]
+        assert not is_failure(wrong_with(observe(setup, fewer, version_named(JOB.version), smallest.seed)[0]))
