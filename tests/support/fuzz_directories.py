@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 from kreplica.formats.checks.other_formats import other_files
-from kreplica.formats.checks.replicas import find_folders, find_replicas
+from kreplica.formats.checks.replicas import find_folders
 from kreplica.formats.checks.rules import RULES, check_all
 from kreplica.formats.checks.segment_indexes import IndexesRead, IndexKind, index_entry_rows
 from kreplica.formats.partition_logs import find_logs
@@ -77,7 +77,8 @@ def on_disk(content: bytes, sealed: Callable[[bytes], bytes], judge: Callable[[l
 
 def check(disks: list[str]) -> None:
     """Every rule of decode check, and the entries of indexes one by one."""
-    homes, replicas = find_replicas(disks)
+    homes, folders = find_folders(disks)
+    replicas = (folder.read() for folder in folders)
     for finding in (*check_all(homes, replicas, {"orders": "an-id"}), *other_files(disks)):
         assert finding.rule in RULES
         assert finding.message

@@ -9,8 +9,17 @@ from pathlib import Path
 from crc32c import crc32c
 from record_batches import PlainRecord, batch_bytes
 
+from kreplica.formats.checks.replicas import ReplicaFiles, find_folders
+from kreplica.formats.log_directory import LogDirectory
+
 REPLICATION, RECOVERY_POINT = "replication-offset-checkpoint", "recovery-point-offset-checkpoint"
 LOG_START, CLEANER = "log-start-offset-checkpoint", "cleaner-offset-checkpoint"
+
+
+def find_replicas(paths: Sequence[str]) -> tuple[list[LogDirectory], list[ReplicaFiles]]:
+    """Every log directory and replica below the paths, all of them read."""
+    homes, folders = find_folders(paths)
+    return homes, [folder.read() for folder in folders]
 
 
 def batch(offset: int, epoch: int, value: bytes = b"m", records: int = 1, **fields: object) -> bytes:

@@ -169,16 +169,6 @@ class ReplicaFolder:
             raise unreadable(self.path, error) from None
 
 
-def find_replicas(paths: Sequence[str]) -> tuple[list[LogDirectory], list[ReplicaFiles]]:
-    """Every log directory and replica below the paths, all of them read.
-
-    Raises:
-        InputError: A path does not exist or a file cannot be read.
-    """
-    homes, folders = find_folders(paths)
-    return homes, [folder.read() for folder in folders]
-
-
 def find_folders(paths: Sequence[str]) -> tuple[list[LogDirectory], list[ReplicaFolder]]:
     """Every log directory, its small files read, and every partition's directory below the paths.
 

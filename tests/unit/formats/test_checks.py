@@ -18,6 +18,7 @@ from log_directories import (
     REPLICATION,
     batch,
     close,
+    find_replicas,
     marker,
     producer_snapshot,
     write_checkpoint,
@@ -25,7 +26,7 @@ from log_directories import (
     write_partition,
 )
 
-from kreplica.formats.checks.replicas import Finding, find_replicas
+from kreplica.formats.checks.replicas import Finding
 from kreplica.formats.checks.rules import RULES, check_all
 
 GOLDEN = Path(__file__).parents[2] / "golden"
