@@ -150,7 +150,11 @@ def _fill_commits(filled: _Filled, rows: NDArray[np.int64], commits: CommitColum
     if not len(rows):
         return
     for name in _NUMBERS:
-        filled.numbers[name][rows] = getattr(commits, name)
+        column: NDArray[np.int64] = getattr(commits, name)
+        if len(rows) == len(filled.records):
+            filled.numbers[name] = column
+        else:
+            filled.numbers[name][rows] = column
     filled.committed[rows] = ~commits.tombstone
     words, data, places = filled.words, commits.data, distinct.places
     words["type"].codes[rows] = words["type"].code(_COMMIT)

@@ -40,15 +40,21 @@ ARROW_TYPES: dict[Kind, pa.DataType] = {
 _FIX = "take the snapshot again, or give the file as kreplica wrote it"
 
 
-def arrow_schema(schema: TableSchema) -> pa.Schema:
-    """The Arrow schema of a table; fields that may not be null are required in Parquet too."""
-    return pa.schema([pa.field(field.name, ARROW_TYPES[field.kind], field.nullable) for field in schema.fields])
+def arrow_schema(schema: TableSchema, *, by_dictionary: bool = False) -> pa.Schema:
+    """The Arrow schema of a table; fields that may not be null are required in Parquet too.
+
+    Args:
+        schema: Of the table.
+        by_dictionary: Whether strings are dictionary arrays, which Parquet takes as they are.
+    """
+    types = {**ARROW_TYPES, Kind.STRING: pa.dictionary(pa.int32(), pa.string())} if by_dictionary else ARROW_TYPES
+    return pa.schema([pa.field(field.name, types[field.kind], field.nullable) for field in schema.fields])
 
 
-def to_arrow(table: Table) -> pa.Table:
-    """An Arrow table of the same rows."""
-    schema = arrow_schema(table.schema)
-    arrays = [_array(table[field.name], field) for field in table.schema.fields]
+def to_arrow(table: Table, *, by_dictionary: bool = False) -> pa.Table:
+    """An Arrow table of the same rows; strings by dictionary or plain."""
+    schema = arrow_schema(table.schema, by_dictionary=by_dictionary)
+    arrays = [_array(table[field.name], field, by_dictionary=by_dictionary) for field in table.schema.fields]
     return pa.Table.from_arrays(arrays, schema=schema)
 
 
@@ -81,9 +87,10 @@ def check_columns(schema: TableSchema, names: Sequence[str], source: str) -> Non
             raise InputError(source, f"column {field.name}", reason, _FIX)
 
 
-def _array(column: Column, field: Field) -> ArrowArray:
+def _array(column: Column, field: Field, *, by_dictionary: bool = False) -> ArrowArray:
     if isinstance(column, StringColumn):
         array = _string_array(column)
+        array = array if by_dictionary else array.cast(pa.string())
     elif isinstance(column, IntListColumn):
         array = _list_array(column)
     elif isinstance(column, BoolColumn):
@@ -119,7 +126,7 @@ def _string_array(column: StringColumn) -> ArrowArray:
     indices = pa.Array.from_buffers(
         pa.int32(), len(codes), [_bits(known), _buffer(np.ascontiguousarray(codes, np.int32))]
     )
-    return pa.DictionaryArray.from_arrays(indices, dictionary).cast(pa.string())
+    return pa.DictionaryArray.from_arrays(indices, dictionary)
 
 
 def _list_array(column: IntListColumn) -> ArrowArray:
