@@ -46,7 +46,7 @@ SCENARIO = Scenario(
     plan=(Step(At(time=10 * SECOND), Cut("broker-2", "broker-4", 100 * SECOND)),),
     probes={"told_ms": _told_ms},
     cases=(
-        Case("0.8.1", {"told_ms": None, "isr_changes": 0}),
+        Case("0.8.1", {"told_ms": None, "isr_changes": 1}),
         Case("0.9", {"told_ms": Between(5_000, 7_600)}),
         Case("2.7", {"told_ms": Between(0, 10)}),
         Case("3.9-kraft", {"told_ms": Between(0, 500)}),
