@@ -72,6 +72,7 @@ SETTINGS: dict[str, Setting] = {
         Setting("controller.quorum.election.timeout.ms", _B),
         Setting("unclean.leader.election.interval.ms", _B),
         Setting("zookeeper.session.timeout.ms", _B),
+        Setting("leader.election", _B, _TEXT, ("controller", "watching")),
         Setting("auto.leader.rebalance.enable", _B, _BOOLEAN),
         Setting("leader.imbalance.check.interval.seconds", _B),
         Setting("leader.imbalance.per.broker.percentage", _B),
@@ -118,7 +119,8 @@ SETTINGS: dict[str, Setting] = {
     )
 }
 """By name. ``replica.fetch.max.records`` and ``batch.records`` stand for Kafka's limits in bytes, ``latency.us`` and
-``jitter.us`` are the links': the engine counts records, not bytes."""
+``jitter.us`` are the links': the engine counts records, not bytes. ``leader.election`` is not Kafka's: ``watching`` has
+replicas elect leaders among themselves, to be compared with a controller."""
 
 ACKS_ALL = -1
 """acks=all as the protocol says it."""

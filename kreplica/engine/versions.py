@@ -148,6 +148,7 @@ V0_8_1 = Version(
         "controller.quorum.election.timeout.ms": 1_000,
         "unclean.leader.election.interval.ms": 300_000,
         "zookeeper.session.timeout.ms": 6_000,
+        "leader.election": "controller",
         "auto.leader.rebalance.enable": False,
         "leader.imbalance.check.interval.seconds": 300,
         "leader.imbalance.per.broker.percentage": 10,

@@ -87,6 +87,7 @@ MODULES: tuple[str, ...] = (
     "exactly-once-processing",
     "broker-failure",
     "controller-failover",
+    "election-by-watching",
     "controller-failover-mid-isr",
     "controller-minority",
     "zk-stale-controller",

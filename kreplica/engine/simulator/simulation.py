@@ -130,12 +130,20 @@ class Simulation:
         raise NobodyError(f"there is no active controller at {self.scheduler.now} microseconds")
 
     def link_to_controller(self, broker: Broker) -> ControllerLink:
-        """A broker's side of what this version's controller is."""
+        """A broker's side of what this version's controller is.
+
+        Raises:
+            UsageError: Leaders shall be elected by watches, and there is no ZooKeeper.
+        """
         from kreplica.engine.simulator.link_kraft import KraftLink
+        from kreplica.engine.simulator.watching_link import WatchingLink
         from kreplica.engine.simulator.zookeeper_link import ZooKeeperLink
 
         if self.version.controller is ControllerKind.ZOOKEEPER:
-            return ZooKeeperLink(broker, self.zookeeper)
+            watching = self.settings["leader.election"] == "watching"
+            return WatchingLink(broker, self.zookeeper) if watching else ZooKeeperLink(broker, self.zookeeper)
+        if self.settings["leader.election"] == "watching":
+            raise UsageError(f"{self.version.name} has no ZooKeeper to watch", "", "take a version up to 3.9")
         return KraftLink(broker)
 
     def controller_operations(self) -> ControllerOperations:
