@@ -1,5 +1,7 @@
 """The coordinator crashes between its decision and the markers."""
 
+from collections.abc import Sequence
+
 from kreplica.engine.faults import At, Crash, Cut, Start, Step, When
 from kreplica.engine.setup import (
     MILLISECOND,
@@ -11,11 +13,18 @@ from kreplica.engine.setup import (
     TransactionalSetup,
     cluster,
 )
-from kreplica.engine.trace import Kind
+from kreplica.engine.trace import Event, Kind
 from kreplica.scenarios.scenario import Case, Scenario
 from kreplica.scenarios.transactions import PROBES, transaction_state
 
 _DECIDED = When(kind=Kind.TRANSACTION_STATE, fields={"state": "prepare_commit"}, after=2 * MILLISECOND)
+
+
+def _half_seconds(events: Sequence[Event]) -> object:
+    """How long consumers could read one half of the transaction only."""
+    read = [event.time for event in events if event.kind == Kind.CONSUMED]
+    return (max(read) - min(read)) / SECOND if read else -1
+
 
 SCENARIO = Scenario(
     name="coordinator-failover-prepare",
@@ -26,10 +35,10 @@ SCENARIO = Scenario(
         already takes another: a marker without records means nothing.""",
     source="KIP-98: transaction coordinator failover",
     setup=cluster(
-        3,
+        4,
         TopicSetup("debit", ((2, 3, 1),), {"min.insync.replicas": 2}),
         TopicSetup("credit", ((3, 2, 1),), {"min.insync.replicas": 2}),
-        transaction_state(1, 2, 3),
+        transaction_state(1, 2, 4),
         clients=(
             TransactionalSetup(
                 "transfer",

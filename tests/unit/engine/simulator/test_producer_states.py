@@ -8,10 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kreplica.engine.faults import At, Crash, Start, Step
+from kreplica.engine.faults import At, Crash, Cut, PowerLoss, Start, Step
 from kreplica.engine.records import ABORT, COMMIT, DATA, Record
 from kreplica.engine.setup import MILLISECOND, SECOND, ProducerSetup, TopicSetup, cluster, sends
 from kreplica.engine.simulator.producer_states import ProducerStates
+from kreplica.engine.simulator.replica import Replica
 from kreplica.engine.simulator.world import build
 from kreplica.engine.trace import Kind, Trace
 from kreplica.engine.versions import version_named
@@ -102,6 +103,60 @@ def test_a_new_leader_knows_a_batch_that_the_old_one_appended(version: str) -> N
     assert (
         len({repr(broker.replicas["t-0"].producers.states[1].batches) for broker in simulation.brokers.values()}) == 1
     )
+
+
+def test_a_transaction_is_decided_once_its_marker_is_replicated() -> None:
+    states = fed([batch(1, 0, 0, 2, transactional=True), [Record(0, 7, 1, 0, kind=COMMIT, transactional=True)]])
+    assert states.stable_offset(1, 0) == 0
+    assert states.stable_offset(2, 0) == 0  # the marker at 2 may still be lost
+    assert states.stable_offset(3, 0) == 3
+
+
+def test_offsets_that_a_group_coordinator_writes_open_a_transaction_too() -> None:
+    states = fed([[Record(0, "offset", 1, 0, transactional=True)]])
+    assert states.state(1).transaction_start == 0
+    assert states.stable_offset(1, 0) == 0
+
+
+def test_a_leader_that_was_cut_off_forgets_what_it_cuts() -> None:
+    """broker-1 appends what nobody copies, is replaced, and truncates: it knows of the producer what the others do."""
+    setup = cluster(
+        3,
+        TopicSetup("t", ((1, 2, 3),), {"min.insync.replicas": 1}),
+        clients=(ProducerSetup("writer", sends("t-0", "m1", "m2", "m3", start=2 * SECOND, every=2 * SECOND)),),
+        settings={"enable.idempotence": True, "linger.ms": 0, "request.timeout.ms": 1000},
+        duration=60 * SECOND,
+    )
+    others = ("broker-2", "broker-3", "controller-3001", "controller-3002", "controller-3003")
+    trace = Trace()
+    simulation = build(setup, version_named("3.9-kraft"), 1, trace)
+    named = [name for name in others if name in simulation.nodes]
+    simulation.run(tuple(Step(At(3 * SECOND), Cut("broker-1", name, 25 * SECOND)) for name in named))
+    assert [event for event in trace.events if event.kind == Kind.TRUNCATED], "broker-1 had nothing to cut"
+    assert len({repr(known(broker.replicas["t-0"])) for broker in simulation.brokers.values()}) == 1
+
+
+def test_after_a_power_loss_a_broker_knows_what_its_disk_says() -> None:
+    """The two followers lose what they had not flushed; nobody writes any more."""
+    setup = cluster(
+        3,
+        TopicSetup("t", ((1, 2, 3),), {"min.insync.replicas": 2}),
+        clients=(ProducerSetup("writer", sends("t-0", "m1", "m2", start=2 * SECOND, every=SECOND)),),
+        settings={"enable.idempotence": True, "linger.ms": 0},
+        duration=8 * SECOND,
+    )
+    simulation = build(setup, version_named("4.1"), 1, Trace())
+    simulation.run(
+        (Step(At(5 * SECOND), PowerLoss(("broker-1", "broker-2", "broker-3"))), Step(At(6 * SECOND), Start("broker-2")))
+    )
+    replica = simulation.brokers[2].replicas["t-0"]
+    assert replica.log.end == 0
+    assert known(replica) == {}
+
+
+def known(replica: Replica) -> dict[int, tuple[object, ...]]:
+    """What a replica knows of producers, times left out."""
+    return {number: (state.epoch, state.batches) for number, state in replica.producers.states.items()}
 
 
 def test_a_setting_that_does_not_go_with_idempotence_is_refused() -> None:

@@ -6,9 +6,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from kreplica.engine.faults import At, Crash, Cut, Plan, Start, Step
+from kreplica.engine.faults import At, Crash, Cut, Plan, Start, Step, When
 from kreplica.engine.rules.error_codes import ErrorCode
 from kreplica.engine.rules.transaction_append import verification_answer
+from kreplica.engine.settings import Value
 from kreplica.engine.setup import (
     MILLISECOND,
     SECOND,
@@ -24,6 +25,8 @@ from kreplica.engine.setup import (
     sends,
 )
 from kreplica.engine.simulator import simulate
+from kreplica.engine.simulator.transaction_coordinator import transaction_coordinator_of
+from kreplica.engine.simulator.world import build
 from kreplica.engine.trace import Event, Kind, Trace, fields_of
 from kreplica.engine.transaction_outcomes import transaction_outcomes
 from kreplica.engine.versions import version_named
@@ -105,6 +108,27 @@ def test_the_epoch_rises_with_every_transaction_of_version_2_only(version: str) 
     assert epochs == ([0] if version == "0.11" else [0, 1, 2, 3])
 
 
+@pytest.mark.parametrize("version", ["0.11", "4.1"])
+def test_a_marker_finds_the_next_leader(version: str) -> None:
+    """The leader of a-0 is gone when its marker comes: the coordinator tries again until the new one has it."""
+    decided = When(kind=Kind.TRANSACTION_STATE, fields={"state": "prepare_commit"})
+    events = play(setup(transactions(1)), (Step(decided, Crash("broker-1")),), version)
+    assert sorted(map(str, read(events))) == ["t0a", "t0b"]
+    assert transaction_outcomes(events).hanging == ()
+
+
+def test_a_coordinator_that_was_replaced_cannot_end_a_transaction() -> None:
+    simulation = build(setup(transactions(1), duration=10), version_named("4.1"), 0, Trace())
+    simulation.run(())
+    leader = simulation.brokers[1]
+    answers: list[ErrorCode] = []
+    known = leader.replicas["a-0"].producers.state(1)
+    there = transaction_coordinator_of(leader)
+    there.write_marker("a-0", 1, known.epoch, known.coordinator_epoch - 1, True, answers.append)
+    there.write_marker("a-0", 1, known.epoch - 1, known.coordinator_epoch, True, answers.append)
+    assert answers == [ErrorCode.TRANSACTION_COORDINATOR_FENCED, ErrorCode.INVALID_PRODUCER_EPOCH]
+
+
 BROKERS = st.sampled_from(["broker-1", "broker-2", "broker-3"])
 TIMES = st.integers(1500, 7000).map(lambda ms: ms * MILLISECOND)
 
@@ -137,22 +161,10 @@ def test_transactions_are_whole_or_not_at_all_whatever_happens(version: str, pla
     assert len(read(events)) == len(set(read(events)))
 
 
-@st.composite
-def crashes_of_everything(draw: st.DrawFn) -> Plan:
-    """The application crashes and comes back, and so does a broker."""
-    nodes = [*draw(st.lists(st.sampled_from(["worker"]), max_size=2)), *draw(st.lists(BROKERS, max_size=1))]
-    steps: list[Step] = []
-    for place, node in enumerate(nodes):
-        at = draw(TIMES) + place * 8 * SECOND
-        steps += [Step(At(at), Crash(node)), Step(At(at + draw(st.integers(1, 6)) * SECOND), Start(node))]
-    return tuple(steps)
-
-
-@settings(max_examples=20, suppress_health_check=[HealthCheck.too_slow])
-@given(st.sampled_from(["0.11", "2.5", "3.9-kraft", "4.1"]), crashes_of_everything())
-def test_every_record_is_transformed_exactly_once_whoever_crashes(version: str, plan: Plan) -> None:
+def transforming(others: dict[str, Value]) -> Setup:
+    """Eight records, an application that makes results of them in transactions, and a reader of the results."""
     values = [f"m{number}" for number in range(8)]
-    one = cluster(
+    return cluster(
         3,
         TopicSetup("in", ((1, 2, 3),), {"min.insync.replicas": 2}),
         TopicSetup("out", ((2, 3, 1),), {"min.insync.replicas": 2}),
@@ -168,12 +180,43 @@ def test_every_record_is_transformed_exactly_once_whoever_crashes(version: str, 
             "request.timeout.ms": 2000,
             "enable.idempotence": True,
             "isolation.level": "read_committed",
+            **others,
         },
         duration=100 * SECOND,
     )
-    events = play(one, plan, version)
-    done = [fields_of(event)["value"] for event in events if event.kind == Kind.CONSUMED and event.node == "reader"]
-    assert sorted(map(str, done)) == sorted(f"{value}-done" for value in values)
+
+
+def results(events: list[Event]) -> list[str]:
+    """What the reader has read, sorted."""
+    return sorted(
+        str(fields_of(event)["value"]) for event in events if event.kind == Kind.CONSUMED and event.node == "reader"
+    )
+
+
+@st.composite
+def crashes_of_everything(draw: st.DrawFn) -> Plan:
+    """The application crashes and comes back, and so does a broker."""
+    nodes = [*draw(st.lists(st.sampled_from(["worker"]), max_size=2)), *draw(st.lists(BROKERS, max_size=1))]
+    steps: list[Step] = []
+    for place, node in enumerate(nodes):
+        at = draw(TIMES) + place * 8 * SECOND
+        steps += [Step(At(at), Crash(node)), Step(At(at + draw(st.integers(1, 6)) * SECOND), Start(node))]
+    return tuple(steps)
+
+
+@settings(max_examples=20, suppress_health_check=[HealthCheck.too_slow])
+@given(st.sampled_from(["0.11", "2.5", "3.9-kraft", "4.1"]), crashes_of_everything())
+def test_every_record_is_transformed_exactly_once_whoever_crashes(version: str, plan: Plan) -> None:
+    assert results(play(transforming({}), plan, version)) == [f"m{number}-done" for number in range(8)]
+
+
+def test_an_aborted_batch_is_read_and_transformed_again() -> None:
+    """The application cannot reach the leader of its results for longer than delivery.timeout.ms."""
+    one = transforming({"delivery.timeout.ms": 3000})
+    events = play(one, (Step(At(3 * SECOND), Cut("worker", "broker-2", 6 * SECOND)),), "4.1")
+    outcomes = [fields_of(event)["outcome"] for event in events if event.kind == Kind.TRANSACTION_ENDED]
+    assert "aborted" in outcomes
+    assert results(events) == [f"m{number}-done" for number in range(8)]
 
 
 def test_what_a_producer_is_told_where_its_partition_was_not_verified() -> None:
