@@ -68,7 +68,11 @@ def _verdict(played: Played) -> tuple[str, str, str]:
     """Word, colour and sentence."""
     code, judgement = played.exit_code, played.judgement
     if code is ExitCode.FINDINGS:
-        parts = ["no controller (no elections, no ISR changes)"] if _quorum_lost(played) else []
+        parts = (
+            ["no controller (no elections, no ISR changes)"]
+            if any(step.quorum_goes for step in judgement.steps)
+            else []
+        )
         counts = ((fate, judgement.count(fate)) for fate in FATES if fate.harmful)
         parts += [f"{counted(count, 'partition')} {_WORDS[fate]}" for fate, count in counts if count]
         when = ", at one time or another," if played.question.rolling else ""
@@ -78,11 +82,6 @@ def _verdict(played: Played) -> tuple[str, str, str]:
     if code is ExitCode.INCOMPLETE:
         return "INCOMPLETE", _COLORS[code], f"{_what(played)}: {fine}, but not all is known"
     return "NO HARM", _COLORS[code], f"{_what(played)}: {fine}"
-
-
-def _quorum_lost(played: Played) -> bool:
-    quorums = (step.quorum for step in played.judgement.steps)
-    return any(quorum is not None and quorum.lost and quorum.stopping for quorum in quorums)
 
 
 def _what(played: Played) -> str:

@@ -73,11 +73,15 @@ class PlayedStep:
         return np.flatnonzero((self.fates == FATES.index(fate)) & (self.already == already))
 
     @property
+    def quorum_goes(self) -> bool:
+        """Whether the quorum has its majority before and not afterwards."""
+        quorum = self.quorum
+        return quorum is not None and quorum.lost and quorum.up >= quorum.needed
+
+    @property
     def harms(self) -> bool:
         """Whether anything gets worse."""
-        anew = any(fate.harmful and len(self.places(fate)) for fate in FATES)
-        quorum = self.quorum
-        return anew or (quorum is not None and quorum.lost and bool(quorum.stopping))
+        return self.quorum_goes or any(fate.harmful and len(self.places(fate)) for fate in FATES)
 
 
 @dataclass(frozen=True, slots=True)

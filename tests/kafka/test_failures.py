@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,8 @@ pytestmark = [pytest.mark.kafka, pytest.mark.slow]
 
 SETTLE_SECONDS = 60.0
 FAST_FAULTS = {"replica.lag.time.max.ms": "6000", "broker.session.timeout.ms": "6000"}
+# An offline directory is noticed when the next checkpoint is written.
+CHECKPOINTS = {"replica.high.watermark.checkpoint.interval.ms": "1000"}
 THROTTLED = "follower.replication.throttled"
 TOPICS = {
     "orders": ([[1, 2, 3], [2, 3, 1], [3, 1, 2]], "2", "false"),
@@ -79,18 +82,44 @@ def foretold(document: dict[str, Any], before: dict[tuple[str, int], State]) -> 
 
 def crash(sandbox: Sandbox, broker: int) -> dict[str, Any]:
     """Plays the crash of a broker, kills it, and compares what became of every partition."""
+    return played_and_done(sandbox, ("--broker", str(broker)), lambda: sandbox.kill(broker))
+
+
+def played_and_done(sandbox: Sandbox, what: tuple[str, str], bring_about: Callable[[], object]) -> dict[str, Any]:
+    """Plays a failure, brings it about, and compares what became of every partition."""
     before, down = states(sandbox), listed(sandbox, "--unavailable-partitions")
-    _, document = kreplica(sandbox, "whatif", "fail", "--broker", str(broker))
+    _, document = kreplica(sandbox, "whatif", "fail", *what)
     expected = foretold(document, before)
     gone = {(row["topic"], row["partition"]) for row in document["partitions"] if row["effect"] == "unavailable"} | down
-    sandbox.kill(broker)
+    bring_about()
     deadline = time.monotonic() + SETTLE_SECONDS
-    while True:
-        found = states(sandbox), listed(sandbox, "--unavailable-partitions")
-        if found == (expected, gone) or time.monotonic() > deadline:
-            break
-    assert found == (expected, gone)
+    found = states(sandbox)
+    while found != expected and time.monotonic() < deadline:
+        time.sleep(1)  # each look starts a JVM
+        found = states(sandbox)
+    assert found == expected
+    assert listed(sandbox, "--unavailable-partitions") == gone
     return document
+
+
+def a_disk(sandbox: Sandbox) -> None:
+    """The second log directory of broker 2 goes: its first one, with the metadata log, and the broker live on."""
+    _, described = kreplica(sandbox, "disks", "--broker", "2")
+    path = max(row["path"] for row in described["log_dirs"])
+    directory = Path(path)
+    away = directory.with_name(f"{directory.name}-away")
+
+    def fail() -> None:
+        directory.rename(away)
+        directory.write_text("")  # whoever writes there now fails, root as well
+
+    document = played_and_done(sandbox, ("--disk", f"2:{path}"), fail)
+    held = {(topic, int(number)) for topic, _, number in (one.name.rpartition("-") for one in away.glob("*-[0-9]*"))}
+    assert {(row["topic"], row["partition"]) for row in document["partitions"]} == held
+    sandbox.shut_down(2)
+    directory.unlink()
+    away.rename(directory)
+    bring_back(sandbox, 2)
 
 
 def bring_back(sandbox: Sandbox, *brokers: int) -> None:
@@ -125,9 +154,12 @@ def two_crashes(sandbox: Sandbox, *, elr: bool) -> None:
 @pytest.mark.timeout(900)
 def test_crashes_of_kraft_with_and_without_elr_and_what_an_unclean_leader_lacks(sandbox_factory: Any) -> None:
     """One cluster for all of it: controllers that are no brokers, so that two of three brokers may be down."""
-    sandbox = sandbox_factory(name="failures", mode=Mode.KRAFT, controllers=1, broker_settings=FAST_FAULTS)
+    sandbox = sandbox_factory(
+        name="failures", mode=Mode.KRAFT, controllers=1, log_dirs=2, broker_settings=FAST_FAULTS | CHECKPOINTS
+    )
     create_topics(sandbox)
     two_crashes(sandbox, elr=True)
+    a_disk(sandbox)
     sandbox.tool("features", "downgrade", "--feature", "eligible.leader.replicas.version=0")
     two_crashes(sandbox, elr=False)
     unclean_leader(sandbox)
@@ -167,6 +199,25 @@ def unclean_leader(sandbox: Sandbox) -> None:
     listing = sandbox.tool("get-offsets", "--topic", "behind")
     (end,) = re.findall(r"behind:0:(\d+)", listing)
     assert candidate["lost_from"] <= int(end) < 300, "it may have come a little further meanwhile"
+
+
+@pytest.mark.timeout(600)
+def test_with_the_majority_gone_nobody_is_elected_and_acks_all_waits(kraft_cluster: Sandbox) -> None:
+    kraft_cluster.create_topic("orders", assignment=[[2, 3, 1], [3, 2, 1]], configs={"min.insync.replicas": "1"})
+    crash(kraft_cluster, 1)
+    before = states(kraft_cluster)
+    code, document = kreplica(kraft_cluster, "whatif", "fail", "--broker", "2", "--topic", "orders")
+    assert (code, document["summary"]["quorum"]["up_after"]) == (1, 1)
+    assert (effects(document, "unavailable"), effects(document, "isr_frozen")) == ({("orders", 0)}, {("orders", 1)})
+    kraft_cluster.kill(2)
+    outcomes: list[str] = []
+    limits = {"request.timeout.ms": 3000, "delivery.timeout.ms": 12_000, "acks": "all"}
+    producer = Producer({"bootstrap.servers": kraft_cluster.live_bootstrap_servers(), **limits})
+    producer.produce("orders", b"x", partition=1, on_delivery=lambda error, _: outcomes.append(error.name()))
+    producer.flush(60)
+    assert outcomes[0] in ("_MSG_TIMED_OUT", "REQUEST_TIMED_OUT")
+    unchanged = {key: state for key, state in foretold(document, before).items() if key[0] == "orders"}
+    assert {key: state for key, state in states(kraft_cluster).items() if key in unchanged} == unchanged
 
 
 @pytest.mark.timeout(600)

@@ -92,6 +92,13 @@ def test_a_controller_that_is_no_broker() -> None:
     assert not judge_failure(with_voters(cluster(partition()), 8, 9, 10), [9]).harms
 
 
+def test_a_majority_that_was_gone_before_is_no_harm_of_this() -> None:
+    snapshot = with_voters(cluster(partition(leader=2, isr=[2, 3])), 11, 12, 13, silent=(12, 13))
+    assert not judge_failure(snapshot, [12]).harms
+    assert not judge_failure(snapshot, [1]).harms
+    assert judge_failure(with_voters(snapshot, 11, 12, 13, silent=(13,)), [12]).harms
+
+
 def test_changes_are_played_first() -> None:
     snapshot = with_voters(cluster(partition(), partition(isr=[1], min_isr=1)), 2, 3)
     assert fates(judge_failure(snapshot, [1])) == [("new_leader", False), ("unavailable", False)]
