@@ -66,6 +66,7 @@ SETTINGS: dict[str, Setting] = {
         Setting("replica.socket.timeout.ms", _B),
         Setting("replica.high.watermark.checkpoint.interval.ms", _B),
         Setting("log.flush.offset.checkpoint.interval.ms", _B),
+        Setting("log.flush.scheduler.interval.ms", _B),
         Setting("broker.session.timeout.ms", _B),
         Setting("broker.heartbeat.interval.ms", _B),
         Setting("controller.quorum.fetch.timeout.ms", _B),

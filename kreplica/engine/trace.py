@@ -28,6 +28,7 @@ class Kind(StrEnum):
     PAUSED = "paused"
     RESUMED = "resumed"
     DISK_LOST = "disk-lost"
+    RECOVERY_BEGINS = "recovery-begins"
     RECOVERED = "recovered"
     # the network
     MESSAGE = "message"
@@ -124,6 +125,11 @@ KINDS: dict[str, EventType] = {
     Kind.PAUSED: EventType((), "{node} stands still"),
     Kind.RESUMED: EventType((), "{node} goes on"),
     Kind.DISK_LOST: EventType((), "{node} loses its disk"),
+    Kind.RECOVERY_BEGINS: EventType(
+        ("partition", "recovery_point"),
+        "{node} reads {partition} again from {recovery_point} on, its recovery point",
+        "durability.recovery_begins",
+    ),
     Kind.RECOVERED: EventType(
         ("partition", "end_offset", "lost", "high_watermark"),
         "{node} recovers {partition}: log end offset {end_offset}, {lost} unflushed records lost,"

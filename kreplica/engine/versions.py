@@ -142,6 +142,7 @@ V0_8_1 = Version(
         "replica.socket.timeout.ms": 30_000,
         "replica.high.watermark.checkpoint.interval.ms": 5_000,
         "log.flush.offset.checkpoint.interval.ms": 60_000,
+        "log.flush.scheduler.interval.ms": NEVER,
         "broker.session.timeout.ms": 9_000,
         "broker.heartbeat.interval.ms": 2_000,
         "controller.quorum.fetch.timeout.ms": 2_000,

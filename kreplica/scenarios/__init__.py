@@ -47,6 +47,7 @@ MODULES: tuple[str, ...] = (
     "zombie-leader",
     "power-loss-of-all",
     "kill-keeps-the-log",
+    "recovery-point",
     "acks1-leader-crash",
     "inflight-reorder",
     "two-producers-order",

@@ -33,3 +33,21 @@ def flush_is_due(log_end: int, flushed_end: int, flush_messages: int) -> bool:
     org.apache.kafka.storage.internals.log.UnifiedLog.append.
     """
     return log_end - flushed_end >= flush_messages
+
+
+def flush_is_overdue(now: int, last_flush: int, flush_time: int) -> bool:
+    """Whether the scheduler flushes a log: flush.ms have passed since it last was, all in one unit.
+
+    kafka.log.LogManager.flushDirtyLogs, which looks every log.flush.scheduler.interval.ms: by default never, so that
+    flush.ms alone does nothing.
+    """
+    return now - last_flush >= flush_time
+
+
+def recovery_begins(recovery_point: int, log_start: int, log_end: int, clean: bool) -> int:
+    """From which offset on a broker reads a log again when it starts: the end after a clean stop.
+
+    org.apache.kafka.storage.internals.log.LogLoader.recoverLog. The recovery point is what had been flushed when
+    recovery-point-offset-checkpoint was last written (log.flush.offset.checkpoint.interval.ms), not the log end offset.
+    """
+    return log_end if clean else max(log_start, min(recovery_point, log_end))

@@ -30,6 +30,7 @@ from kreplica.engine.simulator.partition_state import PartitionState
 from kreplica.engine.simulator.replica import Replica
 from kreplica.engine.simulator.replica_fetcher import Given, ReplicaFetcher, Want
 from kreplica.engine.trace import Kind
+from kreplica.engine.versions import NEVER
 
 if TYPE_CHECKING:
     from kreplica.engine.simulator.controller_link import ControllerLink
@@ -110,12 +111,14 @@ class Broker(Node):
     def on_start(self) -> None:
         """Recovers the logs, registers with the controller, begins the periodic tasks."""
         for replica in self.replicas.values():
-            replica.recover(self.power_lost, self.kept_unflushed)
+            replica.recover(self.clean, self.power_lost, self.kept_unflushed)
         self.power_lost = False
         self.controller_link.joined(self.clean)
         self.clean = False
         self.after(self.lag_time_max // 2, self._look_for_failed)
-        self.after(self._checkpoint_interval(), self._checkpoint)
+        self._every("replica.high.watermark.checkpoint.interval.ms", Replica.checkpoint)
+        self._every("log.flush.offset.checkpoint.interval.ms", Replica.checkpoint_recovery_point)
+        self._every("log.flush.scheduler.interval.ms", Replica.flush_if_overdue)
         self.after(EXPIRY_INTERVAL, self._expire_producers)
         for listener in self.listeners:
             listener.broker_started(self)
@@ -158,19 +161,24 @@ class Broker(Node):
 
     def _stop_now(self) -> None:
         for replica in self.replicas.values():
-            replica.log.flush()
+            replica.flush()
             replica.checkpoint()
+            replica.checkpoint_recovery_point()
             replica.producers.snapshot(replica.log.end)
         self.clean = True
         super().stop()
 
-    def _checkpoint_interval(self) -> int:
-        return self.integer("replica.high.watermark.checkpoint.interval.ms") * MICROSECONDS
+    def _every(self, setting: str, task: Callable[[Replica], object]) -> None:
+        """Does something with each replica at an interval."""
+        interval = self.integer(setting)
 
-    def _checkpoint(self) -> None:
-        for replica in self.replicas.values():
-            replica.checkpoint()
-        self.after(self._checkpoint_interval(), self._checkpoint)
+        def run() -> None:
+            for replica in self.replicas.values():
+                task(replica)
+            self.after(interval * MICROSECONDS, run)
+
+        if interval < NEVER:
+            self.after(interval * MICROSECONDS, run)
 
     def _expire_producers(self) -> None:
         expiration = self.integer("producer.id.expiration.ms") * MICROSECONDS

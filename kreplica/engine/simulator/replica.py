@@ -9,9 +9,16 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from kreplica.engine.records import Record
-from kreplica.engine.rules.durability import flush_is_due, recovered_end_offset, recovered_high_watermark
+from kreplica.engine.rules.durability import (
+    flush_is_due,
+    flush_is_overdue,
+    recovered_end_offset,
+    recovered_high_watermark,
+    recovery_begins,
+)
 from kreplica.engine.rules.fetching import readable_end
 from kreplica.engine.rules.high_watermark import follower_high_watermark
+from kreplica.engine.settings import MICROSECONDS
 from kreplica.engine.simulator.leadership import Leadership
 from kreplica.engine.simulator.log import Log
 from kreplica.engine.simulator.partition_state import PartitionState, topic_of
@@ -40,6 +47,7 @@ class Replica:
         "checkpointed",
         "delayed_until",
         "failed",
+        "flushed_at",
         "held_back",
         "high_watermark",
         "last_stable_offset",
@@ -49,6 +57,7 @@ class Replica:
         "partition",
         "place",
         "producers",
+        "recovery_point",
         "state",
         "topic",
         "truncating",
@@ -66,6 +75,8 @@ class Replica:
         self.last_stable_offset = 0
         self.held_back = False
         self.checkpointed = 0
+        self.recovery_point = 0
+        self.flushed_at = broker.scheduler.now
         self.leadership: Leadership | None = None
         self.truncating = False
         self.failed = False
@@ -82,7 +93,7 @@ class Replica:
         self.producers.appended(base, records, self.broker.scheduler.now)
         self.broker.emit(Kind.APPENDED, self.partition, base, log.end, tuple(records), role)
         if flush_is_due(log.end, log.flushed, self.broker.simulation.topic_integer(self.topic, "flush.messages")):
-            log.flush()
+            self.flush()
 
     def truncate(self, end: int, rule: str) -> None:
         """Cuts the log at ``end``; the high watermark cannot stand above it."""
@@ -138,13 +149,30 @@ class Replica:
         """Writes the high watermark to the disk."""
         self.checkpointed = self.high_watermark
 
-    def recover(self, power_lost: bool, kept: int) -> None:
+    def flush(self) -> None:
+        """Brings the log to the disk."""
+        self.log.flush()
+        self.flushed_at = self.broker.scheduler.now
+
+    def flush_if_overdue(self) -> None:
+        """Is what the scheduler does for each log."""
+        time = self.broker.simulation.topic_integer(self.topic, "flush.ms") * MICROSECONDS
+        if flush_is_overdue(self.broker.scheduler.now, self.flushed_at, time):
+            self.flush()
+
+    def checkpoint_recovery_point(self) -> None:
+        """Writes down up to where the log has been flushed."""
+        self.recovery_point = self.log.flushed
+
+    def recover(self, clean: bool, power_lost: bool, kept: int) -> None:
         """Is what a broker finds when it starts."""
         log = self.log
+        begin = recovery_begins(self.recovery_point, log.start, log.end, clean)
+        self.broker.emit(Kind.RECOVERY_BEGINS, self.partition, begin)
         end = recovered_end_offset(log.end, log.flushed, power_lost, kept)
         lost = log.end - end
         log.truncate(end)
-        log.flush()
+        self.flush()
         self._rebuild_producers()
         self.high_watermark = recovered_high_watermark(self.checkpointed, log.start, log.end)
         self.leadership = None

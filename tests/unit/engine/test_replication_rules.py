@@ -262,3 +262,10 @@ def test_the_high_watermark_of_a_checkpoint_is_kept_within_the_log() -> None:
     assert durability.recovered_high_watermark(4, 0, 5) == 4
     assert durability.flush_is_due(10, 9, 1)
     assert not durability.flush_is_due(10, 9, 2)
+
+
+@pytest.mark.parametrize(("point", "clean", "begins"), [(4, False, 4), (4, True, 10), (0, False, 2), (99, False, 10)])
+def test_from_where_a_log_is_read_again(point: int, clean: bool, begins: int) -> None:
+    assert durability.recovery_begins(point, 2, 10, clean) == begins
+    assert durability.flush_is_overdue(10, 4, 6)
+    assert not durability.flush_is_overdue(10, 5, 6)
