@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import astuple, fields
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kreplica.engine.records import Record
 from kreplica.engine.rules.end_transaction import complete_transaction, end_transaction, end_transaction_version_2
@@ -45,7 +45,21 @@ _ANSWERED = {
     ErrorCode.REQUEST_TIMED_OUT: ErrorCode.COORDINATOR_NOT_AVAILABLE,
 }
 """What a client hears when an append fails: TransactionStateManager.appendTransactionToLog."""
-_TOMBSTONE = ""
+
+
+class TransactionRecord(NamedTuple):
+    """A record of __transaction_state: a transactional id, its metadata as plain values; without any, a tombstone."""
+
+    transactional_id: str
+    values: tuple[Any, ...] = ()
+
+    def __str__(self) -> str:
+        """Id, state, producer id and epoch, as logs show it."""
+        if not self.values:
+            return f"{self.transactional_id} forgotten"
+        metadata = _metadata(self.values)
+        state = metadata.state.name.lower()
+        return f"{self.transactional_id} {state} {metadata.producer_id}/{metadata.producer_epoch}"
 
 
 class TransactionShard:
@@ -85,10 +99,10 @@ class TransactionShard:
     def _load(self) -> None:
         for record in self.replica.log.records:
             transactional_id, values = record.value
-            if values == _TOMBSTONE:
-                self.known.pop(transactional_id, None)
-            else:
+            if values:
                 self.known[transactional_id] = reloaded(_metadata(values), self.version)
+            else:
+                self.known.pop(transactional_id, None)
         for transactional_id, metadata in self.known.items():
             if metadata.state in PREPARED:
                 self.broker.after(0, self._send_markers, transactional_id)
@@ -207,9 +221,9 @@ class TransactionShard:
                 if target.state in PREPARED:
                     self._send_markers(transactional_id)
 
-        self._append((transactional_id, _values(target)), written)
+        self._append(TransactionRecord(transactional_id, _values(target)), written)
 
-    def _append(self, value: tuple[Any, ...], answer: Callable[[ErrorCode, int], object]) -> None:
+    def _append(self, value: TransactionRecord, answer: Callable[[ErrorCode, int], object]) -> None:
         timeout = self.broker.integer("request.timeout.ms") * MICROSECONDS
         self.broker.append_as_leader(self.replica.partition, (Record(-1, value),), ACKS_ALL, timeout, answer)
 
@@ -242,7 +256,7 @@ class TransactionShard:
             else:
                 self._holds(transactional_id, target, "end_transaction.complete_transaction")
 
-        self._append((transactional_id, _values(target)), written)
+        self._append(TransactionRecord(transactional_id, _values(target)), written)
 
     # -- the periodic looks
 
@@ -273,7 +287,7 @@ class TransactionShard:
             if not error and self.known.pop(transactional_id, None) is not None:
                 self.broker.emit(Kind.TRANSACTION_FORGOTTEN, transactional_id)
 
-        self._append((transactional_id, _TOMBSTONE), written)
+        self._append(TransactionRecord(transactional_id), written)
 
 
 _FIELDS = tuple(each.name for each in fields(TransactionMetadata))[:11]

@@ -117,6 +117,20 @@ def test_a_marker_finds_the_next_leader(version: str) -> None:
     assert transaction_outcomes(events).hanging == ()
 
 
+def test_a_transactional_id_that_nobody_uses_is_forgotten() -> None:
+    """It is looked for every hour; the tombstone stands in the log, as logs show it."""
+    one = setup(transactions(1), duration=3700).with_settings(
+        {"transactional.id.expiration.ms": 600_000, "replica.fetch.wait.max.ms": 20_000}
+    )
+    simulation = build(one, version_named("4.1"), 0, trace := Trace())
+    simulation.run(())
+    assert [fields_of(event) for event in trace.events if event.kind == Kind.TRANSACTION_FORGOTTEN] == [
+        {"transactional_id": "id0"}
+    ]
+    log = simulation.brokers[3].replicas["__transaction_state-0"].log
+    assert [str(record.value) for record in log.records[-2:]] == ["id0 complete_commit 1/1", "id0 forgotten"]
+
+
 def test_a_coordinator_that_was_replaced_cannot_end_a_transaction() -> None:
     simulation = build(setup(transactions(1), duration=10), version_named("4.1"), 0, Trace())
     simulation.run(())
