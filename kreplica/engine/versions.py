@@ -63,7 +63,7 @@ class Version:
         balances_while_moving: Leaders are brought back while replicas are moved (3.4, KAFKA-10149).
         ineligible_refused: The controller refuses an ISR with brokers that are not live (3.3, KIP-841).
         alter_partition: The leader asks the controller for an ISR (2.7, KIP-497) instead of writing it to ZooKeeper.
-        broker_epoch_in_isr: The controller refuses members restarted since (3.5, KIP-903).
+        broker_epoch_in_isr: The controller refuses members restarted since (KRaft from 3.5 on, KIP-903).
         freeze_below_min_isr: The high watermark stands still below min ISR (3.7, KAFKA-15583).
         epoch_rises_on_shrink: A smaller ISR raises the leader epoch (KRaft before metadata version 3.6, KAFKA-15021).
         idempotence: Brokers check sequences (0.11, KIP-98).
@@ -267,14 +267,13 @@ V3_7 = _after(
     V3_0,
     "3.7",
     {"transaction.partition.verification.enable": True, "producer.id.expiration.ms": 86_400_000},
-    broker_epoch_in_isr=True,
     ineligible_refused=True,
     balances_while_moving=True,
     freeze_below_min_isr=True,
     verify_transactions=True,
 )
 V3_9 = _after(V3_7, "3.9")
-V3_9_KRAFT = _after(V3_9, "3.9-kraft", controller=ControllerKind.KRAFT)
+V3_9_KRAFT = _after(V3_9, "3.9-kraft", controller=ControllerKind.KRAFT, broker_epoch_in_isr=True)
 V4_0 = _after(V3_9_KRAFT, "4.0", {"linger.ms": 5}, transaction_version=2, consumer_protocol=True)
 V4_1 = _after(V4_0, "4.1", elr=True, single_epoch_rise=True, zero_sequence_first=True)
 
@@ -322,7 +321,13 @@ def version_named(name: str) -> Version:
 
 
 def _as_kraft(version: Version, name: str, number: tuple[int, ...]) -> Version:
-    return replace(version, name=name, controller=ControllerKind.KRAFT, epoch_rises_on_shrink=number < (3, 6))
+    return replace(
+        version,
+        name=name,
+        controller=ControllerKind.KRAFT,
+        epoch_rises_on_shrink=number < (3, 6),
+        broker_epoch_in_isr=number >= (3, 5),
+    )
 
 
 def order_of(name: str) -> int:

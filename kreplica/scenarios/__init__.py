@@ -35,6 +35,7 @@ MODULES: tuple[str, ...] = (
     "fast-failover-divergence",
     "premature-isr-join",
     "last-replica-standing",
+    "rebooted-follower",
     "elr-overrun",
     "acks0-blackhole",
     "acks-all-leader-crash",
