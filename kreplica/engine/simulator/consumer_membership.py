@@ -28,9 +28,11 @@ class Membership:
     """What the member knows of its group. ``needs_join`` is true until it has an assignment, and when it loses it."""
 
     __slots__ = (
+        "_attempt",
         "_beating",
         "_consumer",
         "_coordinator",
+        "_heard_at",
         "assigned",
         "generation",
         "joining",
@@ -47,6 +49,8 @@ class Membership:
         self.needs_join = True
         self.joining = False
         self._beating = False
+        self._attempt = 0
+        self._heard_at = 0
 
     # -- settings
 
@@ -83,21 +87,38 @@ class Membership:
         arguments: tuple[Any, ...],
         on_reply: Callable[..., object],
         timeout: int = 30_000 * MICROSECONDS,
+        attempt: int = 0,
     ) -> None:
-        """Sends the coordinator a request of the group; looks for it first, and again when it does not answer."""
+        """Sends the coordinator a request of the group; looks for it first, and again when it does not answer.
+
+        With an ``attempt`` to join, only as long as there is no later one.
+        """
         consumer, broker = self._consumer, self._coordinator
+        if attempt and attempt != self._attempt:
+            return
 
         def again(_reason: str = "") -> None:
+            if attempt and attempt != self._attempt:
+                return
             self._coordinator = None
             consumer.after(
-                consumer.microseconds("retry.backoff.ms"), self.ask, name, handler, arguments, on_reply, timeout
+                consumer.microseconds("retry.backoff.ms"),
+                self.ask,
+                name,
+                handler,
+                arguments,
+                on_reply,
+                timeout,
+                attempt,
             )
 
         if broker is None:
-            self._find(lambda: self.ask(name, handler, arguments, on_reply, timeout))
+            self._find(lambda: self.ask(name, handler, arguments, on_reply, timeout, attempt))
             return
 
         def answered(*values: Any) -> None:
+            if attempt and attempt != self._attempt:
+                return
             if _first_error(values) in {ErrorCode.NOT_COORDINATOR, ErrorCode.COORDINATOR_NOT_AVAILABLE}:
                 again()
             else:
@@ -138,7 +159,8 @@ class Membership:
         consumer = self._consumer
         arguments = (consumer.name, self.member, self._timeouts(), consumer.setup.topics, self._owned())
         longest = self._timeouts()[1] + 5_000 * MICROSECONDS
-        self.ask("JoinGroup", lambda coordinator: coordinator.join, arguments, self._joined, longest)
+        self._attempt += 1
+        self.ask("JoinGroup", lambda one: one.join, arguments, self._joined, longest, self._attempt)
 
     def _owned(self) -> tuple[str, ...]:
         return self.assigned if self.cooperative else ()
@@ -148,10 +170,11 @@ class Membership:
             self._join_again(error)
             return
         self.member_id, self.generation = member_id, generation
+        self._heard_at = self._consumer.scheduler.now
         assigned = self._assign(members) if member_id == leader and members else ()
         self._beat_from_now_on()
-        longest = self._timeouts()[1] + 5_000 * MICROSECONDS
-        self.ask("SyncGroup", lambda one: one.sync, (self.member, generation, assigned), self._synced, longest)
+        arguments = (self.member, generation, assigned)
+        self.ask("SyncGroup", lambda one: one.sync, arguments, self._synced, attempt=self._attempt)
 
     def _synced(self, error: ErrorCode, partitions: tuple[str, ...]) -> None:
         if error:
@@ -231,6 +254,11 @@ class Membership:
             self._beating = False
             self.leave()
             return
+        session = consumer.microseconds("session.timeout.ms")
+        if self.joining and expired(consumer.scheduler.now, self._heard_at, session):
+            # it takes the coordinator for lost, and its connection with what waits on it (HeartbeatThread.run)
+            self._coordinator = None
+            self.join()
         if self.beats_by_itself or not consumer.processing:
             self._beat_once()
         self._later()
@@ -245,6 +273,7 @@ class Membership:
         )
 
     def _heard(self, error: ErrorCode, generation: int) -> None:
+        self._heard_at = self._consumer.scheduler.now
         if generation != self.generation or self.joining or not error:
             return
         self.refused(error)

@@ -202,6 +202,7 @@ class Network:
             return
         if target.paused:
             target.backlog.append((self._deliver, (call,)))
+            target.open_calls[call.id] = call  # it hears of the process's end
             self.scheduler.at(call.deadline, call.fail, TIMED_OUT)
             return
         if call.done:  # it timed out while the target stood still: the request is handled all the same
