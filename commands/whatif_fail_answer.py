@@ -136,6 +136,8 @@ def _target(snapshot: ClusterSnapshot, question: Question) -> Target:
     whole = {broker for broker, _ in question.disks if _online(snapshot, broker) <= _paths(question, broker)}
     if question.rolling and not (question.brokers or question.racks):
         brokers = {one for one in _listed(snapshot) if snapshot.is_alive(one) is not False}
+        if not brokers:
+            raise UsageError("no broker can restart", "none is known to be up", "name those to play: --broker ID,…")
     return Target(
         brokers=_in_turn(brokers | whole, controller),
         disks=tuple(disk for disk in question.disks if disk[0] not in brokers | whole),

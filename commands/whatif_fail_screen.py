@@ -77,6 +77,8 @@ def _verdict(played: Played) -> tuple[str, str, str]:
         parts += [f"{counted(count, 'partition')} {_WORDS[fate]}" for fate, count in counts if count]
         when = ", at one time or another," if played.question.rolling else ""
         return "HARM", _COLORS[code], f"{_what(played)} leaves{when} {', '.join(parts)}"
+    if not judgement.steps:
+        return "NO HARM", _COLORS[code], f"down already: {_named(played.target.brokers)}; nothing changes"
     changed = counted(sum(judgement.count(fate) for fate in FATES), "partition")
     fine = f"{changed} with a new leader or a smaller ISR, none loses records or is out of use"
     if code is ExitCode.INCOMPLETE:

@@ -178,6 +178,17 @@ def test_what_cannot_be_played(kreplica: Any, words: list[str], expected: str) -
     assert expected in ended.err
 
 
+def test_nobody_is_left_to_restart(kreplica: Any, tmp_path: Path) -> None:
+    folder = tmp_path / "dump"
+    down = [{**broker, "alive": False} for broker in BROKERS]
+    write_snapshot(snapshot_of([partition(leader=-1)], down, source="zookeeper"), folder)
+    ended = kreplica("whatif", "fail", "--rolling-restart", "--dump", folder)
+    assert (ended.code, ended.out) == (2, "")
+    assert "no broker can restart; none is known to be up" in ended.err
+    named = kreplica("whatif", "fail", "--rolling-restart", "--broker", "1", "--dump", folder)
+    assert (named.code, named.out.partition("\n")[0]) == (0, "NO HARM down already: broker 1; nothing changes")
+
+
 def test_elrs_are_of_kraft(kreplica: Any, tmp_path: Path) -> None:
     path = dump(tmp_path / "dump", partition(), controller=None)
     assert (
