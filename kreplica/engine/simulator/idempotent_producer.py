@@ -44,13 +44,17 @@ def idempotent_settings(simulation: Simulation, own: Mapping[str, Value]) -> dic
         own: The producer's own settings.
 
     Raises:
-        UsageError: enable.idempotence=true is asked for beside a setting that does not go with it.
+        UsageError: enable.idempotence=true, or transactional.id, stands beside a setting that does not go with it.
     """
     explicit = {**simulation.setup.settings, **own}
     version = simulation.version
     if not version.idempotence:
         return None
-    asked = True if explicit.get("transactional.id") else explicit.get("enable.idempotence")
+    asked = explicit.get("enable.idempotence")
+    if explicit.get("transactional.id"):
+        if asked is False:
+            raise UsageError("transactional.id needs enable.idempotence=true", "", "leave enable.idempotence out")
+        asked = True
     values = {**simulation.settings, **own}
     if asked:
         values = {**values, "acks": ACKS_ALL, "retries": _MOST_RETRIES, **_own(explicit)}

@@ -106,6 +106,8 @@ def _client(simulation: Simulation, setup: object) -> Node:
     if isinstance(setup, ConsumerSetup):
         return Consumer(simulation, setup)
     if isinstance(setup, ProducerSetup):
+        if {**simulation.settings, **setup.settings}["transactional.id"]:
+            raise UsageError(f"{setup.name} has a transactional.id", "it sends outside transactions", "leave it out")
         idempotent = idempotent_settings(simulation, setup.settings)
         if idempotent is None:
             return Producer(simulation, setup)

@@ -248,6 +248,11 @@ def test_a_transactional_producer_needs_the_topic_and_an_id_and_a_version() -> N
     topics = tuple(topic for topic in good.topics if not topic.name.startswith("__"))
     with pytest.raises(UsageError, match="is transactional"):
         play(Setup(good.brokers, topics, good.clients), (), "4.1")
+    alone = (ProducerSetup("writer", settings={"transactional.id": "x"}),)
+    with pytest.raises(UsageError, match="it sends outside transactions"):
+        play(Setup(good.brokers, good.topics, alone), (), "4.1")
+    with pytest.raises(UsageError, match=r"needs enable\.idempotence=true"):
+        play(good.with_settings({"enable.idempotence": False}), (), "4.1")
     nameless = (TransactionalSetup("app", (), {}),)
     with pytest.raises(UsageError, match=r"has no transactional\.id"):
         play(Setup(good.brokers, good.topics, nameless), (), "4.1")
