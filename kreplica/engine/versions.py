@@ -56,6 +56,7 @@ class Version:
         join_at_epoch_start: A follower joins the ISR only once it has the leader's epoch (2.1, KAFKA-7128).
         fenced_fetch: Requests carry the leader epoch, and another epoch is refused (2.1, KIP-320).
         isr_notification: ISR changes are told to the controller (0.9, KAFKA-1367).
+        failed_directories_tolerated: A broker lives on with a failed log directory (1.0, KIP-112; KRaft 3.7, KIP-858).
         keeps_last_in_sync: The last member of an ISR stays in it (1.1; before, only without unclean elections).
         controller_epoch_checked: ZooKeeper refuses writes of a deposed controller (2.1, KAFKA-6082).
         bounces_are_seen: A broker that was away shortly is noticed by its epoch (2.2, KIP-380).
@@ -93,6 +94,7 @@ class Version:
     join_at_epoch_start: bool = False
     fenced_fetch: bool = False
     isr_notification: bool = False
+    failed_directories_tolerated: bool = False
     keeps_last_in_sync: bool = False
     controller_epoch_checked: bool = False
     bounces_are_seen: bool = False
@@ -227,7 +229,12 @@ V0_11 = _after(
     transaction_version=1,
 )
 V1_1 = _after(
-    V0_11, "1.1", keeps_last_in_sync=True, cached_batches=CACHED_BATCHES, unknown_producer=UnknownProducer.UNKNOWN
+    V0_11,
+    "1.1",
+    failed_directories_tolerated=True,
+    keeps_last_in_sync=True,
+    cached_batches=CACHED_BATCHES,
+    unknown_producer=UnknownProducer.UNKNOWN,
 )
 V2_0 = _after(V1_1, "2.0", {"offsets.retention.minutes": 10_080}, truncation=Truncation.KIP_279)
 V2_1 = _after(
@@ -327,6 +334,7 @@ def _as_kraft(version: Version, name: str, number: tuple[int, ...]) -> Version:
         controller=ControllerKind.KRAFT,
         epoch_rises_on_shrink=number < (3, 6),
         broker_epoch_in_isr=number >= (3, 5),
+        failed_directories_tolerated=number >= (3, 7),
     )
 
 

@@ -88,6 +88,7 @@ MODULES: tuple[str, ...] = (
     "lso-lag",
     "exactly-once-processing",
     "broker-failure",
+    "log-directory-failure",
     "controller-failover",
     "election-by-watching",
     "controller-failover-mid-isr",

@@ -19,6 +19,7 @@ from kreplica.engine.rules.fetching import (
     leader_epoch_error,
 )
 from kreplica.engine.rules.isolation import AbortedTransaction, aborted_transactions
+from kreplica.engine.rules.log_directory import broker_stops
 from kreplica.engine.rules.log_truncation import UNDEFINED_EPOCH_OFFSET, epoch_end_offset
 from kreplica.engine.rules.transaction_append import NO_GUARD
 from kreplica.engine.settings import MICROSECONDS, Value
@@ -213,12 +214,18 @@ class Broker(Node):
         self.alive = alive
 
     def directory_fails(self, partitions: tuple[str, ...]) -> None:
-        """Loses the log directory with these partitions, all of its partitions if none is named, and lives on."""
+        """Loses the log directory with these partitions, all of its partitions if none is named.
+
+        It lives on if the version tolerates that and another directory is left.
+        """
         names = tuple(name for name in self.replicas if not partitions or name in partitions)
         self.simulation.offline_directories.setdefault(self.id, set()).update(names)
         for name in names:
             self.drop(self.replicas[name])
-        if self.up:
+        directories = 2 if partitions else 1  # those that are not named stand in another
+        if broker_stops(1, directories, self.simulation.version.failed_directories_tolerated, False):
+            self.kill()
+        elif self.up:
             self.controller_link.directory_failed(names)
 
     def drop(self, replica: Replica) -> None:

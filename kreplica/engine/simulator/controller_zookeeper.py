@@ -324,6 +324,8 @@ class ZooKeeperController:
             return zookeeper_remove_from_isr_until_1_0(place, state.leader, state.isr, unclean)
 
         rule = "isr.zookeeper_remove_from_isr"
+        if not version.keeps_last_in_sync:
+            rule = "broker_failure.zookeeper_remove_from_isr_until_1_0"
         self.known.change(partitions, Change(decide, why, rule, self._announced(then, broker)))
 
     # -- what brokers are told
