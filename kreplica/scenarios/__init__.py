@@ -82,6 +82,7 @@ MODULES: tuple[str, ...] = (
     "zombie-transaction",
     "zombie-producer-fenced",
     "hanging-transaction",
+    "late-batch-next-transaction",
     "delayed-end-transaction",
     "transaction-timeout",
     "coordinator-failover-prepare",
