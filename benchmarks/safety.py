@@ -18,14 +18,17 @@ from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
 from multiprocessing import get_context
+from random import Random
 from statistics import median
 
-from kreplica.engine import Event, Judge, Trace, Version, simulate, version_named
-from kreplica.engine.random_plans import DEFAULT_PROFILE, KEEPS_DISKS, FaultKind, Profile
+from kreplica.engine import Event, Judge, Trace, Version, observe, simulate, version_named
+from kreplica.engine.outcome import measure
+from kreplica.engine.random_plans import DEFAULT_PROFILE, KEEPS_DISKS, FaultKind, Profile, near_plan
 from kreplica.engine.random_setups import random_run
 from kreplica.engine.settings import Value
 from kreplica.engine.trace import rule_of
 from kreplica.engine.versions import Truncation
+from kreplica.scenarios import scenario_named
 
 SAFE = ("2.1", "2.5", "2.7", "3.0", "3.7", "3.9", "3.9-kraft", "4.0", "4.1")
 MOST_SEEDS = 200
@@ -59,6 +62,37 @@ UNSAFE: dict[str, tuple[Version, dict[str, Value], Profile]] = {
     "no KIP-903, disks lost": (replace(_V3_9, broker_epoch_in_isr=False), {}, _DISKS),
 }
 """By what is unsafe about it: version, settings over the safe ones, faults."""
+
+
+NEAR: dict[str, tuple[str, Version, str]] = {
+    "no KIP-101": ("hw-truncation-loss", replace(_V2_0, truncation=_BY_MARK), "lost"),
+    "no KIP-279": (
+        "fast-failover-divergence",
+        replace(version_named("2.1"), truncation=Truncation.KIP_101),
+        "diverged",
+    ),
+    "joins before the epoch's start": (
+        "premature-isr-join",
+        replace(version_named("2.1"), join_at_epoch_start=False),
+        "lost",
+    ),
+    "no ELR, disks lost": ("last-replica-standing", replace(version_named("4.1"), elr=False), "lost"),
+}
+"""What also is searched for around a scenario: its times moved by up to 5 ms, its links with jitter."""
+
+
+def catch_near(name: str, seeds: range) -> list[int]:
+    """The seeds around a scenario that catch what is unsafe."""
+    scenario_name, version, wrong = NEAR[name]
+    scenario = scenario_named(scenario_name)
+    found = []
+    for seed in seeds:
+        chance = Random(f"near {seed}")
+        setup = scenario.setup.with_settings({"jitter.us": chance.choice((0, 50, 200))})
+        outcome, _ = observe(setup, near_plan(scenario.plan, chance), version, seed, keep=False)
+        if measure(outcome, wrong):
+            found.append(seed)
+    return found
 
 
 def play(seed: int, version: Version, changes: dict[str, Value], profile: Profile) -> tuple[str, Counter[str]]:
@@ -128,13 +162,14 @@ def sensitivity(runs: int) -> int:
     late = 0
     print(f"{'unsafe':<40}{'caught':>8}{'of':>6}{'median seeds until caught':>28}")
     with pool() as workers:
-        for name in UNSAFE:
+        searches = [(name, catch, "") for name in UNSAFE] + [(name, catch_near, " near") for name in NEAR]
+        for name, search_for, where in searches:
             ranges = parts(0, runs)
-            hits = [seed for found in workers.map(catch, [name] * len(ranges), ranges) for seed in found]
+            hits = [seed for found in workers.map(search_for, [name] * len(ranges), ranges) for seed in found]
             gaps = [after - before for before, after in zip([-1, *hits], hits, strict=False)]
             told = f"{median(gaps):g}" if gaps else f"more than {runs}"
             late += not gaps or median(gaps) > MOST_SEEDS
-            print(f"{name:<40}{len(hits):>8}{runs:>6}{told:>28}", flush=True)
+            print(f"{name + where:<40}{len(hits):>8}{runs:>6}{told:>28}", flush=True)
     return 1 if late else 0
 
 

@@ -50,6 +50,7 @@ class FaultKind(StrEnum):
     CONTROLLER = "controller"
     PREFERRED = "preferred"
     FAILOVERS = "failovers"
+    LAGGARD = "laggard"
     POWER_LOSS = "power-loss"
     DISK_LOSS = "disk-loss"
 
@@ -90,11 +91,27 @@ def random_plan(setup: Setup, version: Version, profile: Profile, chance: Random
     steps: list[Step] = []
     for _ in range(chance.randint(1, profile.most)):
         kind = chance.choice(swarm)
-        if kind is FaultKind.FAILOVERS:
-            steps.extend(_failovers(setup, chance, last))
+        if kind in _COMPOSED:
+            steps.extend(_COMPOSED[kind](setup, chance, last))
         else:
             steps.extend(_healing(_MAKERS[kind](setup, version, chance, last), _moment(chance, last), last))
     return tuple(sorted(steps, key=lambda step: step.when.time if isinstance(step.when, At) else 0))
+
+
+def near_plan(plan: Plan, chance: Random, most: int = 5 * MICROSECONDS) -> Plan:
+    """A plan with every time a little earlier or later: a search around a story that is known.
+
+    Args:
+        plan: The story; what waits for an event stays as it is.
+        chance: The only source of randomness.
+        most: How far a time is moved at most, in microseconds.
+    """
+    return tuple(
+        Step(At(time=max(step.when.time + chance.randint(-most, most), 0)), step.do)
+        if isinstance(step.when, At)
+        else step
+        for step in plan
+    )
 
 
 Made = tuple[AnyAction, AnyAction | None, int]
@@ -119,6 +136,25 @@ def _failovers(setup: Setup, chance: Random, last: int) -> list[Step]:
         steps.extend(Step(_later(when, back, last), Start(f"broker-{broker.id}")) for broker in setup.brokers)
     return steps
 
+
+def _laggard(setup: Setup, chance: Random, last: int) -> list[Step]:
+    """One replica is cut off until it is out of the ISR, and is the only one left when it is back."""
+    topic = chance.choice(setup.topics)
+    behind, *others = chance.sample(sorted(chance.choice(topic.assignment)), len(topic.assignment[0]))
+    begin = _round(chance.randint(0, last // 2))
+    gone = begin + chance.choice((600, 1500, 3000, 5000)) * MICROSECONDS
+    steps = [Step(At(time=begin), Cut(f"broker-{behind}", f"broker-{other}", gone - begin)) for other in others]
+    for other in others:
+        down = gone - chance.choice((0, 1, 50, 300)) * MICROSECONDS
+        steps.append(Step(At(time=down), Crash(f"broker-{other}")))
+        steps.append(Step(At(time=max(down, last) + chance.choice((0, 500)) * MICROSECONDS), Start(f"broker-{other}")))
+    return steps
+
+
+_COMPOSED: dict[FaultKind, Callable[[Setup, Random, int], list[Step]]] = {
+    FaultKind.FAILOVERS: _failovers,
+    FaultKind.LAGGARD: _laggard,
+}
 
 _SOON = (0, 300, 1000, 3000, 10_000, 100_000, 600_000)
 """Microseconds from an election to the end of the elected."""

@@ -6,13 +6,19 @@ with the coverage of rules by outcome, is ``python benchmarks/safety.py``.
 
 from __future__ import annotations
 
+from dataclasses import replace
+from random import Random
+
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from kreplica.engine import observe, version_named
-from kreplica.engine.random_plans import KEEPS_DISKS, FaultKind, Profile
+from kreplica.engine import Version, observe, version_named
+from kreplica.engine.outcome import measure
+from kreplica.engine.random_plans import Profile, near_plan
 from kreplica.engine.random_setups import PROMISES, random_run
+from kreplica.engine.versions import Truncation
+from kreplica.scenarios import scenario_named
 
 SAFE = ("2.1", "2.5", "2.7", "3.0", "3.7", "3.9", "3.9-kraft", "4.0", "4.1")
 """Versions whose rules are whole: KIP-320 fenced the last way to lose what is committed."""
@@ -47,8 +53,36 @@ def failing(version: str, seeds: range, changes: dict[str, int | bool | str], pr
     return found
 
 
+def near(name: str, version: Version, wrong: str, seeds: int) -> int:
+    """How many runs around a scenario fail: its times moved a little, its links with jitter."""
+    scenario = scenario_named(name)
+    found = 0
+    for seed in range(seeds):
+        chance = Random(f"near {seed}")
+        setup = scenario.setup.with_settings({"jitter.us": chance.choice((0, 50, 200))})
+        outcome, _ = observe(setup, near_plan(scenario.plan, chance), version, seed, keep=False)
+        found += bool(measure(outcome, wrong))
+    return found
+
+
+@pytest.mark.parametrize(
+    ("scenario", "version", "without", "wrong"),
+    [
+        ("hw-truncation-loss", "2.1", {"truncation": Truncation.HIGH_WATERMARK}, "lost"),
+        ("fast-failover-divergence", "2.1", {"truncation": Truncation.KIP_101}, "diverged"),
+        ("premature-isr-join", "2.1", {"join_at_epoch_start": False}, "lost"),
+        ("last-replica-standing", "4.1", {"elr": False}, "lost"),
+    ],
+)
+def test_a_rule_that_is_missing_is_caught_and_the_rule_holds(
+    scenario: str, version: str, without: dict[str, object], wrong: str
+) -> None:
+    rules = version_named(version)
+    assert near(scenario, rules, wrong, 12) == 0
+    assert near(scenario, replace(rules, **without), wrong, 12) > 0  # type: ignore[arg-type]
+
+
 KEPT = Profile()
-LOSES_DISKS = Profile((*KEEPS_DISKS, FaultKind.DISK_LOSS))
 NOT_IDEMPOTENT: dict[str, int | bool | str] = {"enable.idempotence": False}
 
 
