@@ -1,0 +1,91 @@
+"""Plans of faults: read and written, checked, and done at their time or event."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kreplica.engine import faults
+from kreplica.engine.faults import At, Crash, Lossy, Pause, Plan, PowerLoss, RackLoss, Start, Step, When
+from kreplica.engine.setup import SECOND, ProducerSetup, TopicSetup, cluster, sends
+from kreplica.engine.simulator import simulate
+from kreplica.engine.trace import Event, Kind, Trace
+from kreplica.engine.versions import version_named
+from kreplica.errors import UsageError
+
+NODES = st.sampled_from(["broker-1", "leader of t-0", "active controller"])
+STEPS = st.builds(
+    Step,
+    st.builds(At, st.integers(0, 10**9))
+    | st.builds(When, st.sampled_from([str(kind) for kind in Kind]), NODES, count=st.integers(1, 9)),
+    st.builds(Crash, NODES)
+    | st.builds(Pause, NODES, st.integers(0, 10**9))
+    | st.builds(PowerLoss, st.lists(NODES, max_size=3).map(tuple), st.integers(0, 9))
+    | st.builds(Lossy, NODES, NODES, st.integers(0, 100), st.integers(0, 10**9), st.booleans()),
+)
+
+
+@given(st.lists(STEPS, max_size=5).map(tuple))
+def test_a_plan_is_read_as_it_was_written(plan: Plan) -> None:
+    assert faults.plan_from_json(faults.plan_to_json(plan), "plan.json") == plan
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        (b"[", "truncated"),
+        (b'[{"when": {"on": "time", "time": 1}, "do": {"do": "explode"}}]', "explode"),
+        (b'[{"when": {"on": "time", "time": "soon"}, "do": {"do": "crash", "node": "broker-1"}}]', "time"),
+    ],
+)
+def test_what_is_no_plan_is_refused_with_the_place(content: bytes, told: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        faults.plan_from_json(content, "plan.json")
+    assert "plan.json" in caught.value.what
+    assert told in caught.value.why
+
+
+def play(*plan: Step) -> list[Event]:
+    producer = ProducerSetup("producer", sends("t-0", "m1", "m2", "m3", start=SECOND, every=SECOND), {"linger.ms": 0})
+    setup = cluster(2, TopicSetup("t", ((1, 2),)), clients=(producer,), racks=("r1", "r2"), duration=20 * SECOND)
+    trace = Trace()
+    simulate(setup, plan, version_named("4.1"), 0, trace)
+    return trace.events
+
+
+def crashed(events: list[Event]) -> list[tuple[int, str]]:
+    return [(event.time, event.node) for event in events if event.kind == Kind.CRASHED]
+
+
+def test_a_step_waits_for_the_event_that_it_names() -> None:
+    events = play(Step(When(Kind.APPENDED, "broker-2", {"end_offset": 2}, after=7), Crash("broker-1")))
+    seen = next(e.time for e in events if e.kind == Kind.APPENDED and e.node == "broker-2" and e.values[2] == 2)
+    assert crashed(events) == [(seen + 7, "broker-1")]
+
+
+def test_the_count_says_which_of_them_and_a_step_is_done_once() -> None:
+    events = play(Step(When(Kind.SENT, count=2), Crash("leader of t-0")))
+    assert crashed(events) == [(2 * SECOND, "broker-1")]
+
+
+def test_a_rack_is_whoever_stands_in_it() -> None:
+    events = play(Step(At(5 * SECOND), RackLoss("r2")), Step(At(6 * SECOND), Start("broker-2")))
+    assert crashed(events) == [(5 * SECOND, "broker-2")]
+    assert [e.time for e in events if e.kind == Kind.STARTED and e.node == "broker-2"] == [0, 6 * SECOND]
+
+
+@pytest.mark.parametrize(
+    ("step", "told"),
+    [
+        (Step(When("exploded"), Crash("broker-1")), "exploded"),
+        (Step(When(Kind.SENT, fields={"offset": 1}), Crash("broker-1")), "offset"),
+        (Step(At(1), Crash("broker-9")), "broker-9"),
+        (Step(At(1), PowerLoss(("producer",))), "producer"),
+        (Step(At(1), Crash("leader of u-0")), "u-0"),
+    ],
+)
+def test_a_plan_for_another_world_is_refused(step: Step, told: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        play(step)
+    assert told in str(caught.value)
