@@ -135,11 +135,7 @@ def test_unclean_elections_were_the_default_before_0_11(
         at(35, Start("broker-3")),
         at(45, Start("broker-1")),
     )
-    after = [
-        state
-        for state in of(play(plan, version), Kind.PARTITION_CHANGED, partition="t-0")
-        if state["leader_epoch"] == 3
-    ]
+    after = decisions(play(plan, version), partition="t-0", leader_epoch=3)
     assert [(state["leader"], state["isr"]) for state in after] == expected
 
 
