@@ -10,24 +10,41 @@ from typing import Any
 class Scheduler:
     """Calls functions at their time. ``now`` is the virtual time, ``done`` how many calls there have been."""
 
-    __slots__ = ("_queue", "_sequence", "done", "now")
+    __slots__ = ("_made", "_queue", "now")
 
     def __init__(self) -> None:
         self.now = 0
-        self.done = 0
-        self._sequence = 0
+        self._made = 0
         self._queue: list[tuple[int, int, Callable[..., object], tuple[Any, ...]]] = []
+
+    @property
+    def done(self) -> int:
+        """How many calls there have been."""
+        return self._made - len(self._queue)
 
     def at(self, time: int, function: Callable[..., object], *arguments: Any) -> None:
         """Has ``function(*arguments)`` called at ``time``, or now if that is past."""
-        self._sequence += 1
-        heappush(self._queue, (time if time > self.now else self.now, self._sequence, function, arguments))
+        self._made = made = self._made + 1
+        heappush(self._queue, (time if time > self.now else self.now, made, function, arguments))
 
     def run(self, until: int) -> None:
         """Calls everything that is due before or at ``until``; the clock stands there afterwards."""
         queue = self._queue
-        while queue and queue[0][0] <= until:
-            self.now, _, function, arguments = heappop(queue)
-            self.done += 1
-            function(*arguments)
-        self.now = until
+        heappush(queue, (until, _LAST, _stop, ()))
+        try:
+            while True:
+                self.now, _, function, arguments = heappop(queue)
+                function(*arguments)
+        except _StopRunning:
+            self.now = until
+
+
+class _StopRunning(Exception):
+    """The end of a run: it stands in the queue behind everything else of its time."""
+
+
+_LAST = 2**63
+
+
+def _stop() -> None:
+    raise _StopRunning
