@@ -35,11 +35,11 @@ class Scheduler:
             while True:
                 self.now, _, function, arguments = heappop(queue)
                 function(*arguments)
-        except _StopRunning:
+        except _RunOverError:
             self.now = until
 
 
-class _StopRunning(Exception):
+class _RunOverError(Exception):
     """The end of a run: it stands in the queue behind everything else of its time."""
 
 
@@ -47,4 +47,4 @@ _LAST = 2**63
 
 
 def _stop() -> None:
-    raise _StopRunning
+    raise _RunOverError
