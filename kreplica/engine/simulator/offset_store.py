@@ -34,6 +34,9 @@ class OffsetRecord(NamedTuple):
     time: int
     member: str
 
+    def __str__(self) -> str:
+        return f"{self.group} {self.partition} {'removed' if self.offset == REMOVED else self.offset}"
+
 
 class GroupRecord(NamedTuple):
     """A record with a group's state: it is written once a generation is agreed on, or nobody is left.
@@ -52,6 +55,9 @@ class GroupRecord(NamedTuple):
     leader: str
     time: int
     members: tuple[tuple[str, str, int, int, tuple[str, ...], tuple[str, ...]], ...]
+
+    def __str__(self) -> str:
+        return f"{self.group} generation {self.generation}, members: {len(self.members)}"
 
 
 class MemberRecord(NamedTuple):
@@ -84,6 +90,9 @@ class ConsumerGroupRecord(NamedTuple):
     partitions: tuple[str, ...]
     time: int
     members: tuple[MemberRecord, ...]
+
+    def __str__(self) -> str:
+        return f"{self.group} epoch {self.epoch}, members: {len(self.members)}"
 
 
 class Committed(NamedTuple):

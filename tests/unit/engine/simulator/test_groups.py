@@ -266,3 +266,15 @@ def test_whatever_fails_nothing_is_passed_over(data: st.DataObject) -> None:
         has = {one["node"]: one["partitions"] for one in of(events, Kind.ASSIGNED, generation=generation)}
         held = [partition for partitions in has.values() for partition in partitions]
         assert len(held) == len(set(held)), "two members read one partition in one generation"
+
+
+def test_records_of_offsets_and_groups_read_as_what_they_say() -> None:
+    events = play(member("a"), duration=12) + play(member("a", group_protocol="consumer"), duration=12)
+    written = {
+        str(record.value)
+        for event in events
+        if event.kind == Kind.APPENDED and event.values[0].startswith(OFFSETS_TOPIC)
+        for record in event.values[3]
+    }
+    assert {"g generation 1, members: 1", "g epoch 1, members: 1"} <= written
+    assert "g t-1 0" in written
