@@ -225,3 +225,13 @@ def test_what_operators_ask_for() -> None:
 def test_the_same_seed_gives_the_same_run() -> None:
     plan = (at(5, Crash("broker-1")), at(20, Start("broker-1")), at(25, Stop("broker-2")))
     assert play(plan, "1.1") == play(plan, "1.1")
+
+
+@pytest.mark.parametrize("version", ["2.7", "4.1"])
+def test_who_led_without_a_record_follows_again_quietly(version: str) -> None:
+    """Its last leader epoch began at its end and goes although no record does (UnifiedLog.truncateTo)."""
+    plan = (at(25, Stop("broker-1")), at(30, Start("broker-1")), at(40, ElectPreferred("t-0")))
+    events = play(plan, version)
+    assert states(events)[-1] == (1, 2, (1, 2, 3))
+    fetches = [e for e in of(events, Kind.MESSAGE, name="Fetch") if float(str(e["at"])) > 41]
+    assert len(fetches) < 500  # each waits half a second: four links, nineteen seconds
