@@ -7,7 +7,7 @@ entries of the metadata log, which brokers fetch.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from kreplica.engine.rules.alter_partition import answer_to_change, ineligible_replicas, kraft_alter_partition_error
 from kreplica.engine.rules.broker_registration import (
@@ -20,15 +20,16 @@ from kreplica.engine.rules.broker_registration import (
     session_expired,
     shut_down_uncleanly,
 )
-from kreplica.engine.rules.elections import kraft_elect_preferred
 from kreplica.engine.rules.error_codes import ErrorCode
 from kreplica.engine.rules.high_watermark import effective_min_isr
 from kreplica.engine.rules.isr import kraft_change
 from kreplica.engine.rules.leader_epoch_bump import kraft_leader_epoch, partition_epoch
-from kreplica.engine.rules.reassignment import completed, completes, kraft_cancelled, kraft_merged
-from kreplica.engine.rules.replica_set import NO_LEADER, contains, first, only, without
-from kreplica.engine.rules.unclean_election import kraft_rechecks, recovering_after
+from kreplica.engine.rules.reassignment import completes
+from kreplica.engine.rules.replica_set import NO_LEADER, contains, only, without
+from kreplica.engine.rules.unclean_election import recovering_after
 from kreplica.engine.settings import MICROSECONDS
+from kreplica.engine.simulator.kraft_operations import KraftOperations
+from kreplica.engine.simulator.kraft_records import BROKER, PARTITION, IsrRequest, Registration
 from kreplica.engine.simulator.metadata_quorum import Entry, MetadataQuorum, Voter
 from kreplica.engine.simulator.partition_state import PartitionState, topic_of
 from kreplica.engine.trace import Kind
@@ -39,38 +40,23 @@ if TYPE_CHECKING:
 
 Reply = Callable[..., object]
 
-PARTITION = "partition"
-BROKER = "broker"
-"""What an entry of the metadata log is about."""
-
 RULE = "isr.kraft_change"
-
-
-class Registration(NamedTuple):
-    """A broker as the metadata log has it."""
-
-    broker: int
-    epoch: int
-    incarnation: int
-    state: int
-    offset: int
-
-
-class IsrRequest(NamedTuple):
-    """One partition of an AlterPartition request."""
-
-    partition: str
-    leader_epoch: int
-    partition_epoch: int
-    isr: tuple[int, ...]
-    broker_epochs: tuple[int, ...]
-    recovering: bool
 
 
 class KraftController:
     """What a voter is while it is active. Its state is the log, replayed; contacts with brokers are its own."""
 
-    __slots__ = ("_waiting", "brokers", "contacts", "metadata_offsets", "partitions", "quorum", "simulation", "voter")
+    __slots__ = (
+        "_waiting",
+        "brokers",
+        "contacts",
+        "metadata_offsets",
+        "operations",
+        "partitions",
+        "quorum",
+        "simulation",
+        "voter",
+    )
 
     def __init__(self, simulation: Simulation, quorum: MetadataQuorum, voter: Voter) -> None:
         self.simulation = simulation
@@ -80,6 +66,7 @@ class KraftController:
         self.partitions: dict[str, PartitionState] = {}
         self.contacts: dict[int, int] = {}
         self.metadata_offsets: dict[int, int] = {}
+        self.operations = KraftOperations(self)
         self._waiting: list[tuple[int, Reply]] = []
 
     # -- life
@@ -94,9 +81,9 @@ class KraftController:
         self.metadata_offsets = {}
         if not self.partitions:
             self._create_topics()
-        self._periodically("unclean.leader.election.interval.ms", MICROSECONDS, epoch, self._recheck_unclean)
+        self._periodically("unclean.leader.election.interval.ms", MICROSECONDS, epoch, self.operations.recheck_unclean)
         if self.simulation.boolean("auto.leader.rebalance.enable"):
-            self._periodically("leader.imbalance.check.interval.seconds", 1_000_000, epoch, self.balance)
+            self._periodically("leader.imbalance.check.interval.seconds", 1_000_000, epoch, self.operations.balance)
         self.voter.after(0, self._look_for_silent, epoch)
 
     def deactivate(self) -> None:
@@ -121,11 +108,11 @@ class KraftController:
         """The setup's topics as they are at the start: everybody in sync, the first replica leads."""
         for partition, replicas in self.simulation.assignments.items():
             everybody = (1 << len(replicas)) - 1
-            self._write_partition(PartitionState(partition, replicas, 0, 0, everybody, 0), "the topic is created", "")
+            self.write_partition(PartitionState(partition, replicas, 0, 0, everybody, 0), "the topic is created", "")
         for broker in self.simulation.brokers.values():
             self._write(Entry((BROKER, broker.id), Registration(broker.id, -1, 0, UNFENCED, 0)))
             self.contacts[broker.id] = self.simulation.scheduler.now
-        self._commit(lambda: None)
+        self.commit(lambda: None)
 
     # -- the log
 
@@ -140,7 +127,8 @@ class KraftController:
         self._replay(entry)
         self.quorum.entries.append(entry)
 
-    def _write_partition(self, state: PartitionState, why: str, rule: str) -> None:
+    def write_partition(self, state: PartitionState, why: str, rule: str) -> None:
+        """Appends a partition's state to the log."""
         self._write(Entry((PARTITION, state.partition), state))
         self.voter.emit(
             Kind.PARTITION_CHANGED,
@@ -154,7 +142,9 @@ class KraftController:
             rule,
         )
 
-    def _commit(self, then: Callable[[], object]) -> None:
+    def commit(self, then: Callable[[], object]) -> None:
+        """Serves brokers and calls ``then`` once what was appended is committed."""
+
         def committed() -> None:
             self._serve_metadata()
             then()
@@ -200,7 +190,7 @@ class KraftController:
         self._write(Entry((BROKER, broker), Registration(broker, epoch, incarnation, state, epoch)))
         self.contacts[broker] = self.simulation.scheduler.now
         self.voter.emit(Kind.BROKER_REGISTERED, broker, epoch)
-        self._commit(lambda: reply(ErrorCode.NONE, epoch, epoch))
+        self.commit(lambda: reply(ErrorCode.NONE, epoch, epoch))
 
     def heartbeat(
         self,
@@ -227,7 +217,7 @@ class KraftController:
             state = self._next_state(self.brokers[broker], metadata_offset, wants_fence, wants_shutdown)
             self._enter(self.brokers[broker], state)
         fenced, stops = self.brokers[broker].state == FENCED, state == SHUTDOWN_NOW
-        self._commit(lambda: reply(ErrorCode.NONE, fenced, stops))
+        self.commit(lambda: reply(ErrorCode.NONE, fenced, stops))
 
     def _next_state(self, known: Registration, metadata_offset: int, wants_fence: bool, wants_shutdown: bool) -> int:
         leaderships = sum(state.leader_id == known.broker for state in self.partitions.values())
@@ -260,7 +250,7 @@ class KraftController:
         self.voter.emit(Kind.BROKER_UNFENCED, known.broker)
         for state in tuple(self.partitions.values()):
             if state.leader == NO_LEADER and known.broker in state.replicas:
-                self._change(state, state.isr, f"broker-{known.broker} is back")
+                self.change(state, state.isr, f"broker-{known.broker} is back")
 
     def _fence(self, known: Registration, why: str) -> None:
         if known.state == FENCED:
@@ -274,7 +264,7 @@ class KraftController:
             place = only(state.replicas.index(broker)) if broker in state.replicas else 0
             if (state.isr & place) or (unclean_shutdown and state.elr & place):
                 lossy = place if unclean_shutdown else 0
-                self._change(state, without(state.isr, place), f"broker-{broker} leaves: {why}", place, lossy)
+                self.change(state, without(state.isr, place), f"broker-{broker} leaves: {why}", place, lossy)
 
     def _is_silent(self, broker: int) -> bool:
         now = self.simulation.scheduler.now
@@ -288,21 +278,23 @@ class KraftController:
         for known in sorted(silent, key=lambda one: self.contacts[one.broker]):
             self._fence(known, "its session is over")
         if silent:
-            self._commit(lambda: None)
+            self.commit(lambda: None)
         session = self.simulation.integer("broker.session.timeout.ms") * MICROSECONDS
         self.voter.after(session // 18, self._look_for_silent, epoch)
 
     # -- partitions
 
-    def _acceptable(self, state: PartitionState) -> int:
+    def acceptable(self, state: PartitionState) -> int:
+        """The replicas that may lead: their broker is active, their directory online."""
         active = tuple(known.broker for known in self.brokers.values() if known.state == UNFENCED)
         return without(state.places(active), self.simulation.offline_places(state))
 
-    def _change(
+    def change(
         self, state: PartitionState, target_isr: int, why: str, excluded: int = 0, unclean_shutdown: int = 0
     ) -> None:
+        """Another ISR, and with it who leads: PartitionChangeBuilder.build."""
         simulation = self.simulation
-        acceptable = without(self._acceptable(state), excluded)
+        acceptable = without(self.acceptable(state), excluded)
         topic = topic_of(state.partition)
         leader, isr, elr, last_known = kraft_change(
             state.leader,
@@ -317,9 +309,9 @@ class KraftController:
             unclean_shutdown,
         )
         unclean = leader not in (NO_LEADER, state.leader) and not contains(state.isr | state.elr, leader)
-        self._settle(state, leader, isr, elr, last_known, recovering_after(unclean, state.recovering, False), why)
+        self.settle(state, leader, isr, elr, last_known, recovering_after(unclean, state.recovering, False), why)
 
-    def _settle(
+    def settle(
         self,
         state: PartitionState,
         leader: int,
@@ -330,6 +322,7 @@ class KraftController:
         why: str,
         rule: str = RULE,
     ) -> PartitionState:
+        """Writes a partition down if anything about it changed."""
         moved = leader != state.leader
         epoch = kraft_leader_epoch(
             state.leader_epoch, moved, state.isr, isr, 0, 0, self.simulation.version.epoch_rises_on_shrink
@@ -344,7 +337,7 @@ class KraftController:
         )
         if new != state:
             new = new._replace(partition_epoch=partition_epoch(state.partition_epoch, True))
-            self._write_partition(new, why, rule)
+            self.write_partition(new, why, rule)
             if new.leader == NO_LEADER and moved:
                 self.voter.emit(Kind.NO_LEADER, new.partition, new.ids(new.isr), why)
         return new
@@ -359,7 +352,7 @@ class KraftController:
             reply(ErrorCode.STALE_BROKER_EPOCH, ())
             return
         answers = tuple(self._alter_one(broker, request) for request in requests)
-        self._commit(lambda: reply(ErrorCode.NONE, answers))
+        self.commit(lambda: reply(ErrorCode.NONE, answers))
 
     def _alter_one(self, broker: int, request: IsrRequest) -> tuple[str, int, PartitionState | None]:
         state = self.partitions.get(request.partition)
@@ -403,113 +396,9 @@ class KraftController:
         adding, removing = state.places(state.adding), state.places(state.removing)
         everybody = (1 << len(state.replicas)) - 1
         if completes(everybody, adding, removing, isr, waits_for_target=True):
-            return self._complete(state, isr)
-        self._change(state._replace(isr=state.isr, recovering=False), isr, why)
+            return self.operations.complete(state, isr)
+        self.change(state._replace(isr=state.isr, recovering=False), isr, why)
         return self.partitions[state.partition]
-
-    def _complete(self, state: PartitionState, isr: int) -> PartitionState:
-        removing = state.places(state.removing)
-        replicas, isr = completed((1 << len(state.replicas)) - 1, removing, isr)
-        ids, in_sync, leader = state.ids(replicas), state.ids(isr), state.leader_id
-        return self._reassigned(state, ids, in_sync, leader, (), (), "the reassignment is complete")
-
-    def _reassigned(
-        self,
-        state: PartitionState,
-        replicas: tuple[int, ...],
-        in_sync: tuple[int, ...],
-        leader: int,
-        adding: tuple[int, ...],
-        removing: tuple[int, ...],
-        why: str,
-    ) -> PartitionState:
-        """Another assignment: sets are by its places, and whoever led leads on if it still may."""
-        new = PartitionState(state.partition, replicas, adding=adding, removing=removing)
-        stays = leader in replicas and leader in in_sync
-        place = replicas.index(leader) if stays else NO_LEADER
-        if not stays:
-            place = first(self._acceptable(new) & new.places(in_sync))
-        shrinks = any(broker not in replicas for broker in state.replicas)
-        epoch = state.leader_epoch + (1 if shrinks or not stays else 0)
-        new = new._replace(
-            leader=place,
-            leader_epoch=epoch,
-            isr=new.places(in_sync),
-            elr=new.places(state.ids(state.elr)),
-            partition_epoch=partition_epoch(state.partition_epoch, True),
-            recovering=state.recovering,
-        )
-        self._write_partition(new, why, "reassignment.completes")
-        return new
-
-    # -- what operators ask for
-
-    def reassign(self, partition: str, target: tuple[int, ...]) -> None:
-        """Begins a reassignment."""
-        state = self.partitions[partition]
-        replicas, adding, removing = kraft_merged(state.replicas, target)
-        isr, leader = state.ids(state.isr), state.leader_id
-        new = self._reassigned(state, replicas, isr, leader, adding, removing, "a reassignment begins")
-        if completes((1 << len(replicas)) - 1, new.places(adding), new.places(removing), new.isr, True):
-            self._complete(new, new.isr)
-        self._commit(lambda: None)
-
-    def cancel_reassignment(self, partition: str) -> None:
-        """Ends a reassignment and keeps who was there before."""
-        state = self.partitions[partition]
-        everybody = (1 << len(state.replicas)) - 1
-        replicas, isr, _lossy = kraft_cancelled(everybody, state.places(state.adding), state.isr)
-        self._reassigned(
-            state, state.ids(replicas), state.ids(isr), state.leader_id, (), (), "the reassignment is cancelled"
-        )
-        self._commit(lambda: None)
-
-    def balance(self) -> None:
-        """Elects every preferred leader that may lead."""
-        for state in tuple(self.partitions.values()):
-            if state.leader != 0:
-                self._elect_preferred(state)
-        self._commit(lambda: None)
-
-    def elect_preferred(self, partition: str) -> None:
-        """Elects one partition's preferred leader."""
-        self._elect_preferred(self.partitions[partition])
-        self._commit(lambda: None)
-
-    def _elect_preferred(self, state: PartitionState) -> None:
-        elected, unclean = kraft_elect_preferred(
-            state.leader,
-            state.isr,
-            state.elr,
-            state.last_known_elr,
-            self._acceptable(state),
-            self.simulation.version.elr,
-        )
-        if elected in (NO_LEADER, state.leader) or unclean:
-            return
-        in_isr = contains(state.isr, elected)
-        isr = state.isr if in_isr else only(elected)
-        elr = state.elr if in_isr else without(state.elr, only(elected))
-        rule = "elections.kraft_elect_preferred"
-        self._settle(state, elected, isr, elr, 0, state.recovering, "the preferred leader", rule)
-
-    def elect_unclean(self, partition: str) -> None:
-        """Elects whoever is there."""
-        state = self.partitions[partition]
-        if state.leader == NO_LEADER:
-            self._take_anybody(state, "an operator asked for an unclean election")
-        self._commit(lambda: None)
-
-    def _recheck_unclean(self) -> None:
-        for state in tuple(self.partitions.values()):
-            if kraft_rechecks(state.leader, self.simulation.topic_boolean(topic_of(state.partition), UNCLEAN)):
-                self._take_anybody(state, "unclean elections are enabled")
-        self._commit(lambda: None)
-
-    def _take_anybody(self, state: PartitionState, why: str) -> None:
-        place = first(self._acceptable(state))
-        if place != NO_LEADER:
-            self._settle(state, place, only(place), 0, 0, True, why, "elections.kraft_elect")
 
     def directory_failed(self, broker: int, partitions: tuple[str, ...], reply: Reply) -> None:
         """Hears of a failed log directory: as if the broker were gone, for these partitions."""
@@ -519,20 +408,5 @@ class KraftController:
         for name in partitions:
             state = self.partitions[name]
             place = only(state.replicas.index(broker))
-            self._change(state, without(state.isr, place), f"broker-{broker}'s log directory failed", place)
-        self._commit(lambda: reply(ErrorCode.NONE))
-
-    def topic_changed(self, topic: str, setting: str) -> None:
-        """Hears of another setting: min.insync.replicas clears the ELR (KIP-966)."""
-        for state in tuple(self.partitions.values()):
-            if topic_of(state.partition) == topic and setting == MIN_ISR and (state.elr or state.last_known_elr):
-                self._settle(
-                    state,
-                    state.leader,
-                    state.isr,
-                    0,
-                    0,
-                    state.recovering,
-                    f"{setting} changed: the ELR is cleared",
-                )
-        self._commit(lambda: None)
+            self.change(state, without(state.isr, place), f"broker-{broker}'s log directory failed", place)
+        self.commit(lambda: reply(ErrorCode.NONE))

@@ -12,7 +12,7 @@ from kreplica.engine.rules.alter_partition import RETRY, ROLL_BACK, leader_react
 from kreplica.engine.rules.broker_registration import FENCED
 from kreplica.engine.rules.error_codes import ErrorCode
 from kreplica.engine.settings import MICROSECONDS
-from kreplica.engine.simulator.controller_kraft import BROKER, PARTITION, IsrRequest, Registration
+from kreplica.engine.simulator.kraft_records import BROKER, PARTITION, IsrRequest, Registration
 from kreplica.engine.simulator.leadership import Leadership
 from kreplica.engine.simulator.metadata_quorum import Entry
 from kreplica.engine.simulator.partition_state import PartitionState

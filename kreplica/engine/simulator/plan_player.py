@@ -33,9 +33,10 @@ class PlanPlayer:
         """Has the steps done.
 
         Raises:
-            UsageError: A step waits for a kind of event or a field that there is not.
+            UsageError: A step names a partition or a broker, or waits for an event, that there is not.
         """
         for step in self._plan:
+            _check_action(self._simulation, step.do)
             if isinstance(step.when, At):
                 self._simulation.scheduler.at(step.when.time, self._do, step)
             else:
@@ -69,6 +70,22 @@ class PlanPlayer:
 
 def _name(action: faults.AnyAction) -> str:
     return str(action.__struct_config__.tag)
+
+
+def _check_action(simulation: Simulation, action: faults.AnyAction) -> None:
+    """Refuses partitions, brokers and numbers that cannot be, before anything is played."""
+    partition = getattr(action, "partition", None)
+    if partition is not None and partition not in simulation.assignments:
+        known = ", ".join(simulation.assignments)
+        raise UsageError(f"the plan names {partition!r}, which is no partition", "", f"one of {known}")
+    if isinstance(action, faults.Reassign):
+        unknown = [broker for broker in action.replicas if broker not in simulation.brokers]
+        if unknown or not action.replicas or len(set(action.replicas)) != len(action.replicas):
+            told = f"the plan reassigns {action.partition} to {list(action.replicas)}"
+            raise UsageError(told, "", f"give each of some of the brokers {list(simulation.brokers)} once")
+    for name in ("duration", "delay", "keep", "percent"):
+        if getattr(action, name, 0) < 0:
+            raise UsageError(f"the plan has a negative {name} for {_name(action)}", "", "give 0 or more")
 
 
 def _check(when: When) -> None:

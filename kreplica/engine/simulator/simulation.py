@@ -157,7 +157,7 @@ class Simulation:
         active = self.active_controller()
         assert isinstance(active, Voter)
         assert active.controller is not None
-        return active.controller
+        return active.controller.operations
 
     def expire_session(self, broker: Broker) -> None:
         """Ends a broker's session with ZooKeeper.

@@ -7,7 +7,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kreplica.engine import faults
-from kreplica.engine.faults import At, Crash, Lossy, Pause, Plan, PowerLoss, RackLoss, Start, Step, When
+from kreplica.engine.faults import (
+    At,
+    Crash,
+    ElectPreferred,
+    Lossy,
+    Pause,
+    Plan,
+    PowerLoss,
+    RackLoss,
+    Reassign,
+    Start,
+    Step,
+    When,
+)
 from kreplica.engine.setup import SECOND, ProducerSetup, TopicSetup, cluster, sends
 from kreplica.engine.simulator import simulate
 from kreplica.engine.trace import Event, Kind, Trace
@@ -83,6 +96,10 @@ def test_a_rack_is_whoever_stands_in_it() -> None:
         (Step(At(1), Crash("broker-9")), "broker-9"),
         (Step(At(1), PowerLoss(("producer",))), "producer"),
         (Step(At(1), Crash("leader of u-0")), "u-0"),
+        (Step(At(1), ElectPreferred("u-0")), "u-0"),
+        (Step(At(1), Reassign("t-0", (1, 9))), "1, 9"),
+        (Step(At(1), Reassign("t-0", (1, 1))), "once"),
+        (Step(At(1), Pause("broker-1", -1)), "negative duration"),
     ],
 )
 def test_a_plan_for_another_world_is_refused(step: Step, told: str) -> None:

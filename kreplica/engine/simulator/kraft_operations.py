@@ -1,0 +1,154 @@
+"""What operators and timers ask an active KRaft controller for: reassignments, elections, settings.
+
+org.apache.kafka.controller.ReplicationControlManager: alterPartitionReassignments, electLeaders,
+maybeBalancePartitionLeaders, maybeElectUncleanLeaders.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kreplica.engine.rules.elections import kraft_elect_preferred
+from kreplica.engine.rules.leader_epoch_bump import partition_epoch
+from kreplica.engine.rules.reassignment import completed, completes, kraft_cancelled, kraft_merged
+from kreplica.engine.rules.replica_set import NO_LEADER, contains, first, only, without
+from kreplica.engine.rules.unclean_election import kraft_rechecks
+from kreplica.engine.simulator.partition_state import PartitionState, topic_of
+from kreplica.model.settings import MIN_ISR, UNCLEAN
+
+if TYPE_CHECKING:
+    from kreplica.engine.simulator.controller_kraft import KraftController
+
+
+class KraftOperations:
+    """See ``ControllerOperations``. Everything is decided on and written by the controller it belongs to."""
+
+    __slots__ = ("controller",)
+
+    def __init__(self, controller: KraftController) -> None:
+        self.controller = controller
+
+    def complete(self, state: PartitionState, isr: int) -> PartitionState:
+        """Ends a reassignment whose replicas are all in sync."""
+        removing = state.places(state.removing)
+        replicas, isr = completed((1 << len(state.replicas)) - 1, removing, isr)
+        ids, in_sync, leader = state.ids(replicas), state.ids(isr), state.leader_id
+        return self._reassigned(state, ids, in_sync, leader, (), (), "the reassignment is complete")
+
+    def _reassigned(
+        self,
+        state: PartitionState,
+        replicas: tuple[int, ...],
+        in_sync: tuple[int, ...],
+        leader: int,
+        adding: tuple[int, ...],
+        removing: tuple[int, ...],
+        why: str,
+    ) -> PartitionState:
+        """Another assignment: sets are by its places, and whoever led leads on if it still may."""
+        new = PartitionState(state.partition, replicas, adding=adding, removing=removing)
+        stays = leader in replicas and leader in in_sync
+        place = replicas.index(leader) if stays else NO_LEADER
+        if not stays:
+            place = first(self.controller.acceptable(new) & new.places(in_sync))
+        shrinks = any(broker not in replicas for broker in state.replicas)
+        epoch = state.leader_epoch + (1 if shrinks or not stays else 0)
+        new = new._replace(
+            leader=place,
+            leader_epoch=epoch,
+            isr=new.places(in_sync),
+            elr=new.places(state.ids(state.elr)),
+            partition_epoch=partition_epoch(state.partition_epoch, True),
+            recovering=state.recovering,
+        )
+        self.controller.write_partition(new, why, "reassignment.completes")
+        return new
+
+    # -- what operators ask for
+
+    def reassign(self, partition: str, target: tuple[int, ...]) -> None:
+        """Begins a reassignment."""
+        state = self.controller.partitions[partition]
+        replicas, adding, removing = kraft_merged(state.replicas, target)
+        isr, leader = state.ids(state.isr), state.leader_id
+        new = self._reassigned(state, replicas, isr, leader, adding, removing, "a reassignment begins")
+        if completes((1 << len(replicas)) - 1, new.places(adding), new.places(removing), new.isr, True):
+            self.complete(new, new.isr)
+        self.controller.commit(lambda: None)
+
+    def cancel_reassignment(self, partition: str) -> None:
+        """Ends a reassignment and keeps who was there before."""
+        state = self.controller.partitions[partition]
+        everybody = (1 << len(state.replicas)) - 1
+        replicas, isr, lossy = kraft_cancelled(everybody, state.places(state.adding), state.isr)
+        if lossy and not self.controller.simulation.topic_boolean(topic_of(partition), UNCLEAN):
+            return  # refused: InvalidReplicaAssignmentException
+        self._reassigned(
+            state, state.ids(replicas), state.ids(isr), state.leader_id, (), (), "the reassignment is cancelled"
+        )
+        self.controller.commit(lambda: None)
+
+    def balance(self) -> None:
+        """Elects every preferred leader that may lead."""
+        for state in tuple(self.controller.partitions.values()):
+            if state.leader != 0:
+                self._elect_preferred(state)
+        self.controller.commit(lambda: None)
+
+    def elect_preferred(self, partition: str) -> None:
+        """Elects one partition's preferred leader."""
+        self._elect_preferred(self.controller.partitions[partition])
+        self.controller.commit(lambda: None)
+
+    def _elect_preferred(self, state: PartitionState) -> None:
+        elected, unclean = kraft_elect_preferred(
+            state.leader,
+            state.isr,
+            state.elr,
+            state.last_known_elr,
+            self.controller.acceptable(state),
+            self.controller.simulation.version.elr,
+        )
+        if elected in (NO_LEADER, state.leader) or unclean:
+            return
+        in_isr = contains(state.isr, elected)
+        isr = state.isr if in_isr else only(elected)
+        elr = state.elr if in_isr else without(state.elr, only(elected))
+        rule = "elections.kraft_elect_preferred"
+        self.controller.settle(state, elected, isr, elr, 0, state.recovering, "the preferred leader", rule)
+
+    def elect_unclean(self, partition: str) -> None:
+        """Elects whoever is there."""
+        state = self.controller.partitions[partition]
+        if state.leader == NO_LEADER:
+            self._take_anybody(state, "an operator asked for an unclean election")
+        self.controller.commit(lambda: None)
+
+    def recheck_unclean(self) -> None:
+        """Elects uncleanly where that has been enabled since: every unclean.leader.election.interval.ms."""
+        for state in tuple(self.controller.partitions.values()):
+            if kraft_rechecks(
+                state.leader, self.controller.simulation.topic_boolean(topic_of(state.partition), UNCLEAN)
+            ):
+                self._take_anybody(state, "unclean elections are enabled")
+        self.controller.commit(lambda: None)
+
+    def _take_anybody(self, state: PartitionState, why: str) -> None:
+        place = first(self.controller.acceptable(state))
+        if place != NO_LEADER:
+            self.controller.settle(state, place, only(place), 0, 0, True, why, "elections.kraft_elect")
+
+    def topic_changed(self, topic: str, setting: str) -> None:
+        """Hears of another setting: min.insync.replicas clears the ELR (KIP-966)."""
+        for state in tuple(self.controller.partitions.values()):
+            if topic_of(state.partition) == topic and setting == MIN_ISR and (state.elr or state.last_known_elr):
+                self.controller.settle(
+                    state,
+                    state.leader,
+                    state.isr,
+                    0,
+                    0,
+                    state.recovering,
+                    f"{setting} changed: the ELR is cleared",
+                )
+        self.controller.commit(lambda: None)
