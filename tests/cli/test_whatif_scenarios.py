@@ -111,7 +111,7 @@ def test_many_runs_find_keep_and_replay_a_failing_plan(run_cli: RunCli, tmp_path
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("run", "hw-loss"), "there is no scenario 'hw-loss'; did you mean hw-truncation-loss?"),
+        (("run", "hw-loss"), "there is no scenario 'hw-loss'; did you mean hw-truncation-loss"),
         (("run", LOSS, "--kafka-version", "0.7"), "'0.7' is no version of Kafka"),
         (("run", LOSS, "--set", "ack=1"), "the engine knows no setting 'ack'; did you mean acks"),
         (("run", LOSS, "--set", "acks"), "--set acks is no setting; write it as NAME=VALUE"),
