@@ -17,6 +17,7 @@ from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
+from math import inf
 from multiprocessing import get_context
 from random import Random
 from statistics import median
@@ -76,6 +77,7 @@ NEAR: dict[str, tuple[str, Version, str]] = {
         replace(version_named("2.1"), join_at_epoch_start=False),
         "lost",
     ),
+    "fetches not fenced": ("unfenced-fetch", replace(version_named("2.1"), fenced_fetch=False), "lost"),
     "no ELR, disks lost": ("last-replica-standing", replace(version_named("4.1"), elr=False), "lost"),
 }
 """What also is searched for around a scenario: its times moved by up to 5 ms, its links with jitter."""
@@ -159,7 +161,8 @@ def flat(lists: Iterator[list[tuple[int, str, Counter[str]]]]) -> Iterator[tuple
 
 
 def sensitivity(runs: int) -> int:
-    late = 0
+    """Prints how soon what is unsafe is caught: a rule counts by the better of both ways to search for it."""
+    best: dict[str, float] = {}
     print(f"{'unsafe':<40}{'caught':>8}{'of':>6}{'median seeds until caught':>28}")
     with pool() as workers:
         searches = [(name, catch, "") for name in UNSAFE] + [(name, catch_near, " near") for name in NEAR]
@@ -168,8 +171,10 @@ def sensitivity(runs: int) -> int:
             hits = [seed for found in workers.map(search_for, [name] * len(ranges), ranges) for seed in found]
             gaps = [after - before for before, after in zip([-1, *hits], hits, strict=False)]
             told = f"{median(gaps):g}" if gaps else f"more than {runs}"
-            late += not gaps or median(gaps) > MOST_SEEDS
+            best[name] = min(best.get(name, inf), median(gaps) if gaps else inf)
             print(f"{name + where:<40}{len(hits):>8}{runs:>6}{told:>28}", flush=True)
+    late = [name for name, seeds in best.items() if seeds > MOST_SEEDS]
+    print(f"not caught within {MOST_SEEDS} seeds: {', '.join(late) or 'none'}")
     return 1 if late else 0
 
 

@@ -34,6 +34,7 @@ MODULES: tuple[str, ...] = (
     "hw-truncation-divergence",
     "fast-failover-divergence",
     "premature-isr-join",
+    "unfenced-fetch",
     "last-replica-standing",
     "rebooted-follower",
     "elr-overrun",

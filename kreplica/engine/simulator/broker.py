@@ -273,9 +273,14 @@ class Broker(Node):
         return leader in self.fetchers and replica.partition in self.fetchers[leader].following
 
     def stop_following(self, replica: Replica) -> None:
-        """Fetches the partition no more."""
-        for fetcher in self.fetchers.values():
+        """Fetches the partition no more; a fetcher without any ends, and with it the connection that it waits on.
+
+        kafka.server.AbstractFetcherManager.shutdownIdleFetcherThreads.
+        """
+        for leader, fetcher in tuple(self.fetchers.items()):
             fetcher.remove(replica)
+            if not fetcher.following:
+                del self.fetchers[leader]
 
     # -- requests
 
