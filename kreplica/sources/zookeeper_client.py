@@ -130,12 +130,21 @@ class ZookeeperSession:
                 raise SessionLostError(f"error {result} for {path}")
 
     def reconnected(self) -> None:
-        """Waits for kazoo to have found a server again.
+        """Waits for a server to answer again: kazoo takes a dead connection for a live one until it is used.
 
         Raises:
             UnreachableError: None answered in time.
         """
-        self._await_connection()
+        while True:
+            self._await_connection()
+            try:
+                self.exists("/")
+            except SessionLostError:
+                if self._deadline.remaining() <= 0:
+                    raise self._no_answer() from None
+                time.sleep(_POLL_SECONDS)
+            else:
+                return
 
     def _connect(self) -> None:
         self.client.start_async()

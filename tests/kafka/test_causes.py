@@ -182,7 +182,11 @@ def test_a_slow_follower_then_a_throttle_left_behind_then_a_move_that_does_not_e
     assert causes(measured)["cold", 1, 2] == "reassignment"
     progress = {(row["partition"], one["broker"]): one for row in measured["partitions"] for one in row["measured"]}
     assert progress.keys() == {(0, 3), (1, 3), (1, 2)}
-    for one in progress.values():
+    # on a slow machine broker 3 may have all of a partition by now
+    behind = [one for one in progress.values() if one["pace"] != "caught-up"]
+    assert behind
+    assert all(one["records_behind"] == 0 for one in progress.values() if one["pace"] == "caught-up")
+    for one in behind:
         assert 0 < one["records_behind"] <= 2000, one
         assert one["bytes_behind"] > one["records_behind"] * 900
         assert one["pace"] in ("catching-up", "not-moving"), one

@@ -91,7 +91,7 @@ NOT_IDEMPOTENT: dict[str, int | bool | str] = {"enable.idempotence": False}
     [
         ("4.1", {"acks": 1, **NOT_IDEMPOTENT}, KEPT, 40),
         ("4.1", {"acks": 0, **NOT_IDEMPOTENT}, KEPT, 20),
-        ("0.10", {}, KEPT, 40),
+        ("0.10", {}, KEPT, 130),
     ],
     ids=["acks=1", "acks=0", "truncation by high watermark"],
 )

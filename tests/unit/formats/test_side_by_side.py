@@ -43,8 +43,11 @@ def end_without_a_word(here: int, item: int) -> int:
     return item
 
 
-def test_a_process_that_is_killed_is_told() -> None:
+def test_a_process_that_is_killed_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    fork, made = os.fork, []
+    monkeypatch.setattr(os, "fork", lambda: made.append(fork()) or made[-1])
     with pytest.raises(OSError, match="has ended without a result"):
         side_by_side(partial(end_without_a_word, os.getpid()), [0, 1], 2)
-    with pytest.raises(ChildProcessError):
-        os.waitpid(-1, os.WNOHANG)
+    (process,) = made
+    with pytest.raises(ChildProcessError):  # it has been waited for
+        os.waitpid(process, os.WNOHANG)
