@@ -13,7 +13,7 @@ from commands.options import OutputOption
 from kreplica.errors import ExitCode, UsageError
 
 if TYPE_CHECKING:
-    from commands.output import Row
+    from commands.output import Answer, Row
     from kreplica.formats.damage import Damage
     from kreplica.formats.offset_replay import Until
     from kreplica.formats.transaction_state import TransactionRecord
@@ -110,7 +110,7 @@ def transactions(
     from commands.decode_damage import damage_warnings
     from commands.decode_stdin import named_files
     from commands.decode_transactions_screen import show
-    from commands.output import Answer, emit
+    from commands.output import emit
     from kreplica.formats.offset_replay import Until
     from kreplica.sources.transaction_logs import replay_transactions
 
@@ -129,15 +129,7 @@ def transactions(
     rows = [_row(log, record, begun, now) for log, record in kept]
     damage = [each for log in read for each in log.findings.damage]
     summary = summary_of(logs, read, rows, _needed(transactional_id or (), partitions), partitions, damage)
-    answer = Answer(
-        command="decode-transactions",
-        rows_name="transactions",
-        columns=COLUMNS,
-        rows=rows,
-        summary=summary,
-        warnings=[*damage_warnings(damage), *remarks_of(logs, read, summary)],
-        kinds=kinds(),
-    )
+    answer = answer_of(rows, summary, [*damage_warnings(damage), *remarks_of(logs, read, summary)])
     emit(answer, output, lambda console: show(answer, console, events=events))
     incomplete = summary["partitions_missing"] or summary["partitions_doubt"]
     complete = ExitCode.INCOMPLETE if incomplete else ExitCode.OK
@@ -308,6 +300,21 @@ def found_of(summary: Row) -> str:
     if not found:
         return f"which of the {total} partitions of __transaction_state this is, is not known"
     return f"{found} of {total} partitions of __transaction_state found"
+
+
+def answer_of(rows: list[Row], summary: Row, warnings: list[str]) -> Answer:
+    """The answer about transactions, whatever was asked of them."""
+    from commands.output import Answer
+
+    return Answer(
+        command="decode-transactions",
+        rows_name="transactions",
+        columns=COLUMNS,
+        rows=rows,
+        summary=summary,
+        warnings=warnings,
+        kinds=kinds(),
+    )
 
 
 def kinds() -> dict[str, Kind]:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from commands.decode_damage import damage_warnings
-from commands.decode_transactions import COLUMNS, kinds, remarks_of, summary_of
+from commands.decode_transactions import COLUMNS, answer_of, remarks_of, summary_of
 from commands.decode_transactions_screen import held_lines, state_cells, state_header
 from commands.output import Answer, OutputFormat, Row, emit
 from commands.screen import counted, print_lines, print_verdict
@@ -41,15 +41,7 @@ def show_hanging(
     incomplete = bool(partly["partitions_missing"] or partly["partitions_doubt"])
     rows = [_row(each, now, certain=not incomplete or each.record is not None) for each in found]
     summary = {**summary_of(logs, read, rows, needed, partitions, damage), "logs_read": len(logs.others)}
-    answer = Answer(
-        command="decode-transactions",
-        rows_name="transactions",
-        columns=COLUMNS,
-        rows=rows,
-        summary=summary,
-        warnings=[*damage_warnings(damage), *remarks_of(logs, read, summary)],
-        kinds=kinds(),
-    )
+    answer = answer_of(rows, summary, [*damage_warnings(damage), *remarks_of(logs, read, summary)])
     emit(answer, output, lambda console: _show(answer, console))
     if damage or any(row["overdue"] for row in rows):
         return ExitCode.FINDINGS

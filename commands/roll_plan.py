@@ -11,7 +11,7 @@ import typer
 
 from commands.ids import parse_ids
 from commands.options import OutputOption, SourceOptions, takes_sources
-from commands.safe_to_stop import Accept, one_cluster
+from commands.safe_to_stop import Accept, AcceptOption, AcceptTopicOption, one_cluster
 from kreplica.errors import ExitCode, UsageError
 
 if TYPE_CHECKING:
@@ -40,13 +40,8 @@ def plan(
     broker: Annotated[
         list[str] | None, typer.Option("--broker", metavar="ID,…", help="Only these nodes; all if not given.")
     ] = None,
-    accept: Annotated[
-        list[Accept] | None, typer.Option("--accept", help="rf-one: partitions of one replica may be down meanwhile.")
-    ] = None,
-    accept_topic: Annotated[
-        str | None,
-        typer.Option("--accept-topic", metavar="REGEX", help="Whatever happens to topics whose whole name matches."),
-    ] = None,
+    accept: AcceptOption = None,
+    accept_topic: AcceptTopicOption = None,
     one_rack_at_a_time: Annotated[
         bool, typer.Option("--one-rack-at-a-time", help="No two racks in one wave, rack after rack.")
     ] = False,

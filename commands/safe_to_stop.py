@@ -43,6 +43,16 @@ class Accept(StrEnum):
     rf_one = "rf-one"
 
 
+AcceptOption = Annotated[
+    list[Accept] | None, typer.Option("--accept", help="rf-one: partitions of one replica may be down meanwhile.")
+]
+AcceptTopicOption = Annotated[
+    str | None,
+    typer.Option("--accept-topic", metavar="REGEX", help="Whatever happens to topics whose whole name matches."),
+]
+"""What may be down while a broker is stopped; safe-to-stop and roll plan take both."""
+
+
 def register(app: typer.Typer) -> None:
     """Adds the command."""
     app.command("safe-to-stop", short_help="Whether brokers can be stopped without harm: a gate for scripts.")(
@@ -57,13 +67,8 @@ def safe_to_stop(
     rack: Annotated[
         list[str] | None, typer.Option("--rack", metavar="RACK", help="Every broker of that rack; may be repeated.")
     ] = None,
-    accept: Annotated[
-        list[Accept] | None, typer.Option("--accept", help="rf-one: partitions of one replica may be down meanwhile.")
-    ] = None,
-    accept_topic: Annotated[
-        str | None,
-        typer.Option("--accept-topic", metavar="REGEX", help="Whatever happens to topics whose whole name matches."),
-    ] = None,
+    accept: AcceptOption = None,
+    accept_topic: AcceptTopicOption = None,
     settle: Annotated[
         str, typer.Option("--settle", metavar="DURATION", help="Time between the two reads; 0 for one read only.")
     ] = SETTLE,

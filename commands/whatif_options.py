@@ -61,7 +61,7 @@ def split_setting(text: str) -> tuple[str, str]:
 
 def shown_settings(settings: object) -> dict[str, object]:
     """Settings as a user writes them: acks=-1 is ``all``."""
-    from kreplica.engine.settings import ACKS_ALL
+    from kreplica.engine.rules.acknowledgement import ACKS_ALL
 
     assert isinstance(settings, dict)
     return {name: "all" if name == "acks" and value == ACKS_ALL else value for name, value in settings.items()}

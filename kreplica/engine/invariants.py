@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from kreplica.engine.replica_logs import LEADER, ReplicaLog, ReplicaLogs
-from kreplica.engine.trace import Event, Kind
+from kreplica.engine.replica_logs import ReplicaLog, ReplicaLogs
+from kreplica.engine.trace import LEADER, Event, Kind
 
 
 class Invariant(StrEnum):

@@ -10,7 +10,8 @@ from random import Random
 
 from kreplica.engine.faults import Plan
 from kreplica.engine.random_plans import DEFAULT_PROFILE, Profile, random_plan
-from kreplica.engine.settings import ACKS_ALL, Value
+from kreplica.engine.rules.acknowledgement import ACKS_ALL
+from kreplica.engine.settings import Value
 from kreplica.engine.setup import (
     MILLISECOND,
     SECOND,

@@ -7,9 +7,6 @@ from typing import Any
 
 from kreplica.engine.trace import Event, Kind
 
-LEADER = "leader"
-"""The role of a replica that leads, in events that carry one."""
-
 
 class ReplicaLog:
     """One replica: its records from ``base`` on, its high watermark, and how it takes part.

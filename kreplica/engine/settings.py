@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
+from kreplica.engine.rules.acknowledgement import ACKS_ALL
 from kreplica.errors import UsageError
 from kreplica.model.settings import MIN_ISR, UNCLEAN
 
@@ -122,9 +123,6 @@ SETTINGS: dict[str, Setting] = {
 """By name. ``replica.fetch.max.records`` and ``batch.records`` stand for Kafka's limits in bytes, ``latency.us`` and
 ``jitter.us`` are the links': the engine counts records, not bytes. ``leader.election`` is not Kafka's: ``watching`` has
 replicas elect leaders among themselves, to be compared with a controller."""
-
-ACKS_ALL = -1
-"""acks=all as the protocol says it."""
 
 
 def parse(name: str, text: str) -> Value:

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
-from kreplica.engine.settings import Scope, Value, of_scope
+from kreplica.engine.settings import MICROSECONDS, Scope, Value, of_scope
 
-MILLISECOND = 1_000
+MILLISECOND = MICROSECONDS
 SECOND = 1_000_000
 """In microseconds, the unit of every time here."""
 

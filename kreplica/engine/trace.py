@@ -16,6 +16,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, NamedTuple
 
+LEADER = "leader"
+FOLLOWER = "follower"
+"""The roles of a replica, in events that carry one."""
+
 
 class Kind(StrEnum):
     """What kinds of events there are."""
@@ -350,8 +354,8 @@ def rule_of(event: Event) -> str:
 
 
 _BY_ROLE: dict[tuple[str, str], str] = {
-    (Kind.HIGH_WATERMARK, "leader"): "high_watermark.leader_high_watermark",
-    (Kind.HIGH_WATERMARK, "follower"): "high_watermark.follower_high_watermark",
+    (Kind.HIGH_WATERMARK, LEADER): "high_watermark.leader_high_watermark",
+    (Kind.HIGH_WATERMARK, FOLLOWER): "high_watermark.follower_high_watermark",
 }
 """Rules of events that another rule decides at a leader than at a follower."""
 

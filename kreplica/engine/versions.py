@@ -11,8 +11,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
+from kreplica.engine.rules.acknowledgement import ACKS_ALL
 from kreplica.engine.rules.producer_state import CACHED_BATCHES, UnknownProducer
-from kreplica.engine.settings import ACKS_ALL, Value
+from kreplica.engine.settings import Value
 from kreplica.errors import UsageError
 from kreplica.model.settings import MIN_ISR, UNCLEAN
 

@@ -9,17 +9,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from kreplica.errors import InputError
-from kreplica.execution.digest_file import decode_document, digest_of, read_document, write_document
+from kreplica.execution.digest_file import decode_document, read_document, write_document
 from kreplica.execution.plan import SCHEMA, LeaderChange, PartitionFacts, Plan
 
 _REMAKE = "make it anew: kreplica rebalance leaders --out FILE"
-
-
-def plan_digest(plan: Plan) -> str:
-    """``sha256:`` and the hexadecimal digest of the plan in its canonical form."""
-    import msgspec
-
-    return digest_of(msgspec.to_builtins(plan))
 
 
 def write_plan(plan: Plan, path: Path, *, replace: bool = False) -> str:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from kreplica.engine.settings import MICROSECONDS
 from kreplica.engine.trace import Event, Kind, fields_of
-
-MICROSECONDS = 1_000
 
 
 def controllers(events: Sequence[Event]) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ from kreplica.engine.rules.error_codes import ErrorCode
 from kreplica.engine.rules.replica_set import size
 
 ACKS_ALL = -1
+"""acks=all as the protocol says it."""
 
 
 def append_error(acks: int, isr: int, min_isr: int) -> ErrorCode:

@@ -5,6 +5,7 @@ org.apache.kafka.clients.producer.ProducerConfig and internals.TransactionManage
 
 from enum import IntEnum
 
+from kreplica.engine.rules.acknowledgement import ACKS_ALL
 from kreplica.engine.rules.error_codes import ErrorCode
 
 MAX_IN_FLIGHT = 5
@@ -39,7 +40,7 @@ def is_idempotent(asked: bool | None, default: bool, acks: int, retries: int, in
     """
     if asked is not None:
         return asked
-    return default and acks == -1 and retries > 0 and in_flight <= MAX_IN_FLIGHT
+    return default and acks == ACKS_ALL and retries > 0 and in_flight <= MAX_IN_FLIGHT
 
 
 def idempotence_contradiction(acks: int, retries: int, in_flight: int, most_in_flight: int) -> str:

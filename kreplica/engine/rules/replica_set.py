@@ -14,6 +14,11 @@ def only(replica: int) -> int:
     return 1 << replica if replica >= 0 else 0
 
 
+def everybody(count: int) -> int:
+    """The set of all ``count`` replicas of an assignment."""
+    return (1 << count) - 1
+
+
 def without(replicas: int, leaving: int) -> int:
     """The set less the members of another."""
     return replicas & ~leaving

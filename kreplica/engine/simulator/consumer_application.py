@@ -11,8 +11,9 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from kreplica.engine.records import Record
+from kreplica.engine.rules.acknowledgement import ACKS_ALL
 from kreplica.engine.rules.error_codes import ErrorCode
-from kreplica.engine.settings import ACKS_ALL, MICROSECONDS
+from kreplica.engine.settings import MICROSECONDS
 from kreplica.engine.setup import OnFailure
 from kreplica.engine.trace import Kind
 

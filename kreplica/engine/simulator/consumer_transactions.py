@@ -12,10 +12,11 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from kreplica.engine.records import Record
+from kreplica.engine.rules.acknowledgement import ACKS_ALL
 from kreplica.engine.rules.coordinator_partition import OFFSETS_TOPIC, TRANSACTIONS_TOPIC, coordinator_partition
 from kreplica.engine.rules.error_codes import ErrorCode
 from kreplica.engine.rules.group_membership import NO_MEMBER, UNKNOWN_GENERATION
-from kreplica.engine.settings import ACKS_ALL, MICROSECONDS
+from kreplica.engine.settings import MICROSECONDS
 from kreplica.engine.simulator.consumer_application import DONE, Handed, result_of
 from kreplica.engine.simulator.transaction_coordinator import TransactionCoordinator, transaction_coordinator_of
 from kreplica.engine.simulator.transactional_producer import ABORTED, COMMITTED, UNKNOWN

@@ -25,7 +25,7 @@ from kreplica.engine.rules.high_watermark import effective_min_isr
 from kreplica.engine.rules.isr import kraft_change
 from kreplica.engine.rules.leader_epoch_bump import kraft_leader_epoch, partition_epoch
 from kreplica.engine.rules.reassignment import completes
-from kreplica.engine.rules.replica_set import NO_LEADER, contains, only, without
+from kreplica.engine.rules.replica_set import NO_LEADER, contains, everybody, only, without
 from kreplica.engine.rules.unclean_election import recovering_after
 from kreplica.engine.settings import MICROSECONDS
 from kreplica.engine.simulator.kraft_operations import KraftOperations
@@ -107,8 +107,9 @@ class KraftController:
     def _create_topics(self) -> None:
         """The setup's topics as they are at the start: everybody in sync, the first replica leads."""
         for partition, replicas in self.simulation.assignments.items():
-            everybody = (1 << len(replicas)) - 1
-            self.write_partition(PartitionState(partition, replicas, 0, 0, everybody, 0), "the topic is created", "")
+            self.write_partition(
+                PartitionState(partition, replicas, 0, 0, everybody(len(replicas)), 0), "the topic is created", ""
+            )
         for broker in self.simulation.brokers.values():
             self._write(Entry((BROKER, broker.id), Registration(broker.id, -1, 0, UNFENCED, 0)))
             self.contacts[broker.id] = self.simulation.scheduler.now
@@ -363,7 +364,7 @@ class KraftController:
             state.leader,
             state.leader_epoch,
             state.partition_epoch,
-            (1 << len(state.replicas)) - 1,
+            state.everybody,
             state.recovering,
             sender,
             request.leader_epoch,
@@ -394,8 +395,7 @@ class KraftController:
     def _altered(self, state: PartitionState, isr: int, why: str) -> PartitionState:
         """The ISR a leader asked for, and with it the end of a reassignment."""
         adding, removing = state.places(state.adding), state.places(state.removing)
-        everybody = (1 << len(state.replicas)) - 1
-        if completes(everybody, adding, removing, isr, waits_for_target=True):
+        if completes(state.everybody, adding, removing, isr, waits_for_target=True):
             return self.operations.complete(state, isr)
         self.change(state._replace(isr=state.isr, recovering=False), isr, why)
         return self.partitions[state.partition]

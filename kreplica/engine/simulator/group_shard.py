@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from kreplica.engine.records import Record
 from kreplica.engine.rules import offset_commit
+from kreplica.engine.rules.acknowledgement import ACKS_ALL
 from kreplica.engine.rules.error_codes import ErrorCode
 from kreplica.engine.rules.group_membership import GroupState
 from kreplica.engine.settings import MICROSECONDS
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
     from kreplica.engine.simulator.broker import Broker
     from kreplica.engine.simulator.replica import Replica
 
-ACKS_ALL = -1
 MINUTE = 60 * 1000 * MICROSECONDS
 Offsets = tuple[tuple[str, int, int], ...]
 """Partition, offset and leader epoch of each."""

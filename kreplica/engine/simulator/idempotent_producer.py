@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from kreplica.engine.records import Record
+from kreplica.engine.rules.acknowledgement import ACKS_ALL
 from kreplica.engine.rules.error_codes import ErrorCode
 from kreplica.engine.rules.idempotent_client import (
     MAX_IN_FLIGHT,
@@ -21,7 +22,7 @@ from kreplica.engine.rules.idempotent_client import (
 )
 from kreplica.engine.rules.producer_state import NO_OFFSET, NO_PRODUCER_ID, NO_SEQUENCE, in_sequence, sequence_after
 from kreplica.engine.rules.transaction_states import MAX_EPOCH
-from kreplica.engine.settings import ACKS_ALL, Value
+from kreplica.engine.settings import Value
 from kreplica.engine.simulator.producer import Batch, Producer
 from kreplica.engine.trace import Kind
 from kreplica.errors import UsageError

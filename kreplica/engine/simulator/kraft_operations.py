@@ -31,7 +31,7 @@ class KraftOperations:
     def complete(self, state: PartitionState, isr: int) -> PartitionState:
         """Ends a reassignment whose replicas are all in sync."""
         removing = state.places(state.removing)
-        replicas, isr = completed((1 << len(state.replicas)) - 1, removing, isr)
+        replicas, isr = completed(state.everybody, removing, isr)
         ids, in_sync, leader = state.ids(replicas), state.ids(isr), state.leader_id
         return self._reassigned(state, ids, in_sync, leader, (), (), "the reassignment is complete")
 
@@ -72,15 +72,14 @@ class KraftOperations:
         replicas, adding, removing = kraft_merged(state.replicas, target)
         isr, leader = state.ids(state.isr), state.leader_id
         new = self._reassigned(state, replicas, isr, leader, adding, removing, "a reassignment begins")
-        if completes((1 << len(replicas)) - 1, new.places(adding), new.places(removing), new.isr, True):
+        if completes(new.everybody, new.places(adding), new.places(removing), new.isr, True):
             self.complete(new, new.isr)
         self.controller.commit(lambda: None)
 
     def cancel_reassignment(self, partition: str) -> None:
         """Ends a reassignment and keeps who was there before."""
         state = self.controller.partitions[partition]
-        everybody = (1 << len(state.replicas)) - 1
-        replicas, isr, lossy = kraft_cancelled(everybody, state.places(state.adding), state.isr)
+        replicas, isr, lossy = kraft_cancelled(state.everybody, state.places(state.adding), state.isr)
         if lossy and not self.controller.simulation.topic_boolean(topic_of(partition), UNCLEAN):
             return  # refused: InvalidReplicaAssignmentException
         self._reassigned(

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from kreplica.engine.records import Record
 from kreplica.engine.rules import follower_lag as lag
-from kreplica.engine.rules.acknowledgement import append_error, completion_error, waits_for_followers
+from kreplica.engine.rules.acknowledgement import ACKS_ALL, append_error, completion_error, waits_for_followers
 from kreplica.engine.rules.alter_partition import maximal_isr
 from kreplica.engine.rules.error_codes import ErrorCode
 from kreplica.engine.rules.high_watermark import (
@@ -21,11 +21,11 @@ from kreplica.engine.rules.high_watermark import (
     replicas_that_hold_it,
 )
 from kreplica.engine.rules.producer_state import NO_OFFSET, NO_PRODUCER_ID
-from kreplica.engine.rules.replica_set import contains, only
+from kreplica.engine.rules.replica_set import contains, everybody, only, without
 from kreplica.engine.rules.transaction_append import NO_GUARD
 from kreplica.engine.simulator.partition_state import PartitionState
 from kreplica.engine.simulator.producer_checks import check_producer
-from kreplica.engine.trace import Kind
+from kreplica.engine.trace import LEADER, Kind
 from kreplica.model.settings import MIN_ISR
 
 if TYPE_CHECKING:
@@ -116,14 +116,14 @@ class Leadership:
         if waits_for_followers(acks, self.replica.high_watermark, end):
             self._wait(WaitingProduce(end, base, self.replica.broker.scheduler.now + timeout, answer))
         else:
-            error = completion_error(self.maximal(), self.min_isr()) if acks == -1 else ErrorCode.NONE
+            error = completion_error(self.maximal(), self.min_isr()) if acks == ACKS_ALL else ErrorCode.NONE
             answer(error, -1 if error else base)
 
     def append(self, records: Sequence[Record]) -> int:
         """Appends in this epoch, wakes the followers, and returns the offset of the first record."""
         replica = self.replica
         base = replica.log.end
-        replica.append(records, "leader")
+        replica.append(records, LEADER)
         self.advance()
         replica.wake(follower_too=True)
         return base
@@ -168,14 +168,15 @@ class Leadership:
             return False
         self.ends[replica.place] = replica.log.end
         maximal = self.maximal()
-        outside = ((1 << len(self.ends)) - 1) & ~maximal
+        everyone = everybody(len(self.ends))
+        outside = without(everyone, maximal)
         caught_up = self._caught_up(outside) if outside else 0
         eligible = replica.broker.eligible(self) if caught_up else 0
-        holding = replicas_that_hold_it((1 << len(self.ends)) - 1, replica.place, maximal, caught_up, eligible)
+        holding = replicas_that_hold_it(everyone, replica.place, maximal, caught_up, eligible)
         high_watermark = leader_high_watermark(replica.high_watermark, self.ends, holding)
         if high_watermark == replica.high_watermark:
             return False
-        replica.set_high_watermark(high_watermark, "leader")
+        replica.set_high_watermark(high_watermark, LEADER)
         self._answer_producers()
         replica.wake(follower_too=False)
         return True

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from kreplica.engine.rules.replica_set import NO_LEADER, contains
+from kreplica.engine.rules.replica_set import NO_LEADER, contains, everybody
 
 
 class PartitionState(NamedTuple):
@@ -39,6 +39,11 @@ class PartitionState(NamedTuple):
     def leader_id(self) -> int:
         """Broker id of the leader, NO_LEADER for none."""
         return self.replicas[self.leader] if self.leader >= 0 else NO_LEADER
+
+    @property
+    def everybody(self) -> int:
+        """The set of all its replicas."""
+        return everybody(len(self.replicas))
 
     def ids(self, replicas: int) -> tuple[int, ...]:
         """The broker ids of a set, in the order of the assignment."""

@@ -23,15 +23,11 @@ from kreplica.engine.simulator.leadership import Leadership
 from kreplica.engine.simulator.log import Log
 from kreplica.engine.simulator.partition_state import PartitionState, topic_of
 from kreplica.engine.simulator.producer_states import ProducerStates
-from kreplica.engine.trace import Kind
+from kreplica.engine.trace import FOLLOWER, Kind
 
 if TYPE_CHECKING:
     from kreplica.engine.simulator.broker import Broker
     from kreplica.engine.simulator.parked_fetch import ParkedFetch
-
-LEADER = "leader"
-FOLLOWER = "follower"
-"""Roles in the trace."""
 
 
 class Replica:

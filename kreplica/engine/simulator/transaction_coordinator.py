@@ -10,11 +10,12 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from kreplica.engine.records import ABORT, COMMIT, Record
+from kreplica.engine.rules.acknowledgement import ACKS_ALL
 from kreplica.engine.rules.coordinator_partition import TRANSACTIONS_TOPIC, coordinator_partition
 from kreplica.engine.rules.error_codes import ErrorCode
 from kreplica.engine.rules.init_producer_id import IdAndEpoch
 from kreplica.engine.rules.transaction_append import NO_GUARD, verification_answer
-from kreplica.engine.settings import ACKS_ALL, MICROSECONDS
+from kreplica.engine.settings import MICROSECONDS
 from kreplica.engine.simulator.producer_checks import asks_coordinator
 from kreplica.engine.simulator.transaction_shard import TransactionShard
 

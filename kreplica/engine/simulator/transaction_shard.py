@@ -11,6 +11,7 @@ from dataclasses import astuple, fields
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kreplica.engine.records import Record
+from kreplica.engine.rules.acknowledgement import ACKS_ALL
 from kreplica.engine.rules.end_transaction import complete_transaction, end_transaction, end_transaction_version_2
 from kreplica.engine.rules.error_codes import ErrorCode
 from kreplica.engine.rules.init_producer_id import IdAndEpoch, fence_producer_epoch, init_producer_id
@@ -25,7 +26,7 @@ from kreplica.engine.rules.transaction_states import (
     write_failed,
 )
 from kreplica.engine.rules.transaction_timeouts import transaction_timed_out, transactional_id_expired
-from kreplica.engine.settings import ACKS_ALL, MICROSECONDS
+from kreplica.engine.settings import MICROSECONDS
 from kreplica.engine.simulator.transaction_markers import RETRY_BACKOFF, TransactionMarkers
 from kreplica.engine.trace import Kind
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from kreplica.engine.rules.replica_set import everybody
 from kreplica.engine.settings import MICROSECONDS
 from kreplica.engine.simulator.partition_state import PartitionState
 from kreplica.engine.simulator.zookeeper import OK, Operation, Result, ZooKeeper
@@ -86,6 +87,6 @@ class WatchingLink:
         for partition, (found,) in zip(partitions, results[1::2], strict=True):
             if found.code == OK:
                 replicas = self.broker.simulation.assignments[partition]
-                leader, everybody = replicas.index(found.data[0]), (1 << len(replicas)) - 1
+                leader, isr = replicas.index(found.data[0]), everybody(len(replicas))
                 epoch = found.created
-                self.broker.apply(PartitionState(partition, replicas, leader, epoch, everybody, epoch))
+                self.broker.apply(PartitionState(partition, replicas, leader, epoch, isr, epoch))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kreplica.engine.rules.controller_election import INITIAL_EPOCH
+from kreplica.engine.rules.replica_set import everybody
 from kreplica.engine.simulator.partition_state import PartitionState, topic_of
 from kreplica.engine.simulator.zookeeper import ZooKeeper
 from kreplica.engine.simulator.zookeeper_paths import CONTROLLER_EPOCH, TOPICS, Assigned, state_data, state_path
@@ -20,7 +21,7 @@ def zookeeper_with_topics(simulation: Simulation) -> ZooKeeper:
     topics: dict[str, list[Assigned]] = {}
     for partition, replicas in simulation.assignments.items():
         topics.setdefault(topic_of(partition), []).append((partition, replicas, (), ()))
-        state = PartitionState(partition, replicas, 0, 0, (1 << len(replicas)) - 1)
+        state = PartitionState(partition, replicas, 0, 0, everybody(len(replicas)))
         zookeeper.put(state_path(partition), state_data(state, INITIAL_EPOCH))
     for topic, assigned in topics.items():
         zookeeper.put(f"{TOPICS}/{topic}", tuple(assigned))
