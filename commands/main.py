@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import gc
 import importlib
 import os
@@ -41,6 +42,8 @@ GROUPS = frozenset({"rebalance", "roll", "whatif", "decode", "config", "sandbox"
 
 GC_THRESHOLD = 500_000
 """Rows by the hundred thousand hold no cycles; to look for some again and again doubles the time of a long list."""
+
+FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
 def build_app(words: Sequence[str] | None = None) -> typer.Typer:
@@ -86,14 +89,18 @@ def main() -> None:
         from commands import completer
 
         return completer.answer(build_app, sys.argv[1:], os.environ)
+    _open_closed_streams()
     gc.set_threshold(GC_THRESHOLD)
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # numpy starts a thread a processor for what nothing here does
-    code = run(sys.argv[1:])
-    try:
-        sys.stdout.flush()
-    except BrokenPipeError:
-        drop_stdout()
-    sys.exit(code)
+    sys.exit(run(sys.argv[1:]))
+
+
+def _open_closed_streams() -> None:
+    """A stream that was closed (``>&-``) leads nowhere; left closed, the next connection would take its number."""
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        if getattr(sys, name) is None:
+            os.dup2(os.open(os.devnull, os.O_RDWR), number)
+            setattr(sys, name, open(number, "w" if number else "r", encoding="utf-8"))  # noqa: PTH123, SIM115
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -110,7 +117,7 @@ def run(arguments: Sequence[str]) -> int:
         code = int(build_app(arguments)(list(arguments), prog_name="kreplica", standalone_mode=False) or 0)
         if code == ExitCode.INTERRUPTED:  # typer has swallowed the KeyboardInterrupt
             print("interrupted", file=sys.stderr)
-        return code
+        return _flushed(code)
     except KreplicaError as error:
         print_error(error, output)
         return error.exit_code
@@ -121,10 +128,24 @@ def run(arguments: Sequence[str]) -> int:
         drop_stdout()
         return ExitCode.OK
     except Exception as error:
-        if hasattr(error, "format_message"):  # typer's usage errors; their base class is not public
-            return _refuse(error, output)
-        _report_defect(output)
-        return ExitCode.INTERNAL
+        return _failed(error, output)
+
+
+def _failed(error: Exception, output: OutputFormat | None) -> ExitCode:
+    if isinstance(error, OSError) and error.errno in FULL:
+        return _report_full(error, output)
+    if hasattr(error, "format_message"):  # typer's usage errors; their base class is not public
+        return _refuse(error, output)
+    _report_defect(output)
+    return ExitCode.INTERNAL
+
+
+def _flushed(code: int) -> int:
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        drop_stdout()
+    return code
 
 
 def _refuse(error: Exception, output: OutputFormat | None) -> ExitCode:
@@ -133,6 +154,14 @@ def _refuse(error: Exception, output: OutputFormat | None) -> ExitCode:
         print(context.get_help(), file=sys.stderr)
     else:
         print_error(_usage_error(error), output)
+    return ExitCode.USAGE
+
+
+def _report_full(error: OSError, output: OutputFormat | None) -> ExitCode:
+    """A full disk is the user's to clear, whichever file was to be written."""
+    if not error.filename:
+        drop_stdout()
+    print_error(UsageError(f"cannot write {error.filename or 'the answer'}", error.strerror or str(error)), output)
     return ExitCode.USAGE
 
 

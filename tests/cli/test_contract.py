@@ -7,6 +7,7 @@ import io
 import json
 import os
 import re
+import shlex
 import signal
 import socket
 import subprocess
@@ -347,12 +348,24 @@ def test_a_reader_that_goes_away_is_no_error(process: Any, command: list[str], c
     assert (ended.returncode, err) == (code, b"")
 
 
-def test_a_full_disk_is_a_clear_error(process: Any) -> None:
+@pytest.mark.parametrize("words", [["describe", "--dump", "sample"], ["describe", "--help"], ["--version"]])
+def test_a_full_disk_is_a_clear_error(process: Any, words: list[str]) -> None:
     with open("/dev/full", "wb") as full:  # noqa: PTH123
-        ended = process("describe", "--dump", "sample", stdout=full)
+        ended = process(*words, stdout=full)
         _, err = ended.communicate(timeout=60)
     assert err.decode() == "error: cannot write the answer; No space left on device\n"
     assert ended.returncode == 2
+
+
+@pytest.mark.parametrize("form", ["table", "json"])
+def test_closed_streams_lead_nowhere(form: str) -> None:
+    words = ["describe", "--dump", "sample", "--under-replicated", "-o", form]
+    command = shlex.join([sys.executable, "-m", "kreplica", *words])
+    for closed in (">&-", "<&- >&- 2>&-", "2>&-"):
+        ended = subprocess.run(
+            ["sh", "-c", f"{command} {closed}"], cwd=ROOT, capture_output=True, timeout=60, check=False
+        )
+        assert (ended.returncode, ended.stderr) == (1, b"")
 
 
 def test_names_that_are_no_unicode_break_nothing(process: Any, tmp_path: Path) -> None:
