@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kreplica.engine.partition_states import Bitmasks, PartitionStates, for_each_state
+from kreplica.engine.rules.broker_failure import zookeeper_brokers_fail
 from kreplica.engine.rules.controlled_shutdown import (
     kraft_broker_stops,
     zookeeper_broker_failure,
@@ -146,8 +147,7 @@ def _zookeeper(
     unclean: bool,
 ) -> tuple[int, int, int, int]:
     live = (replicas | isr) & ~offline & ~gone
-    for replica in _members(gone):
-        leader, isr = zookeeper_broker_failure(replica, leader, replicas, isr, live, unclean)
+    leader, isr = zookeeper_brokers_fail(gone, leader, replicas, isr, live, unclean)
     shutting_down = 0
     for replica in _members(stopping & ~gone):
         shutting_down |= only(replica)

@@ -34,9 +34,10 @@ class PartitionChange:
         elr_enabled: bool,
         election: str,
         target_isr: list[int],
+        unclean_shutdown: Collection[int] = (),
     ) -> None:
         self.partition, self.acceptable, self.min_isr = partition, acceptable, min_isr
-        self.elr_enabled, self.election = elr_enabled, election
+        self.elr_enabled, self.election, self.unclean_shutdown = elr_enabled, election, unclean_shutdown
         self.target_isr, self.target_elr = list(target_isr), list(partition.elr)
         self.record: dict[str, object] = {}
 
@@ -92,7 +93,8 @@ class PartitionChange:
             self.target_elr = []
             return
         candidates = {*self.target_elr, *self.partition.isr}
-        self.target_elr = [one for one in candidates if one not in self.target_isr]
+        lossy = self.unclean_shutdown
+        self.target_elr = [one for one in candidates if one not in self.target_isr and one not in lossy]
 
     def update_last_known_leader(self) -> None:
         if not self.elr_enabled:
@@ -118,6 +120,23 @@ def kraft_broker_stops(
         elr_enabled=elr_enabled,
         election="UNCLEAN" if unclean else "ONLINE",
         target_isr=[one for one in partition.isr if one != broker],
+    ).build()
+
+
+def kraft_broker_shut_down_uncleanly(
+    partition: Partition, broker: int, active: Collection[int], min_isr: int, *, unclean: bool
+) -> Partition:
+    """ReplicationControlManager.handleBrokerUncleanShutdown, with ELR: for each partition with it in the ISR or ELR."""
+    if broker not in partition.isr and broker not in partition.elr:
+        return partition
+    return PartitionChange(
+        partition,
+        [one for one in active if one != broker],
+        min_isr,
+        elr_enabled=True,
+        election="UNCLEAN" if unclean else "ONLINE",
+        target_isr=[one for one in partition.isr if one != broker],
+        unclean_shutdown=[broker],
     ).build()
 
 

@@ -19,25 +19,31 @@ def kraft_broker_stops(
     min_isr: int,
     elr_enabled: bool,
     unclean_enabled: bool,
+    unclean_shutdown: bool = False,
 ) -> tuple[int, int, int, int]:
     """Leader, ISR, ELR and last-known ELR after a broker began its controlled shutdown, or was fenced: the same rule.
 
-    ReplicationControlManager.handleBrokerInControlledShutdown and handleBrokerFenced, both by
-    generateLeaderAndIsrUpdates, since 2.8. Only partitions with the broker in their ISR change. A broker that leads
-    the last in-sync replica loses its leadership too: it may shut down as soon as it leads nothing
-    (BrokerHeartbeatManager.calculateNextBrokerState).
+    ReplicationControlManager.handleBrokerInControlledShutdown and handleBrokerFenced, since 2.8, for a failed log
+    directory handleDirectoriesOffline, since 3.7, and after an unclean shutdown handleBrokerUncleanShutdown, since
+    4.0: all by generateLeaderAndIsrUpdates. Only partitions with the broker in their ISR change, after an unclean
+    shutdown those with it in their ELR too. A broker that leads the last in-sync replica loses its leadership too: it
+    may shut down as soon as it leads nothing (BrokerHeartbeatManager.calculateNextBrokerState).
 
     Args:
-        replica: The one on that broker.
-        acceptable: Replicas with an active broker and an online log directory; that of this broker does not count.
+        replica: The one on that broker, or in that directory.
+        acceptable: Replicas with an active broker and an online log directory; this one does not count.
+        unclean_shutdown: Whether it may have lost records: it then leaves the ELR as well.
 
     The others are those of kraft_change.
     """
-    if not contains(isr, replica):
+    place = only(replica)
+    lossy = place if unclean_shutdown else 0
+    if not (isr & place or elr & lossy):
         return leader, isr, elr, last_known_elr
-    remaining = without(isr, only(replica))
-    others = without(acceptable, only(replica))
-    return kraft_change(leader, isr, elr, last_known_elr, remaining, others, min_isr, elr_enabled, unclean_enabled)
+    remaining, others = without(isr, place), without(acceptable, place)
+    return kraft_change(
+        leader, isr, elr, last_known_elr, remaining, others, min_isr, elr_enabled, unclean_enabled, lossy
+    )
 
 
 def zookeeper_controlled_shutdown(
@@ -72,7 +78,7 @@ def zookeeper_broker_failure(
     """Leader and ISR after a broker is gone.
 
     KafkaController.onBrokerFailure and onReplicasBecomeOffline, up to 3.9: first a new leader where the leader is gone,
-    then the replica leaves the ISR.
+    then the replica leaves the ISR. For a failed log directory processLeaderAndIsrResponseReceived does the same.
 
     Args:
         replica: The one on that broker.

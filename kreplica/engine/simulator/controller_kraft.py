@@ -1,7 +1,7 @@
-"""The active KRaft controller: registrations, fencing, elections, AlterPartition, reassignments.
+"""The active KRaft controller: the metadata log, elections, AlterPartition, and what brokers' coming and going means.
 
-org.apache.kafka.controller.QuorumController, ReplicationControlManager, ClusterControlManager. What it decides becomes
-entries of the metadata log, which brokers fetch.
+org.apache.kafka.controller.QuorumController and ReplicationControlManager. What it decides becomes entries of the
+metadata log, which brokers fetch.
 """
 
 from __future__ import annotations
@@ -10,24 +10,16 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from kreplica.engine.rules.alter_partition import answer_to_change, ineligible_replicas, kraft_alter_partition_error
-from kreplica.engine.rules.broker_registration import (
-    CONTROLLED_SHUTDOWN,
-    FENCED,
-    SHUTDOWN_NOW,
-    UNFENCED,
-    next_state,
-    registration_refused,
-    session_expired,
-    shut_down_uncleanly,
-)
+from kreplica.engine.rules.controlled_shutdown import kraft_broker_stops
 from kreplica.engine.rules.error_codes import ErrorCode
 from kreplica.engine.rules.high_watermark import effective_min_isr
 from kreplica.engine.rules.isr import kraft_change
 from kreplica.engine.rules.leader_epoch_bump import kraft_leader_epoch, partition_epoch
 from kreplica.engine.rules.reassignment import completes
-from kreplica.engine.rules.replica_set import NO_LEADER, contains, everybody, only, without
+from kreplica.engine.rules.replica_set import NO_LEADER, contains, everybody, without
 from kreplica.engine.rules.unclean_election import recovering_after
 from kreplica.engine.settings import MICROSECONDS
+from kreplica.engine.simulator.kraft_brokers import KraftBrokers
 from kreplica.engine.simulator.kraft_operations import KraftOperations
 from kreplica.engine.simulator.kraft_records import BROKER, PARTITION, IsrRequest, Registration
 from kreplica.engine.simulator.metadata_quorum import Entry, MetadataQuorum, Voter
@@ -49,8 +41,6 @@ class KraftController:
     __slots__ = (
         "_waiting",
         "brokers",
-        "contacts",
-        "metadata_offsets",
         "operations",
         "partitions",
         "quorum",
@@ -62,10 +52,8 @@ class KraftController:
         self.simulation = simulation
         self.quorum = quorum
         self.voter = voter
-        self.brokers: dict[int, Registration] = {}
+        self.brokers = KraftBrokers(self)
         self.partitions: dict[str, PartitionState] = {}
-        self.contacts: dict[int, int] = {}
-        self.metadata_offsets: dict[int, int] = {}
         self.operations = KraftOperations(self)
         self._waiting: list[tuple[int, Reply]] = []
 
@@ -73,18 +61,16 @@ class KraftController:
 
     def activate(self, epoch: int) -> None:
         """Replays the log; in the very first epoch creates the topics."""
-        self.brokers, self.partitions = {}, {}
+        self.partitions = {}
+        self.brokers.forget()
         for entry in self.quorum.entries:
             self._replay(entry)
-        now = self.simulation.scheduler.now
-        self.contacts = dict.fromkeys(self.brokers, now)
-        self.metadata_offsets = {}
         if not self.partitions:
             self._create_topics()
         self._periodically("unclean.leader.election.interval.ms", MICROSECONDS, epoch, self.operations.recheck_unclean)
         if self.simulation.boolean("auto.leader.rebalance.enable"):
             self._periodically("leader.imbalance.check.interval.seconds", 1_000_000, epoch, self.operations.balance)
-        self.voter.after(0, self._look_for_silent, epoch)
+        self.brokers.begin(epoch)
 
     def deactivate(self) -> None:
         """Tells whoever waits to look for the active controller."""
@@ -111,8 +97,7 @@ class KraftController:
                 PartitionState(partition, replicas, 0, 0, everybody(len(replicas)), 0), "the topic is created", ""
             )
         for broker in self.simulation.brokers.values():
-            self._write(Entry((BROKER, broker.id), Registration(broker.id, -1, 0, UNFENCED, 0)))
-            self.contacts[broker.id] = self.simulation.scheduler.now
+            self.brokers.there_from_the_start(broker.id)
         self.commit(lambda: None)
 
     # -- the log
@@ -122,11 +107,20 @@ class KraftController:
         if kind == PARTITION:
             self.partitions[key] = entry.value
         else:
-            self.brokers[key] = entry.value
+            self.brokers.registered[key] = entry.value
 
     def _write(self, entry: Entry) -> None:
         self._replay(entry)
         self.quorum.entries.append(entry)
+
+    @property
+    def log_end(self) -> int:
+        """How many entries the log has, those that are not committed among them."""
+        return len(self.quorum.entries)
+
+    def write_registration(self, registration: Registration) -> None:
+        """Appends what is known of a broker to the log."""
+        self._write(Entry((BROKER, registration.broker), registration))
 
     def write_partition(self, state: PartitionState, why: str, rule: str) -> None:
         """Appends a partition's state to the log."""
@@ -157,7 +151,7 @@ class KraftController:
         if not self.is_active():
             reply(ErrorCode.NOT_CONTROLLER, 0, ())
             return
-        self.metadata_offsets[broker] = offset
+        self.brokers.metadata_offsets[broker] = offset
         self._waiting.append((offset, reply))
         self._serve_metadata()
 
@@ -170,145 +164,51 @@ class KraftController:
             else:
                 self._waiting.append((offset, reply))
 
-    # -- brokers
-
-    def register(self, broker: int, incarnation: int, previous_epoch: int, reply: Reply) -> None:
-        """Registers a broker that has started: error, broker epoch, offset of the registration."""
-        if not self.is_active():
-            reply(ErrorCode.NOT_CONTROLLER, -1, -1)
-            return
-        known = self.brokers.get(broker)
-        if known is not None and known.epoch >= 0:
-            valid = known.state != FENCED and not self._is_silent(broker)
-            if registration_refused(valid, known.incarnation == incarnation):
-                reply(ErrorCode.DUPLICATE_BROKER_REGISTRATION, -1, -1)
-                return
-            elr = self.simulation.version.elr
-            if shut_down_uncleanly(previous_epoch, known.epoch, elr):
-                self._take_out(broker, "it was not shut down cleanly", unclean_shutdown=True)
-        epoch = len(self.quorum.entries) + 1
-        state = UNFENCED if known is not None and known.epoch < 0 else FENCED
-        self._write(Entry((BROKER, broker), Registration(broker, epoch, incarnation, state, epoch)))
-        self.contacts[broker] = self.simulation.scheduler.now
-        self.voter.emit(Kind.BROKER_REGISTERED, broker, epoch)
-        self.commit(lambda: reply(ErrorCode.NONE, epoch, epoch))
-
-    def heartbeat(
-        self,
-        broker: int,
-        epoch: int,
-        metadata_offset: int,
-        wants_fence: bool,
-        wants_shutdown: bool,
-        reply: Reply,
-    ) -> None:
-        """Hears from a broker: error, whether it is fenced, whether it should shut down now."""
-        known = self.brokers.get(broker)
-        if not self.is_active() or known is None:
-            reply(ErrorCode.NOT_CONTROLLER, True, False)
-            return
-        if known.epoch != epoch:
-            reply(ErrorCode.STALE_BROKER_EPOCH, True, False)
-            return
-        self.contacts[broker] = self.simulation.scheduler.now
-        self.metadata_offsets[broker] = metadata_offset
-        state = self._next_state(known, metadata_offset, wants_fence, wants_shutdown)
-        self._enter(known, state)
-        if state == CONTROLLED_SHUTDOWN:  # its leaders may be moved by now
-            state = self._next_state(self.brokers[broker], metadata_offset, wants_fence, wants_shutdown)
-            self._enter(self.brokers[broker], state)
-        fenced, stops = self.brokers[broker].state == FENCED, state == SHUTDOWN_NOW
-        self.commit(lambda: reply(ErrorCode.NONE, fenced, stops))
-
-    def _next_state(self, known: Registration, metadata_offset: int, wants_fence: bool, wants_shutdown: bool) -> int:
-        leaderships = sum(state.leader_id == known.broker for state in self.partitions.values())
-        others = [
-            self.metadata_offsets.get(other.broker, 0)
-            for other in self.brokers.values()
-            if other.state == UNFENCED and other.broker != known.broker
-        ]
-        lowest = min(others, default=self.quorum.committed)
-        offset = known.offset
-        return next_state(
-            known.state, wants_fence, wants_shutdown, metadata_offset, offset, leaderships, offset, lowest
-        )
-
-    def _enter(self, known: Registration, state: int) -> None:
-        if state == known.state:
-            return
-        if state == UNFENCED:
-            self._unfence(known)
-        elif state == CONTROLLED_SHUTDOWN:
-            self._write(Entry((BROKER, known.broker), known._replace(state=CONTROLLED_SHUTDOWN)))
-            self._take_out(known.broker, "it shuts down")
-            shut = self.brokers[known.broker]
-            self._write(Entry((BROKER, known.broker), shut._replace(offset=len(self.quorum.entries))))
-        else:
-            self._fence(known, "it asked for it")
-
-    def _unfence(self, known: Registration) -> None:
-        self._write(Entry((BROKER, known.broker), known._replace(state=UNFENCED)))
-        self.voter.emit(Kind.BROKER_UNFENCED, known.broker)
-        for state in tuple(self.partitions.values()):
-            if state.leader == NO_LEADER and known.broker in state.replicas:
-                self.change(state, state.isr, f"broker-{known.broker} is back")
-
-    def _fence(self, known: Registration, why: str) -> None:
-        if known.state == FENCED:
-            return
-        self._write(Entry((BROKER, known.broker), known._replace(state=FENCED)))
-        self.voter.emit(Kind.BROKER_FENCED, known.broker, why)
-        self._take_out(known.broker, "it is fenced")
-
-    def _take_out(self, broker: int, why: str, unclean_shutdown: bool = False) -> None:
-        for state in tuple(self.partitions.values()):
-            place = only(state.replicas.index(broker)) if broker in state.replicas else 0
-            if (state.isr & place) or (unclean_shutdown and state.elr & place):
-                lossy = place if unclean_shutdown else 0
-                self.change(state, without(state.isr, place), f"broker-{broker} leaves: {why}", place, lossy)
-
-    def _is_silent(self, broker: int) -> bool:
-        now = self.simulation.scheduler.now
-        session = self.simulation.integer("broker.session.timeout.ms") * MICROSECONDS
-        return session_expired(now, self.contacts.get(broker, now), session)
-
-    def _look_for_silent(self, epoch: int) -> None:
-        if not self.is_active() or self.quorum.epoch != epoch:
-            return
-        silent = [known for known in self.brokers.values() if known.state != FENCED and self._is_silent(known.broker)]
-        for known in sorted(silent, key=lambda one: self.contacts[one.broker]):
-            self._fence(known, "its session is over")
-        if silent:
-            self.commit(lambda: None)
-        session = self.simulation.integer("broker.session.timeout.ms") * MICROSECONDS
-        self.voter.after(session // 18, self._look_for_silent, epoch)
-
     # -- partitions
+
+    def leaderships(self, broker: int) -> int:
+        """How many partitions a broker leads."""
+        return sum(state.leader_id == broker for state in self.partitions.values())
 
     def acceptable(self, state: PartitionState) -> int:
         """The replicas that may lead: their broker is active, their directory online."""
-        active = tuple(known.broker for known in self.brokers.values() if known.state == UNFENCED)
-        return without(state.places(active), self.simulation.offline_places(state))
+        return without(state.places(self.brokers.active()), self.simulation.offline_places(state))
 
-    def change(
-        self, state: PartitionState, target_isr: int, why: str, excluded: int = 0, unclean_shutdown: int = 0
-    ) -> None:
-        """Another ISR, and with it who leads: PartitionChangeBuilder.build."""
-        simulation = self.simulation
-        acceptable = without(self.acceptable(state), excluded)
-        topic = topic_of(state.partition)
-        leader, isr, elr, last_known = kraft_change(
-            state.leader,
-            state.isr,
-            state.elr,
-            state.last_known_elr,
-            target_isr,
-            acceptable,
-            effective_min_isr(simulation.topic_integer(topic, MIN_ISR), len(state.replicas)),
-            simulation.version.elr,
-            simulation.topic_boolean(topic, UNCLEAN),
-            unclean_shutdown,
+    def broker_leaves(self, broker: int, why: str, unclean_shutdown: bool = False) -> None:
+        """A broker is fenced, shuts down, or comes back from an unclean shutdown: it leaves its ISRs."""
+        for state in tuple(self.partitions.values()):
+            self._replica_leaves(state, broker, f"broker-{broker} leaves: {why}", unclean_shutdown)
+
+    def _replica_leaves(self, state: PartitionState, broker: int, why: str, unclean_shutdown: bool = False) -> None:
+        if broker not in state.replicas:
+            return
+        place, facts = state.replicas.index(broker), self._electoral_facts(state)
+        changed = kraft_broker_stops(
+            place, state.leader, state.isr, state.elr, state.last_known_elr, *facts, unclean_shutdown
         )
+        self._elected(state, changed, why)
+
+    def broker_is_back(self, broker: int) -> None:
+        """A broker is unfenced: it may lead what nobody leads."""
+        for state in tuple(self.partitions.values()):
+            if state.leader == NO_LEADER and broker in state.replicas:
+                self._change_isr(state, state.isr, f"broker-{broker} is back")
+
+    def _change_isr(self, state: PartitionState, target_isr: int, why: str) -> None:
+        """Another ISR, and with it who leads."""
+        facts = self._electoral_facts(state)
+        changed = kraft_change(state.leader, state.isr, state.elr, state.last_known_elr, target_isr, *facts)
+        self._elected(state, changed, why)
+
+    def _electoral_facts(self, state: PartitionState) -> tuple[int, int, bool, bool]:
+        """What decides an election beside the partition itself, as ``kraft_change`` takes it."""
+        simulation, topic = self.simulation, topic_of(state.partition)
+        min_isr = effective_min_isr(simulation.topic_integer(topic, MIN_ISR), len(state.replicas))
+        unclean_enabled = simulation.topic_boolean(topic, UNCLEAN)
+        return self.acceptable(state), min_isr, simulation.version.elr, unclean_enabled
+
+    def _elected(self, state: PartitionState, changed: tuple[int, int, int, int], why: str) -> None:
+        leader, isr, elr, last_known = changed
         unclean = leader not in (NO_LEADER, state.leader) and not contains(state.isr | state.elr, leader)
         self.settle(state, leader, isr, elr, last_known, recovering_after(unclean, state.recovering, False), why)
 
@@ -345,7 +245,7 @@ class KraftController:
 
     def alter_partition(self, broker: int, broker_epoch: int, requests: tuple[IsrRequest, ...], reply: Reply) -> None:
         """Takes or refuses the ISRs that a leader asks for: error, and partition, error, state for each."""
-        known = self.brokers.get(broker)
+        known = self.brokers.registered.get(broker)
         if not self.is_active() or known is None:
             reply(ErrorCode.NOT_CONTROLLER, ())
             return
@@ -379,17 +279,14 @@ class KraftController:
         return request.partition, answer_to_change(sender, new.leader), new
 
     def _ineligible(self, state: PartitionState, isr: int, request: IsrRequest) -> int:
-        known = self.brokers.values()
-        other = 0
+        known, other = self.brokers.registered, 0
         if self.simulation.version.broker_epoch_in_isr:
             epochs = dict(zip(request.isr, request.broker_epochs, strict=True))
-            other = state.places(tuple(b.broker for b in known if epochs.get(b.broker, -1) not in (-1, b.epoch)))
+            stale = (one.broker for one in known.values() if epochs.get(one.broker, -1) not in (-1, one.epoch))
+            other = state.places(tuple(stale))
+        fenced, shutting_down = self.brokers.fenced(), self.brokers.shutting_down()
         return ineligible_replicas(
-            isr,
-            state.places(tuple(b.broker for b in known)),
-            state.places(tuple(b.broker for b in known if b.state == FENCED)),
-            state.places(tuple(b.broker for b in known if b.state == CONTROLLED_SHUTDOWN)),
-            other,
+            isr, state.places(tuple(known)), state.places(fenced), state.places(shutting_down), other
         )
 
     def _altered(self, state: PartitionState, isr: int, why: str) -> PartitionState:
@@ -397,7 +294,7 @@ class KraftController:
         adding, removing = state.places(state.adding), state.places(state.removing)
         if completes(state.everybody, adding, removing, isr, waits_for_target=True):
             return self.operations.complete(state, isr)
-        self.change(state._replace(isr=state.isr, recovering=False), isr, why)
+        self._change_isr(state._replace(recovering=False), isr, why)
         return self.partitions[state.partition]
 
     def directory_failed(self, broker: int, partitions: tuple[str, ...], reply: Reply) -> None:
@@ -406,7 +303,5 @@ class KraftController:
             reply(ErrorCode.NOT_CONTROLLER)
             return
         for name in partitions:
-            state = self.partitions[name]
-            place = only(state.replicas.index(broker))
-            self.change(state, without(state.isr, place), f"broker-{broker}'s log directory failed", place)
+            self._replica_leaves(self.partitions[name], broker, f"broker-{broker}'s log directory failed")
         self.commit(lambda: reply(ErrorCode.NONE))

@@ -19,6 +19,7 @@ from kreplica.engine.simulator.partition_state import PartitionState
 
 if TYPE_CHECKING:
     from kreplica.engine.simulator.broker import Broker
+    from kreplica.engine.simulator.controller_kraft import KraftController
 
 RETRY_AFTER = 50 * MICROSECONDS
 REGISTER_AGAIN_AFTER = 500 * MICROSECONDS
@@ -74,7 +75,7 @@ class KraftLink:
 
         self._call(
             "BrokerHeartbeat",
-            "directory_failed",
+            lambda controller: controller.directory_failed,
             (broker.id, partitions),
             answered,
             lambda _reason: self._broker.after(RETRY_AFTER, self.directory_failed, partitions),
@@ -82,12 +83,19 @@ class KraftLink:
 
     # -- requests
 
-    def _call(self, name: str, method: str, arguments: tuple[Any, ...], on_reply: Any, on_failure: Any) -> None:
+    def _call(
+        self,
+        name: str,
+        handler: Callable[[KraftController], Callable[..., object]],
+        arguments: tuple[Any, ...],
+        on_reply: Any,
+        on_failure: Any,
+    ) -> None:
+        """Asks the voter that it takes for the active controller; ``handler`` is what takes the request there."""
         simulation = self._broker.simulation
         voters = simulation.quorum.voters
         voter = voters[self._controller % len(voters)]
         assert voter.controller is not None
-        handler = getattr(voter.controller, method)
         timeout = simulation.integer("controller.quorum.fetch.timeout.ms") * MICROSECONDS
         asked = self._controller
 
@@ -100,7 +108,8 @@ class KraftLink:
             self._not_controller(asked)
             on_failure(reason)
 
-        simulation.network.call(self._broker, voter, name, handler, arguments, replied, failed, timeout)
+        answers = handler(voter.controller)
+        simulation.network.call(self._broker, voter, name, answers, arguments, replied, failed, timeout)
 
     def _not_controller(self, asked: int) -> None:
         """Asks the next voter from now on, unless another answer has already moved on from this one."""
@@ -121,7 +130,7 @@ class KraftLink:
 
         self._call(
             "BrokerRegistration",
-            "register",
+            lambda controller: controller.brokers.register,
             (broker.id, broker.incarnation, previous_epoch),
             answered,
             lambda _reason: self._broker.after(RETRY_AFTER, self._register, previous_epoch),
@@ -147,7 +156,7 @@ class KraftLink:
 
         self._call(
             "BrokerHeartbeat",
-            "heartbeat",
+            lambda controller: controller.brokers.heartbeat,
             (broker.id, broker.broker_epoch, self._metadata_offset, False, self._then_stop is not None),
             answered,
             lambda _reason: broker.after(RETRY_AFTER, self._heartbeat),
@@ -166,7 +175,7 @@ class KraftLink:
 
         self._call(
             "Fetch metadata",
-            "fetch_metadata",
+            lambda controller: controller.fetch_metadata,
             (self._broker.id, self._metadata_offset),
             answered,
             lambda _reason: self._broker.after(RETRY_AFTER, self._fetch_metadata),
@@ -215,7 +224,8 @@ class KraftLink:
             self._broker.after(RETRY_AFTER, self._send_isrs)
 
         broker = self._broker
-        self._call("AlterPartition", "alter_partition", (broker.id, broker.broker_epoch, requests), answered, retry)
+        arguments = (broker.id, broker.broker_epoch, requests)
+        self._call("AlterPartition", lambda controller: controller.alter_partition, arguments, answered, retry)
 
     def _answered(self, leadership: Leadership, error: int, state: PartitionState | None) -> None:
         if leadership.replica.leadership is not leadership:

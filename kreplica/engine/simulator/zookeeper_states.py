@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from kreplica.engine.rules.broker_failure import failed_partitions
 from kreplica.engine.rules.controller_election import state_written_by_newer
 from kreplica.engine.rules.leader_epoch_bump import zookeeper_leader_epoch
 from kreplica.engine.rules.replica_set import contains
@@ -75,7 +76,9 @@ class ZooKeeperStates:
 
     def on(self, broker: int) -> list[str]:
         """The partitions with a replica on a broker."""
-        return [partition for partition, assigned in self.assigned.items() if broker in assigned[1]]
+        names = tuple(self.assigned)
+        numbers = failed_partitions(tuple(assigned[1] for assigned in self.assigned.values()), (broker,))
+        return [names[number] for number in numbers]
 
     def note_unled(self) -> None:
         """Finds the partitions whose leader is not online now."""

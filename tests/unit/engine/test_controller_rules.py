@@ -17,7 +17,6 @@ from kreplica.engine.rules import (
     unclean_election,
     zookeeper_isr,
 )
-from kreplica.engine.rules.controlled_shutdown import kraft_broker_stops, zookeeper_broker_failure
 from kreplica.engine.rules.elections import zookeeper_leader_for_offline
 
 REPLICAS = [0, 1, 2, 3]
@@ -233,14 +232,6 @@ def test_leader_epochs_of_zookeeper() -> None:
 )
 def test_which_failed_directories_stop_a_broker(failed: int, tolerated: bool, metadata: bool, expected: bool) -> None:
     assert log_directory.broker_stops(failed, 2, tolerated, metadata) is expected
-
-
-def test_a_failed_directory_is_as_a_broker_that_is_gone() -> None:
-    facts = (0, 0, 0b111, 0, 0, 0b111, 2, True, False)
-    assert log_directory.kraft_directory_fails(*facts) == kraft_broker_stops(*facts) == (1, 0b110, 0, 0)
-    facts_of_zookeeper = (0, 0, 0b111, 0b111, 0b110, False)
-    assert log_directory.zookeeper_directory_fails(*facts_of_zookeeper) == (1, 0b110)
-    assert zookeeper_broker_failure(*facts_of_zookeeper) == (1, 0b110)
 
 
 def test_unclean_elections_without_anybody_asking() -> None:

@@ -7,7 +7,14 @@ from dataclasses import dataclass
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from plain_controllers import NONE, Partition, PartitionChange, ZooKeeperController, kraft_broker_stops
+from plain_controllers import (
+    NONE,
+    Partition,
+    PartitionChange,
+    ZooKeeperController,
+    kraft_broker_shut_down_uncleanly,
+    kraft_broker_stops,
+)
 
 from kreplica.engine.rules import controlled_shutdown, elections, isr, replica_set
 
@@ -65,6 +72,17 @@ def test_kraft_broker_stops(case: Case, elr_enabled: bool) -> None:
         )
         answer = controlled_shutdown.kraft_broker_stops(
             place(broker), *kraft_answer(before), mask(case.active), case.min_isr, elr_enabled, case.unclean
+        )
+        assert answer == kraft_answer(expected)
+
+
+@given(cases())
+def test_a_broker_that_shut_down_uncleanly_leaves_the_elr_too(case: Case) -> None:
+    before = case.partition
+    for broker in before.replicas:
+        expected = kraft_broker_shut_down_uncleanly(before, broker, case.active, case.min_isr, unclean=case.unclean)
+        answer = controlled_shutdown.kraft_broker_stops(
+            place(broker), *kraft_answer(before), mask(case.active), case.min_isr, True, case.unclean, True
         )
         assert answer == kraft_answer(expected)
 
