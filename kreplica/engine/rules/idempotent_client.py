@@ -13,11 +13,12 @@ MAX_IN_FLIGHT = 5
 
 
 class Reaction(IntEnum):
-    """What becomes of a batch that was refused.
+    """What becomes of a batch that was refused, and of those behind it.
 
     FAIL gives it up; RETRY sends it again as it is; RESTART gives the batches of its partition sequences from 0 in the
     same epoch and sends them again (up to 2.4); RAISE_EPOCH gives the batches of its partition new sequences from 0
-    in the next epoch and sends them again (KIP-360); NEW_ID gives it up and asks for another producer id.
+    in the next epoch and sends them again (KIP-360); NEW_ID gives it up and asks for another producer id; SHIFT gives
+    the batches behind one that is given up its sequences, so that there is no gap; NOTHING leaves them as they are.
     """
 
     FAIL = 0
@@ -25,6 +26,8 @@ class Reaction(IntEnum):
     RAISE_EPOCH = 2
     NEW_ID = 3
     RESTART = 4
+    SHIFT = 5
+    NOTHING = 6
 
 
 def is_idempotent(asked: bool | None, default: bool, acks: int, retries: int, in_flight: int) -> bool:
@@ -65,6 +68,7 @@ def reaction_to_sequence_error(
     is_next_unresolved: bool,
     deleted: bool,
     may_raise: bool,
+    renumbered: bool = False,
 ) -> Reaction:
     """What a client does about OUT_OF_ORDER_SEQUENCE_NUMBER and UNKNOWN_PRODUCER_ID. TransactionManager.canRetry.
 
@@ -80,10 +84,12 @@ def reaction_to_sequence_error(
         deleted: The log starts behind the last acknowledged record, or none was: the producer's state may be gone with
             what was deleted.
         may_raise: The client may raise its epoch itself, since 2.5 (KIP-360).
+        renumbered: The answer is about the sequences that the batch had before it was given others
+            (ProducerBatch.sequenceHasBeenReset).
     """
     if error == ErrorCode.UNKNOWN_PRODUCER_ID:
-        return _reaction_to_unknown(transactional, deleted, may_raise)
-    if not unresolved and not is_next:
+        return Reaction.RETRY if renumbered else _reaction_to_unknown(transactional, deleted, may_raise)
+    if not unresolved and (renumbered or not is_next):
         return Reaction.RETRY
     if transactional:
         return Reaction.FAIL
@@ -98,6 +104,29 @@ def _reaction_to_unknown(transactional: bool, deleted: bool, may_raise: bool) ->
     if deleted:
         return Reaction.RESTART
     return Reaction.FAIL if transactional else Reaction.NEW_ID
+
+
+def reaction_to_failure(error: int, transactional: bool, exhausted: bool, may_raise: bool) -> Reaction:
+    """What follows for the batches behind one that is given up for a leader's answer.
+
+    TransactionManager.handleFailedBatch. Its sequences are not in the log, and the leader would wait for them for ever.
+    A batch whose retries are exhausted may be in the log all the same: its sequences are not given to others.
+
+    Args:
+        error: The leader's.
+        transactional: Whether the producer is.
+        exhausted: The batch was sent as often as retries allows. False in 0.11, where a sequence counted only once it
+            was acknowledged: the next batch had it again, and could be taken for the lost one.
+        may_raise: The client may raise its epoch itself, since 2.5 (KIP-360).
+    """
+    if not transactional and error in _GAPS:
+        return Reaction.RAISE_EPOCH if may_raise else Reaction.NEW_ID
+    if exhausted:
+        return Reaction.NOTHING
+    return Reaction.SHIFT if transactional or not may_raise else Reaction.RAISE_EPOCH
+
+
+_GAPS = (ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER, ErrorCode.UNKNOWN_PRODUCER_ID)
 
 
 def reaction_to_expiry(transactional: bool, resolved: bool) -> Reaction:

@@ -61,6 +61,7 @@ class ClassicGroup:
         "_initial",
         "_member_added",
         "_phase",
+        "_unsynced",
         "empty_since",
         "generation",
         "id",
@@ -83,6 +84,7 @@ class ClassicGroup:
         self._member_added = False
         self._initial = False
         self._phase = 0
+        self._unsynced: set[str] = set()
 
     # -- requests
 
@@ -161,6 +163,7 @@ class ClassicGroup:
             return
         member = self.members[member_id]
         member.heard = self.shard.now
+        self._unsynced.discard(member_id)
         if self.state is GroupState.STABLE:
             reply(ErrorCode.NONE, member.assignment)
             return
@@ -244,10 +247,12 @@ class ClassicGroup:
             self.empty_since = self.shard.now
             self.write(lambda _error: None)
             return
+        for member in self.members.values():
+            member.heard = self.shard.now  # a static member that has not joined has another session to come back
         for member in joined:
-            member.heard = self.shard.now
             member.answer_join(ErrorCode.NONE, self.generation, member.id, self.leader, self._told_to(member.id))
-        self._after(self._longest_rebalance(), self._sync_time_over)
+        self._unsynced = set(self.members)
+        self.shard.broker.after(self._longest_rebalance(), self._sync_time_over, self.generation)
 
     def _told_to(self, member_id: str) -> tuple[tuple[str, str, tuple[str, ...], tuple[str, ...]], ...]:
         """What JoinGroup's answer says of the members: to the leader all of them, to the others nothing."""
@@ -279,13 +284,17 @@ class ClassicGroup:
             member.heard = self.shard.now
             member.answer_sync(ErrorCode.NONE)
 
-    def _sync_time_over(self) -> None:
-        """GroupMetadataManager.expirePendingSync: who joined and sent no SyncGroup within the rebalance timeout."""
-        if self.state is not GroupState.COMPLETING_REBALANCE:
+    def _sync_time_over(self, generation: int) -> None:
+        """Whoever sent no SyncGroup within the rebalance timeout is out, in a stable group too.
+
+        GroupMetadataManager.expirePendingSync: a static member that did not even join is among them.
+        """
+        elsewhere = self.state not in {GroupState.COMPLETING_REBALANCE, GroupState.STABLE}
+        out = self._unsynced & self.members.keys()
+        if self.shard.closed or generation != self.generation or elsewhere or not out:
             return
-        for member in list(self.members.values()):
-            if member.sync is None:
-                del self.members[member.id]
+        self.members = {one: member for one, member in self.members.items() if one not in out}
+        self.static = {instance: holder for instance, holder in self.static.items() if holder not in out}
         self._prepare("members did not sync")
 
     # -- state

@@ -177,8 +177,9 @@ class Consumer(Client):
         self._deliver_or_wait()
 
     def _look_for_new_partitions(self) -> None:
+        """Who assigns looks whether there is something new to assign: ConsumerCoordinator.rejoinNeededOrPending."""
         seen = tuple(self.partition_counts(self.setup.topics).items())
-        if self._seen and seen != self._seen:
+        if self.membership.leads and self._seen and seen != self._seen:
             self.membership.needs_join = True
         self._seen = seen
 

@@ -25,7 +25,10 @@ Told = tuple[tuple[str, str, tuple[str, ...], tuple[str, ...]], ...]
 
 
 class Membership:
-    """What the member knows of its group. ``needs_join`` is true until it has an assignment, and when it loses it."""
+    """What the member knows of its group.
+
+    ``needs_join`` is true until it has an assignment, and when it loses it; ``leads`` while it is the one that assigns.
+    """
 
     __slots__ = (
         "_attempt",
@@ -36,6 +39,7 @@ class Membership:
         "assigned",
         "generation",
         "joining",
+        "leads",
         "member_id",
         "needs_join",
     )
@@ -47,6 +51,7 @@ class Membership:
         self.generation = UNKNOWN_GENERATION
         self.assigned: tuple[str, ...] = ()
         self.needs_join = True
+        self.leads = False
         self.joining = False
         self._beating = False
         self._attempt = 0
@@ -150,10 +155,14 @@ class Membership:
     # -- joining
 
     def join(self) -> None:
-        """Joins and syncs; ``Consumer.assigned_now`` is called at the end."""
+        """Joins and syncs; ``Consumer.assigned_now`` is called at the end.
+
+        Partitions are given up first: by a cooperative member only if it is no member of a generation any more, since
+        others may have them by now (ConsumerCoordinator.onJoinPrepare).
+        """
         self.joining = True
         self.needs_join = False
-        if not self.cooperative:
+        if not self.cooperative or self.generation == UNKNOWN_GENERATION:
             self.assigned = ()
             self._consumer.positions.keep(())
         consumer = self._consumer
@@ -170,8 +179,9 @@ class Membership:
             self._join_again(error)
             return
         self.member_id, self.generation = member_id, generation
+        self.leads = member_id == leader
         self._heard_at = self._consumer.scheduler.now
-        assigned = self._assign(members) if member_id == leader and members else ()
+        assigned = self._assign(members) if self.leads and members else ()
         self._beat_from_now_on()
         arguments = (self.member, generation, assigned)
         self.ask("SyncGroup", lambda one: one.sync, arguments, self._synced, attempt=self._attempt)

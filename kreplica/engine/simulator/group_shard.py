@@ -151,7 +151,7 @@ class Shard:
         self.append(self._records(name, member_id, offsets), lambda error: self._committed(name, offsets, error, reply))
 
     def _heard_of(self, name: str, member_id: str) -> None:
-        """A commit keeps a member of the classic protocol alive."""
+        """A commit keeps a member of the classic protocol alive; one in a transaction does not."""
         if name in self.modern:
             return
         group = self.group(name)
@@ -181,7 +181,6 @@ class Shard:
             self.broker.emit(Kind.COMMIT_REFUSED, name, member_id, error.name)
             reply(error)
             return
-        self._heard_of(name, member_id)
         records = tuple(
             Record(-1, value, producer_id=producer[0], producer_epoch=producer[1], transactional=True)
             for value in self._records(name, member_id, offsets)

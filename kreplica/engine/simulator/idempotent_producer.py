@@ -18,6 +18,7 @@ from kreplica.engine.rules.idempotent_client import (
     idempotence_contradiction,
     is_idempotent,
     reaction_to_expiry,
+    reaction_to_failure,
     reaction_to_sequence_error,
 )
 from kreplica.engine.rules.producer_state import NO_OFFSET, NO_PRODUCER_ID, NO_SEQUENCE, in_sequence, sequence_after
@@ -33,8 +34,6 @@ if TYPE_CHECKING:
 _IN_FLIGHT = "max.in.flight.requests.per.connection"
 _MOST_RETRIES = 2**31 - 1
 _SEQUENCE_ERRORS = (ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER, ErrorCode.UNKNOWN_PRODUCER_ID)
-_UNCERTAIN = (ErrorCode.REQUEST_TIMED_OUT, ErrorCode.NETWORK_EXCEPTION)
-"""What a batch may have been given up for without anybody knowing whether it is in the log."""
 
 
 def idempotent_settings(simulation: Simulation, own: Mapping[str, Value]) -> dict[str, Value] | None:
@@ -95,6 +94,7 @@ class Line:
 
     def __init__(self, producer_id: int, epoch: int) -> None:
         self.pending: list[Batch] = []
+        self.last_offset = NO_OFFSET
         self.restart(producer_id, epoch)
 
     def restart(self, producer_id: int, epoch: int) -> None:
@@ -103,7 +103,6 @@ class Line:
         self.epoch = epoch
         self.following = 0
         self.last_acknowledged = NO_SEQUENCE
-        self.last_offset = NO_OFFSET
         self.unresolved = False
         self.resolves_at = NO_SEQUENCE
 
@@ -128,6 +127,25 @@ class Line:
         """Gives every batch on its way new sequences, in their order."""
         for batch in self.pending:
             self.number(batch, transactional)
+            batch.renumbered = True
+
+    def shift(self, given_up: Batch, transactional: bool) -> None:
+        """Gives the batches behind one that is not in the log its sequences."""
+        self.following = given_up.sequence
+        for batch in self.pending:
+            if batch.sequence > given_up.sequence:
+                self.number(batch, transactional)
+                batch.renumbered = True
+
+    def acknowledge(self, batch: Batch, base: int) -> None:
+        """Takes in that a batch stands in the log; answers may overtake each other."""
+        self.last_acknowledged = max(self.last_acknowledged, batch.records[-1].sequence)
+        self.last_offset = max(self.last_offset, base + len(batch.values) - 1 if base >= 0 else NO_OFFSET)
+
+    def leave_unresolved(self, batch: Batch) -> None:
+        """A batch was given up that may be in the log."""
+        self.unresolved = True
+        self.resolves_at = max(self.resolves_at, sequence_after(batch.records[-1].sequence, 1))
 
 
 class IdempotentProducer(Producer):
@@ -182,6 +200,7 @@ class IdempotentProducer(Producer):
         return line
 
     def _drain(self, partition: str) -> None:
+        self._drop_expired(partition)
         if self.producer_id == NO_PRODUCER_ID:
             return
         line, queue = self.line(partition), self._queues.get(partition)
@@ -217,12 +236,11 @@ class IdempotentProducer(Producer):
         if batch not in line.pending:
             return
         if error in (ErrorCode.NONE, ErrorCode.DUPLICATE_SEQUENCE_NUMBER):
-            line.last_acknowledged = batch.records[-1].sequence
-            line.last_offset = base + len(batch.values) - 1
+            line.acknowledge(batch, base)
         elif line.producer_id != self.producer_id and not self.transactional:
             self._give_up(batch, error)  # its id is gone: it cannot be told apart any more
             return
-        elif error in _SEQUENCE_ERRORS:
+        elif error in _SEQUENCE_ERRORS and not self._is_too_old(batch) and not self._is_exhausted(batch):
             self._out_of_sequence(line, batch, error)
             return
         super()._answered(batch, error, base)
@@ -236,8 +254,9 @@ class IdempotentProducer(Producer):
             batch.sequence == line.resolves_at,
             line.last_offset < self._log_start(batch.partition),
             self.simulation.version.raises_own_epoch,
+            batch.renumbered,
         )
-        if reaction is Reaction.RETRY and not self._is_too_old(batch) and not self._is_exhausted(batch):
+        if reaction is Reaction.RETRY:
             self._retry(batch, error)
         elif reaction in (Reaction.RAISE_EPOCH, Reaction.RESTART):
             if reaction is Reaction.RAISE_EPOCH:
@@ -247,8 +266,6 @@ class IdempotentProducer(Producer):
                 line.number_again(self.transactional)
             self._retry(batch, error)
         else:
-            if reaction is Reaction.NEW_ID:
-                self._new_id()
             self._give_up(batch, error)
 
     def _log_start(self, partition: str) -> int:
@@ -285,10 +302,27 @@ class IdempotentProducer(Producer):
 
     def _give_up(self, batch: Batch, error: ErrorCode) -> None:
         line = self.line(batch.partition)
-        if error in _UNCERTAIN and batch.attempts:
-            line.unresolved = True
-            line.resolves_at = sequence_after(batch.records[-1].sequence, 1)
+        if batch in line.pending:
+            line.pending.remove(batch)
+        if batch.attempts == 0:  # it was numbered and never sent: there was no leader
+            line.shift(batch, self.transactional)
+        elif self._is_too_old(batch):
+            line.leave_unresolved(batch)
+        elif line.producer_id == self.producer_id:
+            self._after_failure(line, batch, error)
         super()._give_up(batch, error)
+
+    def _after_failure(self, line: Line, batch: Batch, error: ErrorCode) -> None:
+        """Sees to it that the batches behind one that is given up can be appended."""
+        version = self.simulation.version
+        exhausted = self._is_exhausted(batch) and version.cached_batches >= MAX_IN_FLIGHT
+        reaction = reaction_to_failure(error, self.transactional, exhausted, version.raises_own_epoch)
+        if reaction is Reaction.SHIFT:
+            line.shift(batch, self.transactional)
+        elif reaction is Reaction.RAISE_EPOCH:
+            self._next_epoch(line)
+        elif reaction is Reaction.NEW_ID:
+            self._new_id()
 
     def _done(self, batch: Batch) -> None:
         line = self.line(batch.partition)

@@ -94,6 +94,9 @@ class ModernGroup:
         )
 
     def _join(self, member_id: str, instance: str, rebalance: int, topics: tuple[str, ...]) -> None:
+        known = self.members.get(member_id)
+        if known is not None and known.topics == topics:  # the answer was lost, and it asks again
+            return
         member = ModernMember(member_id, instance, rebalance, topics)
         replaced = next((one for one in self.members.values() if instance and one.instance == instance), None)
         if replaced is not None:  # it left for a while: what it had waits for it

@@ -22,30 +22,37 @@ FATAL = (
     ErrorCode.PRODUCER_FENCED,
     ErrorCode.INVALID_TXN_STATE,
     ErrorCode.UNKNOWN_PRODUCER_ID,
+    ErrorCode.INVALID_PRODUCER_ID_MAPPING,
+    ErrorCode.TRANSACTION_ABORTABLE,
 )
-"""Errors after which a batch is not sent again."""
+"""Errors after which a batch is not sent again: those of a leader that are no RetriableException."""
 
 
 class Batch:
     """Records for one partition that are sent, retried and answered together.
 
-    ``sequence`` and ``epoch`` are an idempotent producer's; ``waiting`` is a batch that waits to be sent again.
+    ``sequence`` and ``epoch`` are an idempotent producer's; ``waiting`` is a batch that waits to be sent again,
+    ``renumbered`` one that was given other sequences while it was on its way.
     """
 
-    __slots__ = ("attempts", "born", "epoch", "partition", "records", "sequence", "values", "waiting")
+    __slots__ = ("attempts", "born", "epoch", "partition", "records", "renumbered", "sequence", "values", "waiting")
 
     def __init__(self, partition: str, born: int) -> None:
         self.partition = partition
         self.born = born
         self.attempts = 0
         self.sequence = self.epoch = NO_SEQUENCE
-        self.waiting = False
+        self.waiting = self.renumbered = False
         self.values: list[str] = []
         self.records: tuple[Record, ...] = ()
 
 
 class Producer(Client):
-    """Sends what its setup says. Each partition has a queue; so many batches of it are on their way at once."""
+    """Sends what its setup says. Each partition has a queue; so many batches of it are on their way at once.
+
+    delivery.timeout.ms is looked at when a batch is to be sent, or was answered: one that is on its way is given up
+    with the answer, or when the request has timed out.
+    """
 
     __slots__ = ("_in_flight", "_next", "_open", "_queues", "acks", "setup")
 
@@ -111,7 +118,16 @@ class Producer(Client):
         """The batch's records as they are sent; the leader puts its epoch in."""
         return tuple(Record(-1, value) for value in batch.values)
 
+    def _drop_expired(self, partition: str) -> None:
+        """Gives up what waited for too long and was never sent. RecordAccumulator.expiredBatches."""
+        queue = self._queues.get(partition)
+        while queue and self._is_too_old(queue[0]):
+            self._tell_failure(queue.popleft(), ErrorCode.REQUEST_TIMED_OUT)
+            if self.setup.sync and self.acks != 0:
+                self._schedule()
+
     def _drain(self, partition: str) -> None:
+        self._drop_expired(partition)
         queue = self._queues.get(partition)
         most = self.integer("max.in.flight.requests.per.connection")
         while queue and self._in_flight.get(partition, 0) < most:
@@ -128,6 +144,7 @@ class Producer(Client):
             self._retry(batch, ErrorCode.LEADER_NOT_AVAILABLE)
             return
         batch.attempts += 1
+        batch.renumbered = False
         timeout = self.microseconds("request.timeout.ms")
         handler, first = self.produce_at(leader)
         self.simulation.network.call(
@@ -179,9 +196,12 @@ class Producer(Client):
     def _is_exhausted(self, batch: Batch) -> bool:
         return batch.attempts > self.integer("retries")
 
-    def _give_up(self, batch: Batch, error: ErrorCode) -> None:
+    def _tell_failure(self, batch: Batch, error: ErrorCode) -> None:
         for value in batch.values:
             self.emit(Kind.SEND_FAILED, batch.partition, value, error.name)
+
+    def _give_up(self, batch: Batch, error: ErrorCode) -> None:
+        self._tell_failure(batch, error)
         if error not in FATAL:  # the next batch asks the right one: Sender.completeBatch
             self.refresh(lambda: None)
         self._done(batch)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from kreplica.engine.rules.coordinator_partition import OFFSETS_TOPIC, TRANSACTIONS_TOPIC, coordinator_partition
 from kreplica.engine.rules.error_codes import ErrorCode
 from kreplica.engine.rules.group_membership import NO_MEMBER, UNKNOWN_GENERATION
+from kreplica.engine.rules.producer_state import in_sequence
 from kreplica.engine.setup import ProducerSetup, Send, Transaction, TransactionalSetup
 from kreplica.engine.simulator.group_coordinator import coordinator_of
 from kreplica.engine.simulator.idempotent_producer import IdempotentProducer, Line
@@ -42,7 +43,7 @@ class TransactionalProducer(IdempotentProducer):
     ``over`` is true once it was fenced: the application has to begin anew.
     """
 
-    __slots__ = ("_added", "_asking", "_at", "_current", "_failed", "_left", "_plan", "_values", "over")
+    __slots__ = ("_added", "_asking", "_at", "_current", "_failed", "_left", "_plan", "_started", "_values", "over")
 
     transactional = True
 
@@ -56,7 +57,7 @@ class TransactionalProducer(IdempotentProducer):
         super()._forget()
         self.over = False
         self._left = -1
-        self._failed = False
+        self._failed = self._started = False
         self._added: set[str] = set()
         self._asking: set[str] = set()
         self._values: list[str] = []
@@ -159,7 +160,8 @@ class TransactionalProducer(IdempotentProducer):
 
     def _begin(self, transaction: Transaction) -> None:
         self._current = transaction
-        self._added, self._asking, self._values, self._failed = set(), set(), [], False
+        self._added, self._asking, self._values = set(), set(), []
+        self._failed = self._started = False
         self._left = len(transaction.sends)
         self.emit(Kind.TRANSACTION_BEGUN, self._at)
         for send in transaction.sends:
@@ -174,6 +176,7 @@ class TransactionalProducer(IdempotentProducer):
             self._maybe_end()
             return
         self._values.append(send.value)
+        self._started = self._started or self.version >= 2
         self.send(send)
 
     def _drain(self, partition: str) -> None:
@@ -194,6 +197,7 @@ class TransactionalProducer(IdempotentProducer):
                     self._lost(error)
                     return
                 self._added.add(partition)
+                self._started = True
                 self._drain(partition)
 
             self._ask("AddPartitionsToTxn", lambda there: there.add_partitions, (producer, (partition,)), answered)
@@ -203,9 +207,9 @@ class TransactionalProducer(IdempotentProducer):
         """The leader verifies with the coordinator, so it is told the transactional id."""
         return transaction_coordinator_of(leader).produce, (self.transactional_id,)
 
-    def _give_up(self, batch: Batch, error: ErrorCode) -> None:
+    def _tell_failure(self, batch: Batch, error: ErrorCode) -> None:
         self._lost(error)
-        super()._give_up(batch, error)
+        super()._tell_failure(batch, error)
 
     def _lost(self, error: ErrorCode) -> None:
         """A part of the transaction failed: it is aborted, where Kafka's client can do that."""
@@ -250,6 +254,7 @@ class TransactionalProducer(IdempotentProducer):
             if error:
                 self._not_committed(error)
             else:
+                self._started = True
                 self._send_offsets(partition)
 
         self._ask("AddOffsetsToTxn", lambda there: there.add_partitions, (producer, (partition,)), added)
@@ -299,6 +304,11 @@ class TransactionalProducer(IdempotentProducer):
             self.emit(Kind.SEND_FAILED, batch.partition, value, ErrorCode.TRANSACTION_ABORTABLE.name)
 
     def _end_transaction(self, commit: bool) -> None:
+        """EndTxn, unless the coordinator has not heard of the transaction: TransactionManager.nextRequest."""
+        if not self._started:
+            self._told(COMMITTED if commit else ABORTED)
+            self._after_end()
+            return
         producer = (self.producer_id, self.producer_epoch)
 
         def ended(error: ErrorCode, producer_id: int, epoch: int) -> None:
@@ -325,6 +335,14 @@ class TransactionalProducer(IdempotentProducer):
         self._left = -1
         self.emit(Kind.TRANSACTION_ENDED, self._at, outcome, tuple(self._values))
         self._values = []
+
+    def _resolve(self, line: Line) -> bool:
+        """Before 2.5 a producer that does not know what is in the log cannot go on: it has no other epoch."""
+        known = line.following == 0 or in_sequence(line.last_acknowledged, line.following)
+        if not line.pending and not known and not self.simulation.version.raises_own_epoch:
+            self._fenced(ErrorCode.REQUEST_TIMED_OUT)
+            return False
+        return super()._resolve(line)
 
     def _next_epoch(self, line: Line) -> None:
         """A transactional producer's epochs are its coordinator's."""

@@ -10,6 +10,7 @@ from kreplica.engine.rules.idempotent_client import (
     idempotence_contradiction,
     is_idempotent,
     reaction_to_expiry,
+    reaction_to_failure,
     reaction_to_sequence_error,
 )
 
@@ -77,3 +78,40 @@ def test_what_follows_a_batch_that_was_given_up() -> None:
     assert reaction_to_expiry(False, True) is Reaction.RETRY
     assert reaction_to_expiry(False, False) is Reaction.RAISE_EPOCH
     assert reaction_to_expiry(True, False) is Reaction.FAIL
+
+
+@pytest.mark.parametrize("error", [OUT_OF_ORDER, UNKNOWN])
+@pytest.mark.parametrize("transactional", [False, True])
+def test_an_answer_about_sequences_that_a_batch_no_longer_has_says_nothing(
+    error: ErrorCode, transactional: bool
+) -> None:
+    """TransactionManager.canRetry: ``batch.sequenceHasBeenReset()``."""
+    facts = (transactional, True, False, False, False, True)
+    assert reaction_to_sequence_error(error, *facts, renumbered=True) is Reaction.RETRY
+    assert reaction_to_sequence_error(error, *facts) is not Reaction.RETRY
+
+
+def test_an_answer_about_former_sequences_counts_while_a_batch_before_is_unresolved() -> None:
+    facts = (False, False, True, True, False, True)
+    assert reaction_to_sequence_error(OUT_OF_ORDER, *facts, renumbered=True) is Reaction.RAISE_EPOCH
+
+
+@pytest.mark.parametrize(
+    ("error", "transactional", "exhausted", "may_raise", "expected"),
+    [  # TransactionManager.handleFailedBatch of 4.x, and of 2.4 where the epoch may not be raised
+        (OUT_OF_ORDER, False, False, True, Reaction.RAISE_EPOCH),
+        (OUT_OF_ORDER, False, True, True, Reaction.RAISE_EPOCH),
+        (OUT_OF_ORDER, False, True, False, Reaction.NEW_ID),
+        (UNKNOWN, False, False, False, Reaction.NEW_ID),
+        (OUT_OF_ORDER, True, False, True, Reaction.SHIFT),
+        (OUT_OF_ORDER, True, True, True, Reaction.NOTHING),
+        (ErrorCode.INVALID_PRODUCER_EPOCH, False, False, True, Reaction.RAISE_EPOCH),
+        (ErrorCode.INVALID_PRODUCER_EPOCH, False, False, False, Reaction.SHIFT),
+        (ErrorCode.NOT_ENOUGH_REPLICAS, False, True, True, Reaction.NOTHING),  # it may be in the log
+        (ErrorCode.INVALID_TXN_STATE, True, False, True, Reaction.SHIFT),
+    ],
+)
+def test_what_follows_for_the_batches_behind_one_that_failed(
+    error: ErrorCode, transactional: bool, exhausted: bool, may_raise: bool, expected: Reaction
+) -> None:
+    assert reaction_to_failure(error, transactional, exhausted, may_raise) is expected

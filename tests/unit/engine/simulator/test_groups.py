@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -278,3 +279,44 @@ def test_records_of_offsets_and_groups_read_as_what_they_say() -> None:
     }
     assert {"g generation 1, members: 1", "g epoch 1, members: 1"} <= written
     assert "g t-1 0" in written
+
+
+def test_only_who_assigns_looks_for_new_partitions() -> None:
+    """ConsumerCoordinator.onJoinComplete: the leader alone compares its metadata with what it assigned."""
+    follower = replace(member("b", start=SECOND), sees={"t-1": 20 * SECOND})
+    events = play(member("a"), follower, duration=30)
+    assert len(of(events, Kind.ASSIGNED)) == 2
+    leader = replace(member("a"), sees={"t-1": 20 * SECOND})
+    events = play(leader, member("b", start=SECOND), duration=30)
+    assert [one["generation"] for one in of(events, Kind.ASSIGNED, node="b")] == [1, 2]
+
+
+def test_a_member_whose_coordinator_assigns_does_not_care_what_its_metadata_has() -> None:
+    """KIP-848: the coordinator knows the partitions, nobody joins again for them."""
+    late = replace(member("a", group_protocol="consumer"), sees={"t-1": 20 * SECOND})
+    events = play(late, member("b", start=SECOND, group_protocol="consumer"), duration=70)
+    assert of(events, Kind.GROUP_CHANGED)[-1]["generation"] == 2, "one epoch for each member"
+    assert not of(events, Kind.COMMIT_FAILED)
+
+
+def test_a_cooperative_member_that_was_thrown_out_gives_everything_up_before_it_joins_again() -> None:
+    """ConsumerCoordinator.onJoinPrepare: without a generation its partitions are lost."""
+    a, b = (member(name, partition_assignment_strategy="cooperative-sticky", max_poll_records=1) for name in "ab")
+    plan = (Step(At(10 * SECOND), Pause("a", 60 * SECOND)),)
+    events = play(a, replace(b, start=SECOND), plan=plan, duration=90)
+    joins = next(one for one in of(events, Kind.GROUP_CHANGED) if one["time"] > 70 * SECOND)
+    assert "joins" in joins["why"]
+    again = [one for one in of(events, Kind.ASSIGNED, node="a") if one["time"] > joins["time"]]
+    assert again[0]["partitions"] == (), "the other one has yet to give a partition up"
+    assert [one["node"] for one in of(events, Kind.ASSIGNED) if one["time"] > joins["time"]].count("a") == 2
+
+
+def test_a_static_member_that_does_not_come_back_is_out_once_it_should_have_synced() -> None:
+    """GroupMetadataManager: the join phase leaves it in and begins its session anew; expirePendingSync removes it."""
+    a = member("a", group_instance_id="one", max_poll_interval_ms=20_000)
+    b = member("b", start=20 * SECOND, max_poll_interval_ms=20_000)
+    events = play(a, b, plan=(Step(At(10 * SECOND), Pause("a", 200 * SECOND)),), duration=70)
+    later = [one for one in of(events, Kind.GROUP_CHANGED) if one["time"] > 15 * SECOND]
+    rebalances = [(round(one["time"] / SECOND), one["why"]) for one in later if one["state"] == "PreparingRebalance"]
+    assert rebalances == [(20, "b.0.2 joins"), (60, "members did not sync")]
+    assert [len(one["members"]) for one in later if one["state"] == "Stable"] == [2, 1]

@@ -256,3 +256,18 @@ def test_a_transactional_producer_needs_the_topic_and_an_id_and_a_version() -> N
     nameless = (TransactionalSetup("app", (), {}),)
     with pytest.raises(UsageError, match=r"has no transactional\.id"):
         play(Setup(good.brokers, good.topics, nameless), (), "4.1")
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_transaction_in_which_nothing_was_sent_ends_without_the_coordinator(version: str) -> None:
+    """TransactionManager.nextRequest sends no EndTxn then: the coordinator would refuse it."""
+    plan = (
+        Transaction((), end=4 * SECOND),
+        Transaction((), end=5 * SECOND, commit=False),
+        Transaction(sends("a-0", "t", start=6 * SECOND)),
+    )
+    trace = Trace()
+    simulate(setup(plan, duration=15), (), version_named(version), 1, trace)
+    ended = [fields_of(event)["outcome"] for event in trace.events if event.kind == Kind.TRANSACTION_ENDED]
+    assert ended == ["committed", "aborted", "committed"]
+    assert not [event for event in trace.events if event.kind in {Kind.PRODUCER_FENCED, Kind.TRANSACTION_REFUSED}]
