@@ -6,30 +6,20 @@ kafka.server.ReplicaManager and kafka.server.KafkaApis.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from kreplica.engine.records import Record
 from kreplica.engine.rules.error_codes import ErrorCode
-from kreplica.engine.rules.fetching import (
-    READ_TO_LAST_STABLE_OFFSET,
-    READ_TO_LOG_END,
-    diverges,
-    follower_fetch_waits,
-    is_out_of_range,
-    leader_epoch_error,
-)
-from kreplica.engine.rules.isolation import AbortedTransaction, aborted_transactions
 from kreplica.engine.rules.log_directory import broker_stops
-from kreplica.engine.rules.log_truncation import UNDEFINED_EPOCH_OFFSET, epoch_end_offset
 from kreplica.engine.rules.transaction_append import NO_GUARD
 from kreplica.engine.settings import MICROSECONDS, Value
 from kreplica.engine.setup import BrokerSetup
+from kreplica.engine.simulator.broker_reads import BrokerReads
 from kreplica.engine.simulator.leadership import Answer, Leadership
 from kreplica.engine.simulator.node import Node
-from kreplica.engine.simulator.parked_fetch import ParkedFetch
 from kreplica.engine.simulator.partition_state import PartitionState
 from kreplica.engine.simulator.replica import Replica
-from kreplica.engine.simulator.replica_fetcher import Given, ReplicaFetcher, Want
+from kreplica.engine.simulator.replica_fetcher import ReplicaFetcher
 from kreplica.engine.trace import Kind
 from kreplica.engine.versions import NEVER
 
@@ -41,23 +31,6 @@ EXPIRY_INTERVAL = 600_000 * MICROSECONDS
 """producer.id.expiration.check.interval.ms: how often producers are looked at that write no more."""
 
 Reply = Callable[..., object]
-
-
-class ConsumerGiven(NamedTuple):
-    """What a consumer's fetch brings: records from ``offset`` on, and how far it could read.
-
-    ``aborted`` are the aborted transactions that reach into the records, for read_committed.
-    """
-
-    partition: str
-    error: ErrorCode
-    offset: int
-    records: tuple[Record, ...]
-    high_watermark: int
-    log_start: int
-    log_end: int
-    leader_epoch: int
-    aborted: tuple[AbortedTransaction, ...] = ()
 
 
 class Broker(Node):
@@ -81,6 +54,7 @@ class Broker(Node):
         "listeners",
         "power_lost",
         "rack",
+        "reads",
         "replicas",
         "settings",
     )
@@ -102,6 +76,7 @@ class Broker(Node):
         self.lag_time_max = self.integer("replica.lag.time.max.ms") * MICROSECONDS
         self.controller_link: ControllerLink = simulation.link_to_controller(self)
         self.listeners: list[Any] = []
+        self.reads = BrokerReads(self)
 
     def integer(self, name: str) -> int:
         """A setting of this broker."""
@@ -308,125 +283,6 @@ class Broker(Node):
             return
         epoch = replica.leadership.epoch
         replica.leadership.produce([record._replace(epoch=epoch) for record in records], acks, timeout, answer, guard)
-
-    def fetch_as_follower(
-        self, follower: int, broker_epoch: int, most: int, wants: tuple[Want, ...], reply: Reply
-    ) -> None:
-        """Answers a follower: at once if there is anything to tell, otherwise after a while.
-
-        Args:
-            follower, broker_epoch: Who asks, and which of its lives.
-            most: How many records of a partition it takes.
-            wants: What it asks for.
-            reply: Takes a tuple of ``Given``.
-        """
-        given = [self._give(follower, broker_epoch, most, want, True) for want in wants]
-        waits = all(
-            follower_fetch_waits(len(answer.records), answer.error != 0, answer.end_offset >= 0) for answer in given
-        )
-        if not waits:
-            reply(tuple(given))
-            return
-
-        def answer_again() -> None:
-            reply(tuple(self._give(follower, broker_epoch, most, want, False) for want in wants))
-
-        replicas = [self.replicas[want.partition] for want in wants]
-        wait = self.integer("replica.fetch.wait.max.ms") * MICROSECONDS
-        ParkedFetch(self, replicas, answer_again, wait, follower=True)
-
-    def _give(self, follower: int, broker_epoch: int, most: int, want: Want, first_read: bool) -> Given:
-        replica = self.replicas.get(want.partition)
-        error = self._refusal(replica, want, follower)
-        if replica is None or replica.leadership is None or error:
-            self.emit(Kind.FETCH_REFUSED, want.partition, f"broker-{follower}", error.name)
-            return Given(want.partition, error, (), -1, -1)
-        log, version, leadership = replica.log, self.simulation.version, replica.leadership
-        place = replica.state.replicas.index(follower)
-        if version.position_before_read and first_read:
-            leadership.follower_at(place, want.offset, log.end, want.log_start, broker_epoch)
-        high_watermark, leader_end = replica.high_watermark, log.end
-        if want.last_fetched_epoch >= 0:
-            epoch, end_offset = epoch_end_offset(log.epochs, log.starts, log.end, want.last_fetched_epoch)
-            if end_offset == UNDEFINED_EPOCH_OFFSET:
-                return Given(want.partition, ErrorCode.OFFSET_OUT_OF_RANGE, (), -1, log.start, -1, log.end)
-            if diverges(want.last_fetched_epoch, want.offset, epoch, end_offset):
-                return Given(want.partition, ErrorCode.NONE, (), -1, log.start, epoch, end_offset)
-        if is_out_of_range(want.offset, log.start, log.end):
-            return Given(want.partition, ErrorCode.OFFSET_OUT_OF_RANGE, (), -1, log.start, -1, log.end)
-        records = log.read(want.offset, leader_end, most)
-        if first_read and not version.position_before_read:
-            leadership.follower_at(place, want.offset, leader_end, want.log_start, broker_epoch)
-        return Given(want.partition, ErrorCode.NONE, records, high_watermark, log.start)
-
-    def _refusal(self, replica: Replica | None, want: Want, follower: int) -> ErrorCode:
-        if replica is None:
-            return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-        error = leader_epoch_error(want.leader_epoch, replica.state.leader_epoch)
-        if error:
-            return error
-        if replica.leadership is None or follower not in replica.state.replicas:
-            return ErrorCode.NOT_LEADER_OR_FOLLOWER
-        return ErrorCode.NONE
-
-    def offsets_for_leader_epochs(self, asked: tuple[tuple[str, int, int], ...], reply: Reply) -> None:
-        """Answers where epochs end in its logs: partition, error, epoch, end offset for each."""
-        reply(tuple(self._epoch_end(*one) for one in asked))
-
-    def _epoch_end(self, partition: str, epoch: int, leader_epoch: int) -> tuple[str, ErrorCode, int, int]:
-        replica = self.replicas.get(partition)
-        if replica is None:
-            return partition, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, -1, -1
-        error = leader_epoch_error(leader_epoch, replica.state.leader_epoch)
-        if error:
-            return partition, error, -1, -1
-        if replica.leadership is None:
-            return partition, ErrorCode.NOT_LEADER_OR_FOLLOWER, -1, -1
-        log = replica.log
-        return partition, ErrorCode.NONE, *epoch_end_offset(log.epochs, log.starts, log.end, epoch)
-
-    def fetch_as_consumer(
-        self, partition: str, offset: int, isolation: int, most: int, wait: int, reply: Reply
-    ) -> None:
-        """Answers a consumer with a ConsumerGiven: at once if there are records, otherwise after ``wait``."""
-        replica = self.replicas.get(partition)
-        given = self._give_consumer(partition, offset, isolation, most)
-        if replica is None or given.error or given.records or wait == 0:
-            reply(given)
-            return
-        ParkedFetch(
-            self,
-            [replica],
-            lambda: reply(self._give_consumer(partition, offset, isolation, most)),
-            wait,
-            follower=isolation == READ_TO_LOG_END,
-        )
-
-    def _give_consumer(self, partition: str, offset: int, isolation: int, most: int) -> ConsumerGiven:
-        replica = self.replicas.get(partition)
-        if replica is None or not self._serves(replica):
-            return ConsumerGiven(partition, ErrorCode.NOT_LEADER_OR_FOLLOWER, offset, (), -1, -1, -1, -1)
-        log = replica.log
-        end = replica.readable_end(isolation)
-        error = ErrorCode.OFFSET_OUT_OF_RANGE if is_out_of_range(offset, log.start, log.end) else ErrorCode.NONE
-        records = log.read(offset, end, most) if not error and offset < end else ()
-        aborted: tuple[AbortedTransaction, ...] = ()
-        if isolation == READ_TO_LAST_STABLE_OFFSET and records:
-            aborted = aborted_transactions(replica.producers.index, offset, offset + len(records))
-        return ConsumerGiven(
-            partition,
-            error,
-            offset,
-            records,
-            replica.high_watermark,
-            log.start,
-            log.end,
-            replica.state.leader_epoch,
-            aborted,
-        )
-
-    def _serves(self, replica: Replica) -> bool:
-        return replica.leadership is not None or self.simulation.version.follower_reads
 
     def metadata(self, reply: Reply) -> None:
         """Answers a client: partition, leader's broker id (-1 for none) and epoch, as this broker knows them."""

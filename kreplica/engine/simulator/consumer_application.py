@@ -119,7 +119,7 @@ class Work:
                 again()
 
         consumer.simulation.network.call(
-            consumer, leader, "Fetch", leader.fetch_as_consumer, (partition, offset, 1, 1, 0), heard, again
+            consumer, leader, "Fetch", leader.reads.for_consumer, (partition, offset, 1, 1, 0), heard, again
         )
 
     def _append(self, target: str, value: str, result: str) -> None:

@@ -15,7 +15,7 @@ from kreplica.engine.rules.fetching import ANY_EPOCH, READ_TO_HIGH_WATERMARK, RE
 from kreplica.engine.rules.follower_reads import out_of_range_resets, preferred_read_replica_expired
 from kreplica.engine.rules.offset_commit import INVALID_OFFSET
 from kreplica.engine.simulator import consumer_requests
-from kreplica.engine.simulator.broker import ConsumerGiven
+from kreplica.engine.simulator.broker_reads import ConsumerGiven
 from kreplica.engine.simulator.consumer_requests import NO_REPLICA
 from kreplica.engine.simulator.fetched_records import Fetched, fetched_records
 from kreplica.engine.trace import Kind
@@ -188,7 +188,7 @@ class Positions:
 
         asked = ((partition, position.epoch, asked_epoch),)
         consumer.simulation.network.call(
-            consumer, leader, "OffsetsForLeaderEpoch", leader.offsets_for_leader_epochs, (asked,), heard, failed
+            consumer, leader, "OffsetsForLeaderEpoch", leader.reads.ends_of_epochs, (asked,), heard, failed
         )
 
     def _validated(self, partition: str, leader_epoch: int, epoch: int, end_offset: int) -> None:

@@ -13,7 +13,7 @@ from kreplica.engine.rules.fetching import ANY_EPOCH, leader_epoch_error
 from kreplica.engine.rules.follower_reads import preferred_read_replica, readable_replicas
 from kreplica.engine.rules.offset_reset import latest_is_available, reset_policy, reset_position
 from kreplica.engine.rules.replica_set import NO_LEADER
-from kreplica.engine.simulator.broker import ConsumerGiven
+from kreplica.engine.simulator.broker_reads import ConsumerGiven
 from kreplica.engine.simulator.leadership import Leadership
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ NO_REPLICA = -1
 def fetch(
     broker: Broker, partition: str, offset: int, reading: tuple[int, int, int], epoch: int, rack: str, reply: Reply
 ) -> None:
-    """Answers a consumer's fetch with what ``Broker.fetch_as_consumer`` gives and the preferred read replica.
+    """Answers a consumer's fetch with what ``BrokerReads.for_consumer`` gives and the preferred read replica.
 
     Args:
         broker: Who is asked.
@@ -47,7 +47,7 @@ def fetch(
     if preferred != NO_REPLICA:
         reply(ConsumerGiven(partition, ErrorCode.NONE, offset, (), -1, -1, -1, epoch), preferred)
         return
-    broker.fetch_as_consumer(partition, offset, *reading, lambda given: reply(given, NO_REPLICA))
+    broker.reads.for_consumer(partition, offset, *reading, lambda given: reply(given, NO_REPLICA))
 
 
 def _preferred(broker: Broker, replica: Replica, offset: int, rack: str) -> int:

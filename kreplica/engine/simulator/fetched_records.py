@@ -8,7 +8,7 @@ from kreplica.engine.records import ABORT, DATA, Record
 from kreplica.engine.rules.isolation import FetchedBatch, delivered_batches
 
 if TYPE_CHECKING:
-    from kreplica.engine.simulator.broker import ConsumerGiven
+    from kreplica.engine.simulator.broker_reads import ConsumerGiven
 
 Fetched = tuple[int, Record, bool]
 """Offset, record, and whether the application gets it."""

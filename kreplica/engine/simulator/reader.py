@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from kreplica.engine.rules.error_codes import ErrorCode
 from kreplica.engine.rules.fetching import READ_TO_HIGH_WATERMARK, READ_TO_LAST_STABLE_OFFSET
 from kreplica.engine.setup import ReaderSetup
-from kreplica.engine.simulator.broker import ConsumerGiven
+from kreplica.engine.simulator.broker_reads import ConsumerGiven
 from kreplica.engine.simulator.client import Client
 from kreplica.engine.simulator.fetched_records import fetched_records
 from kreplica.engine.trace import Kind
@@ -48,7 +48,7 @@ class Reader(Client):
             self,
             leader,
             "Fetch",
-            leader.fetch_as_consumer,
+            leader.reads.for_consumer,
             (
                 partition,
                 self.positions[partition],

@@ -5,9 +5,8 @@ kafka.server.AbstractFetcherThread and ReplicaFetcherThread.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
-from kreplica.engine.records import Record
 from kreplica.engine.rules.error_codes import ErrorCode
 from kreplica.engine.rules.fetching import out_of_range_end
 from kreplica.engine.rules.log_truncation import (
@@ -16,38 +15,12 @@ from kreplica.engine.rules.log_truncation import (
     truncation_round,
 )
 from kreplica.engine.settings import MICROSECONDS
+from kreplica.engine.simulator.broker_reads import Given, Want
 from kreplica.engine.simulator.replica import Replica
 from kreplica.engine.versions import Truncation
 
 if TYPE_CHECKING:
     from kreplica.engine.simulator.broker import Broker
-
-
-class Want(NamedTuple):
-    """What a follower asks of one partition."""
-
-    partition: str
-    offset: int
-    last_fetched_epoch: int
-    leader_epoch: int
-    log_start: int
-
-
-class Given(NamedTuple):
-    """What the leader answers for it.
-
-    ``epoch`` and ``end_offset`` say where the follower's last epoch ends at the leader when the logs diverge (-1
-    otherwise); with OFFSET_OUT_OF_RANGE ``log_start`` and ``end_offset`` are the leader's log, which Kafka's follower
-    asks for by another request.
-    """
-
-    partition: str
-    error: ErrorCode
-    records: tuple[Record, ...]
-    high_watermark: int
-    log_start: int
-    epoch: int = -1
-    end_offset: int = -1
 
 
 class ReplicaFetcher:
@@ -116,7 +89,7 @@ class ReplicaFetcher:
         epochs = {replica.partition: replica.state.leader_epoch for replica in replicas}
         leader = self.broker.simulation.brokers[self.leader]
         self._send(
-            "OffsetForLeaderEpoch", leader.offsets_for_leader_epochs, (asked,), lambda given: self._cut(epochs, given)
+            "OffsetForLeaderEpoch", leader.reads.ends_of_epochs, (asked,), lambda given: self._cut(epochs, given)
         )
 
     def _cut(self, epochs: dict[str, int], given: tuple[tuple[str, ErrorCode, int, int], ...]) -> None:
@@ -161,7 +134,7 @@ class ReplicaFetcher:
         leader = self.broker.simulation.brokers[self.leader]
         self._send(
             "Fetch",
-            leader.fetch_as_follower,
+            leader.reads.for_follower,
             (self.broker.id, self.broker.broker_epoch, self.broker.integer("replica.fetch.max.records"), wants),
             lambda given: self._take(epochs, offsets, given),
         )

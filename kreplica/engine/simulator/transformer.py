@@ -19,7 +19,7 @@ from kreplica.engine.simulator.transactional_producer import COMMITTED, Transact
 from kreplica.engine.trace import Kind
 
 if TYPE_CHECKING:
-    from kreplica.engine.simulator.broker import ConsumerGiven
+    from kreplica.engine.simulator.broker_reads import ConsumerGiven
     from kreplica.engine.simulator.simulation import Simulation
 
 UNKNOWN_POSITION = -1
@@ -88,7 +88,7 @@ class Transformer(TransactionalProducer):
             self,
             leader,
             "Fetch",
-            leader.fetch_as_consumer,
+            leader.reads.for_consumer,
             (source, self._position, *reading),
             self._given,
             self._later,
