@@ -1,11 +1,13 @@
-"""Standard input as a file, for decoders that read at any position."""
+"""Standard input, or a pipe, as a file, for decoders that read at any position."""
 
 from __future__ import annotations
 
+import shutil
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
 
 from kreplica.errors import UsageError
 
@@ -29,12 +31,22 @@ def refuse_stdin(paths: Sequence[str], what: str, why: str) -> None:
 
 @contextmanager
 def named_files(paths: Sequence[str]) -> Iterator[list[str]]:
-    """The paths, with a file in place of ``-`` that holds what stands on standard input."""
-    if "-" not in paths:
+    """The paths, with a file in place of ``-``, or of a pipe (``<(zcat segment.gz)``), that holds what stands there."""
+    if not any(map(_is_stream, paths)):
         yield list(paths)
         return
-    with tempfile.NamedTemporaryFile(prefix="kreplica-stdin-", suffix=".log") as file:
-        while piece := sys.stdin.buffer.read(PIECE_BYTES):
-            file.write(piece)
-        file.flush()
-        yield [file.name if path == "-" else path for path in dict.fromkeys(paths)]
+    with tempfile.TemporaryDirectory(prefix="kreplica_") as folder:
+        yield [_spooled(path, Path(folder)) if _is_stream(path) else path for path in dict.fromkeys(paths)]
+
+
+def _is_stream(path: str) -> bool:
+    return path == "-" or Path(path).is_fifo()
+
+
+def _spooled(path: str, folder: Path) -> str:
+    """Copies a stream; messages name the copy, hence its telling name."""
+    copy = folder / ("standard-input" if path == "-" else f"pipe-{Path(path).name}")
+    with copy.open("wb") as file, ExitStack() as opened:
+        stream = sys.stdin.buffer if path == "-" else opened.enter_context(Path(path).open("rb"))
+        shutil.copyfileobj(stream, file, PIECE_BYTES)
+    return str(copy)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import glob
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -23,7 +24,10 @@ BEGINNING_BYTES = 512
 
 
 def find_files(paths: Sequence[str], wanted: Callable[[str], bool]) -> list[Path]:
-    """Files below the named ones, each once, sorted.
+    """Files below the named ones, each once, sorted; a directory that several links lead to is gone through once.
+
+    What a broker would not take for a file or a directory, a pipe or a link that leads nowhere, is not seen here
+    either; nor is lost+found, which a broker bears as little as its user may list it.
 
     Args:
         paths: Files, directories and patterns (``broker-*/data``). A file that is named itself need not be wanted.
@@ -33,8 +37,9 @@ def find_files(paths: Sequence[str], wanted: Callable[[str], bool]) -> list[Path
         InputError: A path does not exist, a pattern matches nothing, or a directory cannot be listed.
     """
     found: set[Path] = set()
+    visited: set[tuple[int, int]] = set()
     for path in named_paths(paths):
-        found.update(_below(path, wanted, DEEPEST) if path.is_dir() else [path])
+        found.update(_below(path, wanted, DEEPEST, visited) if path.is_dir() else [path])
     return sorted(found)
 
 
@@ -78,26 +83,45 @@ def read_small_file(path: Path) -> bytes:
 
 
 def _expanded(text: str) -> list[Path]:
-    if Path(text).exists():
-        return [Path(text)]
+    path = Path(text)
+    if path.is_file() or path.is_dir():
+        return [path]
+    if path.exists():
+        raise InputError(text, "", "neither a file nor a directory", "give the bytes of a pipe on standard input")
     matching = [Path(name) for name in glob.glob(text)] if _WILD & set(text) else []  # noqa: PTH207
     if not matching:
         reason = "nothing matches" if _WILD & set(text) else "there is no such file or directory"
         raise InputError(text, "", reason, "name a file, a log directory or a quoted pattern")
-    return matching
+    return [each for each in matching if each.is_file() or each.is_dir()]
 
 
-def _below(directory: Path, wanted: Callable[[str], bool], deeper: int) -> Iterator[Path]:
+def _below(
+    directory: Path, wanted: Callable[[str], bool], deeper: int, visited: set[tuple[int, int]]
+) -> Iterator[Path]:
     try:
+        there = directory.stat()
         with os.scandir(directory) as entries:
-            names = [(entry.name, entry.is_dir()) for entry in entries]
+            kinds = [(entry.is_symlink(), entry.name, _kind(entry)) for entry in entries]
     except OSError as error:
         raise unreadable(directory, error) from None
-    for name, is_directory in names:
-        if not is_directory and wanted(name):
+    if (there.st_dev, there.st_ino) in visited:
+        return
+    visited.add((there.st_dev, there.st_ino))
+    for _, name, kind in sorted(kinds, key=lambda each: each[:2]):  # links last: a directory has its own name
+        if kind == "file" and wanted(name):
             yield directory / name
-        elif is_directory and deeper:
-            yield from _below(directory / name, wanted, deeper - 1)
+        elif kind == "directory" and deeper and name != "lost+found":
+            yield from _below(directory / name, wanted, deeper - 1, visited)
+
+
+def _kind(entry: os.DirEntry[str]) -> str | None:
+    """What a broker would take it for (java.io.File.isFile and isDirectory): links count as what they lead to."""
+    try:
+        return "directory" if entry.is_dir() else "file" if entry.is_file() else None
+    except OSError as error:
+        if error.errno == errno.ELOOP:
+            return None
+        raise
 
 
 _FIXES: Mapping[type[OSError], str] = {

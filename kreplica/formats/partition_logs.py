@@ -50,7 +50,8 @@ def find_logs(paths: Sequence[str], topic: str | None = None) -> list[PartitionL
         paths: Segments, directories and patterns. A file that is named itself counts as a segment whatever its name,
             unless the registry knows it as something else.
         topic: Only directories of this topic, and files that are named themselves; of those that a pattern matches only
-            such as do not stand in the directory of another topic's partition.
+            such as do not stand in the directory of another topic's partition. A directory of another name tells no
+            partition then.
 
     Raises:
         InputError: A path does not exist or cannot be listed.
@@ -65,7 +66,7 @@ def find_logs(paths: Sequence[str], topic: str | None = None) -> list[PartitionL
             found.setdefault(path.parent, []).append(path)
     if others and not found:
         raise refusal(*next(iter(others.items())))
-    return [_log(directory, segments) for directory, segments in found.items()]
+    return [_log(directory, segments, topic) for directory, segments in found.items()]
 
 
 def _is_of(directory: Path, topic: str | None) -> bool:
@@ -83,10 +84,10 @@ def _place(directory: Path) -> PartitionDirectory | None:
     return place if place is not None and place.state == "current" else None
 
 
-def _log(directory: Path, segments: Iterable[Path]) -> PartitionLog:
-    place = _place(directory)
-    topic, partition = (None, None) if place is None else (place.topic, place.partition)
-    return PartitionLog(directory, topic, partition, tuple(sorted(segments, key=lambda path: path.name)))
+def _log(directory: Path, segments: Iterable[Path], topic: str | None) -> PartitionLog:
+    place = _place(directory) if _is_of(directory, topic) else None  # restored-3 tells no partition of another topic
+    name, partition = (None, None) if place is None else (place.topic, place.partition)
+    return PartitionLog(directory, name, partition, tuple(sorted(segments, key=lambda path: path.name)))
 
 
 def log_end(log: PartitionLog) -> LogEnd:

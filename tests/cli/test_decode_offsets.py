@@ -5,10 +5,12 @@ from __future__ import annotations
 import csv
 import io
 import json
+import os
 import re
 import shutil
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -198,6 +200,24 @@ def test_a_segment_on_standard_input() -> None:
     document = json.loads(done.stdout)
     assert {row["group"] for row in document["offsets"]} == {"billing"}
     assert b"which of the 50 partitions this is, is not known" in done.stderr
+
+
+def test_a_segment_from_a_pipe(kreplica: Any, tmp_path: Path) -> None:
+    """As ``<(zcat segment.gz)`` of a shell names it: it has no size, and can be read once."""
+    pipe, content = tmp_path / "pipe", (BROKER / BILLING / "00000000000000000000.log").read_bytes()
+    os.mkfifo(pipe)
+    for words in (["offsets"], ["offsets", "--events"], ["segment", "--records"]):
+        with ThreadPoolExecutor(1) as pool:
+            pool.submit(pipe.write_bytes, content)
+            ended = kreplica("decode", words[0], pipe, *words[1:], "-o", "csv")
+        assert "billing" in ended.out, words
+
+
+def test_a_directory_of_another_topic_tells_no_partition(kreplica: Any) -> None:
+    segment = BROKER / "data" / "orders-0" / "00000000000000000000.log"
+    ended = kreplica("decode", "offsets", segment, "--group", "polygenelubricants")
+    assert (ended.code, kreplica("decode", "offsets", "--partition-of", "polygenelubricants").out) == (5, "0\n")
+    assert "which of the 50 partitions this is, is not known" in ended.out
 
 
 @pytest.mark.parametrize(

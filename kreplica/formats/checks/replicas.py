@@ -164,7 +164,7 @@ class ReplicaFolder:
 
     def _names(self) -> list[str]:
         try:
-            return sorted(path.name for path in self.path.iterdir())
+            return sorted(path.name for path in self.path.iterdir() if path.is_file())
         except OSError as error:
             raise unreadable(self.path, error) from None
 
