@@ -7,12 +7,13 @@ import re
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 from confluent_kafka import Producer
+from waiting import until
 
 from kreplica.sandbox import Listener, Mode, Sandbox
 
@@ -85,7 +86,7 @@ def crash(sandbox: Sandbox, broker: int) -> dict[str, Any]:
     return played_and_done(sandbox, ("--broker", str(broker)), lambda: sandbox.kill(broker))
 
 
-def played_and_done(sandbox: Sandbox, what: tuple[str, str], bring_about: Callable[[], object]) -> dict[str, Any]:
+def played_and_done(sandbox: Sandbox, what: Sequence[str], bring_about: Callable[[], object]) -> dict[str, Any]:
     """Plays a failure, brings it about, and compares what became of every partition."""
     before, down = states(sandbox), listed(sandbox, "--unavailable-partitions")
     _, document = kreplica(sandbox, "whatif", "fail", *what)
@@ -100,6 +101,25 @@ def played_and_done(sandbox: Sandbox, what: tuple[str, str], bring_about: Callab
     assert found == expected
     assert listed(sandbox, "--unavailable-partitions") == gone
     return document
+
+
+def controller_now(sandbox: Sandbox) -> int:
+    """The active controller; what would be if it went is looked at by others."""
+    _, document = kreplica(sandbox, "whatif", "fail", "--controller")
+    assert document["summary"]["brokers"] == [document["summary"]["controller"]]
+    return int(document["summary"]["controller"])
+
+
+def a_controller_that_is_no_broker(sandbox: Sandbox) -> None:
+    """It goes for good: another takes over, no partition changes, and what fails later fails under that one."""
+    before = states(sandbox)
+    code, document = kreplica(sandbox, "whatif", "fail", "--controller")
+    active = document["summary"]["controller"]
+    assert active in sandbox.controller_ids
+    assert (code, document["partitions"], document["summary"]["quorum"]["up_after"]) == (0, [], 2)
+    sandbox.kill(active)
+    until(lambda: controller_now(sandbox) != active, "another controller to take over", SETTLE_SECONDS)
+    assert states(sandbox) == before
 
 
 def a_disk(sandbox: Sandbox) -> None:
@@ -155,9 +175,10 @@ def two_crashes(sandbox: Sandbox, *, elr: bool) -> None:
 def test_crashes_of_kraft_with_and_without_elr_and_what_an_unclean_leader_lacks(sandbox_factory: Any) -> None:
     """One cluster for all of it: controllers that are no brokers, so that two of three brokers may be down."""
     sandbox = sandbox_factory(
-        name="failures", mode=Mode.KRAFT, controllers=1, log_dirs=2, broker_settings=FAST_FAULTS | CHECKPOINTS
+        name="failures", mode=Mode.KRAFT, controllers=3, log_dirs=2, broker_settings=FAST_FAULTS | CHECKPOINTS
     )
     create_topics(sandbox)
+    a_controller_that_is_no_broker(sandbox)
     two_crashes(sandbox, elr=True)
     a_disk(sandbox)
     sandbox.tool("features", "downgrade", "--feature", "eligible.leader.replicas.version=0")
@@ -203,22 +224,29 @@ def unclean_leader(sandbox: Sandbox) -> None:
 
 @pytest.mark.timeout(600)
 def test_with_the_majority_gone_nobody_is_elected_and_acks_all_waits(kraft_cluster: Sandbox) -> None:
-    kraft_cluster.create_topic("orders", assignment=[[2, 3, 1], [3, 2, 1]], configs={"min.insync.replicas": "1"})
-    crash(kraft_cluster, 1)
+    """First the active controller goes, a broker as well: its partitions move, and another controller moves them."""
+    active = controller_now(kraft_cluster)
+    gone, left = sorted(set(kraft_cluster.broker_ids) - {active})
+    assignment = [[active, gone, left], [gone, left, active], [left, gone, active]]
+    kraft_cluster.create_topic("orders", assignment=assignment, configs={"min.insync.replicas": "1"})
+    moved = played_and_done(kraft_cluster, ["--controller"], lambda: kraft_cluster.kill(active))
+    assert moved["summary"]["brokers"] == [active]
+    assert ("orders", 0) in effects(moved, "new_leader")
     before = states(kraft_cluster)
-    code, document = kreplica(kraft_cluster, "whatif", "fail", "--broker", "2", "--topic", "orders")
+    code, document = kreplica(kraft_cluster, "whatif", "fail", "--broker", str(gone), "--topic", "orders")
     assert (code, document["summary"]["quorum"]["up_after"]) == (1, 1)
-    assert (effects(document, "unavailable"), effects(document, "isr_frozen")) == ({("orders", 0)}, {("orders", 1)})
-    kraft_cluster.kill(2)
+    assert effects(document, "unavailable") == {("orders", 0), ("orders", 1)}
+    assert effects(document, "isr_frozen") == {("orders", 2)}
+    kraft_cluster.kill(gone)
     outcomes: list[str] = []
     limits = {"request.timeout.ms": 3000, "delivery.timeout.ms": 12_000, "acks": "all"}
     producer = Producer({"bootstrap.servers": kraft_cluster.live_bootstrap_servers(), **limits})
-    producer.produce("orders", b"x", partition=1, on_delivery=lambda error, _: outcomes.append(error.name()))
+    producer.produce("orders", b"x", partition=2, on_delivery=lambda error, _: outcomes.append(error.name()))
     producer.flush(60)
     assert outcomes[0] in ("_MSG_TIMED_OUT", "REQUEST_TIMED_OUT")
     unchanged = {key: state[:2] for key, state in foretold(document, before).items() if key[0] == "orders"}
     # Kafka's tool would ask the controller, which is not there, for reassignments, and wait a minute for it
-    metadata = kraft_cluster.metadata(3)
+    metadata = kraft_cluster.metadata(left)
     assert metadata is not None
     partitions = metadata.topics["orders"].partitions
     found = {("orders", number): (one.leader, frozenset(one.isrs)) for number, one in partitions.items()}
