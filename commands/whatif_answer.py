@@ -139,5 +139,5 @@ def _offsets(partition: str, logs: ReplicaLogs) -> Row:
         else {f"broker-{number}": offset for number, offset in sorted(leader.followers.items())},
         "leader_hw": None if leader is None else leader.high_watermark,
         "follower_leo": {name: replica.end_offset for name, replica in followers.items()} or None,
-        "follower_hw": {name: replica.high_watermark for name, replica in followers.items()} or None,
+        "follower_hw": {name: replica.shown_high_watermark for name, replica in followers.items()} or None,
     }

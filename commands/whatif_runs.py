@@ -108,12 +108,12 @@ def _show(summary: Row, many: ManyRuns, save_plan: Path | None, console: Console
 
 
 def _show_smallest(summary: Row, many: ManyRuns, save_plan: Path | None, console: Console) -> None:
-    from commands.whatif_show import step_text
+    from kreplica.engine.fault_words import step_words
 
     smallest = many.smallest
     assert smallest is not None
     console.print()
-    told = [step_text(step) for step in smallest.plan] or ["no fault at all"]
+    told = [step_words(step) for step in smallest.plan] or ["no fault at all"]
     print_lines(console, "smallest", [f"seed {smallest.seed}, {', '.join(smallest.wrong)}:", *told])
     settings = "".join(f" --set {name}={value}" for name, value in _options(summary["settings"]).items())
     file = save_plan or Path("plan.json")

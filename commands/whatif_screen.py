@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from commands.screen import counted, print_lines, print_verdict
@@ -107,7 +107,7 @@ def _print_step_table(steps: Sequence[Step], partition: str, console: Console) -
 
 
 def _step_cells(step: Step, names: Sequence[str]) -> list[object]:
-    def each(offsets: dict[str, int | None] | dict[str, int]) -> str:
+    def each(offsets: Mapping[str, int | None]) -> str:
         several = len(names) > 2
         told = [(name.rpartition("-")[2], offsets[name]) for name in names if name in offsets]
         return " ".join(
@@ -133,8 +133,9 @@ def _print_diagram(run: Run, console: Console) -> None:
 
     told = moments(run.events)
     console.print("\nSpace and time (messages that did something)")
-    for line in space_time(told[:MOST_LINES]):
-        console.print(line.rstrip(), overflow="crop" if console.is_terminal else None, no_wrap=True, crop=False)
+    width = console.width if console.is_terminal else None
+    for line in space_time(told[:MOST_LINES], width):
+        console.print(line.rstrip(), soft_wrap=True, markup=False, highlight=False)
     _say_left_out(len(told), console, "moments")
 
 
@@ -181,10 +182,10 @@ def _strip_text(strip: Strip, width: int) -> Text:
     return text
 
 
-def _append_piece(text: Text, piece: Piece, high_watermark: int, style: str) -> None:
+def _append_piece(text: Text, piece: Piece, high_watermark: int | None, style: str) -> None:
     if len(piece.values) > MOST_VALUES:
         text.append(f" {piece.start} to {piece.end - 1} ", style)
-        if piece.start < high_watermark <= piece.end:
+        if high_watermark is not None and piece.start < high_watermark <= piece.end:
             text.append(f"|{high_watermark}", "bold")
         return
     for offset, value in enumerate(piece.values, start=piece.start):

@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from commands.output import Answer, Row
-    from kreplica.engine.faults import Step
     from kreplica.engine.setup import Client
     from kreplica.scenarios import Scenario
 
@@ -67,9 +66,9 @@ def _scenario(scenario: Scenario) -> Row:
     return {
         "name": scenario.name,
         "title": scenario.title,
-        "why": scenario.why,
+        "why": " ".join(scenario.why.split()),
         "source": scenario.source,
-        "notes": scenario.notes,
+        "notes": " ".join(scenario.notes.split()),
         "brokers": [{"id": broker.id, "rack": broker.rack} for broker in setup.brokers],
         "topics": [
             {
@@ -91,6 +90,7 @@ def _scenario(scenario: Scenario) -> Row:
 def _show(answer: Answer, scenario: Scenario, console: Console) -> None:
     from commands.screen import print_lines, print_verdict
     from commands.tables import print_table
+    from kreplica.engine.fault_words import step_words
 
     print_verdict(console, scenario.name, "cyan", scenario.title)
     print_lines(console, "why", [" ".join(scenario.why.split())])
@@ -98,7 +98,7 @@ def _show(answer: Answer, scenario: Scenario, console: Console) -> None:
     print_lines(console, "note", [" ".join(scenario.notes.split())] if scenario.notes else [])
     print_lines(console, "cluster", _cluster(scenario))
     print_lines(console, "clients", [_client(client) for client in scenario.setup.clients])
-    print_lines(console, "faults", [step_text(step) for step in scenario.plan])
+    print_lines(console, "faults", [step_words(step) for step in scenario.plan])
     console.print()
     cells = [[row["version"], _pairs(row["settings"]) or "as it is", _pairs(row["expected"])] for row in answer.rows]
     header = ["SINCE VERSION", "SETTINGS", "COMES OUT"]
@@ -123,22 +123,6 @@ def _client(client: Client) -> str:
     reads = getattr(client, "partitions", ())
     what = f"sends {len(sends)} records" if sends else f"reads {', '.join(reads)}" if reads else type(client).__name__
     return f"{client.name} {what}" + (f"; {told}" if told else "")
-
-
-def step_text(step: Step) -> str:
-    """A step of a plan in words."""
-    from kreplica.engine.faults import At
-
-    when, action = step.when, step.do
-    if isinstance(when, At):
-        moment = f"at {when.time / 1000:g} ms"
-    else:
-        at = f" at {when.node}" if when.node else ""
-        count = f" number {when.count}" if when.count > 1 else ""
-        later = f", {when.after / 1000:g} ms later" if when.after else ""
-        moment = f"on {when.kind}{count}{at}{' ' + _pairs(when.fields) if when.fields else ''}{later}"
-    values = {name: getattr(action, name) for name in action.__struct_fields__}
-    return f"{moment}: {action.__struct_config__.tag} {_pairs(values)}"
 
 
 def _ids(ids: tuple[int, ...]) -> str:

@@ -28,7 +28,7 @@ RUN = {
     "remote_leo": "what the leader knows of its followers' log end offsets, an object by node",
     "leader_hw": "the leader's high watermark",
     "follower_leo": "the other replicas' log end offsets, an object by node",
-    "follower_hw": "the other replicas' high watermarks, an object by node",
+    "follower_hw": "the other replicas' high watermarks, an object by node; null of one that is down",
 }
 _OUTCOME = {
     "scenario": "name of the scenario",

@@ -35,7 +35,7 @@ class Strip:
         node: Whose.
         partition: Of what.
         pieces: By offset.
-        high_watermark: Its own.
+        high_watermark: Its own; None while its process is down.
         leads: Whether it leads.
         running: Whether its process runs.
     """
@@ -43,7 +43,7 @@ class Strip:
     node: str
     partition: str
     pieces: tuple[Piece, ...]
-    high_watermark: int
+    high_watermark: int | None
     leads: bool
     running: bool
 
@@ -75,4 +75,4 @@ def _strip(partition: str, replica: ReplicaLog, leads: bool) -> Strip:
             pieces[-1] = Piece(last.epoch, last.start, offset + 1, (*last.values, told))
         else:
             pieces.append(Piece(record[0], offset, offset + 1, (told,)))
-    return Strip(replica.node, partition, tuple(pieces), replica.high_watermark, leads, replica.running)
+    return Strip(replica.node, partition, tuple(pieces), replica.shown_high_watermark, leads, replica.running)

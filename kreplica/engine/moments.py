@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from kreplica.engine.trace import Event, Kind
 
@@ -101,49 +100,15 @@ def _rank(name: str) -> tuple[int, str, int]:
     return (order, head or name, int(number)) if order in (1, 2) and number.isdecimal() else (order, name, 0)
 
 
-def brief(event: Event) -> str:
-    """An event in a few words, for diagrams."""
-    told = _BRIEF.get(event.kind)
-    return told(event.values) if told is not None else str(event.kind).replace("-", " ")
-
-
-def brief_moment(moment: Moment) -> str:
-    """What happened in a moment, in a few words."""
-    return ", ".join(dict.fromkeys(brief(event) for event in moment.events if event.kind not in QUIET))
-
-
-def _ids(values: Iterable[Any]) -> str:
-    return ",".join(map(str, values)) or "none"
-
-
-def _values(records: Iterable[Any]) -> str:
-    told = [str(record[1]) for record in records]
-    return ",".join(told) if len(told) <= 3 else f"{told[0]}…{told[-1]}"
-
-
-_BRIEF: dict[str, Callable[[tuple[Any, ...]], str]] = {
-    Kind.FAULT: lambda v: f"{v[0]} {v[1]}".strip(),
-    Kind.CRASHED: lambda v: "power lost" if v[0] else "crashed",
-    Kind.RECOVERED: lambda v: f"recovered, LEO {v[1]}, HW {v[3]}",
-    Kind.APPENDED: lambda v: f"{_values(v[3])}: LEO {v[2]}",
-    Kind.TRUNCATED: lambda v: f"truncated {v[1]} to {v[2]}",
-    Kind.HIGH_WATERMARK: lambda v: f"HW {v[1]}",
-    Kind.LOG_START: lambda v: f"log start {v[1]}",
-    Kind.LAST_STABLE_OFFSET: lambda v: f"LSO {v[1]}",
-    Kind.BECAME_LEADER: lambda v: f"leads, epoch {v[1]}, ISR {_ids(v[2])}",
-    Kind.BECAME_FOLLOWER: lambda v: f"follows {v[2]}, epoch {v[1]}",
-    Kind.RESIGNED: lambda _: "no longer leads",
-    Kind.FETCH_REFUSED: lambda v: f"refused: {v[2]}",
-    Kind.ISR_ASKED: lambda v: f"asks for ISR {_ids(v[1])}",
-    Kind.ISR_REFUSED: lambda v: f"ISR refused: {v[2]}",
-    Kind.CONTROLLER_ELECTED: lambda v: f"controller, epoch {v[0]}",
-    Kind.BROKER_FENCED: lambda v: f"broker-{v[0]} out",
-    Kind.BROKER_UNFENCED: lambda v: f"broker-{v[0]} in",
-    Kind.PARTITION_CHANGED: lambda v: f"leader {v[1]}, epoch {v[2]}, ISR {_ids(v[3])}",
-    Kind.NO_LEADER: lambda _: "no leader",
-    Kind.SENT: lambda v: f"sends {v[1]}",
-    Kind.RETRIED: lambda v: f"again {_ids(v[1]) if isinstance(v[1], tuple) else v[1]}",
-    Kind.ACKNOWLEDGED: lambda v: f"{v[1]} acknowledged",
-    Kind.SEND_FAILED: lambda v: f"{v[1]} failed: {v[2]}",
-    Kind.CONSUMED: lambda v: f"reads {v[2]}",
-}
+def down_after(told: Iterable[Moment]) -> tuple[frozenset[str], ...]:
+    """For each moment the nodes that are down once it is over: crashed or stopped, and not started again."""
+    down: frozenset[str] = frozenset()
+    found = []
+    for moment in told:
+        for event in moment.events:
+            if event.kind in (Kind.CRASHED, Kind.STOPPED):
+                down |= {event.node}
+            elif event.kind == Kind.STARTED:
+                down -= {event.node}
+        found.append(down)
+    return tuple(found)

@@ -31,6 +31,11 @@ class ReplicaLog:
         """The log end offset."""
         return self.base + len(self.records)
 
+    @property
+    def shown_high_watermark(self) -> int | None:
+        """The high watermark for who reads it: a process that is down has none, it comes back with a checkpoint's."""
+        return self.high_watermark if self.running else None
+
     def between(self, begin: int, end: int) -> list[Any]:
         """The records from one offset up to another, as far as the log has them."""
         return self.records[max(begin - self.base, 0) : max(end - self.base, 0)]

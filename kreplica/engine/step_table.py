@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from kreplica.engine.moments import Moment, brief_moment, moments
+from kreplica.engine.brief import brief_moment
+from kreplica.engine.moments import Moment, moments
 from kreplica.engine.replica_logs import ReplicaLogs
 from kreplica.engine.trace import Event, Kind
 
@@ -41,7 +42,7 @@ class Step:
         remote_leo: What the leader knows of each follower, by node; None before the follower's first fetch.
         leader_hw: The leader's high watermark.
         follower_leo: Each follower's log end offset, by node.
-        follower_hw: Each follower's high watermark, by node.
+        follower_hw: Each follower's high watermark, by node; None while its process is down.
     """
 
     time: int
@@ -52,7 +53,7 @@ class Step:
     remote_leo: dict[str, int | None]
     leader_hw: int | None
     follower_leo: dict[str, int]
-    follower_hw: dict[str, int]
+    follower_hw: dict[str, int | None]
 
     def offsets(self) -> tuple[object, ...]:
         """Everything that can move."""
@@ -106,7 +107,7 @@ def _step(logs: ReplicaLogs, moment: Moment, partition: str) -> Step:
         },
         leader_hw=None if leader is None else leader.high_watermark,
         follower_leo={name: each.end_offset for name, each in followers.items()},
-        follower_hw={name: each.high_watermark for name, each in followers.items()},
+        follower_hw={name: each.shown_high_watermark for name, each in followers.items()},
     )
 
 

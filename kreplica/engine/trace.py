@@ -16,6 +16,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, NamedTuple
 
+from kreplica.engine.rules.acknowledgement import ACKS_ALL
+from kreplica.engine.rules.replica_set import NO_LEADER
+
 LEADER = "leader"
 FOLLOWER = "follower"
 """The roles of a replica, in events that carry one."""
@@ -184,8 +187,10 @@ KINDS: dict[str, EventType] = {
     Kind.BROKER_REGISTERED: EventType(
         ("broker", "broker_epoch"), "{node} registers broker-{broker}, epoch {broker_epoch}"
     ),
-    Kind.BROKER_FENCED: EventType(("broker", "why"), "{node} counts broker-{broker} out: {why}"),
-    Kind.BROKER_UNFENCED: EventType(("broker",), "{node} counts broker-{broker} in"),
+    Kind.BROKER_FENCED: EventType(
+        ("broker", "why"), "{node} no longer counts broker-{broker} among the live brokers: {why}"
+    ),
+    Kind.BROKER_UNFENCED: EventType(("broker",), "{node} counts broker-{broker} among the live brokers"),
     Kind.PARTITION_CHANGED: EventType(
         ("partition", "leader", "leader_epoch", "isr", "elr", "partition_epoch", "why", "rule"),
         "{node} sets {partition}: leader {leader}, epoch {leader_epoch}, ISR {isr}: {why}",
@@ -344,7 +349,10 @@ def fields_of(event: Event) -> dict[str, Any]:
 
 def sentence(event: Event) -> str:
     """The event in words."""
-    return KINDS[event.kind].sentence.format(node=event.node, **{k: _plain(v) for k, v in fields_of(event).items()})
+    if event.kind == Kind.CRASHED and event.values[0]:
+        return f"{event.node} loses power"
+    told = {name: _plain(name, value) for name, value in fields_of(event).items()}
+    return KINDS[event.kind].sentence.format(node=event.node, **told)
 
 
 def rule_of(event: Event) -> str:
@@ -360,5 +368,10 @@ _BY_ROLE: dict[tuple[str, str], str] = {
 """Rules of events that another rule decides at a leader than at a follower."""
 
 
-def _plain(value: Any) -> Any:
-    return ",".join(map(str, value)) if isinstance(value, tuple) else value
+def _plain(name: str, value: Any) -> Any:
+    """A value as Kafka's users write it: acks=all, no leader instead of -1."""
+    if name == "acks" and value == ACKS_ALL:
+        return "all"
+    if name == "leader" and value == NO_LEADER:
+        return "none"
+    return ",".join(map(str, value)) or "none" if isinstance(value, tuple) else value

@@ -2,43 +2,93 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from textwrap import wrap
 
-from kreplica.engine.moments import FAULTS, Moment, brief_moment, lanes
+from kreplica.engine.brief import brief_moment, partitions_in
+from kreplica.engine.moments import FAULTS, Moment, down_after, lanes
 from kreplica.engine.settings import MICROSECONDS
 
-LANE = 18
-"""Columns of one lane."""
+LANE, NARROWEST = 18, 8
+"""Columns of a lane where there is room, and of the narrowest one that can be read."""
+
+TIME = 14
+"""Columns of the time, with the gap behind it."""
+
+WORDS, FEWEST_WORDS = 40, 24
+"""Columns that narrower lanes leave to the words on the right, and the least they are wrapped at."""
 
 
-def space_time(told: Sequence[Moment]) -> list[str]:
+@dataclass(frozen=True, slots=True)
+class _Canvas:
+    """Where the lanes stand.
+
+    Args:
+        places: Column of each node's lane.
+        lane: Columns of a lane.
+        name_partitions: Whether offsets need their partition beside them.
+    """
+
+    places: dict[str, int]
+    lane: int
+    name_partitions: bool
+
+
+def space_time(told: Sequence[Moment], width: int | None = None) -> list[str]:
     """The diagram, a line a moment.
 
     An arrow runs from the lane of the sender to that of the node at which something happened. The column on the right
-    says what.
+    says what. A process that is down has no lane.
 
     Args:
         told: Moments in order (``kreplica.engine.moments``).
+        width: Columns that there are: lanes get narrower and words are wrapped; None for as many as it takes.
     """
     names = lanes(told)
-    places = {name: number for number, name in enumerate(names)}
-    head = f"{'ms':>12}  " + "".join(f"{name[: LANE - 2]:<{LANE}}" for name in names)
-    return [head.rstrip(), *(_line(moment, places) for moment in told)]
+    lane = LANE if width is None else max(NARROWEST, min(LANE, (width - TIME - WORDS) // max(len(names), 1)))
+    places = {name: number * lane for number, name in enumerate(names)}
+    canvas = _Canvas(places, lane, len(partitions_in(told)) > 1)
+    room = None if width is None else max(FEWEST_WORDS, width - TIME - lane * len(names))
+    lines = [f"{'ms':>{TIME - 2}}  {''.join(f'{_short(name, lane - 2):<{lane}}' for name in names)}".rstrip()]
+    down: Collection[str] = ()
+    for moment, down_then in zip(told, down_after(told), strict=True):
+        lines.extend(_lines(moment, canvas, down, down_then, room))
+        down = down_then
+    return lines
 
 
-def _line(moment: Moment, places: dict[str, int]) -> str:
-    row = list(("|" + " " * (LANE - 1)) * len(places))
-    if moment.node in places:
-        row[places[moment.node] * LANE] = "*"
-    _draw_arrow(row, moment, places)
+def _short(name: str, room: int) -> str:
+    """A name that fits: the number at its end tells nodes apart, so it stays."""
+    tail = name[name.rfind("-") :] if "-" in name else ""
+    return name if len(name) <= room else name[: max(room - len(tail), 1)] + tail
+
+
+def _lines(
+    moment: Moment, canvas: _Canvas, before: Collection[str], after: Collection[str], room: int | None
+) -> list[str]:
+    row = _row(canvas, set(before) & set(after))
+    if moment.node in canvas.places:
+        row[canvas.places[moment.node]] = "*"
+    _draw_arrow(row, moment, canvas.places)
     who = "" if moment.node == FAULTS else f"{moment.node}: "
-    return f"{moment.time / MICROSECONDS:>12.3f}  {''.join(row)}{who}{brief_moment(moment)}"
+    words = who + brief_moment(moment, canvas.name_partitions)
+    first, *more = [words] if room is None else wrap(words, room) or [""]
+    behind = " " * TIME + "".join(_row(canvas, after))
+    return [f"{moment.time / MICROSECONDS:>{TIME - 2}.3f}  {''.join(row)}{first}", *(behind + line for line in more)]
+
+
+def _row(canvas: _Canvas, down: Collection[str]) -> list[str]:
+    row = [" "] * (canvas.lane * len(canvas.places))
+    for name, place in canvas.places.items():
+        row[place] = " " if name in down else "|"
+    return row
 
 
 def _draw_arrow(row: list[str], moment: Moment, places: dict[str, int]) -> None:
     if moment.message is None or moment.message.values[0] == moment.node:
         return
-    source, target = places[str(moment.message.values[0])] * LANE, places[moment.node] * LANE
+    source, target = places[str(moment.message.values[0])], places[moment.node]
     left, right = min(source, target), max(source, target)
     for column in range(left + 1, right):
         row[column] = "-"

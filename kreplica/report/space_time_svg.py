@@ -1,36 +1,65 @@
-"""The space-time diagram and the log strips below it as one SVG page, without scripts and without fonts of its own."""
+"""The space-time diagram and the log strips below it as one SVG page, without scripts and without fonts of its own.
+
+It follows the reader's choice of light or dark.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from html import escape
+from itertools import accumulate
+from textwrap import wrap
 
+from kreplica.engine.brief import brief_moment, partitions_in
 from kreplica.engine.log_strips import Strip
-from kreplica.engine.moments import FAULTS, Moment, brief_moment, lanes
+from kreplica.engine.moments import FAULTS, Moment, down_after, lanes
 from kreplica.engine.settings import MICROSECONDS
+from kreplica.report.strips_svg import STRIP, strips_svg, strips_width
+from kreplica.report.text_width import text_width
 
-LANE, ROW, LEFT, TOP, TEXT = 150, 26, 90, 70, 460
-"""Pixels: between lanes, between rows, left of the first lane, above the first row, for the words on the right."""
+LANE, ROW, LINE, TOP, GAP = 150, 26, 15, 70, 20
+"""Pixels: between lanes, between rows, between lines of a row, above the first row, between columns."""
 
-COLORS = ("#4c78a8", "#f58518", "#54a24b", "#b279a2", "#e45756", "#72b7b2", "#9d755d", "#eeca3b")
-"""Leader epochs in turn."""
-
-CELL, STRIP = 64, 34
-"""Pixels: of a record, from strip to strip."""
-
-MOST_CELLS = 16
-"""A strip with more records than these shows runs of an epoch instead of records."""
+LETTERS = 90
+"""Words on the right are wrapped at so many."""
 
 _STYLE = (
     "text{font:12px sans-serif;fill:#222}.head{font-weight:bold;text-anchor:middle}.time{text-anchor:end;fill:#666}"
+    ".title{font-size:16px;font-weight:bold}.page{fill:#fff}.tip{fill:#555}"
     ".lane{stroke:#bbb}.arrow{stroke:#555;marker-end:url(#tip)}.dot{fill:#222}.fault{fill:#c33;font-weight:bold}"
-    ".label{text-anchor:middle;fill:#555;font-size:10px}.cell{text-anchor:middle;fill:#fff;font-size:11px}"
-    ".hw{stroke:#000;stroke-width:3}"
+    ".label{text-anchor:middle;fill:#555;font-size:10px;paint-order:stroke;stroke:#fff;stroke-width:3px}"
+    ".cell{text-anchor:middle;fill:#fff;font-size:11px}.hw{stroke:#000;stroke-width:3}"
+    "@media(prefers-color-scheme:dark){text,.dot{fill:#ddd}.page{fill:#1b1b1b}.time,.label{fill:#aaa}"
+    ".label{stroke:#1b1b1b}.lane{stroke:#555}.arrow{stroke:#aaa}.tip{fill:#aaa}.fault{fill:#f77}.hw{stroke:#fff}"
+    ".cell{fill:#fff}}"
 )
 _TIP = (
-    '<defs><marker id="tip" viewBox="0 0 10 10" refX="9" refY="5" markerWidth="7" markerHeight="7" orient="auto">'
-    '<path d="M0 0L10 5L0 10z" fill="#555"/></marker></defs>'
+    '<defs><marker id="tip" viewBox="0 0 10 10" refX="16" refY="5" markerWidth="7" markerHeight="7" orient="auto">'
+    '<path class="tip" d="M0 0L10 5L0 10z"/></marker></defs>'
 )
+
+
+@dataclass(frozen=True, slots=True)
+class _Page:
+    """Where everything stands, in pixels.
+
+    Args:
+        told: The moments.
+        words: What each says, wrapped.
+        places: From the left, each node's lane.
+        rows: From above, each moment, and the end of the lanes behind them.
+        left: Where the times end.
+        right: Where the words begin.
+    """
+
+    told: Sequence[Moment]
+    words: Sequence[Sequence[str]]
+    places: Mapping[str, int]
+    rows: Sequence[int]
+    left: int
+    right: int
 
 
 def space_time_svg(title: str, told: Sequence[Moment], strips: Sequence[Strip]) -> str:
@@ -41,96 +70,103 @@ def space_time_svg(title: str, told: Sequence[Moment], strips: Sequence[Strip]) 
         told: Moments in order, a row each; arrows begin at the row of the moment in which they were sent.
         strips: The logs, below.
     """
-    names = lanes(told)
-    places = {name: LEFT + number * LANE + LANE // 2 for number, name in enumerate(names)}
-    bottom = TOP + len(told) * ROW + 10
-    width = max(LEFT + len(names) * LANE + TEXT, LEFT + 140 + MOST_CELLS * CELL)
-    height = bottom + (len(strips) + 2) * STRIP
-    body = [*_lanes(places, bottom), *_rows(told, places, LEFT + len(names) * LANE), *_strips(strips, bottom + STRIP)]
+    page = _page(told)
+    words = max((text_width(line) for lines in page.words for line in lines), default=0)
+    width = max(page.right + words, strips_width(strips), text_width(title, 16)) + 2 * GAP
+    height = page.rows[-1] + (len(strips) + 3) * STRIP
     return "\n".join(
         (
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" role="img">',
             f"<title>{escape(title)}</title><style>{_STYLE}</style>{_TIP}",
-            f'<rect width="{width}" height="{height}" fill="#fff"/>',
-            f'<text x="20" y="24" style="font-size:16px;font-weight:bold">{escape(title)}</text>',
-            *body,
+            f'<rect class="page" width="{width}" height="{height}"/>',
+            f'<text class="title" x="{GAP}" y="24">{escape(title)}</text>',
+            *_lanes(page),
+            *_moments(page),
+            *strips_svg(strips, GAP, page.rows[-1] + STRIP),
             "</svg>\n",
         )
     )
 
 
-def _lanes(places: dict[str, int], bottom: int) -> list[str]:
+def _page(told: Sequence[Moment]) -> _Page:
+    several = len(partitions_in(told)) > 1
+    who = ("" if moment.node == FAULTS else f"{moment.node}: " for moment in told)
+    words = [wrap(name + brief_moment(each, several), LETTERS) or [""] for name, each in zip(who, told, strict=True)]
+    names = lanes(told)
+    left = GAP + max((text_width(_time(moment)) for moment in told), default=0)
+    return _Page(
+        told=told,
+        words=words,
+        places={name: left + number * LANE + LANE // 2 for number, name in enumerate(names)},
+        rows=tuple(accumulate((ROW + (len(lines) - 1) * LINE for lines in words), initial=TOP)),
+        left=left - GAP // 2,
+        right=left + len(names) * LANE,
+    )
+
+
+def _time(moment: Moment) -> str:
+    return f"{moment.time / MICROSECONDS:.3f} ms"
+
+
+def _lanes(page: _Page) -> list[str]:
+    """A line for each node, with gaps while its process is down."""
     drawn = []
-    for name, x in places.items():
+    down = down_after(page.told)
+    for name, x in page.places.items():
         drawn.append(f'<text class="head" x="{x}" y="{TOP - 20}">{escape(name)}</text>')
-        drawn.append(f'<line class="lane" x1="{x}" y1="{TOP - 12}" x2="{x}" y2="{bottom}"/>')
+        begin: int | None = TOP - 12
+        for y, away in zip(page.rows, down, strict=False):
+            if begin is not None and name in away:
+                drawn.append(_lane(x, begin, y))
+                begin = None
+            elif begin is None and name not in away:
+                begin = y
+        if begin is not None:
+            drawn.append(_lane(x, begin, page.rows[-1]))
     return drawn
 
 
-def _rows(told: Sequence[Moment], places: dict[str, int], right: int) -> list[str]:
+def _lane(x: int, begin: int, end: int) -> str:
+    return f'<line class="lane" x1="{x}" y1="{begin}" x2="{x}" y2="{end}"/>'
+
+
+def _moments(page: _Page) -> list[str]:
     drawn: list[str] = []
-    for number, moment in enumerate(told):
-        y = TOP + number * ROW
-        drawn.append(f'<text class="time" x="{LEFT - 10}" y="{y + 4}">{moment.time / MICROSECONDS:.3f} ms</text>')
-        if moment.node in places:
-            drawn.extend(_arrow(moment, places, y, told, number))
-            drawn.append(f'<circle class="dot" cx="{places[moment.node]}" cy="{y}" r="4"/>')
+    for number, moment in enumerate(page.told):
+        y = page.rows[number]
+        drawn.append(f'<text class="time" x="{page.left}" y="{y + 4}">{_time(moment)}</text>')
+        if moment.node in page.places:
+            drawn.extend(_arrow(page, number))
+            drawn.append(f'<circle class="dot" cx="{page.places[moment.node]}" cy="{y}" r="4"/>')
         style = ' class="fault"' if moment.node == FAULTS else ""
-        who = "" if moment.node == FAULTS else f"{moment.node}: "
-        drawn.append(f'<text{style} x="{right}" y="{y + 4}">{escape(who + brief_moment(moment))}</text>')
+        for below, line in enumerate(page.words[number]):
+            drawn.append(f'<text{style} x="{page.right}" y="{y + 4 + below * LINE}">{escape(line)}</text>')
     return drawn
 
 
-def _arrow(moment: Moment, places: dict[str, int], y: int, told: Sequence[Moment], number: int) -> list[str]:
+def _arrow(page: _Page, number: int) -> list[str]:
+    moment = page.told[number]
     message = moment.message
     if message is None or message.values[0] == moment.node:
         return []
     source, sent, name = message.values[:3]
-    row = number
-    while row > 0 and told[row - 1].time >= sent and number - row < 3:
-        row -= 1
-    begin = TOP + row * ROW if row < number else y - ROW // 2
-    middle = (places[source] + places[moment.node]) // 2
+    begin, end = _sent_at(page, number, source, sent), page.rows[number]
+    left, right = page.places[source], page.places[moment.node]
     return [
-        f'<line class="arrow" x1="{places[source]}" y1="{begin}" x2="{places[moment.node]}" y2="{y}"/>',
-        f'<text class="label" x="{middle}" y="{(begin + y) // 2 - 4}">{escape(str(name))}</text>',
+        f'<line class="arrow" x1="{left}" y1="{begin}" x2="{right}" y2="{end}"/>',
+        f'<text class="label" x="{(left + right) // 2}" y="{(begin + end) // 2 - 4}">{escape(str(name))}</text>',
     ]
 
 
-def _strips(strips: Sequence[Strip], top: int) -> list[str]:
-    drawn: list[str] = []
-    for number, strip in enumerate(strips):
-        y = top + number * STRIP
-        told = f"{strip.node} {strip.partition}" + (" (leader)" if strip.leads else "" if strip.running else " (down)")
-        drawn.append(f'<text x="20" y="{y + 16}">{escape(told)}</text>')
-        drawn.extend(_cells(strip, 230, y))
-    return drawn
+def _sent_at(page: _Page, number: int, source: str, sent: int) -> int:
+    """How far down a message was sent: at the sender's moment of that time, or between the moments around it."""
+    first = bisect_left(page.told, sent, hi=number, key=_when)
+    behind = bisect_right(page.told, sent, hi=number, key=_when)
+    for row in range(first, behind):
+        if page.told[row].node == source:
+            return page.rows[row]
+    return page.rows[behind] - ROW // 2
 
 
-def _cells(strip: Strip, left: int, y: int) -> list[str]:
-    drawn: list[str] = []
-    total = sum(piece.end - piece.start for piece in strip.pieces)
-    x = left
-    marked = strip.high_watermark == 0
-    if marked:
-        drawn.append(_mark(x, y, 0))
-    for piece in strip.pieces:
-        one_by_one = total <= MOST_CELLS
-        texts = piece.values if one_by_one else (f"{piece.start}–{piece.end - 1}",)
-        color = COLORS[piece.epoch % len(COLORS)]
-        for place, text in enumerate(texts):
-            drawn.append(f'<rect x="{x}" y="{y}" width="{CELL - 2}" height="24" fill="{color}"/>')
-            drawn.append(f'<text class="cell" x="{x + CELL // 2 - 1}" y="{y + 16}">{escape(text[:9])}</text>')
-            x += CELL
-            offset = piece.start + place + 1 if one_by_one else piece.end
-            if not marked and offset >= strip.high_watermark:
-                marked = True
-                drawn.append(_mark(x, y, strip.high_watermark))
-    return drawn
-
-
-def _mark(x: int, y: int, high_watermark: int) -> str:
-    return (
-        f'<line class="hw" x1="{x - 1}" y1="{y - 3}" x2="{x - 1}" y2="{y + 27}"><title>high watermark '
-        f"{high_watermark}</title></line>"
-    )
+def _when(moment: Moment) -> int:
+    return moment.time

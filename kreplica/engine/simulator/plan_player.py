@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from kreplica.engine import faults
+from kreplica.engine.fault_words import detail_of, name_of
 from kreplica.engine.faults import At, Plan, Step, When
 from kreplica.engine.settings import parse
 from kreplica.engine.simulator.broker import Broker
@@ -59,17 +60,12 @@ class PlanPlayer:
 
     def _do(self, step: Step) -> None:
         action = step.do
-        detail = ", ".join(f"{name} {getattr(action, name)}" for name in action.__struct_fields__)
         simulation = self._simulation
-        simulation.trace.emit(simulation.scheduler.now, Kind.FAULT, PLAN, (_name(action), detail))
+        simulation.trace.emit(simulation.scheduler.now, Kind.FAULT, PLAN, (name_of(action), detail_of(action)))
         try:
             _ACTIONS[type(action)](simulation, action)
         except NobodyError as error:
             simulation.trace.emit(simulation.scheduler.now, Kind.FAULT, PLAN, ("nothing", str(error)))
-
-
-def _name(action: faults.AnyAction) -> str:
-    return str(action.__struct_config__.tag)
 
 
 def _check_action(simulation: Simulation, action: faults.AnyAction) -> None:
@@ -85,7 +81,7 @@ def _check_action(simulation: Simulation, action: faults.AnyAction) -> None:
             raise UsageError(told, "", f"give each of some of the brokers {list(simulation.brokers)} once")
     for name in ("duration", "delay", "keep", "percent"):
         if getattr(action, name, 0) < 0:
-            raise UsageError(f"the plan has a negative {name} for {_name(action)}", "", "give 0 or more")
+            raise UsageError(f"the plan has a negative {name} for {name_of(action)}", "", "give 0 or more")
 
 
 def _check(when: When) -> None:

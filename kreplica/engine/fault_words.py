@@ -1,0 +1,89 @@
+"""The steps of a plan in words: for the trace, for diagrams and for whoever reads a plan."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from kreplica.engine import faults
+from kreplica.engine.faults import AnyAction, At, Step
+from kreplica.engine.settings import MICROSECONDS
+
+
+def name_of(action: AnyAction) -> str:
+    """What is done, by the word that stands for it in a plan's file."""
+    return str(action.__struct_config__.tag)
+
+
+def detail_of(action: AnyAction) -> str:
+    """To what, and how long, in words; times in milliseconds."""
+    return _DETAILS[type(action)](action)
+
+
+def step_words(step: Step) -> str:
+    """When a step happens and what it does."""
+    return f"{_moment(step)}: {name_of(step.do)} {detail_of(step.do)}"
+
+
+def _moment(step: Step) -> str:
+    when = step.when
+    if isinstance(when, At):
+        return f"at {_ms(when.time)}"
+    at = f" at {when.node}" if when.node else ""
+    count = f" number {when.count}" if when.count > 1 else ""
+    later = f", {_ms(when.after)} later" if when.after else ""
+    return f"on {when.kind}{count}{at}{_fields(when.fields)}{later}"
+
+
+def _fields(fields: Mapping[str, object]) -> str:
+    told = (f"{name} {str(value).lower() if isinstance(value, bool) else value}" for name, value in fields.items())
+    return f" with {', '.join(told)}" if fields else ""
+
+
+def _ms(microseconds: int) -> str:
+    return f"{microseconds / MICROSECONDS:.12g} ms"
+
+
+def _node(action: Any) -> str:
+    return str(action.node)
+
+
+def _partition(action: Any) -> str:
+    return str(action.partition)
+
+
+def _power_loss(action: faults.PowerLoss) -> str:
+    kept = f", {action.keep} of the records not flushed kept" if action.keep else ""
+    return f"of {', '.join(action.nodes)}{kept}"
+
+
+def _link(action: faults.Cut | faults.Slow | faults.Lossy) -> str:
+    source, target = ("every node" if name == "*" else name for name in (action.source, action.target))
+    ways = f"from {source} to {target}" if action.one_way else f"between {source} and {target}"
+    return f"{ways} for {_ms(action.duration)}"
+
+
+def _directory(action: faults.DirectoryFailure) -> str:
+    return f"of {action.node}" + (f", with {', '.join(action.partitions)}" if action.partitions else "")
+
+
+_DETAILS: dict[type, Callable[[Any], str]] = {
+    faults.Crash: _node,
+    faults.PowerLoss: _power_loss,
+    faults.RackLoss: lambda action: str(action.rack),
+    faults.DiskLoss: lambda action: f"of {action.node}",
+    faults.Start: _node,
+    faults.Stop: _node,
+    faults.Pause: lambda action: f"{action.node} for {_ms(action.duration)}",
+    faults.Cut: _link,
+    faults.Slow: lambda action: f"by {_ms(action.delay)} {_link(action)}",
+    faults.Lossy: lambda action: f"{action.percent} % {_link(action)}",
+    faults.SlowDisk: lambda action: f"of {action.node} by {_ms(action.delay)} for {_ms(action.duration)}",
+    faults.ExpireSession: lambda action: f"of {action.node}",
+    faults.DirectoryFailure: _directory,
+    faults.ElectPreferred: _partition,
+    faults.ElectUnclean: _partition,
+    faults.Reassign: lambda action: f"{action.partition} to {','.join(map(str, action.replicas))}",
+    faults.CancelReassignment: lambda action: f"of {action.partition}",
+    faults.AlterTopic: lambda action: f"{action.topic} {action.setting}={action.value}",
+}

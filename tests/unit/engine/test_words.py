@@ -1,0 +1,87 @@
+"""What a trace says in words: in Kafka's own, with units, and nothing that only a program writes."""
+
+from __future__ import annotations
+
+from typing import get_args
+
+import pytest
+
+from kreplica.engine import faults
+from kreplica.engine.fault_words import detail_of, name_of, step_words
+from kreplica.engine.faults import AnyAction, At, Step, When
+from kreplica.engine.log_strips import log_strips
+from kreplica.engine.records import Record
+from kreplica.engine.step_table import step_table
+from kreplica.engine.trace import Event, Kind, Trace, sentence
+
+ACTIONS: dict[str, AnyAction] = {
+    "crash broker-1": faults.Crash("broker-1"),
+    "power-loss of broker-1, broker-2": faults.PowerLoss(("broker-1", "broker-2")),
+    "power-loss of broker-1, 1 of the records not flushed kept": faults.PowerLoss(("broker-1",), 1),
+    "rack-loss r1": faults.RackLoss("r1"),
+    "disk-loss of broker-1": faults.DiskLoss("broker-1"),
+    "start broker-1": faults.Start("broker-1"),
+    "stop broker-1": faults.Stop("broker-1"),
+    "pause broker-1 for 1500 ms": faults.Pause("broker-1", 1_500_000),
+    "cut between broker-1 and broker-2 for 0.5 ms": faults.Cut("broker-1", "broker-2", 500),
+    "cut from broker-1 to every node for 3000 ms": faults.Cut("broker-1", "*", 3_000_000, True),
+    "slow by 20 ms between a and b for 1000 ms": faults.Slow("a", "b", 20_000, 1_000_000),
+    "lossy 30 % between a and b for 1000 ms": faults.Lossy("a", "b", 30, 1_000_000),
+    "slow-disk of broker-1 by 2 ms for 1000 ms": faults.SlowDisk("broker-1", 2_000, 1_000_000),
+    "expire-session of broker-1": faults.ExpireSession("broker-1"),
+    "directory-failure of broker-1": faults.DirectoryFailure("broker-1"),
+    "directory-failure of broker-1, with t-0, t-1": faults.DirectoryFailure("broker-1", ("t-0", "t-1")),
+    "elect-preferred t-0": faults.ElectPreferred("t-0"),
+    "elect-unclean t-0": faults.ElectUnclean("t-0"),
+    "reassign t-0 to 3,4": faults.Reassign("t-0", (3, 4)),
+    "cancel-reassignment of t-0": faults.CancelReassignment("t-0"),
+    "alter-topic t min.insync.replicas=2": faults.AlterTopic("t", "min.insync.replicas", "2"),
+}
+
+
+@pytest.mark.parametrize("words", ACTIONS)
+def test_an_action_in_words(words: str) -> None:
+    action = ACTIONS[words]
+    assert f"{name_of(action)} {detail_of(action)}" == words
+
+
+def test_every_action_has_its_words() -> None:
+    assert {type(action) for action in ACTIONS.values()} == set(get_args(AnyAction))
+
+
+def test_when_a_step_happens() -> None:
+    do = faults.Crash("broker-1")
+    assert step_words(Step(At(2_900_500), do)) == "at 2900.5 ms: crash broker-1"
+    when = When("became-leader", "broker-2", {"partition": "t-0", "leader_epoch": 1}, 2, 1_000)
+    told = "on became-leader number 2 at broker-2 with partition t-0, leader_epoch 1, 1 ms later: crash broker-1"
+    assert step_words(Step(when, do)) == told
+
+
+SENTENCES = {
+    "app sends m1 to t-0 with acks=all": Event(0, Kind.SENT, "app", ("t-0", "m1", -1)),
+    "app sends m1 to t-0 with acks=1": Event(0, Kind.SENT, "app", ("t-0", "m1", 1)),
+    "broker-1 crashes": Event(0, Kind.CRASHED, "broker-1", (False,)),
+    "broker-1 loses power": Event(0, Kind.CRASHED, "broker-1", (True,)),
+    "t-0 has no leader, ISR none: all gone": Event(0, Kind.NO_LEADER, "broker-1", ("t-0", (), "all gone")),
+    "broker-1 sets t-0: leader none, epoch 2, ISR 1,2: it went": Event(
+        0, Kind.PARTITION_CHANGED, "broker-1", ("t-0", -1, 2, (1, 2), (), 1, "it went", "")
+    ),
+}
+
+
+@pytest.mark.parametrize("words", SENTENCES)
+def test_a_sentence(words: str) -> None:
+    assert sentence(SENTENCES[words]) == words
+
+
+def test_a_broker_that_is_down_has_a_log_and_no_high_watermark() -> None:
+    """What it knew is gone with the process; its checkpoint gives another when it comes back."""
+    trace = Trace()
+    for node, role in (("broker-1", "leader"), ("broker-2", "follower")):
+        trace.emit(0, Kind.APPENDED, node, ("t-0", 0, 1, (Record(0, "m1"),), role))
+        trace.emit(0, Kind.HIGH_WATERMARK, node, ("t-0", 1, role))
+    trace.emit(1, Kind.BECAME_LEADER, "broker-1", ("t-0", 0, (1, 2), 0))
+    trace.emit(2, Kind.CRASHED, "broker-2", (False,))
+    down = step_table(trace.events, "t-0")[-1]
+    assert (down.follower_leo, down.follower_hw, down.leader_hw) == ({"broker-2": 1}, {"broker-2": None}, 1)
+    assert [strip.high_watermark for strip in log_strips(trace.events)] == [1, None]
