@@ -119,8 +119,16 @@ def play(seed: int, version: Version, changes: dict[str, Value], profile: Profil
 
 def search(seeds: range) -> list[tuple[int, str, Counter[str]]]:
     """Runs with the settings that promise safety."""
-    played = ((seed, play(seed, version_named(SAFE[seed % len(SAFE)]), {}, DEFAULT_PROFILE)) for seed in seeds)
-    return [(seed, verdict, rules) for seed, (verdict, rules) in played]
+    return [(seed, *play_or_fail(seed)) for seed in seeds]
+
+
+def play_or_fail(seed: int) -> tuple[str, Counter[str]]:
+    """A run that ends with an exception is a defect, and no reason to end the search: it counts as ``failed``."""
+    try:
+        return play(seed, version_named(SAFE[seed % len(SAFE)]), {}, DEFAULT_PROFILE)
+    except Exception as error:
+        print(f"seed {seed} of {SAFE[seed % len(SAFE)]}: {type(error).__name__}: {error}", flush=True)
+        return "failed", Counter()
 
 
 def catch(name: str, seeds: range) -> list[int]:
@@ -146,10 +154,10 @@ def safety(first: int, runs: int) -> int:
         for seed, verdict, rules in flat(workers.map(search, parts(first, runs))):
             verdicts[verdict] += 1
             coverage.setdefault(verdict, Counter()).update(rules)
-            if verdict == "lost":
+            if verdict in ("lost", "failed"):
                 lost.append(seed)
     print(f"{runs} runs in {time.perf_counter() - begin:.0f} s: {dict(verdicts)}; idle ones do not count")
-    print(f"lost or broken: {lost or 'none'}\n\n{'rule':<60}" + "".join(f"{name:>12}" for name in coverage))
+    print(f"lost, broken or failed: {lost or 'none'}\n\n{'rule':<60}" + "".join(f"{name:>12}" for name in coverage))
     for rule in sorted({rule for rules in coverage.values() for rule in rules}):
         print(f"{rule or '(no rule)':<60}" + "".join(f"{coverage[name][rule]:>12}" for name in coverage))
     return 1 if lost else 0

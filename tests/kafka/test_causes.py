@@ -1,41 +1,37 @@
-"""Causes of under-replication, each produced on a real cluster and named by describe.
+"""Causes of under-replication that come of what lives and is slow: each made on a real cluster and named by describe.
 
 Four brokers in two racks and a controller of its own, so that a broker that is paused takes no controller with it. A
-follower leaves the ISR after two seconds, a broker is fenced after 24: in between a paused broker is alive to the
-controller and slow to everybody else.
+follower leaves the ISR after eight seconds, a broker is fenced after five minutes: in between a paused broker is alive
+to the controller and slow to everybody else. What a cause shows by is waited for before describe is asked: on a busy
+machine other brokers fall behind for a moment, too.
 """
 
 from __future__ import annotations
 
-import json
 import re
-import subprocess
-import sys
 import threading
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
-from datetime import UTC, datetime, timedelta
 from itertools import permutations
-from typing import Any
 
 import pytest
+from live_causes import causes, describe, document, missing
 from moves import connection_to, start_move
 from waiting import until
 
 from kreplica.sandbox import Mode, Sandbox
 
-pytestmark = [pytest.mark.kafka, pytest.mark.slow]
+pytestmark = [pytest.mark.kafka, pytest.mark.slow, pytest.mark.timeout(600)]
 
+LAG_SECONDS = 8
 BUSY = [list(replicas) for replicas in permutations((1, 2, 3, 4), 3)] * 2
 COLD = [[1, 3], [4, 3]]
 SETTINGS = {
-    "replica.lag.time.max.ms": "2000",
-    "broker.session.timeout.ms": "24000",
+    "replica.lag.time.max.ms": f"{1000 * LAG_SECONDS}",
+    "broker.session.timeout.ms": "300000",
     # A throttle holds little data only where a fetch takes little.
     "replica.fetch.max.bytes": "16384",
-    # An offline directory is noticed when the next checkpoint is written.
-    "replica.high.watermark.checkpoint.interval.ms": "1000",
 }
 
 
@@ -47,7 +43,6 @@ def running(module_sandbox_factory: Callable[..., Sandbox]) -> Sandbox:
         brokers=4,
         controllers=1,
         racks=("a", "b"),
-        log_dirs=2,
         broker_settings=SETTINGS,
     )
     for topic, assignment in {"busy": BUSY, "cold": COLD}.items():
@@ -68,7 +63,8 @@ def load(sandbox: Sandbox, heavy: Collection[int] = ()) -> Iterator[None]:
     from confluent_kafka import Producer
 
     sizes = {number: 40_000 if number in heavy else 100 for number in range(len(BUSY))}
-    limit = {"queue.buffering.max.kbytes": 65536}
+    # What waits for a leader that stands still must not fill the queue for all others.
+    limit = {"queue.buffering.max.kbytes": 65536, "message.timeout.ms": 5000}
     settings = {"bootstrap.servers": sandbox.bootstrap_servers, "acks": "1", "linger.ms": 5, **limit}
     producer, ended = Producer(settings), threading.Event()
 
@@ -92,6 +88,15 @@ def load(sandbox: Sandbox, heavy: Collection[int] = ()) -> Iterator[None]:
         producer.purge()
 
 
+@contextmanager
+def paused(sandbox: Sandbox, broker: int) -> Iterator[None]:
+    sandbox.pause(broker)
+    try:
+        yield
+    finally:
+        sandbox.resume(broker)
+
+
 def fill(sandbox: Sandbox, topic: str, count: int) -> None:
     from confluent_kafka import Producer
 
@@ -102,41 +107,16 @@ def fill(sandbox: Sandbox, topic: str, count: int) -> None:
     assert producer.flush(30) == 0
 
 
-def describe(sandbox: Sandbox, *options: str) -> tuple[str, str]:
-    command = [sys.executable, "-m", "kreplica", "describe", "--bootstrap-server", sandbox.live_bootstrap_servers()]
-    done = subprocess.run([*command, *options], capture_output=True, text=True, timeout=90, check=False)
-    assert "Traceback" not in done.stderr
-    assert done.returncode in (0, 1, 5), done.stderr
-    return done.stdout, done.stderr
-
-
-def document(sandbox: Sandbox, *options: str) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(describe(sandbox, *options, "-o", "json")[0])
-    return found
-
-
-def causes(found: dict[str, Any]) -> dict[tuple[str, int, int], str]:
-    """Kind of the cause of each missing replica that has one."""
+def out_of_isrs(sandbox: Sandbox) -> set[tuple[int, int]]:
+    """Partitions of busy with the brokers that are not in their ISR, as any of the brokers that answer tells it."""
+    views = sandbox.views()
+    assert None not in views
     return {
-        (row["topic"], row["partition"], cause["broker"]): cause["kind"]
-        for row in found["partitions"]
-        for cause in row["causes"]
-    }
-
-
-def missing(found: dict[str, Any]) -> set[tuple[str, int, int]]:
-    return {(row["topic"], row["partition"], broker) for row in found["partitions"] for broker in row["missing"]}
-
-
-def in_isr(sandbox: Sandbox, broker: int, topics: Mapping[str, list[list[int]]]) -> set[tuple[str, int]]:
-    """Partitions of these topics that have the broker in their ISR, as broker 1 or 2 sees them."""
-    metadata = sandbox.metadata()
-    assert metadata is not None
-    return {
-        (topic, number)
-        for topic in topics
-        for number, partition in metadata.topics[topic].partitions.items()
-        if broker in partition.isrs
+        (number, broker)
+        for view in views
+        if view
+        for number, partition in view.topics["busy"].partitions.items()
+        for broker in set(partition.replicas) - set(partition.isrs)
     }
 
 
@@ -156,19 +136,21 @@ def test_a_slow_follower_then_a_throttle_left_behind_then_a_move_that_does_not_e
     # Broker 3 has to know of it before it is paused: until it does, it catches up without a limit.
     asked = ("configs", "--describe", "--entity-type", "brokers", "--entity-name", "3")
     until(lambda: "throttled.rate=2000" in cluster.tool(*asked), "broker 3 to know of its throttle")
-    followed = {("busy", number) for number, row in enumerate(BUSY) if 3 in row[1:]}
-    with load(cluster):
-        cluster.pause(3)
+    followed = {(number, 3) for number, row in enumerate(BUSY) if 3 in row[1:]}
+    with load(cluster), paused(cluster, 3):
         fill(cluster, "cold", 4000)
-        until(lambda: not in_isr(cluster, 3, {"busy": BUSY}) & followed, "broker 3 to leave the ISRs")
+        until(
+            lambda: out_of_isrs(cluster) == followed,
+            lambda: f"only broker 3 to be out: {sorted(out_of_isrs(cluster) ^ followed)} differ",
+            120,
+        )
         slow = document(cluster, "--under-replicated", "--topic", "busy", "--timeout", "3")
-        cluster.resume(3)
     assert {place: kind for place, kind in causes(slow).items() if place[2] != 3} == {}
-    assert {causes(slow)[*place, 3] for place in followed} == {"slow-follower"}
+    assert {causes(slow)["busy", *place] for place in followed} == {"slow-follower"}
     (culprit,) = slow["summary"]["causes"]
     assert (culprit["kind"], culprit["brokers"], culprit["others"]) == ("slow-follower", [3], [1, 2, 4])
 
-    until(lambda: in_isr(cluster, 3, {"busy": BUSY}) >= followed, "broker 3 to catch up where it may")
+    until(lambda: not out_of_isrs(cluster), "broker 3 to catch up where it may")
     start_move(connection_to(cluster, 1), "cold", 1, [4, 2])
     held = document(cluster, "--under-replicated")
     assert causes(held).get(("cold", 0, 3)) == "throttle"
@@ -199,7 +181,8 @@ def test_a_slow_follower_then_a_throttle_left_behind_then_a_move_that_does_not_e
                 rel=0.3,
                 abs=0.1,  # both are told to one decimal
             )
-    assert "records (" in describe(cluster, "--measure", "1s")[0]
+    screen, _ = describe(cluster, "--measure", "1s")
+    assert "records (" in screen, screen
 
     set_throttle(cluster, "--delete-config")
     cluster.wait_for_healthy()
@@ -211,76 +194,37 @@ def test_a_leader_that_answers_too_late(cluster: Sandbox) -> None:
     led = {number for number, row in enumerate(BUSY) if row[0] == 4}
 
     def late() -> bool:
-        metadata = cluster.metadata(1)
-        assert metadata is not None
-        alone = [number for number in led if set(metadata.topics["busy"].partitions[number].isrs) == {4}]
-        return len(alone) >= 0.5 * len(led)
+        return len({number for number, _ in out_of_isrs(cluster) if number in led}) >= 0.75 * len(led)
+
+    def no_other() -> bool:
+        return all(number in led or broker == 4 for number, broker in out_of_isrs(cluster))
 
     with load(cluster, sorted(led)[:6]):
         for _ in range(12):
+            with paused(cluster, 4):
+                time.sleep(LAG_SECONDS + 1)
+            within(1.5, late)
+            # Its followers catch up in no time: it stands still again before they have.
+            with paused(cluster, 4):
+                if within(10, no_other) and late():
+                    found = document(cluster, "--under-replicated", "--topic", "busy", "--timeout", "3")
+                    break
             time.sleep(1)
-            cluster.pause(4)
-            time.sleep(3)
-            cluster.resume(4)
-            ends = time.monotonic() + 1.5
-            while not late() and time.monotonic() < ends:
-                pass
-            if late():
-                break
-        cluster.pause(4)
-        found = document(cluster, "--under-replicated", "--topic", "busy", "--timeout", "3")
-        cluster.resume(4)
+        else:
+            pytest.fail("broker 4 has lost no followers in 12 pauses")
     kinds = causes(found)
-    behind = {place for place in missing(found) if place[1] in led}
-    assert len({place[1] for place in behind}) >= 0.5 * len(led)
-    assert {kinds.get(place) for place in behind} == {"slow-leader"}
+    waiting = {place for place in missing(found) if place[1] in led}
+    assert len({place[1] for place in waiting}) >= 0.75 * len(led)
+    assert {kinds.get(place) for place in waiting} == {"slow-leader"}
     assert {(place[2], kind) for place, kind in kinds.items() if place[1] not in led} <= {(4, "slow-follower")}
     (culprit,) = found["summary"]["causes"]
     assert culprit["kind"] in ("slow-leader", "slow-broker")
     assert culprit["brokers"] == [4]
 
 
-def test_a_broker_killed_and_then_its_whole_rack_gone(cluster: Sandbox) -> None:
-    killed_at = datetime.now(UTC)
-    cluster.kill(3)
-    cluster.wait_for_brokers(gone=[3])
-    found = document(cluster, "--under-replicated")
-    assert set(causes(found).values()) == {"broker-fenced"}
-    assert causes(found).keys() == missing(found)
-    (culprit,) = found["summary"]["causes"]
-    assert (culprit["kind"], culprit["broker"], culprit["partitions"]) == ("broker-fenced", 3, len(found["partitions"]))
-    heard = datetime.fromisoformat(culprit["since"])
-    assert abs(heard - killed_at) < timedelta(seconds=10)
-
-    cluster.shut_down(1)
-    cluster.wait_for_brokers(gone=[1, 3])
-    screen, _ = describe(cluster)
-    assert re.search(r"^cause +rack a gone: brokers 1, 3 +explains \d+", screen, re.MULTILINE), screen
-    assert not re.search(r"not known", screen)
-    for broker in (1, 3):
-        cluster.start_broker(broker, wait=False)
-
-
-def test_a_log_directory_that_fails(cluster: Sandbox) -> None:
-    directory = cluster.folder / "broker-1" / "data-2"
-    held = {path.name for path in directory.iterdir() if path.is_dir()}
-    assert held
-    away = directory.with_name("data-2-away")
-    directory.rename(away)
-    directory.write_text("")  # whoever writes there now fails, root as well
-    offline = {(topic, int(number), 1) for topic, _, number in (name.rpartition("-") for name in held)}
-    found: dict[str, Any] = {}
-
-    def named() -> bool:
-        found.update(document(cluster, "--under-replicated"))
-        return causes(found).keys() >= offline
-
-    until(named, "the directory to be reported offline")
-    assert {causes(found)[place] for place in offline} == {"log-directory-offline"}
-    (culprit,) = found["summary"]["causes"]
-    assert (culprit["kind"], culprit["broker"]) == ("log-directory-offline", 1)
-    assert culprit["evidence"] == {"log_dirs": [str(directory)]}
-    cluster.shut_down(1)
-    directory.unlink()
-    away.rename(directory)
-    cluster.start_broker(1, wait=False)
+def within(seconds: float, condition: Callable[[], bool]) -> bool:
+    """Whether the condition comes to hold in this time."""
+    ends = time.monotonic() + seconds
+    while not (held := condition()) and time.monotonic() < ends:
+        pass
+    return held

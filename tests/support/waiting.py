@@ -6,9 +6,12 @@ import time
 from collections.abc import Callable
 
 
-def until(condition: Callable[[], object], what: str, seconds: float = 60.0, pause: float = 0.1) -> None:
+def until(
+    condition: Callable[[], object], what: str | Callable[[], str], seconds: float = 60.0, pause: float = 0.1
+) -> None:
     """Asks again and again until the condition holds; fails with ``what`` where it does not in time."""
     deadline = time.monotonic() + seconds
     while not condition():
-        assert time.monotonic() < deadline, f"waited {seconds:g} s in vain for {what}"
+        if time.monotonic() >= deadline:
+            raise AssertionError(f"waited {seconds:g} s in vain for {what if isinstance(what, str) else what()}")
         time.sleep(pause)
