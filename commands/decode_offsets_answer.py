@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
+from commands.decode_copies import copy_warnings
 from commands.decode_damage import damage_objects, damage_warnings
 from commands.decode_stdin import named_files
 from commands.output import Answer, Row, one_line
@@ -19,6 +20,7 @@ from kreplica.engine.rules.coordinator_partition import OFFSETS_TOPIC, coordinat
 from kreplica.errors import ExitCode, UsageError
 from kreplica.formats.coordinator_count import doubt_of_count
 from kreplica.formats.damage_tally import DamageTally
+from kreplica.formats.group_records import type_name
 from kreplica.formats.offset_logs import Replayed, replay_logs
 from kreplica.formats.offset_replay import Until
 from kreplica.formats.offset_rows import CommittedOffset, committed_offsets
@@ -45,6 +47,8 @@ COLUMNS = (
 )
 _VALUES = attrgetter(*COLUMNS)
 _WORDS = {"group", "topic", "metadata", "standing"}
+MOST_TYPES = 8
+"""How many numbers of unknown types are told."""
 _NARROW = {"partition", "leader_epoch"}
 
 
@@ -115,8 +119,22 @@ class OffsetsReading:
         """Damage, missing partitions, copies that were not read."""
         told = damage_warnings(self.damage.kept, self.damage.places)
         told += [self.doubt] if self.doubt else [self.completeness()] if self.missing else []
-        told += [f"{log.directory} is another copy of partition {log.partition}, not read" for log in self.others]
+        told += copy_warnings(self.others)
+        if self.unknown:
+            told.append(
+                f"{counted(sum(self.unknown.values()), 'record')} of types that are not known: {self._unknown()}"
+            )
         return told + (self.against.warnings() if self.against else [])
+
+    @property
+    def unknown(self) -> dict[int, int]:
+        """How many records there are of types that Kafka does not write to the topic, or not yet."""
+        return {int(number): count for number, count in self.types().items() if type_name(int(number)) is None}
+
+    def _unknown(self) -> str:
+        numbers = list(self.unknown)
+        rest = f" and {len(numbers) - MOST_TYPES} more" if len(numbers) > MOST_TYPES else ""
+        return ", ".join(map(str, numbers[:MOST_TYPES])) + rest
 
     def warn(self) -> None:
         """Prints the warnings, for the forms that have no place for them."""
@@ -124,7 +142,8 @@ class OffsetsReading:
             print(f"warning: {one_line(warning)}", file=sys.stderr)
         pending = sum(row.pending for row in self.rows)
         if pending:
-            print(f"warning: {pending} offsets of open transactions are left out: not committed yet", file=sys.stderr)
+            offsets = counted(pending, "offset")
+            print(f"warning: {offsets} of open transactions left out: not committed yet", file=sys.stderr)
 
     def answer(self) -> Answer:
         """The answer of the contract."""

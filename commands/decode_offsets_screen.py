@@ -38,19 +38,17 @@ def show(reading: OffsetsReading, console: Console) -> None:
     segments = sum(len(log.segments) for log in reading.logs)
     read = f"{_count(records, 'record')}, {_count(size, 'byte')}, {_count(segments, 'segment')}"
     print_lines(console, "read", [f"{read} of {_count(len(reading.logs), 'log')}"])
-    print_lines(console, "copies", [f"{log.directory} of partition {log.partition} not read" for log in reading.others])
     print_lines(console, "means", _meanings(reading, pending=pending))
 
 
 def _cells(row: CommittedOffset, *, pending: bool) -> list[object]:
-    metadata = "".join(letter if letter.isprintable() else f"\\x{ord(letter):02x}" for letter in row.metadata)
     cells: list[object] = [
         row.group,
         row.topic,
         row.partition,
         row.offset,
         _time(row.commit_timestamp),
-        metadata or None,
+        row.metadata or None,
     ]
     return [*cells, *([f"producer {row.producer_id}" if row.pending else None] if pending else [])]
 

@@ -219,8 +219,6 @@ def _show(answer: Answer, reading: SegmentReading, console: Console, shown: dict
 def _cell(value: object) -> object:
     if isinstance(value, list):
         return ",".join(f"{entry['key']}:{entry['value']}" for entry in value) or None
-    if isinstance(value, str):
-        return "".join(letter if letter.isprintable() else f"\\x{ord(letter):02x}" for letter in value)
     return value
 
 

@@ -284,14 +284,17 @@ def summary_of(
 
 def remarks_of(logs: TransactionLogs, read: Sequence[ReplayedLog], summary: Row) -> list[str]:
     """What is missing, and what was not read."""
+    from commands.decode_copies import copy_warnings
+    from commands.screen import counted
+
     remarks = []
     if summary["partitions_doubt"]:
         remarks.append(str(summary["partitions_doubt"]))
     elif summary["partitions_missing"]:
         remarks.append(f"{found_of(summary)}; transactional ids in the rest cannot be known")
-    remarks += [f"{log.directory} is another copy of partition {log.partition}, not read" for log in logs.copies]
+    remarks += copy_warnings(logs.copies)
     unknown = sum(log.findings.unknown for log in read)
-    return [*remarks, f"{unknown} records of a version that is not known"] if unknown else remarks
+    return [*remarks, f"{counted(unknown, 'record')} of a version that is not known"] if unknown else remarks
 
 
 def found_of(summary: Row) -> str:

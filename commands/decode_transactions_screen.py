@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from commands.output import Answer, Row
 
 _STATE = ("transactional_id", "producer_id", "epoch", "state", "timeout", "age", "last_update", "partitions")
+_INCOMPLETE = ("INCOMPLETE", "yellow")
 _EVENT = ("partition", "offset", "time", "transactional_id", "producer_id", "epoch", "state", "partitions")
 
 
@@ -37,16 +38,17 @@ def _verdict(summary: Mapping[str, Any], events: bool) -> tuple[str, str, str]:
     scope = counted(summary["transactions"], "record" if events else "transactional id")
     known = f"{found or 'one'} of {total} partitions"
     scope += f" in {counted(found, 'partition') if summary['partitions_doubt'] else known} of __transaction_state"
+    whole = ("OK", "green") if not (summary["partitions_missing"] or summary["partitions_doubt"]) else _INCOMPLETE
     if summary["damage"]:
         return "DAMAGED", "red", f"{count_places(len(summary['damage']))} in these files; {scope}"
     if events:
-        return "OK", "green", scope
+        return (*whole, scope)
     if summary["overdue"]:
         said = f"{summary['overdue']} of {counted(summary['open'], 'open transaction')} older than the timeout"
         return "OVERDUE", "red", f"{said}; {scope}"
     if summary["open"]:
         return "OPEN", "yellow", f"{counted(summary['open'], 'open transaction')}, none older than its timeout; {scope}"
-    return "OK", "green", f"no open transaction; {scope}"
+    return (*whole, f"no open transaction; {scope}")
 
 
 def held_lines(answer: Answer) -> list[str]:

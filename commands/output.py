@@ -114,7 +114,18 @@ def stdout_console() -> Console:
 
 def one_line(text: str) -> str:
     """The text without line breaks, which may stand in what another program said."""
-    return " ".join(text.splitlines())
+    return printable(" ".join(text.splitlines()))
+
+
+def printable(text: str) -> str:
+    """The text with escapes for what would move a terminal's cursor: names of groups and of files may have anything."""
+    if text.isprintable():
+        return text
+    return "".join(letter if letter.isprintable() else _escape(ord(letter)) for letter in text)
+
+
+def _escape(code: int) -> str:
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
 def print_error(error: KreplicaError, output: OutputFormat | None) -> None:
@@ -192,7 +203,7 @@ def _print_csv(answer: Answer) -> None:
 def _print_markdown(answer: Answer) -> None:
     lines = [answer.columns, ["---"] * len(answer.columns), *_flat_rows(answer)]
     for cells in lines:
-        print("| " + " | ".join(str(cell).replace("|", "\\|").replace("\n", " ") for cell in cells) + " |")
+        print("| " + " | ".join(printable(cell.replace("\n", " ")).replace("|", "\\|") for cell in cells) + " |")
 
 
 def _print_parquet(answer: Answer) -> None:

@@ -6,6 +6,8 @@ import textwrap
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from commands.output import printable
+
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -39,12 +41,13 @@ def print_lines(console: Console, title: str, texts: Iterable[str], *, whole: bo
     """
     lead = title
     for text in texts:
-        for line in [text] if whole else _wrapped(console, text):
+        for line in [printable(text)] if whole else _wrapped(console, text):
             console.print(f"{lead:<{INDENT}}{line}".rstrip())
             lead = ""
 
 
 def _wrapped(console: Console, text: str) -> list[str]:
+    text = printable(text)
     if not console.is_terminal:
         return [text]
     kept = text[: len(text) - len(text.lstrip())]

@@ -6,6 +6,8 @@ import os
 import sys
 from collections.abc import Iterable, Sequence
 
+from commands.output import printable
+
 _BOOLEANS = {True: "yes", False: "no"}
 BOLD, RESET = "\x1b[1m", "\x1b[0m"
 
@@ -28,9 +30,9 @@ def print_table(header: Sequence[str], rows: Iterable[Sequence[object]], *, colo
 
 def _cell(value: object) -> str:
     if isinstance(value, str):
-        return value
+        return printable(value)
     if value is None:
         return "-"
     if isinstance(value, list | tuple):
-        return ",".join(map(str, value)) or "-"
+        return printable(",".join(map(str, value))) or "-"
     return _BOOLEANS[value] if isinstance(value, bool) else str(value)

@@ -1,4 +1,4 @@
-"""Records of `__consumer_offsets` one by one: offset commits, classic groups, KIP-848 groups, share groups.
+"""Records of `__consumer_offsets` one by one: commits; classic, KIP-848, share and streams groups.
 
     key      type int16 | message of that type, not flexible |
     value    version int16 | message |                                  null: a tombstone
@@ -11,10 +11,14 @@
     6      ConsumerGroupTargetAssignmentMetadata  14  ShareGroupCurrentMemberAssignment
     7      ConsumerGroupTargetAssignmentMember    15  ShareGroupStatePartitionMetadata
     8      ConsumerGroupCurrentMemberAssignment   16  ConsumerGroupRegularExpression
+    17     StreamsGroupMetadata                   21  StreamsGroupTargetAssignmentMember
+    18     StreamsGroupPartitionMetadata          22  StreamsGroupCurrentMemberAssignment
+    19     StreamsGroupMemberMetadata             23  StreamsGroupTopology
+    20     StreamsGroupTargetAssignmentMetadata   24  StreamsGroupTargetAssignmentResolvedTopicIds
 
-Types from 17 on are those of streams groups: they are named by their number. Subscriptions and assignments inside a
-classic group are decoded where its protocol type is consumer (ConsumerProtocol). Schemas: group-coordinator/src/main/
-resources/common/message of Kafka. Kafka: GroupCoordinatorRecordSerde.
+Of streams groups (KIP-1071) the keys are decoded; their values still change from release to release. Subscriptions and
+assignments inside a classic group are decoded where its protocol type is consumer (ConsumerProtocol). Schemas:
+group-coordinator/src/main/resources/common/message of Kafka. Kafka: GroupCoordinatorRecordSerde, CoordinatorRecordType.
 """
 
 from __future__ import annotations
@@ -117,6 +121,12 @@ _CURRENT: Final[Fields] = (
     Field("assignedPartitions", Array(_ASSIGNED)),
     Field("partitionsPendingRevocation", Array(_ASSIGNED)),
 )
+_REGEX_KEY: Final[Fields] = (Field("groupId", "string"), Field("regularExpression", "string"))
+_REGEX: Final[Fields] = (
+    Field("topics", Array("string")),
+    Field("version", "int64"),
+    Field("timestamp", "int64"),
+)
 _SHARE_CURRENT: Final[Fields] = (*_CURRENT[:3], Field("assignedPartitions", Array(_PARTITIONS)))
 _EPOCH: Final[Fields] = (Field("epoch", "int32"), Field("metadataHash", "int64", tag=0, default=0))
 _SHARE_EPOCH: Final[Fields] = (Field("epoch", "int32"), Field("metadataHash", "int64"))
@@ -135,11 +145,13 @@ _SHARE_STATE: Final[Fields] = (
 
 @dataclass(frozen=True, slots=True)
 class _Type:
-    """One type of record: its name, the schemas of key and value, the newest version, the first flexible one."""
+    """One type of record: its name, the schemas of key and value (None: only the key is decoded), the newest version,
+    the first flexible one.
+    """
 
     name: str
     key: Fields
-    value: Fields
+    value: Fields | None
     newest: int = 0
     flexible: int = 0
 
@@ -161,8 +173,22 @@ _TYPES: Final[Mapping[int, _Type]] = {
     13: _Type("ShareGroupTargetAssignmentMember", _MEMBER, _TARGET_MEMBER),
     14: _Type("ShareGroupCurrentMemberAssignment", _MEMBER, _SHARE_CURRENT),
     15: _Type("ShareGroupStatePartitionMetadata", _GROUP, _SHARE_STATE),
+    16: _Type("ConsumerGroupRegularExpression", _REGEX_KEY, _REGEX),
+    17: _Type("StreamsGroupMetadata", _GROUP, None),
+    18: _Type("StreamsGroupPartitionMetadata", _GROUP, None),
+    19: _Type("StreamsGroupMemberMetadata", _MEMBER, None),
+    20: _Type("StreamsGroupTargetAssignmentMetadata", _GROUP, None),
+    21: _Type("StreamsGroupTargetAssignmentMember", _MEMBER, None),
+    22: _Type("StreamsGroupCurrentMemberAssignment", _MEMBER, None),
+    23: _Type("StreamsGroupTopology", _GROUP, None),
+    24: _Type("StreamsGroupTargetAssignmentResolvedTopicIds", _GROUP, None),
 }
-REGULAR_EXPRESSION = 16
+
+
+def type_name(number: int) -> str | None:
+    """Kafka's name of a type of key; None where it is not known."""
+    known = _TYPES.get(number)
+    return None if known is None else known.name
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,7 +196,7 @@ class GroupRecord:
     """One record.
 
     Args:
-        type: Name of its type; ``TYPE_17`` where only the number is known.
+        type: Name of its type; ``TYPE_99`` where only the number is known.
         number: Number of the type.
         key: The key's fields by Kafka's names; None where the type is not known.
         version: Version of the value; None for a tombstone.
@@ -196,14 +222,13 @@ def decode_group_record(key: bytes, value: bytes | None) -> GroupRecord:
     known = _TYPES.get(number)
     version = None if value is None else _version(value)
     if known is None:
-        name = "ConsumerGroupRegularExpression" if number == REGULAR_EXPRESSION else f"TYPE_{number}"
-        return GroupRecord(name, number, None, version, None, value is None)
+        return GroupRecord(f"TYPE_{number}", number, None, version, None, value is None)
     fields = _message(key, known.key, number, flexible=False)
-    if value is None or version is None or not 0 <= version <= known.newest:
+    if value is None or version is None or known.value is None or not 0 <= version <= known.newest:
         return GroupRecord(known.name, number, fields, version, None, value is None)
     schema = _COMMIT_V1 if known.value is _COMMIT and version == 1 else known.value
     data = _message(value, schema, version, flexible=version >= known.flexible)
-    return GroupRecord(known.name, number, fields, version, _readable(known, data, version), tombstone=False)
+    return GroupRecord(known.name, number, fields, version, _readable(known.value, data, version), tombstone=False)
 
 
 def _version(content: bytes) -> int:
@@ -220,14 +245,14 @@ def _message(content: bytes, schema: Fields, version: int, *, flexible: bool) ->
     return written
 
 
-def _readable(known: _Type, data: dict[str, Any], version: int) -> dict[str, Any]:
+def _readable(schema: Fields, data: dict[str, Any], version: int) -> dict[str, Any]:
     """The fields that this version has, subscriptions and assignments decoded, as Kafka's tools print them."""
-    data = _present(data, known.value if known.value is not _COMMIT else (), version)
-    if known.value is _COMMIT:
+    data = _present(data, schema if schema is not _COMMIT else (), version)
+    if schema is _COMMIT:
         return {
             name: value for name, value in data.items() if value is not None and (name != "leaderEpoch" or version > 2)
         }
-    if known.value is not _CLASSIC:
+    if schema is not _CLASSIC:
         return data
     consumer = data["protocolType"] == "consumer"
     data["members"] = [_member(_present(member, _CLASSIC_MEMBERS, version), consumer) for member in data["members"]]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -67,8 +67,10 @@ def find_transaction_logs(paths: Sequence[str]) -> TransactionLogs:
     named = {Path(path) for path in paths}
     topic, others = [], dict[Place, list[PartitionLog]]()
     for log in find_logs(paths):
-        if log.topic == TRANSACTION_TOPIC or not named.isdisjoint(log.segments):
+        if log.topic == TRANSACTION_TOPIC:
             topic.append(log)
+        elif not named.isdisjoint(log.segments):
+            topic.append(replace(log, topic=None, partition=None))  # restored-3 tells no partition of this topic
         elif log.topic is not None and log.partition is not None:
             others.setdefault((log.topic, log.partition), []).append(log)
     logs, copies = first_copies(topic)

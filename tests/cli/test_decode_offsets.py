@@ -115,6 +115,20 @@ def test_of_several_copies_the_furthest_is_read(kreplica: Any, tmp_path: Path) -
     assert len(document["offsets"]) == 6
 
 
+def test_copies_are_told_by_their_disk(kreplica: Any, tmp_path: Path) -> None:
+    for disk in ("first", "second", "third"):
+        for partition in (9, 16):
+            shutil.copytree(
+                BROKER / "data" / f"__consumer_offsets-{partition}", tmp_path / disk / f"__consumer_offsets-{partition}"
+            )
+    shutil.rmtree(tmp_path / "third" / "__consumer_offsets-16")
+    ended = kreplica("decode", "offsets", tmp_path, "--group", "billing")
+    assert sorted(ended.err.splitlines()) == [
+        f"warning: {tmp_path}/second has other copies of partitions 9, 16, not read",
+        f"warning: {tmp_path}/third/__consumer_offsets-9 is another copy of partition 9, not read",
+    ]
+
+
 def test_damage_is_told_and_the_rest_is_read(kreplica: Any, tmp_path: Path) -> None:
     folder = tmp_path / "__consumer_offsets-9"
     shutil.copytree(BROKER / BILLING, folder)
@@ -218,6 +232,7 @@ def test_a_directory_of_another_topic_tells_no_partition(kreplica: Any) -> None:
     ended = kreplica("decode", "offsets", segment, "--group", "polygenelubricants")
     assert (ended.code, kreplica("decode", "offsets", "--partition-of", "polygenelubricants").out) == (5, "0\n")
     assert "which of the 50 partitions this is, is not known" in ended.out
+    assert "warning: 22 records of types that are not known: 27440\n" in ended.err  # 0x6b30, "k0", as in "k0-17"
 
 
 @pytest.mark.parametrize(

@@ -172,6 +172,18 @@ def test_a_segment_on_standard_input_tells_no_partition(process: Any) -> None:
     assert b"which of the 50 partitions of __transaction_state this is, is not known" in err
 
 
+def test_what_cannot_be_known_is_not_called_ok(kreplica: Any, tmp_path: Path) -> None:
+    copy = tmp_path / "restored-17"
+    shutil.copytree(NODE / "data" / "__transaction_state-17", copy)
+    for path, place in ((NODE / "data" / "__transaction_state-17", "1 of 50"), (copy / f"{0:020}.log", "one of 50")):
+        ended = kreplica("decode", "transactions", path, "--as-of-offset", "0")
+        assert (
+            ended.out
+            == f"INCOMPLETE no open transaction; 0 transactional ids in {place} partitions of __transaction_state\n"
+        )
+        assert ended.code == 5
+
+
 @pytest.fixture
 def forgotten(tmp_path: Path) -> Path:
     """The disk of the killed broker, but the coordinator has only the first record of tx-left-open: Empty."""

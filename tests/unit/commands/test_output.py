@@ -7,7 +7,8 @@ from types import MappingProxyType
 
 import pytest
 
-from commands.output import Answer, OutputFormat, emit, one_line, print_error
+from commands.output import Answer, OutputFormat, emit, one_line, print_error, stdout_console
+from commands.screen import print_lines, print_verdict
 from commands.tables import print_table
 from kreplica.errors import ConfigurationError, UsageError
 
@@ -55,6 +56,23 @@ def test_warnings_go_to_stderr_one_line_each(capsys: pytest.CaptureFixture[str])
     answer = Answer("test", "things", (), (), warnings=["first\nsecond", "third"])
     emit(answer, OutputFormat.csv, lambda _: None)
     assert capsys.readouterr().err == "warning: first second\nwarning: third\n"
+
+
+def test_nothing_that_moves_the_cursor_reaches_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    """Names of groups and of files may have any letters: a line break, an escape sequence, a change of direction."""
+    name = "a\nb\x1b[2J\u202e\udcff\U000e0001ü"
+    print_table(["A", "B"], [[name, [name]]], color=False)
+    console = stdout_console()
+    print_verdict(console, "OK", "green", name)
+    print_lines(console, "next", [name], whole=True)
+    print_lines(console, "means", [name])
+    emit(Answer("test", "things", ("a",), [{"a": name}], warnings=[name]), OutputFormat.markdown, lambda _: None)
+    told = capsys.readouterr()
+    escaped = r"\x1b[2J\u202e\udcff\U000e0001ü"
+    assert told.out.splitlines()[1].split("  ") == [rf"a\x0ab{escaped}"] * 2
+    assert told.out.count(rf"a\x0ab{escaped}") == 5
+    assert told.out.splitlines()[-1] == f"| a b{escaped} |"
+    assert told.err == f"warning: a b{escaped}\n"
 
 
 def test_what_is_no_unicode_is_escaped(capsys: pytest.CaptureFixture[str]) -> None:

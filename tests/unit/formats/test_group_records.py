@@ -52,12 +52,39 @@ def check(key: bytes, value: bytes | None, printed_key: str, printed_value: str)
     return record.type
 
 
-@pytest.mark.parametrize(
-    ("number", "name"), [(16, "ConsumerGroupRegularExpression"), (17, "TYPE_17"), (99, "TYPE_99"), (-1, "TYPE_-1")]
-)
+@pytest.mark.parametrize(("number", "name"), [(99, "TYPE_99"), (-1, "TYPE_-1")])
 def test_unknown_types_are_named(number: int, name: str) -> None:
     record = decode_group_record(struct.pack(">h", number) + b"anything", b"\0\0anything")
     assert (record.type, record.number, record.key, record.value, record.version) == (name, number, None, None, 0)
+
+
+def test_a_regular_expression_of_a_group() -> None:
+    """What kafka-dump-log of 4.3.1 with --offsets-decoder prints of these bytes."""
+    value = b"\0\0" + b"\3\7orders\3ab" + struct.pack(">qq", 5, 1700000000000) + b"\0"
+    record = decode_group_record(b"\0\x10\0\3app\0\4or.*", value)
+    assert (record.type, record.key) == (
+        "ConsumerGroupRegularExpression",
+        {"groupId": "app", "regularExpression": "or.*"},
+    )
+    assert record.value == {"topics": ["orders", "ab"], "version": 5, "timestamp": 1700000000000}
+
+
+@pytest.mark.parametrize(
+    ("number", "name", "member"),
+    [
+        (17, "StreamsGroupMetadata", False),
+        (19, "StreamsGroupMemberMetadata", True),
+        (20, "StreamsGroupTargetAssignmentMetadata", False),
+        (21, "StreamsGroupTargetAssignmentMember", True),
+        (22, "StreamsGroupCurrentMemberAssignment", True),
+        (23, "StreamsGroupTopology", False),
+    ],
+)
+def test_records_of_streams_groups_are_known_by_type_and_key(number: int, name: str, member: bool) -> None:
+    """CoordinatorRecordType of 4.3.1, and the keys that its kafka-dump-log prints of these bytes."""
+    record = decode_group_record(struct.pack(">h", number) + b"\0\3app" + b"\0\2m1" * member, b"\0\0whatever")
+    assert (record.type, record.version, record.value) == (name, 0, None)
+    assert record.key == {"groupId": "app"} | ({"memberId": "m1"} if member else {})
 
 
 def test_an_unknown_version_keeps_its_key() -> None:
@@ -76,7 +103,7 @@ def test_a_member_of_the_classic_protocol_in_a_new_group() -> None:
     assert (member["sessionTimeoutMs"], member["supportedProtocols"][0]["name"]) == (7000, "range")
 
 
-@given(st.integers(0, 16), st.binary(max_size=60), st.integers(0, 4), st.none() | st.binary(max_size=80))
+@given(st.integers(0, 24), st.binary(max_size=60), st.integers(0, 4), st.none() | st.binary(max_size=80))
 def test_any_bytes_are_decoded_or_refused(number: int, key: bytes, version: int, value: bytes | None) -> None:
     with suppress(SchemaError):
         decode_group_record(
