@@ -52,6 +52,10 @@ class Version:
         defaults: Settings by Kafka's names; those of every earlier version that did not change are among them.
         position_before_read: The leader notes a follower's position before it reads for it (up to 0.8.1).
         lag_by_messages: replica.lag.max.messages counts too (before 0.9, KAFKA-1546).
+        waits_for_joining: The high watermark waits for who has caught up and is not in the ISR yet; who fetches from
+            where the log ended at its fetch before had caught up then (0.10.2, KAFKA-4485).
+        end_suffices: A follower that has everything stays in the ISR, dead or not (2.1, KAFKA-7152).
+        waits_only_for_eligible: The high watermark does not wait for brokers that could not join (3.6, KAFKA-15021).
         truncation: How a follower cuts.
         truncate_on_fetch: The answer to a fetch tells where to cut (2.7, KIP-595).
         join_at_epoch_start: A follower joins the ISR only once it has the leader's epoch (2.1, KAFKA-7128).
@@ -63,7 +67,11 @@ class Version:
         bounces_are_seen: A broker that was away shortly is noticed by its epoch (2.2, KIP-380).
         failover_cleans_isrs: A new controller takes brokers that are gone out of every ISR (2.4).
         balances_while_moving: Leaders are brought back while replicas are moved (3.4, KAFKA-10149).
-        ineligible_refused: The controller refuses an ISR with brokers that are not live (3.3, KIP-841).
+        ineligible_refused: Brokers that are not live join no ISR, and the controller refuses them (3.3, KIP-841).
+        moves_wait_for_target: A move ends when its whole target is in sync, not only who is added (KRaft 3.8,
+            KAFKA-15665).
+        unclean_setting_obeyed: unclean.leader.election.enable is looked at (KRaft 3.9, KAFKA-12670); before, leaders
+            were elected uncleanly only where an operator asked for it.
         alter_partition: The leader asks the controller for an ISR (2.7, KIP-497) instead of writing it to ZooKeeper.
         broker_epoch_in_isr: The controller refuses members restarted since (KRaft from 3.5 on, KIP-903).
         freeze_below_min_isr: The high watermark stands still below min ISR (3.7, KAFKA-15583).
@@ -90,6 +98,9 @@ class Version:
     defaults: Mapping[str, Value]
     position_before_read: bool = False
     lag_by_messages: bool = False
+    waits_for_joining: bool = False
+    end_suffices: bool = False
+    waits_only_for_eligible: bool = False
     truncation: Truncation = Truncation.HIGH_WATERMARK
     truncate_on_fetch: bool = False
     join_at_epoch_start: bool = False
@@ -102,6 +113,8 @@ class Version:
     failover_cleans_isrs: bool = False
     balances_while_moving: bool = False
     ineligible_refused: bool = False
+    moves_wait_for_target: bool = True
+    unclean_setting_obeyed: bool = True
     alter_partition: bool = False
     broker_epoch_in_isr: bool = False
     freeze_below_min_isr: bool = False
@@ -220,7 +233,12 @@ V0_9 = _after(
     lag_by_messages=False,
     isr_notification=True,
 )
-V0_10 = _after(V0_9, "0.10", {"session.timeout.ms": 10_000, "max.poll.interval.ms": 300_000})  # 0.10.1, KIP-62
+V0_10 = _after(
+    V0_9,
+    "0.10",
+    {"session.timeout.ms": 10_000, "max.poll.interval.ms": 300_000},  # 0.10.1, KIP-62
+    waits_for_joining=True,
+)
 V0_11 = _after(
     V0_10,
     "0.11",
@@ -242,6 +260,7 @@ V2_1 = _after(
     V2_0,
     "2.1",
     {"retries": 2**31 - 1, "delivery.timeout.ms": 120_000},
+    end_suffices=True,
     truncation=Truncation.KIP_320,
     join_at_epoch_start=True,
     fenced_fetch=True,
@@ -276,6 +295,7 @@ V3_7 = _after(
     "3.7",
     {"transaction.partition.verification.enable": True, "producer.id.expiration.ms": 86_400_000},
     ineligible_refused=True,
+    waits_only_for_eligible=True,
     balances_while_moving=True,
     freeze_below_min_isr=True,
     verify_transactions=True,
@@ -336,6 +356,10 @@ def _as_kraft(version: Version, name: str, number: tuple[int, ...]) -> Version:
         epoch_rises_on_shrink=number < (3, 6),
         broker_epoch_in_isr=number >= (3, 5),
         failed_directories_tolerated=number >= (3, 7),
+        ineligible_refused=True,
+        waits_only_for_eligible=number >= (3, 6),
+        moves_wait_for_target=number >= (3, 8),
+        unclean_setting_obeyed=False,
     )
 
 

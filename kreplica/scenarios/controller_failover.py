@@ -36,6 +36,14 @@ SCENARIO = Scenario(
             {
                 "controller_epochs": (1, 2),
                 "led_again_ms": Between(3_900, 6_100),
+                "last_states": ("orders-0: 3 of 3,4", "orders-1: 3 of 3,4"),  # 2 left orders-1 by its leader
+            },
+        ),
+        Case(
+            "2.1",  # nothing is written to orders-1: its leader keeps a dead follower that has everything
+            {
+                "controller_epochs": (1, 2),
+                "led_again_ms": Between(3_900, 6_100),
                 "last_states": ("orders-0: 3 of 3,4",),
             },
         ),

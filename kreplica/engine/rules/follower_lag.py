@@ -5,16 +5,24 @@ kafka.cluster.Replica and kafka.cluster.Partition.getOutOfSyncReplicas. Times ar
 
 from kreplica.engine.rules.replica_set import contains, only
 
-NEVER_CAUGHT_UP = 0
+NEVER_CAUGHT_UP = -(2**62)
+"""Longer ago than any replica.lag.time.max.ms. Kafka's is 0 of a clock that counts from 1970."""
 
 
 def last_caught_up_after_fetch(
-    last_caught_up: int, offset: int, leader_end: int, leader_end_at_last_fetch: int, last_fetch: int, now: int
+    last_caught_up: int,
+    offset: int,
+    leader_end: int,
+    leader_end_at_last_fetch: int,
+    last_fetch: int,
+    now: int,
+    looks_back: bool = True,
 ) -> int:
     """When a follower last had everything there was, after a fetch at ``offset``.
 
     kafka.cluster.Replica.updateFetchStateOrThrow, since 0.9 (KAFKA-1546). Whoever fetches from the leader's end has
-    caught up now; whoever fetches from where the leader's end was at its fetch before had caught up then.
+    caught up now; whoever fetches from where the leader's end was at its fetch before had caught up then: without that
+    a follower of a leader with many small writes, always a little behind, never counts as caught up.
 
     Args:
         last_caught_up: As it was.
@@ -23,10 +31,11 @@ def last_caught_up_after_fetch(
         leader_end_at_last_fetch: The same at the follower's fetch before.
         last_fetch: When that fetch was.
         now: When this fetch is.
+        looks_back: Whether the fetch before counts: since 0.10.2 (KAFKA-4485).
     """
     if offset >= leader_end:
         return max(last_caught_up, now)
-    if offset >= leader_end_at_last_fetch:
+    if looks_back and offset >= leader_end_at_last_fetch:
         return max(last_caught_up, last_fetch)
     return last_caught_up
 
@@ -34,17 +43,27 @@ def last_caught_up_after_fetch(
 def last_caught_up_in_new_epoch(in_isr: bool, now: int) -> int:
     """What a new leader assumes: members of the ISR have caught up just now, others never.
 
-    kafka.cluster.Replica.resetReplicaState.
+    kafka.cluster.Replica.resetReplicaState, since 0.10.2 (KAFKA-4485).
     """
     return now if in_isr else NEVER_CAUGHT_UP
 
 
-def is_caught_up(end_offset: int, leader_end: int, last_caught_up: int, now: int, lag_time_max: int) -> bool:
+def is_caught_up(
+    end_offset: int, leader_end: int, last_caught_up: int, now: int, lag_time_max: int, end_suffices: bool = True
+) -> bool:
     """Whether a follower keeps up: it has everything, or had within replica.lag.time.max.ms.
 
     kafka.cluster.ReplicaState.isCaughtUp, since 0.9.
+
+    Args:
+        end_offset, leader_end: Where both logs end.
+        last_caught_up: When the follower last had everything there was.
+        now: The time.
+        lag_time_max: replica.lag.time.max.ms in that unit.
+        end_suffices: Whether who has everything keeps up however long it has not fetched: since 2.1 (KAFKA-7152).
+            Before, a follower that died left the ISR of a partition without writes, too.
     """
-    return end_offset == leader_end or now - last_caught_up <= lag_time_max
+    return (end_suffices and end_offset == leader_end) or now - last_caught_up <= lag_time_max
 
 
 def lags_by_messages(end_offset: int, leader_end: int, lag_max_messages: int) -> bool:
@@ -56,13 +75,14 @@ def lags_by_messages(end_offset: int, leader_end: int, lag_max_messages: int) ->
     return end_offset >= 0 and leader_end - end_offset > lag_max_messages
 
 
-def is_stuck(end_offset: int, leader_end: int, last_fetch: int, now: int, lag_time_max: int) -> bool:
-    """Whether a follower that misses records has not moved its end for replica.lag.time.max.ms, before 0.9.
+def is_stuck(last_fetch: int, now: int, lag_time_max: int) -> bool:
+    """Whether a follower has not fetched for replica.lag.time.max.ms, 0.8.1 and 0.8.2, records or not.
 
-    kafka.cluster.Partition.getOutOfSyncReplicas of 0.8: stuck replicas. ``last_fetch`` is when its log end offset was
-    last noted (LogEndOffsetUpdateTimeMs).
+    kafka.cluster.Partition.getOutOfSyncReplicas of 0.8.1: stuck replicas. ``last_fetch`` is when its log end offset was
+    last noted (logEndOffsetUpdateTimeMs), which each fetch does. Up to 0.8.0 only who missed records was looked at, so
+    that a partition without writes kept its dead followers (KAFKA-1170).
     """
-    return end_offset < leader_end and now - last_fetch > lag_time_max
+    return now - last_fetch > lag_time_max
 
 
 def in_sync_by_time(isr: int, leader: int, caught_up: int) -> int:

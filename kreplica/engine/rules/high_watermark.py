@@ -34,15 +34,16 @@ def high_watermark_stands_still(isr: int, min_isr: int) -> bool:
 def replicas_that_hold_it(replicas: int, leader: int, maximal: int, caught_up: int, eligible: int) -> int:
     """The replicas whose log ends bound the high watermark.
 
-    The leader, the maximal ISR, and those outside that have caught up and may join: without them a follower could
-    chase a high watermark that keeps ahead of it.
+    kafka.cluster.Partition.maybeIncrementLeaderHW. The leader, the maximal ISR, and since 0.10.2 (KAFKA-4485) those
+    outside that have caught up and may join: without them a follower could chase a high watermark that keeps ahead of
+    it.
 
     Args:
         replicas: All of the partition's.
         leader: Which one leads.
         maximal: ``alter_partition.maximal_isr``.
-        caught_up: Those that have caught up (``follower_lag.is_caught_up``).
-        eligible: Those that the controller would let in.
+        caught_up: Those that have caught up (``follower_lag.is_caught_up``); empty before 0.10.2.
+        eligible: Those that the controller would let in; everybody before 3.6 (with KAFKA-15021).
     """
     return replicas & ((1 << leader) | maximal | (caught_up & eligible))
 

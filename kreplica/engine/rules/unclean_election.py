@@ -6,15 +6,16 @@ Who it is: kraft_elect and zookeeper_elect_offline in ``elections``.
 from kreplica.engine.rules.replica_set import NO_LEADER
 
 KRAFT_CHECK_INTERVAL_MS = 300_000
-"""unclean.leader.election.interval.ms, since 4.0."""
+"""unclean.leader.election.interval.ms, since 3.9."""
 
 
 def kraft_rechecks(leader: int, unclean_enabled: bool) -> bool:
     """Whether the periodic task of a KRaft controller elects uncleanly for a partition.
 
-    ReplicationControlManager.maybeElectUncleanLeaders, since 4.0 (KAFKA-12670). It is there for a setting that is
-    switched on while nobody leads: a broker's failure or return looks at the setting at once. Before 4.0 nothing did,
-    until kafka-leader-election asked.
+    ReplicationControlManager.maybeElectUncleanLeaders, since 3.9 (KAFKA-12670). It is there for a setting that is
+    switched on while nobody leads: a broker's failure or return looks at the setting at once. Before 3.9 nothing in
+    KRaft did: the setting was not looked at (ConfigurationControlManager.uncleanLeaderElectionEnabledForTopic), and
+    kafka-leader-election alone could elect uncleanly.
     """
     return unclean_enabled and leader == NO_LEADER
 

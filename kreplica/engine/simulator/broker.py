@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from kreplica.engine.records import Record
 from kreplica.engine.rules.error_codes import ErrorCode
 from kreplica.engine.rules.log_directory import broker_stops
+from kreplica.engine.rules.replica_set import everybody
 from kreplica.engine.rules.transaction_append import NO_GUARD
 from kreplica.engine.settings import MICROSECONDS, Value
 from kreplica.engine.setup import BrokerSetup
@@ -51,6 +52,7 @@ class Broker(Node):
         "image",
         "kept_unflushed",
         "lag_time_max",
+        "leaving",
         "listeners",
         "power_lost",
         "rack",
@@ -67,6 +69,7 @@ class Broker(Node):
         self.replicas: dict[str, Replica] = {}
         self.image: dict[str, PartitionState] = {}
         self.alive: dict[int, int] = {}
+        self.leaving: frozenset[int] = frozenset()
         self.fetchers: dict[int, ReplicaFetcher] = {}
         self.broker_epoch = -1
         self.disk_delay = 0
@@ -103,7 +106,7 @@ class Broker(Node):
         """Forgets what only the process knew."""
         self.fetchers = {}
         self.image = {}
-        self.alive = {}
+        self.alive, self.leaving = {}, frozenset()
         self.broker_epoch = -1
         for replica in self.replicas.values():
             replica.leadership = None
@@ -184,9 +187,9 @@ class Broker(Node):
             replica.state = replica.state._replace(leader_epoch=-1)
         replica.apply(state)
 
-    def know_alive(self, alive: dict[int, int]) -> None:
-        """Takes over which brokers are there, with their epochs."""
-        self.alive = alive
+    def know_alive(self, alive: dict[int, int], leaving: frozenset[int] = frozenset()) -> None:
+        """Takes over which brokers are there, with their epochs, and which of them shut down (KRaft)."""
+        self.alive, self.leaving = alive, leaving
 
     def directory_fails(self, partitions: tuple[str, ...]) -> None:
         """Loses the log directory with these partitions, all of its partitions if none is named.
@@ -212,14 +215,17 @@ class Broker(Node):
         del self.replicas[replica.partition]
 
     def eligible(self, leadership: Leadership) -> int:
-        """The replicas that may be in the ISR as far as this broker knows: alive, and not started anew since.
+        """The replicas that may be in the ISR as far as this broker knows: alive, staying, and not started anew since.
 
-        kafka.cluster.Partition.isReplicaIsrEligible.
+        kafka.cluster.Partition.isReplicaIsrEligible, since 3.3.
         """
-        compare = self.simulation.version.broker_epoch_in_isr
+        version = self.simulation.version
+        if not version.ineligible_refused:
+            return everybody(len(leadership.replicas))
+        compare = version.broker_epoch_in_isr
         found = 0
         for place, broker in enumerate(leadership.replicas):
-            epoch = self.alive.get(broker)
+            epoch = None if broker in self.leaving else self.alive.get(broker)
             if epoch is not None and (not compare or leadership.broker_epochs[place] in (-1, epoch)):
                 found |= 1 << place
         return found

@@ -67,7 +67,9 @@ class KraftController:
             self._replay(entry)
         if not self.partitions:
             self._create_topics()
-        self._periodically("unclean.leader.election.interval.ms", MICROSECONDS, epoch, self.operations.recheck_unclean)
+        if self.simulation.version.unclean_setting_obeyed:
+            recheck = self.operations.recheck_unclean
+            self._periodically("unclean.leader.election.interval.ms", MICROSECONDS, epoch, recheck)
         if self.simulation.boolean("auto.leader.rebalance.enable"):
             self._periodically("leader.imbalance.check.interval.seconds", 1_000_000, epoch, self.operations.balance)
         self.brokers.begin(epoch)
@@ -204,8 +206,14 @@ class KraftController:
         """What decides an election beside the partition itself, as ``kraft_change`` takes it."""
         simulation, topic = self.simulation, topic_of(state.partition)
         min_isr = effective_min_isr(simulation.topic_integer(topic, MIN_ISR), len(state.replicas))
-        unclean_enabled = simulation.topic_boolean(topic, UNCLEAN)
-        return self.acceptable(state), min_isr, simulation.version.elr, unclean_enabled
+        return self.acceptable(state), min_isr, simulation.version.elr, self.unclean_enabled(topic)
+
+    def unclean_enabled(self, topic: str) -> bool:
+        """Whether a leader may come from outside ISR and ELR.
+
+        ConfigurationControlManager.uncleanLeaderElectionEnabledForTopic.
+        """
+        return self.simulation.version.unclean_setting_obeyed and self.simulation.topic_boolean(topic, UNCLEAN)
 
     def _elected(self, state: PartitionState, changed: tuple[int, int, int, int], why: str) -> None:
         leader, isr, elr, last_known = changed
@@ -292,7 +300,7 @@ class KraftController:
     def _altered(self, state: PartitionState, isr: int, why: str) -> PartitionState:
         """The ISR a leader asked for, and with it the end of a reassignment."""
         adding, removing = state.places(state.adding), state.places(state.removing)
-        if completes(state.everybody, adding, removing, isr, waits_for_target=True):
+        if completes(state.everybody, adding, removing, isr, self.simulation.version.moves_wait_for_target):
             return self.operations.complete(state, isr)
         self._change_isr(state._replace(recovering=False), isr, why)
         return self.partitions[state.partition]

@@ -14,7 +14,7 @@ from kreplica.engine.rules.reassignment import completed, completes, kraft_cance
 from kreplica.engine.rules.replica_set import NO_LEADER, contains, first, only, without
 from kreplica.engine.rules.unclean_election import kraft_rechecks
 from kreplica.engine.simulator.partition_state import PartitionState, topic_of
-from kreplica.model.settings import MIN_ISR, UNCLEAN
+from kreplica.model.settings import MIN_ISR
 
 if TYPE_CHECKING:
     from kreplica.engine.simulator.controller_kraft import KraftController
@@ -71,8 +71,9 @@ class KraftOperations:
         state = self.controller.partitions[partition]
         replicas, adding, removing = kraft_merged(state.replicas, target)
         isr, leader = state.ids(state.isr), state.leader_id
+        waits = self.controller.simulation.version.moves_wait_for_target
         new = self._reassigned(state, replicas, isr, leader, adding, removing, "a reassignment begins")
-        if completes(new.everybody, new.places(adding), new.places(removing), new.isr, True):
+        if completes(new.everybody, new.places(adding), new.places(removing), new.isr, waits):
             self.complete(new, new.isr)
         self.controller.commit(lambda: None)
 
@@ -80,7 +81,7 @@ class KraftOperations:
         """Ends a reassignment and keeps who was there before."""
         state = self.controller.partitions[partition]
         replicas, isr, lossy = kraft_cancelled(state.everybody, state.places(state.adding), state.isr)
-        if lossy and not self.controller.simulation.topic_boolean(topic_of(partition), UNCLEAN):
+        if lossy and not self.controller.unclean_enabled(topic_of(partition)):
             return  # refused: InvalidReplicaAssignmentException
         self._reassigned(
             state, state.ids(replicas), state.ids(isr), state.leader_id, (), (), "the reassignment is cancelled"
@@ -126,9 +127,7 @@ class KraftOperations:
     def recheck_unclean(self) -> None:
         """Elects uncleanly where that has been enabled since: every unclean.leader.election.interval.ms."""
         for state in tuple(self.controller.partitions.values()):
-            if kraft_rechecks(
-                state.leader, self.controller.simulation.topic_boolean(topic_of(state.partition), UNCLEAN)
-            ):
+            if kraft_rechecks(state.leader, self.controller.unclean_enabled(topic_of(state.partition))):
                 self._take_anybody(state, "unclean elections are enabled")
         self.controller.commit(lambda: None)
 

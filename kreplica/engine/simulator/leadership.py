@@ -71,7 +71,8 @@ class Leadership:
         "waiting",
     )
 
-    def __init__(self, replica: Replica, state: PartitionState) -> None:
+    def __init__(self, replica: Replica, state: PartitionState, before: Leadership | None = None) -> None:
+        """Begins an epoch; ``before`` is the one before it if this broker led that too."""
         now = replica.broker.scheduler.now
         replicas = len(state.replicas)
         self.replica = replica
@@ -83,10 +84,30 @@ class Leadership:
         self.ends = [UNKNOWN] * replicas
         self.log_starts = [0] * replicas
         self.last_caught_up = [lag.last_caught_up_in_new_epoch(contains(state.isr, i), now) for i in range(replicas)]
-        self.last_fetch = [now] * replicas
-        self.last_fetch_end = [0] * replicas
+        self.last_fetch = [self._before_any_fetch()] * replicas
+        self.last_fetch_end = [UNKNOWN] * replicas
         self.broker_epochs = [UNKNOWN] * replicas
         self.waiting: deque[WaitingProduce] = deque()
+        if before is not None:
+            self._lead_on(before)
+
+    def _before_any_fetch(self) -> int:
+        """When a follower counts as having fetched before it has: never; when it was taken in before 0.9."""
+        broker = self.replica.broker
+        return broker.scheduler.now if broker.simulation.version.lag_by_messages else lag.NEVER_CAUGHT_UP
+
+    def _lead_on(self, before: Leadership) -> None:
+        """Elected again: who waits goes on waiting, and what the followers have stays known (since 0.9).
+
+        kafka.cluster.Partition.makeLeader, Replica.resetReplicaState.
+        """
+        self.waiting, before.waiting = before.waiting, deque()
+        self._await_deadline()
+        before._remap(self.replicas)
+        if not self.replica.broker.simulation.version.lag_by_messages:
+            self.ends, self.log_starts, self.broker_epochs = before.ends, before.log_starts, before.broker_epochs
+            self.last_fetch = list(self.last_caught_up)
+            self.last_fetch_end = [self.epoch_start] * len(self.ends)
 
     # -- records
 
@@ -132,8 +153,12 @@ class Leadership:
         behind = sum(1 for other in self.waiting if other.required > waiting.required)  # a duplicate may be
         self.waiting.insert(len(self.waiting) - behind, waiting)
         if len(self.waiting) == 1:
+            self._await_deadline()
+
+    def _await_deadline(self) -> None:
+        if self.waiting:
             broker = self.replica.broker
-            broker.after(waiting.deadline - broker.scheduler.now, self._expire)
+            broker.after(min(one.deadline for one in self.waiting) - broker.scheduler.now, self._expire)
 
     def _expire(self) -> None:
         now = self.replica.broker.scheduler.now
@@ -143,8 +168,7 @@ class Leadership:
         self.waiting = deque(waiting for waiting in self.waiting if waiting.deadline > now)
         for waiting in late:
             waiting.answer(ErrorCode.REQUEST_TIMED_OUT, -1)
-        if self.waiting:
-            self.replica.broker.after(min(one.deadline for one in self.waiting) - now, self._expire)
+        self._await_deadline()
 
     # -- the high watermark
 
@@ -170,8 +194,10 @@ class Leadership:
         maximal = self.maximal()
         everyone = everybody(len(self.ends))
         outside = without(everyone, maximal)
-        caught_up = self._caught_up(outside) if outside else 0
-        eligible = replica.broker.eligible(self) if caught_up else 0
+        caught_up = self._caught_up(outside) if outside and simulation.version.waits_for_joining else 0
+        eligible = everyone
+        if caught_up and simulation.version.waits_only_for_eligible:
+            eligible = replica.broker.eligible(self)
         holding = replicas_that_hold_it(everyone, replica.place, maximal, caught_up, eligible)
         high_watermark = leader_high_watermark(replica.high_watermark, self.ends, holding)
         if high_watermark == replica.high_watermark:
@@ -192,10 +218,11 @@ class Leadership:
         now = self.replica.broker.scheduler.now
         end = self.replica.log.end
         longest = self.replica.broker.lag_time_max
+        end_suffices = self.replica.broker.simulation.version.end_suffices
         found = 0
         for place in range(len(self.ends)):
             if contains(candidates, place) and lag.is_caught_up(
-                self.ends[place], end, self.last_caught_up[place], now, longest
+                self.ends[place], end, self.last_caught_up[place], now, longest, end_suffices
             ):
                 found |= 1 << place
         return found
@@ -217,7 +244,13 @@ class Leadership:
         replica = self.replica
         now = replica.broker.scheduler.now
         self.last_caught_up[place] = lag.last_caught_up_after_fetch(
-            self.last_caught_up[place], offset, leader_end, self.last_fetch_end[place], self.last_fetch[place], now
+            self.last_caught_up[place],
+            offset,
+            leader_end,
+            self.last_fetch_end[place],
+            self.last_fetch[place],
+            now,
+            replica.broker.simulation.version.waits_for_joining,
         )
         moved = self.ends[place] != offset
         self.last_fetch[place] = now
@@ -269,7 +302,7 @@ class Leadership:
         messages = broker.integer("replica.lag.max.messages")
         stuck = slow = 0
         for other in range(len(self.ends)):
-            if lag.is_stuck(self.ends[other], end, self.last_fetch[other], now, broker.lag_time_max):
+            if lag.is_stuck(self.last_fetch[other], now, broker.lag_time_max):
                 stuck |= 1 << other
             if lag.lags_by_messages(self.ends[other], end, messages):
                 slow |= 1 << other
@@ -310,13 +343,12 @@ class Leadership:
         """Keeps what is known of each broker when a reassignment has given it another place."""
         before = {broker: place for place, broker in enumerate(self.replicas)}
         places = [before.get(broker, -1) for broker in replicas]
-        now = self.replica.broker.scheduler.now
         self.replicas = replicas
         self.ends = _moved(self.ends, places, UNKNOWN)
         self.log_starts = _moved(self.log_starts, places, 0)
         self.last_caught_up = _moved(self.last_caught_up, places, lag.NEVER_CAUGHT_UP)
-        self.last_fetch = _moved(self.last_fetch, places, now)
-        self.last_fetch_end = _moved(self.last_fetch_end, places, 0)
+        self.last_fetch = _moved(self.last_fetch, places, self._before_any_fetch())
+        self.last_fetch_end = _moved(self.last_fetch_end, places, UNKNOWN)
         self.broker_epochs = _moved(self.broker_epochs, places, UNKNOWN)
 
 

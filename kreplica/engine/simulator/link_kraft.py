@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from kreplica.engine.rules.alter_partition import RETRY, ROLL_BACK, leader_reaction, leader_takes_answer
-from kreplica.engine.rules.broker_registration import FENCED
+from kreplica.engine.rules.broker_registration import CONTROLLED_SHUTDOWN, FENCED
 from kreplica.engine.rules.error_codes import ErrorCode
 from kreplica.engine.settings import MICROSECONDS
 from kreplica.engine.simulator.kraft_records import BROKER, PARTITION, IsrRequest, Registration
@@ -191,7 +191,9 @@ class KraftLink:
                 changed[key] = entry.value
             elif kind == BROKER:
                 self._registrations[key] = entry.value
-        self._broker.know_alive({one.broker: one.epoch for one in self._registrations.values() if one.state != FENCED})
+        known = self._registrations.values()
+        leaving = frozenset(one.broker for one in known if one.state == CONTROLLED_SHUTDOWN)
+        self._broker.know_alive({one.broker: one.epoch for one in known if one.state != FENCED}, leaving)
         for state in changed.values():
             self._broker.apply(state)
 

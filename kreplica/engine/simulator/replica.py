@@ -24,6 +24,7 @@ from kreplica.engine.simulator.log import Log
 from kreplica.engine.simulator.partition_state import PartitionState, topic_of
 from kreplica.engine.simulator.producer_states import ProducerStates
 from kreplica.engine.trace import FOLLOWER, Kind
+from kreplica.engine.versions import ControllerKind
 
 if TYPE_CHECKING:
     from kreplica.engine.simulator.broker import Broker
@@ -191,17 +192,19 @@ class Replica:
             self._follow(state, known)
 
     def _lead(self, state: PartitionState) -> None:
-        if self.leadership is not None and self.leadership.epoch == state.leader_epoch:
-            self.leadership.committed(state)
+        before = self.leadership
+        if before is not None and before.epoch == state.leader_epoch:
+            before.committed(state)
             return
         self.broker.stop_following(self)
-        if self.leadership is not None:
-            self.leadership.resign()
         self.log.assign_epoch(state.leader_epoch)
-        self.leadership = Leadership(self, state)
+        self.leadership = Leadership(self, state, before)
         self.broker.emit(Kind.BECAME_LEADER, self.partition, state.leader_epoch, state.ids(state.isr), self.log.end)
         self.leadership.advance()
-        self.broker.leads(self)
+        if before is None or self.broker.simulation.version.controller is ControllerKind.KRAFT:
+            self.broker.leads(
+                self
+            )  # ReplicaManager.makeLeaders: not of who led already; BrokerMetadataPublisher: of all
 
     def _follow(self, state: PartitionState, known: PartitionState) -> None:
         led = self.leadership is not None

@@ -113,6 +113,33 @@ def test_an_idle_follower_at_the_end_never_fails(end: int, leader_end: int, sile
     assert follower_lag.is_caught_up(end, leader_end, 0, silent, 30) is caught_up
 
 
+def test_up_to_2_0_a_follower_at_the_end_fails_by_time_alone() -> None:
+    """Partition.getOutOfSyncReplicas of 2.0: now - lastCaughtUpTimeMs > maxLagMs, nothing else."""
+    assert follower_lag.is_caught_up(5, 5, 0, 30, 30, end_suffices=False)
+    assert not follower_lag.is_caught_up(5, 5, 0, 31, 30, end_suffices=False)
+
+
+def test_up_to_0_10_1_only_a_fetch_from_the_end_counts() -> None:
+    """Replica.updateLogReadResult of 0.10.1: isReadFromLogEnd, nothing else; 0.10.2 looks at the fetch before."""
+    always_behind = {"last_caught_up": 3, "offset": 7, "leader_end": 8, "leader_end_at_last_fetch": 7, "last_fetch": 9}
+    assert follower_lag.last_caught_up_after_fetch(**always_behind, now=10, looks_back=False) == 3
+    assert follower_lag.last_caught_up_after_fetch(**always_behind, now=10) == 9
+    assert follower_lag.last_caught_up_after_fetch(0, 8, 8, 7, 9, 10, looks_back=False) == 10
+
+
+@pytest.mark.parametrize(("in_isr", "caught_up"), [(True, True), (False, False)])
+def test_who_is_outside_the_isr_at_an_election_has_never_caught_up(in_isr: bool, caught_up: bool) -> None:
+    """Replica.resetReplicaState; a clock that begins at 0 must not make it look recent."""
+    last = follower_lag.last_caught_up_in_new_epoch(in_isr, 5)
+    assert follower_lag.is_caught_up(0, 9, last, 6, 30) is caught_up
+
+
+@pytest.mark.parametrize(("now", "stuck"), [(30, False), (31, True)])
+def test_in_0_8_a_follower_that_does_not_fetch_is_stuck(now: int, stuck: bool) -> None:
+    """Partition.getOutOfSyncReplicas of 0.8.1 (KAFKA-1170): where its log ends does not matter."""
+    assert follower_lag.is_stuck(0, now, 30) is stuck
+
+
 @pytest.mark.parametrize(("rate", "seconds", "slow"), [(10, 60, False), (10, 401, True), (20_000, 1, True)])
 def test_four_thousand_messages_are_much_or_nothing(rate: int, seconds: int, slow: bool) -> None:
     """replica.lag.max.messages of 4,000: a follower that has stood still so long is slow, or not, by the rate alone."""

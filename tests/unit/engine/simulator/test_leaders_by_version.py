@@ -1,0 +1,150 @@
+"""What leaders and controllers do otherwise from one version of Kafka to the next, as it is played.
+
+Expected is what Kafka's source of each version says, named in each test.
+"""
+
+from __future__ import annotations
+
+from itertools import groupby
+
+import pytest
+
+from kreplica.engine.faults import At, Crash, Cut, ElectUnclean, Pause, Plan, Reassign, Slow, Start, Step, Stop
+from kreplica.engine.settings import Value
+from kreplica.engine.setup import SECOND, ProducerSetup, Send, TopicSetup, cluster
+from kreplica.engine.simulator import simulate
+from kreplica.engine.trace import Kind, Trace, fields_of
+from kreplica.engine.versions import version_named
+
+EVERY_SECOND = tuple(range(1, 21))
+
+
+def play(
+    plan: Plan,
+    version: str,
+    sent: tuple[float, ...] = EVERY_SECOND,
+    seconds: int = 60,
+    brokers: int = 3,
+    **settings: Value,
+) -> list[dict[str, object]]:
+    """The events of a run in which a producer sends to t-0, replicas 1, 2, 3, at those seconds, with acks=all."""
+    sends = tuple(Send(int(at * SECOND), f"m{number}", "t-0") for number, at in enumerate(sent))
+    setup = cluster(
+        brokers,
+        TopicSetup("t", ((1, 2, 3), (2, 3, 1))),
+        clients=(ProducerSetup("producer", sends, {"acks": -1}),),
+        duration=seconds * SECOND,
+    ).with_settings({name.replace("_", "."): value for name, value in settings.items()})
+    trace = Trace()
+    simulate(setup, plan, version_named(version), 1, trace)
+    return [{"at": e.time / SECOND, "kind": e.kind, "node": e.node, **fields_of(e)} for e in trace.events]
+
+
+def of(events: list[dict[str, object]], kind: str, **wanted: object) -> list[dict[str, object]]:
+    return [event for event in events if event["kind"] == kind and wanted.items() <= event.items()]
+
+
+def at(second: float, action: object) -> Step:
+    return Step(At(int(second * SECOND)), action)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("version", ["0.11", "2.5", "3.9"])
+def test_who_waits_goes_on_waiting_when_its_leader_is_elected_again(version: str) -> None:
+    """Partition.makeLeader fails no produce request: a follower's death raises the epoch of the same leader."""
+    events = play((at(3.2, Crash("broker-3")),), version, replica_lag_time_max_ms=30_000, enable_idempotence=False)
+    assert [event["leader_epoch"] for event in of(events, Kind.BECAME_LEADER, node="broker-1", partition="t-0")][1:]
+    appended = of(events, Kind.APPENDED, node="broker-1", partition="t-0")
+    assert len(of(events, Kind.ACKNOWLEDGED)) == 20
+    assert max(event["end_offset"] for event in appended) == 20  # type: ignore[type-var]  # none is sent twice
+
+
+def test_who_is_far_behind_does_not_hold_back_a_new_leaders_high_watermark() -> None:
+    """Replica.resetReplicaState: who is not in the ISR has never caught up, and its first fetch does not say it had.
+
+    Broker 3 lacks everything and takes 6 s for each fetch; m1 is committed while it still lacks m0.
+    """
+    plan = (
+        at(0.5, Cut("broker-3", "broker-1", 60 * SECOND)),
+        at(50, Crash("broker-1")),
+        at(50, Slow("broker-3", "broker-2", 3 * SECOND, 60 * SECOND)),
+    )
+    events = play(plan, "4.1", sent=(1, 65), seconds=90, replica_lag_time_max_ms=10_000)
+    (state,) = of(events, Kind.BECAME_LEADER, node="broker-2", partition="t-0")
+    assert state["isr"] == (2,)
+    fetched = [e["end_offset"] for e in of(events, Kind.FOLLOWER_POSITION, node="broker-2", follower=3) if e["at"] < 65]  # type: ignore[operator]
+    assert fetched[-1] == 0
+    (told,) = of(events, Kind.ACKNOWLEDGED, value="m1")
+    assert told["at"] < 66  # type: ignore[operator]
+
+
+def test_who_shuts_down_is_not_asked_into_the_isr() -> None:
+    """Partition.isReplicaIsrEligible of KRaft, since 3.3: broker 2 fetches on until broker 3, which pauses, knows.
+
+    The controller lets a broker go once every active one has read of its leaders' moves.
+    """
+    plan = (at(3, Pause("broker-3", 4 * SECOND)), at(3.1, Stop("broker-2")))
+    events = play(plan, "4.1", sent=tuple(3 + number / 10 for number in range(40)), seconds=15)
+    (leaves,) = of(events, Kind.PARTITION_CHANGED, partition="t-0", isr=(1, 3))
+    (stopped,) = of(events, Kind.STOPPED, node="broker-2")
+    positions = of(events, Kind.FOLLOWER_POSITION, node="broker-1", follower=2)
+    assert any(leaves["at"] < event["at"] < stopped["at"] for event in positions)  # type: ignore[operator]
+    assert not of(events, Kind.ISR_REFUSED)
+
+
+@pytest.mark.parametrize(("version", "leaders"), [("3.8-kraft", [1, -1, 1]), ("3.9-kraft", [1, -1, 2])])
+def test_kraft_looks_at_the_unclean_setting_since_3_9(version: str, leaders: list[int]) -> None:
+    """ConfigurationControlManager.uncleanLeaderElectionEnabledForTopic was constantly false before (KAFKA-12670)."""
+    plan = (
+        at(2, Crash("broker-2")),
+        at(2, Crash("broker-3")),
+        at(15, Crash("broker-1")),
+        at(30, Start("broker-2")),
+        at(50, Start("broker-1")),
+    )
+    events = play(plan, version, unclean_leader_election_enable=True)
+    changed = of(events, Kind.PARTITION_CHANGED, partition="t-0")
+    assert [leader for leader, _ in groupby(event["leader"] for event in changed)] == leaders
+
+
+def test_before_3_9_kraft_elects_uncleanly_only_where_an_operator_asks() -> None:
+    plan = (
+        at(2, Crash("broker-2")),
+        at(2, Crash("broker-3")),
+        at(15, Crash("broker-1")),
+        at(30, Start("broker-2")),
+        at(40, ElectUnclean("t-0")),
+    )
+    events = play(plan, "3.8-kraft", unclean_leader_election_enable=False)
+    assert of(events, Kind.PARTITION_CHANGED, partition="t-0")[-1]["leader"] == 2
+
+
+@pytest.mark.parametrize(("version", "ends"), [("3.7-kraft", True), ("3.8-kraft", False), ("3.9", False)])
+def test_a_move_ends_without_its_whole_target_in_kraft_before_3_8(version: str, ends: bool) -> None:
+    """PartitionReassignmentReplicas.maybeCompleteReassignment, KAFKA-15665: broker 2 is wanted, and dead."""
+    plan = (at(2, Crash("broker-2")), at(30, Reassign("t-0", (1, 2, 4))))
+    events = play(plan, version, brokers=4)
+    left = of(events, Kind.PARTITION_CHANGED, partition="t-0")[-1]
+    assert (left["isr"] == (1, 4)) is ends
+
+
+@pytest.mark.parametrize(("version", "out"), [("0.8.2", 1), ("0.9", 1), ("2.0", 1), ("2.1", 0), ("4.1", 0)])
+def test_a_dead_follower_of_an_idle_partition_stays_in_the_isr_since_2_1(version: str, out: int) -> None:
+    """Partition.getOutOfSyncReplicas: time alone up to 2.0, since then not who has everything (KAFKA-7152)."""
+    plan = (at(5, Cut("broker-3", "broker-1", 60 * SECOND)),)
+    events = play(plan, version, sent=(1.0,), replica_lag_time_max_ms=10_000)
+    assert len(of(events, Kind.ISR_ASKED, partition="t-0", isr=(1, 2))) == out
+
+
+@pytest.mark.parametrize(("version", "waits"), [("0.9", False), ("0.10", True), ("3.9", True)])
+def test_who_has_caught_up_outside_the_isr_is_waited_for_since_0_10_2(version: str, waits: bool) -> None:
+    """KAFKA-4485: while a leader alone in the ISR is written to, a follower a little behind could never join before."""
+    written = tuple(9 + number / 100 for number in range(600))
+    plan = (
+        at(0.5, Crash("broker-2")),
+        at(0.5, Crash("broker-3")),
+        at(8, Slow("broker-3", "broker-1", 10_000, 60 * SECOND)),
+        at(10, Start("broker-3")),
+    )
+    events = play(plan, version, sent=written, seconds=15, zookeeper_session_timeout_ms=6_000)
+    assert of(events, Kind.PARTITION_CHANGED, partition="t-0", isr=(1,))
+    assert bool(of(events, Kind.ISR_ASKED, partition="t-0", isr=(1, 3))) is waits
