@@ -133,6 +133,7 @@ def _summary_of(view: BalancedView) -> dict[str, object]:
     return {
         "partitions": len(view.snapshot.partitions),
         "imbalance_count": len(found.partitions),
+        "preferred_replica_imbalance_count": found.metric,
         "electable": found.electable,
         "unknown": found.unknown,
         "mode": None if found.mode is None else found.mode.value,

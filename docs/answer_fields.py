@@ -219,9 +219,12 @@ _IMBALANCE = {
     "reason": "why, or why not",
 }
 _IMBALANCE_REMARK = (
-    "`summary` has what the controller decides by (`balancing`, each setting with its origin), how leaders, preferred"
-    " leaders, replicas and bytes lie on the live brokers (`skew`), and under `non_preferred` each partition concerned"
-    " with the `obstacle` that keeps its preferred leader from being elected, null if nothing does."
+    "`summary` has how many partitions are concerned (`imbalance_count`) and what the controller's metric of the name"
+    " says (`preferred_replica_imbalance_count`: in ZooKeeper mode partitions that are moving to their preferred leader"
+    " count otherwise; null where not known). It has what the controller decides by (`balancing`, each setting with its"
+    " origin), how leaders, preferred leaders, replicas and bytes lie on the live brokers (`skew`), and under"
+    " `non_preferred` each partition concerned with the `obstacle` that keeps its preferred leader from being elected,"
+    " null if nothing does."
 )
 _SAFE_TO_STOP = {
     "topic": "topic name, null for the controller quorum",

@@ -85,6 +85,9 @@ class Imbalance:
         unknown: Partitions of which the leader is not known.
         balancing: By what the controller decides.
         mode: Which controller it is; None where not known.
+        metric: What the active controller tells as kafka.controller:type=KafkaController,
+            name=PreferredReplicaImbalanceCount; None where reassignments are not known to a ZooKeeper controller's
+            count, or the controllers' two counts differ and it is not known which it is.
     """
 
     brokers: tuple[BrokerBalance, ...]
@@ -92,6 +95,7 @@ class Imbalance:
     unknown: int
     balancing: Balancing
     mode: MetadataMode | None
+    metric: int | None
 
     @property
     def electable(self) -> int:
@@ -123,7 +127,19 @@ def imbalance_of(snapshot: ClusterSnapshot) -> Imbalance:
         int(evaluator.boolean(known.NON_PREFERRED.expression).is_null().sum()),
         balancing,
         snapshot.mode,
+        _metric(snapshot.mode, evaluator, len(partitions)),
     )
+
+
+def _metric(mode: MetadataMode | None, evaluator: Evaluator, kraft_count: int) -> int | None:
+    if mode is MetadataMode.KRAFT:
+        return kraft_count
+    counted = evaluator.boolean(known.NON_PREFERRED_TO_ZOOKEEPER)
+    led = ~evaluator.boolean(known.NON_PREFERRED.expression).is_null()
+    if (counted.is_null() & led).any():
+        return None
+    count = int(counted.is_true().sum())
+    return count if mode or count == kraft_count else None
 
 
 def _known(column: IntColumn) -> Numbers:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from kreplica.model.expressions import (
     Alive,
     Column,
+    Contains,
     Difference,
     Expression,
     First,
@@ -131,6 +132,15 @@ NON_PREFERRED = Predicate(
     "led by another than the preferred leader, the first of the replicas, or by none",
     "ReplicationControlManager.imbalancedPartitions",
 )
+_MOVED_IN = Contains(ADDING, PREFERRED_LEADER)
+NON_PREFERRED_TO_ZOOKEEPER = (_MOVED_IN & Contains(ISR, PREFERRED_LEADER)) | (
+    Not(_MOVED_IN) & LEADER.differs(PREFERRED_LEADER)
+)
+"""What a ZooKeeper controller counts as PreferredReplicaImbalanceCount (ControllerContext.hasPreferredLeader).
+
+A preferred leader that a reassignment is adding is waited for; it counts from when it is in sync until the reassignment
+ends.
+"""
 REASSIGNING = Predicate(
     "reassigning",
     (Size(ADDING) > 0) | (Size(REMOVING) > 0),

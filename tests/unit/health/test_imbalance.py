@@ -103,6 +103,31 @@ def one_of(found: Imbalance, broker: int) -> BrokerBalance:
     return next(one for one in found.brokers if one.broker == broker)
 
 
+AWAY = partition(leader=2)
+MOVING_OUT = partition(replicas=[3, 1, 2], isr=[1, 2], leader=1, adding=[3], removing=[2])
+MOVING_IN = partition(replicas=[3, 1, 2], isr=[1, 2, 3], leader=3, adding=[3], removing=[2])
+ADDED_BEHIND = partition(replicas=[1, 2, 3], isr=[1, 2], leader=2, adding=[3])
+
+
+@pytest.mark.parametrize(
+    ("row", "kraft", "zookeeper", "text"),
+    [
+        (partition(), 0, 0, 0),
+        (AWAY, 1, 1, 1),
+        (AWAY | {"leader": -1}, 1, 1, 1),
+        (MOVING_OUT, 1, 0, None),
+        (MOVING_IN, 0, 1, None),
+        (ADDED_BEHIND, 1, 1, 1),
+        (AWAY | {"adding": None}, 1, None, None),
+        (AWAY | {"leader": None, "adding": None}, 0, 0, 0),
+    ],
+)
+def test_the_metric_of_each_controller(row: Any, kraft: int, zookeeper: int | None, text: int | None) -> None:
+    """ControllerContext.hasPreferredLeader; a 3.9.2 and a 4.3.1 broker told 0 and 1 of MOVING_OUT."""
+    sources = {"kraft": kraft, "zookeeper": zookeeper, "text": text}
+    assert {name: imbalance_of(with_settings([row], name, UP, {})).metric for name in sources} == sources
+
+
 TENTH, MORE = led_by([1, *[3] * 9]), led_by([1, 2, *[3] * 8])
 DEAD = [*UP[:2], {"broker": 3, "alive": False}]
 OFF = {"auto_leader_rebalance_enable": "false"}
