@@ -60,7 +60,10 @@ def _wrong(
 def transaction_index(replica: ReplicaFiles) -> Iterator[Finding]:
     """An aborted transaction ends at an abort marker of its producer, and every marker with data is in the index.
 
-    UnifiedLog.append, TransactionIndex. Compaction takes markers away: no batch at the offset is nothing wrong.
+    It begins with its first batch, which compaction may have taken away, behind the producer's transaction before it;
+    its last stable offset is that of the next open transaction, or else behind the marker: consumers go by these.
+    UnifiedLog.append, ProducerStateManager.lastStableOffset, TransactionIndex. Compaction takes markers away: no batch
+    at the offset is nothing wrong.
     """
     for segment in replica.log.segments:
         index = replica.transaction_indexes.get(segment.base_offset)
@@ -69,6 +72,7 @@ def transaction_index(replica: ReplicaFiles) -> Iterator[Finding]:
         if segment.damage or (index is not None and index.damage):
             continue
         yield from _entries_without_marker(replica, segment)
+        yield from _wrong_bounds(replica, segment)
         if not replica.rebuilt(segment):
             yield from _markers_without_entry(replica, segment)
 
@@ -94,7 +98,7 @@ def _markers_without_entry(replica: ReplicaFiles, segment: SegmentContents) -> I
     index = replica.transaction_indexes.get(segment.base_offset)
     known = set() if index is None else set(zip(index.last_offsets.tolist(), index.producer_ids.tolist(), strict=True))
     for marker in segment.aborts:
-        first = _open_since(segment, marker.offset, marker.producer_id)
+        _, first = _begun(segment, marker.offset, marker.producer_id)
         if first is not None and (marker.offset, marker.producer_id) not in known:
             expected = f"an entry for producer {marker.producer_id}, offsets {first} to {marker.offset}"
             found = "no entry" if index is not None else f"no {segment.base_offset:020d}.txnindex"
@@ -102,10 +106,34 @@ def _markers_without_entry(replica: ReplicaFiles, segment: SegmentContents) -> I
             yield replica.finding("transaction-index", str(segment.path), marker.position, message, expected, found)
 
 
-def _open_since(segment: SegmentContents, marker: int, producer: int) -> int | None:
-    """First offset in this segment of the transaction that the marker ends; None if it has no data here."""
+def _wrong_bounds(replica: ReplicaFiles, segment: SegmentContents) -> Iterator[Finding]:
+    index = replica.transaction_indexes.get(segment.base_offset)
+    if index is None:
+        return
+    markers = {(marker.offset, marker.producer_id) for marker in segment.aborts}
+    columns = index.producer_ids, index.first_offsets, index.last_offsets, index.last_stable_offsets
+    file = replica.file(segment.base_offset, ".txnindex")
+    for row, (producer, first, last, stable) in enumerate(zip(*(each.tolist() for each in columns), strict=True)):
+        if (last, producer) not in markers:
+            continue
+        ended, begun = _begun(segment, last, producer)
+        if begun is not None and not ended < first <= begun:
+            message, expected = (
+                "an aborted transaction from another offset",
+                f"first offset {begun}, of its first batch",
+            )
+            yield replica.finding("transaction-index", file, row * TRANSACTION_ENTRY, message, expected, first)
+        if stable > last + 1:
+            message, expected = "a last stable offset behind the marker", f"last stable offset {last + 1} at most"
+            yield replica.finding("transaction-index", file, row * TRANSACTION_ENTRY, message, expected, stable)
+
+
+def _begun(segment: SegmentContents, marker: int, producer: int) -> tuple[int, int | None]:
+    """Of the transaction that the marker ends, as far as this segment tells: where the producer's one before it ended
+    (-1 if it does not tell), and its first offset here; None if it has no data here.
+    """
     batches = segment.batches
     mine = batches.take((batches.producer_id == producer) & batches.transactional & (batches.last_offset < marker))
     ended = np.flatnonzero(mine.control)
     data = mine.take(slice(int(ended[-1]) + 1 if len(ended) else 0, None))
-    return int(data.base_offset[0]) if len(data) else None
+    return int(mine.last_offset[ended[-1]]) if len(ended) else -1, int(data.base_offset[0]) if len(data) else None

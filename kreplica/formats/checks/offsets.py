@@ -33,12 +33,13 @@ def batch_order(replica: ReplicaFiles) -> Iterator[Finding]:
             found = int(batches.base_offset[index])
             at = int(batches.position[index])
             yield replica.finding("batch-order", file, at, "offsets go back from batch to batch", expected, found)
-        highest = np.maximum.accumulate(np.concatenate([[epoch], batches.leader_epoch]))
-        for index in np.flatnonzero((batches.leader_epoch >= 0) & (batches.leader_epoch < highest[:-1])).tolist():
-            expected, found = f"epoch {int(highest[index])} or later", int(batches.leader_epoch[index])
-            at = int(batches.position[index])
+        known = batches.take(batches.leader_epoch >= 0)
+        before = np.concatenate([[epoch], known.leader_epoch])
+        for index in np.flatnonzero(known.leader_epoch < before[:-1]).tolist():
+            expected, found = f"epoch {int(before[index])} or later, as before it", int(known.leader_epoch[index])
+            at = int(known.position[index])
             yield replica.finding("batch-order", file, at, "leader epochs go back from batch to batch", expected, found)
-        end, epoch = max(end, segment.end_offset), int(highest[-1])
+        end, epoch = max(end, segment.end_offset), int(before[-1])
 
 
 def leader_epochs(replica: ReplicaFiles) -> Iterator[Finding]:

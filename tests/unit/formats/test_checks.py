@@ -90,6 +90,7 @@ def test_damage_of_a_log_and_of_small_files(home: Path) -> None:
         ([batch(0, 0, records=3), batch(7, 0)], []),  # compacted between
         ([batch(0, 0, records=3), batch(2, 0)], ["batch-order"]),
         ([batch(0, 1), batch(1, 0)], ["batch-order"]),
+        ([batch(0, 9), batch(1, 0), batch(2, 0)], ["batch-order"]),  # the one step back, not each that follows it
     ],
 )
 def test_batches_go_forward(tmp_path: Path, batches: list[bytes], expected: list[str]) -> None:
@@ -234,6 +235,9 @@ def test_the_transaction_index_has_the_abort_markers(tmp_path: Path) -> None:
     folder = write_partition(tmp_path, batches, files={f"{FIRST}.txnindex": entry})
     close(tmp_path)
     assert told(tmp_path) == []
+    for first, stable, expected in ((0, 2, []), (1, 0, ["first offset 0"]), (0, 3, ["last stable offset 2 at most"])):
+        (folder / f"{FIRST}.txnindex").write_bytes(struct.pack(">hqqqq", 0, 7, first, 1, stable))
+        assert [each.expected.partition(",")[0] for each in findings(tmp_path)] == expected
     wrong = struct.pack(">hqqqq", 0, 7, 0, 3, 0)
     (folder / f"{FIRST}.txnindex").write_bytes(entry + wrong)
     (found,) = findings(tmp_path)
