@@ -123,9 +123,12 @@ class GroupCoordinator:
     def leave(self, group: str, member_id: str, reply: Reply) -> None:
         """LeaveGroup."""
         shard = self.shard(group)
-        if shard is not None:
-            shard.group(group).leave(member_id, "leaves")
-        reply(ErrorCode.NOT_COORDINATOR if shard is None else ErrorCode.NONE)
+        if shard is None:
+            reply(ErrorCode.NOT_COORDINATOR)
+            return
+        is_member = member_id in shard.group(group).members
+        shard.group(group).leave(member_id, "leaves")
+        reply(ErrorCode.NONE if is_member else ErrorCode.UNKNOWN_MEMBER_ID)
 
     def commit(self, group: str, member: tuple[str, str], generation: int, offsets: Offsets, reply: Reply) -> None:
         """OffsetCommit."""

@@ -1,0 +1,287 @@
+"""One conversation with a group coordinator, a real one and the simulator's: both give the same answers.
+
+Members of the classic protocol join, sync, commit, leave and fall silent, word by word as consumers say it: no client
+library decides when. What a step is told is compared, whatever the time it takes.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, Protocol
+
+import pytest
+from waiting import until
+
+from kreplica.engine.rules.coordinator_partition import OFFSETS_TOPIC
+from kreplica.engine.rules.error_codes import ErrorCode
+from kreplica.engine.setup import MILLISECOND, SECOND, TopicSetup, cluster
+from kreplica.engine.simulator.group_coordinator import coordinator_of
+from kreplica.engine.simulator.world import build
+from kreplica.engine.trace import Trace
+from kreplica.engine.versions import version_named
+from kreplica.sandbox import Listener, Sandbox
+from kreplica.sources.deadline import Deadline
+from kreplica.sources.kafka_admin import Address, BrokerConnection
+
+pytestmark = pytest.mark.kafka
+
+NOBODY, OUTSIDE = "", -1
+PATIENT, IMPATIENT = 120_000, 6_000
+"""Session timeouts in milliseconds: one that no slow machine reaches, and the least that brokers take."""
+SHARES = {"a": "t-0", "b": "t-1"}
+"""What the leader of a group assigns."""
+
+Answer = tuple[str, object, object]
+Later = Callable[[], Answer]
+
+
+class Coordinator(Protocol):
+    """A group's coordinator. Members are told by a name of the test; who has no id yet asks for one.
+
+    ``join`` and ``sync`` may be parked: they give a function that waits for the answer. It is the error, the generation
+    and whether the member leads, or the error and what is assigned to it.
+    """
+
+    ids: dict[str, str]
+
+    def join(self, group: str, name: str, instance: str | None = None, session: int = PATIENT) -> Later: ...
+    def sync(self, group: str, name: str, generation: int, leads: bool) -> Later: ...
+    def heartbeat(self, group: str, name: str, generation: int, instance: str | None = None) -> str: ...
+    def commit(self, group: str, name: str, generation: int, instance: str | None = None) -> str: ...
+    def leave(self, group: str, name: str) -> str: ...
+    def wait(self, condition: Callable[[], bool], what: str) -> None: ...
+
+
+def two_members(on: Coordinator) -> Iterator[tuple[str, object]]:
+    """One joins, another comes and goes, the first goes too and a third begins anew."""
+    yield "a is the first member", on.join("g", "a")()
+    yield "a assigns", on.sync("g", "a", 1, True)()
+    yield "heartbeats", [on.heartbeat("g", name, of) for name, of in (("a", 1), ("a", 0), ("stranger", 1))]
+    yield "commits", [on.commit("g", name, of) for name, of in (("a", 1), ("a", 0), ("stranger", 1), (NOBODY, OUTSIDE))]
+    b = on.join("g", "b")
+    on.wait(lambda: on.heartbeat("g", "a", 1) == "REBALANCE_IN_PROGRESS", "a to hear that b joins")
+    yield "while b waits", [on.commit("g", "a", 1), on.commit("g", "a", 0), on.sync("g", "a", 1, True)()]
+    yield "a joins again", on.join("g", "a")()
+    yield "and b is told", b()
+    yield "between join and sync", [on.heartbeat("g", "a", 2), on.commit("g", "a", 2), on.commit("g", "a", 1)]
+    b = on.sync("g", "b", 2, False)
+    yield "shares", (on.sync("g", "a", 2, True)(), b())
+    yield "b leaves", [on.leave("g", "b"), on.heartbeat("g", "a", 2), on.commit("g", "b", 2), on.leave("g", "b")]
+    yield "a alone", (on.join("g", "a")(), on.sync("g", "a", 3, True)())
+    yield "and a", [on.leave("g", "a"), on.commit("g", "a", 3), on.commit("g", NOBODY, OUTSIDE)]
+    yield "a has an id that is gone", on.join("g", "a")()
+    yield "the empty group was generation 4", on.join("g", "c")()
+
+
+def static_members(on: Coordinator) -> Iterator[tuple[str, object]]:
+    """A second process takes the instance over: no rebalance, and the first one is fenced."""
+    yield "joins", (on.join("s", "first", "one")(), on.sync("s", "first", 1, True)())
+    yield "is replaced", on.join("s", "second", "one")()
+    yield "heartbeats", [on.heartbeat("s", name, 1, "one") for name in ("first", "second")]
+    yield "commits", [on.commit("s", name, 1, "one") for name in ("first", "second")]
+
+
+def silence(on: Coordinator) -> Iterator[tuple[str, object]]:
+    """A member that is not heard of within its session is out, and the group empty."""
+    yield "joins", (on.join("x", "silent", session=IMPATIENT)(), on.sync("x", "silent", 1, True)())
+    yield "from outside", on.commit("x", NOBODY, OUTSIDE)
+    on.wait(lambda: on.commit("x", NOBODY, OUTSIDE) == "NONE", "the session to be over")
+    yield "too late", [on.heartbeat("x", "silent", 1), on.commit("x", "silent", 1)]
+    yield "who comes then", on.join("x", "next")()
+
+
+def conversation(on: Coordinator) -> list[tuple[str, object]]:
+    return [*two_members(on), *static_members(on), *silence(on)]
+
+
+class Real:
+    """A broker's coordinator, asked over the wire; each request has a connection of its own."""
+
+    def __init__(self, sandbox: Sandbox, threads: ThreadPoolExecutor) -> None:
+        self.ids: dict[str, str] = {}
+        self._sandbox, self._threads = sandbox, threads
+        self._homes: dict[str, str] = {}
+
+    def _send(self, group: str, request: Any, response: Any, newest: int | None = None) -> Any:
+        if group not in self._homes:
+            self.wait(lambda: self._find(group), f"a coordinator of {group}")
+        return self._exchange(self._homes[group], request, response, newest)
+
+    def _exchange(self, address: str, request: Any, response: Any, newest: int | None = None) -> Any:
+        host, port = address.rsplit(":", 1)
+        with BrokerConnection(Address(host, int(port)), {"client_id": "test"}, Deadline(60)) as connection:
+            return connection.send(request, response, newest=newest)
+
+    def _find(self, group: str) -> bool:
+        from kafka.protocol.metadata import FindCoordinatorRequest, FindCoordinatorResponse
+
+        asked = FindCoordinatorRequest(key=group, key_type=0)
+        first = self._sandbox.bootstrap_servers_of(Listener.PLAINTEXT, [1])
+        found = self._exchange(first, asked, FindCoordinatorResponse, newest=3)
+        if found.error_code:
+            return False
+        self._homes[group] = f"{found.host}:{found.port}"
+        if self.heartbeat(group, "stranger", 1) != "UNKNOWN_MEMBER_ID":  # it has yet to load its partition
+            del self._homes[group]
+        return group in self._homes
+
+    def join(self, group: str, name: str, instance: str | None = None, session: int = PATIENT) -> Later:
+        from kafka.protocol.consumer.group import JoinGroupRequest, JoinGroupResponse
+
+        subscription = struct.pack(">hih1si", 0, 1, 1, b"t", -1)
+        protocols = [JoinGroupRequest.JoinGroupRequestProtocol(name="range", metadata=subscription)]
+
+        def ask() -> Answer:
+            request = JoinGroupRequest(
+                group_id=group,
+                session_timeout_ms=session,
+                rebalance_timeout_ms=PATIENT,
+                member_id=self.ids.get(name, NOBODY),
+                group_instance_id=instance,
+                protocol_type="consumer",
+                protocols=protocols,
+                reason=None,
+            )
+            answer = self._send(group, request, JoinGroupResponse)
+            if answer.error_code == ErrorCode.MEMBER_ID_REQUIRED:  # KIP-394: it asks again with the id
+                self.ids[name] = answer.member_id
+                return ask()
+            if answer.error_code == 0:
+                self.ids[name] = answer.member_id
+            return ErrorCode(answer.error_code).name, answer.generation_id, answer.leader == self.ids.get(name)
+
+        return self._threads.submit(ask).result
+
+    def sync(self, group: str, name: str, generation: int, leads: bool) -> Later:
+        from kafka.protocol.consumer.group import SyncGroupRequest, SyncGroupResponse
+
+        shares = {self.ids[one]: share for one, share in SHARES.items() if one in self.ids} if leads else {}
+        assigned = [
+            SyncGroupRequest.SyncGroupRequestAssignment(member_id=one, assignment=share.encode())
+            for one, share in shares.items()
+        ]
+        request = SyncGroupRequest(
+            group_id=group,
+            generation_id=generation,
+            member_id=self.ids[name],
+            group_instance_id=None,
+            protocol_type="consumer",
+            protocol_name="range",
+            assignments=assigned,
+        )
+
+        def ask() -> Answer:
+            answer = self._send(group, request, SyncGroupResponse)
+            return ErrorCode(answer.error_code).name, bytes(answer.assignment).decode(), None
+
+        return self._threads.submit(ask).result
+
+    def heartbeat(self, group: str, name: str, generation: int, instance: str | None = None) -> str:
+        from kafka.protocol.consumer.group import HeartbeatRequest, HeartbeatResponse
+
+        member = self.ids.get(name, name)
+        request = HeartbeatRequest(
+            group_id=group, generation_id=generation, member_id=member, group_instance_id=instance
+        )
+        return ErrorCode(self._send(group, request, HeartbeatResponse).error_code).name
+
+    def commit(self, group: str, name: str, generation: int, instance: str | None = None) -> str:
+        from kafka.protocol.consumer.group import OffsetCommitRequest, OffsetCommitResponse
+
+        topic = OffsetCommitRequest.OffsetCommitRequestTopic
+        place = topic.OffsetCommitRequestPartition(
+            partition_index=0, committed_offset=7, committed_leader_epoch=-1, committed_metadata=""
+        )
+        request = OffsetCommitRequest(
+            group_id=group,
+            generation_id_or_member_epoch=generation,
+            member_id=self.ids.get(name, name),
+            group_instance_id=instance,
+            topics=[topic(name="t", partitions=[place])],
+        )
+        answer = self._send(group, request, OffsetCommitResponse, newest=9)  # from 10 on topics are told by id
+        return ErrorCode(answer.topics[0].partitions[0].error_code).name
+
+    def leave(self, group: str, name: str) -> str:
+        from kafka.protocol.consumer.group import LeaveGroupRequest, LeaveGroupResponse
+
+        member = LeaveGroupRequest.MemberIdentity(member_id=self.ids[name], group_instance_id=None, reason=None)
+        answer = self._send(group, LeaveGroupRequest(group_id=group, members=[member]), LeaveGroupResponse)
+        return ErrorCode(answer.error_code or answer.members[0].error_code).name
+
+    def wait(self, condition: Callable[[], bool], what: str) -> None:
+        until(condition, what)
+
+
+class Simulated:
+    """The simulator's coordinator, asked without a network; its time runs while an answer is waited for."""
+
+    def __init__(self) -> None:
+        topics = (TopicSetup("t", ((1,), (1,))), TopicSetup(OFFSETS_TOPIC, ((1,),)))
+        settings = {"group.initial.rebalance.delay.ms": 0}
+        self._world = build(cluster(1, *topics, settings=settings), version_named("4.1"), 1, Trace())
+        self._run(10 * SECOND)
+        self._coordinator = coordinator_of(self._world.brokers[1])
+        self.ids: dict[str, str] = {}
+
+    def _run(self, longer: int) -> None:
+        self._world.scheduler.run(self._world.scheduler.now + longer)
+
+    def _ask(self, handler: Callable[..., None], *arguments: object) -> Callable[[], tuple[Any, ...]]:
+        heard: list[tuple[Any, ...]] = []
+        handler(*arguments, lambda *values: heard.append(values))
+
+        def answer() -> tuple[Any, ...]:
+            self.wait(lambda: bool(heard), f"an answer of {handler.__name__}")
+            return heard[0]
+
+        return answer
+
+    def join(self, group: str, name: str, instance: str | None = None, session: int = PATIENT) -> Later:
+        member = (self.ids.get(name, NOBODY), instance or "")
+        timeouts = (session * MILLISECOND, PATIENT * MILLISECOND)
+        later = self._ask(self._coordinator.join, group, name, member, timeouts, ("t",), ())
+
+        def answer() -> Answer:
+            error, generation, member_id, leader, _ = later()
+            self.ids[name] = self.ids[name] if error else member_id
+            return error.name, generation, leader == self.ids[name]
+
+        return answer
+
+    def sync(self, group: str, name: str, generation: int, leads: bool) -> Later:
+        shares = tuple((self.ids[one], (share,)) for one, share in SHARES.items() if one in self.ids) if leads else ()
+        later = self._ask(self._coordinator.sync, group, (self.ids[name], ""), generation, shares)
+
+        def answer() -> Answer:
+            error, partitions = later()
+            return error.name, "".join(partitions), None
+
+        return answer
+
+    def heartbeat(self, group: str, name: str, generation: int, instance: str | None = None) -> str:
+        member = (self.ids.get(name, name), instance or "")
+        return str(self._ask(self._coordinator.heartbeat, group, member, generation)()[0].name)
+
+    def commit(self, group: str, name: str, generation: int, instance: str | None = None) -> str:
+        member = (self.ids.get(name, name), instance or "")
+        return str(self._ask(self._coordinator.commit, group, member, generation, (("t-0", 7, -1),))()[0].name)
+
+    def leave(self, group: str, name: str) -> str:
+        return str(self._ask(self._coordinator.leave, group, self.ids[name])()[0].name)
+
+    def wait(self, condition: Callable[[], bool], what: str) -> None:
+        for _ in range(600):
+            if condition():
+                return
+            self._run(100 * MILLISECOND)
+        raise AssertionError(f"waited a minute in vain for {what}")
+
+
+def test_a_real_coordinator_and_the_simulators_say_the_same(kraft_cluster: Sandbox) -> None:
+    kraft_cluster.create_topic("t", assignment=[[1, 2, 3], [2, 3, 1]])
+    with ThreadPoolExecutor(4) as threads:
+        told = conversation(Real(kraft_cluster, threads))
+    assert told == conversation(Simulated())
