@@ -63,9 +63,18 @@ def outcome_row(run: Run) -> Row:
         "settings": shown_settings(dict(run.settings)),
         "seed": run.seed,
         **measured(run.outcome),
+        **_transactions(run),
         "as_expected": None if run.case is None else not run.differences,
         "differences": [str(difference) for difference in run.differences],
     }
+
+
+def _transactions(run: Run) -> Row:
+    """Transactions that are not there as a whole, or not as their producer was told, and partitions with open ones."""
+    from kreplica.engine.transaction_outcomes import transaction_outcomes
+
+    found = transaction_outcomes(run.events)
+    return {"torn": list(found.torn), "broken": list(found.broken), "hanging": list(found.hanging)}
 
 
 def measured(outcome: Outcome) -> Row:

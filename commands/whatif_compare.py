@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from itertools import product
 from typing import TYPE_CHECKING
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from commands.output import Answer, Row
     from kreplica.engine.settings import Value
     from kreplica.scenarios.playing import Run
+    from kreplica.scenarios.scenario import Scenario
 
 MOST_COLUMNS = 64
 """More than these nobody reads, and a slip of the keyboard would play for hours."""
@@ -40,6 +42,9 @@ COLUMNS = (
     "duplicated",
     "reordered",
     "diverged",
+    "torn",
+    "broken",
+    "hanging",
     "aborted_read",
     "stale_read",
     "lost_read",
@@ -52,6 +57,7 @@ COLUMNS = (
     "produce_ms_max",
     "leader_changes",
     "isr_changes",
+    "not_played",
 )
 _ALWAYS = ("as_expected", "acknowledged", "lost", "duplicated", "reordered", "diverged", "unavailable_ms")
 
@@ -70,24 +76,60 @@ def compare(
 ) -> None:
     """Compare what comes out of a scenario: --kafka-version 0.10,0.11 and --set acks=0,1,all give a column each.
 
-    Several values of several options give every combination. Exits 0; 1 when something else comes out than the
-    scenario says; 2 when the scenario, a version or a setting cannot be used.
+    Several values of several options give every combination; a column that cannot be played says why. Exits 0; 1 when
+    something else comes out than the scenario says; 2 when the scenario, a version or a setting cannot be used.
     """
     from commands.output import Answer, emit
-    from commands.whatif_answer import outcome_row
     from kreplica.scenarios import scenario_named
-    from kreplica.scenarios.playing import play
 
     chosen = scenario_named(scenario)
     variants = _variants(kafka_version or chosen.default_version, settings or [])
-    runs = [play(chosen, version, values, seed) for version, values in variants]
-    rows = [{name: value for name, value in outcome_row(run).items() if name in COLUMNS} for run in runs]
+    columns = [_column(chosen, version, values, seed) for version, values in variants]
+    runs = [run for run in columns if not isinstance(run, _NotPlayed)]
+    if not runs:
+        raise next(column.error for column in columns if isinstance(column, _NotPlayed))
+    rows = [_row(column, chosen.name, seed) for column in columns]
     differing = [run for run in runs if run.differences]
     answer = Answer(
-        "whatif-compare", "runs", COLUMNS, rows, summary={"runs": len(rows), "not_as_expected": len(differing)}
+        "whatif-compare", "runs", COLUMNS, rows, summary={"runs": len(runs), "not_as_expected": len(differing)}
     )
     emit(answer, output, lambda console: _show(answer, runs, console))
     raise typer.Exit(ExitCode.FINDINGS if differing else ExitCode.OK)
+
+
+@dataclass(frozen=True, slots=True)
+class _NotPlayed:
+    """A column whose version lacks what the scenario or a setting asks for."""
+
+    version: str
+    settings: dict[str, Value]
+    error: UsageError
+
+
+def _column(scenario: Scenario, version: str, settings: dict[str, Value], seed: int) -> Run | _NotPlayed:
+    from kreplica.scenarios.playing import play
+
+    try:
+        return play(scenario, version, settings, seed)
+    except UsageError as error:
+        return _NotPlayed(version, settings, error)
+
+
+def _row(column: Run | _NotPlayed, scenario: str, seed: int) -> Row:
+    from commands.whatif_answer import outcome_row
+    from commands.whatif_options import shown_settings
+
+    if isinstance(column, _NotPlayed):
+        found: Row = {
+            "scenario": scenario,
+            "version": column.version,
+            "settings": shown_settings(column.settings),
+            "seed": seed,
+            "not_played": column.error.why or column.error.what,
+        }
+    else:
+        found = outcome_row(column)
+    return {name: found.get(name) for name in COLUMNS}
 
 
 def _variants(versions: str, settings: list[str]) -> list[tuple[str, dict[str, Value]]]:
@@ -114,15 +156,18 @@ def _show(answer: Answer, runs: list[Run], console: Console) -> None:
     from commands.tables import print_table
 
     losing = sum(bool(row["lost"]) for row in answer.rows)
+    left_out = [f"{_title(row)}: {row['not_played']}" for row in answer.rows if row["not_played"]]
     word, color = ("DIFFERS", "yellow") if _differ(answer) else ("SAME", "green")
     print_verdict(console, word, color, f"{runs[0].scenario.name}: {losing} of {len(runs)} lose acknowledged records")
     console.print()
-    shown = [name for name in COLUMNS[4:] if name in _ALWAYS or _says_something(answer, name)]
+    shown = [name for name in COLUMNS[4:-1] if name in _ALWAYS or _says_something(answer, name)]
     cells = [[name, *(_cell(row[name]) for row in answer.rows)] for name in shown]
     print_table(["", *map(_title, answer.rows)], cells, color=console.is_terminal and not console.no_color)
     console.print()
-    pairs = zip(map(_title, answer.rows), runs, strict=True)
+    titles = [_title(row) for row in answer.rows if not row["not_played"]]
+    pairs = zip(titles, runs, strict=True)
     print_lines(console, "not as", [f"{title}: {each}" for title, run in pairs for each in run.differences])
+    print_lines(console, "left out", left_out)
     print_lines(console, "next", [f"kreplica whatif run {runs[0].scenario.name} --explain"], whole=True)
 
 
@@ -131,8 +176,8 @@ def _says_something(answer: Answer, name: str) -> bool:
 
 
 def _differ(answer: Answer) -> bool:
-    names = ("lost", "duplicated", "reordered", "diverged", "unavailable_ms")
-    return len({tuple(str(row[name]) for name in names) for row in answer.rows}) > 1
+    names = ("lost", "duplicated", "reordered", "diverged", "torn", "broken", "unavailable_ms", "read_only_ms")
+    return len({tuple(str(row[name]) for name in names) for row in answer.rows if not row["not_played"]}) > 1
 
 
 def _title(row: Row) -> str:

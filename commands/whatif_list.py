@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from commands.output import Answer
 
-COLUMNS = ("scenario", "title", "versions", "source")
+COLUMNS = ("scenario", "title", "versions", "played_under", "source")
 
 
 def register(group: typer.Typer) -> None:
@@ -34,6 +34,7 @@ def list_scenarios(output: OutputOption = None) -> None:
             "scenario": each.name,
             "title": each.title,
             "versions": list(dict.fromkeys(case.version for case in each.cases)),
+            "played_under": each.played_under,
             "source": each.source,
         }
         for each in scenarios()

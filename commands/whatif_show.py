@@ -69,6 +69,7 @@ def _scenario(scenario: Scenario) -> Row:
         "why": " ".join(scenario.why.split()),
         "source": scenario.source,
         "notes": " ".join(scenario.notes.split()),
+        "played_under": scenario.played_under,
         "brokers": [{"id": broker.id, "rack": broker.rack} for broker in setup.brokers],
         "topics": [
             {
@@ -96,6 +97,7 @@ def _show(answer: Answer, scenario: Scenario, console: Console) -> None:
     print_lines(console, "why", [" ".join(scenario.why.split())])
     print_lines(console, "source", [scenario.source])
     print_lines(console, "note", [" ".join(scenario.notes.split())] if scenario.notes else [])
+    print_lines(console, "versions", [scenario.played_under])
     print_lines(console, "cluster", _cluster(scenario))
     print_lines(console, "clients", [_client(client) for client in scenario.setup.clients])
     print_lines(console, "faults", [step_words(step) for step in scenario.plan])

@@ -6,6 +6,7 @@ LIST = {
     "scenario": "name of the scenario",
     "title": "what it shows, in one line",
     "versions": "versions of Kafka at which something else comes out",
+    "played_under": "which versions of Kafka, and which mode, have what it is about",
     "source": "where it is from",
 }
 SHOW = {
@@ -14,7 +15,7 @@ SHOW = {
     "expected": "what must come out, an object: measures by name",
 }
 SHOW_REMARKS = (
-    "`scenario` beside the rows has why, source, notes, cluster, clients, settings and the plan of faults.",
+    "`scenario` beside the rows has why, source, notes, played_under, cluster, clients, settings and plan of faults.",
 )
 RUN = {
     "time_ms": "virtual time in milliseconds",
@@ -43,6 +44,9 @@ _OUTCOME = {
     "duplicated": "records that can be read more than once",
     "reordered": "records behind one that the same producer sent later",
     "diverged": "partitions of which two logs differ below both high watermarks",
+    "torn": "transactions, as producer and number, of which read_committed consumers can read a part",
+    "broken": "transactions whose producer was told otherwise than what can be read of them",
+    "hanging": "partitions with records of a transaction that nobody has ended",
     "aborted_read": "records of aborted transactions that a read_committed consumer read",
     "stale_read": "records read from a replica whose log was not the leader's there",
     "lost_read": "records that were read and are gone at the end",
@@ -56,7 +60,7 @@ _OUTCOME = {
     "leader_changes": "how often another broker became leader",
     "isr_changes": "how often another ISR was written",
 }
-COMPARE = _OUTCOME
+COMPARE = {**_OUTCOME, "not_played": "why this column cannot be played, and all else is null; null if it was"}
 _RUN_REMARK = (
     "`outcome` beside the rows says what came out: scenario, version, settings, seed, what the fields of"
     " [compare](#kreplica-whatif-compare) say, sent, non_monotonic, own_unread, differences, and findings: each breach"

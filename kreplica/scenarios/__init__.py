@@ -103,6 +103,7 @@ MODULES: tuple[str, ...] = (
     "quorum-vs-isr",
     "partition-asymmetric",
     "reassignment-crash",
+    "reassignment-ends-early",
 )
 """The scenarios of this package, in the order of ``kreplica whatif list``: a module of this name (hyphens as
 underscores) has it as ``SCENARIO``."""

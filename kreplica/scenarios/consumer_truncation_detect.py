@@ -16,11 +16,11 @@ SCENARIO = Scenario(
     why=(
         "The consumer has read m1 to m4. Broker 1, the only one that has m3 and m4, dies; broker 2 leads uncleanly"
         " and writes n3, n4 and n5 at their offsets. The consumer's position, 4, lies in the log again, but n3 and n4"
-        " stand below it. Since 2.1 it asks the new leader where the epoch of its last record ends, learns that it"
+        " stand below it. Since 2.3 it asks the new leader where the epoch of its last record ends, learns that it"
         " was cut at 2, and goes back there (auto.offset.reset is set; without, LogTruncationException). An older one"
         " reads on at n5."
     ),
-    source="KIP-320; ENGINE scenario 43",
+    source="KIP-320 and KAFKA-7747; ENGINE scenario 43",
     setup=cluster(
         3,
         TopicSetup("orders", ((1, 2),), {UNCLEAN: True}),
@@ -48,7 +48,7 @@ SCENARIO = Scenario(
     ),
     cases=(
         Case("0.10", {"lost": ("m3", "m4"), "never_done": ("n3", "n4")}),
-        Case("2.1", {"lost": ("m3", "m4"), "never_done": (), "done_twice": ()}),
+        Case("2.3", {"lost": ("m3", "m4"), "never_done": (), "done_twice": ()}),
     ),
     probes=PROBES,
 )

@@ -2,6 +2,7 @@
 
 from kreplica.engine.faults import At, Crash, Start, Step
 from kreplica.engine.setup import SECOND, ProducerSetup, TopicSetup, cluster, sends
+from kreplica.engine.versions import ControllerKind
 from kreplica.scenarios.controller_probes import acknowledged_between, changed_between
 from kreplica.scenarios.scenario import Between, Case, Scenario
 
@@ -50,4 +51,5 @@ SCENARIO = Scenario(
             },
         ),
     ),
+    controllers=(ControllerKind.KRAFT,),
 )

@@ -57,4 +57,5 @@ SCENARIO = Scenario(
     ),
     cases=(Case("0.11", {"torn": (), "committed": ("transfer 1",), "count:consumed": 2, "lost": (), "diverged": ()}),),
     probes=PROBES,
+    since="0.11",
 )

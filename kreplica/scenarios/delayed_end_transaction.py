@@ -58,4 +58,5 @@ SCENARIO = Scenario(
         Case("4.0", {"torn": (), "broken": (), "committed": ("transfer 1",)}),
     ),
     probes=PROBES,
+    since="0.11",
 )

@@ -64,4 +64,5 @@ SCENARIO = Scenario(
         "bills": lambda events: len(set(_read(events))),
         "bills_twice": lambda events: len(_read(events)) - 6,
     },
+    since="0.11",
 )

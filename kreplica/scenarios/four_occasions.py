@@ -54,6 +54,14 @@ SCENARIO = Scenario(
         Step(At(4 * SECOND), Cut("broker-2", "broker-1", 46 * SECOND)),
         Step(When(Kind.FOLLOWER_POSITION, "broker-1", {"end_offset": 4}), Crash("broker-1")),
     ),
-    cases=(Case("0.9", {"occasions": ("fetch", "isr", "produce", "fetch", "election")}),),
+    cases=(
+        Case("0.9", {"occasions": ("fetch", "isr", "produce", "fetch", "election")}),
+        Case("3.3-kraft", {"occasions": ("fetch", "election", "produce", "fetch", "election")}),
+        Case("3.6-kraft", {"occasions": ("fetch", "isr", "produce", "fetch", "election")}),
+    ),
+    notes=(
+        "In KRaft mode before 3.6 a smaller ISR began a new leader epoch (KAFKA-15021): what moves the high watermark"
+        " then is the leader's election to it."
+    ),
     probes={"occasions": _occasions},
 )

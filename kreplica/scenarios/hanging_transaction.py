@@ -49,4 +49,5 @@ SCENARIO = Scenario(
         Case("4.0", {"hanging": (), "count:consumed": 1}, {_VERIFICATION: False}),
     ),
     probes=PROBES,
+    since="0.11",
 )

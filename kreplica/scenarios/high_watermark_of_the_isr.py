@@ -32,7 +32,7 @@ SCENARIO = Scenario(
                 (
                     *sends("t-0", *map(str, range(6)), start=SECOND, every=0),
                     *sends("t-0", "6", start=2 * SECOND),
-                    *sends("t-0", "7", "8", start=9 * SECOND, every=0),
+                    *sends("t-0", "7", "8", start=12 * SECOND, every=0),
                 ),
                 {"acks": 1, "linger.ms": 1, "batch.records": 6, "enable.idempotence": False},
             ),
@@ -42,14 +42,14 @@ SCENARIO = Scenario(
             "broker.session.timeout.ms": 90_000,
             "zookeeper.session.timeout.ms": 90_000,
         },
-        duration=16 * SECOND,
+        duration=22 * SECOND,
     ),
     plan=(
         Step(
             When(Kind.FOLLOWER_POSITION, "broker-1", {"follower": 3, "end_offset": 6}),
             Cut("broker-3", "broker-1", 60 * SECOND),
         ),
-        Step(At(8900 * MILLISECOND), Cut("broker-2", "broker-1", 60 * SECOND)),
+        Step(At(11_900 * MILLISECOND), Cut("broker-2", "broker-1", 60 * SECOND)),
     ),
     cases=(Case("0.9", {"high_watermarks": (6, 7)}),),
     probes={"high_watermarks": high_watermarks},

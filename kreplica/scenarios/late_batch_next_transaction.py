@@ -63,4 +63,5 @@ SCENARIO = Scenario(
         ),
     ),
     probes=PROBES,
+    since="0.11",
 )

@@ -52,4 +52,5 @@ SCENARIO = Scenario(
     probes={**PROBES, "wait_a_s": longest_wait_seconds("a-0"), "wait_b_s": longest_wait_seconds("b-0")},
     notes="""A read_committed consumer does not buffer open transactions: the broker gives it nothing above the last
         stable offset, and names the aborted transactions below it.""",
+    since="0.11",
 )

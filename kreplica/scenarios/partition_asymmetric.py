@@ -3,6 +3,7 @@
 from kreplica.engine.faults import At, Cut, Step
 from kreplica.engine.setup import MILLISECOND, SECOND, ProducerSetup, TopicSetup, cluster, sends
 from kreplica.engine.trace import Kind
+from kreplica.engine.versions import ControllerKind
 from kreplica.scenarios.controller_probes import is_kind, milliseconds_between
 from kreplica.scenarios.scenario import Between, Case, Scenario
 
@@ -39,4 +40,5 @@ SCENARIO = Scenario(
         Case("3.9-kraft", {"fenced_ms": Between(7_000, 9_100), "lost": (), "acknowledged": 80, "is_safe": True}),
         Case("3.9-kraft", {"fenced_ms": Between(7_000, 9_100), "lost": Between(10)}, {"acks": 1}),
     ),
+    controllers=(ControllerKind.KRAFT,),
 )

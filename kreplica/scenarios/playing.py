@@ -11,6 +11,7 @@ from kreplica.engine.outcome import Outcome
 from kreplica.engine.settings import Value
 from kreplica.engine.trace import Event
 from kreplica.engine.versions import Version, version_named
+from kreplica.errors import UsageError
 from kreplica.scenarios.scenario import Case, Difference, Scenario, differences
 
 
@@ -58,9 +59,11 @@ def play(
         plan: Other faults than the scenario's; what then must come out, nobody says.
 
     Raises:
-        UsageError: There is no such version.
+        UsageError: There is no such version, or it cannot play the scenario.
     """
     rules = version_named(version or scenario.default_version)
+    if plan is None and not scenario.is_played_under(rules):
+        raise UsageError(f"{rules.name} cannot play {scenario.name}", scenario.played_under, "take another version")
     chosen = dict(settings or {})
     faults = scenario.plan if plan is None else plan
     outcome, events = observe(scenario.setup.with_settings(chosen), faults, rules, seed)

@@ -13,7 +13,7 @@ SCENARIO = Scenario(
         "A new leader's high watermark is as old as its last fetch from the leader before. Until its own"
         " followers have fetched it stays there, and a follower joins the ISR as soon as it has reached it: here"
         " broker 3, which lacks m5 and m6 although they are committed. If the new leader then dies, broker 3 may"
-        " be elected, and cuts them off everywhere. Since 2.1 a follower has to have the log up to the offset at"
+        " be elected, and cuts them off everywhere. Since 2.0.1 a follower has to have the log up to the offset at"
         " which the leader's epoch began."
     ),
     source="KAFKA-7128 (2.0.1 and 2.1)",
@@ -54,6 +54,6 @@ SCENARIO = Scenario(
     ),
     cases=(
         Case("2.0", {"lost": ("m5", "m6"), "committed_lost": ("t-0",)}),
-        Case("2.1", {"lost": (), "committed_lost": ()}),
+        Case("2.0.1", {"lost": (), "committed_lost": ()}),
     ),
 )

@@ -53,6 +53,6 @@ SCENARIO = Scenario(
     ),
     cases=(
         Case("2.7", {"lost": ("m1", "m2"), "committed_lost": ("t-0",)}),
-        Case("3.9-kraft", {"lost": (), "committed_lost": ()}),
+        Case("3.3-kraft", {"lost": (), "committed_lost": ()}),
     ),
 )

@@ -11,7 +11,9 @@ from kreplica.engine.random_plans import DEFAULT_PROFILE, Profile
 from kreplica.engine.settings import Value
 from kreplica.engine.setup import Setup
 from kreplica.engine.trace import Event
-from kreplica.engine.versions import order_of, version_named
+from kreplica.engine.versions import ControllerKind, Version, order_of, version_named
+
+_MODES = {ControllerKind.ZOOKEEPER: "ZooKeeper", ControllerKind.KRAFT: "KRaft"}
 
 Probe = Callable[[Sequence[Event]], object]
 """What a scenario looks at beyond the outcome: a fold over the events of a run."""
@@ -65,6 +67,8 @@ class Scenario:
         probes: What its cases look at beyond the outcome.
         profile: Which random faults ``--runs`` plays on it.
         notes: What a well-known text gets wrong about it, and what holds.
+        since: The first version that has what it is about (0.11: transactions); empty for any.
+        controllers: The modes that have it: ZooKeeper sessions end in one only, a quorum is lost in the other.
     """
 
     name: str
@@ -77,21 +81,41 @@ class Scenario:
     probes: Mapping[str, Probe] = field(default_factory=dict)
     profile: Profile = DEFAULT_PROFILE
     notes: str = ""
+    since: str = ""
+    controllers: tuple[ControllerKind, ...] = tuple(ControllerKind)
 
     @property
     def default_version(self) -> str:
         """The version it is played under when none is asked for: that of its first case."""
         return self.cases[0].version
 
+    @property
+    def played_under(self) -> str:
+        """Which versions can play it, in words."""
+        modes = "" if len(self.controllers) > 1 else f"{_MODES[self.controllers[0]]} mode only"
+        since = f"from {self.since} on" if self.since else ""
+        return ", ".join(filter(None, (modes, since))) or "all versions"
+
+    def is_played_under(self, version: Version) -> bool:
+        """Whether a version can play it."""
+        old = bool(self.since) and order_of(version) < order_of(version_named(self.since))
+        return version.controller in self.controllers and not old
+
     def case_for(self, version: str, settings: Mapping[str, Value]) -> Case | None:
         """The case that says what comes out: same settings, newest version that is not above; None if there is none."""
-        asked = order_of(version_named(version).name)
+        asked = version_named(version)
         same = [case for case in self.cases if self._other_than_own(case.settings) == self._other_than_own(settings)]
-        below = [case for case in same if order_of(version_named(case.version).name) <= asked]
-        return max(below, key=lambda case: order_of(version_named(case.version).name)) if below else None
+        below = [case for case in same if _holds_for(version_named(case.version), asked)]
+        return max(below, key=lambda case: order_of(version_named(case.version))) if below else None
 
     def _other_than_own(self, settings: Mapping[str, Value]) -> dict[str, Value]:
         return {name: value for name, value in settings.items() if self.setup.settings.get(name) != value}
+
+
+def _holds_for(stated: Version, asked: Version) -> bool:
+    """Whether what is said of one version is said of another: of later ones, and of ZooKeeper mode for both modes."""
+    only_kraft = stated.controller is ControllerKind.KRAFT and asked.controller is ControllerKind.ZOOKEEPER
+    return order_of(stated) <= order_of(asked) and not only_kraft
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,4 +40,5 @@ SCENARIO = Scenario(
     probes={**PROBES, "aborted_after_s": first_abort_seconds},
     notes="""transactional.id.expiration.ms (a week) is not this timeout: after it a transactional id that nobody uses
         is forgotten.""",
+    since="0.11",
 )

@@ -3,6 +3,7 @@
 from kreplica.engine.faults import At, Crash, Cut, ElectPreferred, ExpireSession, Slow, Step, When
 from kreplica.engine.setup import MILLISECOND, SECOND, ProducerSetup, Send, TopicSetup, cluster
 from kreplica.engine.trace import Kind
+from kreplica.engine.versions import ControllerKind
 from kreplica.model.settings import UNCLEAN
 from kreplica.scenarios.scenario import Case, Scenario
 
@@ -51,4 +52,5 @@ SCENARIO = Scenario(
         "x was acknowledged by A alone (acks=1): that it is there again is luck. A session of ZooKeeper is needed"
         " to depose a leader that lives on, so the scenario is one of ZooKeeper mode."
     ),
+    controllers=(ControllerKind.ZOOKEEPER,),
 )

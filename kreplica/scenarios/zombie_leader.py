@@ -2,6 +2,7 @@
 
 from kreplica.engine.faults import At, Cut, Step
 from kreplica.engine.setup import MILLISECOND, SECOND, ProducerSetup, TopicSetup, cluster, sends
+from kreplica.engine.versions import ControllerKind
 from kreplica.model.settings import UNCLEAN
 from kreplica.scenarios.scenario import Between, Case, Scenario
 
@@ -36,4 +37,5 @@ SCENARIO = Scenario(
         Case("3.9-kraft", {"lost": Between(40, 55)}),
         Case("3.9-kraft", {"lost": 0, "acknowledged": 60}, {"acks": -1}),
     ),
+    controllers=(ControllerKind.KRAFT,),
 )

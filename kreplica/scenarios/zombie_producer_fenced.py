@@ -43,4 +43,5 @@ SCENARIO = Scenario(
     ),
     plan=(Step(At(time=3 * SECOND), Pause("zombie", 9 * SECOND)),),
     cases=(Case("0.11", {"aborted_read": (), "lost": (), "count:consumed": 1, "count:producer-fenced": 1}),),
+    since="0.11",
 )

@@ -94,6 +94,23 @@ def test_compare_sweeps_versions_and_settings(run_cli: RunCli) -> None:
     assert table.startswith("DIFFERS")
 
 
+def test_compare_leaves_out_what_a_version_cannot_play(run_cli: RunCli) -> None:
+    words = ("whatif", "compare", "unfenced-fetch", "--kafka-version", "2.0,4.1")
+    done = run_cli(*words)
+    assert done.returncode == 0
+    assert "4.1: ZooKeeper mode only" in done.stdout
+    played, left_out = answer(run_cli(*words, "-o", "json"))["runs"]  # type: ignore[misc]
+    assert (played["lost"], played["not_played"]) == (["y"], None)
+    assert (left_out["version"], left_out["lost"], left_out["not_played"]) == ("4.1", None, "ZooKeeper mode only")
+
+
+def test_compare_shows_torn_transactions(run_cli: RunCli) -> None:
+    """KIP-890: with transaction version 1 a delayed EndTxn ends the next transaction."""
+    done = run_cli("whatif", "compare", "delayed-end-transaction", "--kafka-version", "3.9,4.0", "-o", "json")
+    told = [(row["version"], row["torn"], row["broken"]) for row in answer(done)["runs"]]  # type: ignore[attr-defined]
+    assert told == [("3.9", ["transfer 2"], ["transfer 2"]), ("4.0", [], [])]
+
+
 def test_many_runs_find_keep_and_replay_a_failing_plan(run_cli: RunCli, tmp_path: Path) -> None:
     file = tmp_path / "plan.json"
     words = ("whatif", "run", "acks1-leader-crash", "--seed", "100", "--runs", "40", "-o", "json")

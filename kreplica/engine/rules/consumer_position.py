@@ -35,7 +35,7 @@ def auto_commit_due(now_ms: int, last_commit_ms: int, auto_commit_interval_ms: i
 def needs_validation(position_epoch: int, known_leader_epoch: int, new_leader_epoch: int) -> bool:
     """Whether a consumer that hears of another leader epoch asks where its own epoch ends before it fetches on.
 
-    SubscriptionState.TopicPartitionState.maybeValidatePosition, since 2.1 (KIP-320). Without an epoch of the record
+    SubscriptionState.TopicPartitionState.maybeValidatePosition, since 2.3 (KIP-320). Without an epoch of the record
     before the position, as after a seek or with records of an old format, it fetches on.
 
     Args:
@@ -49,8 +49,9 @@ def needs_validation(position_epoch: int, known_leader_epoch: int, new_leader_ep
 def validate_position(position: int, epoch: int, end_offset: int, has_reset_policy: bool) -> tuple[Validation, int]:
     """What becomes of a position once the leader said where its epoch ends.
 
-    SubscriptionState.maybeCompleteValidation, since 2.1 (KIP-320). An older client has no such check: where the log was
-    cut and written anew below its position it skips records, where the log is shorter it gets OFFSET_OUT_OF_RANGE.
+    SubscriptionState.maybeCompleteValidation, since 2.3 (KIP-320, KAFKA-7747). An older client has no such check:
+    where the log was cut and written anew below its position it skips records, where the log is shorter it gets
+    OFFSET_OUT_OF_RANGE.
 
     Args:
         position: The consumer's.

@@ -66,6 +66,15 @@ def is_caught_up(
     return (end_suffices and end_offset == leader_end) or now - last_caught_up <= lag_time_max
 
 
+def time_between_looks(lag_time_max: int, twice: bool) -> int:
+    """How often a leader looks for failed followers, in the unit of replica.lag.time.max.ms.
+
+    kafka.server.ReplicaManager.startup, the task isr-expiration: once in that time up to 0.10.1, twice since 0.10.2
+    (KAFKA-4485). A follower that stands still leaves after one to two times the setting, then one to one and a half.
+    """
+    return lag_time_max // 2 if twice else lag_time_max
+
+
 def lags_by_messages(end_offset: int, leader_end: int, lag_max_messages: int) -> bool:
     """Whether a follower is too many records behind: replica.lag.max.messages, before 0.9.
 

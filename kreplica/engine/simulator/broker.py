@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from kreplica.engine.records import Record
 from kreplica.engine.rules.error_codes import ErrorCode
+from kreplica.engine.rules.follower_lag import time_between_looks
 from kreplica.engine.rules.log_directory import broker_stops
 from kreplica.engine.rules.replica_set import everybody
 from kreplica.engine.rules.transaction_append import NO_GUARD
@@ -94,7 +95,7 @@ class Broker(Node):
         self.power_lost = False
         self.controller_link.joined(self.clean)
         self.clean = False
-        self.after(self.lag_time_max // 2, self._look_for_failed)
+        self._look_again()
         self._every("replica.high.watermark.checkpoint.interval.ms", Replica.checkpoint)
         self._every("log.flush.offset.checkpoint.interval.ms", Replica.checkpoint_recovery_point)
         self._every("log.flush.scheduler.interval.ms", Replica.flush_if_overdue)
@@ -170,7 +171,11 @@ class Broker(Node):
         for replica in self.replicas.values():
             if replica.leadership is not None:
                 replica.leadership.look_for_failed()
-        self.after(self.lag_time_max // 2, self._look_for_failed)
+        self._look_again()
+
+    def _look_again(self) -> None:
+        twice = self.simulation.version.looks_twice
+        self.after(time_between_looks(self.lag_time_max, twice), self._look_for_failed)
 
     # -- what the controller tells
 

@@ -149,7 +149,7 @@ class Positions:
                 self._compare_epochs(partition)
 
     def _compare_epochs(self, partition: str) -> None:
-        """A position under another epoch may not be in the log any more: asks, since 2.1 (KIP-320)."""
+        """A position under another epoch may not be in the log any more: asks, since 2.3 (KIP-320)."""
         position = self.at[partition]
         epoch = self._consumer.leaders.get(partition, (-1, -1))[1]
         if epoch == position.leader_epoch:
@@ -262,8 +262,8 @@ class Positions:
         return consumer.leader(partition)
 
     def _sent_epoch(self, partition: str) -> int:
-        """The leader epoch as requests carry it: since 2.1 (KIP-320)."""
-        if not self._consumer.simulation.version.fenced_fetch:
+        """The leader epoch as requests carry it: since 2.3 (KIP-320)."""
+        if not self._consumer.simulation.version.consumer_detects_truncation:
             return ANY_EPOCH
         return self._consumer.leaders.get(partition, (-1, ANY_EPOCH))[1]
 

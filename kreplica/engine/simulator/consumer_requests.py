@@ -92,7 +92,7 @@ def list_offset(broker: Broker, partition: str, policy: str, committed_only: boo
         return
     error = leader_epoch_error(epoch, replica.state.leader_epoch)
     available = latest_is_available(replica.high_watermark, replica.leadership.epoch_start)
-    if not error and policy == "latest" and broker.simulation.version.fenced_fetch and not available:
+    if not error and policy == "latest" and broker.simulation.version.latest_waits_for_epoch and not available:
         error = ErrorCode.OFFSET_NOT_AVAILABLE
     last = replica.last_stable_offset if committed_only else replica.high_watermark
     reply(error, reset_position(asked, replica.log.start, last, None), replica.state.leader_epoch)

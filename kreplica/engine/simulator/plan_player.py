@@ -11,8 +11,9 @@ from kreplica.engine.faults import At, Plan, Step, When
 from kreplica.engine.settings import parse
 from kreplica.engine.simulator.broker import Broker
 from kreplica.engine.simulator.node import Node
-from kreplica.engine.simulator.simulation import NobodyError
+from kreplica.engine.simulator.simulation import ACTIVE_CONTROLLER, LEADER_OF, NobodyError
 from kreplica.engine.trace import KINDS, Event, Kind
+from kreplica.engine.versions import ControllerKind
 from kreplica.errors import UsageError
 
 if TYPE_CHECKING:
@@ -69,7 +70,8 @@ class PlanPlayer:
 
 
 def _check_action(simulation: Simulation, action: faults.AnyAction) -> None:
-    """Refuses partitions, brokers and numbers that cannot be, before anything is played."""
+    """Refuses partitions, nodes and numbers that cannot be, before anything is played."""
+    _check_nodes(simulation, action)
     partition = getattr(action, "partition", None)
     if partition is not None and partition not in simulation.assignments:
         known = ", ".join(simulation.assignments)
@@ -82,6 +84,17 @@ def _check_action(simulation: Simulation, action: faults.AnyAction) -> None:
     for name in ("duration", "delay", "keep", "percent"):
         if getattr(action, name, 0) < 0:
             raise UsageError(f"the plan has a negative {name} for {name_of(action)}", "", "give 0 or more")
+
+
+def _check_nodes(simulation: Simulation, action: faults.AnyAction) -> None:
+    """Nodes by their names; who leads or controls is seen when the step is done."""
+    named = [getattr(action, name, "") for name in ("node", "source", "target")] + [*getattr(action, "nodes", ())]
+    for name in named:
+        if name and name not in ("*", ACTIVE_CONTROLLER) and not name.startswith(LEADER_OF):
+            simulation.node(name)
+    if isinstance(action, faults.ExpireSession) and simulation.version.controller is ControllerKind.KRAFT:
+        version = simulation.version.name
+        raise UsageError(f"{action.node} has no session with ZooKeeper", f"{version} is in KRaft mode", "cut its links")
 
 
 def _check(when: When) -> None:

@@ -24,6 +24,11 @@ if TYPE_CHECKING:
     from kreplica.engine.simulator.zookeeper import ZooKeeper
 
 
+ACTIVE_CONTROLLER = "active controller"
+LEADER_OF = "leader of "
+"""How plans name whoever that is at the moment."""
+
+
 class NobodyError(UsageError):
     """What a step of a plan names is nobody at that moment: the step comes to nothing."""
 
@@ -93,10 +98,10 @@ class Simulation:
         Raises:
             UsageError: There is none of that name, or nobody is that now.
         """
-        if name == "active controller":
+        if name == ACTIVE_CONTROLLER:
             return self.active_controller()
-        if name.startswith("leader of "):
-            return self.leader_of(name.removeprefix("leader of "))
+        if name.startswith(LEADER_OF):
+            return self.leader_of(name.removeprefix(LEADER_OF))
         if name not in self.nodes:
             raise UsageError(f"there is no node {name!r}", "", f"one of {', '.join(self.nodes)}")
         return self.nodes[name]
@@ -160,15 +165,9 @@ class Simulation:
         return active.controller.operations
 
     def expire_session(self, broker: Broker) -> None:
-        """Ends a broker's session with ZooKeeper.
-
-        Raises:
-            UsageError: There is no ZooKeeper in this version.
-        """
-        if self.version.controller is ControllerKind.ZOOKEEPER:
-            self.zookeeper.expire(broker.name)
-            return
-        raise UsageError(f"{broker.name} has no session with ZooKeeper", f"{self.version.name} is in KRaft mode")
+        """Ends a broker's session with ZooKeeper."""
+        assert self.version.controller is ControllerKind.ZOOKEEPER, "the plan was checked"
+        self.zookeeper.expire(broker.name)
 
     def offline_places(self, state: PartitionState) -> int:
         """The replicas of a partition whose log directory has failed."""

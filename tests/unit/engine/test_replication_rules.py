@@ -140,6 +140,12 @@ def test_in_0_8_a_follower_that_does_not_fetch_is_stuck(now: int, stuck: bool) -
     assert follower_lag.is_stuck(0, now, 30) is stuck
 
 
+def test_a_leader_looks_once_or_twice_in_the_lag_time() -> None:
+    """The period of isr-expiration in kafka.server.ReplicaManager of 0.10.1 and of 0.10.2."""
+    assert follower_lag.time_between_looks(30_000, twice=False) == 30_000
+    assert follower_lag.time_between_looks(30_000, twice=True) == 15_000
+
+
 @pytest.mark.parametrize(("rate", "seconds", "slow"), [(10, 60, False), (10, 401, True), (20_000, 1, True)])
 def test_four_thousand_messages_are_much_or_nothing(rate: int, seconds: int, slow: bool) -> None:
     """replica.lag.max.messages of 4,000: a follower that has stood still so long is slow, or not, by the rate alone."""

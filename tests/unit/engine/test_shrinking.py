@@ -12,7 +12,7 @@ from kreplica.engine.faults import At, Crash, Cut, Pause, Plan, Start, Step, Whe
 from kreplica.engine.random_plans import DEFAULT_PROFILE, FaultKind, Profile, random_plan
 from kreplica.engine.setup import SECOND, TopicSetup, cluster
 from kreplica.engine.shrinking import shrink
-from kreplica.engine.versions import LATEST, V0_11
+from kreplica.engine.versions import LATEST, version_named
 
 SETUP = cluster(3, TopicSetup("t", ((1, 2, 3),)))
 
@@ -55,7 +55,7 @@ def test_plays_are_bounded() -> None:
     assert len(played) <= 10
 
 
-@given(st.integers(0, 2**32), st.sampled_from((LATEST, V0_11)))
+@given(st.integers(0, 2**32), st.sampled_from((LATEST, version_named("0.11"))))
 def test_random_plans_heal_and_are_values(seed: int, version: object) -> None:
     plan = random_plan(SETUP, version, DEFAULT_PROFILE, Random(seed))  # type: ignore[arg-type]
     assert plan == random_plan(SETUP, version, DEFAULT_PROFILE, Random(seed))  # type: ignore[arg-type]

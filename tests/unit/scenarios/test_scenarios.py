@@ -5,9 +5,13 @@ from __future__ import annotations
 import pytest
 
 from kreplica.engine.moments import moments
-from kreplica.engine.versions import version_named
+from kreplica.engine.simulator.plan_player import PlanPlayer
+from kreplica.engine.simulator.world import build
+from kreplica.engine.trace import Trace
+from kreplica.engine.versions import VERSIONS, Version, version_named
+from kreplica.errors import UsageError
 from kreplica.report.space_time_svg import space_time_svg
-from kreplica.scenarios import MODULES, Case, Scenario, scenarios
+from kreplica.scenarios import MODULES, Case, Scenario, scenario_named, scenarios
 from kreplica.scenarios.playing import play
 
 ALL = scenarios()
@@ -39,6 +43,27 @@ def test_it_says_what_a_reader_needs(scenario: Scenario) -> None:
     for case in scenario.cases:
         assert case.expected
         version_named(case.version)
+
+
+@pytest.mark.parametrize("scenario", ALL, ids=lambda scenario: scenario.name)
+def test_it_says_which_versions_can_play_it(scenario: Scenario) -> None:
+    """Every other version refuses its cluster or its plan before anything is played."""
+    assert all(scenario.is_played_under(version_named(case.version)) for case in scenario.cases)
+    for version in VERSIONS:
+        assert is_accepted(scenario, version) is scenario.is_played_under(version), version.name
+
+
+def is_accepted(scenario: Scenario, version: Version) -> bool:
+    try:
+        PlanPlayer(build(scenario.setup, version, 0, Trace(keep=False)), scenario.plan).arm()
+    except UsageError:
+        return False
+    return True
+
+
+def test_a_version_that_cannot_play_it_is_refused_in_words() -> None:
+    with pytest.raises(UsageError, match=r"4\.1 cannot play unfenced-fetch; ZooKeeper mode only"):
+        play(scenario_named("unfenced-fetch"), "4.1")
 
 
 @pytest.mark.parametrize("scenario", ALL, ids=lambda scenario: scenario.name)

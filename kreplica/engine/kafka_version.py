@@ -1,0 +1,141 @@
+"""What a version of Kafka is to the engine: rules that hold or do not, and the defaults of settings.
+
+Which release brought what stands in ``version_history``; ``versions`` gives the version of a release.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+from kreplica.engine.rules.producer_state import UnknownProducer
+from kreplica.engine.settings import Value
+
+NEVER = 2**63 - 1
+"""Kafka's Long.MAX_VALUE: a flush that never comes, retries without end."""
+
+
+class ControllerKind(StrEnum):
+    """Who decides on leaders and ISRs."""
+
+    ZOOKEEPER = "zookeeper"
+    KRAFT = "kraft"
+
+
+class Truncation(StrEnum):
+    """Where a follower cuts its log when it begins to follow a leader.
+
+    ``high-watermark`` its own high watermark; ``kip-101`` (0.11) the end of its latest epoch at the leader, one
+    question; ``kip-279`` (2.0) as often as it takes to find the common history; ``kip-320`` (2.1) the same, and leader
+    and follower refuse each other unless they are in the same epoch.
+    """
+
+    HIGH_WATERMARK = "high-watermark"
+    KIP_101 = "kip-101"
+    KIP_279 = "kip-279"
+    KIP_320 = "kip-320"
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """What one version of Kafka does.
+
+    Args:
+        name: As ``--kafka-version`` takes it.
+        number: Of the release, as (0, 10, 2).
+        controller: ZooKeeper or KRaft.
+        defaults: Settings by Kafka's names; those of every earlier version that did not change are among them.
+        position_before_read: The leader notes a follower's position before it reads for it (up to 0.8.1).
+        lag_by_messages: replica.lag.max.messages counts too (before 0.9, KAFKA-1546).
+        looks_twice: Leaders look for failed followers twice in replica.lag.time.max.ms, not once (0.10.2, KAFKA-4485).
+        waits_for_joining: The high watermark waits for who has caught up and is not in the ISR yet; who fetches from
+            where the log ended at its fetch before had caught up then (0.10.2, KAFKA-4485).
+        end_suffices: A follower that has everything stays in the ISR, dead or not (2.1, KAFKA-7152).
+        waits_only_for_eligible: The high watermark does not wait for brokers that could not join (3.6, KAFKA-15021).
+        truncation: How a follower cuts.
+        truncate_on_fetch: The answer to a fetch tells where to cut (2.7, KIP-595).
+        join_at_epoch_start: A follower joins the ISR only once it has the leader's epoch (2.0.1, KAFKA-7128).
+        fenced_fetch: Followers' requests carry the leader epoch, and another epoch is refused (2.1, KIP-320).
+        isr_notification: ISR changes are told to the controller (0.9, KAFKA-1367).
+        failed_directories_tolerated: A broker lives on with a failed log directory (1.0, KIP-112; KRaft 3.7, KIP-858).
+        keeps_last_in_sync: The last member of an ISR stays in it (1.1; before, only without unclean elections).
+        controller_epoch_checked: ZooKeeper refuses writes of a deposed controller (2.1, KAFKA-6082).
+        bounces_are_seen: A broker that was away shortly is noticed by its epoch (2.2, KIP-380).
+        failover_cleans_isrs: A new controller takes brokers that are gone out of every ISR (2.4).
+        balances_while_moving: Leaders are brought back while replicas are moved (3.4, KAFKA-10149).
+        ineligible_refused: Brokers that are not live join no ISR, and the controller refuses them (3.3, KIP-841).
+        moves_wait_for_target: A move ends when its whole target is in sync, not only who is added (KRaft 3.8,
+            KAFKA-15665).
+        unclean_setting_obeyed: unclean.leader.election.enable is looked at (KRaft 3.9, KAFKA-12670); before, leaders
+            were elected uncleanly only where an operator asked for it.
+        alter_partition: The leader asks the controller for an ISR (2.7, KIP-497) instead of writing it to ZooKeeper.
+        broker_epoch_in_isr: The controller refuses members restarted since (KRaft from 3.5 on, KIP-903).
+        freeze_below_min_isr: The high watermark stands still below min ISR (3.7, KAFKA-15583).
+        epoch_rises_on_shrink: A smaller ISR raises the leader epoch (KRaft before metadata version 3.6, KAFKA-15021).
+        idempotence: Brokers check sequences (0.11, KIP-98).
+        cached_batches: How many batches of a producer a replica remembers: 1 in 0.11, 5 since 1.0 (KAFKA-5494).
+        unknown_producer: What a leader says to a sequence that it knows nothing before.
+        raises_own_epoch: Producers go on after an error in the next epoch (2.5, KIP-360).
+        fenced_is_final: PRODUCER_FENCED is told from INVALID_PRODUCER_EPOCH, which can be aborted (2.7, KIP-588).
+        transaction_version: 0 none, 1 from 0.11, 2 from 4.0 (KIP-890).
+        verify_transactions: Appends are verified with the coordinator (3.6, KIP-890 part 1).
+        single_epoch_rise: Fencing raises the epoch once with transaction version 2 (4.1, KAFKA-19367).
+        zero_sequence_first: With transaction version 2 a log takes only sequence 0 first (4.1, KAFKA-18202).
+        follower_reads: Consumers may fetch from followers (2.4, KIP-392).
+        offsets_expire_with_group: Committed offsets age only while their group does not read (2.1, KIP-211).
+        stable_offsets: A read_committed consumer waits for open transactions over its offset (2.5, KIP-447).
+        consumer_protocol: Coordinators assign partitions (4.0, KIP-848); by default groups still do it themselves.
+        member_id_required: Who joins a group anew is given a member id first, and joins with it (2.2, KIP-394).
+        latest_waits_for_epoch: A new leader does not say where the log ends before its high watermark has reached the
+            start of its epoch (2.2, KIP-207).
+        consumer_detects_truncation: Consumers' requests carry the leader epoch, and they validate their position after
+            a leader change (2.3, KIP-320).
+        elr: Eligible leader replicas are on by default (4.1, KIP-966).
+    """
+
+    name: str
+    number: tuple[int, ...]
+    controller: ControllerKind
+    defaults: Mapping[str, Value]
+    position_before_read: bool = False
+    lag_by_messages: bool = False
+    looks_twice: bool = False
+    waits_for_joining: bool = False
+    end_suffices: bool = False
+    waits_only_for_eligible: bool = False
+    truncation: Truncation = Truncation.HIGH_WATERMARK
+    truncate_on_fetch: bool = False
+    join_at_epoch_start: bool = False
+    fenced_fetch: bool = False
+    isr_notification: bool = False
+    failed_directories_tolerated: bool = False
+    keeps_last_in_sync: bool = False
+    controller_epoch_checked: bool = False
+    bounces_are_seen: bool = False
+    failover_cleans_isrs: bool = False
+    balances_while_moving: bool = False
+    ineligible_refused: bool = False
+    moves_wait_for_target: bool = True
+    unclean_setting_obeyed: bool = True
+    alter_partition: bool = False
+    broker_epoch_in_isr: bool = False
+    freeze_below_min_isr: bool = False
+    epoch_rises_on_shrink: bool = False
+    idempotence: bool = False
+    cached_batches: int = 1
+    unknown_producer: UnknownProducer = UnknownProducer.OUT_OF_ORDER
+    raises_own_epoch: bool = False
+    fenced_is_final: bool = False
+    transaction_version: int = 0
+    verify_transactions: bool = False
+    single_epoch_rise: bool = False
+    zero_sequence_first: bool = False
+    follower_reads: bool = False
+    offsets_expire_with_group: bool = False
+    stable_offsets: bool = False
+    consumer_protocol: bool = False
+    member_id_required: bool = False
+    latest_waits_for_epoch: bool = False
+    consumer_detects_truncation: bool = False
+    elr: bool = False
