@@ -56,7 +56,7 @@ SCENARIO = Scenario(
             },
         ),
         Case(
-            "3.9-kraft",
+            "3.3-kraft",
             {
                 "controller_epochs": (1, 2),
                 "led_again_ms": Between(9_000, 14_000),
