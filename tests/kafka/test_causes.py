@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from itertools import permutations
+from typing import Any
 
 import pytest
 from live_causes import causes, describe, document, missing
@@ -63,10 +64,11 @@ def load(sandbox: Sandbox, heavy: Collection[int] = ()) -> Iterator[None]:
     from confluent_kafka import Producer
 
     sizes = {number: 40_000 if number in heavy else 100 for number in range(len(BUSY))}
-    # What waits for a leader that stands still must not fill the queue for all others.
-    limit = {"queue.buffering.max.kbytes": 65536, "message.timeout.ms": 5000}
-    settings = {"bootstrap.servers": sandbox.bootstrap_servers, "acks": "1", "linger.ms": 5, **limit}
-    producer, ended = Producer(settings), threading.Event()
+    settings = {"bootstrap.servers": sandbox.bootstrap_servers, "acks": "1", "linger.ms": 5}
+    # What waits for a broker that stands still is either what it has to be flooded with, or nothing to wait for: it
+    # must not fill the queue for all others.
+    limit = {"queue.buffering.max.kbytes": 65536} if heavy else {"message.timeout.ms": 5000}
+    producer, ended = Producer(settings | limit), threading.Event()
 
     def write() -> None:
         while not ended.is_set():
@@ -100,7 +102,9 @@ def paused(sandbox: Sandbox, broker: int) -> Iterator[None]:
 def fill(sandbox: Sandbox, topic: str, count: int) -> None:
     from confluent_kafka import Producer
 
-    producer = Producer({"bootstrap.servers": sandbox.live_bootstrap_servers(), "acks": "1"})
+    # A batch is fetched whole: one of a megabyte would be through the throttle at once.
+    settings = {"bootstrap.servers": sandbox.live_bootstrap_servers(), "acks": "1", "batch.size": 16384}
+    producer = Producer(settings)
     for number in range(count):
         producer.produce(topic, value=b"x" * 1000, partition=number % 2)
         producer.poll(0)
@@ -129,6 +133,18 @@ def set_throttle(sandbox: Sandbox, action: str) -> None:
         sandbox.tool(
             "configs", "--alter", "--entity-type", "brokers", "--entity-name", broker, action, f"{rate}{limit}"
         )
+
+
+def measure(sandbox: Sandbox) -> dict[str, Any]:
+    """What describe measures on cold, once every broker has answered in time."""
+    found: dict[str, Any] = {}
+
+    def answered() -> bool:
+        found.update(document(sandbox, "--all", "--topic", "cold", "--measure", "3s"))
+        return all(one["records_behind"] is not None for row in found["partitions"] for one in row["measured"])
+
+    until(answered, "every broker to answer a measurement")
+    return found
 
 
 def test_a_slow_follower_then_a_throttle_left_behind_then_a_move_that_does_not_end(cluster: Sandbox) -> None:
@@ -163,7 +179,7 @@ def test_a_slow_follower_then_a_throttle_left_behind_then_a_move_that_does_not_e
         screen
     )
 
-    measured = document(cluster, "--all", "--topic", "cold", "--measure", "3s")
+    measured = measure(cluster)
     assert causes(measured)["cold", 1, 2] == "reassignment"
     progress = {(row["partition"], one["broker"]): one for row in measured["partitions"] for one in row["measured"]}
     assert progress.keys() == {(0, 3), (1, 3), (1, 2)}
@@ -181,8 +197,7 @@ def test_a_slow_follower_then_a_throttle_left_behind_then_a_move_that_does_not_e
                 rel=0.3,
                 abs=0.1,  # both are told to one decimal
             )
-    screen, _ = describe(cluster, "--measure", "1s")
-    assert "records (" in screen, screen
+    until(lambda: "records (" in describe(cluster, "--measure", "1s")[0], "the screen to tell records")
 
     set_throttle(cluster, "--delete-config")
     cluster.wait_for_healthy()
