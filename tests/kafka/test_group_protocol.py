@@ -12,18 +12,15 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Protocol
 
 import pytest
+from conversations import OneBroker
+from moves import connection_to
 from waiting import until
 
 from kreplica.engine.rules.coordinator_partition import OFFSETS_TOPIC
 from kreplica.engine.rules.error_codes import ErrorCode
-from kreplica.engine.setup import MILLISECOND, SECOND, TopicSetup, cluster
+from kreplica.engine.setup import MILLISECOND, TopicSetup
 from kreplica.engine.simulator.group_coordinator import coordinator_of
-from kreplica.engine.simulator.world import build
-from kreplica.engine.trace import Trace
-from kreplica.engine.versions import version_named
-from kreplica.sandbox import Listener, Sandbox
-from kreplica.sources.deadline import Deadline
-from kreplica.sources.kafka_admin import Address, BrokerConnection
+from kreplica.sandbox import Sandbox
 
 pytestmark = pytest.mark.kafka
 
@@ -102,27 +99,25 @@ class Real:
     def __init__(self, sandbox: Sandbox, threads: ThreadPoolExecutor) -> None:
         self.ids: dict[str, str] = {}
         self._sandbox, self._threads = sandbox, threads
-        self._homes: dict[str, str] = {}
+        self._homes: dict[str, int] = {}
 
     def _send(self, group: str, request: Any, response: Any, newest: int | None = None) -> Any:
         if group not in self._homes:
             self.wait(lambda: self._find(group), f"a coordinator of {group}")
         return self._exchange(self._homes[group], request, response, newest)
 
-    def _exchange(self, address: str, request: Any, response: Any, newest: int | None = None) -> Any:
-        host, port = address.rsplit(":", 1)
-        with BrokerConnection(Address(host, int(port)), {"client_id": "test"}, Deadline(60)) as connection:
+    def _exchange(self, broker: int, request: Any, response: Any, newest: int | None = None) -> Any:
+        with connection_to(self._sandbox, broker) as connection:
             return connection.send(request, response, newest=newest)
 
     def _find(self, group: str) -> bool:
         from kafka.protocol.metadata import FindCoordinatorRequest, FindCoordinatorResponse
 
         asked = FindCoordinatorRequest(key=group, key_type=0)
-        first = self._sandbox.bootstrap_servers_of(Listener.PLAINTEXT, [1])
-        found = self._exchange(first, asked, FindCoordinatorResponse, newest=3)
+        found = self._exchange(1, asked, FindCoordinatorResponse, newest=3)
         if found.error_code:
             return False
-        self._homes[group] = f"{found.host}:{found.port}"
+        self._homes[group] = found.node_id
         if self.heartbeat(group, "stranger", 1) != "UNKNOWN_MEMBER_ID":  # it has yet to load its partition
             del self._homes[group]
         return group in self._homes
@@ -220,24 +215,10 @@ class Simulated:
 
     def __init__(self) -> None:
         topics = (TopicSetup("t", ((1,), (1,))), TopicSetup(OFFSETS_TOPIC, ((1,),)))
-        settings = {"group.initial.rebalance.delay.ms": 0}
-        self._world = build(cluster(1, *topics, settings=settings), version_named("4.1"), 1, Trace())
-        self._run(10 * SECOND)
-        self._coordinator = coordinator_of(self._world.brokers[1])
+        world = OneBroker("4.1", *topics, group_initial_rebalance_delay_ms=0)
+        self._coordinator = coordinator_of(world.broker)
+        self._ask, self.wait = world.ask, world.wait
         self.ids: dict[str, str] = {}
-
-    def _run(self, longer: int) -> None:
-        self._world.scheduler.run(self._world.scheduler.now + longer)
-
-    def _ask(self, handler: Callable[..., None], *arguments: object) -> Callable[[], tuple[Any, ...]]:
-        heard: list[tuple[Any, ...]] = []
-        handler(*arguments, lambda *values: heard.append(values))
-
-        def answer() -> tuple[Any, ...]:
-            self.wait(lambda: bool(heard), f"an answer of {handler.__name__}")
-            return heard[0]
-
-        return answer
 
     def join(self, group: str, name: str, instance: str | None = None, session: int = PATIENT) -> Later:
         member = (self.ids.get(name, NOBODY), instance or "")
@@ -271,13 +252,6 @@ class Simulated:
 
     def leave(self, group: str, name: str) -> str:
         return str(self._ask(self._coordinator.leave, group, self.ids[name])()[0].name)
-
-    def wait(self, condition: Callable[[], bool], what: str) -> None:
-        for _ in range(600):
-            if condition():
-                return
-            self._run(100 * MILLISECOND)
-        raise AssertionError(f"waited a minute in vain for {what}")
 
 
 def test_a_real_coordinator_and_the_simulators_say_the_same(kraft_cluster: Sandbox) -> None:
