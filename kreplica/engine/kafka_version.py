@@ -54,6 +54,8 @@ class Version:
         end_suffices: A follower that has everything stays in the ISR, dead or not (2.1, KAFKA-7152).
         waits_only_for_eligible: The high watermark does not wait for brokers that could not join (3.6, KAFKA-15021).
         truncation: How a follower cuts.
+        epoch_noted_at_election: A leader notes where its epoch begins before it writes, and answers for an epoch older
+            than all it knows with the start of the first (2.0.1, KAFKA-7415).
         truncate_on_fetch: The answer to a fetch tells where to cut (2.7, KIP-595).
         join_at_epoch_start: A follower joins the ISR only once it has the leader's epoch (2.0.1, KAFKA-7128).
         fenced_fetch: Followers' requests carry the leader epoch, and another epoch is refused (2.1, KIP-320).
@@ -105,6 +107,7 @@ class Version:
     end_suffices: bool = False
     waits_only_for_eligible: bool = False
     truncation: Truncation = Truncation.HIGH_WATERMARK
+    epoch_noted_at_election: bool = False
     truncate_on_fetch: bool = False
     join_at_epoch_start: bool = False
     fenced_fetch: bool = False

@@ -159,7 +159,7 @@ CHANGES: tuple[Change, ...] = (
     ),
     _since("1.1", keeps_last_in_sync=True),
     _since("2.0", {"offsets.retention.minutes": 10_080}, truncation=Truncation.KIP_279),
-    _since("2.0.1", join_at_epoch_start=True),
+    _since("2.0.1", join_at_epoch_start=True, epoch_noted_at_election=True),
     _since(
         "2.1",
         {"retries": 2**31 - 1, "delivery.timeout.ms": 120_000},

@@ -10,10 +10,10 @@ from bisect import bisect_left
 def assign_epoch(epochs: list[int], starts: list[int], epoch: int, start: int) -> None:
     """Notes that ``epoch`` begins at ``start``; entries that contradict it go.
 
-    LeaderEpochFileCache.assign, since 0.11 (KIP-101). A leader assigns its epoch when it is elected, before any write
-    (KAFKA-7415).
+    LeaderEpochFileCache.assign, since 0.11 (KIP-101). Since 2.0.1 a leader assigns its epoch when it is
+    elected, before any write (KAFKA-7415); before, the first record of an epoch did.
     """
-    if epochs and epochs[-1] == epoch:
+    if epochs and epochs[-1] == epoch and start >= starts[-1]:
         return
     keep = min(bisect_left(epochs, epoch), bisect_left(starts, start))
     del epochs[keep:], starts[keep:]

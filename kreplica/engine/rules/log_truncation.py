@@ -38,6 +38,18 @@ def epoch_end_offset(epochs: Sequence[int], starts: Sequence[int], end_offset: i
     return epochs[higher - 1], starts[higher]
 
 
+def epoch_end_offset_until_2_0(
+    epochs: Sequence[int], starts: Sequence[int], end_offset: int, epoch: int
+) -> tuple[int, int]:
+    """The same in 0.11 to 2.0.0: an epoch older than all that are known is undefined, too.
+
+    LeaderEpochFileCache.endOffsetFor of 2.0; its follower then cut at its high watermark (until KAFKA-7415).
+    """
+    if len(epochs) > 0 and epoch < epochs[0]:
+        return UNDEFINED_EPOCH, UNDEFINED_EPOCH_OFFSET
+    return epoch_end_offset(epochs, starts, end_offset, epoch)
+
+
 def truncate_to_high_watermark(high_watermark: int, end_offset: int) -> int:
     """Where a follower cut before KIP-101: at its own high watermark.
 

@@ -20,7 +20,11 @@ from kreplica.engine.rules.fetching import (
 )
 from kreplica.engine.rules.follower_reads import readable_until
 from kreplica.engine.rules.isolation import AbortedTransaction, aborted_transactions
-from kreplica.engine.rules.log_truncation import UNDEFINED_EPOCH_OFFSET, epoch_end_offset
+from kreplica.engine.rules.log_truncation import (
+    UNDEFINED_EPOCH_OFFSET,
+    epoch_end_offset,
+    epoch_end_offset_until_2_0,
+)
 from kreplica.engine.settings import MICROSECONDS
 from kreplica.engine.simulator.log import Log
 from kreplica.engine.simulator.parked_fetch import ParkedFetch
@@ -151,8 +155,9 @@ class BrokerReads:
             return partition, error, -1, -1
         if replica.leadership is None:
             return partition, ErrorCode.NOT_LEADER_OR_FOLLOWER, -1, -1
-        log = replica.log
-        return partition, ErrorCode.NONE, *epoch_end_offset(log.epochs, log.starts, log.end, epoch)
+        log, noted = replica.log, self._broker.simulation.version.epoch_noted_at_election
+        end_of = epoch_end_offset if noted else epoch_end_offset_until_2_0
+        return partition, ErrorCode.NONE, *end_of(log.epochs, log.starts, log.end, epoch)
 
     def for_consumer(self, partition: str, offset: int, isolation: int, most: int, wait: int, reply: Reply) -> None:
         """Answers a consumer with a ConsumerGiven: at once if there are records, otherwise after ``wait``."""

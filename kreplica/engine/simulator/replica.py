@@ -197,7 +197,8 @@ class Replica:
             before.committed(state)
             return
         self.broker.stop_following(self)
-        self.log.assign_epoch(state.leader_epoch)
+        if self.broker.simulation.version.epoch_noted_at_election:
+            self.log.assign_epoch(state.leader_epoch)
         self.leadership = Leadership(self, state, before)
         self.broker.emit(Kind.BECAME_LEADER, self.partition, state.leader_epoch, state.ids(state.isr), self.log.end)
         self.leadership.advance()

@@ -108,7 +108,7 @@ class ZooKeeperRequests:
             shutting_down = state.places(tuple(known.shutting_down))
             place, replicas = state.replicas.index(broker), state.places(state.replicas)
             leader, isr = state.leader, state.isr
-            decision = zookeeper_controlled_shutdown(place, leader, replicas, isr, known.online(state), shutting_down)
+            decision = zookeeper_controlled_shutdown(place, leader, replicas, isr, known.up(state), shutting_down)
             return decision if decision != (leader, isr) else None
 
         def moved(changed: list[PartitionState]) -> None:
@@ -155,7 +155,7 @@ class ZooKeeperRequests:
         def decide(state: PartitionState) -> Decision | None:
             online = known.online(state)
             leader, isr = zookeeper_leader_for_offline(state.places(state.replicas), state.isr, online, True)
-            return None if contains(online, state.leader) or leader == NO_LEADER else (leader, isr)
+            return None if contains(known.up(state), state.leader) or leader == NO_LEADER else (leader, isr)
 
         self._change(partitions, decide, why, "elections.zookeeper_leader_for_offline")
 

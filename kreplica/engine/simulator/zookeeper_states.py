@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from kreplica.engine.rules.broker_failure import failed_partitions
 from kreplica.engine.rules.controller_election import state_written_by_newer
 from kreplica.engine.rules.leader_epoch_bump import zookeeper_leader_epoch
-from kreplica.engine.rules.replica_set import contains
+from kreplica.engine.rules.replica_set import contains, without
 from kreplica.engine.simulator.partition_state import PartitionState
 from kreplica.engine.simulator.zookeeper import OK, Operation, Result, Transaction
 from kreplica.engine.simulator.zookeeper_paths import (
@@ -70,7 +70,14 @@ class ZooKeeperStates:
         self.unled: dict[str, None] = {}
 
     def online(self, state: PartitionState) -> int:
-        """Replicas with a live broker and an online log directory; ControllerContext.isReplicaOnline."""
+        """Replicas that may be elected: broker live and not about to shut down, log directory online.
+
+        ControllerContext.isReplicaOnline.
+        """
+        return without(self.up(state), state.places(tuple(self.shutting_down)))
+
+    def up(self, state: PartitionState) -> int:
+        """The same with those that shut down: they lead until they are gone (includeShuttingDownBrokers)."""
         here = (b for b in state.replicas if b in self.live and (state.partition, b) not in self.offline)
         return state.places(tuple(here))
 
@@ -83,7 +90,7 @@ class ZooKeeperStates:
     def note_unled(self) -> None:
         """Finds the partitions whose leader is not online now."""
         for partition, state in self.states.items():
-            if not contains(self.online(state), state.leader):
+            if not contains(self.up(state), state.leader):
                 self.unled[partition] = None
 
     def took(self, partition: str, result: Result) -> PartitionState | None:
@@ -152,7 +159,7 @@ class ZooKeeperStates:
 
     def _noted(self, state: PartitionState, change: Change) -> PartitionState:
         self.states[state.partition] = state
-        if contains(self.online(state), state.leader):
+        if contains(self.up(state), state.leader):
             self.unled.pop(state.partition, None)
         self.controller.emit(
             Kind.PARTITION_CHANGED,

@@ -9,6 +9,7 @@ from plain_followers import PlainLog, follow
 
 from kreplica.engine.rules.log_truncation import (
     epoch_end_offset,
+    epoch_end_offset_until_2_0,
     truncate_by_leader_epoch,
     truncate_to_high_watermark,
 )
@@ -21,6 +22,14 @@ from kreplica.engine.rules.log_truncation import (
 def test_end_offset_of_an_epoch(epoch: int, expected: tuple[int, int]) -> None:
     """LeaderEpochFileCacheTest: an epoch ends where the next begins, the latest at the log end."""
     assert epoch_end_offset((2, 4, 7), (5, 10, 20), 30, epoch) == expected
+
+
+@pytest.mark.parametrize(
+    ("epoch", "expected"), [(1, (-1, -1)), (2, (2, 10)), (3, (2, 10)), (7, (7, 30)), (8, (-1, -1))]
+)
+def test_end_offset_of_an_epoch_up_to_2_0(epoch: int, expected: tuple[int, int]) -> None:
+    """LeaderEpochFileCache.endOffsetFor of 2.0.0: "no epochs recorded or requested epoch < the first epoch cached"."""
+    assert epoch_end_offset_until_2_0((2, 4, 7), (5, 10, 20), 30, epoch) == expected
 
 
 def test_without_epochs_nothing_is_known() -> None:

@@ -282,6 +282,10 @@ def test_an_epoch_that_contradicts_later_ones_takes_their_place() -> None:
     assert (epochs, starts) == ([1, 3, 6], [0, 10, 15])
     assign_epoch(epochs, starts, 2, 30)
     assert (epochs, starts) == ([1, 2], [0, 30])
+    assign_epoch(epochs, starts, 2, 40)  # isUpdateNeeded: the latest stays where it began, unless it began earlier
+    assert (epochs, starts) == ([1, 2], [0, 30])
+    assign_epoch(epochs, starts, 2, 25)
+    assert (epochs, starts) == ([1, 2], [0, 25])
 
 
 @pytest.mark.parametrize(("power_lost", "kept", "end"), [(False, 0, 10), (True, 0, 4), (True, 3, 7), (True, 99, 10)])

@@ -13,6 +13,7 @@ from kreplica.engine.faults import At, Crash, Cut, ElectUnclean, Pause, Plan, Re
 from kreplica.engine.settings import Value
 from kreplica.engine.setup import SECOND, ProducerSetup, Send, TopicSetup, cluster
 from kreplica.engine.simulator import simulate
+from kreplica.engine.simulator.world import build
 from kreplica.engine.trace import Kind, Trace, fields_of
 from kreplica.engine.versions import version_named
 
@@ -148,3 +149,28 @@ def test_who_has_caught_up_outside_the_isr_is_waited_for_since_0_10_2(version: s
     events = play(plan, version, sent=written, seconds=15, zookeeper_session_timeout_ms=6_000)
     assert of(events, Kind.PARTITION_CHANGED, partition="t-0", isr=(1,))
     assert bool(of(events, Kind.ISR_ASKED, partition="t-0", isr=(1, 3))) is waits
+
+
+@pytest.mark.parametrize(("version", "epochs"), [("0.11", [0]), ("2.0", [0]), ("2.0.1", [0, 1]), ("4.1", [0, 1])])
+def test_a_leader_notes_its_epoch_before_it_writes_since_2_0_1(version: str, epochs: list[int]) -> None:
+    """Partition.makeLeader, maybeAssignEpochStartOffset: KAFKA-7415. Nothing is written in epoch 1."""
+    producer = ProducerSetup("producer", (Send(SECOND, "m0", "t-0"),), {"acks": -1})
+    setup = cluster(2, TopicSetup("t", ((1, 2),)), clients=(producer,), duration=40 * SECOND)
+    simulation = build(setup, version_named(version), 1, Trace())
+    simulation.run((at(5, Stop("broker-1")),))
+    assert simulation.brokers[2].replicas["t-0"].log.epochs == epochs
+
+
+def test_in_zookeeper_mode_who_shuts_down_is_not_elected_even_uncleanly() -> None:
+    """ControllerContext.isReplicaOnline leaves shutting down brokers out: broker 2 still leads t-1 alone."""
+    plan = (at(2, Crash("broker-3")), at(40, Stop("broker-2")), at(40.5, Crash("broker-4")))
+    setup = cluster(4, TopicSetup("t", ((4, 2), (2, 3))), duration=60 * SECOND).with_settings(
+        {"unclean.leader.election.enable": True, "zookeeper.session.timeout.ms": 2_000}
+    )
+    trace = Trace()
+    simulate(setup, plan, version_named("2.5"), 1, trace)
+    events = [{"at": e.time / SECOND, "kind": e.kind, "node": e.node, **fields_of(e)} for e in trace.events]
+    (stopped,) = of(events, Kind.STOPPED, node="broker-2")
+    gone = [e for e in of(events, Kind.NO_LEADER, partition="t-0") if e["at"] < stopped["at"]]  # type: ignore[operator]
+    assert gone, "broker 4 is seen to be gone while broker 2 waits"
+    assert not of(events, Kind.BECAME_LEADER, node="broker-2", partition="t-0")
