@@ -208,6 +208,7 @@ def _print_lines(form: OffsetsForm | None, rows: list[CommittedOffset]) -> None:
     from kreplica.formats.offset_texts import line_of_kafka_1_0, line_of_kafka_2, line_of_kafka_4, reset_csv
 
     if form is OffsetsForm.reset_csv:
+        _refuse_line_breaks(rows)
         text = reset_csv(rows)
     else:
         line = {OffsetsForm.kafka_1_0: line_of_kafka_1_0, OffsetsForm.kafka_2: line_of_kafka_2}
@@ -218,3 +219,13 @@ def _print_lines(form: OffsetsForm | None, rows: list[CommittedOffset]) -> None:
         sys.stdout.flush()
     except BrokenPipeError:
         drop_stdout()
+
+
+def _refuse_line_breaks(rows: list[CommittedOffset]) -> None:
+    """Kafka's tool splits the file into lines before it looks for quotes (OffsetsUtils.parseResetPlan)."""
+    broken = next((row.group for row in rows if "\n" in row.group), None)
+    if broken is not None:
+        what = f"the group {broken!r} has a line break in its name"
+        raise UsageError(
+            what, "kafka-consumer-groups reads a row from each line", "--group '.*' leaves such groups out"
+        )

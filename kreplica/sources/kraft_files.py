@@ -59,9 +59,11 @@ class Replay:
 
 
 def is_metadata_path(path: Path) -> bool:
-    """Whether a path is a segment or checkpoint of a metadata log, its directory, or a log directory with one."""
+    """Whether a path is a segment or checkpoint of a metadata log, its directory, a log directory with one, or one
+    above a node's log directories.
+    """
     if path.is_dir():
-        return _is_home(path) or (path / METADATA_DIRECTORY).is_dir()
+        return _is_home(path) or any((each / METADATA_DIRECTORY).is_dir() for each in (path, *path.iterdir()))
     return checkpoint_offset(path.name) is not None or (
         segment_offset(path.name) is not None and path.absolute().parent.name == METADATA_DIRECTORY
     )

@@ -8,6 +8,7 @@ import json
 import os
 import re
 import shutil
+import struct
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -17,6 +18,7 @@ from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
+from record_batches import PlainRecord, batch_bytes
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "kafka-4.3.1"
 BROKER = GOLDEN / "clean" / "broker-1"
@@ -58,6 +60,19 @@ def test_several_groups_in_one_file_for_kafka_consumer_groups(kreplica: Any) -> 
     out = kreplica("decode", "offsets", BROKER, "--group", "billing|hand-commit", "-o", "reset-csv").out
     expected = [list(row) for name in ("billing", "hand-commit") for row in described(name)]
     assert list(csv.reader(io.StringIO(out))) == expected
+
+
+def test_a_group_that_kafka_consumer_groups_cannot_read_is_refused(kreplica: Any, tmp_path: Path) -> None:
+    """Its --from-file of 4.3.1 fails as a whole on a quoted line break: Missing closing quote for value."""
+    key = b"\0\1\0\3a\nb\0\6orders" + struct.pack(">i", 0)
+    value = struct.pack(">hqihq", 3, 5, -1, 0, 1_600_000_000_000)
+    segment = tmp_path / "copy.log"
+    segment.write_bytes(batch_bytes([PlainRecord(0, 0, key, value)]))
+    ended = kreplica("decode", "offsets", segment, "-o", "reset-csv")
+    assert (ended.code, ended.out) == (2, "")
+    assert "error: the group 'a\\nb' has a line break in its name; kafka-consumer-groups reads a row" in ended.err
+    ended = kreplica("decode", "offsets", segment, BROKER / BILLING, "--group", ".*", "-o", "reset-csv")
+    assert list(csv.reader(io.StringIO(ended.out))) == [list(row[1:]) for row in described("billing")]
 
 
 def test_the_forms_of_kafkas_tools(kreplica: Any) -> None:

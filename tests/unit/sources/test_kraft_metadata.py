@@ -215,5 +215,16 @@ def test_several_logs_are_named(tmp_path: Path) -> None:
     with pytest.raises(InputError) as refused:
         find_metadata(str(tmp_path))
     assert "2 metadata logs in it" in str(refused.value)
-    assert not is_metadata_path(tmp_path)
+    with pytest.raises(InputError, match="2 metadata logs in it"):
+        read_snapshot(ClusterHandle(name="x", dump=str(tmp_path)))
     assert is_metadata_path(tmp_path / "a")
+    (tmp_path / "c").mkdir()
+    assert not is_metadata_path(tmp_path / "c")
+
+
+def test_a_directory_above_the_log_directories_is_a_dump(tmp_path: Path) -> None:
+    """As ``decode metadata`` takes it, whose last line names the path as a dump."""
+    shutil.copytree(HOME, tmp_path / "data" / "__cluster_metadata-0")
+    (tmp_path / "data2").mkdir()
+    of_all, of_one = (read_snapshot(ClusterHandle(name="x", dump=str(path))) for path in (tmp_path, HOME))
+    assert list(of_all.partitions.rows()) == list(of_one.partitions.rows())
