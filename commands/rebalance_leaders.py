@@ -91,6 +91,10 @@ def leaders(
 
     if execute and out is not None:
         raise UsageError("--execute and --out exclude each other", "", "write the plan, then kreplica rebalance apply")
+    if pause is not None and out is not None:
+        raise UsageError(
+            "--pause and --out exclude each other", "a plan holds no pauses", "pause it when it is applied"
+        )
     pace = pace_of(batch, pause)
     handle = one_cluster(sources.handles(), execute=execute)
     reading = read_clusters((handle,), FACETS if execute else Facet.PARTITIONS)

@@ -287,6 +287,12 @@ def test_a_pace_that_is_none(kreplica: Any, dump: Any, plan: Path, option: list[
     assert option[0] in ended.err
 
 
+def test_a_pause_is_not_lost_on_a_plan(kreplica: Any, dump: Any, tmp_path: Path) -> None:
+    ended = kreplica("rebalance", "leaders", "--dump", dump(), "--out", tmp_path / "new.json", "--pause", "10s")
+    assert (ended.code, ended.out, list(tmp_path.glob("new*"))) == (2, "", [])
+    assert "--pause and --out exclude each other; a plan holds no pauses" in ended.err
+
+
 def test_a_damaged_journal_is_named_by_its_line(kreplica: Any, dump: Any, plan: Path) -> None:
     note(plan, *begun(0))
     journal = plan.with_name("plan.json.journal")
