@@ -56,6 +56,8 @@ class Version:
         truncation: How a follower cuts.
         epoch_noted_at_election: A leader notes where its epoch begins before it writes, and answers for an epoch older
             than all it knows with the start of the first (2.0.1, KAFKA-7415).
+        stale_epoch_ends_dropped: What a leader says of an epoch's end is not used if the leader epoch has changed since
+            (2.1.1, KAFKA-7786).
         truncate_on_fetch: The answer to a fetch tells where to cut (2.7, KIP-595).
         join_at_epoch_start: A follower joins the ISR only once it has the leader's epoch (2.0.1, KAFKA-7128).
         fenced_fetch: Followers' requests carry the leader epoch, and another epoch is refused (2.1, KIP-320).
@@ -108,6 +110,7 @@ class Version:
     waits_only_for_eligible: bool = False
     truncation: Truncation = Truncation.HIGH_WATERMARK
     epoch_noted_at_election: bool = False
+    stale_epoch_ends_dropped: bool = False
     truncate_on_fetch: bool = False
     join_at_epoch_start: bool = False
     fenced_fetch: bool = False

@@ -170,6 +170,7 @@ CHANGES: tuple[Change, ...] = (
         controller_epoch_checked=True,
         unknown_producer=UnknownProducer.UNKNOWN_OR_ONLY_MARKER,
     ),
+    _since("2.1.1", stale_epoch_ends_dropped=True),
     _since("2.2", bounces_are_seen=True, member_id_required=True, latest_waits_for_epoch=True),
     _since("2.3", consumer_detects_truncation=True),
     _since("2.4", follower_reads=True, failover_cleans_isrs=True),

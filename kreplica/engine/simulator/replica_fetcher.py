@@ -94,8 +94,9 @@ class ReplicaFetcher:
 
     def _cut(self, epochs: dict[str, int], given: tuple[tuple[str, ErrorCode, int, int], ...]) -> None:
         self.busy = False
+        drops = self.broker.simulation.version.stale_epoch_ends_dropped
         for partition, error, epoch, end_offset in given:
-            replica = self._still_followed(partition, epochs)
+            replica = self._still_followed(partition, epochs) if drops else self.following.get(partition)
             if replica is None:
                 continue
             if error:

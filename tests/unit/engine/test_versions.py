@@ -24,6 +24,7 @@ RULES = [
     ("end_suffices", "2.0.1", "2.1"),
     ("fenced_fetch", "2.0.1", "2.1"),
     ("controller_epoch_checked", "2.0.1", "2.1"),
+    ("stale_epoch_ends_dropped", "2.1", "2.1.1"),
     ("bounces_are_seen", "2.1.1", "2.2"),
     ("member_id_required", "2.1.1", "2.2"),
     ("latest_waits_for_epoch", "2.1.1", "2.2"),
