@@ -43,8 +43,13 @@ VALUE_LISTS = (
 )
 
 
-def run_answer(run: Run) -> Answer:
-    """One run: the outcome beside its timeline."""
+def run_answer(run: Run, asked_version: str | None = None) -> Answer:
+    """One run: the outcome beside its timeline.
+
+    Args:
+        run: What was played.
+        asked_version: As ``--kafka-version`` gave it.
+    """
     return Answer(
         command="whatif-run",
         rows_name="timeline",
@@ -52,7 +57,31 @@ def run_answer(run: Run) -> Answer:
         rows=_timeline(run),
         summary={"events": run.outcome.events, "trace_hash": run.outcome.trace_hash},
         objects={"outcome": outcome_row(run)},
+        warnings=remarks(run, asked_version),
     )
+
+
+def remarks(run: Run, asked_version: str | None = None) -> list[str]:
+    """What was asked for and made no difference: steps that never came about, settings that do nothing.
+
+    Args:
+        run: What was played.
+        asked_version: As ``--kafka-version`` gave it.
+    """
+    from kreplica.engine.fault_words import step_words
+    from kreplica.engine.idle_settings import idle_settings
+
+    rules = run.version.name
+    return [
+        *([played_by(asked_version, rules)] if asked_version not in (None, rules) else []),
+        *idle_settings(run.scenario.setup, run.version, run.settings),
+        *(f"never came about: {step_words(step)}" for step in run.missed),
+    ]
+
+
+def played_by(asked: str | None, rules: str) -> str:
+    """That a version has the rules of an earlier one."""
+    return f"Kafka {asked} is played by the rules and defaults of {rules}, the newest that the engine knows"
 
 
 def outcome_row(run: Run) -> Row:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import TYPE_CHECKING
@@ -76,14 +77,15 @@ def compare(
 ) -> None:
     """Compare what comes out of a scenario: --kafka-version 0.10,0.11 and --set acks=0,1,all give a column each.
 
-    Several values of several options give every combination; a column that cannot be played says why. Exits 0; 1 when
-    something else comes out than the scenario says; 2 when the scenario, a version or a setting cannot be used.
+    Several values of several options give every combination; without any, the versions at which the scenario says
+    that something else comes out. A column that cannot be played says why. Exits 0; 1 when something else comes out
+    than the scenario says; 2 when the scenario, a version or a setting cannot be used.
     """
     from commands.output import Answer, emit
     from kreplica.scenarios import scenario_named
 
     chosen = scenario_named(scenario)
-    variants = _variants(kafka_version or chosen.default_version, settings or [])
+    variants = _variants(chosen, kafka_version, settings or [])
     columns = [_column(chosen, version, values, seed) for version, values in variants]
     runs = [run for run in columns if not isinstance(run, _NotPlayed)]
     if not runs:
@@ -91,7 +93,12 @@ def compare(
     rows = [_row(column, chosen.name, seed) for column in columns]
     differing = [run for run in runs if run.differences]
     answer = Answer(
-        "whatif-compare", "runs", COLUMNS, rows, summary={"runs": len(runs), "not_as_expected": len(differing)}
+        "whatif-compare",
+        "runs",
+        COLUMNS,
+        rows,
+        summary={"runs": len(runs), "not_as_expected": len(differing)},
+        warnings=_warnings(rows, columns, [asked for asked, _ in variants]),
     )
     emit(answer, output, lambda console: _show(answer, runs, console))
     raise typer.Exit(ExitCode.FINDINGS if differing else ExitCode.OK)
@@ -132,23 +139,51 @@ def _row(column: Run | _NotPlayed, scenario: str, seed: int) -> Row:
     return {name: found.get(name) for name in COLUMNS}
 
 
-def _variants(versions: str, settings: list[str]) -> list[tuple[str, dict[str, Value]]]:
-    from kreplica.engine.settings import parse
+def _warnings(rows: Sequence[Row], columns: Sequence[Run | _NotPlayed], asked: Sequence[str]) -> list[str]:
+    from commands.whatif_answer import remarks
+
+    told = zip(map(_title, rows), columns, asked, strict=True)
+    played = ((title, run, version) for title, run, version in told if not isinstance(run, _NotPlayed))
+    return [f"{title}: {remark}" for title, run, version in played for remark in remarks(run, version)]
+
+
+def _variants(scenario: Scenario, versions: str | None, settings: list[str]) -> list[tuple[str, dict[str, Value]]]:
     from kreplica.engine.versions import version_named
 
-    names = [name.strip() for name in versions.split(",")]
+    choices = _choices(settings)
+    swept = any(len(values) > 1 for values in choices.values())
+    names = _versions(scenario, swept) if versions is None else _each(versions)
     for name in names:
         version_named(name)
+    combined = [dict(zip(choices, values, strict=True)) for values in product(*choices.values())]
+    if len(names) * len(combined) > MOST_COLUMNS:
+        raise UsageError(f"{len(names) * len(combined)} columns are too many", f"at most {MOST_COLUMNS}", "name fewer")
+    return [(name, values) for name in names for values in combined]
+
+
+def _choices(settings: list[str]) -> dict[str, list[Value]]:
+    """The values of each setting, each value once."""
+    from kreplica.engine.settings import parse
+
     choices: dict[str, list[Value]] = {}
     for text in settings:
         name, values = split_setting(text)
         if name in choices:
             raise UsageError(f"--set {name} is given twice", "", f"give its values at once: --set {name}=A,B")
-        choices[name] = [parse(name, value.strip()) for value in values.split(",")]
-    combined = [dict(zip(choices, values, strict=True)) for values in product(*choices.values())]
-    if len(names) * len(combined) > MOST_COLUMNS:
-        raise UsageError(f"{len(names) * len(combined)} columns are too many", f"at most {MOST_COLUMNS}", "name fewer")
-    return [(name, values) for name in names for values in combined]
+        choices[name] = list(dict.fromkeys(parse(name, value) for value in _each(values)))
+    return choices
+
+
+def _versions(scenario: Scenario, swept: bool) -> list[str]:
+    """The scenario's own; its first alone where settings make the columns."""
+    from kreplica.engine.versions import order_of, version_named
+
+    own = dict.fromkeys(case.version for case in scenario.cases)
+    return [scenario.default_version] if swept else sorted(own, key=lambda name: order_of(version_named(name)))
+
+
+def _each(text: str) -> list[str]:
+    return list(dict.fromkeys(part.strip() for part in text.split(",")))
 
 
 def _show(answer: Answer, runs: list[Run], console: Console) -> None:
@@ -157,7 +192,7 @@ def _show(answer: Answer, runs: list[Run], console: Console) -> None:
 
     losing = sum(bool(row["lost"]) for row in answer.rows)
     left_out = [f"{_title(row)}: {row['not_played']}" for row in answer.rows if row["not_played"]]
-    word, color = ("DIFFERS", "yellow") if _differ(answer) else ("SAME", "green")
+    word, color = _word(answer)
     print_verdict(console, word, color, f"{runs[0].scenario.name}: {losing} of {len(runs)} lose acknowledged records")
     console.print()
     shown = [name for name in COLUMNS[4:-1] if name in _ALWAYS or _says_something(answer, name)]
@@ -169,6 +204,12 @@ def _show(answer: Answer, runs: list[Run], console: Console) -> None:
     print_lines(console, "not as", [f"{title}: {each}" for title, run in pairs for each in run.differences])
     print_lines(console, "left out", left_out)
     print_lines(console, "next", [f"kreplica whatif run {runs[0].scenario.name} --explain"], whole=True)
+
+
+def _word(answer: Answer) -> tuple[str, str]:
+    if sum(not row["not_played"] for row in answer.rows) == 1:
+        return "ALONE", "yellow"
+    return ("DIFFERS", "yellow") if _differ(answer) else ("SAME", "green")
 
 
 def _says_something(answer: Answer, name: str) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -12,6 +12,9 @@ from commands.ids import parse_ids
 from commands.options import ExcludeInternalOption, OutputOption, SourceOptions, TopicOption, takes_sources
 from commands.output import emit
 from kreplica.errors import UsageError
+
+if TYPE_CHECKING:
+    from kreplica.engine.played_changes import Changes
 
 COLUMNS = (
     "topic",
@@ -70,6 +73,13 @@ class Question:
     topics: str | None
     exclude_internal: bool
 
+    @property
+    def changes(self) -> Changes:
+        """The settings as they shall be."""
+        from kreplica.engine.played_changes import Changes
+
+        return Changes(self.min_isr, self.unclean, self.elr)
+
 
 def register(app: typer.Typer) -> None:
     """Adds the command to the group."""
@@ -109,8 +119,8 @@ def fail(
     """Tell what a failure does, by the election rules of Kafka's own controllers: who leads and who is in sync
     afterwards, what is without a leader, what refuses acks=all writes, which records an unclean election may lose.
 
-    Nothing is changed. Exits 0 when nothing gets lost or out of use, 1 when something does, 5 when nothing does as far
-    as is known but something could not be read.
+    Settings can be changed before, or alone; nothing is done to the cluster. Exits 0 when nothing gets lost or out of
+    use, 1 when something does, 5 when nothing does as far as is known but something could not be read.
     """
     from commands.whatif_fail_answer import play
     from commands.whatif_fail_screen import show
@@ -141,10 +151,11 @@ def _disk(text: str) -> tuple[int, str]:
 
 
 def _check(question: Question) -> None:
-    named = question.brokers or question.racks
-    if not (named or question.disks or question.controller or question.rolling):
+    fails = question.brokers or question.racks or question.disks or question.controller or question.rolling
+    if not (fails or question.changes.any):
         raise UsageError(
-            "nothing fails", fix="name it: --broker, --rack, --disk or --controller; or --rolling-restart of brokers"
+            "nothing fails and nothing changes",
+            fix="name it: --broker, --rack, --disk or --controller; or --rolling-restart of brokers; or a setting",
         )
     if question.rolling and (question.disks or question.controller):
         raise UsageError("--rolling-restart is of brokers", "disks and the controller do not go with it")

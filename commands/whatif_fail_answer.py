@@ -13,7 +13,6 @@ from commands.reading import Reading, cluster_object, read_clusters
 from commands.safe_to_stop import one_cluster
 from commands.stop_gate import FACETS, brokers_named
 from commands.whatif_fail import COLUMNS, Question
-from kreplica.engine.played_changes import Changes
 from kreplica.errors import ExitCode, UsageError
 from kreplica.health.failing import FATES, FailureJudgement, Fate, PlayedStep, judge_failure
 from kreplica.health.loss_ranges import Candidate, candidates, copies_to_ask, with_positions
@@ -111,13 +110,12 @@ def play(sources: SourceOptions, question: Question) -> Played:
     whole = reading.snapshots[0]
     target = _target(whole, question)
     snapshot = select(whole, topics=question.topics, exclude_internal=question.exclude_internal)
-    changes = Changes(question.min_isr, question.unclean, question.elr)
     if question.elr and snapshot.mode is MetadataMode.ZOOKEEPER:
         raise UsageError("--elr on cannot be played", "eligible leader replicas are KRaft's", "leave it out")
     if question.rolling:
-        judgement = judge_rolling_restart(snapshot, target.brokers, changes)
+        judgement = judge_rolling_restart(snapshot, target.brokers, question.changes)
     else:
-        judgement = judge_failure(snapshot, target.brokers, target.disks, changes)
+        judgement = judge_failure(snapshot, target.brokers, target.disks, question.changes)
     found = [candidates(step, target.disks) for step in judgement.steps]
     measured, silent = _measured(handle, snapshot, found)
     grouped = tuple(_by_partition(some) for some in measured)

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from commands.options import SourceOptions
+    from commands.whatif_fail import Question
     from commands.whatif_fail_answer import Played
     from kreplica.health.loss_ranges import Candidate
     from kreplica.model.columns import Indices
@@ -90,6 +91,8 @@ def _what(played: Played) -> str:
     target, question = played.target, played.question
     parts = [_named(target.brokers)] if target.brokers else []
     parts += [f"disk {path} of broker {broker}" for broker, path in target.disks]
+    if not parts:
+        return f"{', '.join(_changes(question))} for every topic"
     words, turn = ("restarting", " in turn") if question.rolling else ("failing", "")
     return f"{words} {', '.join(parts)}{turn}"
 
@@ -98,15 +101,18 @@ def _named(brokers: Sequence[int]) -> str:
     return f"broker{'s' * (len(brokers) > 1)} {', '.join(map(str, brokers))}"
 
 
-def _played(played: Played) -> Iterator[str]:
-    question = played.question
-    changes = [f"min.insync.replicas={question.min_isr}"] if question.min_isr is not None else []
+def _changes(question: Question) -> Iterator[str]:
+    if question.min_isr is not None:
+        yield f"min.insync.replicas={question.min_isr}"
     if question.unclean is not None:
-        changes.append(f"unclean.leader.election.enable={str(question.unclean).lower()}")
+        yield f"unclean.leader.election.enable={str(question.unclean).lower()}"
     if question.elr is not None:
-        changes.append(f"eligible leader replicas {'on' if question.elr else 'off'}")
-    if changes:
-        yield f"with {', '.join(changes)} for every topic"
+        yield f"eligible leader replicas {'on' if question.elr else 'off'}"
+
+
+def _played(played: Played) -> Iterator[str]:
+    if played.question.changes.any:
+        yield f"with {', '.join(_changes(played.question))} for every topic"
     down = [broker for broker in played.target.brokers if played.snapshot.is_alive(broker) is False]
     if down:
         yield f"{_named(down)} {'are' if len(down) > 1 else 'is'} down already"

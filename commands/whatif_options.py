@@ -26,7 +26,7 @@ SetOption = Annotated[
     typer.Option("--set", metavar="NAME=VALUE", help="A setting of the cluster, topics or clients; may be repeated."),
 ]
 SeedOption = Annotated[
-    int, typer.Option("--seed", min=0, help="Where chance begins: same seed, same run, on every machine.")
+    int, typer.Option("--seed", min=0, metavar="N", help="Where chance begins: same seed, same run, on every machine.")
 ]
 
 

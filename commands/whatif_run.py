@@ -104,13 +104,13 @@ def _run_once(
     from kreplica.scenarios.playing import play
 
     chosen = scenario_named(name)
-    played = play(chosen, kafka_version or "", parse_settings(settings), seed, read_plan(plan_file))
+    played = play(chosen, kafka_version, parse_settings(settings), seed, read_plan(plan_file))
     shown = _partition(played, partition)
     if svg is not None:
         _write_svg(svg, played)
     if save_plan is not None:
         write_plan(save_plan, played.plan)
-    answer: Answer = run_answer(played)
+    answer: Answer = run_answer(played, kafka_version)
     emit(answer, output, lambda console: show_run(played, shown, explain, svg, console))
     raise typer.Exit(ExitCode.FINDINGS if played.differences else ExitCode.OK)
 

@@ -33,17 +33,34 @@ def run_many_times(
     output: OutputFormat | None,
 ) -> None:
     """Plays, prints, and ends with 1 if a run failed."""
+    from commands.progress import Progress
+    from commands.whatif_answer import played_by
+    from kreplica.engine.idle_settings import idle_settings
     from kreplica.engine.versions import version_named
     from kreplica.scenarios import scenario_named
     from kreplica.scenarios.many_runs import Job, run_many
 
-    version = kafka_version or scenario_named(name).default_version
-    version_named(version)
-    many = run_many(Job(name, version, settings), seed, runs)
+    chosen = scenario_named(name)
+    version = chosen.default_version if kafka_version is None else kafka_version
+    rules = version_named(version)
+    with Progress() as progress:
+        many = run_many(Job(name, version, settings), seed, runs, told=progress.say)
     if save_plan is not None and many.smallest is not None:
         write_plan(save_plan, many.smallest.plan)
     summary = _summary(name, version, settings, seed, many)
-    answer = Answer("whatif-runs", "runs", RUN_COLUMNS, _rows(many), summary=summary, objects={"outcome": summary})
+    answer = Answer(
+        command="whatif-runs",
+        rows_name="runs",
+        columns=RUN_COLUMNS,
+        rows=_rows(many),
+        summary=summary,
+        objects={"outcome": summary},
+        warnings=[
+            *([played_by(version, rules.name)] if version != rules.name else []),
+            *idle_settings(chosen.setup, rules, settings),
+            *([f"no run failed, so {save_plan} is not written"] if save_plan and many.smallest is None else []),
+        ],
+    )
     emit(answer, output, lambda console: _show(summary, many, save_plan, console))
     raise typer.Exit(ExitCode.FINDINGS if many.smallest is not None else ExitCode.OK)
 

@@ -197,8 +197,7 @@ def _append_piece(text: Text, piece: Piece, high_watermark: int | None, style: s
 def _next(run: Run, explain: bool) -> list[str]:
     name = run.scenario.name
     again = "" if run.version.name == run.scenario.default_version else f" --kafka-version {run.version.name}"
-    versions = ",".join(dict.fromkeys(case.version for case in run.scenario.cases))
     lines = [] if explain else [f"kreplica whatif run {name}{again} --explain"]
-    if "," in versions:
-        lines.append(f"kreplica whatif compare {name} --kafka-version {versions}")
+    if len({case.version for case in run.scenario.cases}) > 1:
+        lines.append(f"kreplica whatif compare {name}")
     return [*lines, f"kreplica whatif run {name}{again} --runs 1000"]

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from kreplica.engine.rules.producer_state import UnknownProducer
-from kreplica.engine.settings import Value
+from kreplica.engine.settings import MOST, Value
 
-NEVER = 2**63 - 1
+NEVER = MOST
 """Kafka's Long.MAX_VALUE: a flush that never comes, retries without end."""
 
 

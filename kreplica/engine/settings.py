@@ -13,6 +13,9 @@ from kreplica.engine.rules.acknowledgement import ACKS_ALL
 from kreplica.errors import UsageError
 from kreplica.model.settings import MIN_ISR, UNCLEAN
 
+MOST = 2**63 - 1
+"""The greatest integer of a setting, Kafka's Long.MAX_VALUE: a flush that never comes, retries without end."""
+
 MICROSECONDS = 1000
 """Microseconds in a millisecond: Kafka's settings are in milliseconds, the simulator's clock in microseconds."""
 
@@ -41,12 +44,22 @@ class ValueType(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """One setting: Kafka's name, whose it is, and the type of its value."""
+    """One setting: Kafka's name, whose it is, and what its value may be.
+
+    Args:
+        name: Kafka's.
+        scope: Whose.
+        type: Of its value.
+        values: Of a text, those that there are; any if none is named.
+        least: Of an integer: Kafka's validator's, and 1 for what the engine waits for again and again, since a broker
+            that waits 0 ms never comes to an end of its virtual time.
+    """
 
     name: str
     scope: Scope
     type: ValueType = ValueType.INTEGER
     values: tuple[str, ...] = ()
+    least: int = 0
 
 
 _B, _T, _P, _C, _N = Scope.BROKER, Scope.TOPIC, Scope.PRODUCER, Scope.CONSUMER, Scope.NETWORK
@@ -55,62 +68,62 @@ _BOOLEAN, _TEXT = ValueType.BOOLEAN, ValueType.TEXT
 SETTINGS: dict[str, Setting] = {
     setting.name: setting
     for setting in (
-        Setting(MIN_ISR, _T),
+        Setting(MIN_ISR, _T, least=1),
         Setting(UNCLEAN, _T, _BOOLEAN),
-        Setting("flush.messages", _T),
+        Setting("flush.messages", _T, least=1),
         Setting("flush.ms", _T),
-        Setting("replica.lag.time.max.ms", _B),
+        Setting("replica.lag.time.max.ms", _B, least=1),
         Setting("replica.lag.max.messages", _B),
         Setting("replica.fetch.wait.max.ms", _B),
         Setting("replica.fetch.backoff.ms", _B),
-        Setting("replica.fetch.max.records", _B),
+        Setting("replica.fetch.max.records", _B, least=1),
         Setting("replica.socket.timeout.ms", _B),
-        Setting("replica.high.watermark.checkpoint.interval.ms", _B),
-        Setting("log.flush.offset.checkpoint.interval.ms", _B),
-        Setting("log.flush.scheduler.interval.ms", _B),
-        Setting("broker.session.timeout.ms", _B),
-        Setting("broker.heartbeat.interval.ms", _B),
-        Setting("controller.quorum.fetch.timeout.ms", _B),
-        Setting("controller.quorum.election.timeout.ms", _B),
-        Setting("unclean.leader.election.interval.ms", _B),
-        Setting("zookeeper.session.timeout.ms", _B),
+        Setting("replica.high.watermark.checkpoint.interval.ms", _B, least=1),
+        Setting("log.flush.offset.checkpoint.interval.ms", _B, least=1),
+        Setting("log.flush.scheduler.interval.ms", _B, least=1),
+        Setting("broker.session.timeout.ms", _B, least=1),
+        Setting("broker.heartbeat.interval.ms", _B, least=1),
+        Setting("controller.quorum.fetch.timeout.ms", _B, least=1),
+        Setting("controller.quorum.election.timeout.ms", _B, least=1),
+        Setting("unclean.leader.election.interval.ms", _B, least=1),
+        Setting("zookeeper.session.timeout.ms", _B, least=1),
         Setting("leader.election", _B, _TEXT, ("controller", "watching")),
         Setting("auto.leader.rebalance.enable", _B, _BOOLEAN),
-        Setting("leader.imbalance.check.interval.seconds", _B),
+        Setting("leader.imbalance.check.interval.seconds", _B, least=1),
         Setting("leader.imbalance.per.broker.percentage", _B),
         Setting("controlled.shutdown.enable", _B, _BOOLEAN),
-        Setting("offsets.retention.minutes", _B),
-        Setting("offsets.retention.check.interval.ms", _B),
-        Setting("offsets.commit.timeout.ms", _B),
+        Setting("offsets.retention.minutes", _B, least=1),
+        Setting("offsets.retention.check.interval.ms", _B, least=1),
+        Setting("offsets.commit.timeout.ms", _B, least=1),
         Setting("group.initial.rebalance.delay.ms", _B),
-        Setting("group.consumer.session.timeout.ms", _B),
-        Setting("group.consumer.heartbeat.interval.ms", _B),
-        Setting("transaction.abort.timed.out.transaction.cleanup.interval.ms", _B),
+        Setting("group.consumer.session.timeout.ms", _B, least=1),
+        Setting("group.consumer.heartbeat.interval.ms", _B, least=1),
+        Setting("transaction.abort.timed.out.transaction.cleanup.interval.ms", _B, least=1),
         Setting("transaction.partition.verification.enable", _B, _BOOLEAN),
-        Setting("transactional.id.expiration.ms", _B),
-        Setting("producer.id.expiration.ms", _B),
+        Setting("transactional.id.expiration.ms", _B, least=1),
+        Setting("producer.id.expiration.ms", _B, least=1),
         Setting("acks", _P, ValueType.ACKS),
         Setting("retries", _P),
         Setting("retry.backoff.ms", _P),
         Setting("request.timeout.ms", _P),
         Setting("delivery.timeout.ms", _P),
-        Setting("max.in.flight.requests.per.connection", _P),
+        Setting("max.in.flight.requests.per.connection", _P, least=1),
         Setting("linger.ms", _P),
-        Setting("batch.records", _P),
+        Setting("batch.records", _P, least=1),
         Setting("enable.idempotence", _P, _BOOLEAN),
         Setting("transactional.id", _P, _TEXT),
-        Setting("transaction.timeout.ms", _P),
+        Setting("transaction.timeout.ms", _P, least=1),
         Setting("group.id", _C, _TEXT),
         Setting("group.protocol", _C, _TEXT, ("classic", "consumer")),
         Setting("group.instance.id", _C, _TEXT),
         Setting("isolation.level", _C, _TEXT, ("read_uncommitted", "read_committed")),
         Setting("auto.offset.reset", _C, _TEXT, ("earliest", "latest", "none")),
         Setting("enable.auto.commit", _C, _BOOLEAN),
-        Setting("auto.commit.interval.ms", _C),
-        Setting("session.timeout.ms", _C),
-        Setting("heartbeat.interval.ms", _C),
-        Setting("max.poll.interval.ms", _C),
-        Setting("max.poll.records", _C),
+        Setting("auto.commit.interval.ms", _C, least=1),
+        Setting("session.timeout.ms", _C, least=1),
+        Setting("heartbeat.interval.ms", _C, least=1),
+        Setting("max.poll.interval.ms", _C, least=1),
+        Setting("max.poll.records", _C, least=1),
         Setting("fetch.max.wait.ms", _C),
         Setting("client.rack", _C, _TEXT),
         Setting("replica.selector.class", _B, _TEXT, ("", "RackAwareReplicaSelector")),
@@ -135,10 +148,25 @@ def parse(name: str, text: str) -> Value:
     try:
         value = _PARSERS[setting.type](text)
     except (ValueError, KeyError):
-        raise UsageError(f"{name}={text} is no {setting.type} value", "", "give another value") from None
-    if setting.values and value not in setting.values:
-        raise UsageError(f"{name}={text} is not known", "", f"one of {', '.join(setting.values)}")
+        value = None
+    if value is None or not _allowed(setting, value):
+        raise UsageError(f"{name}={text} cannot be set", "", f"give {_choice(setting)}")
     return value
+
+
+def _allowed(setting: Setting, value: Value) -> bool:
+    if setting.type is ValueType.INTEGER:
+        return isinstance(value, int) and setting.least <= value <= MOST
+    return not setting.values or value in setting.values
+
+
+def _choice(setting: Setting) -> str:
+    """What a setting can be, in words."""
+    if setting.type is ValueType.INTEGER:
+        return f"a whole number from {setting.least} to {MOST}"
+    fixed = {ValueType.BOOLEAN: ("true", "false"), ValueType.ACKS: ("0", "1", "all")}
+    choices = fixed.get(setting.type, setting.values)
+    return " or ".join(choice or "nothing" for choice in choices)
 
 
 def setting_named(name: str) -> Setting:
@@ -151,8 +179,9 @@ def setting_named(name: str) -> Setting:
         return SETTINGS[name]
     from difflib import get_close_matches
 
-    near = get_close_matches(name, SETTINGS, n=3) or sorted(SETTINGS)
-    raise UsageError(f"the engine knows no setting {name!r}", "", f"did you mean {', '.join(near)}?")
+    near = get_close_matches(name, SETTINGS, n=3)
+    fix = f"did you mean {', '.join(near)}?" if near else f"one of {', '.join(sorted(SETTINGS))}"
+    raise UsageError(f"the engine knows no setting {name!r}", "", fix)
 
 
 def of_scope(values: Mapping[str, Value], scope: Scope) -> dict[str, Value]:
@@ -164,15 +193,8 @@ def _acks(text: str) -> int:
     return {"all": ACKS_ALL, "-1": ACKS_ALL, "0": 0, "1": 1}[text]
 
 
-def _integer(text: str) -> int:
-    value = int(text)
-    if value < 0:
-        raise ValueError(text)
-    return value
-
-
 _PARSERS: dict[ValueType, Callable[[str], Value]] = {
-    ValueType.INTEGER: _integer,
+    ValueType.INTEGER: int,
     ValueType.BOOLEAN: {"true": True, "false": False}.__getitem__,
     ValueType.TEXT: str,
     ValueType.ACKS: _acks,

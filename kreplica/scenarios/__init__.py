@@ -140,7 +140,7 @@ def scenario_named(name: str) -> Scenario:
             return _outside(point.load(), name)
     from difflib import get_close_matches
 
-    near = get_close_matches(name, names(), n=3, cutoff=0.4)
+    near = get_close_matches(name, names(), n=3, cutoff=0.5)
     fix = f"did you mean {', '.join(near)}?" if near else "see kreplica whatif list"
     raise UsageError(f"there is no scenario {name!r}", "", fix)
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from multiprocessing import get_context
@@ -109,7 +109,9 @@ def plan_of(scenario: Scenario, version: str, settings: Mapping[str, Value], see
     return random_plan(setup, version_named(version), scenario.profile, Random(f"plan {seed}"))
 
 
-def run_many(job: Job, first_seed: int, runs: int, processes: int = 0) -> ManyRuns:
+def run_many(
+    job: Job, first_seed: int, runs: int, processes: int = 0, told: Callable[[str], None] = lambda _: None
+) -> ManyRuns:
     """Plays a scenario's cluster and clients under random faults.
 
     Args:
@@ -117,16 +119,28 @@ def run_many(job: Job, first_seed: int, runs: int, processes: int = 0) -> ManyRu
         first_seed: Of the first run; each next one has the next seed.
         runs: How many.
         processes: As many at once; as there are cores if 0.
+        told: Is told how it goes, in words.
     """
     seeds = range(first_seed, first_seed + runs)
     processes = processes or len(os.sched_getaffinity(0))
-    verdicts = tuple(_in_processes(job, seeds, processes) if processes > 1 and runs > AT_ONCE else _in_turn(job, seeds))
+    several = processes > 1 and runs > AT_ONCE
+    verdicts = _counted(_in_processes(job, seeds, processes) if several else _in_turn(job, seeds), runs, told)
     counted = Counter(name for verdict in verdicts for name in verdict.wrong)
     idle = sum(not verdict.faults or not verdict.acknowledged for verdict in verdicts)
     failed = [verdict for verdict in verdicts if is_failure(verdict.wrong)]
-    found = [_smallest(job, verdict) for verdict in failed[:SHRUNK]]
+    found = [_smallest(job, verdict, told) for verdict in failed[:SHRUNK]]
     smallest = min(found, key=lambda small: len(small.plan), default=None)
     return ManyRuns(verdicts, dict(sorted(counted.items())), idle, smallest)
+
+
+def _counted(verdicts: Iterator[Verdict], runs: int, told: Callable[[str], None]) -> tuple[Verdict, ...]:
+    known: list[Verdict] = []
+    failing = 0
+    for verdict in verdicts:
+        known.append(verdict)
+        failing += is_failure(verdict.wrong)
+        told(f"{len(known)} of {runs} runs played, {failing} failing")
+    return tuple(known)
 
 
 def _in_turn(job: Job, seeds: range) -> Iterator[Verdict]:
@@ -164,8 +178,9 @@ def _outcome(job: Job, plan: Plan, seed: int) -> Outcome:
     return observe(setup, plan, version_named(job.version), seed, keep=False)[0]
 
 
-def _smallest(job: Job, failed: Verdict) -> SmallestPlan:
+def _smallest(job: Job, failed: Verdict, told: Callable[[str], None]) -> SmallestPlan:
     """The plan of a failing seed, made as small as the same failure lets it be."""
+    told(f"making the failing plan of seed {failed.seed} smaller")
     target = next(name for name in failed.wrong if is_failure((name,)))
     plan = plan_of(scenario_named(job.scenario), job.version, job.settings, failed.seed)
     small = shrink(plan, lambda candidate: target in wrong_with(_outcome(job, candidate, failed.seed)), MOST_RUNS)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from kreplica.engine.fault_words import detail_of, name_of
 from kreplica.engine.faults import Plan
 from kreplica.engine.observing import observe
 from kreplica.engine.outcome import Outcome
 from kreplica.engine.settings import Value
-from kreplica.engine.trace import Event
+from kreplica.engine.trace import Event, Kind
 from kreplica.engine.versions import Version, version_named
 from kreplica.errors import UsageError
 from kreplica.scenarios.scenario import Case, Difference, Scenario, differences
@@ -29,6 +31,7 @@ class Run:
         events: The trace.
         case: What had to come out; None where the scenario does not say.
         differences: Where something else came out.
+        missed: Steps of the plan that never came about.
     """
 
     scenario: Scenario
@@ -40,11 +43,12 @@ class Run:
     events: Sequence[Event] = field(repr=False)
     case: Case | None = None
     differences: tuple[Difference, ...] = ()
+    missed: Plan = ()
 
 
 def play(
     scenario: Scenario,
-    version: str = "",
+    version: str | None = None,
     settings: Mapping[str, Value] | None = None,
     seed: int = 0,
     plan: Plan | None = None,
@@ -61,12 +65,26 @@ def play(
     Raises:
         UsageError: There is no such version, or it cannot play the scenario.
     """
-    rules = version_named(version or scenario.default_version)
+    asked = scenario.default_version if version is None else version
+    rules = version_named(asked)
     if plan is None and not scenario.is_played_under(rules):
         raise UsageError(f"{rules.name} cannot play {scenario.name}", scenario.played_under, "take another version")
     chosen = dict(settings or {})
     faults = scenario.plan if plan is None else plan
     outcome, events = observe(scenario.setup.with_settings(chosen), faults, rules, seed)
-    case = scenario.case_for(version or scenario.default_version, chosen) if plan is None else None
-    missed = differences(scenario, case, outcome, events) if case is not None else ()
-    return Run(scenario, rules, chosen, seed, faults, outcome, events, case, missed)
+    case = scenario.case_for(asked, chosen) if plan is None else None
+    found = differences(scenario, case, outcome, events) if case is not None else ()
+    never = steps_missed(faults, events)
+    return Run(scenario, rules, chosen, seed, faults, outcome, events, case, found, never)
+
+
+def steps_missed(plan: Plan, events: Sequence[Event]) -> Plan:
+    """The steps that never came about: what they wait for did not happen, or the run was over before."""
+    done = Counter(event.values for event in events if event.kind == Kind.FAULT)
+    missed = []
+    for step in plan:
+        told = (name_of(step.do), detail_of(step.do))
+        if not done[told]:
+            missed.append(step)
+        done[told] -= 1
+    return tuple(missed)

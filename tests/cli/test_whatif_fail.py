@@ -158,8 +158,29 @@ def test_a_disk_of_the_sample(kreplica: Any) -> None:
     assert all(1 in row["replicas"] for row in document["partitions"])
 
 
+def test_a_change_alone(kreplica: Any, tmp_path: Path) -> None:
+    """A third copy becomes needed: two in sync are too few then, unless there are only two (Partition.effectiveMinIsr).
+
+    What has no leader, and one replica alive out of sync, gets that one where unclean elections become possible.
+    """
+    rows = [partition(), partition(isr=[1, 2]), partition(replicas=[1, 2], isr=[1, 2])]
+    rows.append(partition(replicas=[4, 3, 2], isr=[4], leader=-1))
+    down = {"broker": 4, "alive": False, "rack": "r4"}
+    numbered = [{**row, "partition": number} for number, row in enumerate(rows)]
+    write_snapshot(snapshot_of(numbered, [*BROKERS, down], source="zookeeper", controller=2), tmp_path)
+    path = tmp_path
+    ended = kreplica("whatif", "fail", "--min-isr", "3", "--dump", path, "-o", "json")
+    assert ended.code == 1
+    assert [(row["partition"], row["effect"]) for row in ended.document["partitions"]] == [(1, "under_min_isr")]
+    ended = kreplica("whatif", "fail", "--unclean", "true", "--dump", path, "-o", "json")
+    (row,) = ended.document["partitions"]
+    assert (ended.code, row["partition"], row["effect"], row["leader_after"]) == (1, 3, "unclean_leader", 3)
+    shown = kreplica("whatif", "fail", "--min-isr", "3", "--dump", path).out
+    assert shown.startswith("HARM min.insync.replicas=3 for every topic leaves 1 partition under min ISR")
+
+
 REFUSED = {
-    "nothing": ([], "nothing fails; name it: --broker, --rack, --disk or --controller"),
+    "nothing": ([], "nothing fails and nothing changes; name it: --broker, --rack, --disk"),
     "broker": (["--broker", "9"], "no broker 9; known are 1, 2, 3"),
     "no id": (["--broker", "1,x"], "--broker 'x' is no broker id"),
     "rack": (["--rack", "nowhere"], "no rack nowhere; known are r1, r2, r3"),

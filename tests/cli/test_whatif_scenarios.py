@@ -138,8 +138,10 @@ def test_many_runs_find_keep_and_replay_a_failing_plan(run_cli: RunCli, tmp_path
         (("run", LOSS, "--partition", "orders-7"), "the scenario has no partition 'orders-7'; one of orders-0"),
         (("run", LOSS, "--runs", "2", "--explain"), "--explain does not go with --runs"),
         (("compare", LOSS, "--kafka-version", "0.10,x"), "'x' is no version of Kafka"),
-        (("compare", LOSS, "--set", "acks=0,2"), "acks=2 is no acks value"),
+        (("compare", LOSS, "--set", "acks=0,2"), "acks=2 cannot be set; give 0 or 1 or all"),
         (("show", "hw"), "there is no scenario 'hw'"),
+        (("show", "nope"), "there is no scenario 'nope'; see kreplica whatif list"),
+        (("run", LOSS, "--kafka-version", ""), "'' is no version of Kafka"),
     ],
 )
 def test_bad_input_is_named(words: tuple[str, ...], message: str, run_cli: RunCli) -> None:
@@ -159,3 +161,68 @@ def test_a_plan_for_other_nodes_is_refused(run_cli: RunCli, tmp_path: Path) -> N
     done = run_cli("whatif", "run", LOSS, "--plan", str(file))
     assert done.returncode == 2
     assert "is no plan of faults" in done.stderr
+
+
+def warnings_of(done: subprocess.CompletedProcess[str]) -> list[str]:
+    document = answer(done)
+    found = [str(one) for one in document["warnings"]]  # type: ignore[attr-defined]
+    assert all(f"warning: {one}" in done.stderr for one in found)
+    return found
+
+
+def test_what_makes_no_difference_is_said(run_cli: RunCli, tmp_path: Path) -> None:
+    """A version with another's rules, settings of nobody, steps that wait in vain: none of it is passed over."""
+    assert warnings_of(run_cli("whatif", "run", LOSS, "-o", "json")) == []
+    plan = tmp_path / "plan.json"
+    plan.write_text('[{"when": {"on": "event", "kind": "paused"}, "do": {"do": "crash", "node": "broker-1"}}]')
+    words = (
+        "--kafka-version",
+        "4.3.1",
+        "--plan",
+        str(plan),
+        "--set",
+        "group.id=g",
+        "--set",
+        "replica.lag.max.messages=9",
+    )
+    version, group, lag, step = warnings_of(run_cli("whatif", "run", LOSS, *words, "-o", "json"))
+    assert version.startswith("Kafka 4.3.1 is played by the rules and defaults of 4.1")
+    assert group == "group.id does nothing here: the scenario has no consumer"
+    assert lag.startswith("replica.lag.max.messages does nothing here")
+    assert step == "never came about: on paused: crash broker-1"
+    (mode,) = warnings_of(
+        run_cli(
+            "whatif",
+            "compare",
+            LOSS,
+            "--kafka-version",
+            "4.1,0.10",
+            "--set",
+            "zookeeper.session.timeout.ms=9000",
+            "-o",
+            "json",
+        )
+    )
+    told = "zookeeper.session.timeout.ms does nothing here: Kafka 4.1 has no ZooKeeper here"
+    assert mode == f"4.1 zookeeper.session.timeout.ms=9000: {told}"
+
+
+def test_compare_alone_takes_the_versions_of_the_scenario_in_order(run_cli: RunCli) -> None:
+    done = run_cli("whatif", "compare", LOSS)
+    assert done.stdout.startswith("DIFFERS hw-truncation-loss: 2 of 5 lose acknowledged records\n\n")
+    assert done.stdout.splitlines()[2].split() == ["0.8.1", "0.10", "0.11", "2.1", "4.1"]
+
+
+def test_compare_gives_each_value_one_column(run_cli: RunCli) -> None:
+    done = run_cli("whatif", "compare", LOSS, "--kafka-version", "0.10,0.10", "--set", "acks=all,all")
+    assert done.stdout.startswith("ALONE")
+    assert done.stdout.splitlines()[2].split() == ["0.10", "acks=all"]
+
+
+def test_no_failing_run_no_plan(run_cli: RunCli, tmp_path: Path) -> None:
+    file = tmp_path / "plan.json"
+    done = run_cli(
+        "whatif", "run", LOSS, "--kafka-version", "4.1", "--runs", "2", "--save-plan", str(file), "-o", "json"
+    )
+    assert (done.returncode, file.exists()) == (0, False)
+    assert warnings_of(done) == [f"no run failed, so {file} is not written"]
