@@ -60,11 +60,10 @@ def last_with_same_key(
     """For each record the index of the last one that has its key; arguments as of ``last_of_each_key``."""
     if not len(start):
         return np.zeros(0, np.int64)
-    width = max(WORD, -(-int(length.max()) // WORD) * WORD)
-    if width > WIDEST_ROW:
+    rows = key_words(data, start, length)
+    if rows is None:
         return _one_by_one(data, start, length)
-    rows = _words(data, start, length, width)
-    winner = _winners(rows @ _multipliers(width // WORD) + length.astype(np.uint64))
+    winner = _winners(key_hashes(rows, length))
     if not (_same(rows, winner) and np.array_equal(length.take(winner), length)):
         return _one_by_one(data, start, length)
     return winner
@@ -76,15 +75,23 @@ def _same(rows: NDArray[np.uint64], winner: NDArray[np.int64]) -> bool:
     return all(np.array_equal(rows.take(winner[piece], axis=0), rows[piece]) for piece in pieces)
 
 
-def _words(
-    data: NDArray[np.uint8], start: NDArray[np.int64], length: NDArray[np.int64], width: int
-) -> NDArray[np.uint64]:
-    """Each key in a row of eight-byte words, zeros behind it."""
+def key_words(
+    data: NDArray[np.uint8], start: NDArray[np.int64], length: NDArray[np.int64], least: int = 1
+) -> NDArray[np.uint64] | None:
+    """Each key in a row of at least so many eight-byte words, zeros behind it; None when one is too long for that."""
+    width = max(least, -(-int(length.max()) // WORD)) * WORD
+    if width > WIDEST_ROW:
+        return None
     words = rows_of(data, start, width).view(np.uint64).reshape(len(start), width // WORD)
     filled = int(length.min()) // WORD  # every key fills these words: nothing behind it to be cleared
     if filled < width // WORD:
         words[:, filled:] &= _masks(width)[:, filled:].take(length, axis=0)
     return words
+
+
+def key_hashes(words: NDArray[np.uint64], length: NDArray[np.int64]) -> NDArray[np.uint64]:
+    """A hash of each key; words of zeros behind it change nothing."""
+    return words @ _multipliers(words.shape[1]) + length.astype(np.uint64)
 
 
 def rows_of(data: NDArray[np.uint8], start: NDArray[np.int64], width: int) -> NDArray[np.uint8]:

@@ -179,6 +179,9 @@ def _replay(source: ByteSource, begin: int, result: Replayed) -> None:
         result.damage.add(window.damage)
         result.batches += len(window.batches)
         result.zero_bytes += window.zero_bytes
+        if taken := result.replay.add_window(window):
+            result.records += taken
+            continue
         for records in decode_records(window):
             result.damage.add(records.damage)
             result.records += len(records)

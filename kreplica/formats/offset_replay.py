@@ -17,10 +17,13 @@ import numpy as np
 from kreplica.formats.latest_commits import CommitSlices, LatestCommits, copied, joined, last_of_each
 from kreplica.formats.latest_keys import last_of_each_key
 from kreplica.formats.offset_commits import NEWEST_COMMIT_KEY, key_types
+from kreplica.formats.plain_commits import PlainCommits
 from kreplica.formats.record_columns import RecordColumns
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    from kreplica.formats.batch_windows import BatchWindow
 
 ABORT, COMMIT = 0, 1
 """Types of control records (ControlRecordType), behind the int16 version of the key."""
@@ -41,6 +44,11 @@ class Until:
     offset: int | None = None
     timestamp: int | None = None
 
+    @property
+    def given(self) -> bool:
+        """Whether it is not simply the end."""
+        return self.offset is not None or self.timestamp is not None
+
     def includes(self, records: RecordColumns) -> NDArray[np.bool_] | None:
         """Which records count; None for all."""
         if self.offset is not None:
@@ -59,7 +67,21 @@ class OffsetReplay:
         self._until = until or Until()
         self._latest = LatestCommits()
         self._tombstones = LatestCommits()
+        self._plain = PlainCommits()
         self._open: dict[int, list[CommitSlices]] = {}
+
+    def add_window(self, window: BatchWindow) -> int:
+        """Takes the next window if it is plain and all of it counts: a third of the time that ``add`` takes.
+
+        Returns:
+            How many records it has; 0 if nothing was taken: its records are to be decoded and added.
+        """
+        found = None if self._until.given else self._plain.add(window)
+        if found is None:
+            return 0
+        self.types += found.types
+        self._tombstones.add(found.tombstones)
+        return found.records
 
     def add(self, records: RecordColumns) -> None:
         """Takes the next records."""
@@ -95,11 +117,12 @@ class OffsetReplay:
 
     def settle(self) -> None:
         """Lets go of every window: only what counts is kept."""
-        self._latest.all()
+        self.applied()
         self._tombstones.all()
 
     def applied(self) -> CommitSlices:
         """The last record of each key that counts, tombstones too, in the order of the log; owns its bytes."""
+        self._latest.add(self._plain.take())
         return self._latest.all()
 
     def pending(self) -> CommitSlices:

@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from record_batches import PlainRecord, batch_bytes, record_bytes, varint
 
-from kreplica.formats import batch_scan, codecs, record_starts
+from kreplica.formats import batch_scan, codecs, record_runs
 from kreplica.formats.batch_windows import BatchWindow, read_windows
 from kreplica.formats.codecs import InflateError, inflate, xxh32_of_few
 from kreplica.formats.damage import Damage
@@ -324,4 +324,4 @@ def test_work_on_damage_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_narrow_is_not_the_only_way() -> None:
     """The tests above run both ways only while the border lies between their sizes."""
-    assert 1 < record_starts.NARROW < 80
+    assert 1 < record_runs.NARROW < 80

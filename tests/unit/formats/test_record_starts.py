@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from record_batches import varint
 
-from kreplica.formats import record_starts
+from kreplica.formats import record_runs, record_starts
 
 Starts = tuple[list[int], list[int], list[int], list[int], list[int]]
 
@@ -57,7 +57,7 @@ def test_records_are_found_as_the_format_says(narrow: int, batches: list[tuple[b
     end = np.cumsum(sizes)
     data = np.frombuffer(b"".join(content for content, _ in batches) + b"\1", np.uint8)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(record_starts, "NARROW", narrow)
+        patch.setattr(record_runs, "NARROW", narrow)
         found = record_starts.record_starts(data, end - sizes, end, np.array([said for _, said in batches]))
     columns = (found.body, found.size, found.batch, found.count, found.stopped_at)
     assert tuple(column.tolist() for column in columns) == plainly(batches)

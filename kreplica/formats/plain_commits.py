@@ -1,0 +1,205 @@
+"""Commits in batches as a coordinator writes nearly all: the last of each key, with no look at the rest of a record.
+
+A window is taken whole or not at all: one with anything compressed, damaged, transactional or of an old version in it
+is left to ``records``, and nothing of it has been counted here.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from kreplica.formats.batches import CODEC_MASK, CONTROL, HEADER_BYTES, TRANSACTIONAL
+from kreplica.formats.known_keys import KnownKeys
+from kreplica.formats.latest_commits import EMPTY, HELD_BYTES, CommitSlices, copied, joined
+from kreplica.formats.latest_keys import key_words
+from kreplica.formats.offset_commits import NEWEST_COMMIT_KEY
+from kreplica.formats.plain_records import plain_records
+from kreplica.formats.record_runs import BYTES, LEAST_RECORD, SHIFT, RecordRuns, record_runs
+from kreplica.formats.varints import read_signed
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from kreplica.formats.batch_windows import BatchWindow
+
+RECORDS_AT_ONCE = 1 << 13
+"""Some thousand records stay in a processor's cache: measured."""
+TYPE_BYTES = 2
+MOST_TYPE = 0x7FFF
+NO_COMMIT = -1
+NO_PRODUCER = -1
+LOWEST = np.iinfo(np.int64).min
+
+
+@dataclass(frozen=True, slots=True)
+class PlainWindow:
+    """What a window was found to hold.
+
+    Args:
+        records: How many records.
+        types: How many of each key type.
+        tombstones: Its commits without a value.
+    """
+
+    records: int
+    types: Counter[int]
+    tombstones: CommitSlices
+
+
+@dataclass(frozen=True, slots=True)
+class _Piece:
+    """Some thousand records: the number of each one's key, NO_COMMIT for other records; how many there are of each
+    type; which are tombstones."""
+
+    key: NDArray[np.int32]
+    types: NDArray[np.int64]
+    tombstones: NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
+class _Held:
+    """The last commit of each key of one window, and the numbers of these keys."""
+
+    key: NDArray[np.int32]
+    commits: CommitSlices
+
+
+class PlainCommits:
+    """The last commit of each key of the windows that were taken."""
+
+    def __init__(self) -> None:
+        self._keys = KnownKeys()
+        self._held: list[_Held] = []
+        self._own_bytes = 0
+
+    def add(self, window: BatchWindow) -> PlainWindow | None:
+        """Takes the next window; None, and nothing is taken, where it is not plain."""
+        runs = None if self._keys.full else _plain_runs(window)
+        if runs is None:
+            return None
+        pieces = []
+        for some in _some_thousand(runs.count):
+            piece = _piece(window.data, runs, some, self._keys)
+            if piece is None:
+                return None
+            pieces.append(piece)
+        self._hold(window, runs, np.concatenate([piece.key for piece in pieces]))
+        without = np.flatnonzero(np.concatenate([piece.tombstones for piece in pieces]))
+        tombstones = copied(_slices(window, runs, without))
+        return PlainWindow(int(runs.count.sum()), _counted([piece.types for piece in pieces]), tombstones)
+
+    def take(self) -> CommitSlices:
+        """What was gathered, in the order of the log; it is held no longer."""
+        self._let_go()
+        commits = joined([held.commits for held in self._held])
+        self._held, self._own_bytes, self._keys = [], 0, KnownKeys()
+        return commits.take(np.argsort(commits.record_offset, kind="stable"))
+
+    def _hold(self, window: BatchWindow, runs: RecordRuns, key: NDArray[np.int32]) -> None:
+        last = np.full(self._keys.count + 1, NO_COMMIT)
+        last[key] = np.arange(len(key))  # of several the last one stays; NO_COMMIT writes behind the others
+        number = np.flatnonzero(last[:-1] >= 0)
+        self._held.append(_Held(number.astype(np.int32), copied(_slices(window, runs, last[number]))))
+        if self._held_bytes() > max(HELD_BYTES, 2 * self._own_bytes):
+            self._let_go()
+            self._own_bytes = self._held_bytes()
+
+    def _let_go(self) -> None:
+        """Keeps what no other window has overwritten: of two the higher offset, which no checksum covers, counts."""
+        owner, highest = np.zeros(self._keys.count, np.int64), np.full(self._keys.count, LOWEST)
+        for place, held in enumerate(self._held):
+            which = np.flatnonzero(held.commits.record_offset >= highest[held.key])
+            owner[held.key[which]], highest[held.key[which]] = place, held.commits.record_offset[which]
+        kept = [np.flatnonzero(owner[held.key] == place) for place, held in enumerate(self._held)]
+        pairs = zip(self._held, kept, strict=True)
+        self._held = [_Held(held.key[which], copied(held.commits.take(which))) for held, which in pairs if which.size]
+
+    def _held_bytes(self) -> int:
+        return sum(len(held.commits.data) for held in self._held)
+
+
+def _plain_runs(window: BatchWindow) -> RecordRuns | None:
+    """The records of a window; None when not all of its batches are plain and filled by as many as they say."""
+    batches = window.batches
+    plain = (batches.magic == 2) & batches.valid & ((batches.attributes & (CODEC_MASK | TRANSACTIONAL | CONTROL)) == 0)
+    if not plain.all() or not batches.count.any():
+        return None
+    begin = batches.position - window.start + HEADER_BYTES
+    end = begin - HEADER_BYTES + batches.size
+    if ((batches.count < 0) | (batches.count > (end - begin) // LEAST_RECORD)).any():
+        return None
+    runs = record_runs(window.data, begin, end, batches.count)
+    return runs if runs.fill(begin, end) else None
+
+
+def _some_thousand(count: NDArray[np.int64]) -> Iterator[slice]:
+    """Runs of some thousand records, and so on."""
+    total = np.cumsum(count)
+    edges = np.searchsorted(total, np.arange(RECORDS_AT_ONCE, int(total[-1]), RECORDS_AT_ONCE)).tolist()
+    yield from (slice(begin, end) for begin, end in pairwise([0, *edges, len(count)]) if begin < end)
+
+
+def _piece(data: NDArray[np.uint8], runs: RecordRuns, some: slice, keys: KnownKeys) -> _Piece | None:
+    """Some records of a window; None if one is not plain."""
+    start, step = runs.expand(some)
+    body = start + (step & BYTES)
+    records = plain_records(data, body, start + (step >> SHIFT))
+    if records is None or int(records.key_length.min()) < TYPE_BYTES:
+        return None
+    words = key_words(data, records.key_start, records.key_length, keys.width)
+    if words is None:
+        return None
+    content = words.view(np.uint8).reshape(len(body), -1)
+    types = content[:, 0].astype(np.int64) << 8 | content[:, 1]
+    counts = np.bincount(types)
+    key = _numbers(words, records.key_length, types, keys) if len(counts) <= MOST_TYPE + 1 else None
+    if key is None:
+        return None
+    return _Piece(key, counts, (records.value_length < 0) & (key != NO_COMMIT))
+
+
+def _numbers(
+    words: NDArray[np.uint64], length: NDArray[np.int64], types: NDArray[np.int64], keys: KnownKeys
+) -> NDArray[np.int32] | None:
+    """The number of each record's key, NO_COMMIT for those that commit nothing; None if they cannot be numbered."""
+    which = np.flatnonzero(types <= NEWEST_COMMIT_KEY)
+    if len(which) == len(types):
+        return keys.numbers(words, length)
+    key = np.full(len(types), NO_COMMIT, np.int32)
+    if which.size:
+        found = keys.numbers(words[which], length[which])
+        if found is None:
+            return None
+        key[which] = found
+    return key
+
+
+def _slices(window: BatchWindow, runs: RecordRuns, which: NDArray[np.int64]) -> CommitSlices:
+    """Some of a window's records, which are plain."""
+    if not which.size:
+        return EMPTY
+    behind = np.cumsum(runs.count)
+    run = np.searchsorted(behind, which, side="right")
+    step = runs.step[run]
+    start = runs.start[run] + (which - (behind - runs.count)[run]) * (step >> SHIFT)
+    found = plain_records(window.data, start + (step & BYTES), start + (step >> SHIFT))
+    assert found is not None, "a plain record is plain, whatever stands beside it"
+    offset = window.batches.base_offset[runs.batch[run]] + read_signed(window.data, found.offset_at)[0]
+    value = found.value_start, found.value_length
+    return CommitSlices(
+        window.data, found.key_start, found.key_length, *value, offset, np.full(len(which), NO_PRODUCER, np.int64)
+    )
+
+
+def _counted(parts: list[NDArray[np.int64]]) -> Counter[int]:
+    types: Counter[int] = Counter()
+    for counts in parts:
+        present = np.flatnonzero(counts)
+        types.update(dict(zip(present.tolist(), counts[present].tolist(), strict=True)))
+    return types

@@ -1,0 +1,186 @@
+"""Runs of records of one length, of many batches at once: where a record begins is known only from the one before it.
+
+A record's length says where the next one begins. What a client or coordinator writes together is mostly of one length:
+as many as are expected are looked at in one step, and those count that begin as the first does. Lengths are followed
+as they stand, right or wrong: who calls compares where the records end.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from kreplica.formats.record_columns import read_one_signed
+from kreplica.formats.varints import read_signed, unzigzag
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+LEAST_RECORD = 6
+"""The least that the length of a record says: five one-byte fields and a count of headers."""
+FIRST_WIDTH, WIDEST = 8, 512
+"""Records looked at in one step of each batch: at first, and at most."""
+NARROW = 24
+"""With fewer records to be looked at in a step, one after the other is faster than array operations: measured."""
+SHIFT, BYTES = 3, 7
+"""A step holds how far it is to the next record, and in its low bits how many bytes the length takes."""
+
+
+@dataclass(frozen=True, slots=True)
+class RecordRuns:
+    """Runs in the order of the batches; together they have a place for each record that is wanted.
+
+    Args:
+        start: Index of the first byte of the first record of each.
+        step: That of its records; 0 where there is no record.
+        count: How many records.
+        batch: Which batch they are of.
+    """
+
+    start: NDArray[np.int64]
+    step: NDArray[np.int64]
+    count: NDArray[np.int64]
+    batch: NDArray[np.int64]
+
+    def fill(self, begin: NDArray[np.int64], end: NDArray[np.int64]) -> bool:
+        """Whether the records of each batch, from ``begin`` on, end where it ends."""
+        reached = begin.copy()
+        reached[self.batch] = self.start + (self.step >> SHIFT) * self.count  # of several the last one stays
+        return bool(self.step.all()) and np.array_equal(reached, end)
+
+    def expand(self, some: slice = slice(None)) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Start and step of each record of these runs."""
+        count = self.count[some]
+        step = np.repeat(self.step[some], count)
+        distance = self.step[some] >> SHIFT
+        first = self.start[some] - (np.cumsum(count) - count) * distance
+        return np.repeat(first, count) + np.arange(len(step)) * (step >> SHIFT), step
+
+
+@dataclass(slots=True)
+class _Lanes:
+    """Batches whose records are still followed.
+
+    Args:
+        batch: Which they are.
+        place: Which of all wanted records the next one of each is.
+        at: Index of its first byte.
+        left: How many are wanted from it on.
+        end: Index behind the batch.
+    """
+
+    batch: NDArray[np.int64]
+    place: NDArray[np.int64]
+    at: NDArray[np.int64]
+    left: NDArray[np.int64]
+    end: NDArray[np.int64]
+
+    def go_on(self, step: NDArray[np.int64], count: NDArray[np.int64]) -> _Lanes:
+        """Behind a run of each; without those that have come to their end."""
+        at, left = self.at + (step >> SHIFT) * count, self.left - count
+        going = np.flatnonzero(left)
+        return _Lanes(self.batch[going], (self.place + count)[going], at[going], left[going], self.end[going])
+
+
+_Part = tuple["NDArray[np.int64]", ...]
+"""Runs as they are found: place, start, step, count, batch."""
+
+
+def _steps() -> NDArray[np.int32]:
+    """The step of each two bytes that a record may begin with, the first one the lower; 0 where they do not tell, or
+    tell a length that no record has."""
+    length = unzigzag(np.arange(1 << 14))
+    one, two = (np.where(length >= LEAST_RECORD, length + size << SHIFT | size, 0) for size in (1, 2))
+    steps = np.zeros((256, 256), np.int32)  # second byte, first byte
+    steps[:, :128] = one[:128]
+    steps[:128, 128:] = two.reshape(128, 128)
+    return steps.reshape(-1)
+
+
+_STEP = _steps()
+
+
+def record_runs(
+    data: NDArray[np.uint8], begin: NDArray[np.int64], end: NDArray[np.int64], wanted: NDArray[np.int64]
+) -> RecordRuns:
+    """Follows the records.
+
+    Args:
+        data: Bytes.
+        begin, end: Index of the first byte of each batch's records, and behind the last.
+        wanted: How many records of each batch are looked for: no more than have room.
+    """
+    some = np.flatnonzero(wanted)
+    lanes = _Lanes(some, (np.cumsum(wanted) - wanted)[some], begin[some], wanted[some], end[some])
+    parts: list[_Part] = []
+    width = FIRST_WIDTH
+    while len(lanes.at) * width >= max(1, NARROW):
+        step, count = _next_runs(data, lanes, width)
+        parts.append((lanes.place, lanes.at, step, count, lanes.batch))
+        width = min(WIDEST, 2 * -(-int(count.sum()) // len(count)))
+        lanes = lanes.go_on(step, count)
+    parts += _one_by_one(data, lanes)
+    if not parts:
+        nothing = np.zeros(0, np.int64)
+        return RecordRuns(nothing, nothing, nothing, nothing)
+    place, *columns = (np.concatenate(column) for column in zip(*parts, strict=True))
+    order = np.argsort(place)
+    return RecordRuns(*(column[order] for column in columns))
+
+
+def _next_runs(data: NDArray[np.uint8], lanes: _Lanes, width: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Step and length of the run at the head of each lane; where no record can be the run takes all that is left."""
+    first, second = data.take(lanes.at, mode="clip"), data.take(lanes.at + 1, mode="clip")
+    step = _STEP.take(first | second.astype(np.uint16) << 8).astype(np.int64)
+    reach = lanes.at[:, np.newaxis] + (step >> SHIFT)[:, np.newaxis] * np.arange(width)
+    same = data.take(reach, mode="clip") == first[:, np.newaxis]
+    reach += 1
+    same &= data.take(reach, mode="clip") == second[:, np.newaxis]
+    count = same.argmin(axis=1)
+    count[count == 0] = width  # the first is itself: none differs
+    if not step.all():
+        slow = np.flatnonzero(step == 0)
+        step[slow] = _long_steps(data, lanes.at[slow])
+        count[slow] = 1
+    return step, np.where(step == 0, lanes.left, np.minimum(count, lanes.left))
+
+
+def _long_steps(data: NDArray[np.uint8], at: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The step of records whose first two bytes do not tell it; 0 where none can be."""
+    length, body = read_signed(data, at)
+    size = body - at
+    return np.where((length >= LEAST_RECORD) & (size > 0), length + size << SHIFT | size, 0)
+
+
+def _one_by_one(data: NDArray[np.uint8], lanes: _Lanes) -> list[_Part]:
+    """All that is left, batch after batch."""
+    parts = []
+    for batch, place, at, left, end in zip(*(getattr(lanes, name).tolist() for name in _Lanes.__slots__), strict=True):
+        starts, steps = _one_after_the_other(data.data[:end], at, left)
+        counts = [1] * len(starts)
+        if len(starts) < left:
+            starts, steps, counts = [*starts, end], [*steps, 0], [*counts, left - len(starts)]
+        found = np.array([starts, steps, counts], np.int64)
+        parts.append((place + np.arange(len(starts)), *found, np.full(len(starts), batch)))
+    return parts
+
+
+def _one_after_the_other(view: memoryview, at: int, most: int) -> tuple[list[int], list[int]]:
+    """Start and step of the records of one batch, up to the first that cannot be; the bytes end where it ends."""
+    starts: list[int] = []
+    steps: list[int] = []
+    room = len(view)
+    while len(starts) < most:
+        try:
+            first = view[at]
+            length, body = ((first >> 1) ^ -(first & 1), at + 1) if first < 128 else read_one_signed(view, at)
+        except (ValueError, IndexError):
+            break
+        if length < LEAST_RECORD or body + length > room:
+            break
+        starts.append(at)
+        steps.append(body + length - at << SHIFT | body - at)
+        at = body + length
+    return starts, steps
