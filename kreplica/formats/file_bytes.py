@@ -6,12 +6,18 @@ pages of a mapped gigabyte count as the process's memory.
 
 from __future__ import annotations
 
+import errno
 import os
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
+from kreplica.formats.damage import Damage
 from kreplica.formats.files import unreadable
+
+PAGE_BYTES = 4096
+"""What is tried one by one where a disk refuses a longer read: a page, as Linux reads them."""
 
 
 class ByteSource(Protocol):
@@ -27,6 +33,9 @@ class ByteSource(Protocol):
 
     def read(self, position: int, size: int) -> bytes:
         """Up to ``size`` bytes from ``position`` on; fewer at the end."""
+
+    def unread(self) -> tuple[Damage, ...]:
+        """What of the bytes read so far the disk did not give: zeros stand in their place."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,14 +54,22 @@ class BufferBytes:
         """As ``ByteSource.read``."""
         return self.content[position : position + size]
 
+    def unread(self) -> tuple[Damage, ...]:
+        """Nothing: memory gives what it has."""
+        return ()
+
 
 @dataclass(frozen=True, slots=True)
 class FileBytes:
-    """A file as it was when it was opened; what is appended later is not seen."""
+    """A file as it was when it was opened; what is appended later is not seen.
+
+    Pages that a failing disk cannot read (EIO) are zeros: the rest of the file is worth as much as ever.
+    """
 
     name: str
     size: int
     descriptor: int
+    refused: set[int] = field(default_factory=set, compare=False)
 
     @classmethod
     def open(cls, path: Path) -> FileBytes:
@@ -73,10 +90,37 @@ class FileBytes:
         Raises:
             InputError: The disk refused.
         """
+        size = min(size, max(0, self.size - position))
         try:
-            return os.pread(self.descriptor, min(size, max(0, self.size - position)), position)
+            return os.pread(self.descriptor, size, position)
         except OSError as error:
-            raise unreadable(Path(self.name), error, f"byte {position}") from None
+            if error.errno != errno.EIO:
+                raise unreadable(Path(self.name), error, f"byte {position}") from None
+        return b"".join(self._pages(position, position + size))
+
+    def _pages(self, position: int, end: int) -> Iterator[bytes]:
+        while position < end:
+            page = position // PAGE_BYTES
+            size = min(end, (page + 1) * PAGE_BYTES) - position
+            try:
+                yield os.pread(self.descriptor, size, position)
+            except OSError:
+                self.refused.add(page)
+                yield bytes(size)
+            position += size
+
+    def unread(self) -> tuple[Damage, ...]:
+        """As ``ByteSource.unread``: a place for each stretch of pages."""
+        starts = sorted(page for page in self.refused if page - 1 not in self.refused)
+        ends = sorted(page + 1 for page in self.refused if page + 1 not in self.refused)
+        stretches = [
+            (start * PAGE_BYTES, min(end * PAGE_BYTES, self.size)) for start, end in zip(starts, ends, strict=True)
+        ]
+        why = "the disk cannot read it"
+        return tuple(
+            Damage(self.name, start, why, end - start, f"{end - start} bytes", "an input/output error")
+            for start, end in stretches
+        )
 
     def close(self) -> None:
         """Gives the file back."""

@@ -13,6 +13,7 @@ from kreplica.formats.damage_tally import DamageTally
 from kreplica.formats.side_by_side import side_by_side
 
 if TYPE_CHECKING:
+    from kreplica.formats.damage import Damage
     from kreplica.formats.file_bytes import ByteSource, FileBytes
     from kreplica.formats.offset_replay import OffsetReplay, Until
 
@@ -78,6 +79,9 @@ class _Part:
 
     def read(self, position: int, size: int) -> bytes:
         return self.source.read(position, min(size, max(0, self.end - position)))
+
+    def unread(self) -> tuple[Damage, ...]:
+        return tuple(each for each in self.source.unread() if each.position < self.end)
 
 
 def replay_logs(logs: Sequence[Sequence[Path]], until: Until | None = None) -> list[Replayed]:
