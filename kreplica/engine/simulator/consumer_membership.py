@@ -12,7 +12,7 @@ from kreplica.engine.rules import assignors
 from kreplica.engine.rules.error_codes import ErrorCode
 from kreplica.engine.rules.group_membership import NO_MEMBER, UNKNOWN_GENERATION, expired
 from kreplica.engine.settings import MICROSECONDS
-from kreplica.engine.simulator.group_coordinator import GroupCoordinator, coordinator_of
+from kreplica.engine.simulator.group_coordinator import GroupCoordinator
 from kreplica.engine.trace import Kind
 from kreplica.engine.versions import NEVER
 
@@ -129,7 +129,7 @@ class Membership:
             else:
                 on_reply(*values)
 
-        target = handler(coordinator_of(broker))
+        target = handler(GroupCoordinator.of(broker))
         consumer.simulation.network.call(
             consumer, broker, name, target, (self.group, *arguments), answered, again, timeout
         )
@@ -149,7 +149,7 @@ class Membership:
         def again(_reason: str = "") -> None:
             consumer.after(consumer.microseconds("retry.backoff.ms"), self._find, then)
 
-        find = coordinator_of(broker).find
+        find = GroupCoordinator.of(broker).find
         consumer.simulation.network.call(consumer, broker, "FindCoordinator", find, (self.group,), heard, again)
 
     # -- joining

@@ -13,32 +13,26 @@ from typing import TYPE_CHECKING, Any
 
 from kreplica.engine.records import Record
 from kreplica.engine.rules.acknowledgement import ACKS_ALL
-from kreplica.engine.rules.coordinator_partition import OFFSETS_TOPIC, TRANSACTIONS_TOPIC, coordinator_partition
+from kreplica.engine.rules.coordinator_partition import OFFSETS_TOPIC
 from kreplica.engine.rules.error_codes import ErrorCode
 from kreplica.engine.rules.group_membership import NO_MEMBER, UNKNOWN_GENERATION
-from kreplica.engine.settings import MICROSECONDS
 from kreplica.engine.simulator.consumer_application import DONE, Handed, result_of
-from kreplica.engine.simulator.transaction_coordinator import TransactionCoordinator, transaction_coordinator_of
+from kreplica.engine.simulator.coordinator_requests import TRY_AGAIN, Handler, ask_transaction_coordinator
+from kreplica.engine.simulator.transaction_coordinator import TransactionCoordinator
 from kreplica.engine.simulator.transactional_producer import ABORTED, COMMITTED, UNKNOWN
 from kreplica.engine.trace import Kind
 
 if TYPE_CHECKING:
     from kreplica.engine.simulator.consumer import Consumer
 
-_TRY_AGAIN = frozenset(
-    (
-        ErrorCode.NOT_COORDINATOR,
-        ErrorCode.COORDINATOR_NOT_AVAILABLE,
-        ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
-        ErrorCode.CONCURRENT_TRANSACTIONS,
-        ErrorCode.NETWORK_EXCEPTION,
-        ErrorCode.NOT_LEADER_OR_FOLLOWER,
-        ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
-        ErrorCode.REQUEST_TIMED_OUT,
-        ErrorCode.NOT_ENOUGH_REPLICAS,
-        ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND,
-    )
-)
+_SEND_AGAIN = TRY_AGAIN | {
+    ErrorCode.NOT_LEADER_OR_FOLLOWER,
+    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+    ErrorCode.REQUEST_TIMED_OUT,
+    ErrorCode.NOT_ENOUGH_REPLICAS,
+    ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND,
+}
+"""With these a record is sent again: its leader, or the coordinator that it asked, cannot do it at the moment."""
 _FENCED = frozenset(
     (ErrorCode.PRODUCER_FENCED, ErrorCode.INVALID_PRODUCER_EPOCH, ErrorCode.INVALID_PRODUCER_ID_MAPPING)
 )
@@ -72,36 +66,16 @@ class Transactions:
         consumer = self._consumer
         consumer.after(consumer.microseconds("retry.backoff.ms"), consumer.refresh, lambda: function(*arguments))
 
-    def _ask(
-        self,
-        name: str,
-        handler: Callable[[TransactionCoordinator], Callable[..., object]],
-        arguments: tuple[Any, ...],
-        then: Callable[..., object],
-    ) -> None:
-        """Asks the transaction coordinator until it answers with more than to try again."""
-        consumer = self._consumer
-        partition = _home(consumer, TRANSACTIONS_TOPIC, self.transactional_id)
-        leader = consumer.leader(partition)
-
-        def again(_reason: str = "") -> None:
-            self._again(self._ask, name, handler, arguments, then)
+    def _ask(self, name: str, handler: Handler, arguments: tuple[Any, ...], then: Callable[..., object]) -> None:
+        """Asks the transaction coordinator; ``then`` hears of no error that says who is fenced."""
 
         def answered(error: ErrorCode, *values: int) -> None:
-            if error in _TRY_AGAIN:
-                again()
-            elif error in _FENCED:
+            if error in _FENCED:
                 self._fenced(error)
             else:
                 then(error, *values)
 
-        if leader is None:
-            again()
-            return
-        there = handler(transaction_coordinator_of(leader))
-        consumer.simulation.network.call(
-            consumer, leader, name, there, (self.transactional_id, *arguments), answered, again
-        )
+        ask_transaction_coordinator(self._consumer, self.transactional_id, name, handler, arguments, answered)
 
     def _fenced(self, error: ErrorCode) -> None:
         self._consumer.emit(Kind.PRODUCER_FENCED, error.name)
@@ -140,7 +114,7 @@ class Transactions:
     def _next(self) -> None:
         consumer = self._consumer
         if not self._queue:
-            self._add(_home(consumer, OFFSETS_TOPIC, consumer.membership.group), self._send_offsets)
+            self._add(consumer.simulation.home(OFFSETS_TOPIC, consumer.membership.group), self._send_offsets)
             return
         application = consumer.setup.application
         consumer.after(application.processing + consumer.stall(self._queue[0][2].value), self._write)
@@ -177,7 +151,7 @@ class Transactions:
             self._again(self._send, target)
 
         def answered(_partition: str, error: ErrorCode, base: int) -> None:
-            if error in _TRY_AGAIN:
+            if error in _SEND_AGAIN:
                 again()
             elif error in _FENCED:
                 self._fenced(error)
@@ -196,12 +170,12 @@ class Transactions:
             return
         consumer.emit(Kind.SENT, target, value, ACKS_ALL)
         written = Record(-1, value, *self.producer, sequence=sequence, transactional=True, batch_sequence=sequence)
-        timeout = 30_000 * MICROSECONDS
+        timeout = consumer.microseconds("request.timeout.ms")
         consumer.simulation.network.call(
             consumer,
             leader,
             "Produce",
-            transaction_coordinator_of(leader).produce,
+            TransactionCoordinator.of(leader).produce,
             (self.transactional_id, target, (written,), ACKS_ALL, timeout),
             answered,
             again,
@@ -256,9 +230,3 @@ class Transactions:
 
     def _told(self, outcome: str) -> None:
         self._consumer.emit(Kind.TRANSACTION_ENDED, self._number, outcome, tuple(self._values))
-
-
-def _home(consumer: Consumer, topic: str, name: str) -> str:
-    """The partition of an internal topic that a group or a transactional id lives in."""
-    partitions = sum(partition.rpartition("-")[0] == topic for partition in consumer.simulation.assignments)
-    return f"{topic}-{coordinator_partition(name, partitions)}"

@@ -5,68 +5,36 @@ kafka.coordinator.group.GroupCoordinator; GroupCoordinatorService since 4.0.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from kreplica.engine.rules import group_membership
-from kreplica.engine.rules.coordinator_partition import OFFSETS_TOPIC, coordinator_partition
+from kreplica.engine.rules.coordinator_partition import OFFSETS_TOPIC
 from kreplica.engine.rules.error_codes import ErrorCode
 from kreplica.engine.simulator.classic_group import Assigned, Reply
+from kreplica.engine.simulator.coordinator import Coordinator
 from kreplica.engine.simulator.group_shard import Offsets, Shard
 
 if TYPE_CHECKING:
-    from kreplica.engine.simulator.broker import Broker
     from kreplica.engine.simulator.replica import Replica
 
 
-def partition_of_group(group: str, partitions: int) -> str:
-    """The partition whose leader coordinates the group, as ``__consumer_offsets-0``."""
-    return f"{OFFSETS_TOPIC}-{coordinator_partition(group, partitions)}"
+class GroupCoordinator(Coordinator[Shard]):
+    """A broker's group coordinator: finds the shard of a group, or says that it is not here."""
 
+    __slots__ = ()
 
-class GroupCoordinator:
-    """A broker's group coordinator: finds the shard of a group, or says that it is not here.
+    topic = OFFSETS_TOPIC
 
-    It hears from its broker of what it leads, as one of its ``listeners``.
-    """
-
-    __slots__ = ("_broker", "_partitions", "_shards")
-
-    def __init__(self, broker: Broker, partitions: int) -> None:
-        self._broker = broker
-        self._partitions = partitions
-        self._shards: dict[str, Shard] = {}
-
-    # -- what the broker tells
-
-    def broker_started(self, broker: Broker) -> None:
-        """Nothing is led yet."""
-
-    def broker_ended(self, _broker: Broker) -> None:
-        """The process is gone, and what it knew with it."""
-        self._shards = {}
-
-    def leads(self, broker: Broker, replica: Replica) -> None:
-        """The broker leads a partition in a new epoch."""
-        if replica.topic == OFFSETS_TOPIC:
-            self.resigned(broker, replica)
-            self._shards[replica.partition] = Shard(broker, replica)
-
-    def resigned(self, _broker: Broker, replica: Replica) -> None:
-        """The broker leads a partition no more."""
-        shard = self._shards.pop(replica.partition, None)
-        if shard is not None:
-            shard.close()
+    def begin(self, replica: Replica) -> Shard:
+        """Reads the partition's groups, and coordinates them."""
+        return Shard(self.broker, replica)
 
     # -- requests: the first argument is always the group
 
     def find(self, group: str, reply: Reply) -> None:
         """FindCoordinator: the broker that leads the group's partition as far as this one knows, -1 for nobody."""
-        state = self._broker.image.get(partition_of_group(group, self._partitions))
+        state = self.broker.image.get(self.home(group))
         reply(-1 if state is None else state.leader_id)
-
-    def shard(self, group: str) -> Shard | None:
-        """The shard of a group, None if it is not here."""
-        return self._shards.get(partition_of_group(group, self._partitions))
 
     def join(
         self,
@@ -155,10 +123,3 @@ class GroupCoordinator:
             reply(tuple((partition, ErrorCode.NOT_COORDINATOR, -1, -1) for partition in partitions))
         else:
             shard.fetch(group, partitions, require_stable, reply)
-
-
-def coordinator_of(broker: Broker) -> GroupCoordinator:
-    """The group coordinator of a broker; every broker of a setup with __consumer_offsets has one."""
-    found: Any = next((one for one in broker.listeners if isinstance(one, GroupCoordinator)), None)
-    assert isinstance(found, GroupCoordinator), f"{broker.name} coordinates no groups: there is no {OFFSETS_TOPIC}"
-    return found

@@ -16,6 +16,7 @@ from kreplica.engine.rules.error_codes import ErrorCode
 from kreplica.engine.rules.group_membership import GroupState
 from kreplica.engine.settings import MICROSECONDS
 from kreplica.engine.simulator.classic_group import ClassicGroup, GroupMember, Reply
+from kreplica.engine.simulator.coordinator import APPEND_ERRORS
 from kreplica.engine.simulator.modern_group import ModernGroup
 from kreplica.engine.simulator.offset_store import (
     REMOVED,
@@ -36,14 +37,6 @@ Offsets = tuple[tuple[str, int, int], ...]
 """Partition, offset and leader epoch of each."""
 
 Value = OffsetRecord | GroupRecord | ConsumerGroupRecord
-
-_ANSWERED = {
-    ErrorCode.NOT_LEADER_OR_FOLLOWER: ErrorCode.NOT_COORDINATOR,
-    ErrorCode.NOT_ENOUGH_REPLICAS: ErrorCode.COORDINATOR_NOT_AVAILABLE,
-    ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND: ErrorCode.COORDINATOR_NOT_AVAILABLE,
-    ErrorCode.REQUEST_TIMED_OUT: ErrorCode.COORDINATOR_NOT_AVAILABLE,
-}
-"""What a client hears when a coordinator's append fails: GroupMetadataManager.appendForGroup and storeOffsets."""
 
 
 class Shard:
@@ -96,7 +89,7 @@ class Shard:
             records,
             ACKS_ALL,
             timeout,
-            lambda error, _base: then(_ANSWERED.get(error, error)),
+            lambda error, _base: then(APPEND_ERRORS.get(error, error)),
         )
 
     def watch(self, group: ClassicGroup, member: GroupMember) -> None:

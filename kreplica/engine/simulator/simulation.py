@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kreplica.engine.faults import Plan
+from kreplica.engine.rules.coordinator_partition import coordinator_partition
 from kreplica.engine.settings import Value
 from kreplica.engine.setup import Setup
 from kreplica.engine.simulator.metadata_quorum import MetadataQuorum, Voter
@@ -53,6 +54,7 @@ class Simulation:
         self.topics: dict[str, dict[str, Value]] = {
             topic.name: {**self.settings, **topic.settings} for topic in setup.topics
         }
+        self.partitions = {topic.name: len(topic.assignment) for topic in setup.topics}
         self.assignments = {
             f"{topic.name}-{number}": replicas
             for topic in setup.topics
@@ -89,6 +91,10 @@ class Simulation:
         """A producer id that nobody has; controllers give them to brokers in blocks (ProducerIdManager)."""
         self._producer_ids += 1
         return self._producer_ids
+
+    def home(self, topic: str, name: str) -> str:
+        """The partition of an internal topic that a group or a transactional id lives in: its leader coordinates it."""
+        return f"{topic}-{coordinator_partition(name, self.partitions[topic])}"
 
     # -- nodes
 

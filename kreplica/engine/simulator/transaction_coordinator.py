@@ -7,74 +7,41 @@ kafka.server.AddPartitionsToTxnManager.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from kreplica.engine.records import ABORT, COMMIT, Record
 from kreplica.engine.rules.acknowledgement import ACKS_ALL
-from kreplica.engine.rules.coordinator_partition import TRANSACTIONS_TOPIC, coordinator_partition
+from kreplica.engine.rules.coordinator_partition import TRANSACTIONS_TOPIC
 from kreplica.engine.rules.error_codes import ErrorCode
 from kreplica.engine.rules.init_producer_id import IdAndEpoch
 from kreplica.engine.rules.transaction_append import NO_GUARD, verification_answer
 from kreplica.engine.settings import MICROSECONDS
+from kreplica.engine.simulator.coordinator import Coordinator
 from kreplica.engine.simulator.producer_checks import asks_coordinator
 from kreplica.engine.simulator.transaction_shard import TransactionShard
 
 if TYPE_CHECKING:
-    from kreplica.engine.simulator.broker import Broker
     from kreplica.engine.simulator.replica import Replica
 
 Reply = Callable[..., object]
 
 
-class TransactionCoordinator:
-    """Hears from its broker of what it leads, as one of its ``listeners``."""
+class TransactionCoordinator(Coordinator[TransactionShard]):
+    """A broker's transaction coordinator, and what its broker does for those of others."""
 
-    __slots__ = ("_partitions", "_shards", "broker")
+    __slots__ = ()
 
-    def __init__(self, broker: Broker, partitions: int) -> None:
-        self.broker = broker
-        self._partitions = partitions
-        self._shards: dict[str, TransactionShard] = {}
+    topic = TRANSACTIONS_TOPIC
 
-    def of(self, broker: Broker) -> TransactionCoordinator:
-        """That of another broker."""
-        return transaction_coordinator_of(broker)
-
-    # -- what the broker tells
-
-    def broker_started(self, broker: Broker) -> None:
-        """Nothing is led yet."""
-
-    def broker_ended(self, _broker: Broker) -> None:
-        """The process is gone, and what it knew with it."""
-        for shard in self._shards.values():
-            shard.close()
-        self._shards = {}
-
-    def leads(self, broker: Broker, replica: Replica) -> None:
-        """The broker leads a partition in a new epoch."""
-        if replica.topic == TRANSACTIONS_TOPIC:
-            self.resigned(broker, replica)
-            self._shards[replica.partition] = TransactionShard(self, replica)
-
-    def resigned(self, _broker: Broker, replica: Replica) -> None:
-        """The broker leads a partition no more."""
-        shard = self._shards.pop(replica.partition, None)
-        if shard is not None:
-            shard.close()
+    def begin(self, replica: Replica) -> TransactionShard:
+        """Reads the partition's transactional ids, and coordinates them."""
+        return TransactionShard(self, replica)
 
     # -- requests of producers
 
-    def partition_of(self, transactional_id: str) -> str:
-        """The partition whose leader coordinates the transactional id."""
-        return f"{TRANSACTIONS_TOPIC}-{coordinator_partition(transactional_id, self._partitions)}"
-
-    def _shard(self, transactional_id: str) -> TransactionShard | None:
-        return self._shards.get(self.partition_of(transactional_id))
-
     def init_producer_id(self, transactional_id: str, expected: IdAndEpoch | None, timeout: int, reply: Reply) -> None:
         """InitProducerId: error, producer id, epoch."""
-        shard = self._shard(transactional_id)
+        shard = self.shard(transactional_id)
         if shard is None:
             reply(ErrorCode.NOT_COORDINATOR, -1, -1)
         else:
@@ -84,7 +51,7 @@ class TransactionCoordinator:
         self, transactional_id: str, producer: IdAndEpoch, partitions: tuple[str, ...], reply: Reply
     ) -> None:
         """AddPartitionsToTxn: the error."""
-        shard = self._shard(transactional_id)
+        shard = self.shard(transactional_id)
         if shard is None:
             reply(ErrorCode.NOT_COORDINATOR)
         else:
@@ -92,7 +59,7 @@ class TransactionCoordinator:
 
     def end(self, transactional_id: str, producer: IdAndEpoch, commit: bool, reply: Reply) -> None:
         """EndTxn: error, producer id, epoch."""
-        shard = self._shard(transactional_id)
+        shard = self.shard(transactional_id)
         if shard is None:
             reply(ErrorCode.NOT_COORDINATOR, -1, -1)
         else:
@@ -102,7 +69,7 @@ class TransactionCoordinator:
 
     def verify(self, transactional_id: str, producer: IdAndEpoch, partition: str, reply: Reply) -> None:
         """AddPartitionsToTxn that only verifies: the error."""
-        shard = self._shard(transactional_id)
+        shard = self.shard(transactional_id)
         if shard is None:
             reply(ErrorCode.NOT_COORDINATOR)
         else:
@@ -153,7 +120,7 @@ class TransactionCoordinator:
         then: Callable[[ErrorCode], object],
     ) -> None:
         broker = self.broker
-        state = broker.image.get(self.partition_of(transactional_id))
+        state = broker.image.get(self.home(transactional_id))
         leader = None if state is None else broker.simulation.brokers.get(state.leader_id)
         if leader is None:
             then(ErrorCode.COORDINATOR_NOT_AVAILABLE)
@@ -170,10 +137,3 @@ class TransactionCoordinator:
             then,
             lambda _reason: then(ErrorCode.NETWORK_EXCEPTION),
         )
-
-
-def transaction_coordinator_of(broker: Broker) -> TransactionCoordinator:
-    """The transaction coordinator of a broker; every broker of a setup with __transaction_state has one."""
-    found: Any = next((one for one in broker.listeners if isinstance(one, TransactionCoordinator)), None)
-    assert isinstance(found, TransactionCoordinator), f"{broker.name}: there is no {TRANSACTIONS_TOPIC}"
-    return found

@@ -27,6 +27,7 @@ from kreplica.engine.rules.transaction_states import (
 )
 from kreplica.engine.rules.transaction_timeouts import transaction_timed_out, transactional_id_expired
 from kreplica.engine.settings import MICROSECONDS
+from kreplica.engine.simulator.coordinator import APPEND_ERRORS
 from kreplica.engine.simulator.transaction_markers import RETRY_BACKOFF, TransactionMarkers
 from kreplica.engine.trace import Kind
 
@@ -39,13 +40,6 @@ Then = Callable[[ErrorCode], object]
 
 _EXPIRY_INTERVAL = 3_600_000 * MICROSECONDS
 """transaction.remove.expired.transaction.cleanup.interval.ms."""
-_ANSWERED = {
-    ErrorCode.NOT_LEADER_OR_FOLLOWER: ErrorCode.NOT_COORDINATOR,
-    ErrorCode.NOT_ENOUGH_REPLICAS: ErrorCode.COORDINATOR_NOT_AVAILABLE,
-    ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND: ErrorCode.COORDINATOR_NOT_AVAILABLE,
-    ErrorCode.REQUEST_TIMED_OUT: ErrorCode.COORDINATOR_NOT_AVAILABLE,
-}
-"""What a client hears when an append fails: TransactionStateManager.appendTransactionToLog."""
 
 
 class TransactionRecord(NamedTuple):
@@ -215,7 +209,7 @@ class TransactionShard:
                 then(ErrorCode.NOT_COORDINATOR)
             elif error:
                 self.known[transactional_id] = write_failed(self.known[transactional_id], fencing)
-                then(_ANSWERED.get(error, error))
+                then(APPEND_ERRORS.get(error, error))
             else:
                 self._holds(transactional_id, target, rule)
                 then(ErrorCode.NONE)

@@ -10,15 +10,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from kreplica.engine.rules.coordinator_partition import OFFSETS_TOPIC, TRANSACTIONS_TOPIC, coordinator_partition
+from kreplica.engine.rules.coordinator_partition import OFFSETS_TOPIC
 from kreplica.engine.rules.error_codes import ErrorCode
 from kreplica.engine.rules.group_membership import NO_MEMBER, UNKNOWN_GENERATION
 from kreplica.engine.rules.producer_state import in_sequence
 from kreplica.engine.setup import ProducerSetup, Send, Transaction, TransactionalSetup
-from kreplica.engine.simulator.group_coordinator import coordinator_of
+from kreplica.engine.simulator.coordinator_requests import TRY_AGAIN, Handler, ask_transaction_coordinator
+from kreplica.engine.simulator.group_coordinator import GroupCoordinator
 from kreplica.engine.simulator.idempotent_producer import IdempotentProducer, Line
 from kreplica.engine.simulator.producer import Batch
-from kreplica.engine.simulator.transaction_coordinator import TransactionCoordinator, transaction_coordinator_of
+from kreplica.engine.simulator.transaction_coordinator import TransactionCoordinator
 from kreplica.engine.trace import Kind
 
 if TYPE_CHECKING:
@@ -27,14 +28,6 @@ if TYPE_CHECKING:
 
 COMMITTED, ABORTED, UNKNOWN = "committed", "aborted", "unknown"
 """What an application is told of a transaction; unknown to one that was fenced or gave up."""
-
-_TRY_AGAIN = (
-    ErrorCode.NOT_COORDINATOR,
-    ErrorCode.COORDINATOR_NOT_AVAILABLE,
-    ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
-    ErrorCode.CONCURRENT_TRANSACTIONS,
-    ErrorCode.NETWORK_EXCEPTION,
-)
 
 
 class TransactionalProducer(IdempotentProducer):
@@ -74,49 +67,14 @@ class TransactionalProducer(IdempotentProducer):
         """The transaction version."""
         return self.simulation.version.transaction_version
 
-    def _ask(
-        self,
-        name: str,
-        handler: Callable[[TransactionCoordinator], Callable[..., object]],
-        arguments: tuple[Any, ...],
-        then: Callable[..., object],
-    ) -> None:
-        """Asks the coordinator, until it answers with more than to try again."""
-        leader = self._coordinator()
+    def _ask(self, name: str, handler: Handler, arguments: tuple[Any, ...], then: Callable[..., object]) -> None:
+        """Asks the coordinator; a producer that is over hears no answer."""
 
-        def again(_reason: str = "") -> None:
-            backoff = self.microseconds("retry.backoff.ms")
-            self.after(backoff, self.refresh, lambda: self._ask(name, handler, arguments, then))
+        def answered(*values: Any) -> None:
+            if not self.over:
+                then(*values)
 
-        if leader is None:
-            again()
-            return
-
-        def answered(error: ErrorCode, *values: int) -> None:
-            if self.over:
-                return
-            if error in _TRY_AGAIN:
-                again()
-            else:
-                then(error, *values)
-
-        self.simulation.network.call(
-            self,
-            leader,
-            name,
-            handler(transaction_coordinator_of(leader)),
-            (self.transactional_id, *arguments),
-            answered,
-            again,
-            self.microseconds("request.timeout.ms"),
-        )
-
-    def _coordinator(self) -> Broker | None:
-        partition = coordinator_partition(self.transactional_id, self._partitions(TRANSACTIONS_TOPIC))
-        return self.leader(f"{TRANSACTIONS_TOPIC}-{partition}")
-
-    def _partitions(self, topic: str) -> int:
-        return sum(name.rpartition("-")[0] == topic for name in self.simulation.assignments)
+        ask_transaction_coordinator(self, self.transactional_id, name, handler, arguments, answered)
 
     def _fenced(self, error: ErrorCode) -> None:
         """Ends for good: another producer has the transactional id, or this one is lost."""
@@ -205,7 +163,7 @@ class TransactionalProducer(IdempotentProducer):
 
     def produce_at(self, leader: Broker) -> tuple[Callable[..., object], tuple[str, ...]]:
         """The leader verifies with the coordinator, so it is told the transactional id."""
-        return transaction_coordinator_of(leader).produce, (self.transactional_id,)
+        return TransactionCoordinator.of(leader).produce, (self.transactional_id,)
 
     def _tell_failure(self, batch: Batch, error: ErrorCode) -> None:
         self._lost(error)
@@ -248,7 +206,7 @@ class TransactionalProducer(IdempotentProducer):
     def _commit_offsets(self) -> None:
         """AddOffsetsToTxn; with transaction version 2 Kafka's group coordinator asks the same of the coordinator."""
         producer = (self.producer_id, self.producer_epoch)
-        partition = f"{OFFSETS_TOPIC}-{coordinator_partition(self._current.group, self._partitions(OFFSETS_TOPIC))}"
+        partition = self.simulation.home(OFFSETS_TOPIC, self._current.group)
 
         def added(error: ErrorCode) -> None:
             if error:
@@ -267,7 +225,7 @@ class TransactionalProducer(IdempotentProducer):
             self.after(self.microseconds("retry.backoff.ms"), self.refresh, lambda: self._send_offsets(partition))
 
         def answered(error: ErrorCode) -> None:
-            if error in _TRY_AGAIN:
+            if error in TRY_AGAIN:
                 again()
             elif error:
                 self._not_committed(error)
@@ -281,7 +239,7 @@ class TransactionalProducer(IdempotentProducer):
             self,
             leader,
             "TxnOffsetCommit",
-            coordinator_of(leader).commit_in_transaction,
+            GroupCoordinator.of(leader).commit_in_transaction,
             (
                 current.group,
                 NO_MEMBER,

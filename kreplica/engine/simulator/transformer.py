@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kreplica.engine.rules.coordinator_partition import OFFSETS_TOPIC, coordinator_partition
+from kreplica.engine.rules.coordinator_partition import OFFSETS_TOPIC
 from kreplica.engine.rules.error_codes import ErrorCode
 from kreplica.engine.rules.fetching import READ_TO_LAST_STABLE_OFFSET
 from kreplica.engine.rules.offset_commit import INVALID_OFFSET
 from kreplica.engine.setup import Send, Transaction, TransactionalSetup, TransformSetup
 from kreplica.engine.simulator.fetched_records import fetched_records
-from kreplica.engine.simulator.group_coordinator import coordinator_of
+from kreplica.engine.simulator.group_coordinator import GroupCoordinator
 from kreplica.engine.simulator.transactional_producer import COMMITTED, TransactionalProducer
 from kreplica.engine.trace import Kind
 
@@ -53,7 +53,7 @@ class Transformer(TransactionalProducer):
 
     def _ask_position(self) -> None:
         group = self._transform.group
-        partition = f"{OFFSETS_TOPIC}-{coordinator_partition(group, self._partitions(OFFSETS_TOPIC))}"
+        partition = self.simulation.home(OFFSETS_TOPIC, group)
         leader = self.leader(partition)
         if leader is None:
             self._later()
@@ -62,7 +62,7 @@ class Transformer(TransactionalProducer):
             self,
             leader,
             "OffsetFetch",
-            coordinator_of(leader).fetch,
+            GroupCoordinator.of(leader).fetch,
             (group, (self._transform.source,), self.simulation.version.stable_offsets),
             self._given_position,
             self._later,

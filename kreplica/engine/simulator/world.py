@@ -48,8 +48,7 @@ def build(setup: Setup, version: Version, seed: int, trace: Trace) -> Simulation
         _add(simulation, simulation.zookeeper)
     for broker in setup.brokers:
         _add(simulation, Broker(simulation, broker))
-    _add_group_coordinators(simulation)
-    _add_transaction_coordinators(simulation)
+    _add_coordinators(simulation)
     for client in setup.clients:
         _add(simulation, _client(simulation, client))
     return simulation
@@ -70,18 +69,12 @@ def _add_quorum(simulation: Simulation) -> None:
         _add(simulation, voter)
 
 
-def _add_group_coordinators(simulation: Simulation) -> None:
-    partitions = sum(len(topic.assignment) for topic in simulation.setup.topics if topic.name == OFFSETS_TOPIC)
-    if partitions:
-        for broker in simulation.brokers.values():
-            broker.listeners.append(GroupCoordinator(broker, partitions))
-
-
-def _add_transaction_coordinators(simulation: Simulation) -> None:
-    partitions = sum(len(topic.assignment) for topic in simulation.setup.topics if topic.name == TRANSACTIONS_TOPIC)
-    if partitions:
-        for broker in simulation.brokers.values():
-            broker.listeners.append(TransactionCoordinator(broker, partitions))
+def _add_coordinators(simulation: Simulation) -> None:
+    """Each broker has one of each kind that there is a topic for."""
+    for kind in (GroupCoordinator, TransactionCoordinator):
+        if kind.topic in simulation.partitions:
+            for broker in simulation.brokers.values():
+                broker.listeners.append(kind(broker))
 
 
 def _transactional(simulation: Simulation, setup: TransactionalSetup | TransformSetup) -> dict[str, Value]:

@@ -25,7 +25,7 @@ from kreplica.engine.setup import (
     sends,
 )
 from kreplica.engine.simulator import simulate
-from kreplica.engine.simulator.transaction_coordinator import transaction_coordinator_of
+from kreplica.engine.simulator.transaction_coordinator import TransactionCoordinator
 from kreplica.engine.simulator.world import build
 from kreplica.engine.trace import Event, Kind, Trace, fields_of
 from kreplica.engine.transaction_outcomes import transaction_outcomes
@@ -137,7 +137,7 @@ def test_a_coordinator_that_was_replaced_cannot_end_a_transaction() -> None:
     leader = simulation.brokers[1]
     answers: list[ErrorCode] = []
     known = leader.replicas["a-0"].producers.state(1)
-    there = transaction_coordinator_of(leader)
+    there = TransactionCoordinator.of(leader)
     there.write_marker("a-0", 1, known.epoch, known.coordinator_epoch - 1, True, answers.append)
     there.write_marker("a-0", 1, known.epoch - 1, known.coordinator_epoch, True, answers.append)
     assert answers == [ErrorCode.TRANSACTION_COORDINATOR_FENCED, ErrorCode.INVALID_PRODUCER_EPOCH]
