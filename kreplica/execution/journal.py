@@ -7,18 +7,14 @@
     {"at": ..., "event": "stopped",  "operation": "apply", "message": "..."}
 
 A line is on the disk before what it announces is begun: after a kill at any moment the partitions that may have been
-touched are among those intended. A kill in the middle of a line leaves a tail without its line feed; such a tail was
-followed by nothing and is cut off. Any other line that does not fit is an error.
-
-The open journal is locked (flock), which the kernel frees when its holder dies: one executor at a time, no stale lock.
+touched are among those intended. What a kill left of a line is cut off (``journal_file``); any other line that does not
+fit is an error. The open journal is locked: one executor at a time.
 """
 
 from __future__ import annotations
 
-import os
-import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -26,13 +22,10 @@ from pathlib import Path
 from typing import Protocol
 
 from kreplica.errors import ChangeRefusedError, InputError, UsageError
-from kreplica.execution.digest_file import sync_folder
+from kreplica.execution.journal_file import JournalFile, lock, open_journal_file, try_lock
 from kreplica.execution.plan import Plan
 
 SCHEMA = "kreplica/journal/v1"
-
-READ_SECONDS = 1.0
-"""How long a reader of a journal may take."""
 
 
 class Operation(StrEnum):
@@ -124,13 +117,13 @@ class MemoryJournal:
 class FileJournal:
     """An open, locked journal; made by ``open_journal``."""
 
-    def __init__(self, number: int, entries: list[Entry]) -> None:
-        self._number = number
+    def __init__(self, file: JournalFile, entries: list[Entry]) -> None:
+        self._file = file
         self.entries = entries
 
     def append(self, entry: Entry) -> None:
         """Writes an entry; it is on the disk when this returns."""
-        _write(self._number, _line(entry))
+        _write(self._file, entry)
         self.entries.append(entry)
 
 
@@ -154,15 +147,10 @@ def open_journal(plan_path: Path, plan: Plan, digest: str) -> Iterator[FileJourn
         UsageError: It cannot be written.
     """
     path = journal_path(plan_path)
-    try:
-        number = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
-    except OSError as error:
-        raise UsageError(f"cannot write {path}", error.strerror or str(error)) from None
-    try:
-        _lock(number, path)
-        yield FileJournal(number, _prepared(number, path, plan, digest))
-    finally:
-        os.close(number)
+    with open_journal_file(path, _carried_out(path)) as file:
+        if not file.found:
+            _write(file, Header(SCHEMA, digest, plan.plan_id, plan.cluster_id))
+        yield FileJournal(file, _entries(path, file.found, digest))
 
 
 def read_journal(plan_path: Path, digest: str) -> tuple[list[Entry], bool]:
@@ -174,7 +162,7 @@ def read_journal(plan_path: Path, digest: str) -> tuple[list[Entry], bool]:
     path = journal_path(plan_path)
     try:
         with path.open("rb") as file:
-            running = not _try_lock(file.fileno(), shared=True)
+            running = not try_lock(file.fileno(), shared=True)
             content = file.read()
     except FileNotFoundError:
         return [], False
@@ -197,7 +185,7 @@ def set_aside(plan_path: Path) -> Path | None:
     aside = path.with_name(f"{path.name}.{datetime.now(UTC):%Y%m%dT%H%M%S.%f}")
     try:
         with path.open("rb") as file:
-            _lock(file.fileno(), path)
+            lock(file.fileno(), _carried_out(path))
             path.rename(aside)
     except FileNotFoundError:
         return None
@@ -206,38 +194,10 @@ def set_aside(plan_path: Path) -> Path | None:
     return aside
 
 
-def _lock(number: int, path: Path) -> None:
-    """Takes the lock; one who only reads the journal holds it for a moment, and is waited for."""
-    deadline = time.monotonic() + READ_SECONDS
-    while not _try_lock(number, shared=False):
-        if time.monotonic() > deadline:
-            raise ChangeRefusedError(
-                "the plan is being carried out", f"another process holds {path}", "wait for it to finish, or end it"
-            )
-        time.sleep(READ_SECONDS / 20)
-
-
-def _try_lock(number: int, *, shared: bool) -> bool:
-    import fcntl
-
-    try:
-        fcntl.flock(number, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
-
-
-def _prepared(number: int, path: Path, plan: Plan, digest: str) -> list[Entry]:
-    """The entries so far, with a torn tail cut off and the header written if it is not there."""
-    content = _read(number)
-    whole = content[: content.rfind(b"\n") + 1]
-    if len(whole) < len(content):
-        os.ftruncate(number, len(whole))
-        os.fsync(number)
-    if not whole:
-        _write(number, _line(Header(SCHEMA, digest, plan.plan_id, plan.cluster_id)))
-        sync_folder(path.absolute().parent)
-    return _entries(path, whole, digest)
+def _carried_out(path: Path) -> ChangeRefusedError:
+    return ChangeRefusedError(
+        "the plan is being carried out", f"another process holds {path}", "wait for it to finish, or end it"
+    )
 
 
 def _entries(path: Path, content: bytes, digest: str) -> list[Entry]:
@@ -276,22 +236,8 @@ def _line(line: Header | Entry) -> bytes:
     return msgspec.json.encode(filled) + b"\n"
 
 
-def _read(number: int) -> bytes:
-    os.lseek(number, 0, os.SEEK_SET)
-    parts: list[bytes] = []
-    while part := os.read(number, 1 << 20):
-        parts.append(part)
-    return b"".join(parts)
-
-
-def _write(number: int, content: bytes) -> None:
-    """Appends a line, or nothing: half a line that is no longer the last one would make the journal unreadable."""
-    view, before = memoryview(content), os.fstat(number).st_size
+def _write(file: JournalFile, line: Header | Entry) -> None:
     try:
-        while view:
-            view = view[os.write(number, view) :]
-        os.fsync(number)
+        file.append(_line(line))
     except OSError as error:
-        with suppress(OSError):
-            os.ftruncate(number, before)
         raise ChangeRefusedError("the journal cannot be written", error.strerror or str(error), "free space") from None

@@ -12,7 +12,6 @@ nor its epoch, so nothing else proves it from afar.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -22,6 +21,7 @@ from pathlib import Path
 
 from kreplica.errors import ChangeRefusedError, InputError, UsageError
 from kreplica.execution.journal import journal_path
+from kreplica.execution.journal_file import JournalFile, open_journal_file
 
 
 class RollEvent(StrEnum):
@@ -59,8 +59,8 @@ class RollEntry:
 class RollJournal:
     """An open, locked journal; made by ``open_roll_journal``."""
 
-    def __init__(self, number: int, digest: str, entries: list[RollEntry]) -> None:
-        self._number, self._digest = number, digest
+    def __init__(self, file: JournalFile, digest: str, entries: list[RollEntry]) -> None:
+        self._file, self._digest = file, digest
         self.entries = entries
 
     def note(
@@ -78,8 +78,7 @@ class RollJournal:
         now = datetime.now(UTC).isoformat(timespec="seconds")
         entry = RollEntry(self._digest, now, event, wave, tuple(nodes), tuple(led), told)
         try:
-            os.write(self._number, msgspec.json.encode(entry) + b"\n")
-            os.fsync(self._number)
+            self._file.append(msgspec.json.encode(entry) + b"\n")
         except OSError as error:
             raise UsageError("the journal cannot be written", error.strerror or str(error), "free space") from None
         self.entries.append(entry)
@@ -89,31 +88,15 @@ class RollJournal:
 def open_roll_journal(plan_path: Path, digest: str) -> Iterator[RollJournal]:
     """Opens the journal of a roll, makes it if there is none, and holds its lock for the length of the block.
 
-    A line that a loss of power cut off was followed by nothing, and is taken away.
-
     Raises:
         ChangeRefusedError: Another process is at it.
         InputError: It belongs to another plan, or is none.
         UsageError: It cannot be written.
     """
-    import fcntl
-
     path = journal_path(plan_path)
-    try:
-        number = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
-    except OSError as error:
-        raise UsageError(f"cannot write {path}", error.strerror or str(error)) from None
-    try:
-        try:
-            fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise ChangeRefusedError("somebody else asks for the next wave", f"{path} is locked", "ask again") from None
-        content = path.read_bytes()
-        whole = content[: content.rfind(b"\n") + 1]
-        os.ftruncate(number, len(whole))
-        yield RollJournal(number, digest, _entries(path, whole, digest))
-    finally:
-        os.close(number)
+    held = ChangeRefusedError("somebody else asks for the next wave", f"{path} is locked", "ask again")
+    with open_journal_file(path, held) as file:
+        yield RollJournal(file, digest, _entries(path, file.found, digest))
 
 
 def _entries(path: Path, content: bytes, digest: str) -> list[RollEntry]:
