@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import replace
 from datetime import datetime
 from enum import StrEnum
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from commands.options import BootstrapServerOption, CommandConfigOption, ConfigOption, TimeoutOption, TopicOption
-from commands.output import OutputFormat, drop_stdout
+from commands.output import OutputFormat, write_bytes, written
 from kreplica.errors import UsageError
 
 if TYPE_CHECKING:
@@ -213,12 +212,7 @@ def _print_lines(form: OffsetsForm | None, rows: list[CommittedOffset]) -> None:
     else:
         line = {OffsetsForm.kafka_1_0: line_of_kafka_1_0, OffsetsForm.kafka_2: line_of_kafka_2}
         text = "".join(f"{line.get(form, line_of_kafka_4)(row)}\n" for row in rows)  # type: ignore[arg-type]
-    try:
-        sys.stdout.flush()
-        sys.stdout.buffer.write(text.encode("utf-8", "backslashreplace"))
-        sys.stdout.flush()
-    except BrokenPipeError:
-        drop_stdout()
+    written(lambda: write_bytes(text.encode("utf-8", "backslashreplace")))
 
 
 def _refuse_line_breaks(rows: list[CommittedOffset]) -> None:

@@ -84,11 +84,22 @@ def emit(answer: Answer, output: OutputFormat | None, human: Callable[[Console],
     """
     for warning in answer.warnings:
         print(f"warning: {one_line(warning)}", file=sys.stderr)
+    if output is None or output is OutputFormat.table:
+        return written(lambda: human(stdout_console()))
+    return written(lambda: _PRINTERS[output](answer))
+
+
+def written(write: Callable[[], object]) -> bool:
+    """Has something written to stdout, to its end.
+
+    Returns:
+        Whether anybody still reads stdout.
+
+    Raises:
+        UsageError: stdout cannot be written.
+    """
     try:
-        if output is None or output is OutputFormat.table:
-            human(stdout_console())
-        else:
-            _PRINTERS[output](answer)
+        write()
         sys.stdout.flush()
     except (BrokenPipeError, SystemExit):  # rich turns the one into the other
         drop_stdout()
@@ -142,10 +153,10 @@ def print_error_object(kind: str, what: str, why: str, fix: str, exit_code: int,
     if output not in (OutputFormat.json, OutputFormat.jsonl):
         return
     body = {"kind": kind, "what": what, "why": why, "fix": fix, "exit_code": int(exit_code)}
-    _write_bytes(_encoded({"schema": "kreplica/error/v1", "error": body}) + b"\n")
+    write_bytes(_encoded({"schema": "kreplica/error/v1", "error": body}) + b"\n")
 
 
-def _write_bytes(content: bytes) -> None:
+def write_bytes(content: bytes) -> None:
     """JSON and Parquet are bytes: the locale's encoding has no say in them."""
     sys.stdout.flush()
     sys.stdout.buffer.write(content)
@@ -183,13 +194,13 @@ def _print_json(answer: Answer) -> None:
         import msgspec
 
         content = msgspec.json.format(content, indent=2)
-    _write_bytes(content + b"\n")
+    write_bytes(content + b"\n")
 
 
 def _print_jsonl(answer: Answer) -> None:
     for begin in range(0, len(answer.rows), ROWS_AT_ONCE):
         lines = [_encoded(row) for row in answer.rows[begin : begin + ROWS_AT_ONCE]]
-        _write_bytes(b"\n".join([*lines, b""]))
+        write_bytes(b"\n".join([*lines, b""]))
 
 
 _PLAIN_CELLS = frozenset({str, int, float, type(None)})
@@ -221,7 +232,7 @@ def _print_parquet(answer: Answer) -> None:
 
     buffer = io.BytesIO()
     pq.write_table(arrow_table(answer.columns, answer.rows, answer.kinds), buffer, compression="zstd")
-    _write_bytes(buffer.getvalue())
+    write_bytes(buffer.getvalue())
 
 
 def refuse_parquet_on_terminal() -> None:

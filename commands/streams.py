@@ -14,8 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from commands.output import OutputFormat, Row, drop_stdout, refuse_parquet_on_terminal
-from kreplica.errors import UsageError
+from commands.output import OutputFormat, Row, refuse_parquet_on_terminal, written
 
 if TYPE_CHECKING:
     from kreplica.model.schema import TableSchema
@@ -42,17 +41,12 @@ def stream(tables: Iterable[Table], schema: TableSchema, form: OutputFormat, jso
     Raises:
         UsageError: stdout cannot be written, or not in this form.
     """
-    try:
+
+    def write_all() -> None:
         with _writer(schema, form, json_columns) as write, ThreadPoolExecutor(1) as pool:
             _write_behind(tables, write, pool)
-        sys.stdout.flush()
-    except BrokenPipeError:
-        drop_stdout()
-        return False
-    except OSError as error:
-        drop_stdout()
-        raise UsageError("cannot write the answer", error.strerror or str(error)) from None
-    return True
+
+    return written(write_all)
 
 
 def _write_behind(tables: Iterable[Table], write: Callable[[Table], None], pool: ThreadPoolExecutor) -> None:
