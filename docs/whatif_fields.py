@@ -1,6 +1,8 @@
-"""What the fields of the answers of ``kreplica whatif`` about scenarios mean; ``answer_fields`` puts them in place."""
+"""What the fields of the answers of ``kreplica whatif`` mean; ``answer_fields`` puts them in place."""
 
 from __future__ import annotations
+
+from kreplica.model.schema import PARTITIONS
 
 LIST = {
     "scenario": "name of the scenario",
@@ -72,3 +74,25 @@ _RUNS_REMARK = (
     " failing, idle, wrong (runs by what went wrong) and smallest: seed, wrong and plan."
 )
 RUN_REMARKS = (_RUN_REMARK, _RUNS_REMARK)
+FAIL = {
+    "topic": PARTITIONS.field("topic").doc,
+    "partition": PARTITIONS.field("partition").doc,
+    "restarting": "the broker that restarts meanwhile, with --rolling-restart; otherwise null",
+    "effect": "the worst of what becomes of it: unclean_leader, led by a replica out of sync, so records can be lost;"
+    " unavailable, no live leader; isr_frozen, no controller takes a lost replica out of the ISR, so that"
+    " acks=all writes time out; under_min_isr, led, but acks=all writes fail; new_leader; smaller_isr",
+    "already": "whether it is so already",
+    "leader": "who leads now, null if none",
+    "leader_after": "who leads afterwards, null if none",
+    "replicas": PARTITIONS.field("replicas").doc,
+    "isr": "in-sync replicas now",
+    "isr_after": "in-sync replicas afterwards",
+    "elr": PARTITIONS.field("elr").doc,
+    "elr_after": "eligible leader replicas afterwards",
+    "last_known_elr_after": "afterwards, last known eligible leader replicas: who led last, where nobody leads",
+    "min_isr": "min.insync.replicas that it was played with",
+    "unclean": "whether the new leader is outside the ISR and the ELR",
+    "candidates": "where nobody can lead cleanly, the replicas that are left: objects with broker, elected (uncleanly),"
+    " end_offset (its log end offset), lost_from and lost_to (the offsets that it lacks, the last not"
+    " included); null where not known",
+}

@@ -1,0 +1,178 @@
+"""What the fields of the answers of ``kreplica decode`` mean; ``answer_fields`` puts them in place."""
+
+from __future__ import annotations
+
+from commands import decode_events
+from kreplica.formats import segment_rows
+from kreplica.formats.checks import segment_indexes
+
+OFFSETS = {
+    "group": "group id",
+    "topic": "topic name",
+    "partition": "partition index",
+    "offset": "committed offset: the next record that the group will read",
+    "leader_epoch": "leader epoch of the last record read, null if it was not committed",
+    "metadata": "what the client added",
+    "commit_timestamp": "when, in ms",
+    "expire_timestamp": "when it expires, in ms; null where offsets.retention.minutes says it",
+    "pending": "sent in a transaction that is still open: not committed yet",
+    "producer_id": "producer id of that transaction, null if it is not pending",
+    "record_offset": "offset of the record in its partition of __consumer_offsets",
+}
+BATCHES = {
+    "file": "the segment",
+    "base_offset": "first offset that the batch may hold; null for old compressed messages, whose records tell it",
+    "last_offset": "last offset that it may hold",
+    "count": "number of records; null as above",
+    "leader_epoch": "leader epoch in which it was appended",
+    "producer_id": "producer id, null without idempotence",
+    "producer_epoch": "epoch of that id",
+    "base_sequence": "sequence number of the first record",
+    "transactional": "whether a transaction wrote it",
+    "control": "whether it holds markers instead of data",
+    "codec": "none, gzip, snappy, lz4 or zstd",
+    "max_timestamp": "latest timestamp in ms, or time of the append",
+    "delete_horizon": "from when tombstones in it may be removed, in ms; null where the cleaner has not said",
+    "magic": "version of the batch: 0, 1 or 2",
+    "position": "first byte in the file",
+    "size": "bytes",
+    "crc": "checksum as written",
+    "valid": "whether the content has that checksum",
+}
+RECORDS_REMARK = "With `--records` the rows, under `records`, are records: " + ", ".join(
+    f"`{name}`" for name in segment_rows.RECORD_FIELDS
+)
+SEGMENT_INDEXES_REMARK = (
+    "With `--index` or `--timeindex` the answer is `kreplica/decode-segment-indexes/v1`; its rows, under `entries`, "
+    "are entries of the indexes, `byte` being where one stands, `batch_…` the batch it leads to, `valid` null where "
+    "the log cannot tell, and `message`, `expected` and `found` filled where it is wrong: "
+    + ", ".join(f"`{name}`" for name in segment_indexes.COLUMNS)
+    + "."
+)
+EVENTS_REMARK = (
+    "With `--events` the answer is `kreplica/decode-offsets-events/v1`; its rows, under `events`, are records: "
+    + ", ".join(f"`{name}`" for name in decode_events.COLUMNS)
+    + ". The fields of an offset commit are columns; `key` and `value` are those of all other records, null for a "
+    "commit, JSON text in CSV and Parquet."
+)
+OFFSETS_REMARKS = (
+    EVENTS_REMARK,
+    "The summary names the logs read and other copies, the partitions found and missing, records by type, and damage.",
+    (
+        "With `--against` or `--bootstrap-server` a row has `log_start_offset`, `end_offset` and `standing` besides: "
+        "in range, below start, above end or no such partition, null where the cluster does not tell."
+    ),
+)
+CHECKPOINTS = {
+    "log_dir": "log directory",
+    "topic": "topic name; of a directory that is to be deleted it may be cut off",
+    "partition": "partition index",
+    "state": "current, future (a copy that will replace one in another directory), delete or stray",
+    "topic_id": "topic id of partition.metadata",
+    "log_start_offset": "first offset left to read, where the first segment does not begin with it",
+    "recovery_point": "all before it is on the disk; after an unclean stop the log is checked from there",
+    "high_watermark": "high watermark when the file was written",
+    "cleaner_offset": "first offset that the log cleaner has not cleaned",
+    "epochs": "leader epochs: objects with epoch and start_offset, the first offset written under it",
+    "last_epoch": "the last of them",
+}
+CHECKPOINTS_REMARKS = (
+    "The summary has an object for each log directory: node, cluster, whether it was closed in order, quorum-state.",
+    "`damage` of the summary lists what could not be read: file, position, reason, skipped (bytes), expected, found.",
+)
+TRANSACTIONS = {
+    "transactional_id": "transactional id",
+    "producer_id": "producer id in use",
+    "producer_epoch": "epoch of that producer id",
+    "state": "state as Kafka's tools print it; with --events Dead for a tombstone",
+    "timeout_ms": "transaction timeout, after which a coordinator aborts it",
+    "partitions": "partitions in it: objects with topic, partition and first_offset, where its records begin",
+    "start_timestamp": "when the transaction began, ms since the epoch; null before the first",
+    "last_update_timestamp": "when the state last changed, ms since the epoch",
+    "age_ms": "how long an open transaction has been open; null where none is",
+    "overdue": "whether an open transaction is older than its timeout",
+    "client_transaction_version": "0 before KIP-890, 2 where each transaction has its own producer epoch",
+    "previous_producer_id": "producer id of the transaction before, null if none",
+    "next_producer_id": "producer id that takes over when this epoch is used up, null if none",
+    "next_producer_epoch": "epoch of that, null if none",
+    "coordinator_partition": "partition of __transaction_state that holds it",
+    "record_offset": "offset of the record that says so",
+    "record_timestamp": "when that record was written, ms since the epoch",
+}
+TRANSACTIONS_REMARKS = (
+    "`first_offset` is null where the partition's log was not among the files, or holds none of the transaction.",
+    "`logs` of the summary lists the partitions that were read, `other_copies` those left out for a better copy.",
+    (
+        "With `--hanging` there is a row for each partition in which a transaction hangs: `last_update_timestamp` and "
+        "`age_ms` are of its last batch there, `state` is what the coordinators know of the producer (`unknown` for "
+        "nothing), and `overdue` is null where the coordinator's partition may be among those that were not found."
+    ),
+)
+METADATA = {
+    "offset": "offset of the record that made the change; null for a comparison",
+    "timestamp": "when it was written, ms since the epoch; null for a comparison",
+    "topic": "topic name",
+    "partition": "partition index",
+    "kinds": "created, removed, leader, unclean, isr, elr, reassignment, recovery, directories: what changed",
+    "leader_before": "leader before it, null if none",
+    "leader": "leader after it, null if none",
+    "leader_epoch": "leader epoch after it; of a removed partition the last one",
+    "partition_epoch": "partition epoch after it",
+    "isr_before": "in-sync replicas before it, null if it created the partition",
+    "isr": "in-sync replicas after it, null if it removed the partition",
+    "elr": "eligible leader replicas after it",
+    "replicas": "full assignment, the preferred leader first",
+    "adding": "replicas being added",
+    "removing": "replicas being removed",
+}
+METADATA_REMARKS = (
+    "`differences` of the summary, with `--diff`, tells what else is not the same: brokers, features, configs.",
+)
+INDEXES = {
+    "file": "file the entry is in",
+    "kind": "offset, time, transaction or producer",
+    "offset": "offset the entry leads to; of a producer that of the snapshot",
+    "position": "byte in the segment at which its batch begins",
+    "timestamp": "largest timestamp up to that offset, or of the producer's last batch, ms since the epoch",
+    "producer_id": "producer, or whose transaction was aborted",
+    "producer_epoch": "epoch of the producer",
+    "first_offset": "first offset of an aborted transaction",
+    "last_offset": "its last offset, the marker's; of a producer its last record's",
+    "last_stable_offset": "last stable offset when the transaction was aborted",
+    "last_sequence": "last sequence number of the producer",
+    "offset_delta": "number of records of its last batch, less one",
+    "coordinator_epoch": "epoch of the coordinator that wrote its last marker, -1 without one",
+    "current_txn_first_offset": "first offset of its open transaction, null without one",
+}
+CHECK = {
+    "rule": "rule that found it; `rules` of the summary names all",
+    "file": "file that is wrong",
+    "position": "byte in it",
+    "topic": "topic of the replica, null for a file of the whole log directory",
+    "partition": "its partition, null likewise",
+    "message": "what is wrong",
+    "expected": "what should stand there, as far as the other files tell",
+    "found": "what stands there",
+}
+COMPARE = {
+    "topic": "topic name",
+    "partition": "partition index",
+    "log_dir": "log directory of this copy",
+    "node_id": "broker it is of, null without meta.properties",
+    "leads": "whether this copy is taken for the leader's: the highest leader epoch, then the longest",
+    "log_start_offset": "first offset of the log",
+    "end_offset": "log end offset",
+    "high_watermark": "high watermark as checkpointed, null without the file",
+    "epochs": "leader epochs: objects with epoch and start_offset",
+    "differs_at": "first offset at which it holds another record than the leader's copy; null if none, and for that",
+    "truncation_by_high_watermark": "offset at which it would be cut before KIP-101; null for the leader's copy",
+    "cut_by_high_watermark": "number of offsets that would be cut then",
+    "truncation_by_leader_epoch": "offset at which it is cut since KIP-101 and KIP-279; null for the leader's copy",
+    "cut_by_leader_epoch": "number of offsets that are cut then",
+    "only_here_from": "first of the offsets below the highest high watermark that no other copy has; null if none",
+    "only_here": "number of those offsets; null where no high watermark is known",
+}
+COMPARE_REMARKS = (
+    "Rows of partitions with one copy are left out, and without `--all` those whose copies are the same.",
+    "Offsets count markers and what was compacted away too. The summary counts partitions and what one disk alone has.",
+)
