@@ -116,4 +116,4 @@ def _read(handle: ClusterHandle) -> ClusterSnapshot:
     from kreplica.sources import Facet, read_snapshot
     from kreplica.sources.kafka_view import names_one_broker, read_broker_view
 
-    return read_broker_view(handle) if names_one_broker(handle) else read_snapshot(handle, Facet.PARTITIONS)
+    return read_broker_view(handle) if names_one_broker(handle) else read_snapshot(handle, Facet.LOG_DIRS)

@@ -97,7 +97,7 @@ def leaders(
         )
     pace = pace_of(batch, pause)
     handle = one_cluster(sources.handles(), execute=execute)
-    reading = read_clusters((handle,), FACETS if execute else Facet.PARTITIONS)
+    reading = read_clusters((handle,), Facet.LOG_DIRS | (FACETS if execute else Facet.PARTITIONS))
     snapshot = reading.snapshots[0]
     elections = plan_elections(select(snapshot, topics=topic, exclude_internal=exclude_internal))
     made = Made(executed=execute)
@@ -204,7 +204,8 @@ def _emit(
         warnings=reading.warnings(),
         kinds=_kinds(),
     )
-    emit(answer, output, lambda console: _show(answer.rows, console, made=made, way_in=way_in, again=again))
+    none = f"every {'visible ' if snapshot.gaps else ''}partition is led by its preferred leader"
+    emit(answer, output, lambda console: _show(answer.rows, console, made=made, way_in=way_in, again=again, none=none))
 
 
 def _kinds() -> dict[str, Kind]:
@@ -234,7 +235,7 @@ def _row(election: Election, result: Result | None, made: Made) -> dict[str, obj
     }
 
 
-def _show(rows: Sequence[Row], console: Console, *, made: Made, way_in: str, again: str) -> None:
+def _show(rows: Sequence[Row], console: Console, *, made: Made, way_in: str, again: str, none: str) -> None:
     from commands.screen import print_lines
     from commands.tables import print_table
 
@@ -243,7 +244,7 @@ def _show(rows: Sequence[Row], console: Console, *, made: Made, way_in: str, aga
         cells = ([row[name] for name in columns] for row in rows)
         print_table([name.upper() for name in columns], cells, color=console.is_terminal and not console.no_color)
     else:
-        console.print("every partition is led by its preferred leader")
+        console.print(none)
     electable = sum(row["electable"] is True for row in rows)
     if made.plan is not None:
         elections = f"{electable} election{'s' * (electable != 1)}"

@@ -35,12 +35,19 @@ from kreplica.sources.kafka_facets import (
 )
 from kreplica.sources.kafka_failures import BrokerFailure, BrokerSilentError
 from kreplica.sources.kafka_groups import Committed
-from kreplica.sources.kafka_layout import Broker, Layout, hidden_topics, read_layout
+from kreplica.sources.kafka_layout import (
+    Broker,
+    Layout,
+    hidden_gap,
+    hidden_topics,
+    not_ruled_out,
+    read_layout,
+)
 from kreplica.sources.kafka_log_dirs import LogDir, Replica
 from kreplica.sources.kafka_moves import PartitionKey
 from kreplica.sources.kafka_sasl import with_token
 from kreplica.sources.kafka_tables import brokers_table, partitions_table, table_of
-from kreplica.sources.permissions import DESCRIBE_CLUSTER, DESCRIBE_TOPICS
+from kreplica.sources.permissions import DESCRIBE_TOPICS
 
 if TYPE_CHECKING:
     from kreplica.config import ClusterHandle
@@ -279,17 +286,12 @@ class _Read:
         for name, count in self._failed_offsets.items():
             self.gaps.append(Gap("failed-request", f"offsets of {count} partitions could not be read, {name}", count))
         if self._hidden:
-            count = len(self._hidden)
-            message = f"{count} hidden topic{'s' if count != 1 else ''}: the credentials may not describe them"
-            self.gaps.append(Gap("hidden-topics", message, count))
+            self.gaps.append(hidden_gap(len(self._hidden)))
         if not self.layout.topics and not self.connection.anonymous:
             lacking = self.connection.lacks(DESCRIBE_TOPICS)
             self.notes.append(f"no topic is visible: there is none, or {lacking}")
         if self._refused_logs is not None:
-            self.notes.append(
-                f"hidden topics cannot be ruled out: log directories could not be read, {self._refused_logs}:"
-                f" {self.connection.lacks(DESCRIBE_CLUSTER)}"
-            )
+            self.notes.append(not_ruled_out(self.connection, self._refused_logs))
 
     def _missing(self, key: int) -> str:
         if key == _CLUSTER:

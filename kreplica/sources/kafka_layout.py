@@ -32,6 +32,7 @@ from kreplica.sources.kafka_messages import (
     MetadataResponse,
     error_name,
 )
+from kreplica.sources.permissions import DESCRIBE_CLUSTER
 
 if TYPE_CHECKING:
     from kreplica.sources.kafka_admin import BrokerConnection
@@ -134,6 +135,23 @@ def hidden_topics(connection: BrokerConnection, candidates: Iterable[str]) -> li
         topics = _metadata(connection, chunk).topics
         hidden += [topic.name for topic in topics if topic.error_code == _TOPIC_AUTHORIZATION_FAILED]
     return hidden
+
+
+def hidden_gap(count: int) -> Gap:
+    """What is missing where that many topics are hidden."""
+    message = f"{count} hidden topic{'s' if count != 1 else ''}: the credentials may not describe them"
+    return Gap("hidden-topics", message, count)
+
+
+def not_ruled_out(connection: BrokerConnection, refused: str) -> str:
+    """What is said where nothing names hidden topics.
+
+    Args:
+        connection: To a broker, with the credentials.
+        refused: Kafka's error name.
+    """
+    why = f"log directories could not be read, {refused}: {connection.lacks(DESCRIBE_CLUSTER)}"
+    return f"hidden topics cannot be ruled out: {why}"
 
 
 def _metadata(connection: BrokerConnection, names: Sequence[str] | None) -> Any:

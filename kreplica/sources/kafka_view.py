@@ -1,6 +1,7 @@
 """The cluster as one broker sees it: what that broker answers from its own copy of the metadata, and nothing else.
 
     Metadata, DescribeCluster, DescribeTopicPartitions (with a replica out of sync)      to one broker
+    DescribeLogDirs, and Metadata of topics that only this names                         to the same broker
 
 Reassignments are not asked for: only the controller knows them.
 """
@@ -11,15 +12,22 @@ from typing import TYPE_CHECKING
 
 from kreplica.client_properties import translate
 from kreplica.config import parse_bootstrap_servers
-from kreplica.model.snapshot import ClusterSnapshot, utc_now
+from kreplica.model.snapshot import METADATA_TOPIC, ClusterSnapshot, Gap, utc_now
 from kreplica.sources.deadline import Deadline
 from kreplica.sources.kafka import enter
 from kreplica.sources.kafka_admin import Address
+from kreplica.sources.kafka_failures import BrokerFailure, RequestUnsupportedError
+from kreplica.sources.kafka_layout import hidden_gap, hidden_topics, not_ruled_out
+from kreplica.sources.kafka_log_dirs import read_log_dirs
 from kreplica.sources.kafka_sasl import with_token
 from kreplica.sources.kafka_tables import brokers_table, partitions_table
 
 if TYPE_CHECKING:
     from kreplica.config import ClusterHandle
+    from kreplica.sources.kafka_admin import BrokerConnection
+    from kreplica.sources.kafka_layout import Layout
+
+_ANY = -1
 
 
 def names_one_broker(handle: ClusterHandle) -> bool:
@@ -41,6 +49,7 @@ def read_broker_view(handle: ClusterHandle) -> ClusterSnapshot:
     servers = [Address(*server) for server in parse_bootstrap_servers(handle.bootstrap_servers)]
     connection, layout = enter(servers, settings, deadline)
     with connection:
+        gaps, notes = _hidden(connection, layout)
         return ClusterSnapshot(
             cluster_id=layout.cluster_id,
             name=handle.name,
@@ -50,5 +59,21 @@ def read_broker_view(handle: ClusterHandle) -> ClusterSnapshot:
             brokers=brokers_table(layout),
             controller=layout.controller,
             features=connection.features,
-            gaps=layout.gaps,
+            gaps=(*layout.gaps, *gaps),
+            notes=notes,
         )
+
+
+def _hidden(connection: BrokerConnection, layout: Layout) -> tuple[tuple[Gap, ...], tuple[str, ...]]:
+    """Topics that the broker has files of and the credentials may not see."""
+    try:
+        logs = read_log_dirs(connection, _ANY)
+        if logs.refused is not None:
+            return (), (not_ruled_out(connection, logs.refused),)
+        unlisted = {replica.topic for replica in logs.replicas} - set(layout.topics) - {METADATA_TOPIC}
+        found = hidden_topics(connection, unlisted) if unlisted else []
+    except RequestUnsupportedError:
+        return (), ()
+    except BrokerFailure as failure:
+        return (), (f"hidden topics cannot be ruled out: {failure}",)
+    return ((hidden_gap(len(found)),) if found else ()), ()

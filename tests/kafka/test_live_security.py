@@ -20,6 +20,7 @@ from kreplica.model.snapshot import ClusterSnapshot
 from kreplica.sandbox import Listener, Mode, Sandbox
 from kreplica.sources import Facet
 from kreplica.sources.kafka import read_live
+from kreplica.sources.kafka_view import read_broker_view
 from kreplica.sources.permissions import DESCRIBE_CLUSTER, DESCRIBE_TOPIC_CONFIGS, Permission
 
 pytestmark = pytest.mark.kafka
@@ -57,9 +58,12 @@ def allowed(sandbox: Sandbox, *what: Permission) -> Iterator[None]:
 
 
 def read_as(sandbox: Sandbox, listener: Listener, user: str = "alice", **changed: str) -> ClusterSnapshot:
+    return read_live(handle_of(sandbox, listener, user, **changed), Facet.HEALTH)
+
+
+def handle_of(sandbox: Sandbox, listener: Listener, user: str = "alice", **changed: str) -> ClusterHandle:
     properties = sandbox.client_properties(listener, user) | changed
-    servers = sandbox.bootstrap_servers_of(listener)
-    return read_live(ClusterHandle("test", servers, properties=properties, timeout=20), Facet.HEALTH)
+    return ClusterHandle("test", sandbox.bootstrap_servers_of(listener), properties=properties, timeout=20)
 
 
 def topics_of(snapshot: ClusterSnapshot) -> set[object]:
@@ -74,6 +78,16 @@ def test_hidden_topics_are_counted(secured: Sandbox) -> None:
     assert gap.kind == "hidden-topics"
     assert (gap.count, gap.message) == (3, "3 hidden topics: the credentials may not describe them")
     assert snapshot.notes == ()
+
+
+def test_one_brokers_view_counts_hidden_topics_too(secured: Sandbox) -> None:
+    view = read_broker_view(handle_of(secured, Listener.SCRAM_SHA_256))
+    assert (topics_of(view), view.gaps) == ({"orders-1", "orders-2"}, ())
+    assert [note.split(":")[0] for note in view.notes] == ["hidden topics cannot be ruled out"]
+    with allowed(secured, DESCRIBE_CLUSTER):
+        view = read_broker_view(handle_of(secured, Listener.SCRAM_SHA_256))
+    assert [(gap.kind, gap.count) for gap in view.gaps] == [("hidden-topics", 3)]
+    assert view.notes == ()
 
 
 def test_a_deleted_topic_whose_files_are_left_is_not_hidden(secured: Sandbox) -> None:
