@@ -227,6 +227,9 @@ class Simulated:
 
         def answer() -> Answer:
             error, generation, member_id, leader, _ = later()
+            if error is ErrorCode.MEMBER_ID_REQUIRED:
+                self.ids[name] = member_id
+                return self.join(group, name, instance, session)()
             self.ids[name] = self.ids[name] if error else member_id
             return error.name, generation, leader == self.ids[name]
 

@@ -133,6 +133,20 @@ def join_known_member(state: GroupState, is_leader: bool, subscription_changed: 
     return JoinOutcome.UNKNOWN_MEMBER_ID
 
 
+def gives_member_id_first(member_id_required: bool, instance_id: str | None) -> bool:
+    """Whether who joins without a member id is given one (MEMBER_ID_REQUIRED) and has to join again with it.
+
+    GroupCoordinator.doUnknownJoinGroup, GroupMetadataManager.classicGroupJoinNewMember; since 2.2 (KIP-394, JoinGroup
+    version 4). Before, each JoinGroup whose answer was lost left a member behind that nobody was, and rebalances waited
+    for it until its session was over. A static member is known by its instance.
+
+    Args:
+        member_id_required: Whether the version asks for it.
+        instance_id: group.instance.id, None if it has none.
+    """
+    return member_id_required and instance_id is None
+
+
 def next_generation(generation: int, members: int) -> tuple[int, GroupState]:
     """Generation and state once the join phase is over.
 

@@ -60,6 +60,7 @@ class ClassicGroup:
     __slots__ = (
         "_initial",
         "_member_added",
+        "_pending",
         "_phase",
         "_unsynced",
         "empty_since",
@@ -81,6 +82,7 @@ class ClassicGroup:
         self.members: dict[str, GroupMember] = {}
         self.static: dict[str, str] = {}
         self.empty_since: int | None = None
+        self._pending: set[str] = set()
         self._member_added = False
         self._initial = False
         self._phase = 0
@@ -99,8 +101,11 @@ class ClassicGroup:
         reply: Reply,
     ) -> None:
         """JoinGroup: answered with error, generation, member id, leader and, to the leader, all members."""
-        if member_id == rules.NO_MEMBER:
-            self._join_new(client, instance, timeouts, topics, reply)
+        if member_id == rules.NO_MEMBER and self._gives_id_first(instance):
+            self._give_id(client, timeouts[0], reply)
+            return
+        if member_id == rules.NO_MEMBER or member_id in self._pending:
+            self._join_new(client, member_id, instance, timeouts, topics, reply)
             return
         error = rules.validate_member(self.members, self.static, member_id, instance or None)
         if error:
@@ -122,10 +127,33 @@ class ClassicGroup:
         """Whether the member's metadata is other than what it joined with: topics, and what it owns (KIP-429)."""
         return member.topics != topics or member.owned != owned
 
+    def _gives_id_first(self, instance: str) -> bool:
+        return rules.gives_member_id_first(self.shard.broker.simulation.version.member_id_required, instance or None)
+
+    def _give_id(self, client: str, session: int, reply: Reply) -> None:
+        """Gives who joins anew an id to join with, and waits for it as long as its session."""
+        member_id = self.shard.new_member_id(client)
+        self._pending.add(member_id)
+        self.shard.broker.after(session, self._forget_pending, member_id)
+        reply(ErrorCode.MEMBER_ID_REQUIRED, rules.UNKNOWN_GENERATION, member_id, "", ())
+
+    def _forget_pending(self, member_id: str) -> None:
+        if member_id in self._pending and not self.shard.closed:
+            self._pending.remove(member_id)
+            if self.state is GroupState.PREPARING_REBALANCE and not self._initial:
+                self._complete_if_all_joined()
+
     def _join_new(
-        self, client: str, instance: str, timeouts: tuple[int, int], topics: tuple[str, ...], reply: Reply
+        self,
+        client: str,
+        given_id: str,
+        instance: str,
+        timeouts: tuple[int, int],
+        topics: tuple[str, ...],
+        reply: Reply,
     ) -> None:
-        member_id = self.shard.new_member_id(instance or client)
+        member_id = given_id or self.shard.new_member_id(instance or client)
+        self._pending.discard(member_id)
         replaced = self.members.pop(self.static.get(instance, ""), None) if instance else None
         member = GroupMember(member_id, instance, *timeouts, topics)
         member.heard = self.shard.now
@@ -180,8 +208,13 @@ class ClassicGroup:
             self.members[member_id].heard = self.shard.now
         return error
 
+    def knows(self, member_id: str) -> bool:
+        """Whether it is a member, or was given this id to join with."""
+        return member_id in self.members or member_id in self._pending
+
     def leave(self, member_id: str, why: str) -> None:
         """LeaveGroup, or a session that has run out."""
+        self._forget_pending(member_id)
         member = self.members.pop(member_id, None)
         if member is None:
             return
@@ -222,7 +255,7 @@ class ClassicGroup:
 
     def _complete_if_all_joined(self) -> bool:
         joined = sum(member.join is not None for member in self.members.values())
-        complete = rules.all_members_joined(len(self.members), joined, 0)
+        complete = rules.all_members_joined(len(self.members), joined, len(self._pending))
         if complete:
             self._complete_join()
         return complete

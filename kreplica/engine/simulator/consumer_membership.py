@@ -175,6 +175,10 @@ class Membership:
         return self.assigned if self.cooperative else ()
 
     def _joined(self, error: ErrorCode, generation: int, member_id: str, leader: str, members: Told) -> None:
+        if error is ErrorCode.MEMBER_ID_REQUIRED:  # KIP-394: it has its id now, and joins with it
+            self.member_id = member_id
+            self.join()
+            return
         if error:
             self._join_again(error)
             return

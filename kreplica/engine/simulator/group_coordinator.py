@@ -94,7 +94,7 @@ class GroupCoordinator(Coordinator[Shard]):
         if shard is None:
             reply(ErrorCode.NOT_COORDINATOR)
             return
-        is_member = member_id in shard.group(group).members
+        is_member = shard.group(group).knows(member_id)
         shard.group(group).leave(member_id, "leaves")
         reply(ErrorCode.NONE if is_member else ErrorCode.UNKNOWN_MEMBER_ID)
 

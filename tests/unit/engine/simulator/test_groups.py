@@ -320,3 +320,14 @@ def test_a_static_member_that_does_not_come_back_is_out_once_it_should_have_sync
     rebalances = [(round(one["time"] / SECOND), one["why"]) for one in later if one["state"] == "PreparingRebalance"]
     assert rebalances == [(20, "b.0.2 joins"), (60, "members did not sync")]
     assert [len(one["members"]) for one in later if one["state"] == "Stable"] == [2, 1]
+
+
+@pytest.mark.parametrize(("version", "most"), [("2.1", 3), ("2.2", 2), ("4.1", 2)])
+def test_who_dies_as_it_joins_leaves_no_member_behind_since_2_2(version: str, most: int) -> None:
+    """KIP-394: before, the coordinator had taken it in, and gave partitions to nobody until its session was over."""
+    asked = When(Kind.MESSAGE, "broker-3", {"source": "b", "name": "JoinGroup"})
+    plan = (Step(asked, Crash("b")), Step(When(Kind.CRASHED, "b", after=SECOND), Start("b")))
+    events = play(member("a"), member("b", start=6 * SECOND), plan=plan, version=version, duration=60)
+    assert max(len(one["members"]) for one in of(events, Kind.GROUP_CHANGED)) == most
+    assert {one["node"] for one in of(events, Kind.ASSIGNED)} == {"a", "b"}
+    assert done(events) == Counter(VALUES)
