@@ -86,6 +86,8 @@ class Version:
         verify_transactions: Appends are verified with the coordinator (3.6, KIP-890 part 1).
         single_epoch_rise: Fencing raises the epoch once with transaction version 2 (4.1, KAFKA-19367).
         zero_sequence_first: With transaction version 2 a log takes only sequence 0 first (4.1, KAFKA-18202).
+        high_watermark_wakes_followers: A rising high watermark answers followers' fetches (2.4, KIP-392, up to
+            2.5, KAFKA-9952).
         follower_reads: Consumers may fetch from followers (2.4, KIP-392).
         offsets_expire_with_group: Committed offsets age only while their group does not read (2.1, KIP-211).
         stable_offsets: A read_committed consumer waits for open transactions over its offset (2.5, KIP-447).
@@ -137,6 +139,7 @@ class Version:
     verify_transactions: bool = False
     single_epoch_rise: bool = False
     zero_sequence_first: bool = False
+    high_watermark_wakes_followers: bool = False
     follower_reads: bool = False
     offsets_expire_with_group: bool = False
     stable_offsets: bool = False

@@ -173,7 +173,7 @@ CHANGES: tuple[Change, ...] = (
     _since("2.1.1", stale_epoch_ends_dropped=True),
     _since("2.2", bounces_are_seen=True, member_id_required=True, latest_waits_for_epoch=True),
     _since("2.3", consumer_detects_truncation=True),
-    _since("2.4", follower_reads=True, failover_cleans_isrs=True),
+    _since("2.4", follower_reads=True, failover_cleans_isrs=True, high_watermark_wakes_followers=True),
     _since(
         "2.5",
         {
@@ -185,6 +185,7 @@ CHANGES: tuple[Change, ...] = (
         unknown_producer=UnknownProducer.ACCEPT,
         raises_own_epoch=True,
     ),
+    _since("2.6", high_watermark_wakes_followers=False),
     _since("2.7", truncate_on_fetch=True, alter_partition=True, fenced_is_final=True),
     # 3.0.0 and 3.1.0 forgot to switch idempotence on (KAFKA-13598): what holds is as in 3.0.1
     _since("3.0", {"acks": ACKS_ALL, "enable.idempotence": True, "session.timeout.ms": 45_000}),

@@ -71,10 +71,17 @@ def out_of_range_end(log_end: int, leader_start: int, leader_end: int) -> tuple[
     return log_end, -1
 
 
-def follower_fetch_waits(available: int, refused: bool, diverging: bool) -> bool:
+def follower_fetch_waits(available: int, refused: bool, diverging: bool, untold: bool = False) -> bool:
     """Whether a follower's fetch is parked: nothing to read, nothing to tell.
 
-    kafka.server.ReplicaManager.fetchMessages with min.bytes 1. A higher high watermark alone neither answers it nor
-    wakes it (KAFKA-9952): what wakes it is an append, another epoch, or replica.fetch.wait.max.ms.
+    kafka.server.ReplicaManager.fetchMessages with min.bytes 1. What wakes it is an append, another epoch, or
+    replica.fetch.wait.max.ms.
+
+    Args:
+        available: Records to read.
+        refused: Whether it is answered with an error.
+        diverging: Whether it is told where to cut.
+        untold: Whether the high watermark stands above the one it was last answered. In 2.4 and 2.5 alone that
+            answers and wakes it (KIP-392); it made followers fetch too often (KAFKA-9952).
     """
-    return available == 0 and not refused and not diverging
+    return available == 0 and not refused and not diverging and not untold

@@ -98,9 +98,11 @@ class BrokerReads:
             wants: What it asks for.
             reply: Takes a tuple of ``Given``.
         """
+        untold = self._any_untold(follower, wants)
         given = [self._for_follower(follower, broker_epoch, most, want, True) for want in wants]
         waits = all(
-            follower_fetch_waits(len(answer.records), answer.error != 0, answer.end_offset >= 0) for answer in given
+            follower_fetch_waits(len(answer.records), answer.error != 0, answer.end_offset >= 0, untold)
+            for answer in given
         )
         if not waits:
             reply(tuple(given))
@@ -111,7 +113,16 @@ class BrokerReads:
 
         replicas = [self._broker.replicas[want.partition] for want in wants]
         wait = self._broker.integer("replica.fetch.wait.max.ms") * MICROSECONDS
-        ParkedFetch(self._broker, replicas, answer_again, wait, follower=True)
+        parked = ParkedFetch(self._broker, replicas, answer_again, wait, follower=True)
+        if self._any_untold(follower, wants):  # by this very fetch
+            parked.complete()
+
+    def _any_untold(self, follower: int, wants: tuple[Want, ...]) -> bool:
+        """Whether a high watermark has risen since the follower was last told, where that is told at once."""
+        if not self._broker.simulation.version.high_watermark_wakes_followers:
+            return False
+        led = [replica for want in wants if (replica := self._broker.replicas.get(want.partition)) is not None]
+        return any(replica.leadership is not None and replica.leadership.is_untold(follower) for replica in led)
 
     def _for_follower(self, follower: int, broker_epoch: int, most: int, want: Want, first_read: bool) -> Given:
         replica = self._broker.replicas.get(want.partition)
@@ -130,6 +141,7 @@ class BrokerReads:
         records = log.read(want.offset, leader_end, most)
         if first_read and not version.position_before_read:
             leadership.follower_at(place, want.offset, leader_end, want.log_start, broker_epoch)
+        leadership.told[place] = high_watermark
         return Given(want.partition, ErrorCode.NONE, records, high_watermark, log.start)
 
     def _refusal(self, replica: Replica | None, want: Want, follower: int) -> ErrorCode:

@@ -68,6 +68,7 @@ class Leadership:
         "pending",
         "replica",
         "replicas",
+        "told",
         "waiting",
     )
 
@@ -87,6 +88,7 @@ class Leadership:
         self.last_fetch = [self._before_any_fetch()] * replicas
         self.last_fetch_end = [UNKNOWN] * replicas
         self.broker_epochs = [UNKNOWN] * replicas
+        self.told = [0] * replicas
         self.waiting: deque[WaitingProduce] = deque()
         if before is not None:
             self._lead_on(before)
@@ -106,6 +108,7 @@ class Leadership:
         before._remap(self.replicas)
         if not self.replica.broker.simulation.version.lag_by_messages:
             self.ends, self.log_starts, self.broker_epochs = before.ends, before.log_starts, before.broker_epochs
+            self.told = before.told
             self.last_fetch = list(self.last_caught_up)
             self.last_fetch_end = [self.epoch_start] * len(self.ends)
 
@@ -204,7 +207,7 @@ class Leadership:
             return False
         replica.set_high_watermark(high_watermark, LEADER)
         self._answer_producers()
-        replica.wake(follower_too=False)
+        replica.wake(follower_too=simulation.version.high_watermark_wakes_followers)
         return True
 
     def _answer_producers(self) -> None:
@@ -263,6 +266,10 @@ class Leadership:
         self._maybe_let_in(place)
         if moved:
             self.advance()
+
+    def is_untold(self, follower: int) -> bool:
+        """Whether the high watermark stands above the one that a broker was last answered (lastSentHighWatermark)."""
+        return follower in self.replicas and self.told[self.replicas.index(follower)] < self.replica.high_watermark
 
     def _maybe_let_in(self, place: int) -> None:
         if self.pending != self.isr or contains(self.isr, place):
@@ -350,6 +357,7 @@ class Leadership:
         self.last_fetch = _moved(self.last_fetch, places, self._before_any_fetch())
         self.last_fetch_end = _moved(self.last_fetch_end, places, UNKNOWN)
         self.broker_epochs = _moved(self.broker_epochs, places, UNKNOWN)
+        self.told = _moved(self.told, places, 0)
 
 
 def _moved(values: list[int], places: list[int], unknown: int) -> list[int]:

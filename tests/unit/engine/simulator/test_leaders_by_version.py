@@ -174,3 +174,14 @@ def test_in_zookeeper_mode_who_shuts_down_is_not_elected_even_uncleanly() -> Non
     gone = [e for e in of(events, Kind.NO_LEADER, partition="t-0") if e["at"] < stopped["at"]]  # type: ignore[operator]
     assert gone, "broker 4 is seen to be gone while broker 2 waits"
     assert not of(events, Kind.BECAME_LEADER, node="broker-2", partition="t-0")
+
+
+@pytest.mark.parametrize(("version", "waits"), [("2.3", True), ("2.4", False), ("2.5", False), ("2.6", True)])
+def test_a_risen_high_watermark_is_told_at_once_in_2_4_and_2_5(version: str, waits: bool) -> None:
+    """DelayedFetch.tryComplete of 2.5, case H (KIP-392), taken out by KAFKA-9952: else replica.fetch.wait.max.ms."""
+    events = play((), version, sent=(5.0,), seconds=8)
+    (leader,) = of(events, Kind.HIGH_WATERMARK, node="broker-1", partition="t-0", high_watermark=1)
+    (follower,) = of(events, Kind.HIGH_WATERMARK, node="broker-2", partition="t-0", high_watermark=1)
+    assert (follower["at"] - leader["at"] > 0.4) is waits  # type: ignore[operator]
+    fetches = of(events, Kind.FOLLOWER_POSITION, node="broker-1", follower=2)
+    assert len(fetches) < 5, "what has been told does not answer the next fetch"
