@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -25,9 +25,8 @@ SetOption = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="NAME=VALUE", help="A setting of the cluster, topics or clients; may be repeated."),
 ]
-SeedOption = Annotated[
-    int, typer.Option("--seed", min=0, metavar="N", help="Where chance begins: same seed, same run, on every machine.")
-]
+SEED_HELP = "Where chance begins: same seed, same run, on every machine."
+SeedOption = Annotated[int, typer.Option("--seed", min=0, metavar="N", help=SEED_HELP)]
 
 
 def parse_settings(texts: Sequence[str] | None) -> dict[str, Value]:
@@ -65,3 +64,9 @@ def shown_settings(settings: object) -> dict[str, object]:
 
     assert isinstance(settings, dict)
     return {name: "all" if name == "acks" and value == ACKS_ALL else value for name, value in settings.items()}
+
+
+def setting_texts(settings: Mapping[str, Value]) -> dict[str, str]:
+    """Settings as ``--set`` takes them."""
+    shown = shown_settings(dict(settings))
+    return {name: str(value).lower() if isinstance(value, bool) else str(value) for name, value in shown.items()}

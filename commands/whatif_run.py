@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -9,20 +11,35 @@ import typer
 
 from commands.options import OutputOption
 from commands.output import OutputFormat
-from commands.whatif_options import ScenarioArgument, SeedOption, SetOption, VersionOption, parse_settings
+from commands.whatif_options import (
+    SEED_HELP,
+    ScenarioArgument,
+    SetOption,
+    VersionOption,
+    parse_settings,
+    setting_texts,
+)
 from kreplica.errors import ExitCode, UsageError
 
 if TYPE_CHECKING:
     from commands.output import Answer
     from kreplica.engine.faults import Plan
+    from kreplica.engine.leaving_out import LeaveOut
+    from kreplica.engine.plan_file import PlanFile
+    from kreplica.engine.settings import Value
     from kreplica.scenarios.playing import Run
 
+RunSeedOption = Annotated[
+    int | None,
+    typer.Option("--seed", min=0, metavar="N", help=f"{SEED_HELP} 0 or the plan's if not given."),
+]
 RunsOption = Annotated[
     int | None,
     typer.Option("--runs", min=1, metavar="N", help="Play it N times under random faults and count the verdicts."),
 ]
 PlanOption = Annotated[
-    Path | None, typer.Option("--plan", metavar="FILE", help="Play these faults instead of the scenario's.")
+    Path | None,
+    typer.Option("--plan", metavar="FILE", help="Play this plan instead of the scenario's faults, as it was played."),
 ]
 SavePlanOption = Annotated[
     Path | None,
@@ -53,7 +70,7 @@ def run(
     scenario: ScenarioArgument,
     kafka_version: VersionOption = None,
     settings: SetOption = None,
-    seed: SeedOption = 0,
+    seed: RunSeedOption = None,
     runs: RunsOption = None,
     plan: PlanOption = None,
     save_plan: SavePlanOption = None,
@@ -74,7 +91,7 @@ def run(
         _refuse_with_runs(plan, partition, explain, svg)
         from commands.whatif_runs import run_many_times
 
-        return run_many_times(scenario, kafka_version, parse_settings(settings), seed, runs, save_plan, output)
+        return run_many_times(scenario, kafka_version, parse_settings(settings), seed or 0, runs, save_plan, output)
     return _run_once(scenario, kafka_version, settings, seed, plan, save_plan, partition, explain, svg, output)
 
 
@@ -89,8 +106,8 @@ def _run_once(
     name: str,
     kafka_version: str | None,
     settings: list[str] | None,
-    seed: int,
-    plan_file: Path | None,
+    seed: int | None,
+    given_plan: Path | None,
     save_plan: Path | None,
     partition: str | None,
     explain: bool,
@@ -100,18 +117,26 @@ def _run_once(
     from commands.output import emit
     from commands.whatif_answer import run_answer
     from commands.whatif_screen import show_run
+    from kreplica.engine.leaving_out import LeaveOut, without
     from kreplica.scenarios import scenario_named
     from kreplica.scenarios.playing import play
 
+    file = None if given_plan is None else _plan_of(name, given_plan)
     chosen = scenario_named(name)
-    played = play(chosen, kafka_version, parse_settings(settings), seed, read_plan(plan_file))
+    if file is not None:
+        chosen = replace(chosen, setup=without(chosen.setup, file.leave_out))
+        kafka_version = file.kafka_version or None if kafka_version is None else kafka_version
+        seed = file.seed if seed is None else seed
+    values = {**(_settings_of(file) if file else {}), **parse_settings(settings)}
+    played = play(chosen, kafka_version, values, seed or 0, None if file is None else file.steps)
     shown = _partition(played, partition)
     if svg is not None:
         _write_svg(svg, played)
     if save_plan is not None:
-        write_plan(save_plan, played.plan)
+        leave_out = LeaveOut() if file is None else file.leave_out
+        write_plan(save_plan, plan_file(name, played.version.name, values, played.seed, played.plan, leave_out))
     answer: Answer = run_answer(played, kafka_version)
-    emit(answer, output, lambda console: show_run(played, shown, explain, svg, console))
+    emit(answer, output, lambda console: show_run(played, shown, explain, svg, given_plan, console))
     raise typer.Exit(ExitCode.FINDINGS if played.differences else ExitCode.OK)
 
 
@@ -124,32 +149,56 @@ def _partition(played: Run, asked: str | None) -> str:
     return asked or known[0]
 
 
-def read_plan(file: Path | None) -> Plan | None:
-    """The plan of a file, None without one.
+def _plan_of(scenario: str, path: Path) -> PlanFile:
+    """The plan of a file.
 
     Raises:
-        UsageError: It cannot be read or is no plan.
+        UsageError: It cannot be read, is no plan or one of another scenario.
     """
-    from kreplica.engine.faults import plan_from_json
+    from kreplica.engine.plan_file import plan_file_from_json
 
-    if file is None:
-        return None
     try:
-        content = file.read_bytes()
+        content = path.read_bytes()
     except OSError as error:
-        raise UsageError(f"cannot read {file}", error.strerror or str(error)) from None
-    return plan_from_json(content, str(file))
+        raise UsageError(f"cannot read {path}", error.strerror or str(error)) from None
+    file = plan_file_from_json(content, str(path))
+    if file.scenario not in ("", scenario):
+        again = f"kreplica whatif run {file.scenario} --plan {path}"
+        raise UsageError(f"{path} is a plan of {file.scenario}, not of {scenario}", "", again)
+    return file
 
 
-def write_plan(file: Path, plan: Plan) -> None:
+def _settings_of(file: PlanFile) -> dict[str, Value]:
+    from kreplica.engine.settings import parse
+
+    return {name: parse(name, text) for name, text in file.settings.items()}
+
+
+def plan_file(
+    scenario: str, kafka_version: str, settings: Mapping[str, Value], seed: int, plan: Plan, left_out: LeaveOut
+) -> PlanFile:
+    """What ``--plan`` needs to play a run again."""
+    from kreplica.engine.plan_file import PlanFile
+
+    return PlanFile(
+        scenario=scenario,
+        kafka_version=kafka_version,
+        settings=setting_texts(settings),
+        seed=seed,
+        leave_out=left_out,
+        steps=plan,
+    )
+
+
+def write_plan(path: Path, file: PlanFile) -> None:
     """Writes a plan that ``--plan`` reads.
 
     Raises:
         UsageError: The file cannot be written.
     """
-    from kreplica.engine.faults import plan_to_json
+    from kreplica.engine.plan_file import plan_file_to_json
 
-    _write(file, plan_to_json(plan) + b"\n")
+    _write(path, plan_file_to_json(file))
 
 
 def _write_svg(file: Path, played: Run) -> None:

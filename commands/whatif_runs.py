@@ -10,8 +10,8 @@ import typer
 
 from commands.output import Answer, OutputFormat, Row, emit
 from commands.screen import counted, print_lines, print_verdict
-from commands.whatif_options import shown_settings
-from commands.whatif_run import write_plan
+from commands.whatif_options import setting_texts, shown_settings
+from commands.whatif_run import plan_file, write_plan
 from kreplica.errors import ExitCode
 
 if TYPE_CHECKING:
@@ -46,7 +46,8 @@ def run_many_times(
     with Progress() as progress:
         many = run_many(Job(name, version, settings), seed, runs, told=progress.say)
     if save_plan is not None and many.smallest is not None:
-        write_plan(save_plan, many.smallest.plan)
+        found = many.smallest
+        write_plan(save_plan, plan_file(name, version, settings, found.seed, found.plan, found.leave_out))
     summary = _summary(name, version, settings, seed, many)
     answer = Answer(
         command="whatif-runs",
@@ -61,7 +62,7 @@ def run_many_times(
             *([f"no run failed, so {save_plan} is not written"] if save_plan and many.smallest is None else []),
         ],
     )
-    emit(answer, output, lambda console: _show(summary, many, save_plan, console))
+    emit(answer, output, lambda console: _show(summary, settings, many, save_plan, console))
     raise typer.Exit(ExitCode.FINDINGS if many.smallest is not None else ExitCode.OK)
 
 
@@ -83,6 +84,8 @@ def _rows(many: ManyRuns) -> list[Row]:
 def _summary(name: str, version: str, settings: Mapping[str, Value], seed: int, many: ManyRuns) -> Row:
     import json
 
+    from msgspec import to_builtins
+
     from kreplica.engine.faults import plan_to_json
     from kreplica.scenarios.many_runs import is_failure
 
@@ -102,11 +105,12 @@ def _summary(name: str, version: str, settings: Mapping[str, Value], seed: int, 
             "seed": smallest.seed,
             "wrong": list(smallest.wrong),
             "plan": json.loads(plan_to_json(smallest.plan)),
+            "leave_out": to_builtins(smallest.leave_out),
         },
     }
 
 
-def _show(summary: Row, many: ManyRuns, save_plan: Path | None, console: Console) -> None:
+def _show(summary: Row, given: Mapping[str, Value], many: ManyRuns, save_plan: Path | None, console: Console) -> None:
     from commands.tables import print_table
 
     failing, runs = summary["failing"], summary["runs"]
@@ -121,27 +125,24 @@ def _show(summary: Row, many: ManyRuns, save_plan: Path | None, console: Console
         color = console.is_terminal and not console.no_color
         print_table(["WHAT WENT WRONG", "RUNS"], [[name, number] for name, number in many.wrong.items()], color=color)
     if many.smallest is not None:
-        _show_smallest(summary, many, save_plan, console)
+        _show_smallest(summary, given, many, save_plan, console)
 
 
-def _show_smallest(summary: Row, many: ManyRuns, save_plan: Path | None, console: Console) -> None:
-    from kreplica.engine.fault_words import step_words
+def _show_smallest(
+    summary: Row, given: Mapping[str, Value], many: ManyRuns, save_plan: Path | None, console: Console
+) -> None:
+    from kreplica.engine.fault_words import left_out_words, step_words
 
     smallest = many.smallest
     assert smallest is not None
     console.print()
     told = [step_words(step) for step in smallest.plan] or ["no fault at all"]
+    told += [f"without {words}" for words in left_out_words(smallest.leave_out)]
     print_lines(console, "smallest", [f"seed {smallest.seed}, {', '.join(smallest.wrong)}:", *told])
-    settings = "".join(f" --set {name}={value}" for name, value in _options(summary["settings"]).items())
-    file = save_plan or Path("plan.json")
-    line = f"kreplica whatif run {summary['scenario']} --kafka-version {summary['version']}{settings}"
     if save_plan is None:
-        seed = f" --seed {summary['seed']} --runs {summary['runs']}"
-        print_lines(console, "next", [f"{line}{seed} --save-plan {file}"], whole=True)
+        settings = "".join(f" --set {name}={value}" for name, value in setting_texts(given).items())
+        line = f"kreplica whatif run {summary['scenario']} --kafka-version {summary['version']}{settings}"
+        again = f"{line} --seed {summary['seed']} --runs {summary['runs']} --save-plan plan.json"
     else:
-        print_lines(console, "next", [f"{line} --seed {smallest.seed} --plan {file} --explain"], whole=True)
-
-
-def _options(settings: object) -> dict[str, str]:
-    assert isinstance(settings, dict)
-    return {name: str(value).lower() if isinstance(value, bool) else str(value) for name, value in settings.items()}
+        again = f"kreplica whatif run {summary['scenario']} --plan {save_plan} --explain"
+    print_lines(console, "next", [again], whole=True)

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from commands.screen import counted, print_lines, print_verdict
+from commands.whatif_options import setting_texts
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -39,8 +40,17 @@ def _shown(name: str, value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def show_run(run: Run, partition: str, explain: bool, svg: Path | None, console: Console) -> None:
-    """Prints one run."""
+def show_run(run: Run, partition: str, explain: bool, svg: Path | None, plan: Path | None, console: Console) -> None:
+    """Prints one run.
+
+    Args:
+        run: What was played.
+        partition: Whose step table is shown.
+        explain: Sentences instead of the diagram.
+        svg: Where the picture was written to.
+        plan: The file its plan is from.
+        console: To print on.
+    """
     from kreplica.engine.log_strips import log_strips
     from kreplica.engine.step_table import step_table
 
@@ -57,7 +67,7 @@ def show_run(run: Run, partition: str, explain: bool, svg: Path | None, console:
     _print_strips(log_strips(run.events), console)
     console.print()
     print_lines(console, "svg", [str(svg)] if svg is not None else [])
-    print_lines(console, "next", _next(run, explain), whole=True)
+    print_lines(console, "next", _next(run, explain, plan), whole=True)
 
 
 def verdict(outcome: Outcome) -> tuple[str, str, str]:
@@ -194,10 +204,14 @@ def _append_piece(text: Text, piece: Piece, high_watermark: int | None, style: s
             text.append("|", "bold")
 
 
-def _next(run: Run, explain: bool) -> list[str]:
+def _next(run: Run, explain: bool, plan: Path | None) -> list[str]:
     name = run.scenario.name
+    if plan is not None:
+        return [] if explain else [f"kreplica whatif run {name} --plan {plan} --explain"]
     again = "" if run.version.name == run.scenario.default_version else f" --kafka-version {run.version.name}"
-    lines = [] if explain else [f"kreplica whatif run {name}{again} --explain"]
+    again += "".join(f" --set {setting}={text}" for setting, text in setting_texts(run.settings).items())
+    seed = f" --seed {run.seed}" if run.seed else ""
+    lines = [] if explain else [f"kreplica whatif run {name}{again}{seed} --explain"]
     if len({case.version for case in run.scenario.cases}) > 1:
         lines.append(f"kreplica whatif compare {name}")
     return [*lines, f"kreplica whatif run {name}{again} --runs 1000"]

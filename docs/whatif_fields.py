@@ -71,7 +71,7 @@ _RUN_REMARK = (
 _RUNS_REMARK = (
     "With `--runs` the schema is `kreplica/whatif-runs/v1` and the rows are under `runs`, one a run: seed,"
     " acknowledged, faults, wrong (what went wrong), lost (how many), unavailable_ms, trace_hash; `outcome` has runs,"
-    " failing, idle, wrong (runs by what went wrong) and smallest: seed, wrong and plan."
+    " failing, idle, wrong (runs by what went wrong) and smallest: seed, wrong, plan and leave_out."
 )
 RUN_REMARKS = (_RUN_REMARK, _RUNS_REMARK)
 FAIL = {

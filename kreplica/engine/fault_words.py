@@ -7,6 +7,7 @@ from typing import Any
 
 from kreplica.engine import faults
 from kreplica.engine.faults import AnyAction, At, Step
+from kreplica.engine.leaving_out import LeaveOut
 from kreplica.engine.settings import MICROSECONDS
 
 
@@ -23,6 +24,17 @@ def detail_of(action: AnyAction) -> str:
 def step_words(step: Step) -> str:
     """When a step happens and what it does."""
     return f"{_moment(step)}: {name_of(step.do)} {detail_of(step.do)}"
+
+
+def left_out_words(left_out: LeaveOut) -> list[str]:
+    """What is left out of a setup, a clause each."""
+    told = [f"client {name}" for name in left_out.clients] + [f"topic {name}" for name in left_out.topics]
+    return [*told, *(_records(name, *places) for name, places in left_out.records.items())]
+
+
+def _records(name: str, begin: int, end: int) -> str:
+    kept = f"number {end}" if end - begin == 1 else f"numbers {begin + 1} to {end}"
+    return f"the records of {name} but {kept}"
 
 
 def _moment(step: Step) -> str:

@@ -14,6 +14,7 @@ from multiprocessing import get_context
 from random import Random
 
 from kreplica.engine.faults import Plan
+from kreplica.engine.leaving_out import LeaveOut, leave_out, without
 from kreplica.engine.observing import observe
 from kreplica.engine.outcome import Outcome
 from kreplica.engine.random_plans import random_plan
@@ -26,6 +27,8 @@ from kreplica.scenarios.scenario import Scenario
 SHRUNK = 3
 MOST_RUNS = 150
 """How many failing plans are made smaller, and with how many plays each."""
+
+NOTHING = LeaveOut()
 
 AT_ONCE = 16
 """Runs that a process takes in one go."""
@@ -65,9 +68,17 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class SmallestPlan:
-    """A failing plan made small: its steps, the seed with which it fails, and what goes wrong."""
+    """A failing plan made small.
+
+    Args:
+        plan: Its steps.
+        leave_out: What the failure does not need of the scenario's clients, records and topics.
+        seed: With which it fails.
+        wrong: What goes wrong.
+    """
 
     plan: Plan
+    leave_out: LeaveOut
     seed: int
     wrong: tuple[str, ...]
 
@@ -173,15 +184,20 @@ def _verdict(job: Job, seed: int) -> Verdict:
     )
 
 
-def _outcome(job: Job, plan: Plan, seed: int) -> Outcome:
-    setup = scenario_named(job.scenario).setup.with_settings(job.settings)
+def _outcome(job: Job, plan: Plan, seed: int, left_out: LeaveOut = NOTHING) -> Outcome:
+    setup = without(scenario_named(job.scenario).setup, left_out).with_settings(job.settings)
     return observe(setup, plan, version_named(job.version), seed, keep=False)[0]
 
 
 def _smallest(job: Job, failed: Verdict, told: Callable[[str], None]) -> SmallestPlan:
-    """The plan of a failing seed, made as small as the same failure lets it be."""
+    """The plan of a failing seed and its setup, made as small as the same failure lets them be."""
     told(f"making the failing plan of seed {failed.seed} smaller")
     target = next(name for name in failed.wrong if is_failure((name,)))
-    plan = plan_of(scenario_named(job.scenario), job.version, job.settings, failed.seed)
-    small = shrink(plan, lambda candidate: target in wrong_with(_outcome(job, candidate, failed.seed)), MOST_RUNS)
-    return SmallestPlan(small, failed.seed, wrong_with(_outcome(job, small, failed.seed)))
+    scenario, seed = scenario_named(job.scenario), failed.seed
+
+    def fails(plan: Plan, left_out: LeaveOut = NOTHING) -> bool:
+        return target in wrong_with(_outcome(job, plan, seed, left_out))
+
+    small = shrink(plan_of(scenario, job.version, job.settings, seed), fails, MOST_RUNS)
+    left_out = leave_out(scenario.setup, lambda more: fails(small, more))
+    return SmallestPlan(small, left_out, seed, wrong_with(_outcome(job, small, seed, left_out)))

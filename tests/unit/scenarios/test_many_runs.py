@@ -6,6 +6,7 @@ import pytest
 
 from kreplica.engine import observe, version_named
 from kreplica.engine.faults import plan_from_json, plan_to_json
+from kreplica.engine.leaving_out import without
 from kreplica.scenarios import scenario_named
 from kreplica.scenarios.many_runs import Job, ManyRuns, is_failure, run_many, wrong_with
 
@@ -36,9 +37,17 @@ def test_the_smallest_plan_fails_by_itself_and_from_its_file(in_turn: ManyRuns) 
     assert smallest is not None
     assert is_failure(smallest.wrong)
     plan = plan_from_json(plan_to_json(smallest.plan), "plan.json")
-    setup = scenario_named(JOB.scenario).setup.with_settings(JOB.settings)
+    setup = without(scenario_named(JOB.scenario).setup, smallest.leave_out).with_settings(JOB.settings)
     outcome, _ = observe(setup, plan, version_named(JOB.version), smallest.seed)
     assert wrong_with(outcome) == smallest.wrong
     for place in range(len(plan)):
         fewer = plan[:place] + plan[place + 1 :]
         assert not is_failure(wrong_with(observe(setup, fewer, version_named(JOB.version), smallest.seed)[0]))
+
+
+def test_records_that_the_failure_does_not_need_are_left_out(in_turn: ManyRuns) -> None:
+    """One lost record is enough for a loss: the scenario's others are not sent."""
+    smallest = in_turn.smallest
+    assert smallest is not None
+    clients = without(scenario_named(JOB.scenario).setup, smallest.leave_out).clients
+    assert sum(len(getattr(client, "sends", ())) for client in clients) == 1

@@ -1,0 +1,67 @@
+"""The file of a plan: its steps, and all else that a run needs to come out as it did.
+
+A list of steps alone is a plan, too: written by hand, it is played on whatever is asked for.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from kreplica.engine.faults import Step, plan_from_json
+from kreplica.engine.leaving_out import LeaveOut
+from kreplica.errors import UsageError
+
+SCHEMA = "kreplica/faults/v1"
+
+
+class PlanFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """What a plan's file says.
+
+    Args:
+        schema: SCHEMA.
+        scenario: Which one it is for; empty for any.
+        kafka_version: Under which it was played; empty for the scenario's own.
+        settings: As ``--set`` took them.
+        seed: Of the run.
+        leave_out: What was left out of the scenario's clients, records and topics.
+        steps: The plan.
+    """
+
+    schema: str = SCHEMA
+    scenario: str = ""
+    kafka_version: str = ""
+    settings: dict[str, str] = {}
+    seed: int = 0
+    leave_out: LeaveOut = LeaveOut()
+    steps: tuple[Step, ...]
+
+
+class _Head(msgspec.Struct):
+    schema: str = ""
+
+
+def plan_file_to_json(file: PlanFile) -> bytes:
+    """The file's content, indented, with a line break at its end."""
+    return msgspec.json.format(msgspec.json.encode(file), indent=2) + b"\n"
+
+
+def plan_file_from_json(content: bytes, source: str) -> PlanFile:
+    """Reads a plan's file, or a list of steps.
+
+    Args:
+        content: Of the file.
+        source: The file's name, for the error.
+
+    Raises:
+        UsageError: It is no plan, or one of another schema; the message names the place.
+    """
+    if not content.lstrip().startswith(b"{"):
+        return PlanFile(steps=plan_from_json(content, source))
+    try:
+        schema = msgspec.json.decode(content, type=_Head).schema
+        if schema != SCHEMA:
+            told = f"its schema is {schema}" if schema else "it names no schema"
+            raise UsageError(f"{source} cannot be played", told, f"give a plan of schema {SCHEMA}, by --save-plan")
+        return msgspec.json.decode(content, type=PlanFile)
+    except msgspec.DecodeError as error:
+        raise UsageError(f"{source} is no plan of faults", str(error), "give a file written by --save-plan") from None
