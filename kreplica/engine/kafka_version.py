@@ -84,6 +84,7 @@ class Version:
         fenced_is_final: PRODUCER_FENCED is told from INVALID_PRODUCER_EPOCH, which can be aborted (2.7, KIP-588).
         transaction_version: 0 none, 1 from 0.11, 2 from 4.0 (KIP-890).
         verify_transactions: Appends are verified with the coordinator (3.6, KIP-890 part 1).
+        tells_abortable: What is not in a transaction is told as TRANSACTION_ABORTABLE (3.8, KAFKA-16314).
         single_epoch_rise: Fencing raises the epoch once with transaction version 2 (4.1, KAFKA-19367).
         zero_sequence_first: With transaction version 2 a log takes only sequence 0 first (4.1, KAFKA-18202).
         high_watermark_wakes_followers: A rising high watermark answers followers' fetches (2.4, KIP-392, up to
@@ -137,6 +138,7 @@ class Version:
     fenced_is_final: bool = False
     transaction_version: int = 0
     verify_transactions: bool = False
+    tells_abortable: bool = False
     single_epoch_rise: bool = False
     zero_sequence_first: bool = False
     high_watermark_wakes_followers: bool = False

@@ -208,6 +208,7 @@ CHANGES: tuple[Change, ...] = (
     _kraft_since("3.6", epoch_rises_on_shrink=False),
     _since("3.7", freeze_below_min_isr=True),
     _kraft_since("3.7", failed_directories_tolerated=True),
+    _since("3.8", tells_abortable=True),
     _kraft_since("3.8", moves_wait_for_target=True),
     _kraft_since("3.9", unclean_setting_obeyed=True),
     _since("4.0", {"linger.ms": 5}, transaction_version=2, consumer_protocol=True),

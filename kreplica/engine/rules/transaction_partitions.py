@@ -54,11 +54,18 @@ def add_partitions(
     return accepted(replace(metadata, state=TransactionState.ONGOING, partitions=merged, start=start, last_update=now))
 
 
-def verify_partition(metadata: TransactionMetadata | None, producer_id: int, epoch: int, partition: str) -> ErrorCode:
+def verify_partition(
+    metadata: TransactionMetadata | None, producer_id: int, epoch: int, partition: str, abortable: bool = True
+) -> ErrorCode:
     """What the coordinator answers to a leader that asks whether a partition is in the producer's transaction.
 
-    A transition under way does not matter: the append is checked once more (KAFKA-14904). TRANSACTION_ABORTABLE since
-    3.8 (KAFKA-16352), INVALID_TXN_STATE before.
+    A transition under way does not matter: the append is checked once more (KAFKA-14904).
+
+    Args:
+        metadata: None for an unknown transactional id.
+        producer_id, epoch: The producer's.
+        partition: That a batch is for.
+        abortable: Since 3.8 (KAFKA-16314) TRANSACTION_ABORTABLE says that it is not, before INVALID_TXN_STATE.
     """
     if metadata is None:
         return ErrorCode.INVALID_PRODUCER_ID_MAPPING
@@ -67,7 +74,9 @@ def verify_partition(metadata: TransactionMetadata | None, producer_id: int, epo
         return error
     if metadata.state in PREPARED:
         return ErrorCode.CONCURRENT_TRANSACTIONS
-    return ErrorCode.NONE if partition in metadata.partitions else ErrorCode.TRANSACTION_ABORTABLE
+    if partition in metadata.partitions:
+        return ErrorCode.NONE
+    return ErrorCode.TRANSACTION_ABORTABLE if abortable else ErrorCode.INVALID_TXN_STATE
 
 
 def _owner_error(metadata: TransactionMetadata, producer_id: int, epoch: int) -> ErrorCode:

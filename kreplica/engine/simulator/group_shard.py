@@ -162,6 +162,9 @@ class Shard:
     ) -> None:
         """TxnOffsetCommit: offsets that count once the transaction's COMMIT marker stands in this partition.
 
+        Kafka's leader also verifies that the transaction is open, as it does for data (KIP-890): here the producer has
+        always asked the transaction coordinator before.
+
         Args:
             name: The group.
             member_id, generation: Of the consumer; NO_MEMBER and UNKNOWN_GENERATION from a producer of before 2.5.

@@ -142,7 +142,8 @@ class TransactionShard:
 
     def verify(self, transactional_id: str, producer: IdAndEpoch, partition: str, reply: Reply) -> None:
         """AddPartitionsToTxn that only verifies, from a leader: answered with the error."""
-        error = verify_partition(self.known.get(transactional_id), *producer, partition)
+        abortable = self.broker.simulation.version.tells_abortable
+        error = verify_partition(self.known.get(transactional_id), *producer, partition, abortable)
         if error:
             self._refuse(transactional_id, "verification", error, "transaction_partitions.verify_partition")
         reply(error)

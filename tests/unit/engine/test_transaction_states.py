@@ -315,6 +315,8 @@ def test_what_a_leader_is_told_that_verifies(
     metadata = replace(ONGOING, **changes)  # type: ignore[arg-type]
     assert verify_partition(metadata, 7, epoch, partition).name == expected
     assert verify_partition(None, 7, epoch, partition) is ErrorCode.INVALID_PRODUCER_ID_MAPPING
+    before = "INVALID_TXN_STATE" if expected == "TRANSACTION_ABORTABLE" else expected
+    assert verify_partition(metadata, 7, epoch, partition, abortable=False).name == before
 
 
 def test_a_transition_under_way_is_looked_at_first_where_it_may_change_the_id() -> None:
