@@ -19,7 +19,7 @@ from waiting import until
 from kreplica.engine.rules.coordinator_partition import OFFSETS_TOPIC
 from kreplica.engine.rules.error_codes import ErrorCode
 from kreplica.engine.setup import MILLISECOND, TopicSetup
-from kreplica.engine.simulator.group_coordinator import coordinator_of
+from kreplica.engine.simulator.group_coordinator import GroupCoordinator
 from kreplica.sandbox import Sandbox
 
 pytestmark = pytest.mark.kafka
@@ -216,7 +216,7 @@ class Simulated:
     def __init__(self) -> None:
         topics = (TopicSetup("t", ((1,), (1,))), TopicSetup(OFFSETS_TOPIC, ((1,),)))
         world = OneBroker("4.1", *topics, group_initial_rebalance_delay_ms=0)
-        self._coordinator = coordinator_of(world.broker)
+        self._coordinator = GroupCoordinator.of(world.broker)
         self._ask, self.wait = world.ask, world.wait
         self.ids: dict[str, str] = {}
 

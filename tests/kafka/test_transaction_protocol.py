@@ -20,7 +20,7 @@ from kreplica.engine.records import Record
 from kreplica.engine.rules.acknowledgement import ACKS_ALL
 from kreplica.engine.rules.error_codes import ErrorCode
 from kreplica.engine.setup import SECOND, TopicSetup
-from kreplica.engine.simulator.transaction_coordinator import transaction_coordinator_of
+from kreplica.engine.simulator.transaction_coordinator import TransactionCoordinator
 from kreplica.sandbox import Sandbox
 from kreplica.scenarios.transactions import transaction_state
 
@@ -217,7 +217,7 @@ class Simulated:
 
     def __init__(self, kafka_version: str) -> None:
         self._world = OneBroker(kafka_version, TopicSetup("t", ((1,), (1,))), transaction_state(1))
-        self._coordinator = transaction_coordinator_of(self._world.broker)
+        self._coordinator = TransactionCoordinator.of(self._world.broker)
         self._version = 1 if kafka_version.startswith("3") else 2
         self.ids: list[int] = []
 
