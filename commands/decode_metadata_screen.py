@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from commands.decode_damage import count_places
+from commands.moments import spell_moment
 from commands.screen import counted, print_lines, print_verdict
 from commands.tables import print_table
-from kreplica.sources.kraft_metadata import moment
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -166,4 +166,4 @@ def _how(row: Row) -> str:
 
 def _time(timestamp: object) -> str:
     assert isinstance(timestamp, int)
-    return moment(timestamp).strftime("%Y-%m-%d %H:%M:%S.%f")[:-3]
+    return spell_moment(timestamp, "milliseconds")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import datetime
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -189,15 +188,14 @@ def _say_partition(group: str, partitions: int, paths: list[str] | None) -> None
 
 
 def _until(offset: int | None, time: str | None) -> Until | None:
-    from commands.moments import parse_moment
+    from commands.moments import milliseconds_of, parse_moment
     from kreplica.formats.offset_replay import Until
 
     if offset is not None and time is not None:
         raise UsageError("--as-of-offset and --as-of-time are two ends of one replay", fix="leave one of them out")
     if time is None:
         return None if offset is None else Until(offset)
-    moment: datetime = parse_moment(time, "--as-of-time")
-    return Until(timestamp=int(moment.timestamp() * 1000))
+    return Until(timestamp=milliseconds_of(parse_moment(time, "--as-of-time")))
 
 
 _LINES = (OffsetsForm.kafka_1_0, OffsetsForm.kafka_2, OffsetsForm.kafka_4, OffsetsForm.reset_csv)

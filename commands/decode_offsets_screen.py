@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
+from commands.moments import spell_moment
 from commands.screen import print_lines, print_verdict
 from commands.tables import print_table
 
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
 _RANGE_HEADER = ("log_start", "log_end", "standing")
 HEADER = ("group", "topic", "partition", "offset", "committed", "metadata")
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def show(reading: OffsetsReading, console: Console) -> None:
@@ -47,7 +46,7 @@ def _cells(row: CommittedOffset, *, pending: bool) -> list[object]:
         row.topic,
         row.partition,
         row.offset,
-        _time(row.commit_timestamp),
+        spell_moment(row.commit_timestamp),
         row.metadata or None,
     ]
     return [*cells, *([f"producer {row.producer_id}" if row.pending else None] if pending else [])]
@@ -55,13 +54,6 @@ def _cells(row: CommittedOffset, *, pending: bool) -> list[object]:
 
 def _range_cells(found: OffsetRange) -> list[object]:
     return [found.log_start_offset, found.end_offset, found.standing]
-
-
-def _time(milliseconds: int) -> str:
-    try:
-        return (_EPOCH + timedelta(milliseconds=milliseconds)).strftime("%Y-%m-%dT%H:%M:%SZ")
-    except OverflowError:
-        return str(milliseconds)
 
 
 def _word(reading: OffsetsReading) -> tuple[str, str]:

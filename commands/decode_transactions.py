@@ -138,14 +138,14 @@ def transactions(
 
 def _moments(offset: int | None, moment: str | None) -> tuple[int, Until]:
     """Now, in ms since the epoch, as far as ages are concerned; and what counts."""
-    from commands.moments import parse_moment
+    from commands.moments import milliseconds_of, parse_moment
     from kreplica.formats.offset_replay import Until
 
     if moment is None:
         return round(time.time() * 1000), Until(offset)
     if offset is not None:
         raise UsageError("--as-of-offset and --as-of-time name two moments", fix="leave out one of them")
-    then = round(parse_moment(moment, "--as-of-time").timestamp() * 1000)
+    then = milliseconds_of(parse_moment(moment, "--as-of-time"))
     return then, Until(timestamp=then)
 
 

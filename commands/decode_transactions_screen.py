@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from commands.decode_damage import count_places
 from commands.durations import spell_duration
+from commands.moments import spell_moment
 from commands.screen import counted, print_lines, print_verdict
 from commands.tables import print_table
-from kreplica.sources.kraft_metadata import moment
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -109,4 +109,4 @@ def _places(row: Row) -> list[str]:
 
 
 def _time(timestamp: object) -> str | None:
-    return moment(timestamp).strftime("%Y-%m-%d %H:%M:%S") if isinstance(timestamp, int) else None
+    return spell_moment(timestamp) if isinstance(timestamp, int) else None
