@@ -224,12 +224,13 @@ class Simulated:
         member = (self.ids.get(name, NOBODY), instance or "")
         timeouts = (session * MILLISECOND, PATIENT * MILLISECOND)
         later = self._ask(self._coordinator.join, group, name, member, timeouts, ("t",), ())
+        if name not in self.ids and instance is None:  # KIP-394: it is given an id at once, and asks again with that
+            error, _, self.ids[name], _, _ = later()
+            assert error is ErrorCode.MEMBER_ID_REQUIRED
+            return self.join(group, name, instance, session)
 
         def answer() -> Answer:
             error, generation, member_id, leader, _ = later()
-            if error is ErrorCode.MEMBER_ID_REQUIRED:
-                self.ids[name] = member_id
-                return self.join(group, name, instance, session)()
             self.ids[name] = self.ids[name] if error else member_id
             return error.name, generation, leader == self.ids[name]
 

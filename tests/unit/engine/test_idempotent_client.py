@@ -23,6 +23,7 @@ OUT_OF_ORDER, UNKNOWN = ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER, ErrorCode.UNKNOW
         (None, True, -1, 5, 5, True),
         (None, True, 1, 5, 5, False),  # KAFKA-13598: acks=1 switches the default off without a word
         (None, True, -1, 0, 5, False),
+        (None, True, -1, 1, 5, True),
         (None, True, -1, 5, 6, False),
         (None, False, -1, 5, 5, False),
         (False, True, -1, 5, 5, False),
