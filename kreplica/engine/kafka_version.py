@@ -96,6 +96,7 @@ class Version:
         member_id_required: Who joins a group anew is given a member id first, and joins with it (2.2, KIP-394).
         latest_waits_for_epoch: A new leader does not say where the log ends before its high watermark has reached the
             start of its epoch (2.2, KIP-207).
+        resets_by_duration: auto.offset.reset can be by_duration, as of how long ago (4.0, KIP-1106).
         consumer_detects_truncation: Consumers' requests carry the leader epoch, and they validate their position after
             a leader change (2.3, KIP-320).
         elr: Eligible leader replicas are on by default (4.1, KIP-966).
@@ -148,5 +149,6 @@ class Version:
     consumer_protocol: bool = False
     member_id_required: bool = False
     latest_waits_for_epoch: bool = False
+    resets_by_duration: bool = False
     consumer_detects_truncation: bool = False
     elr: bool = False

@@ -24,6 +24,8 @@ class Record(NamedTuple):
         kind: DATA, COMMIT or ABORT.
         transactional: Whether it is part of a transaction.
         batch_sequence: The sequence that its batch begins with: followers know batches by it.
+        timestamp: When its leader appended it, in microseconds of virtual time (message.timestamp.type=LogAppendTime;
+            Kafka's default is when the producer was given it, earlier by what sending took).
     """
 
     epoch: int
@@ -34,3 +36,4 @@ class Record(NamedTuple):
     kind: int = DATA
     transactional: bool = False
     batch_sequence: int = NO_SEQUENCE
+    timestamp: int = 0

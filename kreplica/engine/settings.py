@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from kreplica.engine.rules.acknowledgement import ACKS_ALL
+from kreplica.engine.rules.offset_reset import reset_policy
 from kreplica.errors import UsageError
 from kreplica.model.settings import MIN_ISR, UNCLEAN
 
@@ -40,6 +41,7 @@ class ValueType(StrEnum):
     BOOLEAN = "boolean"
     TEXT = "text"
     ACKS = "acks"
+    RESET = "offset reset"
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +119,7 @@ SETTINGS: dict[str, Setting] = {
         Setting("group.protocol", _C, _TEXT, ("classic", "consumer")),
         Setting("group.instance.id", _C, _TEXT),
         Setting("isolation.level", _C, _TEXT, ("read_uncommitted", "read_committed")),
-        Setting("auto.offset.reset", _C, _TEXT, ("earliest", "latest", "none")),
+        Setting("auto.offset.reset", _C, ValueType.RESET),
         Setting("enable.auto.commit", _C, _BOOLEAN),
         Setting("auto.commit.interval.ms", _C, least=1),
         Setting("session.timeout.ms", _C, least=1),
@@ -164,7 +166,11 @@ def _choice(setting: Setting) -> str:
     """What a setting can be, in words."""
     if setting.type is ValueType.INTEGER:
         return f"a whole number from {setting.least} to {MOST}"
-    fixed = {ValueType.BOOLEAN: ("true", "false"), ValueType.ACKS: ("0", "1", "all")}
+    fixed = {
+        ValueType.BOOLEAN: ("true", "false"),
+        ValueType.ACKS: ("0", "1", "all"),
+        ValueType.RESET: ("earliest", "latest", "none", "by_duration:PT1H"),
+    }
     choices = fixed.get(setting.type, setting.values)
     return " or ".join(choice or "nothing" for choice in choices)
 
@@ -193,9 +199,16 @@ def _acks(text: str) -> int:
     return {"all": ACKS_ALL, "-1": ACKS_ALL, "0": 0, "1": 1}[text]
 
 
+def _reset(text: str) -> str:
+    if reset_policy(text) is None:
+        raise ValueError(text)
+    return text
+
+
 _PARSERS: dict[ValueType, Callable[[str], Value]] = {
     ValueType.INTEGER: int,
     ValueType.BOOLEAN: {"true": True, "false": False}.__getitem__,
     ValueType.TEXT: str,
     ValueType.ACKS: _acks,
+    ValueType.RESET: _reset,
 }

@@ -12,6 +12,9 @@ NO_RESET = -1
 NOT_YET = -2
 """No position yet: the consumer asks again later."""
 
+BY_DURATION = "by_duration"
+"""The policy that begins with the first record not older than a duration."""
+
 _DURATION = re.compile(
     r"P(?=\d|T\d)(?:(\d+)D)?(?:T(?=\d)(?:(\d+)H)?(?:(\d+)M)?(?:(\d+)(?:\.(\d{1,9}))?S)?)?", re.IGNORECASE
 )
@@ -33,7 +36,7 @@ def reset_policy(value: str) -> ResetPolicy | None:
         return ResetPolicy(value)
     name, _, duration = value.partition(":")
     found = _DURATION.fullmatch(duration)
-    if name != "by_duration" or found is None:
+    if name != BY_DURATION or found is None:
         return None
     days, hours, minutes, seconds, fraction = (part or "0" for part in found.groups())
     whole = ((int(days) * 24 + int(hours)) * 60 + int(minutes)) * 60 + int(seconds)

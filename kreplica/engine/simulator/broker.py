@@ -287,13 +287,14 @@ class Broker(Node):
     def append_as_leader(
         self, partition: str, records: Sequence[Record], acks: int, timeout: int, answer: Answer, guard: int = NO_GUARD
     ) -> None:
-        """Appends a batch if this broker leads the partition; their epoch is the leader's."""
+        """Appends a batch if this broker leads the partition; epoch and time are the leader's."""
         replica = self.replicas.get(partition)
         if replica is None or replica.leadership is None:
             answer(ErrorCode.NOT_LEADER_OR_FOLLOWER, -1)
             return
-        epoch = replica.leadership.epoch
-        replica.leadership.produce([record._replace(epoch=epoch) for record in records], acks, timeout, answer, guard)
+        epoch, now = replica.leadership.epoch, self.scheduler.now
+        stamped = [record._replace(epoch=epoch, timestamp=now) for record in records]
+        replica.leadership.produce(stamped, acks, timeout, answer, guard)
 
     def metadata(self, reply: Reply) -> None:
         """Answers a client: partition, leader's broker id (-1 for none) and epoch, as this broker knows them."""

@@ -12,6 +12,7 @@ from kreplica.engine.records import Record
 from kreplica.engine.rules.consumer_position import auto_commit_due
 from kreplica.engine.rules.error_codes import ErrorCode
 from kreplica.engine.rules.group_membership import NO_MEMBER, UNKNOWN_GENERATION
+from kreplica.engine.rules.offset_reset import BY_DURATION
 from kreplica.engine.setup import Commit, ConsumerSetup
 from kreplica.engine.simulator.client import Client
 from kreplica.engine.simulator.consumer_application import Handed, Work
@@ -57,15 +58,23 @@ class Consumer(Client):
         super().__init__(simulation, setup.name, setup.settings)
         if setup.application.transactional:
             self.settings["enable.auto.commit"] = False  # the offsets go with the transactions
-        if self.settings["group.protocol"] == "consumer" and not simulation.version.consumer_protocol:
-            raise UsageError(
-                f"group.protocol=consumer: {simulation.version.name} has no such protocol",
-                "",
-                "it is there from 4.0 on",
-            )
+        self._refuse_unknown()
         self.setup = setup
         self._stalled: set[str] = set()
         self._begin_anew()
+
+    def _refuse_unknown(self) -> None:
+        """Refuses what the version does not have yet.
+
+        Raises:
+            UsageError: It is group.protocol=consumer, or a reset by duration.
+        """
+        version, fix = self.simulation.version, "it is there from 4.0 on"
+        if self.settings["group.protocol"] == "consumer" and not version.consumer_protocol:
+            raise UsageError(f"group.protocol=consumer: {version.name} has no such protocol", "", fix)
+        policy = str(self.settings["auto.offset.reset"])
+        if policy.startswith(BY_DURATION) and not version.resets_by_duration:
+            raise UsageError(f"auto.offset.reset={policy}: {version.name} has no such policy", "", fix)
 
     def _begin_anew(self) -> None:
         modern = self.settings["group.protocol"] == "consumer"

@@ -14,6 +14,7 @@ from kreplica.engine.rules.error_codes import ErrorCode
 from kreplica.engine.rules.fetching import ANY_EPOCH, READ_TO_HIGH_WATERMARK, READ_TO_LAST_STABLE_OFFSET
 from kreplica.engine.rules.follower_reads import out_of_range_resets, preferred_read_replica_expired
 from kreplica.engine.rules.offset_commit import INVALID_OFFSET
+from kreplica.engine.rules.offset_reset import NOT_YET
 from kreplica.engine.simulator import consumer_requests
 from kreplica.engine.simulator.broker_reads import ConsumerGiven
 from kreplica.engine.simulator.consumer_requests import NO_REPLICA
@@ -109,6 +110,10 @@ class Positions:
             if error:
                 self._later(partition, self._ask_offset, partition, policy, why)
                 return
+            if offset == NOT_YET:  # OffsetFetcher asks again when the request would have timed out
+                again = consumer.microseconds("request.timeout.ms")
+                self._later(partition, self._ask_offset, partition, policy, why, after=again)
+                return
             self._busy.discard(partition)
             self.seek(partition, offset, -1, f"{policy}, {why}")
             self.at[partition] = self.at[partition]._replace(leader_epoch=epoch)
@@ -124,13 +129,13 @@ class Positions:
             leader,
             "ListOffsets",
             lambda *arguments: consumer_requests.list_offset(leader, *arguments),
-            (partition, policy, committed_only, self._sent_epoch(partition)),
+            (partition, policy, consumer.scheduler.now, committed_only, self._sent_epoch(partition)),
             heard,
             failed,
         )
 
-    def _later(self, partition: str, function: object, *arguments: object) -> None:
-        """Asks who leads after retry.backoff.ms, and tries again."""
+    def _later(self, partition: str, function: object, *arguments: object, after: int = 0) -> None:
+        """Asks who leads after so many microseconds, retry.backoff.ms if 0, and tries again."""
         consumer, current = self._consumer, self._round
 
         def again() -> None:
@@ -138,7 +143,7 @@ class Positions:
                 self._busy.discard(partition)
                 function(*arguments)  # type: ignore[operator]
 
-        consumer.after(consumer.microseconds("retry.backoff.ms"), consumer.refresh, again)
+        consumer.after(after or consumer.microseconds("retry.backoff.ms"), consumer.refresh, again)
 
     # -- validation
 

@@ -13,6 +13,7 @@ from kreplica.engine.rules.fetching import ANY_EPOCH, leader_epoch_error
 from kreplica.engine.rules.follower_reads import preferred_read_replica, readable_replicas
 from kreplica.engine.rules.offset_reset import latest_is_available, reset_policy, reset_position
 from kreplica.engine.rules.replica_set import NO_LEADER
+from kreplica.engine.settings import MICROSECONDS
 from kreplica.engine.simulator.broker_reads import ConsumerGiven
 from kreplica.engine.simulator.leadership import Leadership
 
@@ -73,13 +74,16 @@ def _known_ends(replica: Replica, leadership: Leadership) -> tuple[int, ...]:
     return tuple(ends)
 
 
-def list_offset(broker: Broker, partition: str, policy: str, committed_only: bool, epoch: int, reply: Reply) -> None:
+def list_offset(
+    broker: Broker, partition: str, policy: str, asked_at: int, committed_only: bool, epoch: int, reply: Reply
+) -> None:
     """Answers ListOffsets of a consumer: error, offset, leader epoch.
 
     Args:
         broker: Who is asked; only the leader answers.
         partition: Whose offset.
-        policy: ``earliest`` or ``latest``.
+        policy: ``earliest``, ``latest`` or ``by_duration:PT1H``.
+        asked_at: The consumer's time, in microseconds, which a duration counts back from.
         committed_only: Whether the consumer reads committed records only.
         epoch: The leader epoch that the consumer knows, ANY_EPOCH from a client that sends none.
         reply: Called with the answer.
@@ -95,4 +99,6 @@ def list_offset(broker: Broker, partition: str, policy: str, committed_only: boo
     if not error and policy == "latest" and broker.simulation.version.latest_waits_for_epoch and not available:
         error = ErrorCode.OFFSET_NOT_AVAILABLE
     last = replica.last_stable_offset if committed_only else replica.high_watermark
-    reply(error, reset_position(asked, replica.log.start, last, None), replica.state.leader_epoch)
+    at_time = replica.log.offset_at(asked_at - asked.duration_ms * MICROSECONDS)
+    at_time = at_time if at_time is not None and at_time < last else None
+    reply(error, reset_position(asked, replica.log.start, last, at_time), replica.state.leader_epoch)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Sequence
+from operator import attrgetter
 
 from kreplica.engine.records import Record
 from kreplica.engine.rules.leader_epoch_cache import (
@@ -50,6 +52,11 @@ class Log:
         """Up to ``most`` records from ``offset`` on, none at or after ``before``."""
         place = offset - self.start
         return tuple(self.records[place : min(place + most, before - self.start)])
+
+    def offset_at(self, time: int) -> int | None:
+        """The first offset whose record is from that time or later, None if there is none."""
+        place = bisect_left(self.records, time, key=attrgetter("timestamp"))
+        return self.start + place if place < len(self.records) else None
 
     def truncate(self, end: int) -> None:
         """Cuts everything at and after ``end``."""

@@ -6,11 +6,13 @@ from typing import TYPE_CHECKING
 
 from kreplica.engine.rules.error_codes import ErrorCode
 from kreplica.engine.rules.fetching import READ_TO_HIGH_WATERMARK, READ_TO_LAST_STABLE_OFFSET
+from kreplica.engine.rules.offset_reset import BY_DURATION
 from kreplica.engine.setup import ReaderSetup
 from kreplica.engine.simulator.broker_reads import ConsumerGiven
 from kreplica.engine.simulator.client import Client
 from kreplica.engine.simulator.fetched_records import fetched_records
 from kreplica.engine.trace import Kind
+from kreplica.errors import UsageError
 
 if TYPE_CHECKING:
     from kreplica.engine.simulator.simulation import Simulation
@@ -23,6 +25,10 @@ class Reader(Client):
 
     def __init__(self, simulation: Simulation, setup: ReaderSetup) -> None:
         super().__init__(simulation, setup.name, setup.settings)
+        if str(self.settings["auto.offset.reset"]).startswith(BY_DURATION):
+            raise UsageError(
+                f"{setup.name} reads without a group", "it cannot reset by duration", "set it on a consumer"
+            )
         self.setup = setup
         self.positions: dict[str, int] = {}
 

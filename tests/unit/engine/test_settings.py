@@ -28,6 +28,7 @@ CHOICES = {
     "acks=5": "give 0 or 1 or all",
     "enable.idempotence=yes": "give true or false",
     "isolation.level=x": "give read_uncommitted or read_committed",
+    "auto.offset.reset=by_duration:1h": "give earliest or latest or none or by_duration:PT1H",
     "min.insync.replicas=0": "give a whole number from 1 to 9223372036854775807",
 }
 

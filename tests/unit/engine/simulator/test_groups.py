@@ -331,3 +331,18 @@ def test_who_dies_as_it_joins_leaves_no_member_behind_since_2_2(version: str, mo
     assert max(len(one["members"]) for one in of(events, Kind.GROUP_CHANGED)) == most
     assert {one["node"] for one in of(events, Kind.ASSIGNED)} == {"a", "b"}
     assert done(events) == Counter(VALUES)
+
+
+def test_a_reset_by_duration_begins_with_the_first_record_that_is_not_older() -> None:
+    """KIP-1106: records are a second apart, the member comes at 9 s and has its assignment at 12 s."""
+    events = play(member("a", start=9 * SECOND, auto_offset_reset="by_duration:PT5S"))
+    asked = of(events, Kind.ASSIGNED)[0]["time"]
+    appended = of(events, Kind.APPENDED, partition="t-0", role="leader")
+    written = {one["records"][0].value: one["time"] for one in appended}
+    assert set(done(events)) == {value for value, time in written.items() if time >= asked - 5 * SECOND}
+    assert 0 < len(done(events)) < len(VALUES)
+
+
+def test_a_reset_by_duration_is_refused_before_4_0() -> None:
+    with pytest.raises(UsageError, match=r"3\.9 has no such policy"):
+        play(member("a", auto_offset_reset="by_duration:PT5S"), version="3.9")
