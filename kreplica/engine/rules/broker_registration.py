@@ -4,12 +4,6 @@ org.apache.kafka.controller.BrokerHeartbeatManager and ClusterControlManager, si
 but out of every ISR and leads nothing.
 """
 
-HEARTBEAT_INTERVAL_MS = 2_000
-"""broker.heartbeat.interval.ms."""
-
-SESSION_TIMEOUT_MS = 9_000
-"""broker.session.timeout.ms."""
-
 FENCED = 0
 UNFENCED = 1
 CONTROLLED_SHUTDOWN = 2

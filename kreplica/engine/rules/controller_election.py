@@ -45,15 +45,6 @@ def state_written_by_newer(state_controller_epoch: int, epoch: int) -> bool:
     return state_controller_epoch > epoch
 
 
-def controller_may_write(epoch_version: int, expected_version: int, checked: bool) -> bool:
-    """Whether ZooKeeper takes a controller's write: only while nobody has raised the epoch since.
-
-    Since 2.1 (KAFKA-6082) each write is a transaction with a check of /controller_epoch's version; before, a deposed
-    controller could still write a partition whose version it knew.
-    """
-    return not checked or epoch_version == expected_version
-
-
 def watches_by_replicas(partitions: int, replication_factor: int) -> int:
     """Watches in ZooKeeper if every replica watched its leader's znode, as leaders were elected before 0.8.
 

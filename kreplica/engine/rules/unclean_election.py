@@ -5,9 +5,6 @@ Who it is: kraft_elect and zookeeper_elect_offline in ``elections``.
 
 from kreplica.engine.rules.replica_set import NO_LEADER
 
-KRAFT_CHECK_INTERVAL_MS = 300_000
-"""unclean.leader.election.interval.ms, since 3.9."""
-
 
 def kraft_rechecks(leader: int, unclean_enabled: bool) -> bool:
     """Whether the periodic task of a KRaft controller elects uncleanly for a partition.

@@ -15,7 +15,7 @@ from kreplica.engine.rules.log_directory import broker_stops
 from kreplica.engine.rules.replica_set import everybody
 from kreplica.engine.rules.transaction_append import NO_GUARD
 from kreplica.engine.settings import MICROSECONDS, Value
-from kreplica.engine.setup import BrokerSetup
+from kreplica.engine.setup import SECOND, BrokerSetup
 from kreplica.engine.simulator.broker_reads import BrokerReads
 from kreplica.engine.simulator.leadership import Answer, Leadership
 from kreplica.engine.simulator.node import Node
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from kreplica.engine.simulator.controller_link import ControllerLink
     from kreplica.engine.simulator.simulation import Simulation
 
-EXPIRY_INTERVAL = 600_000 * MICROSECONDS
+EXPIRY_INTERVAL = 600 * SECOND
 """producer.id.expiration.check.interval.ms: how often producers are looked at that write no more."""
 
 Reply = Callable[..., object]

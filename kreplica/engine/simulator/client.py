@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from kreplica.engine.settings import MICROSECONDS, Value
+from kreplica.engine.setup import SECOND
 from kreplica.engine.simulator.node import Node
 
 if TYPE_CHECKING:
@@ -13,6 +14,9 @@ if TYPE_CHECKING:
 
     from kreplica.engine.simulator.broker import Broker
     from kreplica.engine.simulator.simulation import Simulation
+
+METADATA_TIMEOUT = 10 * SECOND
+"""How long a client waits for metadata before it asks another broker; a third of what other requests may take."""
 
 
 class Client(Node):
@@ -61,7 +65,7 @@ class Client(Node):
         brokers = list(self.simulation.brokers.values())
         broker = brokers[self._bootstrap % len(brokers)]
         self.simulation.network.call(
-            self, broker, "Metadata", broker.metadata, (), self._heard, self._ask_another, 10_000_000
+            self, broker, "Metadata", broker.metadata, (), self._heard, self._ask_another, METADATA_TIMEOUT
         )
 
     def _ask_another(self, _reason: str) -> None:

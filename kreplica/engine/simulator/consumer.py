@@ -13,7 +13,7 @@ from kreplica.engine.rules.consumer_position import auto_commit_due
 from kreplica.engine.rules.error_codes import ErrorCode
 from kreplica.engine.rules.group_membership import NO_MEMBER, UNKNOWN_GENERATION
 from kreplica.engine.rules.offset_reset import BY_DURATION
-from kreplica.engine.setup import Commit, ConsumerSetup
+from kreplica.engine.setup import MILLISECOND, Commit, ConsumerSetup
 from kreplica.engine.simulator.client import Client
 from kreplica.engine.simulator.consumer_application import Handed, Work
 from kreplica.engine.simulator.consumer_membership import Membership
@@ -27,8 +27,8 @@ from kreplica.errors import UsageError
 if TYPE_CHECKING:
     from kreplica.engine.simulator.simulation import Simulation
 
-POLL_TIMEOUT = 100_000
-"""How long a poll waits for records, in microseconds: as most applications do, 100 ms."""
+POLL_TIMEOUT = 100 * MILLISECOND
+"""How long a poll waits for records: what most applications give Consumer.poll."""
 
 Offsets = tuple[tuple[str, int, int], ...]
 

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 from kreplica.engine.records import Record
 from kreplica.engine.rules.acknowledgement import ACKS_ALL
 from kreplica.engine.rules.error_codes import ErrorCode
-from kreplica.engine.settings import MICROSECONDS
 from kreplica.engine.setup import OnFailure
+from kreplica.engine.simulator.network import REQUEST_TIMEOUT
 from kreplica.engine.trace import Kind
 
 if TYPE_CHECKING:
@@ -140,15 +140,14 @@ class Work:
             consumer.tell(*self._queue[0], result)
             self._go_on()
 
-        timeout = 30_000 * MICROSECONDS
         consumer.emit(Kind.SENT, target, value, ACKS_ALL)
         consumer.simulation.network.call(
             consumer,
             leader,
             "Produce",
             leader.produce,
-            (target, (Record(-1, value),), ACKS_ALL, timeout),
+            (target, (Record(-1, value),), ACKS_ALL, REQUEST_TIMEOUT),
             answered,
             again,
-            timeout,
+            REQUEST_TIMEOUT,
         )

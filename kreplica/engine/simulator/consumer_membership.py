@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 from kreplica.engine.rules import assignors
 from kreplica.engine.rules.error_codes import ErrorCode
 from kreplica.engine.rules.group_membership import NO_MEMBER, UNKNOWN_GENERATION, expired
-from kreplica.engine.settings import MICROSECONDS
+from kreplica.engine.setup import SECOND
 from kreplica.engine.simulator.group_coordinator import GroupCoordinator
+from kreplica.engine.simulator.network import REQUEST_TIMEOUT
 from kreplica.engine.trace import Kind
 from kreplica.engine.versions import NEVER
 
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
 
 Told = tuple[tuple[str, str, tuple[str, ...], tuple[str, ...]], ...]
 """Member id, instance id, topics and owned partitions of each member, as the coordinator tells the leader."""
+
+JOIN_GROUP_TIMEOUT_LAPSE = 5 * SECOND
+"""How much longer than a rebalance may take a member waits for it (AbstractCoordinator)."""
 
 
 class Membership:
@@ -91,7 +95,7 @@ class Membership:
         handler: Callable[[GroupCoordinator], Callable[..., object]],
         arguments: tuple[Any, ...],
         on_reply: Callable[..., object],
-        timeout: int = 30_000 * MICROSECONDS,
+        timeout: int = REQUEST_TIMEOUT,
         attempt: int = 0,
     ) -> None:
         """Sends the coordinator a request of the group; looks for it first, and again when it does not answer.
@@ -167,7 +171,7 @@ class Membership:
             self._consumer.positions.keep(())
         consumer = self._consumer
         arguments = (consumer.name, self.member, self._timeouts(), consumer.setup.topics, self._owned())
-        longest = self._timeouts()[1] + 5_000 * MICROSECONDS
+        longest = self._timeouts()[1] + JOIN_GROUP_TIMEOUT_LAPSE
         self._attempt += 1
         self.ask("JoinGroup", lambda one: one.join, arguments, self._joined, longest, self._attempt)
 

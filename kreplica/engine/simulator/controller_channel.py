@@ -8,13 +8,15 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING, Any
 
+from kreplica.engine.setup import MILLISECOND
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from kreplica.engine.simulator.node import Node
 
-RETRY_AFTER = 100_000
-"""Microseconds until a request that failed is sent again."""
+RETRY_AFTER = 100 * MILLISECOND
+"""Until a request that failed is sent again: kafka.controller.RequestSendThread."""
 
 
 class ControllerChannel:

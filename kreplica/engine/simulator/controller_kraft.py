@@ -19,6 +19,7 @@ from kreplica.engine.rules.reassignment import completes
 from kreplica.engine.rules.replica_set import NO_LEADER, contains, everybody, without
 from kreplica.engine.rules.unclean_election import recovering_after
 from kreplica.engine.settings import MICROSECONDS
+from kreplica.engine.setup import SECOND
 from kreplica.engine.simulator.kraft_brokers import KraftBrokers
 from kreplica.engine.simulator.kraft_operations import KraftOperations
 from kreplica.engine.simulator.kraft_records import BROKER, PARTITION, IsrRequest, Registration
@@ -71,7 +72,7 @@ class KraftController:
             recheck = self.operations.recheck_unclean
             self._periodically("unclean.leader.election.interval.ms", MICROSECONDS, epoch, recheck)
         if self.simulation.boolean("auto.leader.rebalance.enable"):
-            self._periodically("leader.imbalance.check.interval.seconds", 1_000_000, epoch, self.operations.balance)
+            self._periodically("leader.imbalance.check.interval.seconds", SECOND, epoch, self.operations.balance)
         self.brokers.begin(epoch)
 
     def deactivate(self) -> None:

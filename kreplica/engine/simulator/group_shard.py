@@ -15,6 +15,7 @@ from kreplica.engine.rules.acknowledgement import ACKS_ALL
 from kreplica.engine.rules.error_codes import ErrorCode
 from kreplica.engine.rules.group_membership import GroupState
 from kreplica.engine.settings import MICROSECONDS
+from kreplica.engine.setup import SECOND
 from kreplica.engine.simulator.classic_group import ClassicGroup, GroupMember, Reply
 from kreplica.engine.simulator.coordinator import APPEND_ERRORS
 from kreplica.engine.simulator.modern_group import ModernGroup
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from kreplica.engine.simulator.broker import Broker
     from kreplica.engine.simulator.replica import Replica
 
-MINUTE = 60 * 1000 * MICROSECONDS
+MINUTE = 60 * SECOND
 Offsets = tuple[tuple[str, int, int], ...]
 """Partition, offset and leader epoch of each."""
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from kreplica.engine.records import Record
 from kreplica.engine.rules import follower_lag as lag
 from kreplica.engine.rules.acknowledgement import ACKS_ALL, append_error, completion_error, waits_for_followers
-from kreplica.engine.rules.alter_partition import maximal_isr
+from kreplica.engine.rules.alter_partition import expanded_isr, maximal_isr
 from kreplica.engine.rules.error_codes import ErrorCode
 from kreplica.engine.rules.high_watermark import (
     effective_min_isr,
@@ -21,7 +21,7 @@ from kreplica.engine.rules.high_watermark import (
     replicas_that_hold_it,
 )
 from kreplica.engine.rules.producer_state import NO_OFFSET, NO_PRODUCER_ID
-from kreplica.engine.rules.replica_set import contains, everybody, only, without
+from kreplica.engine.rules.replica_set import contains, everybody, without
 from kreplica.engine.rules.transaction_append import NO_GUARD
 from kreplica.engine.simulator.partition_state import PartitionState
 from kreplica.engine.simulator.producer_checks import check_producer
@@ -285,7 +285,7 @@ class Leadership:
             version.join_at_epoch_start,
         ):
             broker = self.replica.state.replicas[place]
-            self._ask(self.isr | only(place), f"broker-{broker} has caught up")
+            self._ask(expanded_isr(self.isr, place), f"broker-{broker} has caught up")
 
     def look_for_failed(self) -> None:
         """The periodic look at the ISR, every half replica.lag.time.max.ms.

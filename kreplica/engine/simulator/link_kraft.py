@@ -12,6 +12,7 @@ from kreplica.engine.rules.alter_partition import RETRY, ROLL_BACK, leader_react
 from kreplica.engine.rules.broker_registration import CONTROLLED_SHUTDOWN, FENCED
 from kreplica.engine.rules.error_codes import ErrorCode
 from kreplica.engine.settings import MICROSECONDS
+from kreplica.engine.setup import MILLISECOND
 from kreplica.engine.simulator.kraft_records import BROKER, PARTITION, IsrRequest, Registration
 from kreplica.engine.simulator.leadership import Leadership
 from kreplica.engine.simulator.metadata_quorum import Entry
@@ -21,8 +22,10 @@ if TYPE_CHECKING:
     from kreplica.engine.simulator.broker import Broker
     from kreplica.engine.simulator.controller_kraft import KraftController
 
-RETRY_AFTER = 50 * MICROSECONDS
-REGISTER_AGAIN_AFTER = 500 * MICROSECONDS
+RETRY_AFTER = 50 * MILLISECOND
+"""Until a request that failed is sent again: what kafka.server.DefaultAlterPartitionManager waits."""
+REGISTER_AGAIN_AFTER = 500 * MILLISECOND
+"""Until a broker whose last life is not yet fenced registers again; BrokerLifecycleManager's waits grow from 100 ms on."""
 
 
 class KraftLink:

@@ -10,11 +10,15 @@ from collections.abc import Callable
 from random import Random
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from kreplica.engine.setup import SECOND
 from kreplica.engine.trace import Kind
 
 if TYPE_CHECKING:
     from kreplica.engine.simulator.node import Node
     from kreplica.engine.simulator.simulation import Simulation
+
+REQUEST_TIMEOUT = 30 * SECOND
+"""request.timeout.ms of clients and brokers where nothing else is set (CommonClientConfigs, AbstractConfig)."""
 
 DISCONNECTED = "disconnected"
 TIMED_OUT = "timed out"
@@ -132,7 +136,7 @@ class Network:
         arguments: tuple[Any, ...],
         on_reply: Callable[..., object] | None = None,
         on_failure: Failure | None = None,
-        timeout: int = 30_000_000,
+        timeout: int = REQUEST_TIMEOUT,
     ) -> Call:
         """Sends a request.
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from kreplica.engine.simulator.transaction_shard import TransactionShard
 
 RETRY_BACKOFF = 100 * MILLISECOND
+"""Until a marker that was refused is sent again."""
 _OVER = (ErrorCode.INVALID_PRODUCER_EPOCH, ErrorCode.TRANSACTION_COORDINATOR_FENCED)
 """A later epoch of producer or coordinator has been there: this transaction is somebody else's."""
 

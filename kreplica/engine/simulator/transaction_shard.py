@@ -21,12 +21,14 @@ from kreplica.engine.rules.transaction_states import (
     Decision,
     TransactionMetadata,
     TransactionState,
+    may_follow,
     preparing,
     reloaded,
     write_failed,
 )
 from kreplica.engine.rules.transaction_timeouts import transaction_timed_out, transactional_id_expired
 from kreplica.engine.settings import MICROSECONDS
+from kreplica.engine.setup import SECOND
 from kreplica.engine.simulator.coordinator import APPEND_ERRORS
 from kreplica.engine.simulator.transaction_markers import RETRY_BACKOFF, TransactionMarkers
 from kreplica.engine.trace import Kind
@@ -38,7 +40,7 @@ if TYPE_CHECKING:
 Reply = Callable[..., object]
 Then = Callable[[ErrorCode], object]
 
-_EXPIRY_INTERVAL = 3_600_000 * MICROSECONDS
+_EXPIRY_INTERVAL = 3600 * SECOND
 """transaction.remove.expired.transaction.cleanup.interval.ms."""
 
 
@@ -201,6 +203,7 @@ class TransactionShard:
     def _write(self, transactional_id: str, target: TransactionMetadata, rule: str, then: Then) -> None:
         """Writes a transition down; it holds once that is committed."""
         metadata = self.known[transactional_id]
+        assert may_follow(metadata.state, target.state, self.version), (metadata.state, target.state)
         fencing = metadata.pending is TransactionState.PREPARE_EPOCH_FENCE
         single = self.broker.simulation.version.single_epoch_rise
         self.known[transactional_id] = preparing(metadata, target, single)

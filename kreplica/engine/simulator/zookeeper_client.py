@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from kreplica.engine.setup import SECOND
 from kreplica.engine.simulator.zookeeper import OK, SESSION_EXPIRED
 
 if TYPE_CHECKING:
@@ -20,8 +21,8 @@ if TYPE_CHECKING:
 PINGS_A_SESSION = 3
 """A client lets itself be heard of each third of its session timeout."""
 
-RETRY_AFTER = 1_000_000
-"""Microseconds until a request that was not answered is sent again."""
+RETRY_AFTER = SECOND
+"""Until a request that was not answered is sent again."""
 
 NO_SESSION = 0
 

@@ -14,6 +14,7 @@ from kreplica.engine.rules.error_codes import ErrorCode
 from kreplica.engine.rules.replica_set import NO_LEADER
 from kreplica.engine.rules.zookeeper_isr import CHECK_INTERVAL_MS, NOT_WRITTEN, conditional_write, propagates
 from kreplica.engine.settings import MICROSECONDS
+from kreplica.engine.setup import MILLISECOND, SECOND
 from kreplica.engine.simulator.controller_zookeeper import ZooKeeperController
 from kreplica.engine.simulator.partition_state import PartitionState
 from kreplica.engine.simulator.zookeeper import NODE_EXISTS, OK, Operation, Result, ZooKeeper
@@ -33,13 +34,14 @@ if TYPE_CHECKING:
     from kreplica.engine.simulator.broker import Broker
     from kreplica.engine.simulator.leadership import Leadership
 
-REGISTER_AGAIN_AFTER = 1_000_000
-ASK_AGAIN_AFTER = 50_000
-"""Microseconds; AlterPartitionManager's retry."""
+REGISTER_AGAIN_AFTER = SECOND
+"""Until a broker looks again whether the znode of its last life is gone."""
+ASK_AGAIN_AFTER = 50 * MILLISECOND
+"""kafka.server.DefaultAlterPartitionManager: a failed request is sent again after that."""
 
 SHUTDOWN_RETRIES = 3
-SHUTDOWN_BACKOFF = 5_000_000
-"""controlled.shutdown.max.retries, and controlled.shutdown.retry.backoff.ms in microseconds."""
+SHUTDOWN_BACKOFF = 5 * SECOND
+"""controlled.shutdown.max.retries and controlled.shutdown.retry.backoff.ms."""
 
 
 class ZooKeeperLink:

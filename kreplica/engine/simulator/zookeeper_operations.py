@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kreplica.engine.rules.unclean_election import zookeeper_reacts_to_setting
+from kreplica.engine.setup import MILLISECOND
 from kreplica.engine.simulator.partition_state import topic_of
 from kreplica.engine.simulator.zookeeper_link import ZooKeeperLink
 from kreplica.model.settings import UNCLEAN
@@ -15,8 +16,8 @@ if TYPE_CHECKING:
     from kreplica.engine.simulator.controller_zookeeper import ZooKeeperController
     from kreplica.engine.simulator.simulation import Simulation
 
-LOOK_AGAIN_AFTER = 100_000
-"""Microseconds until it is looked again whether there is a controller."""
+LOOK_AGAIN_AFTER = 100 * MILLISECOND
+"""Until it is looked again whether there is a controller."""
 
 
 def zookeeper_controller(simulation: Simulation) -> ZooKeeperController | None:

@@ -13,6 +13,7 @@ from kreplica.engine.rules.controlled_shutdown import zookeeper_controlled_shutd
 from kreplica.engine.rules.elections import zookeeper_elect_preferred, zookeeper_leader_for_offline
 from kreplica.engine.rules.error_codes import ErrorCode
 from kreplica.engine.rules.replica_set import NO_LEADER, contains
+from kreplica.engine.setup import SECOND
 from kreplica.engine.simulator.partition_state import PartitionState
 from kreplica.engine.simulator.zookeeper_states import Change, Decision
 
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
 
     from kreplica.engine.simulator.controller_zookeeper import ZooKeeperController
 
-SECOND = 1_000_000
 FIRST_BALANCE = 5 * SECOND
 """After how long a new controller first looks for an imbalance."""
 

@@ -134,7 +134,10 @@ class ZooKeeperStates:
         return (*self.guard(), write)
 
     def guard(self) -> Transaction:
-        """The check that fences a deposed controller's writes, since 2.1."""
+        """The check that fences a deposed controller's writes, since 2.1 (KAFKA-6082): of /controller_epoch's version.
+
+        Before, it could still write a partition whose version it knew.
+        """
         if not self.controller.checks_epoch:
             return ()
         return (Operation("check", CONTROLLER_EPOCH, version=self.controller.epoch_version),)

@@ -116,9 +116,6 @@ def test_deposed_controllers_are_refused() -> None:
     assert not controller_election.stale_controller(8, 8)
     assert controller_election.state_written_by_newer(8, 7)
     assert not controller_election.state_written_by_newer(7, 7)
-    assert not controller_election.controller_may_write(4, 3, True)
-    assert controller_election.controller_may_write(4, 3, False)  # before 2.1
-    assert controller_election.controller_may_write(3, 3, True)
 
 
 def test_watches() -> None:
