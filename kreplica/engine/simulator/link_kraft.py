@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 RETRY_AFTER = 50 * MILLISECOND
 """Until a request that failed is sent again: what kafka.server.DefaultAlterPartitionManager waits."""
 REGISTER_AGAIN_AFTER = 500 * MILLISECOND
-"""Until a broker whose last life is not yet fenced registers again; BrokerLifecycleManager's waits grow from 100 ms on."""
+"""Until a broker whose last life is not yet fenced registers again; BrokerLifecycleManager's waits grow from 100 ms."""
 
 
 class KraftLink:

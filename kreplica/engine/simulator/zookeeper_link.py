@@ -136,9 +136,7 @@ class ZooKeeperLink:
         reply: Callable[..., object],
     ) -> None:
         """A LeaderAndIsr request: only a higher leader epoch changes anything (becomeLeaderOrFollower)."""
-        error = self._refusal(controller, epoch, broker_epoch)
-        if error:
-            reply(error)
+        if self._refuses(controller, epoch, broker_epoch, reply):
             return
         offline = self.broker.simulation.offline_directories.get(self.broker.id, set())
         for state in states:
@@ -162,9 +160,7 @@ class ZooKeeperLink:
         reply: Callable[..., object],
     ) -> None:
         """An UpdateMetadata request: what clients are told, and who is alive."""
-        error = self._refusal(controller, epoch, broker_epoch)
-        if error:
-            reply(error)
+        if self._refuses(controller, epoch, broker_epoch, reply):
             return
         self.broker.know_alive(dict(alive))
         for state in states:
@@ -181,9 +177,7 @@ class ZooKeeperLink:
         reply: Callable[..., object],
     ) -> None:
         """A StopReplica request: these replicas fetch no more, and are deleted where that is asked."""
-        error = self._refusal(controller, epoch, broker_epoch)
-        if error:
-            reply(error)
+        if self._refuses(controller, epoch, broker_epoch, reply):
             return
         for partition in partitions:
             replica = self.broker.replicas.get(partition)
@@ -194,14 +188,17 @@ class ZooKeeperLink:
                 self.broker.stop_following(replica)
         reply(ErrorCode.NONE)
 
-    def _refusal(self, controller: int, epoch: int, broker_epoch: int) -> ErrorCode:
+    def _refuses(self, controller: int, epoch: int, broker_epoch: int, reply: Callable[..., object]) -> bool:
+        """Whether the request is of a controller, or for a life of this broker, that is over: it is then answered."""
         if stale_controller(epoch, self.controller_epoch):
             self.broker.emit(Kind.CONTROLLER_STALE, controller, epoch, self.controller_epoch)
-            return ErrorCode.STALE_CONTROLLER_EPOCH
+            reply(ErrorCode.STALE_CONTROLLER_EPOCH)
+            return True
         if self.broker.simulation.version.bounces_are_seen and broker_epoch < self.broker.broker_epoch:
-            return ErrorCode.STALE_BROKER_EPOCH
+            reply(ErrorCode.STALE_BROKER_EPOCH)
+            return True
         self.controller_id, self.controller_epoch = controller, epoch
-        return ErrorCode.NONE
+        return False
 
     # -- ISRs
 
