@@ -75,7 +75,7 @@ def compare(
         rows_name="copies",
         columns=COLUMNS,
         rows=rows,
-        summary=_summary(found, compared),
+        summary={**_summary(found, compared), "damaged": len(damaged)},
         warnings=[
             f"{path} is damaged: its log is compared without that; see kreplica decode check" for path in damaged
         ],
@@ -189,9 +189,13 @@ def _verdict(summary: Row) -> tuple[str, str, str]:
     if number["only_one_copy_holds"]:
         said = f"{counted(number['only_one_copy_holds'], 'acknowledged offset')} on one disk alone"
         return "AT RISK", "red", f"{said}; {scope}"
+    same = "all copies are the same"
     if number["of_different_length"]:
-        return "OK", "green", f"no copies differ, {number['of_different_length']} have shorter ones; {scope}"
-    return "OK", "green", f"all copies are the same; {scope}"
+        same = f"no copies differ, {counted(number['of_different_length'], 'partition')} with a shorter one"
+    if number["damaged"]:
+        copies = counted(number["damaged"], "damaged copy", "damaged copies")
+        return "DAMAGED", "red", f"{copies}, compared without what cannot be read: {same}; {scope}"
+    return "OK", "green", f"{same}; {scope}"
 
 
 def _differences(rows: Sequence[Row]) -> list[str]:

@@ -75,7 +75,7 @@ def _show_state(answer: Answer, console: Console) -> None:
             f"{counted(summary['partitions'], 'partition')} of {counted(summary['topics'], 'topic')},"
             f" {counted(len(summary['brokers']), 'broker')}" + (f", fenced: {fenced}" if fenced else ""),
             f"metadata quorum: {leader}, voters {', '.join(map(str, summary['voters'])) or 'not known'}",
-            *([] if summary["timestamp"] is None else [f"last record written {_time(summary['timestamp'])} UTC"]),
+            *([] if summary["timestamp"] is None else [f"last record written {_time(summary['timestamp'])}"]),
         ],
     )
     counts = [f"{count:>6}  {name}" for name, count in summary["changes"].items() if count]

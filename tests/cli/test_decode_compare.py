@@ -46,7 +46,7 @@ def test_real_killed_brokers(kreplica: Any) -> None:
     assert summary["of_different_length"] == 2
     assert {(row["topic"], row["partition"]) for row in ended.document["copies"]} == {("orders", 0), ("orders", 5)}
     text = kreplica("decode", "compare", *BROKERS).out
-    assert "OK no copies differ, 2 have shorter ones; " in text
+    assert "OK no copies differ, 2 partitions with a shorter one; " in text
     inventory = kreplica("decode", "compare", *BROKERS, "--topic", "inventory").out
     assert inventory == "OK all copies are the same; 1 partition compared\n"
     every = kreplica("decode", "compare", *BROKERS, "--topic", "orders", "--all", "-o", "json").document["copies"]
@@ -75,6 +75,7 @@ def test_damage_is_told(kreplica: Any, tmp_path: Path) -> None:
     ended = kreplica("decode", "compare", *homes)
     assert ended.code == 1
     assert f"{homes[0] / 'orders-0'} is damaged: its log is compared without that" in ended.err
+    assert "DAMAGED 2 damaged copies, compared without what cannot be read: all copies are the same; " in ended.out
 
 
 def test_usage(kreplica: Any, tmp_path: Path) -> None:
