@@ -321,3 +321,39 @@ def test_an_instance_is_free_once_its_holder_left() -> None:
     assert group_epochs.join_static_member(None) is ErrorCode.NONE
     assert group_epochs.join_static_member(-2) is ErrorCode.NONE
     assert group_epochs.join_static_member(5) is ErrorCode.UNRELEASED_INSTANCE_ID
+
+
+@pytest.mark.parametrize(
+    ("member", "instance", "generation", "expected"),
+    [  # ClassicGroup.validateOffsetCommit: any of the three fields makes it a member's commit
+        ("", None, -1, "NONE"),
+        ("", None, 3, "UNKNOWN_MEMBER_ID"),
+        ("a", None, -1, "ILLEGAL_GENERATION"),
+        ("", "instance-a", -1, "FENCED_INSTANCE_ID"),
+        ("", "instance-b", -1, "UNKNOWN_MEMBER_ID"),
+    ],
+)
+def test_a_transactional_commit_is_checked_as_soon_as_it_names_anything_of_a_member(
+    member: str, instance: str | None, generation: int, expected: str
+) -> None:
+    group = (GroupState.STABLE, 3, {"a"}, {"instance-a": "a"})
+    assert offset_commit.commit_to_classic_group(*group, member, instance, generation, True).name == expected
+
+
+def test_who_only_commits_ages_from_each_commit_even_in_a_group_that_is_empty_since_a_time() -> None:
+    """ClassicGroup.offsetExpirationCondition: without a protocol type the group's time does not count."""
+    assert offset_commit.expires_with_group(GroupState.EMPTY, False, False, 100, 50) == 100
+
+
+@pytest.mark.parametrize(
+    ("state", "epoch", "expected"),
+    [
+        (MemberState.STABLE, 11, "Stable"),
+        (MemberState.STABLE, 10, "Reconciling"),
+        (MemberState.UNRELEASED_PARTITIONS, 11, "Reconciling"),
+    ],
+)
+def test_a_group_is_stable_once_every_member_has_its_target(state: MemberState, epoch: int, expected: str) -> None:
+    """ConsumerGroupMember.isReconciledTo."""
+    members = (Member(MemberState.STABLE, 11, 1, 0), Member(state, epoch, 2, 0))
+    assert group_epochs.consumer_group_state(members, 11, 11) == expected
