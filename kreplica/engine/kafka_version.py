@@ -71,6 +71,9 @@ class Version:
         ineligible_refused: Brokers that are not live join no ISR, and the controller refuses them (3.3, KIP-841).
         moves_wait_for_target: A move ends when its whole target is in sync, not only who is added (KRaft 3.8,
             KAFKA-15665).
+        restarted_leave_isrs: Who registers anew leaves the ISRs that its last life was in (KRaft 4.0, KAFKA-18106).
+        fenced_keep_sessions: Who stopped cleanly waits for its session, too, before it may register again (KRaft 4.0,
+            BrokerHeartbeatTracker).
         unclean_setting_obeyed: unclean.leader.election.enable is looked at (KRaft 3.9, KAFKA-12670); before, leaders
             were elected uncleanly only where an operator asked for it.
         alter_partition: The leader asks the controller for an ISR (2.7, KIP-497) instead of writing it to ZooKeeper.
@@ -127,6 +130,8 @@ class Version:
     balances_while_moving: bool = False
     ineligible_refused: bool = False
     moves_wait_for_target: bool = True
+    restarted_leave_isrs: bool = False
+    fenced_keep_sessions: bool = False
     unclean_setting_obeyed: bool = True
     alter_partition: bool = False
     broker_epoch_in_isr: bool = False

@@ -212,6 +212,7 @@ CHANGES: tuple[Change, ...] = (
     _kraft_since("3.8", moves_wait_for_target=True),
     _kraft_since("3.9", unclean_setting_obeyed=True),
     _since("4.0", {"linger.ms": 5}, transaction_version=2, consumer_protocol=True, resets_by_duration=True),
+    _kraft_since("4.0", restarted_leave_isrs=True, fenced_keep_sessions=True),
     _since("4.1", elr=True, single_epoch_rise=True, zero_sequence_first=True),
 )
 """Oldest first."""

@@ -79,7 +79,7 @@ def registration_refused(session_valid: bool, same_incarnation: bool) -> bool:
     """Whether a broker that registers is told DUPLICATE_BROKER_REGISTRATION.
 
     ClusterControlManager.registerBroker: another process has that id and is alive. A broker that restarts within its
-    own session has to wait until it is over or its last life is fenced.
+    own session has to wait until it is over; before 4.0 only until its last life is fenced, as a clean stop does it.
     """
     return session_valid and not same_incarnation
 

@@ -60,7 +60,8 @@ class KraftBrokers:
 
     def begin(self, epoch: int) -> None:
         """Takes everybody for heard of just now, and looks for silent ones from now on."""
-        self.contacts = dict.fromkeys(self.registered, self._now)
+        unfenced = (known.broker for known in self.registered.values() if known.state != FENCED)
+        self.contacts = dict.fromkeys(unfenced, self._now)
         self.controller.voter.after(0, self._look_for_silent, epoch)
 
     def there_from_the_start(self, broker: int) -> None:
@@ -96,18 +97,26 @@ class KraftBrokers:
             reply(ErrorCode.NOT_CONTROLLER, -1, -1)
             return
         if known is not None and known.epoch >= 0:
-            valid = known.state != FENCED and not self._is_silent(broker)
-            if registration_refused(valid, known.incarnation == incarnation):
+            if registration_refused(self._has_session(known), known.incarnation == incarnation):
                 reply(ErrorCode.DUPLICATE_BROKER_REGISTRATION, -1, -1)
                 return
-            if shut_down_uncleanly(previous_epoch, known.epoch, controller.simulation.version.elr):
-                controller.broker_leaves(broker, "it was not shut down cleanly", unclean_shutdown=True)
+            self._former_life_ends(known, previous_epoch)
         epoch = controller.log_end + 1
         state = UNFENCED if known is not None and known.epoch < 0 else FENCED
         controller.write_registration(Registration(broker, epoch, incarnation, state, epoch))
-        self.contacts[broker] = self._now
+        self.contacts.pop(broker, None)
+        if state == UNFENCED:
+            self.contacts[broker] = self._now
         controller.voter.emit(Kind.BROKER_REGISTERED, broker, epoch)
         controller.commit(lambda: reply(ErrorCode.NONE, epoch, epoch))
+
+    def _former_life_ends(self, known: Registration, previous_epoch: int) -> None:
+        """What is left of it in ISRs and ELRs goes. ReplicationControlManager.handleBrokerShutdown."""
+        version = self.controller.simulation.version
+        if shut_down_uncleanly(previous_epoch, known.epoch, version.elr):
+            self.controller.broker_leaves(known.broker, "it was not shut down cleanly", unclean_shutdown=True)
+        elif version.restarted_leave_isrs:
+            self.controller.broker_leaves(known.broker, "it was started anew")
 
     def heartbeat(
         self,
@@ -186,8 +195,12 @@ class KraftBrokers:
     def _session(self) -> int:
         return self.controller.simulation.integer("broker.session.timeout.ms") * MICROSECONDS
 
-    def _is_silent(self, broker: int) -> bool:
-        return session_expired(self._now, self.contacts.get(broker, self._now), self._session)
+    def _has_session(self, known: Registration) -> bool:
+        """Whether a broker may still live: it was heard of lately. BrokerHeartbeatManager.hasValidSession."""
+        if known.state == FENCED and not self.controller.simulation.version.fenced_keep_sessions:
+            return False
+        contact = self.contacts.get(known.broker)
+        return contact is not None and not session_expired(self._now, contact, self._session)
 
     def _look_for_silent(self, epoch: int) -> None:
         """Fences whoever's session is over, who has been silent for longest first."""

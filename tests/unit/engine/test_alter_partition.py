@@ -34,10 +34,10 @@ def requests(draw: st.DrawFn) -> tuple[Known, Asked]:
         draw(st.booleans()),
         draw(some(EVERYBODY)),
     )
-    asked = Asked(
-        draw(st.sampled_from(REPLICAS)), draw(epochs), draw(epochs), draw(some(EVERYBODY)), draw(st.booleans())
-    )
-    return known, asked
+    isr, recovering = draw(some(EVERYBODY)), draw(st.booleans())
+    if draw(st.booleans()):  # the leader itself with the newest epochs: else hardly any request gets past them
+        return known, Asked(known.leader, 4, 4, isr, recovering)
+    return known, Asked(draw(st.sampled_from(REPLICAS)), draw(epochs), draw(epochs), isr, recovering)
 
 
 @given(requests())
@@ -53,6 +53,21 @@ def test_what_controllers_refuse(request: tuple[Known, Asked]) -> None:
     assert ErrorCode(kraft).name == kraft_validation(known, asked)
     zookeeper = rules.zookeeper_alter_partition_error(*epochs_known, mask(known.isr), *epochs_sent, sent, ineligible)
     assert ErrorCode(zookeeper).name == zookeeper_validation(known, asked)
+
+
+@pytest.mark.parametrize(
+    ("recovering", "isr", "sent", "error"),
+    [
+        # ReplicationControlManager.validateAlterPartitionData, LeaderRecoveryState
+        (False, 0b001, True, ErrorCode.INVALID_REQUEST),  # "cannot change from RECOVERED to RECOVERING"
+        (True, 0b001, True, ErrorCode.NONE),
+        (True, 0b011, True, ErrorCode.INVALID_REQUEST),  # more than the leader while it recovers
+        (True, 0b011, False, ErrorCode.NONE),
+        (False, 0b011, False, ErrorCode.NONE),
+    ],
+)
+def test_a_leader_that_recovers_is_alone_in_its_isr(recovering: bool, isr: int, sent: bool, error: ErrorCode) -> None:
+    assert rules.kraft_alter_partition_error(0, 4, 4, 0b111, recovering, 0, 4, 4, isr, sent, 0) == error
 
 
 def test_who_is_ineligible() -> None:
