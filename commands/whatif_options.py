@@ -70,3 +70,15 @@ def setting_texts(settings: Mapping[str, Value]) -> dict[str, str]:
     """Settings as ``--set`` takes them."""
     shown = shown_settings(dict(settings))
     return {name: str(value).lower() if isinstance(value, bool) else str(value) for name, value in shown.items()}
+
+
+def pairs(values: object) -> str:
+    """Names and values in words, as ``lost=none, acknowledged=8``."""
+    assert hasattr(values, "items")
+    return ", ".join(f"{name}={_text(value)}" for name, value in values.items())
+
+
+def _text(value: object) -> str:
+    if isinstance(value, tuple | list):
+        return ",".join(map(str, value)) or "none"
+    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from commands.screen import counted, print_lines, print_verdict
-from commands.whatif_options import setting_texts
+from commands.whatif_options import pairs, setting_texts
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
     from rich.text import Text
 
     from kreplica.engine.log_strips import Piece, Strip
-    from kreplica.engine.outcome import Outcome
     from kreplica.engine.step_table import Step
     from kreplica.scenarios.playing import Run
 
@@ -24,6 +24,22 @@ MOST_LINES = 120
 
 MOST_VALUES = 12
 """Records of one leader epoch that a strip shows one by one."""
+
+_ODD = {
+    "duplicated": "duplicated",
+    "reordered": "reordered",
+    "unseen": "unreadable",
+    "aborted_read": "read although aborted",
+    "stale_read": "read from a stale replica",
+    "lost_read": "read and gone",
+    "skipped": "passed over by a reader",
+    "own_unread": "not read by who wrote it",
+    "torn": "readable in part:",
+    "broken": "not as its producer was told:",
+    "hanging": "with a transaction that nobody ended:",
+}
+_ALSO = {"read_twice": "read twice", "non_monotonic": "read again, further back"}
+"""What came out beside losses: what nobody wants, and what readers do anew, which an application may bear well."""
 
 _COLORS = ("blue", "dark_orange", "green", "magenta", "red", "cyan", "yellow")
 
@@ -54,7 +70,7 @@ def show_run(run: Run, partition: str, explain: bool, svg: Path | None, plan: Pa
     from kreplica.engine.log_strips import log_strips
     from kreplica.engine.step_table import step_table
 
-    word, color, sentence = verdict(run.outcome)
+    word, color, sentence = verdict(run)
     print_verdict(console, word, color, f"{sentence} ({title_of(run)})")
     print_lines(console, "why", [" ".join(run.scenario.why.split())])
     print_lines(console, "expected", _expected(run))
@@ -70,21 +86,35 @@ def show_run(run: Run, partition: str, explain: bool, svg: Path | None, plan: Pa
     print_lines(console, "next", _next(run, explain, plan), whole=True)
 
 
-def verdict(outcome: Outcome) -> tuple[str, str, str]:
+def verdict(run: Run) -> tuple[str, str, str]:
     """Word, colour and sentence for what came out."""
-    histories = outcome.histories
+    from kreplica.engine.transaction_outcomes import transaction_outcomes
+
+    outcome, histories = run.outcome, run.outcome.histories
     told = f"{counted(histories.acknowledged, 'record')} acknowledged of {histories.sent} sent"
     if histories.lost:
-        return "LOST", "red", f"{', '.join(histories.lost)} although acknowledged; {told}"
+        return "LOST", "red", f"{_some(histories.lost)} although acknowledged; {told}"
     if outcome.diverged:
         return "DIVERGED", "red", f"the logs of {', '.join(outcome.diverged)} differ below the high watermark; {told}"
     if outcome.findings:
         return "BROKEN", "red", f"{counted(len(outcome.findings), 'invariant')} broken; {told}"
-    wrong = {"duplicated": histories.duplicated, "reordered": histories.reordered, "unreadable": histories.unseen}
-    found = [f"{name} {', '.join(values)}" for name, values in wrong.items() if values]
-    if found:
-        return "ODD", "yellow", f"{'; '.join(found)}; {told}"
-    return "SAFE", "green", f"nothing lost, doubled or out of order; {told}"
+    found = asdict(histories) | asdict(transaction_outcomes(run.events))
+    odd = _named(found, _ODD)
+    also = "".join(f"; {words}" for words in _named(found, _ALSO))
+    if odd:
+        return "ODD", "yellow", f"{'; '.join(odd)}{also}; {told}"
+    return "SAFE", "green", f"nothing lost, doubled or out of order{also}; {told}"
+
+
+def _named(found: Mapping[str, Sequence[str]], words: Mapping[str, str]) -> list[str]:
+    return [f"{told} {_some(found[name])}" for name, told in words.items() if found[name]]
+
+
+def _some(values: Sequence[str]) -> str:
+    """Records by name; of many the first and the last, and how many: -o json has them all."""
+    if len(values) <= MOST_VALUES:
+        return ", ".join(values)
+    return f"{values[0]}…{values[-1]} ({counted(len(values), 'record')})"
 
 
 def _expected(run: Run) -> list[str]:
@@ -92,7 +122,7 @@ def _expected(run: Run) -> list[str]:
         return ["nobody says what must come out of these settings, this version and this plan"]
     if run.differences:
         return [f"NOT as the scenario says for {run.case.version}: {each}" for each in run.differences]
-    return [f"as the scenario says for {run.case.version}"]
+    return [f"as the scenario says for {run.case.version}: {pairs(run.case.expected)}"]
 
 
 def _finding(run: Run, number: int) -> str:

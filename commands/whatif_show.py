@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from commands.options import OutputOption
-from commands.whatif_options import ScenarioArgument, shown_settings
+from commands.whatif_options import ScenarioArgument, pairs, shown_settings
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -102,7 +102,7 @@ def _show(answer: Answer, scenario: Scenario, console: Console) -> None:
     print_lines(console, "clients", [_client(client) for client in scenario.setup.clients])
     print_lines(console, "faults", [step_words(step) for step in scenario.plan])
     console.print()
-    cells = [[row["version"], _pairs(row["settings"]) or "as it is", _pairs(row["expected"])] for row in answer.rows]
+    cells = [[row["version"], pairs(row["settings"]) or "as it is", pairs(row["expected"])] for row in answer.rows]
     header = ["SINCE VERSION", "SETTINGS", "COMES OUT"]
     print_table(header, cells, color=console.is_terminal and not console.no_color)
     console.print()
@@ -115,12 +115,12 @@ def _cluster(scenario: Scenario) -> list[str]:
     lines = [f"brokers {', '.join(racks)}; {setup.duration / 1_000_000:g} s"]
     for topic in setup.topics:
         places = "; ".join(f"{topic.name}-{number} on {_ids(ids)}" for number, ids in enumerate(topic.assignment))
-        lines.append(f"topic {topic.name}: {places}" + (f"; {_pairs(topic.settings)}" if topic.settings else ""))
-    return [*lines, *([_pairs(shown_settings(dict(setup.settings)))] if setup.settings else [])]
+        lines.append(f"topic {topic.name}: {places}" + (f"; {pairs(topic.settings)}" if topic.settings else ""))
+    return [*lines, *([pairs(shown_settings(dict(setup.settings)))] if setup.settings else [])]
 
 
 def _client(client: Client) -> str:
-    told = _pairs(shown_settings(dict(client.settings)))
+    told = pairs(shown_settings(dict(client.settings)))
     sends = getattr(client, "sends", ())
     reads = getattr(client, "partitions", ())
     what = f"sends {len(sends)} records" if sends else f"reads {', '.join(reads)}" if reads else type(client).__name__
@@ -129,14 +129,3 @@ def _client(client: Client) -> str:
 
 def _ids(ids: tuple[int, ...]) -> str:
     return ",".join(map(str, ids))
-
-
-def _pairs(values: object) -> str:
-    assert hasattr(values, "items")
-    return ", ".join(f"{name}={_text(value)}" for name, value in values.items())
-
-
-def _text(value: object) -> str:
-    if isinstance(value, tuple | list):
-        return ",".join(map(str, value)) or "none"
-    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -227,3 +227,11 @@ def test_no_failing_run_no_plan(run_cli: RunCli, tmp_path: Path) -> None:
     )
     assert (done.returncode, file.exists()) == (0, False)
     assert warnings_of(done) == [f"no run failed, so {file} is not written"]
+
+
+def test_what_is_odd_is_not_called_safe_and_what_must_come_out_is_shown(run_cli: RunCli) -> None:
+    half = run_cli("whatif", "run", "delayed-end-transaction").stdout
+    assert half.startswith("ODD readable in part: transfer 2; not as its producer was told: transfer 2;")
+    assert "expected as the scenario says for 0.11: torn=transfer 2, broken=transfer 2" in half
+    again = run_cli("whatif", "run", "offset-as-lock").stdout
+    assert again.startswith("SAFE nothing lost, doubled or out of order; read twice m3, m4, m5;")

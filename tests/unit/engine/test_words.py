@@ -7,6 +7,7 @@ from typing import get_args
 import pytest
 
 from kreplica.engine import faults
+from kreplica.engine.explain import explain
 from kreplica.engine.fault_words import detail_of, name_of, step_words
 from kreplica.engine.faults import AnyAction, At, Step, When
 from kreplica.engine.log_strips import log_strips
@@ -85,3 +86,20 @@ def test_a_broker_that_is_down_has_a_log_and_no_high_watermark() -> None:
     down = step_table(trace.events, "t-0")[-1]
     assert (down.follower_leo, down.follower_hw, down.leader_hw) == ({"broker-2": 1}, {"broker-2": None}, 1)
     assert [strip.high_watermark for strip in log_strips(trace.events)] == [1, None]
+
+
+def test_records_of_one_moment_are_one_sentence() -> None:
+    sent = [Event(5, Kind.SENT, "app", ("t-0", f"m{number}", 1)) for number in range(5)]
+    told = [Event(9, Kind.ACKNOWLEDGED, "app", ("t-0", f"m{number}", number, 1)) for number in range(2)]
+    later = [Event(10, Kind.SENT, "app", ("t-0", "m9", 1)), Event(10, Kind.SENT, "app", ("t-1", "m10", 1))]
+    assert [one.text for one in explain([*sent, *told, *later])] == [
+        "app sends m0…m4 to t-0 with acks=1",
+        "app is told that m0, m1 stands at offset 0, 1 of t-0",
+        "app sends m9 to t-0 with acks=1",
+        "app sends m10 to t-1 with acks=1",
+    ]
+
+
+def test_what_happens_twice_is_told_twice() -> None:
+    twice = [Event(5, Kind.PAUSED, "broker-1", ()), Event(5, Kind.PAUSED, "broker-1", ())]
+    assert len(explain(twice)) == 2
