@@ -119,7 +119,7 @@ def record_runs(
     while len(lanes.at) * width >= max(1, NARROW):
         step, count = _next_runs(data, lanes, width)
         parts.append((lanes.place, lanes.at, step, count, lanes.batch))
-        width = min(WIDEST, 2 * -(-int(count.sum()) // len(count)))
+        width = min(WIDEST, 5 * int(count.sum()) // (4 * len(count)) + 1)
         lanes = lanes.go_on(step, count)
     parts += _one_by_one(data, lanes)
     if not parts:

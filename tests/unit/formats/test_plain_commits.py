@@ -151,6 +151,7 @@ RECORD = PlainRecord(0, 0, commit_key("g", "t", 0), b"v")
 @settings(max_examples=80)
 @given(st.lists(batches(COMMITS), min_size=1, max_size=2), st.integers(0, 200), st.integers(0, 255), st.integers(-2, 2))
 @example(content=[[RECORD]], at=-1, byte=2, more=0)
+@example(content=[[RECORD]], at=4, byte=25, more=0)
 def test_records_that_are_wrong_under_a_right_checksum(
     content: list[list[PlainRecord]], at: int, byte: int, more: int
 ) -> None:
