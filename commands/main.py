@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import gc
 import importlib
+import io
 import os
 import sys
 from collections.abc import Sequence
@@ -90,6 +91,7 @@ def main() -> None:
 
         return completer.answer(build_app, sys.argv[1:], os.environ)
     _open_closed_streams()
+    _escape_what_cannot_be_shown()
     gc.set_threshold(GC_THRESHOLD)
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # numpy starts a thread a processor for what nothing here does
     sys.exit(run(sys.argv[1:]))
@@ -101,6 +103,12 @@ def _open_closed_streams() -> None:
         if getattr(sys, name) is None:
             os.dup2(os.open(os.devnull, os.O_RDWR), number)
             setattr(sys, name, open(number, "w" if number else "r", encoding="utf-8"))  # noqa: PTH123, SIM115
+
+
+def _escape_what_cannot_be_shown() -> None:
+    """A name that the user's locale cannot spell must not cost the answer; stderr escapes it by itself."""
+    if isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.encoding.lower() != "utf-8":
+        sys.stdout.reconfigure(errors="backslashreplace")
 
 
 def run(arguments: Sequence[str]) -> int:

@@ -390,6 +390,23 @@ def test_an_ascii_locale_breaks_nothing(process: Any) -> None:
         assert (ended.returncode, err) == (0, b"")
 
 
+@pytest.mark.parametrize(
+    ("form", "spelled"), [("table", b"t\\xf4pic"), ("csv", b"t\\xf4pic"), ("json", "tôpic".encode())]
+)
+def test_names_that_the_locale_cannot_spell_are_escaped(
+    process: Any, tmp_path: Path, form: str, spelled: bytes
+) -> None:
+    replicas = {"partition": 0, "leader": 1, "replicas": [{"id": 1}, {"id": 2}], "isrs": [{"id": 1}]}
+    dump = tmp_path / "kcat.json"
+    topics = [{"topic": "tôpic", "partitions": [replicas]}]
+    dump.write_text(json.dumps({"brokers": [{"id": 1, "name": "one:9092"}], "topics": topics}), encoding="utf-8")
+    env = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    ended = process("describe", "--dump", dump, "--under-replicated", "-o", form, env=env)
+    out, err = ended.communicate(timeout=60)
+    assert (ended.returncode, err) == (1, b"")
+    assert spelled in out
+
+
 # --watch
 
 
