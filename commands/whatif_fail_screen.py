@@ -168,10 +168,7 @@ def _controllers(played: Played) -> Iterator[str]:
     hit = target.controller is not None and target.controller in target.brokers
     if snapshot.mode is MetadataMode.ZOOKEEPER:
         if hit:
-            yield (
-                f"broker {target.controller} is the controller: another takes over once its session with ZooKeeper"
-                " expires (zookeeper.session.timeout.ms, 18 s unless set); no elections until then"
-            )
+            yield f"broker {target.controller} is the controller: {_takeover(played.question.rolling)}"
         return
     for step in played.judgement.steps:
         quorum = step.quorum
@@ -180,12 +177,25 @@ def _controllers(played: Played) -> Iterator[str]:
         down = f"; down {', '.join(map(str, quorum.down))}" if quorum.down else ""
         left = f"{quorum.up_after} of {len(quorum.voters)} voters left, {quorum.needed} needed{down}"
         lead = f"while {_named(step.brokers)} restarts: " if played.question.rolling else ""
-        yield f"{lead}{left}{_election(quorum.lost, target.controller in step.brokers)}"
+        yield f"{lead}{left}{_election(quorum.lost, target.controller in step.brokers, played.question.rolling)}"
 
 
-def _election(lost: bool, active: bool) -> str:
+def _takeover(restarts: bool) -> str:
+    """Who shuts down closes its session with ZooKeeper (KafkaServer.shutdown), who crashes leaves it to expire."""
+    if restarts:
+        return "it closes its session with ZooKeeper as it shuts down, and another takes over at once"
+    return (
+        "another takes over once its session with ZooKeeper expires (zookeeper.session.timeout.ms, 18 s unless set);"
+        " no elections until then"
+    )
+
+
+def _election(lost: bool, active: bool, restarts: bool) -> str:
+    """Who shuts down resigns (KafkaRaftClient.pollLeader), who crashes is waited for."""
     if lost:
         return ": no leader of the quorum, so no elections, no ISR changes, no new topics until a majority is back"
+    if active and restarts:
+        return ": the active controller resigns as it shuts down, and the voters elect another at once"
     if active:
         return ": the active controller goes, the voters elect another in 2 to 3 s (controller.quorum.fetch.timeout.ms)"
     return ": the active controller stays"

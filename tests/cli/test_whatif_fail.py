@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from generated_clusters import hidden, partition, snapshot_of
 
+from kreplica.model.schema import QUORUM
+from kreplica.model.table import Table
 from kreplica.store.writing import write_snapshot
 
 GOLDEN = Path(__file__).parents[1] / "golden"
@@ -129,10 +132,23 @@ def test_a_rolling_restart(kreplica: Any, tmp_path: Path) -> None:
     assert (
         "down     while broker 3 restarts: 1 partition without a leader (no reads, no writes): orders 1\n" in ended.out
     )
+    assert "control  broker 2 is the controller: it closes its session with ZooKeeper as it shuts down" in ended.out
     rows = kreplica("whatif", "fail", "--rolling-restart", "--dump", path, "-o", "jsonl").out.splitlines()
     assert [json.loads(row)["restarting"] for row in rows] == [1, 3, 3, 2]
     fine = kreplica("whatif", "fail", "--rolling-restart", "--broker", "1", "--dump", path)
     assert fine.code == 0
+
+
+def test_the_active_controller_of_kraft_resigns_when_it_restarts_and_is_missed_when_it_crashes(
+    kreplica: Any, tmp_path: Path
+) -> None:
+    snapshot = snapshot_of([partition(number=0)], BROKERS, source="kafka")
+    rows = [{"node": node, "voter": True, "leader": node == 1, "last_fetch_ms": 9_000} for node in (1, 2, 3)]
+    write_snapshot(replace(snapshot, quorum=Table.from_rows(QUORUM, rows)), tmp_path)
+    crash = kreplica("whatif", "fail", "--controller", "--dump", tmp_path).out
+    assert "2 of 3 voters left, 2 needed: the active controller goes, the voters elect another in 2 to 3 s" in crash
+    restart = kreplica("whatif", "fail", "--rolling-restart", "--broker", "1", "--dump", tmp_path).out
+    assert "the active controller resigns as it shuts down, and the voters elect another at once" in restart
 
 
 def test_what_is_missing_makes_it_incomplete(kreplica: Any, tmp_path: Path) -> None:
