@@ -77,7 +77,8 @@ def kraft_last_known_elr(
 ) -> int:
     """The last-known ELR after a change: who led when the last in-sync replica went, nothing while anybody leads.
 
-    PartitionChangeBuilder.maybeUpdateLastKnownLeader, since 4.0.
+    PartitionChangeBuilder.maybeUpdateLastKnownLeader, since 4.0; put more simply in 4.2, with the same outcome wherever
+    leader and last in-sync replica go together.
     """
     if not elr_enabled:
         return last_known_elr

@@ -70,6 +70,14 @@ def test_a_leader_that_recovers_is_alone_in_its_isr(recovering: bool, isr: int, 
     assert rules.kraft_alter_partition_error(0, 4, 4, 0b111, recovering, 0, 4, 4, isr, sent, 0) == error
 
 
+@pytest.mark.parametrize(("sender", "error"), [(0, ErrorCode.NONE), (1, ErrorCode.INVALID_UPDATE_VERSION)])
+def test_zookeepers_controller_is_content_with_an_isr_that_its_leader_already_has(
+    sender: int, error: ErrorCode
+) -> None:
+    """LeaderAndIsr.equalsAllowStalePartitionEpoch compares leaders, too."""
+    assert rules.zookeeper_alter_partition_error(0, 4, 4, 0b011, sender, 4, 3, 0b011, 0) == error
+
+
 def test_who_is_ineligible() -> None:
     assert rules.ineligible_replicas(0b0111, 0b1111, 0b1000, 0, 0) == 0
     assert rules.ineligible_replicas(0b0111, 0b0011, 0, 0, 0) == 0b0100  # not registered
