@@ -15,7 +15,7 @@ import typer
 
 from commands.output import OutputFormat, drop_stdout, one_line, print_error, print_error_object
 from kreplica import __version__
-from kreplica.errors import ExitCode, KreplicaError, UsageError
+from kreplica.errors import ExitCode, KreplicaError, UsageError, as_clause
 
 COMMANDS = (
     "describe",
@@ -177,7 +177,7 @@ def _usage_error(error: Exception) -> UsageError:
     message = str(error.format_message()).strip().rstrip(".").replace(": Value error, ", ": ")  # type: ignore[attr-defined]
     context = getattr(error, "ctx", None)
     path = context.command_path if context is not None else "kreplica"
-    return UsageError(message[:1].lower() + message[1:], fix=f"see {path} --help")
+    return UsageError(as_clause(message), fix=f"see {path} --help")
 
 
 def _requested_output(arguments: Sequence[str]) -> OutputFormat | None:

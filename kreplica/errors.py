@@ -20,6 +20,11 @@ from enum import IntEnum
 from typing import ClassVar
 
 
+def as_clause(sentence: str) -> str:
+    """A library's sentence as part of a message: its first letter small, unless it is that of an abbreviation."""
+    return sentence if sentence[1:2].isupper() else sentence[:1].lower() + sentence[1:]
+
+
 class ExitCode(IntEnum):
     """The exit codes every command keeps to."""
 

@@ -19,7 +19,7 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from kreplica.errors import InputError
+from kreplica.errors import InputError, as_clause
 from kreplica.model.schema import BROKERS, PARTITIONS
 from kreplica.model.snapshot import INTERNAL_TOPICS, ClusterSnapshot, Gap
 from kreplica.model.table import Table
@@ -109,13 +109,9 @@ def _decode(source: str, text: str) -> _Metadata:
         return msgspec.json.decode(text, type=_Metadata)
     except msgspec.ValidationError as error:
         reason, _, path = str(error).partition(" - at ")
-        raise InputError(source, path.strip("`") or "$", f"not as kcat -L -J prints it: {_lower(reason)}") from None
+        raise InputError(source, path.strip("`") or "$", f"not as kcat -L -J prints it: {as_clause(reason)}") from None
     except msgspec.DecodeError as error:
-        raise InputError(source, "", f"no valid JSON: {_lower(str(error))}", "make the dump again") from None
-
-
-def _lower(sentence: str) -> str:
-    return sentence[:1].lower() + sentence[1:]
+        raise InputError(source, "", f"no valid JSON: {as_clause(str(error))}", "make the dump again") from None
 
 
 def _check(source: str, metadata: _Metadata) -> None:

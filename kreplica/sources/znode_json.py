@@ -15,7 +15,7 @@ import re
 
 import msgspec
 
-from kreplica.errors import InputError
+from kreplica.errors import InputError, as_clause
 from kreplica.model.snapshot import ClusterSnapshot
 from kreplica.sources import zookeeper_tree as paths
 from kreplica.sources.dump_input import DumpText
@@ -58,9 +58,9 @@ def _decode(dump: DumpText) -> dict[str, _Exported]:
         return msgspec.json.decode(dump.text, type=dict[str, _Exported])
     except msgspec.ValidationError as error:
         reason, _, place = str(error).partition(" - at ")
-        raise InputError(dump.source, place.strip("`"), f"no export of znodes: {_lower(reason)}") from None
+        raise InputError(dump.source, place.strip("`"), f"no export of znodes: {as_clause(reason)}") from None
     except msgspec.DecodeError as error:
-        raise InputError(dump.source, "", f"no valid JSON: {_lower(str(error))}", "make the export again") from None
+        raise InputError(dump.source, "", f"no valid JSON: {as_clause(str(error))}", "make the export again") from None
 
 
 def _without_chroot(source: str, exported: dict[str, _Exported]) -> dict[str, _Exported]:
@@ -83,7 +83,3 @@ def _tree(exported: dict[str, _Exported]) -> Tree:
         tree.children.setdefault(path, [])
         tree.children.setdefault(parent, []).append(name)
     return tree
-
-
-def _lower(sentence: str) -> str:
-    return sentence[:1].lower() + sentence[1:]

@@ -19,7 +19,7 @@ from kazoo.protocol.states import KeeperState
 from kazoo.retry import KazooRetry
 
 from kreplica.config import parse_zookeeper
-from kreplica.errors import AuthenticationError, UnreachableError
+from kreplica.errors import AuthenticationError, UnreachableError, as_clause
 from kreplica.sources.zookeeper_multi_read import MultiRead
 from kreplica.sources.zookeeper_tree import Tree, Znode
 from kreplica.zookeeper_security import zookeeper_security
@@ -298,7 +298,7 @@ class _Reasons(logging.Handler):
         if message.startswith(
             ("Cannot resolve", "Connection dropped: socket connection broken", "Connection time-out")
         ):
-            self._session.add_reason(re.sub(r"\[Errno [^]]*\] ", "", message[:1].lower() + message[1:]))
+            self._session.add_reason(re.sub(r"\[Errno [^]]*\] ", "", as_clause(message)))
 
 
 def _client(session: ZookeeperSession, context: ssl.SSLContext | None, digest: str | None) -> KazooClient:

@@ -23,6 +23,8 @@ from typing import Annotated, TypeAlias, TypeVar
 
 import msgspec
 
+from kreplica.errors import as_clause
+
 Decoded = TypeVar("Decoded", bound=msgspec.Struct)
 
 FEATURES_ENABLED = 1
@@ -140,8 +142,7 @@ def decode(data: bytes | None, form: type[Decoded]) -> Decoded:
     try:
         return msgspec.json.decode(data, type=form)
     except msgspec.MsgspecError as error:
-        reason = str(error)
-        raise ZnodeError(reason[:1].lower() + reason[1:]) from None
+        raise ZnodeError(as_clause(str(error))) from None
 
 
 def decode_epoch(data: bytes | None) -> int | None:

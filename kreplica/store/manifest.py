@@ -18,7 +18,7 @@ from typing import Annotated
 
 import msgspec
 
-from kreplica.errors import InputError
+from kreplica.errors import InputError, as_clause
 from kreplica.model.schema import SCHEMA_VERSION
 from kreplica.model.snapshot import ClusterSnapshot, Gap
 
@@ -150,7 +150,7 @@ def decode_facts(content: bytes, source: str) -> SnapshotFacts:
     try:
         return msgspec.json.decode(content, type=SnapshotFacts)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise InputError(source, "snapshot facts in its footer", _reason(error), _AGAIN) from None
+        raise InputError(source, "snapshot facts in its footer", as_clause(str(error)), _AGAIN) from None
 
 
 def read_manifest(path: Path) -> Manifest:
@@ -176,7 +176,7 @@ def decode_manifest(content: bytes, path: Path) -> Manifest:
         _check_version(msgspec.json.decode(content, type=_Version), path)
         document = msgspec.json.decode(content, type=_Document)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise InputError(str(path), "", f"not a manifest of kreplica: {_reason(error)}", _AGAIN) from None
+        raise InputError(str(path), "", f"not a manifest of kreplica: {as_clause(str(error))}", _AGAIN) from None
     _check_files(document, path)
     return Manifest(
         path,
@@ -209,8 +209,3 @@ def _check_files(document: _Document, path: Path) -> None:
         relative = PurePosixPath(file.path)
         if relative.is_absolute() or ".." in relative.parts or "\\" in file.path or "\0" in file.path:
             raise InputError(str(path), "", f"file {file.path!r} is outside the dump directory", _AGAIN)
-
-
-def _reason(error: Exception) -> str:
-    message = str(error)
-    return message[:1].lower() + message[1:]

@@ -116,6 +116,8 @@ def test_no_json_is_no_manifest(content: bytes, tmp_path: Path) -> None:
     path.write_bytes(content)
     with pytest.raises(InputError, match="not a manifest of kreplica"):
         read_manifest(path)
+    with pytest.raises(InputError, match="not a manifest of kreplica: JSON is malformed"):
+        decode_manifest(b"junk", path)
 
 
 def test_every_cut_is_noticed(document: dict[str, Any]) -> None:
