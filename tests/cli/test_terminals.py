@@ -1,0 +1,155 @@
+"""What a terminal is shown, and what ``--watch`` adds there and elsewhere."""
+
+from __future__ import annotations
+
+import json
+import re
+import signal
+import subprocess
+import time
+from pathlib import Path
+from typing import Any
+
+import pexpect
+
+GOLDEN = Path(__file__).parents[1] / "golden"
+TEXT = GOLDEN / "kafka-4.3.1" / "2-broker-killed" / "topics-describe.txt"
+
+
+# --watch
+
+
+def watching(process: Any, tmp_path: Path, *words: str) -> tuple[subprocess.Popen[bytes], Path]:
+    out = tmp_path / "watched"
+    with out.open("wb") as stream:
+        return process("describe", "--dump", "sample", "--watch", "0.5", *words, stdout=stream), out
+
+
+def wait_for(condition: Any, ended: subprocess.Popen[bytes]) -> None:
+    deadline = time.monotonic() + 60
+    while not condition():
+        assert ended.poll() is None, ended.communicate()
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def test_watch_adds_rows_round_by_round_until_interrupted(process: Any, tmp_path: Path) -> None:
+    ended, out = watching(process, tmp_path, "--offline", "-o", "jsonl")
+    wait_for(lambda: out.read_bytes().count(b"\n") >= 4, ended)
+    ended.send_signal(signal.SIGINT)
+    _, err = ended.communicate(timeout=60)
+    assert ended.returncode == 130
+    assert err.decode().strip() == "interrupted"
+    rows = [json.loads(line) for line in out.read_text().splitlines()]
+    assert len(rows) % 2 == 0
+    assert {(row["topic"], row["partition"]) for row in rows} == {("single-copy", 0), ("single-copy", 2)}
+    assert next(iter(rows[0])) == "taken_at"
+
+
+def test_watch_prints_whole_documents(process: Any, tmp_path: Path) -> None:
+    ended, out = watching(process, tmp_path, "--offline", "-o", "json")
+    wait_for(lambda: out.read_bytes().count(b"\n") >= 2, ended)
+    ended.send_signal(signal.SIGINT)
+    ended.communicate(timeout=60)
+    assert ended.returncode == 130
+    assert {json.loads(line)["schema"] for line in out.read_text().splitlines()} == {"kreplica/describe/v1"}
+
+
+def test_watch_ends_when_nobody_reads(process: Any) -> None:
+    with process("describe", "--dump", "sample", "--watch", "0.5", "--offline") as ended:
+        assert ended.stdout.readline().startswith(b"TOPIC")
+        ended.stdout.close()
+        assert ended.wait(timeout=60) == 0
+        assert ended.stderr.read() == b""
+
+
+def test_watch_goes_on_while_a_cluster_does_not_answer(process: Any, tmp_path: Path) -> None:
+    errors = tmp_path / "errors"
+    with errors.open("wb") as stream:
+        ended = process(
+            "describe", "--bootstrap-server", "127.0.0.1:1", "--timeout", "0.5", "--watch", "0.5", stderr=stream
+        )
+    wait_for(lambda: errors.read_bytes().count(b"error: ") >= 2, ended)
+    ended.send_signal(signal.SIGINT)
+    ended.communicate(timeout=60)
+    assert ended.returncode == 130
+
+
+def test_watch_refuses_what_can_never_be_read(process: Any) -> None:
+    ended = process("describe", "--dump", "/nowhere", "--watch", "0.5")
+    _, err = ended.communicate(timeout=60)
+    assert ended.returncode == 2
+    assert err.startswith(b"error: cannot read /nowhere")
+
+
+# terminals
+
+
+def screen_of(child: pexpect.spawn) -> str:
+    text = child.read()
+    child.close()
+    return str(text).replace("\r\n", "\n")
+
+
+def test_colour_on_a_terminal_unless_no_color(terminal: Any) -> None:
+    child = terminal("describe", "--dump", "sample")
+    assert "\x1b[1;31mUNHEALTHY\x1b[0m" in screen_of(child)
+    assert child.exitstatus == 0
+    plain = screen_of(terminal("describe", "--dump", "sample", env={"NO_COLOR": "1"}))
+    assert "\x1b[1;31m" not in plain
+    assert "UNHEALTHY" in plain
+    assert "\x1b" not in screen_of(terminal("describe", "--dump", "sample", env={"TERM": "dumb"}))
+    listing = screen_of(terminal("describe", "--dump", "sample", "--offline", env={"NO_COLOR": "1"}))
+    assert "\x1b" not in listing
+
+
+def test_a_narrow_terminal_keeps_words_and_commands_whole(terminal: Any) -> None:
+    text = re.sub(r"\x1b\[[0-9;]*m", "", screen_of(terminal("describe", "--dump", "sample", size=(24, 60))))
+    lines = text.splitlines()
+    commands = [line for line in lines if "kreplica " in line]
+    assert "         kreplica describe --dump sample --under-replicated --group-by broker" in commands
+    assert all(len(line) <= 60 for line in lines if line not in commands)
+    assert any(line.startswith("worst ") for line in lines)
+    assert "__transaction_state 50 of 50," in re.sub(r"\n +", " ", text)
+
+
+def test_json_is_indented_on_a_terminal(terminal: Any) -> None:
+    text = screen_of(terminal("describe", "--dump", "sample", "-o", "json"))
+    assert text.startswith('{\n  "schema": "kreplica/describe/v1",\n')
+    assert json.loads(text)["summary"]["counts"]["under_replicated"] == 141
+
+
+def test_parquet_is_not_for_a_terminal(terminal: Any) -> None:
+    child = terminal("describe", "--dump", "sample", "--all", "-o", "parquet")
+    assert "error: parquet is not for a terminal; redirect it" in screen_of(child)
+    assert child.exitstatus == 2
+
+
+def test_watch_paints_in_place_and_says_what_does_not_fit(terminal: Any) -> None:
+    child = terminal("describe", "--dump", "sample", "--watch", "0.5", "--under-replicated", size=(10, 200))
+    for _ in range(2):
+        child.expect("\x1b\\[H")
+        child.expect("UTC, every 0.5 s; Ctrl-C ends")
+        child.expect(r"and \d+ more lines: make the window taller")
+        child.expect("\x1b\\[J")
+        assert child.before.count("\n") <= 9
+    child.sendintr()
+    rest = screen_of(child)
+    assert "interrupted" in rest
+    assert "Traceback" not in rest
+    assert child.exitstatus == 130
+
+
+def test_watch_paints_errors_above_what_was_known(terminal: Any, tmp_path: Path) -> None:
+    dump = tmp_path / "dump.txt"
+    dump.write_bytes(TEXT.read_bytes())
+    child = terminal("describe", "--dump", str(dump), "--watch", "0.5")
+    child.expect("UNHEALTHY")
+    dump.unlink()
+    child.expect("error: cannot read")
+    child.expect("before that:")
+    child.expect("UNHEALTHY")
+    child.sendintr()
+    child.expect(pexpect.EOF)
+    child.close()
+    assert child.exitstatus == 130
