@@ -162,3 +162,15 @@ def test_validation_finds_the_common_history(case: tuple[list[int], list[int], i
 
 def test_what_replicas_answer_has_kafkas_numbers() -> None:
     assert follower_reads.readable_until(0, 1, 1, 1)[0] is ErrorCode.OFFSET_OUT_OF_RANGE
+
+
+def test_auto_commit_is_due_an_interval_after_the_last_one() -> None:
+    assert not consumer_position.auto_commit_due(10_999, 6_000, 5_000)
+    assert consumer_position.auto_commit_due(11_000, 6_000, 5_000)
+
+
+@pytest.mark.parametrize(("epoch", "end_offset"), [(-1, 9), (3, -1), (-1, -1)])
+def test_a_leader_that_knows_neither_epoch_nor_end_of_a_position(epoch: int, end_offset: int) -> None:
+    """SubscriptionState.maybeCompleteValidation: either undefined is enough."""
+    assert consumer_position.validate_position(5, epoch, end_offset, True) == (Validation.RESET, 5)
+    assert consumer_position.validate_position(5, epoch, end_offset, False) == (Validation.LOG_TRUNCATION, 5)

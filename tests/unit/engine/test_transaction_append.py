@@ -11,9 +11,12 @@ from kreplica.engine.rules.producer_state import EMPTY_STATE, UnknownProducer, a
 from kreplica.engine.rules.transaction_append import (
     NO_GUARD,
     Verification,
+    marker_error,
+    plain_write_error,
     start_verification,
     transaction_open,
     transactional_sequence_error,
+    verification_answer,
     verification_error,
 )
 
@@ -72,3 +75,56 @@ def test_without_verification_the_sequence_alone_decides() -> None:
     known = after_data(EMPTY_STATE, 0, (0, 4, 0), False, 0)
     assert transactional_sequence_error(known, None, 0, 5, ACCEPT, True) is ErrorCode.NONE
     assert transactional_sequence_error(known, None, 0, 6, ACCEPT, True) is ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
+
+
+def test_only_a_log_without_batches_of_the_producer_wants_sequence_0() -> None:
+    """ProducerAppendInfo.checkSequence: the sequence goes on where batches are known, verification under way or not."""
+    known = after_data(EMPTY_STATE, 4, (0, 4, 10), True, 0)
+    waiting = Verification(guard=1, lowest_sequence=5, epoch=4, version_2=True)
+    assert transactional_sequence_error(known, waiting, 4, 5, ACCEPT, True) is ErrorCode.NONE
+    unknown = transactional_sequence_error(EMPTY_STATE, waiting, 4, 5, ACCEPT, True)
+    assert unknown is ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
+
+
+def test_what_is_outside_a_transaction_has_to_wait_for_its_end() -> None:
+    """ProducerAppendInfo.appendDataBatch."""
+    begun = after_data(EMPTY_STATE, 4, (0, 0, 10), True, 0)
+    assert plain_write_error(begun, False) is ErrorCode.INVALID_TXN_STATE
+    assert plain_write_error(begun, True) is ErrorCode.NONE
+    assert plain_write_error(EMPTY_STATE, False) is ErrorCode.NONE
+    assert plain_write_error(after_marker(begun, 4, 0, 0), False) is ErrorCode.NONE
+
+
+@pytest.mark.parametrize(
+    ("epoch", "coordinator_epoch", "expected"),
+    [
+        (4, 2, "NONE"),
+        (5, 3, "NONE"),
+        (4, 1, "TRANSACTION_COORDINATOR_FENCED"),
+        (3, 2, "INVALID_PRODUCER_EPOCH"),
+        (3, 1, "INVALID_PRODUCER_EPOCH"),
+    ],
+)
+def test_markers_of_older_coordinators_and_producers(epoch: int, coordinator_epoch: int, expected: str) -> None:
+    """ProducerAppendInfo.appendEndTxnMarker looks at the producer's epoch first."""
+    state = after_marker(after_data(EMPTY_STATE, 4, (0, 0, 10), True, 0), 4, 2, 0)
+    assert marker_error(state, epoch, coordinator_epoch).name == expected
+
+
+@pytest.mark.parametrize(
+    ("error", "version_1", "version_2"),
+    [
+        ("CONCURRENT_TRANSACTIONS", "NOT_ENOUGH_REPLICAS", "CONCURRENT_TRANSACTIONS"),
+        ("NOT_COORDINATOR", "NOT_ENOUGH_REPLICAS", "NOT_ENOUGH_REPLICAS"),
+        ("COORDINATOR_NOT_AVAILABLE", "NOT_ENOUGH_REPLICAS", "NOT_ENOUGH_REPLICAS"),
+        ("COORDINATOR_LOAD_IN_PROGRESS", "NOT_ENOUGH_REPLICAS", "NOT_ENOUGH_REPLICAS"),
+        ("NETWORK_EXCEPTION", "NOT_ENOUGH_REPLICAS", "NOT_ENOUGH_REPLICAS"),
+        ("PRODUCER_FENCED", "INVALID_PRODUCER_EPOCH", "INVALID_PRODUCER_EPOCH"),
+        ("INVALID_TXN_STATE", "INVALID_TXN_STATE", "INVALID_TXN_STATE"),
+        ("TRANSACTION_ABORTABLE", "TRANSACTION_ABORTABLE", "TRANSACTION_ABORTABLE"),
+    ],
+)
+def test_what_a_producer_hears_of_the_coordinators_answer(error: str, version_1: str, version_2: str) -> None:
+    """ReplicaManager.handleProduceAppend and AddPartitionsToTxnManager."""
+    assert verification_answer(ErrorCode[error], False).name == version_1
+    assert verification_answer(ErrorCode[error], True).name == version_2

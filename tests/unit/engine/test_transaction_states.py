@@ -348,3 +348,14 @@ def test_late_transactions() -> None:
     assert not transaction_late(-1, 10_000, 900, 300)
     assert not transaction_late(100, 1300, 900, 300)
     assert transaction_late(100, 1301, 900, 300)
+
+
+def test_a_producer_id_that_is_not_the_transactional_ids_is_fenced_whatever_its_epoch() -> None:
+    """TransactionCoordinator.prepareInitProducerIdTransit: isValidProducerId."""
+    idle = replace(ONGOING, state=S.COMPLETE_COMMIT, partitions=())
+    assert init_producer_id(idle, (9, 5), 60, 10, 20).error is ErrorCode.PRODUCER_FENCED
+    assert init_producer_id(idle, (7, 5), 60, 10, 20).error is ErrorCode.NONE
+
+
+def test_partitions_are_added_to_no_unknown_transactional_id() -> None:
+    assert add_partitions(None, 7, 5, ("a-0",), 20).error is ErrorCode.INVALID_PRODUCER_ID_MAPPING
