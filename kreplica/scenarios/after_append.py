@@ -16,7 +16,7 @@ SCENARIO = Scenario(
         " twice; an idempotent producer's retry is recognised. Since 3.7 the high watermark stands still instead,"
         " and the request times out."
     ),
-    source="KAFKA-1555, KAFKA-15583; ENGINE scenario 16",
+    source="KAFKA-1555, KAFKA-15583",
     setup=cluster(
         3,
         TopicSetup("t", ((1, 2, 3),)),

@@ -17,7 +17,7 @@ SCENARIO = Scenario(
         " processes between two polls, nothing that is committed is undone: a crash has its successor do again what"
         " was done since the last commit, up to auto.commit.interval.ms of it, and nothing is passed over."
     ),
-    source="ENGINE scenario 37; Jepsen's correction of its own report on Redpanda 21.10",
+    source="Jepsen's correction of its own report on Redpanda 21.10",
     setup=group_cluster(
         writer(*numbered(20)),
         member("consumer-a", _IN_THE_LOOP),

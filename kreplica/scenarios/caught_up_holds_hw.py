@@ -32,7 +32,7 @@ SCENARIO = Scenario(
         " link is cut before that fetch: nothing is committed for replica.lag.time.max.ms, although the ISR is the"
         " leader alone. Before, nothing waited, and such a follower did not get into the ISR before the writes paused."
     ),
-    source="KAFKA-4485; Partition.maybeIncrementLeaderHW; ENGINE scenario 20",
+    source="KAFKA-4485; Partition.maybeIncrementLeaderHW",
     setup=cluster(
         2,
         TopicSetup("t", ((1, 2),)),

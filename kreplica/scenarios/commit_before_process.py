@@ -17,7 +17,7 @@ SCENARIO = Scenario(
         " crashes while it processes m4; its successor begins behind it. Nothing is done twice, something may never"
         " be done: at most once. Kafka has lost nothing: m4 stands in the log, and can be read again."
     ),
-    source="ENGINE scenario 36; the text on the reliability of consumers: what was not processed must not be committed",
+    source="the text on the reliability of consumers: what was not processed must not be committed",
     setup=group_cluster(
         writer(*numbered(8)),
         member("consumer-a", _EARLY),

@@ -16,7 +16,7 @@ SCENARIO = Scenario(
         " something may be done twice: at least once. enable.auto.commit does it again from its last commit on,"
         " which may be auto.commit.interval.ms ago."
     ),
-    source="ENGINE scenario 35; the text on duplicates at the consumer: it is down before the offset is committed",
+    source="the text on duplicates at the consumer: it is down before the offset is committed",
     setup=group_cluster(
         batches(("m0", "m1", "m2"), ("m3", "m4", "m5"), ("m6", "m7", "m8")),
         member("consumer-a"),

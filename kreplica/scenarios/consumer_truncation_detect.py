@@ -20,7 +20,7 @@ SCENARIO = Scenario(
         " was cut at 2, and goes back there (auto.offset.reset is set; without, LogTruncationException). An older one"
         " reads on at n5."
     ),
-    source="KIP-320 and KAFKA-7747; ENGINE scenario 43",
+    source="KIP-320 and KAFKA-7747",
     setup=cluster(
         3,
         TopicSetup("orders", ((1, 2),), {UNCLEAN: True}),

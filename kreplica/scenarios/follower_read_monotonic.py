@@ -15,7 +15,7 @@ SCENARIO = Scenario(
         " empty, and it waits until the replica has come up. Its position never goes back, so what it has read it"
         " does not read again; only what the replica does not have at all sends it back to the leader."
     ),
-    source="KIP-392; ENGINE scenario 42; the text on monotonic reads, which holds that followers would break them",
+    source="KIP-392; the text on monotonic reads, which holds that followers would break them",
     setup=group_cluster(
         writer(*numbered(40)),
         member("consumer-a", settings={"client.rack": "r2"}),

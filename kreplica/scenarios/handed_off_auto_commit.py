@@ -18,7 +18,7 @@ SCENARIO = Scenario(
         " thread still had when the process crashed is passed over. Here each takes two seconds, and one comes every"
         " second."
     ),
-    source="ENGINE scenario 36; org.apache.kafka.clients.consumer.KafkaConsumer, Automatic Offset Committing",
+    source="org.apache.kafka.clients.consumer.KafkaConsumer, Automatic Offset Committing",
     setup=group_cluster(
         writer(*numbered(20)),
         member("consumer-a", _HANDED_OFF),

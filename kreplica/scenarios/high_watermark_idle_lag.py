@@ -26,7 +26,7 @@ SCENARIO = Scenario(
         " it. On an idle partition a consumer of that follower therefore waits half a second longer than one of"
         " the leader. In 2.4 and 2.5 alone the leader answered at once: followers then fetched too often."
     ),
-    source="KAFKA-9952; KIP-392; ENGINE scenario 21",
+    source="KAFKA-9952; KIP-392",
     setup=cluster(
         2,
         TopicSetup("t", ((1, 2),)),

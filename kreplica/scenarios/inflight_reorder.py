@@ -47,6 +47,6 @@ SCENARIO = Scenario(
         Case("0.9", {"reordered": (), "duplicated": (), "lost": (), "acknowledged": 6}, {_IN_FLIGHT: 1}),
         Case("1.1", {"reordered": (), "duplicated": (), "lost": (), "acknowledged": 6}, {"enable.idempotence": True}),
     ),
-    notes="""The seeds' advice to set max.in.flight.requests.per.connection=1 for order held before 1.0: since then an
+    notes="""The advice to set max.in.flight.requests.per.connection=1 for order held before 1.0: since then an
         idempotent producer keeps the order with up to five.""",
 )

@@ -13,7 +13,12 @@ SCENARIO = Scenario(
         " but each shrink is a wait for every acks=all producer, and in between one broker less holds what is"
         " acknowledged."
     ),
-    source="KIP-16; ENGINE scenario 19",
+    source="KIP-16",
+    notes=(
+        "It is often said that the periodic task brings replicas back, once they reach the leader's log end offset. It"
+        " only takes them out: a follower is back with the fetch that reaches the high watermark (since 2.1 also the"
+        " offset at which the leader's epoch began)."
+    ),
     setup=cluster(
         2,
         TopicSetup("t", ((1, 2),)),

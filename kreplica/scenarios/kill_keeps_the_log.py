@@ -14,7 +14,7 @@ SCENARIO = Scenario(
         "A killed process loses its memory, not the page cache: what it wrote is in the file when it starts"
         " again, flushed or not. Only the machine's end takes that away (see power-loss-of-all)."
     ),
-    source="LogManager's recovery; ENGINE scenario 23",
+    source="LogManager's recovery",
     setup=cluster(
         3,
         TopicSetup("t", ((1, 2, 3),)),

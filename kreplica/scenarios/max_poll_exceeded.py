@@ -16,7 +16,7 @@ SCENARIO = Scenario(
         " group. The application learns of it when it commits: CommitFailedException, and another member has the"
         " partition. A longer interval, or fewer records a poll, avoids it."
     ),
-    source="KIP-62; ENGINE scenario 35",
+    source="KIP-62",
     setup=group_cluster(
         writer(*numbered(8)),
         member("consumer-a", _SLOW),

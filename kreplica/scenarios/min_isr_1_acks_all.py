@@ -13,7 +13,7 @@ SCENARIO = Scenario(
         " are gone acknowledges on its own, and its disk is the only place where those records are. With 2 it"
         " refuses them: the producer knows, and sends them again when a follower is back."
     ),
-    source="ENGINE scenario 11; figure 8-25 and the text on min.insync.replicas behind it",
+    source="figure 8-25 and the text on min.insync.replicas behind it",
     setup=cluster(
         3,
         TopicSetup("t", ((1, 2, 3),)),

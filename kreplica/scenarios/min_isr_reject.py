@@ -13,7 +13,7 @@ SCENARIO = Scenario(
         "With min.insync.replicas=2 and one broker left, a leader refuses every acks=all request before it"
         " appends anything; acks=1 it takes. What was committed can be read as before."
     ),
-    source="KAFKA-1555; ENGINE scenario 15",
+    source="KAFKA-1555",
     setup=cluster(
         3,
         TopicSetup("t", ((1, 2, 3),)),

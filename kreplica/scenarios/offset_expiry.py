@@ -16,7 +16,7 @@ SCENARIO = Scenario(
         " again, latest passes over what came while it was away. Here it is one minute, and the group is away for"
         " two."
     ),
-    source="ENGINE scenario 39; KIP-186, KIP-211",
+    source="KIP-186, KIP-211",
     setup=group_cluster(
         writes(
             "writer", *sends("orders-0", *numbered(4), start=10 * SECOND), *sends("orders-0", "away", start=60 * SECOND)

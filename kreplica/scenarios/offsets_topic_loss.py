@@ -16,7 +16,7 @@ SCENARIO = Scenario(
         " the commits of the next minute stand on broker 2 alone, which dies. Led uncleanly by broker 3 the topic has"
         " the offsets of before, and the group goes back to them. With unclean elections off it waits for broker 2."
     ),
-    source="ENGINE scenario 40",
+    source="Kafka documentation, broker configs: unclean.leader.election.enable; GroupMetadataManager",
     setup=cluster(
         3,
         TopicSetup("orders", ((1,),)),

@@ -32,7 +32,7 @@ SCENARIO = Scenario(
         " between it depends on the phase: of two followers that stand still for 31 s the one that began just before"
         " a look is found 30.5 s later, the other one is back before the look that would have found it."
     ),
-    source="KIP-16, KAFKA-4485; ReplicaManager's task isr-expiration; ENGINE scenario 18",
+    source="KIP-16, KAFKA-4485; ReplicaManager's task isr-expiration",
     setup=cluster(
         5,
         TopicSetup("t", ((1, 2), (1, 3), (1, 4), (1, 5))),

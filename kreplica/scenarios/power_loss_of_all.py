@@ -16,7 +16,7 @@ SCENARIO = Scenario(
         " nothing notices. Replicas in racks with separate power, or flush.messages=1 at its price, are what"
         " helps."
     ),
-    source="Kafka's documentation, application against OS flush management; ENGINE scenario 22",
+    source="Kafka's documentation, application against OS flush management",
     setup=cluster(
         3,
         TopicSetup("t", ((1, 2, 3),)),

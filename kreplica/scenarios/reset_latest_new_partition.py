@@ -17,7 +17,7 @@ SCENARIO = Scenario(
         " With by_duration (4.0) a consumer begins with the first record that is not older than that; while there is"
         " none it has no position and asks again after request.timeout.ms, 30 s: with PT1S it never finds one here."
     ),
-    source="ENGINE scenario 38; Kafka documentation, consumer configs: auto.offset.reset; KIP-1106",
+    source="Kafka documentation, consumer configs: auto.offset.reset; KIP-1106",
     setup=group_cluster(
         writer(*numbered(3), start=12 * SECOND),
         writer(*numbered(4, "early"), start=15 * SECOND, partition="orders-1"),

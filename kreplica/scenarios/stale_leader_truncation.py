@@ -19,7 +19,7 @@ SCENARIO = Scenario(
         " leader epochs of KIP-101 do not help: it is a request and its answer that have to belong to one epoch. Since"
         " 2.1.1 a follower drops an answer if the leader epoch has changed since it asked."
     ),
-    source="KAFKA-7786; KIP-320; the published model with KIP-279 and nothing fenced: 11 states; ENGINE scenario 4",
+    source="KAFKA-7786; KIP-320; the published model with KIP-279 and nothing fenced: 11 states",
     setup=cluster(
         4,
         # t-1 stays with A and keeps C's thread

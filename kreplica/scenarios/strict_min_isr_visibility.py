@@ -14,7 +14,7 @@ SCENARIO = Scenario(
         " min.insync.replicas says: what a consumer reads there can still be lost. Since 3.7 the high watermark"
         " does not move below min.insync.replicas: records sent with acks=1 are acknowledged, and stay invisible."
     ),
-    source="KAFKA-15583, part of KIP-966; ENGINE scenario 17",
+    source="KAFKA-15583, part of KIP-966",
     setup=cluster(
         3,
         TopicSetup("t", ((1, 2, 3),)),

@@ -38,7 +38,7 @@ SCENARIO = Scenario(
         Case("2.5", {"count:consumed": 2, "count:producer-fenced": 0}, {"transaction.timeout.ms": 900_000}),
     ),
     probes={**PROBES, "aborted_after_s": first_abort_seconds},
-    notes="""transactional.id.expiration.ms (a week) is not this timeout: after it a transactional id that nobody uses
-        is forgotten.""",
+    notes="""The timeout is the producer's transaction.timeout.ms; there is no transactional.id.timeout.ms. After
+        transactional.id.expiration.ms (a week) a transactional id that nobody uses is forgotten: another matter.""",
     since="0.11",
 )

@@ -16,7 +16,7 @@ SCENARIO = Scenario(
         " commits: the coordinator refuses, because it knows no such member. Offsets are fenced by membership; what"
         " the zombie did to the outside is not."
     ),
-    source="ENGINE scenario 41; org.apache.kafka.coordinator.group.classic.ClassicGroup.validateOffsetCommit",
+    source="org.apache.kafka.coordinator.group.classic.ClassicGroup.validateOffsetCommit",
     setup=group_cluster(
         writer(*numbered(10)),
         member("consumer-a"),

@@ -18,7 +18,7 @@ SCENARIO = Scenario(
         " acknowledged: its followers do not fetch from it and it cannot change its ISR, so the requests time out"
         " and the producer sends them to the new leader."
     ),
-    source="KIP-320, zombie leaders; ENGINE scenarios 13 and 14",
+    source="KIP-320, zombie leaders",
     setup=cluster(
         3,
         TopicSetup("t", ((1, 2, 3),)),
