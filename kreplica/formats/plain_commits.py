@@ -155,8 +155,7 @@ def _piece(data: NDArray[np.uint8], runs: RecordRuns, some: slice, keys: KnownKe
     words = key_words(data, records.key_start, records.key_length, keys.width)
     if words is None:
         return None
-    content = words.view(np.uint8).reshape(len(body), -1)
-    types = content[:, 0].astype(np.int64) << 8 | content[:, 1]
+    types = words.view(">u2").reshape(len(body), -1)[:, 0].astype(np.int64)
     counts = np.bincount(types)
     key = _numbers(words, records.key_length, types, keys) if len(counts) <= MOST_TYPE + 1 else None
     if key is None:

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 WORD = 8
+LONGER = 0x81808000
+"""Bits of a word that say that one of the three fields has a second byte, or that the key is null."""
 NULL = -1
 
 
@@ -53,7 +55,25 @@ def plain_records(data: NDArray[np.uint8], body: NDArray[np.int64], end: NDArray
     if int(body.max()) + WORD > len(data):
         return None
     words: NDArray[Any] = np.ndarray((len(data) - WORD + 1,), "<i8", data, strides=(1,))
-    after_attributes = words[body] >> 8
+    heads = _heads(words[body], body)
+    if heads is None:
+        return None
+    offset_at, key_start, key_length = heads
+    value_length, value_start = read_signed(data, key_start + key_length)
+    headers_at = value_start + np.maximum(value_length, 0)
+    filled = (headers_at == end - 1).all() and int(value_length.min()) >= NULL
+    if not filled or data.take(headers_at).any():
+        return None
+    return PlainRecords(offset_at, key_start, key_length, value_start, value_length)
+
+
+def _heads(
+    word: NDArray[np.int64], body: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]] | None:
+    """Where offset deltas and keys stand, and how long keys are; None when a field is longer, or a key null."""
+    if not (word & LONGER).any():
+        return body + 2, body + 4, word >> 25 & 0x3F
+    after_attributes = word >> 8
     timestamp_more, after_timestamp = _skip(after_attributes)
     offset_more, after_offset = _skip(after_timestamp)
     key_more, _ = _skip(after_offset)
@@ -62,13 +82,7 @@ def plain_records(data: NDArray[np.uint8], body: NDArray[np.int64], end: NDArray
     if ((longer | after_offset & key_more << 15 | (encoded & 1)) != 0).any():
         return None
     offset_at = body + 2 + timestamp_more
-    key_start, key_length = offset_at + 2 + (offset_more + key_more), encoded >> 1
-    value_length, value_start = read_signed(data, key_start + key_length)
-    headers_at = value_start + np.maximum(value_length, 0)
-    filled = (headers_at == end - 1).all() and int(value_length.min()) >= NULL
-    if not filled or data.take(headers_at).any():
-        return None
-    return PlainRecords(offset_at, key_start, key_length, value_start, value_length)
+    return offset_at, offset_at + 2 + (offset_more + key_more), encoded >> 1
 
 
 def _skip(word: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
