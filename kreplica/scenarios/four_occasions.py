@@ -56,12 +56,15 @@ SCENARIO = Scenario(
     ),
     cases=(
         Case("0.9", {"occasions": ("fetch", "isr", "produce", "fetch", "election")}),
+        Case("2.4", {"occasions": ("fetch", "isr", "produce", "fetch")}),
+        Case("2.6", {"occasions": ("fetch", "isr", "produce", "fetch", "election")}),
         Case("3.3-kraft", {"occasions": ("fetch", "election", "produce", "fetch", "election")}),
         Case("3.6-kraft", {"occasions": ("fetch", "isr", "produce", "fetch", "election")}),
     ),
     notes=(
-        "In KRaft mode before 3.6 a smaller ISR began a new leader epoch (KAFKA-15021): what moves the high watermark"
-        " then is the leader's election to it."
+        "In 2.4 and 2.5 a follower heard of a higher high watermark at once (KAFKA-9952): nothing is left to commit"
+        " for the next leader. In KRaft mode before 3.6 a smaller ISR began a new leader epoch (KAFKA-15021): what"
+        " moves the high watermark then is the leader's election to it."
     ),
     probes={"occasions": _occasions},
 )

@@ -38,8 +38,13 @@ SCENARIO = Scenario(
     cases=(
         Case("0.10", {"lost": ("m2",)}),
         Case("0.10", {"lost": (), "acknowledged": 2}, {MIN_ISR: 2}),
+        Case("3.3-kraft", {"lost": ("m1", "m2")}),
+        Case("3.3-kraft", {"lost": ("m1",), "acknowledged": 2}, {MIN_ISR: 2}),
+        Case("3.9-kraft", {"lost": ("m2",)}),
+        Case("3.9-kraft", {"lost": (), "acknowledged": 2}, {MIN_ISR: 2}),
     ),
     notes=(
-        "Unclean elections are on, so that the cluster works on; without, it waits for broker 1, whose disk is empty."
+        "Unclean elections are on, so that the cluster works on; without, it waits for broker 1, whose disk is empty:"
+        " as it does in KRaft mode before 3.9, where the controller does not look at the setting (KAFKA-12670)."
     ),
 )

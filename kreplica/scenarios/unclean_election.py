@@ -37,11 +37,13 @@ SCENARIO = Scenario(
     cases=(
         Case("0.10", {"lost": ("m2", "m3"), "lost_read": ("m2", "m3")}, {UNCLEAN: True}),
         Case("0.10", {"lost": (), "unavailable_ms": Between(90_000, 120_000)}, {UNCLEAN: False}),
+        Case("3.3-kraft", {"lost": (), "unavailable_ms": Between(90_000, 120_000)}, {UNCLEAN: True}),
+        Case("3.9-kraft", {"lost": ("m2", "m3"), "lost_read": ("m2", "m3")}, {UNCLEAN: True}),
         Case("0.8.1", {"lost": ("m2", "m3")}),
         Case("0.11", {"lost": (), "unavailable_ms": Between(90_000, 120_000)}),
     ),
     notes=(
         "Older texts say that unclean elections are on by default: that ended with 0.11 (KIP-106). Cases without"
-        " settings show each version's default."
+        " settings show each version's default. KRaft controllers before 3.9 do not look at the setting (KAFKA-12670)."
     ),
 )
