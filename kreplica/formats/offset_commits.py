@@ -15,6 +15,7 @@ OffsetCommitValue, org.apache.kafka.coordinator.group.GroupCoordinatorRecordSerd
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
@@ -76,9 +77,17 @@ class CommitColumns:
         """Some of the commits, by a mask or indices."""
         return CommitColumns(self.data, *(getattr(self, field.name)[which] for field in fields(self)[1:]))
 
-    def text(self, start: int, length: int) -> str:
-        """The string there; what is no UTF-8 is escaped."""
-        return self.data[start : start + length].tobytes().decode("utf-8", "backslashreplace")
+    def texts(self) -> Callable[[int, int], str]:
+        """What gives the string of a start and a length; what is no UTF-8 is escaped.
+
+        The bytes are copied once: a slice of an array takes three times as long for each string.
+        """
+        content = self.data.tobytes()
+
+        def text(start: int, length: int) -> str:
+            return content[start : start + length].decode("utf-8", "backslashreplace")
+
+        return text
 
 
 def key_types(records: RecordColumns) -> NDArray[np.int64]:

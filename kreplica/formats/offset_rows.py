@@ -88,11 +88,7 @@ def _rows(piece: CommitSlices, commits: CommitColumns, *, pending: bool) -> Iter
         commits.topic_id_start,
         commits.sound,
     ]
-    content = commits.data.tobytes()  # sliced per string below: an array takes three times as long for each
-
-    def text(start: int, length: int) -> str:
-        return content[start : start + length].decode("utf-8", "backslashreplace")
-
+    text = commits.texts()
     for row in zip(*(column.tolist() for column in columns), strict=True):
         group, group_length, topic, topic_length, partition, offset, epoch, metadata, metadata_length, *rest = row
         committed, expires, producer, version, at, topic_id, sound = rest

@@ -160,9 +160,10 @@ def commit_record(content: bytes) -> None:
     data = np.frombuffer(content, np.uint8)
     cuts = np.arange(17, dtype=np.int64) * len(content) // 16
     commits = decode_commits(data, np.zeros_like(cuts), cuts, cuts, len(content) - cuts)
+    text = commits.texts()
     for index in np.flatnonzero(commits.sound).tolist():
-        assert commits.text(int(commits.group_start[index]), int(commits.group_length[index])) is not None
-        assert commits.text(int(commits.metadata_start[index]), int(commits.metadata_length[index])) is not None
+        assert text(int(commits.group_start[index]), int(commits.group_length[index])) is not None
+        assert text(int(commits.metadata_start[index]), int(commits.metadata_length[index])) is not None
 
 
 def group_record(content: bytes) -> None:
