@@ -1,7 +1,7 @@
 """Causes of under-replication that come of what lives and is slow: each made on a real cluster and named by describe.
 
 Four brokers in two racks and a controller of its own, so that a broker that is paused takes no controller with it. A
-follower leaves the ISR after eight seconds, a broker is fenced after five minutes: in between a paused broker is alive
+follower leaves the ISR after three seconds, a broker is fenced after five minutes: in between a paused broker is alive
 to the controller and slow to everybody else. What a cause shows by is waited for before describe is asked: on a busy
 machine other brokers fall behind for a moment, too.
 """
@@ -25,7 +25,7 @@ from kreplica.sandbox import Mode, Sandbox
 
 pytestmark = [pytest.mark.kafka, pytest.mark.slow, pytest.mark.timeout(600)]
 
-LAG_SECONDS = 8
+LAG_SECONDS = 3
 BUSY = [list(replicas) for replicas in permutations((1, 2, 3, 4), 3)] * 2
 COLD = [[1, 3], [4, 3]]
 SETTINGS = {
@@ -63,7 +63,7 @@ def load(sandbox: Sandbox, heavy: Collection[int] = ()) -> Iterator[None]:
     """Writes a little to every partition of busy all the time, and much to those of ``heavy``."""
     from confluent_kafka import Producer
 
-    sizes = {number: 40_000 if number in heavy else 100 for number in range(len(BUSY))}
+    sizes = {number: 20_000 if number in heavy else 100 for number in range(len(BUSY))}
     settings = {"bootstrap.servers": sandbox.bootstrap_servers, "acks": "1", "linger.ms": 5}
     # What waits for a broker that stands still is either what it has to be flooded with, or nothing to wait for: it
     # must not fill the queue for all others.
@@ -111,9 +111,9 @@ def fill(sandbox: Sandbox, topic: str, count: int) -> None:
     assert producer.flush(30) == 0
 
 
-def out_of_isrs(sandbox: Sandbox) -> set[tuple[int, int]]:
-    """Partitions of busy with the brokers that are not in their ISR, as any of the brokers that answer tells it."""
-    views = sandbox.views()
+def out_of_isrs(sandbox: Sandbox, *asked: int) -> set[tuple[int, int]]:
+    """Partitions of busy with the brokers that are not in their ISR, as any of those asked tells it; all that run."""
+    views = [sandbox.metadata(broker) for broker in asked or sandbox.running_brokers()]
     assert None not in views
     return {
         (number, broker)
@@ -209,13 +209,13 @@ def test_a_leader_that_answers_too_late(cluster: Sandbox) -> None:
     led = {number for number, row in enumerate(BUSY) if row[0] == 4}
 
     def late() -> bool:
-        return len({number for number, _ in out_of_isrs(cluster) if number in led}) >= 0.75 * len(led)
+        return len({number for number, _ in out_of_isrs(cluster, 1) if number in led}) > 0.5 * len(led)
 
     def no_other() -> bool:
         return all(number in led or broker == 4 for number, broker in out_of_isrs(cluster))
 
-    with load(cluster, sorted(led)[:6]):
-        for _ in range(12):
+    with load(cluster, led):
+        for _ in range(20):
             with paused(cluster, 4):
                 time.sleep(LAG_SECONDS + 1)
             within(1.5, late)
@@ -226,10 +226,10 @@ def test_a_leader_that_answers_too_late(cluster: Sandbox) -> None:
                     break
             time.sleep(1)
         else:
-            pytest.fail("broker 4 has lost no followers in 12 pauses")
+            pytest.fail("broker 4 has lost no followers in 20 pauses")
     kinds = causes(found)
     waiting = {place for place in missing(found) if place[1] in led}
-    assert len({place[1] for place in waiting}) >= 0.75 * len(led)
+    assert len({place[1] for place in waiting}) > 0.5 * len(led)
     assert {kinds.get(place) for place in waiting} == {"slow-leader"}
     assert {(place[2], kind) for place, kind in kinds.items() if place[1] not in led} <= {(4, "slow-follower")}
     (culprit,) = found["summary"]["causes"]

@@ -24,6 +24,7 @@ from kreplica.config import ClusterHandle
 from kreplica.execution import journal
 from kreplica.execution.apply import apply
 from kreplica.execution.executor import Pace, Session
+from kreplica.execution.journal_file import JournalFile
 from kreplica.execution.plan import plan_leaders
 from kreplica.execution.plan_file import read_plan, write_plan
 from kreplica.execution.progress import Phase, Progress, State, replay
@@ -52,18 +53,17 @@ def run(plan_path: Path, work: Work, fatal: int | None) -> None:
     """Carries out a plan in this process, to the fatal point if there is one."""
     points = Points(fatal)
     PaperCluster(plan_path.with_name("cluster.json"), points).stand_in(setattr)
-    write = journal._write
+    append = JournalFile.append
 
-    def torn_write(number: int, content: bytes) -> None:
+    def torn_append(file: JournalFile, line: bytes) -> None:
         points("before a line")
-        half = len(content) // 2
         if points.fatal == points.passed + 1:
-            os.write(number, content[:half])
+            os.write(file._number, line[: len(line) // 2])
         points("in the middle of a line")
-        write(number, content)
+        append(file, line)
         points("after a line")
 
-    journal._write = torn_write
+    setattr(JournalFile, "append", torn_append)  # noqa: B010
     plan, digest = read_plan(plan_path)
     with journal.open_journal(plan_path, plan, digest) as opened:
         work(Session(HANDLE, plan, replay(plan, opened.entries), opened, Pace(), lambda _: None))
