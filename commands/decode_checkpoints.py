@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from commands.options import OutputOption, TopicOption
+from commands.options import OutputOption, StdinFilenameOption, TopicOption
 from kreplica.errors import ExitCode, UsageError
 
 if TYPE_CHECKING:
@@ -37,7 +37,8 @@ _SHOWN = ("topic", "partition", "log_start_offset", "recovery_point", "high_wate
 PathsArgument = Annotated[
     list[str],
     typer.Argument(
-        metavar="PATH...", help="Log directories, directories that hold some, checkpoint files, or quoted patterns."
+        metavar="PATH...",
+        help="Log directories, directories that hold some, checkpoint files, or quoted patterns; - for stdin.",
     ),
 ]
 
@@ -47,7 +48,12 @@ def register(group: typer.Typer) -> None:
     group.command("checkpoints", short_help="Every checkpoint of a log directory, by replica.")(checkpoints)
 
 
-def checkpoints(paths: PathsArgument, topic: TopicOption = None, output: OutputOption = None) -> None:
+def checkpoints(
+    paths: PathsArgument,
+    topic: TopicOption = None,
+    stdin_filename: StdinFilenameOption = None,
+    output: OutputOption = None,
+) -> None:
     """Show what every checkpoint file of a log directory says of each replica: offsets, leader epochs, topic ids.
 
     Reads the four offset checkpoints, each partition's leader-epoch-checkpoint and partition.metadata, and
@@ -55,9 +61,11 @@ def checkpoints(paths: PathsArgument, topic: TopicOption = None, output: OutputO
     is read nevertheless), 2 when there is nothing to read.
     """
     from commands.decode_damage import damage_warnings
+    from commands.decode_stdin import CHECKPOINT, named_files
     from commands.output import Answer, emit
 
-    homes = _read(paths)
+    with named_files(paths, stdin_filename, CHECKPOINT) as names:
+        homes = _read(names)
     rows = _rows(homes, topic)
     damage = [each for home in homes for each in home.damage]
     answer = Answer(
@@ -75,13 +83,15 @@ def checkpoints(paths: PathsArgument, topic: TopicOption = None, output: OutputO
 
 
 def _read(paths: Sequence[str]) -> list[LogDirectory]:
-    from commands.decode_stdin import refuse_stdin
     from kreplica.formats.files import find_files, read_small_file
-    from kreplica.formats.log_directory import SMALL_FILES, read_log_directories
+    from kreplica.formats.log_directory import OF_A_PARTITION, SMALL_FILES, read_log_directories
 
-    refuse_stdin(paths, "checkpoints", "standard input has no file name, which tells what the offsets mean")
     files = find_files(paths, SMALL_FILES.__contains__)
     homes = read_log_directories(files, read_small_file)
+    if not homes and any(file.name in OF_A_PARTITION for file in files):
+        why = "the directory's name tells the partition, and none here is one"
+        fix = "name it as orders-0/leader-epoch-checkpoint"
+        raise UsageError(f"whose files these are is not known: {', '.join(paths)}", why, fix)
     if not homes:
         why = f"no file there is named {', '.join(sorted(SMALL_FILES))}"
         raise UsageError(f"no checkpoint files in {', '.join(paths)}", why, "name a log directory of a broker")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from commands.options import OutputOption
+from commands.options import OutputOption, StdinFilenameOption
 from kreplica.errors import ExitCode, UsageError
 
 if TYPE_CHECKING:
@@ -21,7 +21,9 @@ if TYPE_CHECKING:
 
 PathsArgument = Annotated[
     list[str],
-    typer.Argument(metavar="PATH...", help="Files, partitions' directories, log directories, or quoted patterns."),
+    typer.Argument(
+        metavar="PATH...", help="Files, partitions' directories, log directories, or quoted patterns; - for stdin."
+    ),
 ]
 
 
@@ -30,19 +32,21 @@ def register(group: typer.Typer) -> None:
     group.command("indexes", short_help="Index entries, aborted transactions, producers.")(indexes)
 
 
-def indexes(paths: PathsArgument, output: OutputOption = None) -> None:
+def indexes(paths: PathsArgument, stdin_filename: StdinFilenameOption = None, output: OutputOption = None) -> None:
     """Show the entries of .index, .timeindex and .txnindex files and of producer snapshots (.snapshot).
 
     Zeros that a broker allocated ahead are no entries. Exits 1 when a file is damaged (all else is read nevertheless),
     2 when there are none.
     """
     from commands.decode_damage import damage_objects, damage_warnings
+    from commands.decode_stdin import INDEX, named_files
     from commands.output import Answer, emit
     from kreplica.formats.index_rows import COLUMNS
 
-    files = _files(paths)
     damage: list[Damage] = []
-    rows = list(_rows(files, damage))
+    with named_files(paths, stdin_filename, INDEX) as names:
+        files = _files(names)
+        rows = list(_rows(files, damage))
     answer = Answer(
         command="decode-indexes",
         rows_name="entries",
@@ -61,11 +65,9 @@ def indexes(paths: PathsArgument, output: OutputOption = None) -> None:
 
 
 def _files(paths: Sequence[str]) -> list[Path]:
-    from commands.decode_stdin import refuse_stdin
     from kreplica.formats.files import find_files
     from kreplica.formats.index_rows import is_index_file
 
-    refuse_stdin(paths, "indexes", "standard input has no file name, which tells the first offset")
     files = [file for file in find_files(paths, is_index_file) if is_index_file(file.name)]
     if not files:
         why = "their names are a number of 20 digits and .index, .timeindex, .txnindex or .snapshot"

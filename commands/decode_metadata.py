@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from commands.options import OutputOption, TopicOption
+from commands.options import OutputOption, StdinFilenameOption, TopicOption
 from kreplica.errors import ExitCode, UsageError
 from kreplica.formats.metadata_kinds import COLUMNS, ChangeKind
 
@@ -23,7 +23,8 @@ PathArgument = Annotated[
     str,
     typer.Argument(
         metavar="PATH",
-        help="__cluster_metadata-0 of a KRaft node, a directory with it, or one of its segments or checkpoints.",
+        help="__cluster_metadata-0 of a KRaft node, a directory with it, one of its segments or checkpoints;"
+        " - for stdin.",
     ),
 ]
 WhoLedOption = Annotated[
@@ -71,6 +72,7 @@ def metadata(
     topic: TopicOption = None,
     diff: DiffOption = None,
     everything: AllOption = False,
+    stdin_filename: StdinFilenameOption = None,
     output: OutputOption = None,
 ) -> None:
     """Tell the history of a KRaft cluster from the metadata log of one of its nodes: leaders, ISRs, elections.
@@ -81,15 +83,13 @@ def metadata(
     """
     from commands.decode_damage import damage_warnings
     from commands.decode_metadata_screen import show
-    from commands.decode_stdin import refuse_stdin
+    from commands.decode_stdin import METADATA, OPTION, named_files
     from commands.output import Answer, emit
     from kreplica.formats.metadata_changes import change_row
-    from kreplica.sources.kraft_files import find_metadata
 
-    refuse_stdin([path], "a metadata log", "standard input has no file name, which tells the first offset")
     wanted = _wanted(who_led, topic, kind or ())
-    files = find_metadata(path)
-    found = _compare(files, diff, wanted) if diff is not None else _history(files, wanted)
+    with named_files([path], stdin_filename, METADATA) as (name,):
+        found, cluster = _read(name, diff, wanted)
     _refuse_nothing(found, who_led)
     rows = [change_row(change, compared=diff is not None) for change in found.changes]
     answer = Answer(
@@ -97,14 +97,22 @@ def metadata(
         rows_name="changes",
         columns=COLUMNS,
         rows=rows,
-        clusters=[_cluster(files)],
+        clusters=[cluster],
         summary=_summary(found),
         warnings=[*damage_warnings(found.replay.damage), *_remarks(found.replay)],
         kinds=_kinds(),
     )
     listed = everything or diff is not None or who_led is not None or bool(kind) or topic is not None
-    emit(answer, output, lambda console: show(answer, console, path=path, who_led=who_led, listed=listed))
+    again = [path, *([] if stdin_filename is None else [OPTION, stdin_filename])]
+    emit(answer, output, lambda console: show(answer, console, again=again, who_led=who_led, listed=listed))
     raise typer.Exit(ExitCode.FINDINGS if found.replay.damage else ExitCode.OK)
+
+
+def _read(path: str, diff: tuple[int, int] | None, wanted: _Wanted) -> tuple[History, Row]:
+    from kreplica.sources.kraft_files import find_metadata
+
+    files = find_metadata(path)
+    return _compare(files, diff, wanted) if diff is not None else _history(files, wanted), _cluster(files)
 
 
 class _Wanted:

@@ -19,8 +19,16 @@ if TYPE_CHECKING:
 _LEADERS = ("offset", "time", "leader", "leader_epoch", "isr", "how")
 
 
-def show(answer: Answer, console: Console, *, path: str, who_led: str | None, listed: bool) -> None:
-    """Prints the history for a person: leaders of one partition, changes that were asked for, or a summary."""
+def show(answer: Answer, console: Console, *, again: Sequence[str], who_led: str | None, listed: bool) -> None:
+    """Prints the history for a person: leaders of one partition, changes that were asked for, or a summary.
+
+    Args:
+        answer: What to print.
+        console: Where to.
+        again: The words that name the log, to be typed again.
+        who_led: The partition whose leaders were asked for.
+        listed: Whether the changes are.
+    """
     summary: Mapping[str, Any] = answer.summary
     if listed and answer.rows:
         cells = [_leader_cells(row) for row in answer.rows] if who_led else [_cells(row) for row in answer.rows]
@@ -32,7 +40,7 @@ def show(answer: Answer, console: Console, *, path: str, who_led: str | None, li
         _show_differences(summary["differences"], console)
     elif not listed:
         _show_state(answer, console)
-        _show_next(summary, path, console)
+        _show_next(summary, again, console)
 
 
 def _verdict(summary: Mapping[str, Any], rows: int, who_led: str | None, listed: bool) -> tuple[str, str, str]:
@@ -82,8 +90,8 @@ def _show_state(answer: Answer, console: Console) -> None:
     print_lines(console, "changes", counts)
 
 
-def _show_next(summary: Mapping[str, Any], path: str, console: Console) -> None:
-    quoted = shlex.quote(path)
+def _show_next(summary: Mapping[str, Any], again: Sequence[str], console: Console) -> None:
+    quoted = shlex.join(again)
     kind = "unclean" if summary["changes"]["unclean"] else "leader"
     print_lines(
         console,
@@ -91,7 +99,7 @@ def _show_next(summary: Mapping[str, Any], path: str, console: Console) -> None:
         [
             f"kreplica decode metadata {quoted} --kind {kind}",
             f"kreplica decode metadata {quoted} --who-led TOPIC-PARTITION",
-            f"kreplica describe --dump {quoted}",
+            *([f"kreplica describe --dump {quoted}"] if again[0] != "-" else []),  # a dump there is text
         ],
         whole=True,
     )

@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from commands.options import BootstrapServerOption, CommandConfigOption, ConfigOption, TimeoutOption, TopicOption
+from commands.options import (
+    BootstrapServerOption,
+    CommandConfigOption,
+    ConfigOption,
+    StdinFilenameOption,
+    TimeoutOption,
+    TopicOption,
+)
 from commands.output import OutputFormat, write_bytes, written
 from kreplica.errors import UsageError
 
@@ -97,6 +104,7 @@ def offsets(
     events: EventsOption = False,
     partition_of: PartitionOfOption = None,
     partitions: PartitionsOption = 50,
+    stdin_filename: StdinFilenameOption = None,
     against: AgainstOption = None,
     bootstrap_server: BootstrapServerOption = None,
     command_config: CommandConfigOption = None,
@@ -118,15 +126,19 @@ def offsets(
     partitions were found, unless the groups that are asked for live in those that were.
     """
     if partition_of is not None:
-        return _say_partition(partition_of, partitions, paths)
+        return _say_partition(partition_of, partitions, paths or stdin_filename)
     if not paths:
         raise UsageError("no files are named", fix="kreplica decode offsets /var/lib/kafka/data")
-    cluster = _cluster([against, bootstrap_server, command_config, config, timeout], output, events=events)
-    if events:
-        return _say_events(paths, group or [], topic, partitions, _until(as_of_offset, as_of_time), output)
-    from commands.decode_offsets_answer import read_offsets
+    from commands.decode_stdin import named_files
 
-    reading = read_offsets(paths, group or (), topic, partitions, _until(as_of_offset, as_of_time))
+    cluster = _cluster([against, bootstrap_server, command_config, config, timeout], output, events=events)
+    until = _until(as_of_offset, as_of_time)
+    with named_files(paths, stdin_filename) as names:
+        if events:
+            return _say_events(names, group or [], topic, partitions, until, output)
+        from commands.decode_offsets_answer import read_offsets
+
+        reading = read_offsets(names, group or (), topic, partitions, until)
     if cluster is not None:
         from commands.decode_offsets_against import compare_with
 
@@ -175,14 +187,14 @@ def _say_events(
         why = "--events lists records, not what they lead to"
         raise UsageError(f"-o {output} prints a state", why, "use -o jsonl, or leave out --events")
     form = None if output is None else OutputFormat(output.value)
-    with open_events(paths, group, topic, partitions, until) as (found, missing):
-        raise typer.Exit(show_events(found, form, missing))
+    found, missing = open_events(paths, group, topic, partitions, until)
+    raise typer.Exit(show_events(found, form, missing))
 
 
-def _say_partition(group: str, partitions: int, paths: list[str] | None) -> None:
+def _say_partition(group: str, partitions: int, files: object) -> None:
     from kreplica.engine.rules.coordinator_partition import coordinator_partition
 
-    if paths:
+    if files:
         raise UsageError("--partition-of reads no files", fix=f"kreplica decode offsets --partition-of {group!r}")
     print(coordinator_partition(group, partitions))
 

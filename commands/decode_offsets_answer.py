@@ -5,15 +5,13 @@ from __future__ import annotations
 import re
 import sys
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from commands.decode_copies import copy_warnings
 from commands.decode_damage import damage_objects, damage_warnings
-from commands.decode_stdin import named_files
 from commands.output import Answer, Row, one_line
 from commands.screen import counted
 from kreplica.engine.rules.coordinator_partition import OFFSETS_TOPIC, coordinator_partition
@@ -224,9 +222,8 @@ def read_offsets(
     """
     patterns = [_pattern(text) for text in groups]
     topic = topic_pattern(topics) if topics is not None else None
-    with named_files(paths) as names:
-        logs, others = _chosen(names, until)
-        results = replay_logs([log.segments for log in logs], until)
+    logs, others = _chosen(paths, until)
+    results = replay_logs([log.segments for log in logs], until)
     rows: list[CommittedOffset] = []
     damage, homes = DamageTally(), set[tuple[str, int]]()
     for log, result in zip(logs, results, strict=True):
@@ -251,10 +248,9 @@ def _expired(rows: Sequence[CommittedOffset], until: Until | None) -> int:
     return sum(row.expire_timestamp is not None and row.expire_timestamp <= moment for row in rows)
 
 
-@contextmanager
 def open_events(
     paths: Sequence[str], groups: Sequence[str], topics: str | None, partitions: int, until: Until | None
-) -> Iterator[tuple[Events, list[str]]]:
+) -> tuple[Events, list[str]]:
     """Every record of the named files, and what is missing, in words.
 
     Raises:
@@ -264,11 +260,10 @@ def open_events(
 
     patterns = [_pattern(text) for text in groups]
     topic = topic_pattern(topics) if topics is not None else None
-    with named_files(paths) as names:
-        logs, others = _chosen(names, until)
-        damage, wanted = DamageTally(), _wanted(groups, partitions)
-        reading = OffsetsReading([], 0, logs, others, wanted, partitions, [], damage)
-        yield Events(logs, patterns, topic, until), [reading.completeness()] if reading.missing else []
+    logs, others = _chosen(paths, until)
+    damage, wanted = DamageTally(), _wanted(groups, partitions)
+    reading = OffsetsReading([], 0, logs, others, wanted, partitions, [], damage)
+    return Events(logs, patterns, topic, until), [reading.completeness()] if reading.missing else []
 
 
 def _pattern(text: str) -> re.Pattern[str]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from commands.options import OutputOption
+from commands.options import OutputOption, StdinFilenameOption
 from kreplica.errors import ExitCode, UsageError
 
 if TYPE_CHECKING:
@@ -68,6 +68,7 @@ def segment(
     records: RecordsOption = False,
     index: IndexOption = False,
     timeindex: TimeIndexOption = False,
+    stdin_filename: StdinFilenameOption = None,
     output: OutputOption = None,
 ) -> None:
     """Show the batches of log segments, with --records the records in them, with --index where its index leads.
@@ -77,19 +78,19 @@ def segment(
     2 when there is nothing to read, 5 when a segment has no such index beside it.
     """
     if index or timeindex:
-        raise typer.Exit(_indexes(paths, records, index, timeindex, output))
+        raise typer.Exit(_indexes(paths, stdin_filename, records, index, timeindex, output))
     from commands.streams import STREAMED
 
     if records and output in STREAMED:
         from commands.decode_segment_records import print_records
 
-        with segment_files(paths) as names:
+        with segment_files(paths, stdin_filename) as names:
             raise typer.Exit(print_records(names, output))
     from commands.decode_damage import damage_warnings
     from commands.output import Answer, emit
     from kreplica.formats.segment_rows import BATCH_FIELDS, RECORD_FIELDS
 
-    reading = _read(paths, with_records=records)
+    reading = _read(paths, stdin_filename, with_records=records)
     columns = RECORD_FIELDS if records else BATCH_FIELDS
     answer = Answer(
         command="decode-segment",
@@ -105,13 +106,20 @@ def segment(
 
 
 def _indexes(
-    paths: Sequence[str], records: bool, index: bool, timeindex: bool, output: OutputFormat | None
+    paths: Sequence[str],
+    stdin_filename: str | None,
+    records: bool,
+    index: bool,
+    timeindex: bool,
+    output: OutputFormat | None,
 ) -> ExitCode:
     from commands.decode_segment_indexes import show_indexes
+    from commands.decode_stdin import refuse_stdin
     from kreplica.formats.checks.segment_indexes import IndexKind
 
     if records:
         raise UsageError("--records and an index are two answers", fix="give one of them")
+    refuse_stdin(paths, "a segment with its indexes", "standard input has no file beside it", stdin_filename)
     asked = {IndexKind.offset: index, IndexKind.time: timeindex}
     return show_indexes(paths, [kind for kind, wanted in asked.items() if wanted], output)
 
@@ -122,7 +130,7 @@ def _shown(records: bool, files: int) -> dict[str, str]:
 
 
 @contextmanager
-def segment_files(paths: Sequence[str]) -> Iterator[list[str]]:
+def segment_files(paths: Sequence[str], stdin_filename: str | None) -> Iterator[list[str]]:
     """The segments that are named, in order.
 
     Raises:
@@ -131,7 +139,7 @@ def segment_files(paths: Sequence[str]) -> Iterator[list[str]]:
     from commands.decode_stdin import named_files
     from kreplica.formats.partition_logs import find_logs
 
-    with named_files(paths) as names:
+    with named_files(paths, stdin_filename) as names:
         files = [path for log in find_logs(names) for path in log.segments]
         if not files:
             why = "no file there is named as a segment, 00000000000000000000.log"
@@ -141,8 +149,8 @@ def segment_files(paths: Sequence[str]) -> Iterator[list[str]]:
         yield [str(path) for path in files]
 
 
-def _read(paths: Sequence[str], *, with_records: bool) -> SegmentReading:
-    with segment_files(paths) as names:
+def _read(paths: Sequence[str], stdin_filename: str | None, *, with_records: bool) -> SegmentReading:
+    with segment_files(paths, stdin_filename) as names:
         return _read_files(names, with_records=with_records)
 
 

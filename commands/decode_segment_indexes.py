@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from commands.decode_damage import MOST_TOLD, count_places, damage_objects, damage_warnings
-from commands.decode_stdin import refuse_stdin
 from commands.output import Answer, OutputFormat, emit
 from commands.screen import counted, print_lines, print_verdict
 from commands.tables import print_table
@@ -29,10 +28,9 @@ def show_indexes(paths: Sequence[str], kinds: Sequence[IndexKind], output: Outpu
     """Answers with a row for each entry of the indexes beside the named segments.
 
     Raises:
-        UsageError: There are no segments, none has such an index beside it, or they are read from standard input.
+        UsageError: There are no segments, or none has such an index beside it.
         InputError: A file cannot be read.
     """
-    refuse_stdin(paths, "a segment with its indexes", "standard input has no file beside it")
     read = IndexesRead()
     rows = list(index_entry_rows(find_logs(paths), kinds, read))
     if not read.files:

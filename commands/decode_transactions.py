@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from commands.options import OutputOption
+from commands.options import OutputOption, StdinFilenameOption
 from kreplica.errors import ExitCode, UsageError
 
 if TYPE_CHECKING:
@@ -93,6 +93,7 @@ def transactions(
     as_of_offset: OffsetOption = None,
     as_of_time: TimeOption = None,
     partitions: PartitionsOption = 50,
+    stdin_filename: StdinFilenameOption = None,
     output: OutputOption = None,
 ) -> None:
     """Show the state of every transactional id from the files of brokers, and what open transactions hold back.
@@ -117,7 +118,7 @@ def transactions(
     if hanging and (transactional_id or only_open or events or as_of_offset is not None or as_of_time is not None):
         raise UsageError("--hanging asks about all transactions, at the end of the logs", fix="leave out the others")
     now, until = _moments(as_of_offset, as_of_time)
-    with named_files(paths) as names:
+    with named_files(paths, stdin_filename) as names:
         logs = _found(names, until)
         read = [replay_transactions(log, until, events=events) for log in logs.logs]
     if hanging:

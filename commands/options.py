@@ -24,6 +24,14 @@ if TYPE_CHECKING:
 OutputOption = Annotated[
     OutputFormat | None, typer.Option("--output", "-o", help="Form of the answer; table if not given.")
 ]
+StdinFilenameOption = Annotated[
+    str | None,
+    typer.Option(
+        "--stdin-filename",
+        metavar="NAME",
+        help="The name of the file that comes on standard input, with its folder where that tells something.",
+    ),
+]
 TopicOption = Annotated[
     str | None,
     typer.Option(
