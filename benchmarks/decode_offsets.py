@@ -26,7 +26,7 @@ from pathlib import Path
 from crc32c import crc32c
 from offsets_segment import write_segment
 
-KREPLICA = (sys.executable, "-c", "from commands.main import main; main()", "decode", "offsets")
+KREPLICA = (sys.executable, "-c", "from commands.start import main; main()", "decode", "offsets")
 ONLY_READ = """
 import sys
 from crc32c import crc32c

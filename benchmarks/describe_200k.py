@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from kreplica.model.snapshot import ClusterSnapshot
 
 ROOT = Path(__file__).parents[1]
-KREPLICA = (sys.executable, "-c", "from commands.main import main; main()", "describe")
+KREPLICA = (sys.executable, "-c", "from commands.start import main; main()", "describe")
 TARGET_SECONDS, TARGET_MEBIBYTES = 5.0, 1024.0
 
 AWK = r"""/\tPartition: / {

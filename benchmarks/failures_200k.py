@@ -26,7 +26,7 @@ from benchmarks.describe_200k import Run, run  # noqa: E402
 if TYPE_CHECKING:
     from kreplica.model.snapshot import ClusterSnapshot
 
-KREPLICA = (sys.executable, "-c", "from commands.main import main; main()")
+KREPLICA = (sys.executable, "-c", "from commands.start import main; main()")
 TARGET_CPU_SECONDS, TARGET_MEBIBYTES = 10.0, 1024.0
 ASKED = {
     "whatif fail --broker 1": ("sick", "whatif", "fail", "--broker", "1"),

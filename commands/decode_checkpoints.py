@@ -100,7 +100,7 @@ def _read(paths: Sequence[str]) -> list[LogDirectory]:
 
 def _rows(homes: Sequence[LogDirectory], topic: str | None) -> list[Row]:
     from kreplica.formats.log_directory import checkpoint_rows
-    from kreplica.model.selection import topic_pattern
+    from kreplica.model.topic_pattern import topic_pattern
 
     rows = [row for home in homes for row in checkpoint_rows(home)]
     if topic is None:

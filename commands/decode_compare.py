@@ -100,7 +100,7 @@ def _compared(found: Folders) -> tuple[dict[tuple[str, int], Sequence[Row]], lis
 
 
 def _chosen(found: Folders, topic: str | None) -> Folders:
-    from kreplica.model.selection import topic_pattern
+    from kreplica.model.topic_pattern import topic_pattern
 
     if topic is None:
         return found

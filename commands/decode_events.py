@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from rich.console import Console
 
-    from kreplica.formats.offset_replay import Until
     from kreplica.formats.partition_logs import PartitionLog
     from kreplica.formats.record_columns import RecordColumns
+    from kreplica.formats.until import Until
     from kreplica.model.table import Table
 
 COLUMNS = EVENTS.names

@@ -119,7 +119,7 @@ class _Wanted:
     """Which changes are asked for."""
 
     def __init__(self, topic: str | None, partition: tuple[str, int] | None, kinds: frozenset[ChangeKind]) -> None:
-        from kreplica.model.selection import topic_pattern
+        from kreplica.model.topic_pattern import topic_pattern
 
         self._pattern = None if topic is None else topic_pattern(topic)
         self._partition = partition

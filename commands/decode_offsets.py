@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
     from commands.decode_offsets_answer import OffsetsReading
     from kreplica.config import ClusterHandle
-    from kreplica.formats.offset_replay import Until
     from kreplica.formats.offset_rows import CommittedOffset
+    from kreplica.formats.until import Until
 
 
 class OffsetsForm(StrEnum):
@@ -201,7 +201,7 @@ def _say_partition(group: str, partitions: int, files: object) -> None:
 
 def _until(offset: int | None, time: str | None) -> Until | None:
     from commands.moments import milliseconds_of, parse_moment
-    from kreplica.formats.offset_replay import Until
+    from kreplica.formats.until import Until
 
     if offset is not None and time is not None:
         raise UsageError("--as-of-offset and --as-of-time are two ends of one replay", fix="leave one of them out")

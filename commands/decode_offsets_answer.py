@@ -20,15 +20,15 @@ from kreplica.formats.coordinator_count import doubt_of_count
 from kreplica.formats.damage_tally import DamageTally
 from kreplica.formats.group_records import type_name
 from kreplica.formats.offset_logs import Replayed, replay_logs
-from kreplica.formats.offset_replay import Until
-from kreplica.formats.offset_rows import CommittedOffset, committed_offsets
 from kreplica.formats.partition_logs import PartitionLog, find_logs, first_copies
+from kreplica.formats.until import Until
 from kreplica.model.schema import Kind
-from kreplica.model.selection import topic_pattern
+from kreplica.model.topic_pattern import topic_pattern
 
 if TYPE_CHECKING:
     from commands.decode_events import Events
     from commands.decode_offsets_against import Compared
+    from kreplica.formats.offset_rows import CommittedOffset
 
 COLUMNS = (
     "group",
@@ -224,6 +224,8 @@ def read_offsets(
     topic = topic_pattern(topics) if topics is not None else None
     logs, others = _chosen(paths, until)
     results = replay_logs([log.segments for log in logs], until)
+    from kreplica.formats.offset_rows import committed_offsets
+
     rows: list[CommittedOffset] = []
     damage, homes = DamageTally(), set[tuple[str, int]]()
     for log, result in zip(logs, results, strict=True):

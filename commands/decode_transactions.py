@@ -15,8 +15,8 @@ from kreplica.errors import ExitCode, UsageError
 if TYPE_CHECKING:
     from commands.output import Answer, Row
     from kreplica.formats.damage import Damage
-    from kreplica.formats.offset_replay import Until
     from kreplica.formats.transaction_state import TransactionRecord
+    from kreplica.formats.until import Until
     from kreplica.model.schema import Kind
     from kreplica.sources.transaction_logs import Place, ReplayedLog, TransactionLogs
 
@@ -112,7 +112,7 @@ def transactions(
     from commands.decode_stdin import named_files
     from commands.decode_transactions_screen import show
     from commands.output import emit
-    from kreplica.formats.offset_replay import Until
+    from kreplica.formats.until import Until
     from kreplica.sources.transaction_logs import replay_transactions
 
     if hanging and (transactional_id or only_open or events or as_of_offset is not None or as_of_time is not None):
@@ -140,7 +140,7 @@ def transactions(
 def _moments(offset: int | None, moment: str | None) -> tuple[int, Until]:
     """Now, in ms since the epoch, as far as ages are concerned; and what counts."""
     from commands.moments import milliseconds_of, parse_moment
-    from kreplica.formats.offset_replay import Until
+    from kreplica.formats.until import Until
 
     if moment is None:
         return round(time.time() * 1000), Until(offset)

@@ -114,7 +114,7 @@ def one_cluster(handles: Sequence[ClusterHandle], why: str) -> ClusterHandle:
 
 def _accepted(accept: Sequence[Accept], topics: str | None) -> Accepted:
     from kreplica.health.stopping import Accepted
-    from kreplica.model.selection import topic_pattern
+    from kreplica.model.topic_pattern import topic_pattern
 
     return Accepted(Accept.rf_one in accept, None if topics is None else topic_pattern(topics))
 

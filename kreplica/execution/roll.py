@@ -22,8 +22,8 @@ from kreplica.errors import UsageError
 from kreplica.execution.digest_file import decode_document, read_document, write_document
 from kreplica.health.quorum import Quorum, active_controller, quorum_without
 from kreplica.health.stopping import Accepted, judge_stop, taken_into_account
-from kreplica.model.selection import topic_pattern
 from kreplica.model.snapshot import ClusterSnapshot, MetadataMode
+from kreplica.model.topic_pattern import topic_pattern
 from kreplica.planner.restart_limits import restart_limits
 from kreplica.planner.restart_waves import Bound, Limit, WaveProblem, kept_apart, plan_waves
 

@@ -12,13 +12,14 @@ Kafka: org.apache.kafka.storage.internals.checkpoint.LeaderEpochCheckpointFile, 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final
-
-import numpy as np
-import numpy.typing as npt
+from typing import TYPE_CHECKING, Final
 
 from kreplica.formats.checkpoint_text import MAX_INT32, MAX_INT64, number, read_checkpoint
 from kreplica.formats.damage import Damage
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
 
 LEADER_EPOCH_CHECKPOINT: Final = "leader-epoch-checkpoint"
 
@@ -51,6 +52,8 @@ def decode_leader_epoch_checkpoint(content: bytes, file: str) -> LeaderEpochChec
         content: The whole file.
         file: Its name, for damage.
     """
+    import numpy as np  # here: where logs are only looked for, its import would take as long as all else
+
     read = read_checkpoint(content, file, "epoch start-offset", _entry)
     damage, before = list(read.damage), (-1, -1)
     for position, entry in read.entries:

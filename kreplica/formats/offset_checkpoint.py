@@ -19,13 +19,14 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Final
-
-import numpy as np
-import numpy.typing as npt
+from typing import TYPE_CHECKING, Final
 
 from kreplica.formats.checkpoint_text import MAX_INT32, MAX_INT64, number, read_checkpoint
 from kreplica.formats.damage import Damage
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
 
 REPLICATION: Final = "replication-offset-checkpoint"
 RECOVERY_POINT: Final = "recovery-point-offset-checkpoint"
@@ -68,6 +69,8 @@ def decode_offset_checkpoint(content: bytes, file: str) -> OffsetCheckpoint:
         content: The whole file.
         file: Its name, for damage.
     """
+    import numpy as np  # here: where logs are only looked for, its import would take as long as all else
+
     read = read_checkpoint(content, file, "topic partition offset", _entry)
     last: dict[tuple[str, int], int] = {}
     positions: dict[tuple[str, int], int] = {}

@@ -15,10 +15,13 @@ from kreplica.formats.side_by_side import side_by_side
 if TYPE_CHECKING:
     from kreplica.formats.damage import Damage
     from kreplica.formats.file_bytes import ByteSource, FileBytes
-    from kreplica.formats.offset_replay import OffsetReplay, Until
+    from kreplica.formats.offset_replay import OffsetReplay
+    from kreplica.formats.until import Until
 
 STRETCH_BYTES = 48 << 20
 """Shorter stretches are not worth a process of their own: its start and its imports take 0.2 s."""
+TURNS = 4
+"""Stretches for each processor: whoever is done first, or began first, takes more of them."""
 SEARCHED_BYTES = 4 << 20
 """How far from where a stretch should begin its first batch is looked for."""
 
@@ -110,7 +113,7 @@ def replay_logs(logs: Sequence[Sequence[Path]], until: Until | None = None) -> l
 def _stretches(log: Sequence[Path]) -> Iterator[Stretch]:
     for path in log:
         size = path.stat().st_size if path.exists() else 0
-        parts = max(1, min(processors(), size // STRETCH_BYTES))
+        parts = max(1, min(TURNS * processors(), size // STRETCH_BYTES))
         yield from (Stretch(path, part, parts) for part in range(parts))
 
 
@@ -122,11 +125,15 @@ def processors() -> int:
 def _replayed(stretches: Sequence[Stretch], until: Until | None) -> list[Replayed]:
     total = sum(stretch.path.stat().st_size // stretch.parts for stretch in stretches if stretch.path.exists())
     workers = min(processors(), total // STRETCH_BYTES)
-    if workers > 1:  # imported once, before there are several processes
-        import crc32c  # noqa: F401
+    return side_by_side(partial(replay_stretch, until=until), stretches, workers, _import_all)
 
-        import kreplica.formats.records  # noqa: F401
-    return side_by_side(partial(replay_stretch, until=until), stretches, workers)
+
+def _import_all() -> None:
+    """What ``replay_stretch`` imports."""
+    import crc32c  # noqa: F401
+
+    import kreplica.formats.offset_replay
+    import kreplica.formats.records  # noqa: F401
 
 
 def _one_after_the_other(log: Sequence[Path], until: Until | None) -> Replayed:

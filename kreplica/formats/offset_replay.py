@@ -9,7 +9,6 @@ too (org.apache.kafka.coordinator.group.OffsetMetadataManager).
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,6 +18,7 @@ from kreplica.formats.latest_keys import last_of_each_key
 from kreplica.formats.offset_commits import NEWEST_COMMIT_KEY, key_types
 from kreplica.formats.plain_commits import PlainCommits
 from kreplica.formats.record_columns import RecordColumns
+from kreplica.formats.until import Until
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -29,31 +29,6 @@ ABORT, COMMIT = 0, 1
 """Types of control records (ControlRecordType), behind the int16 version of the key."""
 HELD_PIECES = 64
 NO_PRODUCER = -1
-
-
-@dataclass(frozen=True, slots=True)
-class Until:
-    """Where to stop; None for the end of the log.
-
-    Args:
-        offset: The first offset that no longer counts: the state when it was next to be written, as a log end offset
-            and the names of KRaft checkpoints have it.
-        timestamp: The last timestamp that counts, ms since the epoch.
-    """
-
-    offset: int | None = None
-    timestamp: int | None = None
-
-    @property
-    def given(self) -> bool:
-        """Whether it is not simply the end."""
-        return self.offset is not None or self.timestamp is not None
-
-    def includes(self, records: RecordColumns) -> NDArray[np.bool_] | None:
-        """Which records count; None for all."""
-        if self.offset is not None:
-            return records.offset < self.offset
-        return None if self.timestamp is None else records.timestamp <= self.timestamp
 
 
 class OffsetReplay:

@@ -6,8 +6,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from kreplica.formats.batch_windows import read_windows
-from kreplica.formats.file_bytes import FileBytes
 from kreplica.formats.files import find_files, named_paths
 from kreplica.formats.log_directory import PartitionDirectory, parse_partition_directory
 from kreplica.formats.registry import SEGMENT, SNAPSHOT, FileFormat, other_format, refusal
@@ -92,6 +90,9 @@ def _log(directory: Path, segments: Iterable[Path], topic: str | None) -> Partit
 
 def log_end(log: PartitionLog) -> LogEnd:
     """How far a log goes, as its last valid batch says."""
+    from kreplica.formats.batch_windows import read_windows
+    from kreplica.formats.file_bytes import FileBytes
+
     for path in reversed(log.segments):
         end = LogEnd(-1, -1)
         with FileBytes.open(path) as source:

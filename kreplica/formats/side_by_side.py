@@ -1,40 +1,50 @@
-"""The same work over many items on several processors: this process takes a share, forked ones the others.
+"""The same work over many items on several processors: this process and copies of it take the next item in turn.
 
-Leaner than an executor, whose imports, threads and queues take as long as a hundred megabytes of records.
+Leaner than an executor, whose imports, threads and queues take as long as a hundred megabytes of records. One process
+may be started ahead, before it is known what there is to do: it imports what the work will need while this one still
+reads its command line.
 """
 
 from __future__ import annotations
 
+import importlib
 import os
 import pickle
 import signal
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import BinaryIO, Generic, TypeVar
+from typing import BinaryIO, Generic, NoReturn, TypeVar
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
+MOST_TURNS = 1 << 12
+"""As many turns as any system's pipe has room for; of more items each turn is for several."""
+TURN_BYTES = 2
 
-def side_by_side(work: Callable[[Item], Result], items: Sequence[Item], processes: int) -> list[Result]:
-    """What the work gives for each item, in order.
 
-    Args:
-        work: Called in this process or in a copy of it; what it gives or raises is sent back by pickle.
-        items: What it is called with.
-        processes: How many to use; one where the system cannot copy processes.
+@dataclass(frozen=True, slots=True)
+class _Turns:
+    """Numbers in a pipe: whoever reads one has the turn. The pipe ends behind the last."""
 
-    Raises:
-        Exception: Whatever the work raised.
-    """
-    count = max(1, min(processes, len(items))) if hasattr(os, "fork") else 1
-    others = [_Other.start(work, items[number::count]) for number in range(1, count)]
-    try:
-        shares = [[work(item) for item in items[::count]], *(other.results() for other in others)]
-    finally:
-        for other in others:
-            other.end()
-    return [shares[number % count][number // count] for number in range(len(items))]
+    reading: int
+    writing: int
+
+    @classmethod
+    def make(cls) -> _Turns:
+        return cls(*os.pipe())
+
+    def fill(self, count: int) -> None:
+        os.write(self.writing, b"".join(number.to_bytes(TURN_BYTES, "big") for number in range(count)))
+        os.close(self.writing)
+
+    def work(self, work: Callable[[Item], Result], items: Sequence[Item]) -> dict[int, Result]:
+        """What the work gives for the items of the turns that this process gets, by their index."""
+        count, done = min(len(items), MOST_TURNS), {}
+        while turn := os.read(self.reading, TURN_BYTES):
+            for index in range(int.from_bytes(turn, "big"), len(items), count):
+                done[index] = work(items[index])
+        return done
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,22 +55,24 @@ class _Other(Generic[Result]):
     pipe: BinaryIO
 
     @classmethod
-    def start(cls, work: Callable[[Item], Result], items: Sequence[Item]) -> _Other[Result]:
+    def start(cls, act: Callable[[BinaryIO], None]) -> _Other[Result]:
+        """Lets a copy of this process act, which is given the other end of the pipe; nothing else comes after that."""
         reading, writing = os.pipe()
         process = os.fork()
         if process == 0:
-            _work_and_exit(work, items, writing)
+            os.close(reading)
+            _act_and_exit(act, writing)
         os.close(writing)
         return cls(process, os.fdopen(reading, "rb"))
 
-    def results(self) -> list[Result]:
+    def results(self) -> dict[int, Result]:
         content = self.pipe.read()
         if not content:
             raise OSError(f"process {self.process} has ended without a result")
         done, found = pickle.loads(content)
         if not done:
             raise found
-        results: list[Result] = found
+        results: dict[int, Result] = found
         return results
 
     def end(self) -> None:
@@ -70,17 +82,113 @@ class _Other(Generic[Result]):
         os.waitpid(self.process, 0)
 
 
-def _work_and_exit(work: Callable[[Item], Result], items: Sequence[Item], writing: int) -> None:
+@dataclass(frozen=True, slots=True)
+class _Ahead:
+    """A process that was started ahead, the pipe that its work goes through, and the turns it will take."""
+
+    other: _Other[object]
+    orders: BinaryIO
+    turns: _Turns
+
+    def order(self, work: Callable[[Item], Result], items: Sequence[Item]) -> None:
+        try:
+            with self.orders:
+                pickle.dump((work, items), self.orders, pickle.HIGHEST_PROTOCOL)
+        except BrokenPipeError:
+            pass  # it is gone: that no result comes tells it
+
+
+_ahead: list[_Ahead] = []
+"""At most one: the next work of this process takes it."""
+
+
+def start_ahead(modules: Sequence[str]) -> None:
+    """Starts a process for the work that ``side_by_side`` will be asked for next; it ends with this one if none comes.
+
+    To be called while this process is small and has one thread, where the system can copy processes.
+
+    Args:
+        modules: What it imports meanwhile.
+    """
+    turns = _Turns.make()
+    taking, giving = os.pipe()
+
+    def act(results: BinaryIO) -> None:
+        os.close(giving)
+        os.close(turns.writing)
+        _leave_streams()
+        for name in modules:
+            importlib.import_module(name)
+        with os.fdopen(taking, "rb") as orders:
+            order = orders.read()
+        if order:
+            _send(results, lambda: turns.work(*pickle.loads(order)))
+
+    other: _Other[object] = _Other.start(act)
+    os.close(taking)
+    _ahead.append(_Ahead(other, os.fdopen(giving, "wb"), turns))
+
+
+def side_by_side(
+    work: Callable[[Item], Result], items: Sequence[Item], processes: int, prepare: Callable[[], object] = lambda: None
+) -> list[Result]:
+    """What the work gives for each item, in order.
+
+    Args:
+        work: Called in this process, in a copy of it, or in the one that was started ahead, to which it goes by pickle;
+            what it gives or raises is sent back by pickle.
+        items: What it is called with. Whoever is free takes the next.
+        processes: How many to use; one where the system cannot copy processes.
+        prepare: Called here before copies are made: imports what all of them need. Only if there are several.
+
+    Raises:
+        Exception: Whatever the work raised.
+    """
+    count = max(1, min(processes, len(items))) if hasattr(os, "fork") else 1
+    if count == 1:
+        return [work(item) for item in items]
+    ahead = _ahead.pop() if _ahead else None
+    turns = ahead.turns if ahead else _Turns.make()
+    others: list[_Other[Result]] = [ahead.other] if ahead else []  # type: ignore[list-item]  # of the work it is given
+    try:
+        turns.fill(min(len(items), MOST_TURNS))
+        if ahead:
+            ahead.order(work, items)
+        prepare()
+        while len(others) < count - 1:
+            others.append(_Other.start(lambda results: _send(results, lambda: turns.work(work, items))))
+        done = turns.work(work, items)
+        for other in others:
+            done.update(other.results())
+    finally:
+        os.close(turns.reading)
+        for other in others:
+            other.end()
+    return [done[index] for index in range(len(items))]
+
+
+def _send(pipe: BinaryIO, act: Callable[[], object]) -> None:
+    try:
+        outcome: tuple[bool, object] = (True, act())
+    except Exception as error:
+        outcome = (False, error)
+    pickle.dump(outcome, pipe, pickle.HIGHEST_PROTOCOL)
+
+
+def _act_and_exit(act: Callable[[BinaryIO], None], writing: int) -> NoReturn:
     """Ctrl-C reaches every process of a terminal: the first one ends this. Nothing of its own is flushed or run."""
     status = 1
     try:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
-        try:
-            outcome: tuple[bool, object] = (True, [work(item) for item in items])
-        except Exception as error:
-            outcome = (False, error)
-        with os.fdopen(writing, "wb") as pipe:
-            pickle.dump(outcome, pipe, pickle.HIGHEST_PROTOCOL)
+        with os.fdopen(writing, "wb") as results:
+            act(results)
         status = 0
     finally:
         os._exit(status)
+
+
+def _leave_streams() -> None:
+    """Whoever reads what this program prints is not to wait for a process that prints nothing."""
+    nowhere = os.open(os.devnull, os.O_RDWR)
+    for stream in range(3):
+        os.dup2(nowhere, stream)

@@ -11,7 +11,6 @@ import numpy as np
 from kreplica.formats.batch_windows import read_windows
 from kreplica.formats.damage_tally import DamageTally
 from kreplica.formats.file_bytes import FileBytes
-from kreplica.formats.offset_replay import Until
 from kreplica.formats.partition_logs import PartitionLog, find_logs, first_copies
 from kreplica.formats.record_columns import RecordColumns
 from kreplica.formats.records import decode_records
@@ -22,6 +21,7 @@ from kreplica.formats.transaction_state import (
     TransactionReplay,
     transaction_events,
 )
+from kreplica.formats.until import Until
 
 Place = tuple[str, int]
 

@@ -17,7 +17,7 @@ import pytest
 from commands.main import run
 
 ROOT = Path(__file__).parents[2]
-PROGRAM = [sys.executable, "-c", "from commands.main import main; main()"]
+PROGRAM = [sys.executable, "-c", "from commands.start import main; main()"]
 
 
 @dataclass(frozen=True)

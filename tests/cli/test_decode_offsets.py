@@ -222,13 +222,36 @@ def test_a_wrong_number_of_partitions_is_noticed(kreplica: Any) -> None:
 
 
 def test_a_segment_on_standard_input() -> None:
-    command = [sys.executable, "-c", "from commands.main import main; main()", "decode", "offsets", "-", "-o", "json"]
+    command = [sys.executable, "-c", "from commands.start import main; main()", "decode", "offsets", "-", "-o", "json"]
     content = (BROKER / BILLING / "00000000000000000000.log").read_bytes()
     done = subprocess.run(command, input=content, capture_output=True, timeout=60, check=False)
     assert done.returncode == 5
     document = json.loads(done.stdout)
     assert {row["group"] for row in document["offsets"]} == {"billing"}
     assert b"which of the 50 partitions this is, is not known" in done.stderr
+
+
+STARTED_AHEAD = """
+import atexit, sys
+from commands import start
+from kreplica.formats import offset_logs, side_by_side
+start.WORTH_BYTES, offset_logs.STRETCH_BYTES = 0, 1 << 8
+start._several_processors, offset_logs.processors = lambda: True, lambda: 2
+begin = side_by_side.start_ahead
+side_by_side.start_ahead = lambda modules: (begin(modules), print("started", file=sys.stderr))
+atexit.register(lambda: print("waiting:", len(side_by_side._ahead), file=sys.stderr))
+start.main()
+"""
+
+
+@pytest.mark.parametrize(("more", "waiting"), [([], 0), (["--as-of-offset", "x"], 1)], ids=["decoded", "refused"])
+def test_a_process_started_ahead_changes_no_answer(kreplica: Any, more: list[str], waiting: int) -> None:
+    arguments = ["decode", "offsets", str(BROKER / BILLING), "-o", "csv", *more]
+    command = [sys.executable, "-c", STARTED_AHEAD, *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    expected = kreplica(*arguments)
+    assert (done.returncode, done.stdout) == (expected.code, expected.out)
+    assert done.stderr == f"started\n{expected.err}waiting: {waiting}\n"
 
 
 def test_a_segment_from_a_pipe(kreplica: Any, tmp_path: Path) -> None:

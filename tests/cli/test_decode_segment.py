@@ -79,7 +79,7 @@ def test_a_whole_log_directory(kreplica: Any, process: Any) -> None:
 
 
 def test_a_cut_segment_on_standard_input() -> None:
-    command = [sys.executable, "-c", "from commands.main import main; main()", "decode", "segment", "-"]
+    command = [sys.executable, "-c", "from commands.start import main; main()", "decode", "segment", "-"]
     content = (FOLDER / "data" / "orders-1" / SEGMENT).read_bytes()[:3000]
     done = subprocess.run(command, input=content, capture_output=True, timeout=60, check=False)
     assert done.returncode == 1

@@ -23,7 +23,7 @@ from kreplica.errors import ExitCode
 GOLDEN = Path(__file__).parents[1] / "golden"
 STATE = GOLDEN / "kafka-3.9.2" / "2-broker-killed"
 DUMP = STATE / "topics-describe.txt"
-PROGRAM = [sys.executable, "-c", "from commands.main import main; main()"]
+PROGRAM = [sys.executable, "-c", "from commands.start import main; main()"]
 ROOT = Path(__file__).parents[2]
 
 Answer = Callable[..., tuple[int, dict[str, Any]]]

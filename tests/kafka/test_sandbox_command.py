@@ -118,7 +118,7 @@ def test_bad_input_is_one_clear_line_and_exit_code_2(
 
 def begin(*arguments: str, home: Path) -> subprocess.Popen[str]:
     return subprocess.Popen(
-        [sys.executable, "-c", "from commands.main import main; main()", "sandbox", *arguments],
+        [sys.executable, "-c", "from commands.start import main; main()", "sandbox", *arguments],
         cwd=ROOT,
         env=os.environ | {"KREPLICA_SANDBOX_HOME": str(home)},
         stdout=subprocess.PIPE,

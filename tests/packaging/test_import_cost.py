@@ -73,6 +73,11 @@ def test_the_library_alone_imports_nothing() -> None:
     assert {name.partition(".")[0] for name in done.stdout.split()}.isdisjoint({*HEAVY, "typer"})
 
 
+def test_other_processes_begin_to_replay_before_numpy_is_imported_here() -> None:
+    assert "numpy" not in names_after("import commands.decode_offsets_answer, sys; print('MODULES', *sys.modules)")
+    assert "typer" not in names_after("import commands.start, sys; print('MODULES', *sys.modules)")
+
+
 def test_describing_a_dump_imports_no_client_and_no_spark() -> None:
     found = modules_after("describe", "--dump", "sample", "-o", "json")
     assert "numpy" in found

@@ -25,11 +25,12 @@ from kreplica.formats.message_schema import SchemaError
 from kreplica.formats.offset_commits import key_types
 from kreplica.formats.offset_events import event_table
 from kreplica.formats.offset_logs import Replayed, replay_logs
-from kreplica.formats.offset_replay import OffsetReplay, Until
+from kreplica.formats.offset_replay import OffsetReplay
 from kreplica.formats.offset_rows import CommittedOffset, committed_offsets
 from kreplica.formats.offset_texts import commit_value
 from kreplica.formats.partition_logs import find_logs
 from kreplica.formats.records import decode_records
+from kreplica.formats.until import Until
 
 GOLDEN = Path(__file__).parents[2] / "golden"
 VERSIONS = {
@@ -361,9 +362,9 @@ def test_segments_are_replayed_by_several_processes_as_by_one(tmp_path: Path, mo
     segment = tmp_path / f"{0:020d}.log"
     segment.write_bytes(b"".join(batches))
     (alone,) = replay_logs([[segment]])
-    monkeypatch.setattr(offset_logs, "STRETCH_BYTES", 10_000)
+    monkeypatch.setattr(offset_logs, "STRETCH_BYTES", 5_000)
     monkeypatch.setattr(offset_logs, "processors", lambda: 3)
-    assert len(list(offset_logs._stretches([segment]))) == 3
+    assert len(list(offset_logs._stretches([segment]))) == 3 * offset_logs.TURNS
     (shared,) = replay_logs([[segment]])
     assert state_of(shared.replay) == state_of(alone.replay)
     assert (shared.records, shared.batches, shared.read_bytes) == (alone.records, alone.batches, alone.read_bytes)

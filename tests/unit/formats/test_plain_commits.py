@@ -18,8 +18,9 @@ from kreplica.formats.batch_windows import read_windows
 from kreplica.formats.damage import Damage
 from kreplica.formats.file_bytes import BufferBytes
 from kreplica.formats.known_keys import KnownKeys
-from kreplica.formats.offset_replay import OffsetReplay, Until
+from kreplica.formats.offset_replay import OffsetReplay
 from kreplica.formats.records import decode_records
+from kreplica.formats.until import Until
 
 Commits = dict[bytes, tuple[int, bytes | None]]
 """Record offset and value of the last record of each key."""

@@ -19,7 +19,6 @@ from metadata_writer import message
 from kreplica.formats.batch_windows import read_windows
 from kreplica.formats.file_bytes import BufferBytes
 from kreplica.formats.message_schema import SchemaError
-from kreplica.formats.offset_replay import Until
 from kreplica.formats.record_columns import RecordColumns
 from kreplica.formats.records import decode_records
 from kreplica.formats.transaction_state import (
@@ -31,6 +30,7 @@ from kreplica.formats.transaction_state import (
     decode_transaction_value,
     transaction_events,
 )
+from kreplica.formats.until import Until
 
 NODE = GOLDEN / "kafka-4.3.1" / "killed-all" / "broker-1"
 DUMPED = dumped(GOLDEN / "kafka-4.3.1" / "dump-killed-all" / "broker-1" / "transaction-state.txt")

@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kreplica.errors import ExitCode, UsageError
-from kreplica.model.selection import select, topic_pattern
+from kreplica.model.selection import select
 from kreplica.model.snapshot import ClusterSnapshot
+from kreplica.model.topic_pattern import topic_pattern
 
 PATTERNS = [None, ".*", "orders", "a.b|orders", "a.b,orders", "o.*,__.*", "order"]
 

@@ -1,0 +1,27 @@
+"""What the user gave for ``--topic``, as Kafka's tools understand it."""
+
+from __future__ import annotations
+
+import re
+
+from kreplica.errors import UsageError
+
+
+def topic_pattern(text: str) -> re.Pattern[str]:
+    """Compiles what the user gave for ``--topic``.
+
+    As in Kafka's tools the whole name has to match, a comma separates alternatives, and spaces and the quotes around
+    it do not count (org.apache.kafka.server.util.TopicFilter).
+
+    Raises:
+        UsageError: It is not a regular expression.
+    """
+    try:
+        return re.compile(text.replace(",", "|").replace(" ", "").strip("\"'\t\n"))
+    except re.error as error:
+        position = "" if error.pos is None else f" at character {error.pos + 1}"
+        raise UsageError(
+            f"{text!r} is not a regular expression",
+            f"{error.msg}{position}",
+            "quote a special character with \\",
+        ) from None
