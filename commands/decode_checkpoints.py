@@ -83,7 +83,8 @@ def checkpoints(
 
 
 def _read(paths: Sequence[str]) -> list[LogDirectory]:
-    from kreplica.formats.files import find_files, read_small_file
+    from kreplica.formats.file_bytes import read_small_file
+    from kreplica.formats.files import find_files
     from kreplica.formats.log_directory import OF_A_PARTITION, SMALL_FILES, read_log_directories
 
     files = find_files(paths, SMALL_FILES.__contains__)

@@ -76,7 +76,7 @@ def _files(paths: Sequence[str]) -> list[Path]:
 
 
 def _rows(files: Sequence[Path], damage: list[Damage]) -> Iterator[Row]:
-    from kreplica.formats.files import read_small_file
+    from kreplica.formats.file_bytes import read_small_file
     from kreplica.formats.index_rows import index_rows
 
     for file in files:

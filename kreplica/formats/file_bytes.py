@@ -13,11 +13,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
+from kreplica.errors import InputError
 from kreplica.formats.damage import Damage
 from kreplica.formats.files import unreadable
 
 PAGE_BYTES = 4096
 """What is tried one by one where a disk refuses a longer read: a page, as Linux reads them."""
+
+
+LARGEST_SMALL_FILE = 256 * 2**20
+"""A checkpoint of 250,000 partitions has 16 MiB."""
 
 
 class ByteSource(Protocol):
@@ -90,24 +95,35 @@ class FileBytes:
         Raises:
             InputError: The disk refused.
         """
-        size = min(size, max(0, self.size - position))
+        end = position + min(size, max(0, self.size - position))
+        content = self._tried(position, end)
+        if content is not None and position + len(content) == end:
+            return content
+        # A read that comes to a bad page in its midst gives what stands before it and refuses the next one only.
+        begun = content or b""
+        return b"".join([begun, *self._pages(position + len(begun), end)])
+
+    def _tried(self, position: int, end: int) -> bytes | None:
+        """What one read gives; None where the disk fails at its first byte."""
         try:
-            return os.pread(self.descriptor, size, position)
+            return os.pread(self.descriptor, end - position, position)
         except OSError as error:
             if error.errno != errno.EIO:
                 raise unreadable(Path(self.name), error, f"byte {position}") from None
-        return b"".join(self._pages(position, position + size))
+        return None
 
     def _pages(self, position: int, end: int) -> Iterator[bytes]:
         while position < end:
             page = position // PAGE_BYTES
-            size = min(end, (page + 1) * PAGE_BYTES) - position
-            try:
-                yield os.pread(self.descriptor, size, position)
-            except OSError:
+            behind = min(end, (page + 1) * PAGE_BYTES)
+            content = self._tried(position, behind)
+            if content is None:
                 self.refused.add(page)
-                yield bytes(size)
-            position += size
+                content = bytes(behind - position)
+            if not content:  # it was truncated meanwhile
+                return
+            yield content
+            position += len(content)
 
     def unread(self) -> tuple[Damage, ...]:
         """As ``ByteSource.unread``: a place for each stretch of pages."""
@@ -131,3 +147,33 @@ class FileBytes:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+@dataclass(frozen=True, slots=True)
+class SmallFile:
+    """A file that is read whole.
+
+    Args:
+        content: Its bytes, zeros in place of what a failing disk did not give.
+        unread: Where those are.
+    """
+
+    content: bytes
+    unread: tuple[Damage, ...] = ()
+
+    @property
+    def lost(self) -> bool:
+        """Whether the disk gave nothing of it."""
+        return bool(self.content) and sum(each.skipped for each in self.unread) == len(self.content)
+
+
+def read_small_file(path: Path) -> SmallFile:
+    """Reads a file whole.
+
+    Raises:
+        InputError: It cannot be read, or is far larger than such a file can be.
+    """
+    with FileBytes.open(path) as source:
+        if source.size > LARGEST_SMALL_FILE:
+            raise InputError(str(path), "", f"more than {LARGEST_SMALL_FILE} bytes, which no such file has")
+        return SmallFile(source.read(0, source.size), source.unread())

@@ -13,9 +13,6 @@ from kreplica.errors import InputError
 DEEPEST = 4
 """How far below a named directory files are looked for: copies / broker / log directory / partition / file."""
 
-LARGEST_SMALL_FILE = 256 * 2**20
-"""A checkpoint of 250,000 partitions has 16 MiB."""
-
 _WILD = frozenset("*?[")
 
 
@@ -54,7 +51,7 @@ def named_paths(paths: Sequence[str]) -> Iterator[Path]:
 
 
 def read_beginning(path: Path) -> bytes:
-    """The first bytes of a file, ``BEGINNING_BYTES`` of them at most.
+    """The first bytes of a file, ``BEGINNING_BYTES`` of them at most; none where a failing disk does not give them.
 
     Raises:
         InputError: It cannot be read.
@@ -63,23 +60,9 @@ def read_beginning(path: Path) -> bytes:
         with path.open("rb") as file:
             return file.read(BEGINNING_BYTES)
     except OSError as error:
+        if error.errno == errno.EIO:
+            return b""
         raise unreadable(path, error) from None
-
-
-def read_small_file(path: Path) -> bytes:
-    """The content of a file that is read whole.
-
-    Raises:
-        InputError: It cannot be read, or is far larger than such a file can be.
-    """
-    try:
-        with path.open("rb") as file:
-            content = file.read(LARGEST_SMALL_FILE + 1)
-    except OSError as error:
-        raise unreadable(path, error) from None
-    if len(content) > LARGEST_SMALL_FILE:
-        raise InputError(str(path), "", f"more than {LARGEST_SMALL_FILE} bytes, which no such file has")
-    return content
 
 
 def _expanded(text: str) -> list[Path]:

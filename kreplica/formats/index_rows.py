@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
 from kreplica.formats.damage import Damage
+from kreplica.formats.file_bytes import SmallFile
 from kreplica.formats.indexes import decode_offset_index, decode_time_index, decode_transaction_index
 from kreplica.formats.producer_snapshot import decode_producer_snapshot
 from kreplica.formats.registry import (
@@ -43,12 +44,12 @@ def is_index_file(name: str) -> bool:
     return own_format(name) in _KINDS
 
 
-def index_rows(name: str, content: bytes, file: str, damage: list[Damage]) -> Rows:
+def index_rows(name: str, read: SmallFile, file: str, damage: list[Damage]) -> Rows:
     """The entries of one file.
 
     Args:
         name: The file's name without directories; it tells kind and base offset.
-        content: The whole file.
+        read: The whole file.
         file: What rows and damage call it.
         damage: Takes what could not be read.
 
@@ -59,26 +60,26 @@ def index_rows(name: str, content: bytes, file: str, damage: list[Damage]) -> Ro
     if found is None or found not in _KINDS:
         raise ValueError(f"{name} is neither an index nor a producer snapshot")
     kind, decode = _KINDS[found]
-    for row in decode(content, int(name.partition(".")[0]), file, damage):
+    for row in decode(read, int(name.partition(".")[0]), file, damage):
         yield {"file": file, "kind": kind} | row
 
 
-def _offset_index(content: bytes, base: int, file: str, damage: list[Damage]) -> Rows:
-    index = decode_offset_index(content, base, file)
+def _offset_index(read: SmallFile, base: int, file: str, damage: list[Damage]) -> Rows:
+    index = decode_offset_index(read.content, base, file, read.unread)
     damage.extend(index.damage)
     for offset, position in zip(index.offsets.tolist(), index.positions.tolist(), strict=True):
         yield {"offset": offset, "position": position}
 
 
-def _time_index(content: bytes, base: int, file: str, damage: list[Damage]) -> Rows:
-    index = decode_time_index(content, base, file)
+def _time_index(read: SmallFile, base: int, file: str, damage: list[Damage]) -> Rows:
+    index = decode_time_index(read.content, base, file, read.unread)
     damage.extend(index.damage)
     for timestamp, offset in zip(index.timestamps.tolist(), index.offsets.tolist(), strict=True):
         yield {"offset": offset, "timestamp": timestamp}
 
 
-def _transaction_index(content: bytes, _: int, file: str, damage: list[Damage]) -> Rows:
-    index = decode_transaction_index(content, file)
+def _transaction_index(read: SmallFile, _: int, file: str, damage: list[Damage]) -> Rows:
+    index = decode_transaction_index(read.content, file, read.unread)
     damage.extend(index.damage)
     columns = (index.producer_ids, index.first_offsets, index.last_offsets, index.last_stable_offsets)
     names = ("producer_id", "first_offset", "last_offset", "last_stable_offset")
@@ -86,8 +87,8 @@ def _transaction_index(content: bytes, _: int, file: str, damage: list[Damage]) 
         yield dict(zip(names, values, strict=True))
 
 
-def _producers(content: bytes, base: int, file: str, damage: list[Damage]) -> Rows:
-    snapshot = decode_producer_snapshot(content, file)
+def _producers(read: SmallFile, base: int, file: str, damage: list[Damage]) -> Rows:
+    snapshot = decode_producer_snapshot(read.content, file, read.unread)
     damage.extend(snapshot.damage)
     names = snapshot.entries.dtype.names
     assert names is not None
@@ -97,7 +98,7 @@ def _producers(content: bytes, base: int, file: str, damage: list[Damage]) -> Ro
         yield row | {"offset": base, "current_txn_first_offset": None if open_since < 0 else open_since}
 
 
-_KINDS: Mapping[FileFormat | None, tuple[str, Callable[[bytes, int, str, list[Damage]], Rows]]] = {
+_KINDS: Mapping[FileFormat | None, tuple[str, Callable[[SmallFile, int, str, list[Damage]], Rows]]] = {
     OFFSET_INDEX: ("offset", _offset_index),
     TIME_INDEX: ("time", _time_index),
     TRANSACTION_INDEX: ("transaction", _transaction_index),

@@ -12,6 +12,7 @@ Kafka: org.apache.kafka.storage.internals.log.OffsetIndex, TimeIndex, Transactio
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kreplica.formats.damage import Damage
+from kreplica.formats.unread import entries_read
 
 _OFFSET_ENTRY = np.dtype([("offset", ">u4"), ("position", ">u4")])
 _TIME_ENTRY = np.dtype([("timestamp", ">i8"), ("offset", ">u4")])
@@ -73,16 +75,17 @@ class TransactionIndex:
     damage: tuple[Damage, ...]
 
 
-def decode_offset_index(content: bytes, base_offset: int, file: str) -> OffsetIndex:
+def decode_offset_index(content: bytes, base_offset: int, file: str, unread: Sequence[Damage] = ()) -> OffsetIndex:
     """Decodes an .index file.
 
     Args:
         content: The whole file.
         base_offset: The number that its name is.
         file: Its name, for damage.
+        unread: Stretches that a disk did not give: entries there are left out.
     """
-    entries, damage = _entries(content, _OFFSET_ENTRY, file)
-    rows, gap = _filled(entries, ("offset", "position"), file)
+    entries, damage = _entries(content, _OFFSET_ENTRY, file, unread)
+    rows, gap = _filled(entries, ("offset", "position"), file, unread)
     entries = entries[rows]
     offsets, positions = _int64(entries["offset"]) + base_offset, _int64(entries["position"])
     damage += gap + _not_growing(offsets, "offset", file, rows * _OFFSET_ENTRY.itemsize)
@@ -90,16 +93,17 @@ def decode_offset_index(content: bytes, base_offset: int, file: str) -> OffsetIn
     return OffsetIndex(rows, offsets, positions, tuple(damage))
 
 
-def decode_time_index(content: bytes, base_offset: int, file: str) -> TimeIndex:
+def decode_time_index(content: bytes, base_offset: int, file: str, unread: Sequence[Damage] = ()) -> TimeIndex:
     """Decodes a .timeindex file.
 
     Args:
         content: The whole file.
         base_offset: The number that its name is.
         file: Its name, for damage.
+        unread: Stretches that a disk did not give: entries there are left out.
     """
-    entries, damage = _entries(content, _TIME_ENTRY, file)
-    rows, gap = _filled(entries, ("timestamp", "offset"), file)
+    entries, damage = _entries(content, _TIME_ENTRY, file, unread)
+    rows, gap = _filled(entries, ("timestamp", "offset"), file, unread)
     entries = entries[rows]
     timestamps, offsets = _int64(entries["timestamp"]), _int64(entries["offset"]) + base_offset
     damage += gap + _not_growing(timestamps, "timestamp", file, rows * _TIME_ENTRY.itemsize)
@@ -107,20 +111,23 @@ def decode_time_index(content: bytes, base_offset: int, file: str) -> TimeIndex:
     return TimeIndex(rows, timestamps, offsets, tuple(damage))
 
 
-def decode_transaction_index(content: bytes, file: str) -> TransactionIndex:
+def decode_transaction_index(content: bytes, file: str, unread: Sequence[Damage] = ()) -> TransactionIndex:
     """Decodes a .txnindex file; entries of an unknown version are left out.
 
     Args:
         content: The whole file.
         file: Its name, for damage.
+        unread: Stretches that a disk did not give: entries there are left out.
     """
-    entries, damage = _entries(content, _TRANSACTION_ENTRY, file)
+    entries, damage = _entries(content, _TRANSACTION_ENTRY, file, unread)
     size = _TRANSACTION_ENTRY.itemsize
-    for row in np.flatnonzero(entries["version"] != 0).tolist():
+    read = entries_read(len(entries), size, unread)
+    for row in np.flatnonzero(read & (entries["version"] != 0)).tolist():
         found = str(int(entries["version"][row]))
         damage.append(Damage(file, row * size, "unknown version of an aborted transaction", size, "0", found))
-    known = entries[entries["version"] == 0]
-    backwards = np.flatnonzero(known["last_offset"] < known["first_offset"]).tolist()
+    rows = np.flatnonzero(read & (entries["version"] == 0))
+    known = entries[rows]
+    backwards = rows[known["last_offset"] < known["first_offset"]].tolist()
     damage += [Damage(file, row * size, "a transaction that ends before it begins", 0) for row in backwards]
     return TransactionIndex(
         _int64(known["producer_id"]),
@@ -131,25 +138,31 @@ def decode_transaction_index(content: bytes, file: str) -> TransactionIndex:
     )
 
 
-def _entries(content: bytes, entry: np.dtype[Any], file: str) -> tuple[npt.NDArray[Any], list[Damage]]:
+def _entries(
+    content: bytes, entry: np.dtype[Any], file: str, unread: Sequence[Damage]
+) -> tuple[npt.NDArray[Any], list[Damage]]:
     whole, rest = divmod(len(content), entry.itemsize)
     entries = np.frombuffer(content, dtype=entry, count=whole)
     if not rest:
-        return entries, []
+        return entries, list(unread)
     position = len(content) - rest
-    return entries, [Damage(file, position, "an entry cut off", rest, f"{entry.itemsize} bytes", f"{rest} bytes")]
+    cut = Damage(file, position, "an entry cut off", rest, f"{entry.itemsize} bytes", f"{rest} bytes")
+    return entries, [*unread, cut]
 
 
-def _filled(entries: npt.NDArray[Any], names: tuple[str, str], file: str) -> tuple[Integers, list[Damage]]:
+def _filled(
+    entries: npt.NDArray[Any], names: tuple[str, str], file: str, unread: Sequence[Damage]
+) -> tuple[Integers, list[Damage]]:
     """Which entries hold something: not the preallocated tail, nor zeroed entries in between, which are damage.
 
     The first entry of an offset index is (0, 0) at the earliest after log.index.interval.bytes of records, so that an
     entry of zeros alone never stands for a batch.
     """
-    filled = (entries[names[0]] != 0) | (entries[names[1]] != 0)
-    rows = np.flatnonzero(filled)
     size = entries.dtype.itemsize
-    holes = np.flatnonzero(~filled[: int(rows[-1]) + 1]).tolist() if len(rows) else []
+    read = entries_read(len(entries), size, unread)
+    filled = (entries[names[0]] != 0) | (entries[names[1]] != 0)
+    rows = np.flatnonzero(read & filled)
+    holes = np.flatnonzero((read & ~filled)[: int(rows[-1]) + 1]).tolist() if len(rows) else []
     return rows, [Damage(file, row * size, "zeros between entries", size) for row in holes]
 
 

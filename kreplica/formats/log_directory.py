@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from kreplica.formats.damage import Damage
+from kreplica.formats.file_bytes import SmallFile
 from kreplica.formats.key_value_text import (
     META_PROPERTIES,
     PARTITION_METADATA,
@@ -44,6 +45,7 @@ from kreplica.formats.state_json import (
     decode_clean_shutdown,
     decode_quorum_state,
 )
+from kreplica.formats.unread import outside
 
 OF_THE_DIRECTORY = frozenset({META_PROPERTIES, CLEAN_SHUTDOWN, *OFFSET_CHECKPOINTS})
 OF_A_PARTITION = frozenset({LEADER_EPOCH_CHECKPOINT, PARTITION_METADATA, QUORUM_STATE})
@@ -112,12 +114,12 @@ def parse_partition_directory(name: str) -> PartitionDirectory | None:
     return PartitionDirectory(found["topic"], int(found["partition"]), "current" if marked is None else marked["state"])
 
 
-def read_log_directories(files: Iterable[Path], read: Callable[[Path], bytes]) -> list[LogDirectory]:
+def read_log_directories(files: Iterable[Path], read: Callable[[Path], SmallFile]) -> list[LogDirectory]:
     """Decodes small files and joins them by log directory.
 
     Args:
         files: Files whose names are among SMALL_FILES; others are left out, as are those of no partition's directory.
-        read: Gives the content of a file.
+        read: Reads a file; one of which the disk gives nothing is damage, and otherwise as if it were not there.
     """
     found: dict[Path, LogDirectory] = {}
     for path in files:
@@ -129,28 +131,33 @@ def read_log_directories(files: Iterable[Path], read: Callable[[Path], bytes]) -
     return [found[home] for home in sorted(found)]
 
 
-def _take(home: LogDirectory, path: Path, content: bytes) -> None:
-    file = str(path)
-    if path.name == META_PROPERTIES:
-        home.meta = _noted(home, decode_meta_properties(content, file))
-    elif path.name == CLEAN_SHUTDOWN:
-        home.clean_shutdown = _noted(home, decode_clean_shutdown(content, file))
+def _take(home: LogDirectory, path: Path, read: SmallFile) -> None:
+    home.damage.extend(read.unread)
+    if path.name == CLEAN_SHUTDOWN:  # that it is there says enough
+        home.clean_shutdown = _decoded(home, path, read, decode_clean_shutdown)
+    elif read.lost:
+        return
+    elif path.name == META_PROPERTIES:
+        home.meta = _decoded(home, path, read, decode_meta_properties)
     else:
-        home.checkpoints[path.name] = _noted(home, decode_offset_checkpoint(content, file))
+        home.checkpoints[path.name] = _decoded(home, path, read, decode_offset_checkpoint)
 
 
-def _take_partition(home: LogDirectory, place: PartitionDirectory, path: Path, content: bytes) -> None:
-    file = str(path)
+def _take_partition(home: LogDirectory, place: PartitionDirectory, path: Path, read: SmallFile) -> None:
+    home.damage.extend(read.unread)
+    if read.lost:
+        return
     if path.name == LEADER_EPOCH_CHECKPOINT:
-        home.epochs[place] = _noted(home, decode_leader_epoch_checkpoint(content, file))
+        home.epochs[place] = _decoded(home, path, read, decode_leader_epoch_checkpoint)
     elif path.name == PARTITION_METADATA:
-        home.topic_ids[place] = _noted(home, decode_partition_metadata(content, file))
+        home.topic_ids[place] = _decoded(home, path, read, decode_partition_metadata)
     else:
-        home.quorum_state = _noted(home, decode_quorum_state(content, file))
+        home.quorum_state = _decoded(home, path, read, decode_quorum_state)
 
 
-def _noted(home: LogDirectory, decoded: _Decoded) -> _Decoded:
-    home.damage.extend(decoded.damage)  # type: ignore[attr-defined]
+def _decoded(home: LogDirectory, path: Path, read: SmallFile, decode: Callable[[bytes, str], _Decoded]) -> _Decoded:
+    decoded = decode(read.content, str(path))
+    home.damage.extend(outside(decoded.damage, read.unread))  # type: ignore[attr-defined]
     return decoded
 
 

@@ -11,12 +11,14 @@ Kafka: org.apache.kafka.storage.internals.log.ProducerStateManager, ProducerSnap
 from __future__ import annotations
 
 import struct
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from kreplica.formats.damage import Damage
+from kreplica.formats.unread import entries_read
 
 _HEADER = struct.Struct(">hIi")
 _CRC_END = 6
@@ -49,31 +51,35 @@ class ProducerSnapshot:
     damage: tuple[Damage, ...]
 
 
-def decode_producer_snapshot(content: bytes, file: str) -> ProducerSnapshot:
+def decode_producer_snapshot(content: bytes, file: str, unread: Sequence[Damage] = ()) -> ProducerSnapshot:
     """Decodes a .snapshot file of a partition.
 
     Args:
         content: The whole file.
         file: Its name, for damage.
+        unread: Stretches that a disk did not give: entries there are left out, and the CRC is not judged.
     """
+    if not entries_read(1, _HEADER.size, unread).all():
+        return _nothing(*unread)
     if len(content) < _HEADER.size:
         expected = f"{_HEADER.size} bytes at least"
         return _nothing(Damage(file, 0, "cut off", len(content), expected, f"{len(content)} bytes"))
     version, crc, count = _HEADER.unpack_from(content)
     if version != 1:
         return _nothing(Damage(file, 0, "unknown version", len(content), "1", str(version)))
-    damage = [*_crc_damage(content, crc, file)]
+    damage = [*unread] if unread else [*_crc_damage(content, crc, file)]
     whole = (len(content) - _HEADER.size) // _ENTRY.itemsize
     kept = min(max(count, 0), whole)
     if (rest := len(content) - _HEADER.size - kept * _ENTRY.itemsize) or kept != count:
         position = len(content) - rest
         damage.append(Damage(file, position, "the count of producers is wrong", rest, str(count), str(whole)))
     entries = np.frombuffer(content, dtype=_ENTRY, count=kept, offset=_HEADER.size)
+    entries = entries[entries_read(kept, _ENTRY.itemsize, unread, _HEADER.size)]
     return ProducerSnapshot(entries.astype(_ENTRY.newbyteorder("=")), tuple(damage))
 
 
-def _nothing(damage: Damage) -> ProducerSnapshot:
-    return ProducerSnapshot(np.empty(0, dtype=_ENTRY.newbyteorder("=")), (damage,))
+def _nothing(*damage: Damage) -> ProducerSnapshot:
+    return ProducerSnapshot(np.empty(0, dtype=_ENTRY.newbyteorder("=")), damage)
 
 
 def _crc_damage(content: bytes, crc: int, file: str) -> list[Damage]:

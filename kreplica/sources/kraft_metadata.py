@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from typing import Final
 
 from kreplica.errors import InputError
-from kreplica.formats.files import read_small_file
+from kreplica.formats.file_bytes import read_small_file
 from kreplica.formats.key_value_text import META_PROPERTIES, decode_meta_properties
 from kreplica.formats.message_schema import uuid_text
 from kreplica.formats.metadata_image import (
@@ -82,7 +82,7 @@ def cluster_id_of(files: MetadataFiles) -> str | None:
     """The cluster id of the log directory that the files are in, None if it does not tell."""
     home = files.home if files.home.is_dir() else files.home.absolute().parent
     path = home.absolute().parent / META_PROPERTIES
-    return decode_meta_properties(read_small_file(path), str(path)).cluster_id if path.is_file() else None
+    return decode_meta_properties(read_small_file(path).content, str(path)).cluster_id if path.is_file() else None
 
 
 def _partition_rows(image: MetadataImage, settings: Settings) -> Iterator[dict[str, object]]:

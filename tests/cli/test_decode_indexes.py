@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Any
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "support"))
+from failing_disk import fail_pages
 
 PARTITION = Path(__file__).parents[1] / "golden" / "kafka-4.3.1" / "clean" / "broker-1" / "data" / "payments-2"
 
@@ -32,3 +38,15 @@ def test_nothing_to_read_is_exit_2(kreplica: Any, tmp_path: Path) -> None:
     ended = kreplica("decode", "indexes", tmp_path)
     assert (ended.code, ended.out) == (2, "")
     assert ended.err.startswith(f"error: no index files in {tmp_path}; their names are a number of 20 digits")
+
+
+@pytest.mark.parametrize("command", ["indexes", "checkpoints", "segment --timeindex", "check", "metadata"])
+def test_what_a_failing_disk_does_not_give_is_damage(
+    kreplica: Any, monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    name, *more = command.split()
+    path = PARTITION.parents[3] / "killed-all" / "broker-1" / "data" if name == "metadata" else PARTITION
+    fail_pages(monkeypatch, {0})
+    ended = kreplica("decode", name, path, *more, "-o", "json")
+    assert ended.code == 1
+    assert "the disk cannot read it" in (ended.out if name == "check" else ended.err)

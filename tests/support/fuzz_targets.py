@@ -19,7 +19,7 @@ from fuzz_directories import check, compare, directory_seeds, on_disk
 from kreplica.formats.batch_windows import BatchWindow, read_windows
 from kreplica.formats.codecs import InflateError, inflate
 from kreplica.formats.control_records import decode_control_record
-from kreplica.formats.file_bytes import BufferBytes
+from kreplica.formats.file_bytes import BufferBytes, SmallFile
 from kreplica.formats.group_records import decode_group_record
 from kreplica.formats.index_rows import index_rows
 from kreplica.formats.key_value_text import decode_meta_properties, decode_partition_metadata
@@ -196,14 +196,14 @@ def small_files(content: bytes) -> None:
     for decode in decoders:
         assert all(str(each) for each in decode(content, "a").damage)
     names = [Path("data", name) for name in OF_THE_DIRECTORY] + [Path("data/orders-0", name) for name in OF_A_PARTITION]
-    for home in read_log_directories(names, lambda _: content):
+    for home in read_log_directories(names, lambda _: SmallFile(content)):
         assert checkpoint_rows(home)
 
 
 def indexes(content: bytes) -> None:
     """Offset, time and transaction index and producer snapshot."""
     for ending in ("index", "timeindex", "txnindex", "snapshot"):
-        assert all(index_rows(f"{7:020}.{ending}", content, "a", []))
+        assert all(index_rows(f"{7:020}.{ending}", SmallFile(content), "a", []))
 
 
 def _sealed(decode: Callable[[bytes], None]) -> Callable[[bytes], None]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from kreplica.formats.checks.replicas import Finding
-from kreplica.formats.files import find_files, read_small_file
+from kreplica.formats.file_bytes import read_small_file
+from kreplica.formats.files import find_files
 from kreplica.formats.log_directory import parse_partition_directory
 from kreplica.formats.registry import format_of, other_formats, own_format
 
@@ -13,7 +14,7 @@ RULE = "other-formats"
 
 
 def other_files(paths: Sequence[str]) -> Iterator[Finding]:
-    """A file of a format from outside holds what its own check says.
+    """A file of a format from outside holds what its own check says; one that the disk does not give whole is none's.
 
     Raises:
         InputError: A path does not exist or a file cannot be read.
@@ -27,5 +28,6 @@ def other_files(paths: Sequence[str]) -> Iterator[Finding]:
             continue
         place = parse_partition_directory(path.absolute().parent.name)
         topic, partition = (None, None) if place is None else (place.topic, place.partition)
-        for each in found.check(read_small_file(path), str(path)):
+        read = read_small_file(path)
+        for each in read.unread or found.check(read.content, str(path)):
             yield Finding(RULE, each.file, each.position, topic, partition, each.reason, each.expected, each.found)

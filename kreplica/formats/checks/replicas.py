@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import TypeAlias, TypeVar
 
 from kreplica.formats.damage import Damage
-from kreplica.formats.files import find_files, read_small_file, unreadable
+from kreplica.formats.file_bytes import read_small_file
+from kreplica.formats.files import find_files, unreadable
 from kreplica.formats.index_rows import is_index_file
 from kreplica.formats.indexes import (
     OffsetIndex,
@@ -34,6 +35,7 @@ from kreplica.formats.producer_snapshot import ProducerSnapshot, decode_producer
 from kreplica.formats.registry import own_format
 
 Decoded = TypeVar("Decoded")
+_Decoder: TypeAlias = Callable[[bytes, int, str, Sequence[Damage]], Decoded]
 Lines: TypeAlias = Mapping[tuple[str, int], Mapping[str, tuple[int, int]]]
 """By topic and partition, then by checkpoint file: byte of the line and offset."""
 
@@ -157,8 +159,8 @@ class ReplicaFolder:
             read_log(self.segments()),
             _decoded(files, ".index", decode_offset_index),
             _decoded(files, ".timeindex", decode_time_index),
-            _decoded(files, ".txnindex", lambda content, _, file: decode_transaction_index(content, file)),
-            _decoded(files, ".snapshot", lambda content, _, file: decode_producer_snapshot(content, file)),
+            _decoded(files, ".txnindex", lambda content, _, *rest: decode_transaction_index(content, *rest)),
+            _decoded(files, ".snapshot", lambda content, _, *rest: decode_producer_snapshot(content, *rest)),
             self.said,
         )
 
@@ -231,10 +233,11 @@ def _home(folder: Path) -> Path:
     return folder.absolute().parent if folder == Path() else folder.parent
 
 
-def _decoded(files: Sequence[Path], ending: str, decode: Callable[[bytes, int, str], Decoded]) -> dict[int, Decoded]:
+def _decoded(files: Sequence[Path], ending: str, decode: _Decoder[Decoded]) -> dict[int, Decoded]:
     """The files of one kind, by the offset that their name is."""
     numbered = [(int(path.stem), path) for path in files if path.suffix == ending]
-    return {base: decode(read_small_file(path), base, str(path)) for base, path in numbered}
+    read = {base: (str(path), read_small_file(path)) for base, path in numbered}
+    return {base: decode(small.content, base, file, small.unread) for base, (file, small) in read.items()}
 
 
 def epoch_file(replica: ReplicaFiles) -> str:

@@ -18,7 +18,7 @@ from kreplica.formats.checks.index_entries import (
 )
 from kreplica.formats.checks.replicas import ReplicaFiles, replica_beside
 from kreplica.formats.damage_tally import DamageTally
-from kreplica.formats.files import read_small_file
+from kreplica.formats.file_bytes import SmallFile, read_small_file
 from kreplica.formats.indexes import decode_offset_index, decode_time_index
 from kreplica.formats.log_contents import SegmentContents, read_log
 from kreplica.formats.partition_logs import PartitionLog, segment_offset
@@ -99,15 +99,15 @@ def _of_segment(
     read.files += len(contents)
     # A segment that lies alone is judged as it is: nothing says that a broker will make its index anew.
     rebuilt = replica is not None and replica.rebuilt(segment)
-    for kind, content in contents.items():
-        rows = _ROWS[kind](segment, content, str(beside[kind]), rebuilt, read.damage)
+    for kind, small in contents.items():
+        rows = _ROWS[kind](segment, small, str(beside[kind]), rebuilt, read.damage)
         yield from ({name: row.get(name) for name in COLUMNS} for row in rows)
 
 
 def _offset_rows(
-    segment: SegmentContents, content: bytes, file: str, rebuilt: bool, damage: DamageTally
+    segment: SegmentContents, read: SmallFile, file: str, rebuilt: bool, damage: DamageTally
 ) -> Iterator[Row]:
-    index = decode_offset_index(content, segment.base_offset, file)
+    index = decode_offset_index(read.content, segment.base_offset, file, read.unread)
     damage.add(index.damage)
     verdicts = offset_entries(segment, index, rebuilt=rebuilt)
     for verdict, offset, position in zip(verdicts, index.offsets.tolist(), index.positions.tolist(), strict=True):
@@ -116,9 +116,9 @@ def _offset_rows(
 
 
 def _time_rows(
-    segment: SegmentContents, content: bytes, file: str, rebuilt: bool, damage: DamageTally
+    segment: SegmentContents, read: SmallFile, file: str, rebuilt: bool, damage: DamageTally
 ) -> Iterator[Row]:
-    index = decode_time_index(content, segment.base_offset, file)
+    index = decode_time_index(read.content, segment.base_offset, file, read.unread)
     damage.add(index.damage)
     verdicts = time_entries(segment, index, rebuilt=rebuilt)
     for verdict, offset, timestamp in zip(verdicts, index.offsets.tolist(), index.timestamps.tolist(), strict=True):
@@ -139,5 +139,5 @@ def _judged(segment: SegmentContents, verdict: EntryVerdict) -> Row:
 
 
 _ENDINGS: Final = {IndexKind.offset: ".index", IndexKind.time: ".timeindex"}
-_Rows = Callable[[SegmentContents, bytes, str, bool, DamageTally], Iterator[Row]]
+_Rows = Callable[[SegmentContents, SmallFile, str, bool, DamageTally], Iterator[Row]]
 _ROWS: Final[dict[IndexKind, _Rows]] = {IndexKind.offset: _offset_rows, IndexKind.time: _time_rows}

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import errno
 import os
+import struct
 from pathlib import Path
 
 import pytest
+from failing_disk import fail_pages
 from record_batches import PlainRecord, batch_bytes
 
 from kreplica.errors import InputError
 from kreplica.formats import file_bytes
 from kreplica.formats.batch_windows import read_windows
-from kreplica.formats.file_bytes import PAGE_BYTES, FileBytes
+from kreplica.formats.damage import Damage
+from kreplica.formats.file_bytes import PAGE_BYTES, FileBytes, SmallFile, read_small_file
+from kreplica.formats.index_rows import index_rows
+from kreplica.formats.log_directory import read_log_directories
 from kreplica.formats.offset_logs import replay_logs
 
 BATCHES = [batch_bytes([PlainRecord(0, 0, b"k", bytes(3000))], base_offset=offset) for offset in range(20)]
@@ -24,16 +29,9 @@ BAD = {3, 4, 9}
 @pytest.fixture
 def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A segment on a disk with such pages."""
-    real = os.pread
-
-    def pread(descriptor: int, size: int, position: int) -> bytes:
-        if any(position < (page + 1) * PAGE_BYTES and position + size > page * PAGE_BYTES for page in BAD):
-            raise OSError(errno.EIO, os.strerror(errno.EIO))
-        return real(descriptor, size, position)
-
     path = tmp_path / f"{0:020}.log"
     path.write_bytes(CONTENT)
-    monkeypatch.setattr(file_bytes.os, "pread", pread)
+    fail_pages(monkeypatch, BAD)
     return path
 
 
@@ -70,3 +68,105 @@ def test_any_other_refusal_ends_the_reading(file: Path, monkeypatch: pytest.Monk
     monkeypatch.setattr(file_bytes.os, "pread", pread)
     with FileBytes.open(file) as source, pytest.raises(InputError, match="byte 0; stale file handle"):
         list(read_windows(source))
+
+
+def test_a_file_that_is_cut_meanwhile_ends_there(file: Path) -> None:
+    with FileBytes.open(file) as source:
+        os.truncate(file, 5000)
+        assert source.read(0, 8000) == CONTENT[:5000]
+        assert source.unread() == ()
+
+
+REFUSED = [(PAGE_BYTES, "the disk cannot read it", PAGE_BYTES)]
+
+
+@pytest.mark.parametrize(
+    ("ending", "entry"),
+    [
+        ("index", struct.Struct(">II")),
+        ("timeindex", struct.Struct(">qI")),
+        ("txnindex", struct.Struct(">hqqqq")),
+    ],
+)
+def test_index_entries_beside_a_bad_page(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ending: str, entry: struct.Struct
+) -> None:
+    path = tmp_path / f"{0:020}.{ending}"
+    count, width = 3 * PAGE_BYTES // entry.size, len(entry.unpack(bytes(entry.size)))
+    version = [0] if ending == "txnindex" else []
+    numbers = [[*version, *[number] * (width - len(version))] for number in range(1, count + 1)]
+    path.write_bytes(b"".join(entry.pack(*each) for each in numbers))
+    sound = list(index_rows(path.name, read_small_file(path), "f", []))
+    fail_pages(monkeypatch, {1})
+    damage: list[Damage] = []
+    rows = list(index_rows(path.name, read_small_file(path), str(path), damage))
+    assert [(each.position, each.reason, each.skipped) for each in damage] == REFUSED
+    beside = [number for number in range(count) if not _touches(number * entry.size, (number + 1) * entry.size)]
+    assert 0 < len(beside) < count == len(sound)
+    assert [{**row, "file": "f"} for row in rows] == [sound[number] for number in beside]
+
+
+def _touches(begin: int, end: int) -> bool:
+    """Whether bytes lie in the page that cannot be read."""
+    return begin < 2 * PAGE_BYTES and end > PAGE_BYTES
+
+
+def test_producers_beside_a_bad_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, entry = tmp_path / f"{0:020}.snapshot", struct.Struct(">qhiqiqiq")
+    count = 300
+    entries = b"".join(entry.pack(number + 1, 0, 0, 0, 0, 0, -1, -1) for number in range(count))
+    path.write_bytes(struct.pack(">hIi", 1, 0, count) + entries)  # of a wrong CRC, which nobody can tell now
+    for bad, told in (({1}, PAGE_BYTES), ({0}, 0)):
+        with monkeypatch.context() as disk:
+            fail_pages(disk, bad)
+            damage: list[Damage] = []
+            rows = list(index_rows(path.name, read_small_file(path), "f", damage))
+        assert [each.position for each in damage] == [told]
+        starts = [(number, 10 + number * entry.size) for number in range(count)]
+        beside = [number + 1 for number, start in starts if not _touches(start, start + entry.size)]
+        assert [row["producer_id"] for row in rows] == (beside if told else [])
+
+
+def test_lines_of_checkpoints_beside_a_bad_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "replication-offset-checkpoint"
+    lines = [f"topic-{number} 0 {number}\n".encode() for number in range(1000)]
+    head = b"0\n1000\n"
+    path.write_bytes(head + b"".join(lines))
+    fail_pages(monkeypatch, {1})
+    (home,) = read_log_directories([path], read_small_file)
+    ends = [len(head) + sum(map(len, lines[: number + 1])) for number in range(1000)]
+    beside = {
+        (f"topic-{number}", 0): number for number, end in enumerate(ends) if not _touches(end - len(lines[number]), end)
+    }
+    assert home.checkpoints[path.name].by_partition() == beside
+    first, count = home.damage
+    assert [(first.position, first.reason, first.skipped)] == REFUSED
+    assert count.reason == "the count of entries is wrong"
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "meta.properties",
+        ".kafka_cleanshutdown",
+        "log-start-offset-checkpoint",
+        "orders-0/leader-epoch-checkpoint",
+        "orders-0/partition.metadata",
+        "__cluster_metadata-0/quorum-state",
+    ],
+)
+def test_a_small_file_of_which_nothing_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    path = tmp_path / name
+    path.parent.mkdir(exist_ok=True)
+    path.write_text("0\n0\n")
+    fail_pages(monkeypatch, {0})
+    (home,) = read_log_directories([path], read_small_file)
+    assert [(each.file, each.position, each.reason, each.skipped) for each in home.damage] == [
+        (str(path), 0, "the disk cannot read it", 4)
+    ]
+    assert (home.meta, home.checkpoints, home.epochs, home.topic_ids, home.quorum_state) == (None, {}, {}, {}, None)
+    assert (home.clean_shutdown is not None) == (name == ".kafka_cleanshutdown")  # the mark alone says it
+
+
+def test_an_empty_file_is_not_lost() -> None:
+    assert not SmallFile(b"").lost

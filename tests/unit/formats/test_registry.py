@@ -14,8 +14,8 @@ from kafka_dumps import GOLDEN
 
 from commands.main import run
 from kreplica.errors import InputError, UsageError
-from kreplica.formats.file_bytes import FileBytes
-from kreplica.formats.files import BEGINNING_BYTES, read_beginning, read_small_file
+from kreplica.formats.file_bytes import FileBytes, read_small_file
+from kreplica.formats.files import BEGINNING_BYTES, read_beginning
 from kreplica.formats.index_rows import is_index_file
 from kreplica.formats.log_directory import SMALL_FILES
 from kreplica.formats.partition_logs import find_logs
@@ -103,8 +103,8 @@ def test_a_file_that_cannot_be_read_is_told_with_what_to_do(
         assert str(refused.value) == f"cannot read {path}; {said}"
 
 
-@pytest.mark.parametrize("command", ["check", "compare", "checkpoints", "indexes", "metadata"])
-def test_what_needs_names_of_files_is_not_read_from_standard_input(
+@pytest.mark.parametrize("command", ["check", "compare"])
+def test_what_holds_files_against_one_another_is_not_read_from_standard_input(
     command: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run(["decode", command, "-"]) == 2

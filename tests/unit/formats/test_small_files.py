@@ -14,7 +14,8 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "support"))
 from kafka_dumps import GOLDEN
 
 from kreplica.errors import InputError
-from kreplica.formats.files import find_files, read_small_file
+from kreplica.formats.file_bytes import read_small_file
+from kreplica.formats.files import find_files
 from kreplica.formats.key_value_text import decode_meta_properties, decode_partition_metadata
 from kreplica.formats.log_directory import (
     SMALL_FILES,
