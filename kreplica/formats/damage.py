@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 
@@ -30,3 +31,15 @@ class Damage:
         told = f", expected {self.expected}, found {self.found}" if self.expected else ""
         left_out = f"; {self.skipped} bytes skipped" if self.skipped else ""
         return f"{where}: {self.reason}{told}{left_out}"
+
+
+def outside(damage: Iterable[Damage], unread: Sequence[Damage]) -> list[Damage]:
+    """Damage that touches none of the stretches that were not read: what stands there is told already."""
+    return [
+        each
+        for each in damage
+        if not any(
+            each.position < lost.position + lost.skipped and lost.position < each.position + max(1, each.skipped)
+            for lost in unread
+        )
+    ]

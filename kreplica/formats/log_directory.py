@@ -19,10 +19,9 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
-from kreplica.formats.damage import Damage
-from kreplica.formats.file_bytes import SmallFile
+from kreplica.formats.damage import Damage, outside
 from kreplica.formats.key_value_text import (
     META_PROPERTIES,
     PARTITION_METADATA,
@@ -45,7 +44,9 @@ from kreplica.formats.state_json import (
     decode_clean_shutdown,
     decode_quorum_state,
 )
-from kreplica.formats.unread import outside
+
+if TYPE_CHECKING:
+    from kreplica.formats.file_bytes import SmallFile
 
 OF_THE_DIRECTORY = frozenset({META_PROPERTIES, CLEAN_SHUTDOWN, *OFFSET_CHECKPOINTS})
 OF_A_PARTITION = frozenset({LEADER_EPOCH_CHECKPOINT, PARTITION_METADATA, QUORUM_STATE})

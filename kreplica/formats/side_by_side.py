@@ -93,7 +93,7 @@ class _Ahead:
     def order(self, work: Callable[[Item], Result], items: Sequence[Item]) -> None:
         try:
             with self.orders:
-                pickle.dump((work, items), self.orders, pickle.HIGHEST_PROTOCOL)
+                pickle.dump((_current_folder(), work, items), self.orders, pickle.HIGHEST_PROTOCOL)
         except BrokenPipeError:
             pass  # it is gone: that no result comes tells it
 
@@ -122,7 +122,9 @@ def start_ahead(modules: Sequence[str]) -> None:
         with os.fdopen(taking, "rb") as orders:
             order = orders.read()
         if order:
-            _send(results, lambda: turns.work(*pickle.loads(order)))
+            folder, work, items = pickle.loads(order)
+            os.chdir(folder or os.curdir)  # relative paths are those of the process that asks
+            _send(results, lambda: turns.work(work, items))
 
     other: _Other[object] = _Other.start(act)
     os.close(taking)
@@ -165,6 +167,14 @@ def side_by_side(
         for other in others:
             other.end()
     return [done[index] for index in range(len(items))]
+
+
+def _current_folder() -> str | None:
+    """None if it was deleted."""
+    try:
+        return os.getcwd()  # noqa: PTH109
+    except FileNotFoundError:
+        return None
 
 
 def _send(pipe: BinaryIO, act: Callable[[], object]) -> None:

@@ -1,25 +1,13 @@
-"""What stands beside the stretches of a small file that a failing disk did not give, where decoders see zeros."""
+"""Entries of a small file beside the stretches that a failing disk did not give, where decoders see zeros."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
 
 from kreplica.formats.damage import Damage
-
-
-def outside(damage: Iterable[Damage], unread: Sequence[Damage]) -> list[Damage]:
-    """Damage that touches none of the stretches that were not read: what stands there is told already."""
-    return [
-        each
-        for each in damage
-        if not any(
-            each.position < lost.position + lost.skipped and lost.position < each.position + max(1, each.skipped)
-            for lost in unread
-        )
-    ]
 
 
 def entries_read(count: int, size: int, unread: Sequence[Damage], begin: int = 0) -> npt.NDArray[np.bool_]:

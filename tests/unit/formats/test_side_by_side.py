@@ -66,6 +66,17 @@ def test_the_process_that_was_started_ahead_shares_the_next_work(ahead: int, tmp
 
 
 @pytest.mark.usefixtures("ahead")
+def test_relative_paths_are_those_of_the_process_that_asks(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert set(side_by_side(partial(folder_after_the_other, tmp_path), [0, 1], 2)) == {str(tmp_path)}
+
+
+def folder_after_the_other(folder: Path, item: int) -> str:
+    wait_for_the_other(folder, item)
+    return str(Path.cwd())
+
+
+@pytest.mark.usefixtures("ahead")
 def test_an_error_of_the_process_that_was_started_ahead_is_raised_here() -> None:
     with pytest.raises(InputError, match=r"^cannot read file-1, byte 3; it is damaged$"):
         side_by_side(partial(fail_at, 1), [0, 1], 2)
