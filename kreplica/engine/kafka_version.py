@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from kreplica.engine.rules.producer_state import UnknownProducer
+from kreplica.engine.rules.reassignment import Awaited
 from kreplica.engine.settings import MOST, Value
 
 NEVER = MOST
@@ -69,8 +70,7 @@ class Version:
         failover_cleans_isrs: A new controller takes brokers that are gone out of every ISR (2.4).
         balances_while_moving: Leaders are brought back while replicas are moved (3.4, KAFKA-10149).
         ineligible_refused: Brokers that are not live join no ISR, and the controller refuses them (3.3, KIP-841).
-        moves_wait_for_target: A move ends when its whole target is in sync, not only who is added (KRaft 3.8,
-            KAFKA-15665).
+        moves_wait_for: Who has to be in sync for a move to end (KRaft 3.8, KAFKA-15665; 4.3, KAFKA-19975).
         restarted_leave_isrs: Who registers anew leaves the ISRs that its last life was in (KRaft 4.0, KAFKA-18106).
         fenced_keep_sessions: Who stopped cleanly waits for its session, too, before it may register again (KRaft 4.0,
             BrokerHeartbeatTracker).
@@ -88,13 +88,16 @@ class Version:
         transaction_version: 0 none, 1 from 0.11, 2 from 4.0 (KIP-890).
         verify_transactions: Appends are verified with the coordinator (3.6, KIP-890 part 1).
         tells_abortable: What is not in a transaction is told as TRANSACTION_ABORTABLE (3.8, KAFKA-16314).
-        single_epoch_rise: Fencing raises the epoch once with transaction version 2 (4.1, KAFKA-19367).
+        single_epoch_rise: Fencing raises the epoch once with transaction version 2 (4.0.1, KAFKA-19367).
         zero_sequence_first: With transaction version 2 a log takes only sequence 0 first (4.1, KAFKA-18202).
         high_watermark_wakes_followers: A rising high watermark answers followers' fetches (2.4, KIP-392, up to
             2.5, KAFKA-9952).
         follower_reads: Consumers may fetch from followers (2.4, KIP-392).
+        reads_in_sync_only: Consumers are sent to followers in the ISR alone (3.3.2, KAFKA-14372).
         offsets_expire_with_group: Committed offsets age only while their group does not read (2.1, KIP-211).
         stable_offsets: A read_committed consumer waits for open transactions over its offset (2.5, KIP-447).
+        more_stays: Coordinators let a member keep one partition more than others have (4.0.1, KAFKA-18688); before,
+            the first ones got it.
         consumer_protocol: Coordinators assign partitions (4.0, KIP-848); by default groups still do it themselves.
         member_id_required: Who joins a group anew is given a member id first, and joins with it (2.2, KIP-394).
         latest_waits_for_epoch: A new leader does not say where the log ends before its high watermark has reached the
@@ -129,7 +132,7 @@ class Version:
     failover_cleans_isrs: bool = False
     balances_while_moving: bool = False
     ineligible_refused: bool = False
-    moves_wait_for_target: bool = True
+    moves_wait_for: Awaited = Awaited.TARGET
     restarted_leave_isrs: bool = False
     fenced_keep_sessions: bool = False
     unclean_setting_obeyed: bool = True
@@ -149,9 +152,11 @@ class Version:
     zero_sequence_first: bool = False
     high_watermark_wakes_followers: bool = False
     follower_reads: bool = False
+    reads_in_sync_only: bool = False
     offsets_expire_with_group: bool = False
     stable_offsets: bool = False
     consumer_protocol: bool = False
+    more_stays: bool = False
     member_id_required: bool = False
     latest_waits_for_epoch: bool = False
     resets_by_duration: bool = False

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from kreplica.engine.kafka_version import NEVER, ControllerKind, Truncation, Version
 from kreplica.engine.rules.acknowledgement import ACKS_ALL
 from kreplica.engine.rules.producer_state import CACHED_BATCHES, UnknownProducer
+from kreplica.engine.rules.reassignment import Awaited
 from kreplica.engine.settings import Value
 from kreplica.model.settings import MIN_ISR, UNCLEAN
 
@@ -194,9 +195,10 @@ CHANGES: tuple[Change, ...] = (
         "3.3",
         epoch_rises_on_shrink=True,
         failed_directories_tolerated=False,
-        moves_wait_for_target=False,
+        moves_wait_for=Awaited.ADDED,
         unclean_setting_obeyed=False,
     ),
+    _since("3.3.2", reads_in_sync_only=True),
     _since("3.4", {"producer.id.expiration.ms": 86_400_000}, balances_while_moving=True),  # KIP-854
     _kraft_since("3.5", broker_epoch_in_isr=True),
     _since(
@@ -209,10 +211,12 @@ CHANGES: tuple[Change, ...] = (
     _since("3.7", freeze_below_min_isr=True),
     _kraft_since("3.7", failed_directories_tolerated=True),
     _since("3.8", tells_abortable=True),
-    _kraft_since("3.8", moves_wait_for_target=True),
+    _kraft_since("3.8", moves_wait_for=Awaited.TARGET),
     _kraft_since("3.9", unclean_setting_obeyed=True),
     _since("4.0", {"linger.ms": 5}, transaction_version=2, consumer_protocol=True, resets_by_duration=True),
     _kraft_since("4.0", restarted_leave_isrs=True, fenced_keep_sessions=True),
-    _since("4.1", elr=True, single_epoch_rise=True, zero_sequence_first=True),
+    _since("4.0.1", more_stays=True, single_epoch_rise=True),
+    _since("4.1", elr=True, zero_sequence_first=True),
+    _since("4.3", moves_wait_for=Awaited.TARGET_IF_FEWER),
 )
 """Oldest first."""

@@ -187,7 +187,7 @@ def test_what_makes_no_difference_is_said(run_cli: RunCli, tmp_path: Path) -> No
         "replica.lag.max.messages=9",
     )
     version, group, lag, step = warnings_of(run_cli("whatif", "run", LOSS, *words, "-o", "json"))
-    assert version.startswith("Kafka 4.3.1 is played by the rules and defaults of 4.1")
+    assert version.startswith("Kafka 4.3.1 is played by the rules and defaults of 4.3")
     assert group == "group.id does nothing here: the scenario has no consumer"
     assert lag.startswith("replica.lag.max.messages does nothing here")
     assert step == "never came about: on paused: crash broker-1"

@@ -34,7 +34,7 @@ def kraft_move(current: list[int], target: list[int]) -> tuple[list[int], list[i
 
 
 def kraft_completed(
-    replicas: list[int], adding: list[int], removing: list[int], isr: list[int], *, since_3_8: bool
+    replicas: list[int], adding: list[int], removing: list[int], isr: list[int], awaited: str
 ) -> tuple[list[int], list[int]] | None:
     """PartitionReassignmentReplicas.maybeCompleteReassignment: replicas and ISR, None while it goes on."""
     if not adding and not removing:
@@ -45,8 +45,12 @@ def kraft_completed(
         new_replicas = [one for one in replicas if one not in removing]
         if not new_isr or not new_replicas:
             return None
-    wanted = new_replicas if since_3_8 else adding
-    return (new_replicas, new_isr) if all(one in new_isr for one in wanted) else None
+    fewer = len(adding) < len(removing)
+    if not all(one in new_isr for one in adding):
+        return None
+    if (awaited == "TARGET" or (awaited == "TARGET_IF_FEWER" and fewer)) and set(new_replicas) - set(new_isr):
+        return None
+    return new_replicas, new_isr
 
 
 @dataclass(frozen=True)

@@ -129,19 +129,23 @@ def cooperative_adjustment(owned: Mapping[str, Sequence[TopicPartition]], assign
     }
 
 
-def uniform_assignor(assigned: Mapping[str, Sequence[TopicPartition]], partitions: Mapping[str, int]) -> Assignment:
+def uniform_assignor(
+    assigned: Mapping[str, Sequence[TopicPartition]], partitions: Mapping[str, int], more_stays: bool = True
+) -> Assignment:
     """What the coordinator assigns by default in a group of KIP-848's protocol whose members subscribe the same topics.
 
-    UniformHomogeneousAssignmentBuilder: the first members, in the coordinator's order, get one more; each keeps as much
-    of its target as fits, what is over and what nobody has fills those with room.
+    UniformHomogeneousAssignmentBuilder: each member keeps as much of its target as fits, what is over and what nobody
+    has fills those with room, in the coordinator's order.
 
     Args:
         assigned: The target assignment so far, members in the coordinator's order.
         partitions: How many partitions each subscribed topic has.
+        more_stays: Whoever has one more than the others may keep it, since 4.0.1 (KAFKA-18688). In 4.0.0 the first
+            members had one more, so that partitions moved although the shares were even.
     """
     every = [(topic, number) for topic in partitions for number in range(partitions[topic])]
-    share, more = divmod(len(every), len(assigned))
-    quota = {member: share + (place < more) for place, member in enumerate(assigned)}
+    shares = _uniform_shares([sum(one in every for one in has) for has in assigned.values()], len(every), more_stays)
+    quota = dict(zip(assigned, shares, strict=True))
     kept = {member: [one for one in has if one in every][: quota[member]] for member, has in assigned.items()}
     held = {one for has in assigned.values() for one in has}
     stays = {one for has in kept.values() for one in has}
@@ -152,6 +156,18 @@ def uniform_assignor(assigned: Mapping[str, Sequence[TopicPartition]], partition
         has.extend(free[:room])
         free = free[room:]
     return {member: tuple(has) for member, has in kept.items()}
+
+
+def _uniform_shares(sizes: list[int], partitions: int, more_stays: bool) -> list[int]:
+    """How many each member gets. One more goes to who has it, else to the last, for whom it has to be left."""
+    share, more = divmod(partitions, len(sizes))
+    shares: list[int] = []
+    for place, size in enumerate(sizes):
+        left = len(sizes) - place
+        gets_more = more > 0 and (not more_stays or size > share or left == more)
+        more -= gets_more
+        shares.append(share + gets_more)
+    return shares
 
 
 def even_assignment(

@@ -1,7 +1,7 @@
 """Consumers that read from followers: KIP-392, since 2.4.
 
 A consumer with client.rack first asks the leader; with replica.selector.class=RackAwareReplicaSelector the leader
-names an in-sync replica in that rack, and the consumer goes there for metadata.max.age.ms (5 minutes).
+names a replica in that rack, and the consumer goes there for metadata.max.age.ms (5 minutes).
 """
 
 from kreplica.engine.rules.error_codes import ErrorCode
@@ -13,10 +13,11 @@ def readable_replicas(
 ) -> int:
     """Replicas that the leader's selector chooses from: itself, and in-sync ones whose log has the offset.
 
-    ReplicaManager.findPreferredReadReplica; the ISR counts since 2.7, before every replica with the offset did.
+    ReplicaManager.findPreferredReadReplica; the ISR counts since 3.3.2 (KAFKA-14372), before every replica with the
+    offset did: a consumer could be sent to a follower that stays behind.
 
     Args:
-        isr: In-sync replicas.
+        isr: In-sync replicas; all of them before 3.3.2.
         leader: Who chooses.
         fetch_offset: The consumer's position.
         log_starts: The log start offset of each place, as the leader knows it.

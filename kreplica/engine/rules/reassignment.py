@@ -8,9 +8,24 @@ KRaft: PartitionReassignmentReplicas and PartitionReassignmentRevert. ZooKeeper:
 since 2.4 (KIP-455).
 """
 
-from kreplica.engine.rules.replica_set import contains, without
+from enum import IntEnum
+
+from kreplica.engine.rules.replica_set import contains, size, without
 
 Assignment = tuple[int, ...]
+
+
+class Awaited(IntEnum):
+    """Whom a move waits for.
+
+    ADDED in KRaft before 3.8, so that a move could end on an ISR too small (KAFKA-15665); TARGET, all of it, in KRaft
+    from 3.8 and ever in ZooKeeper mode; TARGET_IF_FEWER from 4.3 (KAFKA-19975): all of it only where the move leaves
+    fewer replicas, else the added ones, so that a broker that is down and stays does not hold the move up.
+    """
+
+    ADDED = 0
+    TARGET = 1
+    TARGET_IF_FEWER = 2
 
 
 def kraft_merged(replicas: Assignment, target: Assignment) -> tuple[Assignment, Assignment, Assignment]:
@@ -62,8 +77,8 @@ def original(replicas: Assignment, adding: Assignment) -> Assignment:
     return tuple(replica for replica in replicas if replica not in adding)
 
 
-def completes(replicas: int, adding: int, removing: int, isr: int, waits_for_target: bool) -> bool:
-    """Whether an ISR ends a move: everybody who is wanted is in sync.
+def completes(replicas: int, adding: int, removing: int, isr: int, awaited: Awaited) -> bool:
+    """Whether an ISR ends a move: everybody who is waited for is in sync.
 
     PartitionReassignmentReplicas.maybeCompleteReassignment; KafkaController.isReassignmentComplete.
 
@@ -71,15 +86,15 @@ def completes(replicas: int, adding: int, removing: int, isr: int, waits_for_tar
         replicas: The merged assignment.
         adding, removing: Replicas added and removed; both empty where nothing moves.
         isr: In-sync replicas.
-        waits_for_target: KRaft before 3.8 waited for the adding ones alone, so that a move could end on an ISR too
-            small (KAFKA-15665). ZooKeeper mode always waited for all.
+        awaited: For whom the version waits.
     """
     if adding | removing == 0:
         return False
     remaining, target = without(isr, removing), without(replicas, removing)
     if removing != 0 and (remaining == 0 or target == 0):
         return False
-    return without(target if waits_for_target else adding, remaining) == 0
+    for_all = awaited is Awaited.TARGET or (awaited is Awaited.TARGET_IF_FEWER and size(adding) < size(removing))
+    return without(target if for_all else adding, remaining) == 0
 
 
 def completed(replicas: int, removing: int, isr: int) -> tuple[int, int]:

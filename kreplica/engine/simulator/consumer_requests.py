@@ -59,8 +59,7 @@ def _preferred(broker: Broker, replica: Replica, offset: int, rack: str) -> int:
     ends = _known_ends(replica, leadership)
     starts = (*leadership.log_starts[: replica.place], replica.log.start, *leadership.log_starts[replica.place + 1 :])
     alive = sum(1 << place for place, one in enumerate(leadership.replicas) if one in broker.alive)
-    # the ISR counts since 2.7, the version that has AlterPartition too
-    candidates = leadership.isr & alive if simulation.version.alter_partition else alive
+    candidates = leadership.isr & alive if simulation.version.reads_in_sync_only else alive
     readable = readable_replicas(candidates, replica.place, offset, starts, ends)
     same_rack = sum(1 << place for place, one in enumerate(leadership.replicas) if simulation.brokers[one].rack == rack)
     behind = tuple(broker.scheduler.now - time for time in leadership.last_caught_up)

@@ -301,7 +301,7 @@ class KraftController:
     def _altered(self, state: PartitionState, isr: int, why: str) -> PartitionState:
         """The ISR a leader asked for, and with it the end of a reassignment."""
         adding, removing = state.places(state.adding), state.places(state.removing)
-        if completes(state.everybody, adding, removing, isr, self.simulation.version.moves_wait_for_target):
+        if completes(state.everybody, adding, removing, isr, self.simulation.version.moves_wait_for):
             return self.operations.complete(state, isr)
         self._change_isr(state._replace(recovering=False), isr, why)
         return self.partitions[state.partition]

@@ -71,9 +71,9 @@ class KraftOperations:
         state = self.controller.partitions[partition]
         replicas, adding, removing = kraft_merged(state.replicas, target)
         isr, leader = state.ids(state.isr), state.leader_id
-        waits = self.controller.simulation.version.moves_wait_for_target
+        awaited = self.controller.simulation.version.moves_wait_for
         new = self._reassigned(state, replicas, isr, leader, adding, removing, "a reassignment begins")
-        if completes(new.everybody, new.places(adding), new.places(removing), new.isr, waits):
+        if completes(new.everybody, new.places(adding), new.places(removing), new.isr, awaited):
             self.complete(new, new.isr)
         self.controller.commit(lambda: None)
 

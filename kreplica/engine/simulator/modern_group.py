@@ -7,6 +7,7 @@ since 4.0.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from kreplica.engine.rules import group_epochs as rules
@@ -128,7 +129,8 @@ class ModernGroup:
         counts: dict[str, int] = {}
         for partition in self.partitions:
             counts[topic_of(partition)] = counts.get(topic_of(partition), 0) + 1
-        for member_id, has in even_assignment(uniform_assignor, owned, subscriptions, counts).items():
+        uniform = partial(uniform_assignor, more_stays=self.shard.broker.simulation.version.more_stays)
+        for member_id, has in even_assignment(uniform, owned, subscriptions, counts).items():
             self.members[member_id].target = self._places(tuple(f"{topic}-{number}" for topic, number in has))
         self.assignment_epoch = self.epoch
         self._tell(why)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kreplica.engine.rules.reassignment import (
+    Awaited,
     completes,
     original,
     zookeeper_dropped,
@@ -79,7 +80,7 @@ class ZooKeeperMoves:
         """Completes a move whose target replicas are all in sync by now."""
         state = self.controller.known.states[partition]
         sets = (state.places(state.replicas), state.places(state.adding), state.places(state.removing))
-        if self.controller.active and completes(*sets, state.isr, True):
+        if self.controller.active and completes(*sets, state.isr, Awaited.TARGET):
             self._complete(state, then)
         else:
             then()

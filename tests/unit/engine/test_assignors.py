@@ -112,13 +112,15 @@ def test_seven_partitions_with_one_to_eight_consumers(consumers: int) -> None:
         range_assignor(subscriptions, {"topic": 7}),
         round_robin_assignor(subscriptions, {"topic": 7}),
         sticky_assignor(dict.fromkeys(names, ()), {"topic": 7}),
-        uniform_assignor(dict.fromkeys(names, ()), {"topic": 7}),
+        uniform_assignor(dict.fromkeys(names, ()), {"topic": 7}, more_stays=False),
     )
     for answer in answers:
         assert sorted(one for has in answer.values() for one in has) == [("topic", number) for number in range(7)]
         sizes = [len(answer[name]) for name in names]
         assert sizes == sorted((7 // consumers + (place < 7 % consumers) for place in range(consumers)), reverse=True)
     assert (answers[0].get("C7") == ()) is (consumers == 8)
+    last = uniform_assignor(dict.fromkeys(names, ()), {"topic": 7})
+    assert sorted(map(len, last.values())) == [len(last[name]) for name in names], "one more is left for the last ones"
 
 
 @st.composite
@@ -167,16 +169,20 @@ def test_cooperative_takes_two_rounds_and_nobody_shares(case: tuple[Held, dict[s
     assert {one for has in second.values() for one in has} == {one for has in wanted.values() for one in has}
 
 
-@given(owners())
-def test_uniform_is_even_and_the_first_have_more(case: tuple[Held, dict[str, int]]) -> None:
+@given(owners(), st.booleans())
+def test_uniform_is_even_and_keeps_what_it_can(case: tuple[Held, dict[str, int]], more_stays: bool) -> None:
     owned, partitions = case
-    answer = uniform_assignor(owned, partitions)
+    answer = uniform_assignor(owned, partitions, more_stays)
     sizes = [len(has) for has in answer.values()]
-    assert sizes == sorted(sizes, reverse=True)
     assert max(sizes) - min(sizes) <= 1
     every = sorted((topic, number) for topic, count in partitions.items() for number in range(count))
     assert sorted(one for has in answer.values() for one in has) == every
-    assert uniform_assignor(answer, partitions) == answer, "nothing moves where nothing has changed"
+    assert uniform_assignor(answer, partitions, more_stays) == answer, "nothing moves where nothing has changed"
+    if more_stays:
+        stayed = sum(len(set(has) & set(owned[member])) for member, has in answer.items())
+        assert stayed == best_kept(owned, partitions)
+    else:
+        assert sizes == sorted(sizes, reverse=True), "the first ones have more"
 
 
 def test_static_members_come_first() -> None:

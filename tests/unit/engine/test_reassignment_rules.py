@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from plain_reassignment import kraft_completed, kraft_move
 
 from kreplica.engine.rules import reassignment
+from kreplica.engine.rules.reassignment import Awaited
 from kreplica.engine.rules.replica_set import NO_LEADER
 
 BROKERS = [0, 1, 2, 3, 4]
@@ -62,15 +63,15 @@ def test_what_a_replaced_move_added_is_dropped() -> None:
     assert reassignment.original((4, 5, 6, 1, 2, 3), (4, 5, 6)) == (1, 2, 3)
 
 
-@given(lists, lists, st.data(), st.booleans())
-def test_kraft_completes(current: list[int], target: list[int], data: st.DataObject, since_3_8: bool) -> None:
+@given(lists, lists, st.data(), st.sampled_from(Awaited))
+def test_kraft_completes(current: list[int], target: list[int], data: st.DataObject, awaited: Awaited) -> None:
     replicas, adding, removing = kraft_move(current, target)
     isr = data.draw(st.lists(st.sampled_from(replicas), unique=True, min_size=1))
     merged = reassignment.kraft_merged(tuple(current), tuple(target))
     assert merged == (tuple(replicas), tuple(adding), tuple(removing))
-    expected = kraft_completed(replicas, adding, removing, isr, since_3_8=since_3_8)
+    expected = kraft_completed(replicas, adding, removing, isr, awaited.name)
     facts = [mask(replicas, brokers) for brokers in (replicas, adding, removing, isr)]
-    assert reassignment.completes(*facts, since_3_8) is (expected is not None)
+    assert reassignment.completes(*facts, awaited) is (expected is not None)
     if expected is not None:
         after = reassignment.completed(facts[0], facts[2], facts[3])
         assert after == tuple(mask(replicas, brokers) for brokers in expected)
@@ -81,8 +82,29 @@ def test_kafka_15665_an_isr_too_small_ended_a_move() -> None:
     """PartitionReassignmentReplicasTest.testDoesNotCompleteReassignmentIfIsrDoesNotHaveAllTargetReplicas."""
     replicas, adding, removing = reassignment.kraft_merged((0, 1, 2), (0, 1, 3))
     facts = [mask(replicas, brokers) for brokers in (replicas, adding, removing, (3,))]
-    assert not reassignment.completes(*facts, True)
-    assert reassignment.completes(*facts, False)
+    assert not reassignment.completes(*facts, Awaited.TARGET)
+    assert reassignment.completes(*facts, Awaited.ADDED)
+
+
+@pytest.mark.parametrize(
+    ("target", "isr", "ends"),
+    [
+        # the description of apache/kafka#21114: 2 is down; from 0, 1, 2 to these
+        ((0, 1, 2, 3), (0, 1, 3), True),
+        ((1, 2, 3), (0, 1, 3), True),
+        ((2, 3, 4), (0, 1, 3, 4), True),
+        ((1, 2), (0, 1), False),
+        ((2, 3), (0, 1, 3), False),
+        ((1, 2, 3), (0, 1), False),
+    ],
+)
+def test_kafka_19975_a_broker_that_is_down_and_stays_holds_no_move_up(
+    target: tuple[int, ...], isr: tuple[int, ...], ends: bool
+) -> None:
+    replicas, adding, removing = reassignment.kraft_merged((0, 1, 2), target)
+    facts = [mask(replicas, brokers) for brokers in (replicas, adding, removing, isr)]
+    assert reassignment.completes(*facts, Awaited.TARGET_IF_FEWER) is ends
+    assert not reassignment.completes(*facts, Awaited.TARGET)
 
 
 @given(lists, lists, st.data())

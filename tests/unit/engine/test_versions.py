@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from kreplica.engine.rules.reassignment import Awaited
 from kreplica.engine.versions import LATEST, VERSIONS, ControllerKind, Truncation, order_of, version_named
 from kreplica.errors import UsageError
 from kreplica.model.settings import UNCLEAN
@@ -33,6 +34,7 @@ RULES = [
     ("stable_offsets", "2.4.1", "2.5"),
     ("alter_partition", "2.6.3", "2.7"),
     ("ineligible_refused", "3.2.3", "3.3"),
+    ("reads_in_sync_only", "3.3.1", "3.3.2"),
     ("balances_while_moving", "3.3.2", "3.4"),
     ("balances_while_moving", "3.3.2-kraft", "3.4-kraft"),
     ("broker_epoch_in_isr", "3.4.1-kraft", "3.5-kraft"),
@@ -41,10 +43,13 @@ RULES = [
     ("verify_transactions", "3.5.2-kraft", "3.6-kraft"),
     ("freeze_below_min_isr", "3.6.2-kraft", "3.7-kraft"),
     ("failed_directories_tolerated", "3.6.2-kraft", "3.7-kraft"),
-    ("moves_wait_for_target", "3.7.2-kraft", "3.8-kraft"),
+    ("moves_wait_for", "3.7.2-kraft", "3.8-kraft"),
+    ("moves_wait_for", "4.2", "4.3"),
     ("unclean_setting_obeyed", "3.8.1-kraft", "3.9-kraft"),
     ("waits_only_for_eligible", "3.5.2", "3.6"),
     ("transaction_version", "3.9.1-kraft", "4.0"),
+    ("more_stays", "4.0", "4.0.1"),
+    ("single_epoch_rise", "4.0", "4.0.1"),
 ]
 DEFAULTS = [
     ("max.poll.interval.ms", "0.10.0", "0.10.1"),
@@ -72,7 +77,7 @@ def test_zookeeper_mode_never_gets_what_is_for_kraft() -> None:
     newest = version_named("3.9.2")
     assert newest.controller is ControllerKind.ZOOKEEPER
     assert not newest.broker_epoch_in_isr
-    assert newest.moves_wait_for_target
+    assert newest.moves_wait_for is Awaited.TARGET
     assert version_named("3.3").failed_directories_tolerated
 
 

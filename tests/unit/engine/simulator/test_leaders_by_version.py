@@ -119,9 +119,12 @@ def test_before_3_9_kraft_elects_uncleanly_only_where_an_operator_asks() -> None
     assert of(events, Kind.PARTITION_CHANGED, partition="t-0")[-1]["leader"] == 2
 
 
-@pytest.mark.parametrize(("version", "ends"), [("3.7-kraft", True), ("3.8-kraft", False), ("3.9", False)])
-def test_a_move_ends_without_its_whole_target_in_kraft_before_3_8(version: str, ends: bool) -> None:
-    """PartitionReassignmentReplicas.maybeCompleteReassignment, KAFKA-15665: broker 2 is wanted, and dead."""
+@pytest.mark.parametrize(
+    ("version", "ends"),
+    [("3.7-kraft", True), ("3.8-kraft", False), ("3.9", False), ("4.1", False), ("4.3", True)],
+)
+def test_a_move_ends_without_its_whole_target_in_kraft_before_3_8_and_since_4_3(version: str, ends: bool) -> None:
+    """PartitionReassignmentReplicas.maybeCompleteReassignment, KAFKA-15665, KAFKA-19975: broker 2, wanted, is dead."""
     plan = (at(2, Crash("broker-2")), at(30, Reassign("t-0", (1, 2, 4))))
     events = play(plan, version, brokers=4)
     left = of(events, Kind.PARTITION_CHANGED, partition="t-0")[-1]
