@@ -110,17 +110,10 @@ class PartitionChange:
 def kraft_broker_stops(
     partition: Partition, broker: int, active: Collection[int], min_isr: int, *, elr_enabled: bool, unclean: bool
 ) -> Partition:
-    """ReplicationControlManager.generateLeaderAndIsrUpdates for a broker to remove."""
+    """ReplicationControlManager.handleBrokerFenced and the like: for each partition with the broker in the ISR."""
     if broker not in partition.isr:
         return partition
-    return PartitionChange(
-        partition,
-        [one for one in active if one != broker],
-        min_isr,
-        elr_enabled=elr_enabled,
-        election="UNCLEAN" if unclean else "ONLINE",
-        target_isr=[one for one in partition.isr if one != broker],
-    ).build()
+    return _without(partition, broker, active, min_isr, elr_enabled=elr_enabled, unclean=unclean)
 
 
 def kraft_broker_shut_down_uncleanly(
@@ -129,14 +122,28 @@ def kraft_broker_shut_down_uncleanly(
     """ReplicationControlManager.handleBrokerUncleanShutdown, with ELR: for each partition with it in the ISR or ELR."""
     if broker not in partition.isr and broker not in partition.elr:
         return partition
+    return _without(partition, broker, active, min_isr, elr_enabled=True, unclean=unclean, unclean_shutdown=[broker])
+
+
+def _without(
+    partition: Partition,
+    broker: int,
+    active: Collection[int],
+    min_isr: int,
+    *,
+    elr_enabled: bool,
+    unclean: bool,
+    unclean_shutdown: Collection[int] = (),
+) -> Partition:
+    """ReplicationControlManager.generateLeaderAndIsrUpdates for a broker to remove."""
     return PartitionChange(
         partition,
         [one for one in active if one != broker],
         min_isr,
-        elr_enabled=True,
+        elr_enabled=elr_enabled,
         election="UNCLEAN" if unclean else "ONLINE",
         target_isr=[one for one in partition.isr if one != broker],
-        unclean_shutdown=[broker],
+        unclean_shutdown=unclean_shutdown,
     ).build()
 
 
