@@ -6,11 +6,12 @@ import json
 import re
 import signal
 import subprocess
-import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pexpect
+from waiting import until
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 TEXT = GOLDEN / "kafka-4.3.1" / "2-broker-killed" / "topics-describe.txt"
@@ -25,12 +26,15 @@ def watching(process: Any, tmp_path: Path, *words: str) -> tuple[subprocess.Pope
         return process("describe", "--dump", "sample", "--watch", "0.5", *words, stdout=stream), out
 
 
-def wait_for(condition: Any, ended: subprocess.Popen[bytes]) -> None:
-    deadline = time.monotonic() + 60
-    while not condition():
-        assert ended.poll() is None, ended.communicate()
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
+def wait_for(printed: Callable[[], bool], ended: subprocess.Popen[bytes]) -> None:
+    """Waits until a program that is still running has printed so much."""
+
+    def is_there() -> bool:
+        there = printed()
+        assert there or ended.poll() is None, ended.communicate()
+        return there
+
+    until(is_there, "what the program prints")
 
 
 def test_watch_adds_rows_round_by_round_until_interrupted(process: Any, tmp_path: Path) -> None:
