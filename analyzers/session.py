@@ -20,6 +20,7 @@ from urllib.parse import urlsplit
 
 from analyzers.jvm import Jvm, no_remarks
 from kreplica.errors import KreplicaError, MissingExtraError, UnreachableError, UsageError
+from kreplica.installation import line_that_adds
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -98,7 +99,7 @@ def require_pyspark() -> None:
     """Raises MissingExtraError, with the line that installs it, unless PySpark is there."""
     if find_spec("pyspark") is None:
         raise MissingExtraError(
-            "kreplica audit needs Apache Spark", "the package pyspark is not installed", "pip install 'kreplica[spark]'"
+            "kreplica audit needs Apache Spark", "the package pyspark is not installed", line_that_adds("spark")
         )
 
 
@@ -219,7 +220,7 @@ def _connect_session(remote: str, settings: Mapping[str, str]) -> Iterator[Spark
     host, port = _connect_address(remote)
     if find_spec("grpc") is None:
         raise MissingExtraError(
-            "--remote needs the client of Spark Connect", "grpcio is not installed", "pip install 'kreplica[spark]'"
+            "--remote needs the client of Spark Connect", "grpcio is not installed", line_that_adds("spark")
         )
     _reach(host, port, what=f"the Spark Connect server {remote}")
     from pyspark.sql import SparkSession
