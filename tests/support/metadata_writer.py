@@ -7,18 +7,11 @@ import struct
 from collections.abc import Mapping
 from typing import Any
 
+from varints import unsigned
+
 from kreplica.formats.message_schema import Array, Field
 
 NUMBERS = {"int8": ">b", "int16": ">h", "uint16": ">H", "int32": ">i", "int64": ">q", "float64": ">d"}
-
-
-def unsigned(value: int) -> bytes:
-    """An unsigned varint."""
-    out = bytearray()
-    while value > 0x7F:
-        out.append(value & 0x7F | 0x80)
-        value >>= 7
-    return bytes([*out, value])
 
 
 def message(fields: tuple[Field, ...], version: int, data: Mapping[str, Any], *, flexible: bool = True) -> bytes:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from crc32c import crc32c
+from varints import varint
 
 
 @dataclass(frozen=True)
@@ -18,14 +19,6 @@ class PlainRecord:
     key: bytes | None
     value: bytes | None
     headers: tuple[tuple[bytes, bytes | None], ...] = ()
-
-
-def varint(number: int) -> bytes:
-    value, written = (number << 1) ^ (number >> 63), bytearray()
-    while value > 127:
-        written.append(value & 127 | 128)
-        value >>= 7
-    return bytes([*written, value])
 
 
 def sized(content: bytes | None) -> bytes:

@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "support"))
 from kafka_dumps import GOLDEN, dumped, numbers
-from metadata_writer import message, unsigned
+from metadata_writer import message
+from varints import unsigned
 
 from kreplica.formats.control_records import decode_control_record
 from kreplica.formats.damage import Damage

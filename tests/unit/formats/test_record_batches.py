@@ -13,7 +13,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from record_batches import PlainRecord, batch_bytes, record_bytes, varint
+from record_batches import PlainRecord, batch_bytes, record_bytes
+from varints import varint
 
 from kreplica.formats import batch_scan, codecs, record_runs
 from kreplica.formats.batch_windows import BatchWindow, read_windows

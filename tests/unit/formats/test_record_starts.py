@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from record_batches import varint
+from varints import varint
 
 from kreplica.formats import record_runs, record_starts
 
