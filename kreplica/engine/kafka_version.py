@@ -99,6 +99,9 @@ class Version:
         more_stays: Coordinators let a member keep one partition more than others have (4.0.1, KAFKA-18688); before,
             the first ones got it.
         consumer_protocol: Coordinators assign partitions (4.0, KIP-848); by default groups still do it themselves.
+        groups_begin_at_epoch: Group epoch of a group of that protocol without members (0; 1 since 4.3, KAFKA-20268).
+        assignment_epochs: A member may commit under an epoch before its present one what it has had since then (4.3,
+            KIP-1251).
         member_id_required: Who joins a group anew is given a member id first, and joins with it (2.2, KIP-394).
         latest_waits_for_epoch: A new leader does not say where the log ends before its high watermark has reached the
             start of its epoch (2.2, KIP-207).
@@ -157,6 +160,8 @@ class Version:
     stable_offsets: bool = False
     consumer_protocol: bool = False
     more_stays: bool = False
+    groups_begin_at_epoch: int = 0
+    assignment_epochs: bool = False
     member_id_required: bool = False
     latest_waits_for_epoch: bool = False
     resets_by_duration: bool = False

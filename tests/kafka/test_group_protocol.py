@@ -9,11 +9,11 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, Protocol
+from typing import Protocol
 
 import pytest
 from conversations import OneBroker
-from moves import connection_to
+from real_coordinator import RealCoordinator
 from waiting import until
 
 from kreplica.engine.rules.coordinator_partition import OFFSETS_TOPIC
@@ -93,34 +93,12 @@ def conversation(on: Coordinator) -> list[tuple[str, object]]:
     return [*two_members(on), *static_members(on), *silence(on)]
 
 
-class Real:
-    """A broker's coordinator, asked over the wire; each request has a connection of its own."""
+class Real(RealCoordinator):
+    """A broker's coordinator, asked over the wire."""
 
     def __init__(self, sandbox: Sandbox, threads: ThreadPoolExecutor) -> None:
-        self.ids: dict[str, str] = {}
-        self._sandbox, self._threads = sandbox, threads
-        self._homes: dict[str, int] = {}
-
-    def _send(self, group: str, request: Any, response: Any, newest: int | None = None) -> Any:
-        if group not in self._homes:
-            self.wait(lambda: self._find(group), f"a coordinator of {group}")
-        return self._exchange(self._homes[group], request, response, newest)
-
-    def _exchange(self, broker: int, request: Any, response: Any, newest: int | None = None) -> Any:
-        with connection_to(self._sandbox, broker) as connection:
-            return connection.send(request, response, newest=newest)
-
-    def _find(self, group: str) -> bool:
-        from kafka.protocol.metadata import FindCoordinatorRequest, FindCoordinatorResponse
-
-        asked = FindCoordinatorRequest(key=group, key_type=0)
-        found = self._exchange(1, asked, FindCoordinatorResponse, newest=3)
-        if found.error_code:
-            return False
-        self._homes[group] = found.node_id
-        if self.heartbeat(group, "stranger", 1) != "UNKNOWN_MEMBER_ID":  # it has yet to load its partition
-            del self._homes[group]
-        return group in self._homes
+        super().__init__(sandbox)
+        self._threads = threads
 
     def join(self, group: str, name: str, instance: str | None = None, session: int = PATIENT) -> Later:
         from kafka.protocol.consumer.group import JoinGroupRequest, JoinGroupResponse
@@ -139,7 +117,7 @@ class Real:
                 protocols=protocols,
                 reason=None,
             )
-            answer = self._send(group, request, JoinGroupResponse)
+            answer = self.send(group, request, JoinGroupResponse)
             if answer.error_code == ErrorCode.MEMBER_ID_REQUIRED:  # KIP-394: it asks again with the id
                 self.ids[name] = answer.member_id
                 return ask()
@@ -168,42 +146,16 @@ class Real:
         )
 
         def ask() -> Answer:
-            answer = self._send(group, request, SyncGroupResponse)
+            answer = self.send(group, request, SyncGroupResponse)
             return ErrorCode(answer.error_code).name, bytes(answer.assignment).decode(), None
 
         return self._threads.submit(ask).result
-
-    def heartbeat(self, group: str, name: str, generation: int, instance: str | None = None) -> str:
-        from kafka.protocol.consumer.group import HeartbeatRequest, HeartbeatResponse
-
-        member = self.ids.get(name, name)
-        request = HeartbeatRequest(
-            group_id=group, generation_id=generation, member_id=member, group_instance_id=instance
-        )
-        return ErrorCode(self._send(group, request, HeartbeatResponse).error_code).name
-
-    def commit(self, group: str, name: str, generation: int, instance: str | None = None) -> str:
-        from kafka.protocol.consumer.group import OffsetCommitRequest, OffsetCommitResponse
-
-        topic = OffsetCommitRequest.OffsetCommitRequestTopic
-        place = topic.OffsetCommitRequestPartition(
-            partition_index=0, committed_offset=7, committed_leader_epoch=-1, committed_metadata=""
-        )
-        request = OffsetCommitRequest(
-            group_id=group,
-            generation_id_or_member_epoch=generation,
-            member_id=self.ids.get(name, name),
-            group_instance_id=instance,
-            topics=[topic(name="t", partitions=[place])],
-        )
-        answer = self._send(group, request, OffsetCommitResponse, newest=9)  # from 10 on topics are told by id
-        return ErrorCode(answer.topics[0].partitions[0].error_code).name
 
     def leave(self, group: str, name: str) -> str:
         from kafka.protocol.consumer.group import LeaveGroupRequest, LeaveGroupResponse
 
         member = LeaveGroupRequest.MemberIdentity(member_id=self.ids[name], group_instance_id=None, reason=None)
-        answer = self._send(group, LeaveGroupRequest(group_id=group, members=[member]), LeaveGroupResponse)
+        answer = self.send(group, LeaveGroupRequest(group_id=group, members=[member]), LeaveGroupResponse)
         return ErrorCode(answer.error_code or answer.members[0].error_code).name
 
     def wait(self, condition: Callable[[], bool], what: str) -> None:

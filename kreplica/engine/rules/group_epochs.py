@@ -105,15 +105,29 @@ def reconcile(member: Member, target: int, assignment_epoch: int, owned: int | N
         owned: Partitions the member reports that it owns; None if the heartbeat does not say.
         held: Partitions that any member, this one too, has assigned or has yet to revoke.
     """
+    if stays_as_it_is(member, assignment_epoch, owned):
+        return member
+    epoch = member.epoch + (member.state is MemberState.UNREVOKED_PARTITIONS)
+    return _next_assignment(epoch, member.assigned, target, assignment_epoch, owned, held)
+
+
+def stays_as_it_is(member: Member, assignment_epoch: int, owned: int | None) -> bool:
+    """Whether a heartbeat finds nothing to do: the member has reconciled, or has yet to give partitions up.
+
+    CurrentAssignmentBuilder.build. Otherwise its assignment is computed anew, and the epoch it is in becomes its
+    previous one even if nothing comes of that (ConsumerGroupMember.Builder.updateMemberEpoch): who waits for partitions
+    of others and is heard of twice in an epoch is refused if it then speaks of the one before.
+
+    Args:
+        member: As it stands.
+        assignment_epoch: The target assignment's.
+        owned: Partitions the member reports that it owns; None if the heartbeat does not say.
+    """
     if member.state is MemberState.STABLE:
-        if member.epoch == assignment_epoch:
-            return member
-        return _next_assignment(member.epoch, member.assigned, target, assignment_epoch, owned, held)
+        return member.epoch == assignment_epoch
     if member.state is MemberState.UNREVOKED_PARTITIONS:
-        if owned is None or owned & member.pending_revocation != 0:
-            return member
-        return _next_assignment(member.epoch + 1, member.assigned, target, assignment_epoch, owned, held)
-    return _next_assignment(member.epoch, member.assigned, target, assignment_epoch, owned, held)
+        return owned is None or owned & member.pending_revocation != 0
+    return False
 
 
 def _next_assignment(

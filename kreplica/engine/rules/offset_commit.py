@@ -56,7 +56,12 @@ def commit_to_classic_group(
 
 
 def commit_to_consumer_group(
-    members: int, member_epoch: int | None, sent_epoch: int, transactional: bool, classic_member: bool
+    members: int,
+    member_epoch: int | None,
+    sent_epoch: int,
+    transactional: bool,
+    classic_member: bool,
+    assigned_since: int | None = None,
 ) -> ErrorCode:
     """Whether a commit to a group of KIP-848's protocol is taken.
 
@@ -70,12 +75,15 @@ def commit_to_consumer_group(
         sent_epoch: In the request, -1 from outside the group.
         transactional: Whether TxnOffsetCommit carries it.
         classic_member: Whether the member speaks the classic protocol.
+        assigned_since: The member epoch in which the partition was assigned to the member; None if it is not assigned,
+            and before 4.3 (KIP-1251): a member that has not yet heard of its new epoch may commit what it keeps.
     """
     if sent_epoch <= UNKNOWN_GENERATION and members == 0:
         return ErrorCode.NONE
     if member_epoch is None:
         return ErrorCode.UNKNOWN_MEMBER_ID
-    if sent_epoch == member_epoch:
+    kept = assigned_since is not None and assigned_since <= sent_epoch < member_epoch
+    if sent_epoch == member_epoch or kept:
         return ErrorCode.NONE
     return ErrorCode.ILLEGAL_GENERATION if transactional or classic_member else ErrorCode.STALE_MEMBER_EPOCH
 

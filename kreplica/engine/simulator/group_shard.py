@@ -136,7 +136,7 @@ class Shard:
 
     def commit(self, name: str, member_id: str, instance: str, generation: int, offsets: Offsets, reply: Reply) -> None:
         """OffsetCommit: answered with the error once the offsets are committed."""
-        error = self._refusal(name, member_id, instance, generation, False)
+        error = self._refusal(name, member_id, instance, generation, offsets, False)
         if error:
             self.broker.emit(Kind.COMMIT_REFUSED, name, member_id, error.name)
             reply(error)
@@ -173,7 +173,7 @@ class Shard:
             offsets: Of the consumer.
             reply: Called with the error.
         """
-        error = self._refusal(name, member_id, "", generation, True)
+        error = self._refusal(name, member_id, "", generation, offsets, True)
         if error:
             self.broker.emit(Kind.COMMIT_REFUSED, name, member_id, error.name)
             reply(error)
@@ -184,12 +184,13 @@ class Shard:
         )
         self._append(records, reply)
 
-    def _refusal(self, name: str, member_id: str, instance: str, generation: int, transactional: bool) -> ErrorCode:
+    def _refusal(
+        self, name: str, member_id: str, instance: str, generation: int, offsets: Offsets, transactional: bool
+    ) -> ErrorCode:
         modern = self.modern.get(name)
         if modern is not None:
-            member = modern.members.get(member_id)
-            epoch = None if member is None else member.now.epoch
-            return offset_commit.commit_to_consumer_group(len(modern.members), epoch, generation, transactional, False)
+            partitions = tuple(partition for partition, _, _ in offsets)
+            return modern.commit_refusal(member_id, generation, transactional, partitions)
         group = self.groups.get(name)
         if group is None:
             version = 9 if self.broker.simulation.version.consumer_protocol else 8

@@ -2,6 +2,9 @@
 
 org.apache.kafka.coordinator.group.modern.consumer.ConsumerGroup, and GroupMetadataManager as far as it concerns them;
 since 4.0.
+
+A target is assigned as soon as the group changes. From 4.3 on Kafka does that once in
+group.consumer.assignment.interval.ms, and beside the requests (KIP-1263), unless it is set to do it at once.
 """
 
 from __future__ import annotations
@@ -14,7 +17,8 @@ from kreplica.engine.rules import group_epochs as rules
 from kreplica.engine.rules.assignors import even_assignment, uniform_assignor
 from kreplica.engine.rules.error_codes import ErrorCode
 from kreplica.engine.rules.group_epochs import Member, MemberState
-from kreplica.engine.rules.group_membership import expired
+from kreplica.engine.rules.group_membership import expired, validate_member
+from kreplica.engine.rules.offset_commit import commit_to_consumer_group
 from kreplica.engine.settings import MICROSECONDS
 from kreplica.engine.simulator.offset_store import ConsumerGroupRecord, MemberRecord
 from kreplica.engine.simulator.partition_state import topic_of
@@ -27,20 +31,41 @@ Reply = Callable[..., object]
 
 
 class ModernMember:
-    """A member: what ``group_epochs.Member`` says of it, and what it asked for. ``target`` is its set of partitions."""
+    """A member: what ``group_epochs.Member`` says of it, and what it asked for. ``target`` is its set of partitions.
 
-    __slots__ = ("heard", "id", "instance", "now", "previous_epoch", "rebalance", "revoking_since", "target", "topics")
+    ``assigned_since`` has the member epoch in which it was given each partition that is assigned to it.
+    """
 
-    def __init__(self, member_id: str, instance: str, rebalance: int, topics: tuple[str, ...]) -> None:
+    __slots__ = (
+        "assigned_since",
+        "heard",
+        "id",
+        "instance",
+        "now",
+        "previous_epoch",
+        "rebalance",
+        "revoking_since",
+        "target",
+        "topics",
+    )
+
+    def __init__(self, member_id: str, instance: str, rebalance: int = 0, topics: tuple[str, ...] = ()) -> None:
         self.id = member_id
         self.instance = instance
         self.rebalance = rebalance
         self.topics = topics
+        self.assigned_since: dict[int, int] = {}
         self.now = Member(MemberState.STABLE, rules.JOIN_EPOCH, 0, 0)
         self.previous_epoch = rules.JOIN_EPOCH
         self.target = 0
         self.heard = 0
         self.revoking_since: int | None = None
+
+    def note_assigned(self) -> None:
+        """Remembers since which epoch it has what it has."""
+        had, assigned, epoch = self.assigned_since, self.now.assigned, self.now.epoch
+        places = (place for place in range(assigned.bit_length()) if assigned >> place & 1)
+        self.assigned_since = {place: had.get(place, epoch) for place in places}
 
 
 class ModernGroup:
@@ -51,8 +76,7 @@ class ModernGroup:
     def __init__(self, shard: Shard, group: str) -> None:
         self.shard = shard
         self.id = group
-        self.epoch = 0
-        self.assignment_epoch = 0
+        self.epoch = self.assignment_epoch = shard.broker.simulation.version.groups_begin_at_epoch
         self.members: dict[str, ModernMember] = {}
         self.partitions: tuple[str, ...] = ()
 
@@ -73,47 +97,51 @@ class ModernGroup:
         if error:
             reply(error, epoch, ())
         elif epoch in {rules.LEAVE_EPOCH, rules.LEAVE_STATIC_EPOCH}:
-            self._leave(member_id, epoch)
+            self._leave(self.members[member_id], epoch)
             reply(ErrorCode.NONE, epoch, ())
         else:
-            if epoch == rules.JOIN_EPOCH:
-                self._join(member_id, instance, rebalance, topics)
-            self._reconcile(self.members[member_id], owned, reply)
+            member = self.members.get(member_id) or self._join(member_id, instance)
+            member.rebalance = rebalance
+            self._subscribe(member, topics)
+            self._reconcile(member, owned, reply)
 
     def _refusal(self, member_id: str, instance: str, epoch: int, owned: tuple[str, ...]) -> ErrorCode:
-        holder = next((one for one in self.members.values() if instance and one.instance == instance), None)
+        static = {one.instance: one.id for one in self.members.values() if one.instance}
         if epoch == rules.JOIN_EPOCH:
-            is_itself = holder is not None and holder.id == member_id
-            return rules.join_static_member(None if holder is None or is_itself else holder.now.epoch)
-        if member_id not in self.members:
-            return ErrorCode.UNKNOWN_MEMBER_ID if holder is None else ErrorCode.FENCED_INSTANCE_ID
-        if epoch < rules.JOIN_EPOCH:
-            return ErrorCode.NONE
+            holder = self.members[static[instance]].now.epoch if instance in static else None
+            return rules.join_static_member(holder)
+        if self.epoch == self.shard.broker.simulation.version.groups_begin_at_epoch:
+            return ErrorCode.GROUP_ID_NOT_FOUND  # nobody has ever joined
+        refused = validate_member(self.members, static, member_id, instance or None)
+        if refused or epoch < rules.JOIN_EPOCH:
+            return refused
         member = self.members[member_id]
         return rules.validate_heartbeat_epoch(
             epoch, member.now.epoch, member.previous_epoch, self._places(owned), member.now.assigned
         )
 
-    def _join(self, member_id: str, instance: str, rebalance: int, topics: tuple[str, ...]) -> None:
-        known = self.members.get(member_id)
-        if known is not None and known.topics == topics:  # the answer was lost, and it asks again
-            return
-        member = ModernMember(member_id, instance, rebalance, topics)
+    def _join(self, member_id: str, instance: str) -> ModernMember:
+        """A member that is new, or takes the place of one that left for a while: what that one had waits for it."""
+        member = ModernMember(member_id, instance)
         replaced = next((one for one in self.members.values() if instance and one.instance == instance), None)
-        if replaced is not None:  # it left for a while: what it had waits for it
+        if replaced is not None:
             del self.members[replaced.id]
             member.now = replaced.now._replace(epoch=rules.JOIN_EPOCH)
-            member.target = replaced.target
+            member.target, member.topics = replaced.target, replaced.topics
         self.members[member_id] = member
         member.heard = self.shard.now
         self.shard.broker.after(self._session(), self._look_at, member)
-        if replaced is None or replaced.topics != topics:
-            self._bump(f"{member_id} joins")
+        return member
 
-    def _leave(self, member_id: str, epoch: int) -> None:
-        member = self.members[member_id]
+    def _subscribe(self, member: ModernMember, topics: tuple[str, ...]) -> None:
+        if member.topics != topics:
+            joins = not member.topics
+            member.topics = topics
+            self._bump(f"{member.id} joins" if joins else f"{member.id} subscribes other topics")
+
+    def _leave(self, member: ModernMember, epoch: int) -> None:
         if epoch == rules.LEAVE_STATIC_EPOCH:
-            member.now = member.now._replace(epoch=rules.LEAVE_STATIC_EPOCH)
+            member.now = member.now._replace(epoch=rules.LEAVE_STATIC_EPOCH, pending_revocation=0)
             self.write(lambda _error: None)
         else:
             self.fence(member, "leaves")
@@ -144,17 +172,20 @@ class ModernGroup:
         )
 
     def _reconcile(self, member: ModernMember, owned: tuple[str, ...], reply: Reply) -> None:
-        before = member.now
+        before, owns = member.now, self._places(owned)
         member.heard = self.shard.now
+        if rules.stays_as_it_is(before, self.assignment_epoch, owns):
+            reply(ErrorCode.NONE, before.epoch, self.names(before.assigned))
+            return
         held = 0
         for one in self.members.values():
             held |= one.now.assigned | one.now.pending_revocation
-        member.now = rules.reconcile(before, member.target, self.assignment_epoch, self._places(owned), held)
+        member.now = rules.reconcile(before, member.target, self.assignment_epoch, owns, held)
+        member.previous_epoch = before.epoch
         if member.now == before:
-            reply(ErrorCode.NONE, member.now.epoch, self.names(member.now.assigned))
+            reply(ErrorCode.NONE, before.epoch, self.names(before.assigned))
             return
-        if member.now.epoch != before.epoch:
-            member.previous_epoch = before.epoch
+        member.note_assigned()
         self._time_revocation(member)
         if self.state != "Reconciling" or before.state is MemberState.STABLE:
             self._tell(f"{member.id} is {member.now.state} in epoch {member.now.epoch}")
@@ -172,6 +203,21 @@ class ModernGroup:
     def _revocation_over(self, member: ModernMember, since: int) -> None:
         if self._is_here(member) and member.revoking_since == since:
             self.fence(member, "has not given up its partitions within its rebalance timeout")
+
+    def commit_refusal(self, member_id: str, epoch: int, transactional: bool, partitions: tuple[str, ...]) -> ErrorCode:
+        """What a commit is refused with: one answer for all its partitions, where Kafka has one for each."""
+        member = self.members.get(member_id)
+        since = None
+        if member is not None and self.shard.broker.simulation.version.assignment_epochs:
+            since = self._assigned_since(member, partitions)
+        present = None if member is None else member.now.epoch
+        return commit_to_consumer_group(len(self.members), present, epoch, transactional, False, since)
+
+    def _assigned_since(self, member: ModernMember, partitions: tuple[str, ...]) -> int | None:
+        """The epoch since which a member has all these partitions; None if it has not."""
+        epochs = {name: member.assigned_since.get(place) for place, name in enumerate(self.partitions)}
+        known = [epoch for epoch in map(epochs.get, partitions) if epoch is not None]
+        return max(known) if known and len(known) == len(partitions) else None
 
     # -- members that go
 
@@ -216,7 +262,16 @@ class ModernGroup:
     def write(self, then: Callable[[ErrorCode], Any]) -> None:
         """Writes the group down as it is."""
         members = tuple(
-            MemberRecord(one.id, one.instance, one.rebalance, one.topics, one.now, one.previous_epoch, one.target)
+            MemberRecord(
+                one.id,
+                one.instance,
+                one.rebalance,
+                one.topics,
+                one.now,
+                one.previous_epoch,
+                one.target,
+                tuple(one.assigned_since.items()),
+            )
             for one in self.members.values()
         )
         record = ConsumerGroupRecord(
@@ -231,6 +286,7 @@ class ModernGroup:
         for one in record.members:
             member = self.members[one.id] = ModernMember(one.id, one.instance, one.rebalance, one.topics)
             member.now, member.previous_epoch, member.target = one.now, one.previous_epoch, one.target
+            member.assigned_since = dict(one.assigned_since)
             member.heard = self.shard.now
             self.shard.broker.after(self._session(), self._look_at, member)
             self._time_revocation(member)

@@ -101,7 +101,7 @@ class ModernMembership(Membership):
 
     def refused(self, error: ErrorCode) -> None:
         """Fenced, it gives everything up and joins anew."""
-        if error in {ErrorCode.FENCED_INSTANCE_ID, ErrorCode.UNRELEASED_INSTANCE_ID}:
+        if error in {ErrorCode.FENCED_INSTANCE_ID, ErrorCode.UNRELEASED_INSTANCE_ID, ErrorCode.GROUP_ID_NOT_FOUND}:
             self._consumer.fail(error.name)
         elif error in {ErrorCode.FENCED_MEMBER_EPOCH, ErrorCode.UNKNOWN_MEMBER_ID}:
             self.lose()

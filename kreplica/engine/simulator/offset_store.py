@@ -70,6 +70,7 @@ class MemberRecord(NamedTuple):
     now: Member
     previous_epoch: int
     target: int
+    assigned_since: tuple[tuple[int, int], ...]
 
 
 class ConsumerGroupRecord(NamedTuple):

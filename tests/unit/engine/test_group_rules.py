@@ -174,6 +174,24 @@ def test_commits_to_a_consumer_group(
     assert offset_commit.commit_to_consumer_group(members, epoch, sent, transactional, classic).name == expected
 
 
+@pytest.mark.parametrize(
+    ("sent", "since", "expected"),
+    [
+        (4, 3, "NONE"),
+        (3, 3, "NONE"),
+        (2, 3, "STALE_MEMBER_EPOCH"),
+        (6, 3, "STALE_MEMBER_EPOCH"),
+        (4, None, "STALE_MEMBER_EPOCH"),
+        (5, None, "NONE"),
+    ],
+)
+def test_who_has_not_heard_of_its_new_epoch_may_commit_what_it_keeps(
+    sent: int, since: int | None, expected: str
+) -> None:
+    """KIP-1251: the epoch of the assignment <= the epoch sent <= the member's epoch."""
+    assert offset_commit.commit_to_consumer_group(1, 5, sent, False, False, since).name == expected
+
+
 records = st.lists(
     st.tuples(st.sampled_from(["commit", "transactional", "marker"]), st.integers(1, 2), st.booleans()), max_size=12
 )
@@ -315,6 +333,25 @@ def test_a_member_that_has_revoked_may_have_to_revoke_again() -> None:
 def test_epochs_of_heartbeats(sent: int, owned: int | None, expected: str) -> None:
     """GroupMetadataManagerTest.testConsumerGroupMemberEpochValidation."""
     assert group_epochs.validate_heartbeat_epoch(sent, 5, 4, owned, 0b01).name == expected
+
+
+@given(
+    state=st.sampled_from(MemberState),
+    epoch=st.integers(1, 3),
+    target_epoch=st.integers(1, 3),
+    pending=st.integers(0, 7),
+    owned=st.none() | st.integers(0, 7),
+)
+def test_what_stays_as_it_is_is_never_reconciled(
+    state: MemberState, epoch: int, target_epoch: int, pending: int, owned: int | None
+) -> None:
+    """CurrentAssignmentBuilder.build returns the member itself in two cases."""
+    before = Member(state, epoch, 0, pending)
+    waits = state.name == "UNREVOKED_PARTITIONS" and (owned is None or owned & pending != 0)
+    stays = (state.name == "STABLE" and epoch == target_epoch) or waits
+    assert group_epochs.stays_as_it_is(before, target_epoch, owned) == stays
+    if stays:
+        assert group_epochs.reconcile(before, 7, target_epoch, owned, 0) is before
 
 
 def test_an_instance_is_free_once_its_holder_left() -> None:

@@ -1,0 +1,1 @@
+"""Layouts of messages that kafka-python does not know yet: fields, types and versions, as Kafka's protocol has them."""
