@@ -42,7 +42,7 @@ class Consumer(Client):
         "_seeks",
         "_seen",
         "_stalled",
-        "_thread",
+        "_worker",
         "closing",
         "failed",
         "last_poll",
@@ -88,7 +88,7 @@ class Consumer(Client):
         self.last_poll = 0
         self._last_commit = 0
         self._polls = 0
-        self._thread: Work | None = None
+        self._worker: Work | None = None
         self._seen: tuple[tuple[str, int], ...] = ()
         self._seeks: list[tuple[int, str, int]] = list(self.setup.application.seeks)
 
@@ -275,8 +275,8 @@ class Consumer(Client):
         if application.transactional:
             self.transactions.run(records, self.poll)
         elif application.hand_off:
-            self._thread = self._thread or Work(self, [], lambda: None)
-            self._thread.add(records)
+            self._worker = self._worker or Work(self, [], lambda: None)
+            self._worker.add(records)
             self._commit_as_told(application.commit)
         elif not self.settings["enable.auto.commit"] and application.commit is Commit.BEFORE:
             self._commit(self.positions.offsets(), lambda: Work(self, records, self.poll))
