@@ -89,6 +89,7 @@ class Version:
         verify_transactions: Appends are verified with the coordinator (3.6, KIP-890 part 1).
         tells_abortable: What is not in a transaction is told as TRANSACTION_ABORTABLE (3.8, KAFKA-16314).
         single_epoch_rise: Fencing raises the epoch once with transaction version 2 (4.0.1, KAFKA-19367).
+        fence_rotates: Fencing at the last epoch takes another producer id (4.3, KAFKA-20090).
         zero_sequence_first: With transaction version 2 a log takes only sequence 0 first (4.1, KAFKA-18202).
         high_watermark_wakes_followers: A rising high watermark answers followers' fetches (2.4, KIP-392, up to
             2.5, KAFKA-9952).
@@ -152,6 +153,7 @@ class Version:
     verify_transactions: bool = False
     tells_abortable: bool = False
     single_epoch_rise: bool = False
+    fence_rotates: bool = False
     zero_sequence_first: bool = False
     high_watermark_wakes_followers: bool = False
     follower_reads: bool = False

@@ -217,6 +217,12 @@ CHANGES: tuple[Change, ...] = (
     _kraft_since("4.0", restarted_leave_isrs=True, fenced_keep_sessions=True),
     _since("4.0.1", more_stays=True, single_epoch_rise=True),
     _since("4.1", elr=True, zero_sequence_first=True),
-    _since("4.3", moves_wait_for=Awaited.TARGET_IF_FEWER, groups_begin_at_epoch=1, assignment_epochs=True),
+    _since(
+        "4.3",
+        moves_wait_for=Awaited.TARGET_IF_FEWER,
+        fence_rotates=True,
+        groups_begin_at_epoch=1,
+        assignment_epochs=True,
+    ),
 )
 """Oldest first."""

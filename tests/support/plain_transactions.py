@@ -243,8 +243,8 @@ class Metadata:
 class Coordinator:
     """TransactionCoordinator for one transactional id: a log that always takes what is appended."""
 
-    def __init__(self, version: int, *, single_rise: bool) -> None:
-        self.version, self.single_rise = version, single_rise
+    def __init__(self, version: int, *, single_rise: bool, fence_rotates: bool) -> None:
+        self.version, self.single_rise, self.fence_rotates = version, single_rise, fence_rotates
         self.metadata: Metadata | None = None
         self.fresh = 1000
         self.transit: Transit | None = None
@@ -333,12 +333,12 @@ class Coordinator:
                 valid = on_bump
             case _:
                 valid = on_bump or on_overflow or epoch == txn.epoch
+        if txn.pending is not None and not fence:
+            raise KafkaError("CONCURRENT_TRANSACTIONS")
         if txn.producer_id != producer_id and not on_overflow:
             raise KafkaError("INVALID_PRODUCER_ID_MAPPING")
         if not valid:
             raise KafkaError("PRODUCER_FENCED")
-        if txn.pending is not None and not fence:
-            raise KafkaError("CONCURRENT_TRANSACTIONS")
         self.end_v2_by_state(txn, epoch, commit=commit, retry=on_bump or on_overflow, fence=fence, now=now)
 
     def end_v2_by_state(self, txn: Metadata, epoch: int, *, commit: bool, retry: bool, fence: bool, now: int) -> None:
@@ -365,7 +365,7 @@ class Coordinator:
     def generate_transit(
         self, txn: Metadata, epoch: int, *, commit: bool, fence: bool, no_partition: bool, now: int
     ) -> None:
-        next_id = self.generate() if not fence and txn.exhausted else -1
+        next_id = self.generate() if txn.exhausted and (self.fence_rotates or not fence) else -1
         if not commit and fence:
             txn.pending = None
             if not self.single_rise:

@@ -65,6 +65,7 @@ def end_transaction_version_2(
     from_client: bool,
     fresh_id: int,
     single_rise: bool,
+    fence_rotates: bool,
     now: int,
 ) -> Decision:
     """What the coordinator makes of EndTxn under transaction version 2. endTransaction, since 4.0.
@@ -73,6 +74,8 @@ def end_transaction_version_2(
         metadata, producer_id, epoch, commit, from_client, now: As for ``end_transaction``.
         fresh_id: A producer id that nobody has, for when the epochs are used up.
         single_rise: Fencing raises the epoch once, since 4.1 and 4.0.1 (KAFKA-19367); before, twice.
+        fence_rotates: Fencing at the last epoch takes a new producer id, too, since 4.3 (KAFKA-20090); before, none was
+            there to go on with.
     """
     if metadata is None:
         return refused(ErrorCode.INVALID_PRODUCER_ID_MAPPING)
@@ -81,7 +84,8 @@ def end_transaction_version_2(
         return refused(error)
     fence = metadata.pending is _S.PREPARE_EPOCH_FENCE
     ending = replace(metadata, pending=None) if single_rise else _fenced(metadata, epoch, commit)
-    next_id = fresh_id if not fence and epoch_exhausted(metadata.producer_epoch) else NO_PRODUCER_ID
+    rotates = epoch_exhausted(metadata.producer_epoch) and (fence_rotates or not fence)
+    next_id = fresh_id if rotates else NO_PRODUCER_ID
     return accepted(_risen(_prepared(ending, commit, now), metadata.state in IDLE, next_id, now))
 
 
@@ -138,12 +142,12 @@ def _version_2_error(
     fence = metadata.pending is _S.PREPARE_EPOCH_FENCE
     overflowed = not fence and metadata.previous_producer_id == producer_id and _overflowed(metadata, epoch)
     again = overflowed or (not fence and metadata.producer_epoch == epoch + 1)
+    if not fence and metadata.pending is not None:  # first: what is being written may bring another producer id
+        return ErrorCode.CONCURRENT_TRANSACTIONS
     if metadata.producer_id != producer_id and not overflowed:
         return ErrorCode.INVALID_PRODUCER_ID_MAPPING
     if not _epoch_fits(metadata, epoch, fence, again, from_client):
         return ErrorCode.PRODUCER_FENCED
-    if not fence and metadata.pending is not None:
-        return ErrorCode.CONCURRENT_TRANSACTIONS
     if metadata.state is _S.ONGOING or (metadata.state in IDLE and not commit and not again):
         return ErrorCode.NONE
     return (

@@ -56,7 +56,7 @@ def preferred_read_replica(
         return NO_LEADER
     best = NO_LEADER
     for place, end in enumerate(end_offsets):
-        if not contains(readable & same_rack, place) or place == leader:
+        if not contains(readable & same_rack, place):
             continue
         rank = (end, -behind_ms[place], broker_ids[place])
         if best == NO_LEADER or rank > (end_offsets[best], -behind_ms[best], broker_ids[best]):

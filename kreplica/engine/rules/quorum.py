@@ -31,11 +31,6 @@ def quorum_commit_latency(follower_latencies: tuple[int, ...]) -> int:
     return sorted(follower_latencies)[needed - 1] if needed else 0
 
 
-def isr_commit_latency(follower_latencies: tuple[int, ...]) -> int:
-    """When an ISR of a leader and these followers commits: with the slowest; 0 without followers."""
-    return max(follower_latencies, default=0)
-
-
 def copies_needed(failures: int, by_quorum: bool) -> int:
     """Replicas that bear that many failures: 2f+1 of a quorum, f+1 of an ISR."""
     return 2 * failures + 1 if by_quorum else failures + 1

@@ -28,17 +28,3 @@ def transactional_id_expired(metadata: TransactionMetadata, now: int, expiration
     """
     idle = metadata.pending is None and metadata.state in IDLE
     return idle and metadata.last_update <= now - expiration
-
-
-def transaction_late(last_timestamp: int, now: int, max_timeout: int, buffer: int) -> bool:
-    """Whether a partition counts as having a late transaction: one that no coordinator can still be about to end.
-
-    ProducerStateManager.hasLateTransaction, since 3.1 (KIP-664), the metric PartitionsWithLateTransactionsCount.
-
-    Args:
-        last_timestamp: Of the oldest open transaction's last write, not above 0 without one.
-        now: The time.
-        max_timeout: transaction.max.timeout.ms.
-        buffer: LATE_TRANSACTION_BUFFER_MS, 5 minutes.
-    """
-    return last_timestamp > 0 and now - last_timestamp > max_timeout + buffer

@@ -168,9 +168,9 @@ class TransactionShard:
         known = self.known.get(transactional_id)
         if self.version < 2:
             return end_transaction(known, *producer, commit, from_client, self.now)
-        simulation = self.broker.simulation
-        fresh, single = simulation.new_producer_id(), simulation.version.single_epoch_rise
-        return end_transaction_version_2(known, *producer, commit, from_client, fresh, single, self.now)
+        fresh, version = self.broker.simulation.new_producer_id(), self.broker.simulation.version
+        single, rotates = version.single_epoch_rise, version.fence_rotates
+        return end_transaction_version_2(known, *producer, commit, from_client, fresh, single, rotates, self.now)
 
     def _end_rule(self) -> str:
         return f"end_transaction.end_transaction{'_version_2' if self.version >= 2 else ''}"

@@ -41,12 +41,14 @@ def test_ties_go_to_the_least_behind_and_then_to_the_highest_id() -> None:
     assert follower_reads.preferred_read_replica(0b1111, 0, rack, ends, (0, 20, 10, 0), (1, 4, 3, 2)) == 2
     assert follower_reads.preferred_read_replica(0b1111, 0, rack, ends, (0, 10, 20, 0), (1, 4, 3, 2)) == 1
     assert follower_reads.preferred_read_replica(0b1111, 0, rack, ends, (0, 10, 10, 0), (1, 4, 3, 2)) == 1
+    assert follower_reads.preferred_read_replica(0b1111, 0, rack, ends, (0, 10, 10, 0), (1, 3, 4, 2)) == 2
     assert follower_reads.preferred_read_replica(0b1001, 0, rack, ends, (0, 10, 10, 0), (1, 4, 3, 2)) == 3
 
 
 def test_a_replica_that_deleted_the_offset_is_not_chosen() -> None:
     assert follower_reads.readable_replicas(0b111, 0, 5, (0, 6, 5), (9, 9, 5)) == 0b101
     assert follower_reads.readable_replicas(0b001, 0, 5, (0, 0, 0), (9, 9, 9)) == 0b001
+    assert follower_reads.readable_replicas(0b111, 2, 12, (0, 0, 0), (9, 9, 9)) == 0b100, "the leader, whatever it has"
 
 
 @pytest.mark.parametrize(
@@ -63,6 +65,7 @@ def test_only_the_leader_makes_a_consumer_reset() -> None:
     assert not follower_reads.out_of_range_resets(True)
     assert not follower_reads.preferred_read_replica_expired(300_000, 0, 300_000)
     assert follower_reads.preferred_read_replica_expired(300_001, 0, 300_000)
+    assert not follower_reads.preferred_read_replica_expired(301_000, 1_000, 300_000)
 
 
 @pytest.mark.parametrize(

@@ -175,15 +175,20 @@ def test_a_quorum_commits_what_a_majority_has(ends: list[int], epoch_start: int,
 
 
 @given(st.lists(st.integers(1, 100), max_size=6).filter(lambda items: len(items) % 2 == 0))
-def test_a_quorum_bears_slow_followers_and_an_isr_does_not(latencies: list[int]) -> None:
+def test_a_quorum_bears_slow_followers(latencies: list[int]) -> None:
     """Of 2f followers the f-th fastest decides; f may be as slow as they like."""
     f = len(latencies) // 2
     slow = sorted(latencies)[:f] + [10_000] * f
     assert quorum.quorum_commit_latency(tuple(slow)) == quorum.quorum_commit_latency(tuple(latencies))
-    assert quorum.isr_commit_latency(tuple(slow)) == (10_000 if f else 0)
     assert quorum.has_majority(2 * f + 1, f + 1)
     assert not quorum.has_majority(2 * f + 1, f)
     assert (quorum.copies_needed(f, True), quorum.copies_needed(f, False)) == (2 * f + 1, f + 1)
+
+
+@given(st.lists(st.integers(1, 100), max_size=6))
+def test_a_quorum_commits_once_more_than_half_of_the_voters_have_it(latencies: list[int]) -> None:
+    times = [time for time in range(101) if 2 * (1 + sum(one <= time for one in latencies)) > len(latencies) + 1]
+    assert quorum.quorum_commit_latency(tuple(latencies)) == times[0]
 
 
 def test_a_quorum_leader_without_a_majority_resigns() -> None:

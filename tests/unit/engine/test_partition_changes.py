@@ -56,3 +56,8 @@ def test_the_last_known_leader_is_taken_where_nobody_else_is_known(
 ) -> None:
     """PartitionChangeBuilder.canElectLastKnownLeader; the ELR member here is not back."""
     assert kraft_elect_preferred(-1, isr, elr, last_known, 0b110, elr_enabled)[0] == elected
+
+
+def test_an_unclean_election_of_who_leads_already_changes_no_isr() -> None:
+    """PartitionChangeBuilder.tryElection of 4.3.1 asked for leader 1 and ISR {1, 2}, when both shall leave it."""
+    assert kraft_change(1, 0b110, 0, 0, 0, 0b010, 2, False, True) == (1, 0b110, 0, 0)

@@ -306,3 +306,34 @@ def test_from_where_a_log_is_read_again(point: int, clean: bool, begins: int) ->
     assert durability.recovery_begins(point, 2, 10, clean) == begins
     assert durability.flush_is_overdue(10, 4, 6)
     assert not durability.flush_is_overdue(10, 5, 6)
+
+
+@pytest.mark.parametrize(
+    ("end", "leader_end", "slow"),
+    [(0, 4_000, False), (0, 4_001, True), (6_000, 10_000, False), (6_000, 10_001, True), (-1, 9_000, False)],
+)
+def test_more_than_replica_lag_max_messages_is_slow_where_the_end_is_known(
+    end: int, leader_end: int, slow: bool
+) -> None:
+    """getOutOfSyncReplicas of 0.8.1: logEndOffset >= 0 and the difference above the setting."""
+    assert follower_lag.lags_by_messages(end, leader_end, 4_000) is slow
+
+
+def test_edges_of_lag() -> None:
+    assert not follower_lag.is_stuck(100, 200, 100)
+    assert follower_lag.is_stuck(100, 201, 100)
+    assert follower_lag.last_caught_up_after_fetch(50, 9, 9, 9, 30, 40) == 50, "Math.max: it never goes back"
+    assert follower_lag.may_join_isr(1, 0b001, 0b111, 5, 5, 6, False), "before 2.1 the high watermark is enough"
+    assert not follower_lag.may_join_isr(1, 0b001, 0b111, 5, 5, 6, True)
+    assert follower_lag.may_join_isr(1, 0b001, 0b111, 6, 5, 6, True), "the start of the epoch is enough"
+
+
+@pytest.mark.parametrize(("offset", "out"), [(4, True), (5, False), (9, False), (10, True)])
+def test_a_fetch_in_range_begins_in_the_log_or_at_its_end(offset: int, out: bool) -> None:
+    """LocalLog.read and UnifiedLog.checkLogStartOffset: the start offset against log start and log end."""
+    assert fetching.is_out_of_range(offset, 5, 9) is out
+
+
+def test_in_2_4_a_risen_high_watermark_is_told_at_once() -> None:
+    assert not fetching.follower_fetch_waits(0, False, False, untold=True)
+    assert fetching.follower_fetch_waits(0, False, False, untold=False)

@@ -180,3 +180,8 @@ def test_sets_of_any_size(members: set[int]) -> None:
     assert replica_set.size(replicas) == len(members)
     assert replica_set.first(replicas) == min(members, default=NONE)
     assert all(replica_set.contains(replicas, one) is (one in members) for one in range(-1, 101))
+
+
+def test_who_is_not_in_the_isr_changes_nothing_by_going_offline() -> None:
+    """ReplicaStateMachine.doRemoveReplicasFromIsr looks only at partitions whose ISR has the replica."""
+    assert isr.zookeeper_remove_from_isr(2, 2, 0b011) == (2, 0b011)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -108,3 +109,27 @@ def test_aborted_transactions_of_a_fetch_are_those_with_records_in_it(log: Log, 
 def test_a_log_cut_from_below_is_stable_from_its_start_on() -> None:
     assert last_stable_offset(3, 20, log_start=8) == 8
     assert last_stable_offset(3, 5, log_start=8) == 5
+
+
+@pytest.mark.parametrize(
+    ("fetch_offset", "upper_bound", "first", "end"),
+    [(0, 100, 0, 4), (0, 32, 0, 3), (0, 35, 0, 4), (10, 35, 0, 4), (11, 35, 1, 4), (20, 41, 2, 4)],
+)
+def test_entries_that_a_read_has_to_know_of(fetch_offset: int, upper_bound: int, first: int, end: int) -> None:
+    """TransactionIndexTest.testCollectAbortedTransactions."""
+    numbers = ((0, 0, 10, 11), (1, 5, 15, 13), (2, 18, 35, 25), (3, 32, 50, 40))
+    index = [AbortedTransaction(*one) for one in numbers]
+    assert aborted_transactions(index, fetch_offset, upper_bound) == tuple(index[first:end])
+
+
+def test_what_is_not_transactional_is_delivered_whoever_aborts() -> None:
+    """CompletedFetch.isBatchAborted: a batch without the transactional bit belongs to no transaction."""
+    aborted = [AbortedTransaction(7, 0, 3, 4)]
+    batches = [FetchedBatch(0, 0, 7, True), FetchedBatch(1, 1, 7, False), FetchedBatch(2, 2, 7, True)]
+    assert delivered_batches(batches, aborted) == (batches[1],)
+
+
+def test_the_offset_that_the_index_keeps_with_an_aborted_transaction() -> None:
+    """ProducerStateManager.lastStableOffset: the first open transaction of another producer, or behind the marker."""
+    assert transaction_index_lso([], 7) == 8
+    assert transaction_index_lso([5, 3], 7) == 3

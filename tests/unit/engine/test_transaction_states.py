@@ -24,11 +24,7 @@ from kreplica.engine.rules.transaction_states import (
     reloaded,
     write_failed,
 )
-from kreplica.engine.rules.transaction_timeouts import (
-    transaction_late,
-    transaction_timed_out,
-    transactional_id_expired,
-)
+from kreplica.engine.rules.transaction_timeouts import transaction_timed_out, transactional_id_expired
 
 S = TransactionState
 NAMES = {
@@ -45,8 +41,8 @@ NAMES = {
 class Ruled:
     """A coordinator for one transactional id that only holds what the rules say."""
 
-    def __init__(self, version: int, single_rise: bool) -> None:
-        self.version, self.single_rise = version, single_rise
+    def __init__(self, version: int, single_rise: bool, fence_rotates: bool) -> None:
+        self.version, self.single_rise, self.fence_rotates = version, single_rise, fence_rotates
         self.metadata: TransactionMetadata | None = None
         self.target: TransactionMetadata | None = None
         self.fencing = False
@@ -84,7 +80,7 @@ class Ruled:
         if self.version == 1:
             return self.decide(end_transaction(self.metadata, producer_id, epoch, commit, client, now), fencing)
         decision = end_transaction_version_2(
-            self.metadata, producer_id, epoch, commit, client, self.fresh + 1, self.single_rise, now
+            self.metadata, producer_id, epoch, commit, client, self.fresh + 1, self.single_rise, self.fence_rotates, now
         )
         if decision.target is not None and decision.target.next_producer_id == self.fresh + 1:
             self.fresh += 1
@@ -139,9 +135,9 @@ STEPS = st.one_of(
 class Walk:
     """Both coordinators, side by side."""
 
-    def __init__(self, version: int, single_rise: bool) -> None:
-        self.kafka = Coordinator(version, single_rise=single_rise)
-        self.ruled = Ruled(version, single_rise)
+    def __init__(self, version: int, single_rise: bool, fence_rotates: bool) -> None:
+        self.kafka = Coordinator(version, single_rise=single_rise, fence_rotates=fence_rotates)
+        self.ruled = Ruled(version, single_rise, fence_rotates)
 
     def begin_at(self, epoch: int) -> None:
         self.kafka.metadata = Metadata(7, 60, epoch=epoch, last_epoch=epoch - 1 if epoch >= 0 else -1)
@@ -207,13 +203,12 @@ class Walk:
 
 @settings(max_examples=300)
 @given(
-    st.sampled_from([1, 2]),
-    st.booleans(),
+    st.sampled_from([(1, False, False), (2, False, False), (2, True, False), (2, True, True)]),
     st.sampled_from([-1, 0, 32764, 32765, 32766]),
     st.lists(STEPS, min_size=12, max_size=40),
 )
-def test_a_walk_beside_kafkas_coordinator(version: int, single_rise: bool, epoch: int, steps: list[tuple]) -> None:  # type: ignore[type-arg]
-    walk = Walk(version, single_rise)
+def test_a_walk_beside_kafkas_coordinator(rules: tuple[int, bool, bool], epoch: int, steps: list[tuple]) -> None:  # type: ignore[type-arg]
+    walk = Walk(*rules)
     walk.begin_at(epoch)
     for now, step in enumerate(steps):
         kafka, ruled = walk.step(step, now)
@@ -224,7 +219,7 @@ def test_a_walk_beside_kafkas_coordinator(version: int, single_rise: bool, epoch
 
 
 def test_an_unknown_transactional_id_gets_an_id_and_epoch_0() -> None:
-    walk = Walk(1, False)
+    walk = Walk(1, False, False)
     walk.kafka.init_producer_id(None, 60, 5)
     assert walk.ruled.init_producer_id(None, 60, 5) == "NONE"
     walk.write(True)
@@ -250,7 +245,7 @@ TABLE = {
 def test_the_table_of_kip_890(state: TransactionState, commit: bool) -> None:
     metadata = replace(ONGOING, state=state, partitions=())
     for epoch, expected in zip((4, 5), TABLE[state, commit], strict=True):
-        decision = end_transaction_version_2(metadata, 7, epoch, commit, True, 99, True, 20)
+        decision = end_transaction_version_2(metadata, 7, epoch, commit, True, 99, True, True, 20)
         risen = decision.target is not None and decision.target.producer_epoch == 6
         short = {"PRODUCER_FENCED": "PF", "INVALID_TXN_STATE": "ITS", "NONE": "EB" if risen else "NONE"}
         assert short[decision.error.name] == expected
@@ -263,38 +258,45 @@ def test_a_delayed_end_hits_the_next_transaction_of_version_1_but_not_of_version
     late = end_transaction(second, 7, 5, False, True, 50)
     assert late.target is not None
     assert late.target.state is S.PREPARE_ABORT
-    first = end_transaction_version_2(ONGOING, 7, 5, True, True, 99, True, 20).target
+    first = end_transaction_version_2(ONGOING, 7, 5, True, True, 99, True, True, 20).target
     assert first is not None
     second = add_partitions(complete_transaction(first, 30), 7, 6, ["a-0"], 40).target
-    assert end_transaction_version_2(second, 7, 5, False, True, 99, True, 50).error is ErrorCode.PRODUCER_FENCED
+    assert end_transaction_version_2(second, 7, 5, False, True, 99, True, True, 50).error is ErrorCode.PRODUCER_FENCED
 
 
 def test_states_and_their_ids_are_kafkas() -> None:
-    assert [(state.name, int(state)) for state in S][:4] == [
+    assert [(state.name, int(state)) for state in S] == [
         ("EMPTY", 0),
         ("ONGOING", 1),
         ("PREPARE_COMMIT", 2),
         ("PREPARE_ABORT", 3),
+        ("COMPLETE_COMMIT", 4),
+        ("COMPLETE_ABORT", 5),
+        ("DEAD", 6),
+        ("PREPARE_EPOCH_FENCE", 7),
     ]
-    allowed = {
-        (S.EMPTY, S.ONGOING),
-        (S.ONGOING, S.PREPARE_COMMIT),
-        (S.ONGOING, S.PREPARE_EPOCH_FENCE),
-        (S.PREPARE_EPOCH_FENCE, S.PREPARE_ABORT),
-        (S.PREPARE_COMMIT, S.COMPLETE_COMMIT),
-        (S.COMPLETE_ABORT, S.EMPTY),
-        (S.COMPLETE_COMMIT, S.DEAD),
-    }
-    denied = {
-        (S.PREPARE_COMMIT, S.PREPARE_ABORT),
-        (S.PREPARE_COMMIT, S.COMPLETE_ABORT),
-        (S.EMPTY, S.COMPLETE_COMMIT),
-        (S.ONGOING, S.DEAD),
-        (S.EMPTY, S.PREPARE_ABORT),
-    }
-    assert all(may_follow(*pair, 1) for pair in allowed)
-    assert not any(may_follow(*pair, 1) for pair in denied)
-    assert may_follow(S.EMPTY, S.PREPARE_ABORT, 2)
+    assert PREPARED == (S.PREPARE_COMMIT, S.PREPARE_ABORT)
+
+
+IDLE_STATES = {S.EMPTY, S.COMPLETE_COMMIT, S.COMPLETE_ABORT}
+PREVIOUS = {
+    S.EMPTY: IDLE_STATES,
+    S.ONGOING: {S.ONGOING, *IDLE_STATES},
+    S.PREPARE_COMMIT: {S.ONGOING},
+    S.PREPARE_ABORT: {S.ONGOING, S.PREPARE_EPOCH_FENCE},
+    S.COMPLETE_COMMIT: {S.PREPARE_COMMIT},
+    S.COMPLETE_ABORT: {S.PREPARE_ABORT},
+    S.DEAD: IDLE_STATES,
+    S.PREPARE_EPOCH_FENCE: {S.ONGOING},
+}
+"""TransactionState.validPreviousStates of 3.9; since 4.0 an idle one may go to PREPARE_ABORT, too."""
+
+
+@pytest.mark.parametrize("following", S)
+def test_which_state_may_follow_which(following: TransactionState) -> None:
+    assert {state for state in S if may_follow(state, following, 1)} == PREVIOUS[following]
+    since_4_0 = PREVIOUS[following] | (IDLE_STATES if following is S.PREPARE_ABORT else set())
+    assert {state for state in S if may_follow(state, following, 2)} == since_4_0
 
 
 @pytest.mark.parametrize(
@@ -342,12 +344,6 @@ def test_timeouts(state: TransactionState, pending: TransactionState | None, now
     assert transaction_timed_out(metadata, now) is (still and state is S.ONGOING and now > 70)
     assert transactional_id_expired(metadata, now, 60) is (still and state in IDLE and now >= 70)
     assert not set(PREPARED) & set(IDLE)
-
-
-def test_late_transactions() -> None:
-    assert not transaction_late(-1, 10_000, 900, 300)
-    assert not transaction_late(100, 1300, 900, 300)
-    assert transaction_late(100, 1301, 900, 300)
 
 
 def test_a_producer_id_that_is_not_the_transactional_ids_is_fenced_whatever_its_epoch() -> None:

@@ -52,6 +52,7 @@ RULES = [
     ("transaction_version", "3.9.1-kraft", "4.0"),
     ("more_stays", "4.0", "4.0.1"),
     ("single_epoch_rise", "4.0", "4.0.1"),
+    ("fence_rotates", "4.2", "4.3"),
 ]
 DEFAULTS = [
     ("max.poll.interval.ms", "0.10.0", "0.10.1"),
