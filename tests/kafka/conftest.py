@@ -81,3 +81,11 @@ def module_sandbox_factory(sandbox_folder: Path) -> Iterator[SandboxFactory]:
     """Start a sandbox with the given ``SandboxSettings``; it is stopped at the end of the test file."""
     with ExitStack() as stack:
         yield lambda **settings: stack.enter_context(start(SandboxSettings(**settings), sandbox_folder))
+
+
+@pytest.fixture
+def cluster(running: Sandbox) -> Iterator[Sandbox]:
+    """The cluster that a test file has for itself, its fixture ``running``: healthy before and after each test."""
+    running.wait_for_healthy()
+    yield running
+    running.wait_for_healthy()

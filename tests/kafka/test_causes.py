@@ -13,20 +13,20 @@ import threading
 import time
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
-from itertools import permutations
 from typing import Any
 
 import pytest
-from live_causes import causes, describe, document, missing
+from clusters import paused
+from live_causes import TRIPLES, causes, describe, document, missing, two_racks
 from moves import connection_to, start_move
 from waiting import until
 
-from kreplica.sandbox import Mode, Sandbox
+from kreplica.sandbox import Sandbox
 
 pytestmark = [pytest.mark.kafka, pytest.mark.slow, pytest.mark.timeout(600)]
 
 LAG_SECONDS = 3
-BUSY = [list(replicas) for replicas in permutations((1, 2, 3, 4), 3)] * 2
+BUSY = TRIPLES * 2
 COLD = [[1, 3], [4, 3]]
 SETTINGS = {
     "replica.lag.time.max.ms": f"{1000 * LAG_SECONDS}",
@@ -38,24 +38,10 @@ SETTINGS = {
 
 @pytest.fixture(scope="module")
 def running(module_sandbox_factory: Callable[..., Sandbox]) -> Sandbox:
-    sandbox = module_sandbox_factory(
-        name="causes",
-        mode=Mode.KRAFT,
-        brokers=4,
-        controllers=1,
-        racks=("a", "b"),
-        broker_settings=SETTINGS,
-    )
+    sandbox = two_racks(module_sandbox_factory, "causes", SETTINGS)
     for topic, assignment in {"busy": BUSY, "cold": COLD}.items():
         sandbox.create_topic(topic, assignment=assignment, configs={"min.insync.replicas": "1"})
     return sandbox
-
-
-@pytest.fixture
-def cluster(running: Sandbox) -> Iterator[Sandbox]:
-    running.wait_for_healthy()
-    yield running
-    running.wait_for_healthy()
 
 
 @contextmanager
@@ -88,15 +74,6 @@ def load(sandbox: Sandbox, heavy: Collection[int] = ()) -> Iterator[None]:
         ended.set()
         thread.join()
         producer.purge()
-
-
-@contextmanager
-def paused(sandbox: Sandbox, broker: int) -> Iterator[None]:
-    sandbox.pause(broker)
-    try:
-        yield
-    finally:
-        sandbox.resume(broker)
 
 
 def fill(sandbox: Sandbox, topic: str, count: int) -> None:

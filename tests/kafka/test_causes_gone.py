@@ -6,20 +6,18 @@ Four brokers in two racks and a controller of its own, so that no broker takes a
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
-from itertools import permutations
 from typing import Any
 
 import pytest
-from live_causes import causes, describe, document, missing
+from live_causes import TRIPLES, causes, describe, document, missing, two_racks
 from waiting import until
 
-from kreplica.sandbox import Mode, Sandbox
+from kreplica.sandbox import Sandbox
 
 pytestmark = [pytest.mark.kafka, pytest.mark.slow]
 
-REPLICAS = [list(replicas) for replicas in permutations((1, 2, 3, 4), 3)]
 SETTINGS = {
     # A dead broker is noticed in this time; a living one is heard of within it, on a busy machine too.
     "broker.session.timeout.ms": "12000",
@@ -30,24 +28,9 @@ SETTINGS = {
 
 @pytest.fixture(scope="module")
 def running(module_sandbox_factory: Callable[..., Sandbox]) -> Sandbox:
-    sandbox = module_sandbox_factory(
-        name="gone",
-        mode=Mode.KRAFT,
-        brokers=4,
-        controllers=1,
-        racks=("a", "b"),
-        log_dirs=2,
-        broker_settings=SETTINGS,
-    )
-    sandbox.create_topic("held", assignment=REPLICAS, configs={"min.insync.replicas": "1"})
+    sandbox = two_racks(module_sandbox_factory, "gone", SETTINGS, log_dirs=2)
+    sandbox.create_topic("held", assignment=TRIPLES, configs={"min.insync.replicas": "1"})
     return sandbox
-
-
-@pytest.fixture
-def cluster(running: Sandbox) -> Iterator[Sandbox]:
-    running.wait_for_healthy()
-    yield running
-    running.wait_for_healthy()
 
 
 def test_a_broker_killed_and_then_its_whole_rack_gone(cluster: Sandbox) -> None:

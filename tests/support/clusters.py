@@ -3,7 +3,9 @@ every broker that runs says."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from waiting import until
@@ -26,6 +28,35 @@ def put_in_order(sandbox: Sandbox) -> None:
         if not topic.startswith("__"):
             sandbox.delete_topic(topic)
     sandbox.wait_for_healthy()
+
+
+@contextmanager
+def paused(sandbox: Sandbox, broker: int) -> Iterator[None]:
+    """The broker stands still within the block, and goes on behind it."""
+    sandbox.pause(broker)
+    try:
+        yield
+    finally:
+        sandbox.resume(broker)
+
+
+def quorum_leader(sandbox: Sandbox) -> int:
+    """The active controller of a cluster in KRaft mode, as Kafka's own tool tells it."""
+    status = sandbox.tool("metadata-quorum", "describe", "--status")
+    (found,) = re.findall(r"^LeaderId:\s+(\d+)", status, re.MULTILINE)
+    return int(found)
+
+
+def controller_other_than(sandbox: Sandbox, broker: int, controller: Callable[[], int | None]) -> int:
+    """The controller in ZooKeeper mode, as ``controller`` tells it; the broker loses the role where it has it."""
+    if controller() == broker:
+        sandbox.kill(broker)
+        sandbox.wait_for_brokers(gone=[broker])
+        sandbox.start_broker(broker)
+        sandbox.wait_for_healthy()
+    found = controller()
+    assert found in {*sandbox.broker_ids} - {broker}
+    return found
 
 
 def partitions(sandbox: Sandbox, topic: str) -> list[Any]:
@@ -97,6 +128,17 @@ def end_offsets(sandbox: Sandbox, topic: str) -> int:
         except KafkaException:
             continue
     return total
+
+
+def produce(sandbox: Sandbox, topic: str, count: int, acks: str = "all") -> None:
+    """Writes so many records of 100 bytes, to one partition after another."""
+    from confluent_kafka import Producer
+
+    producer = Producer({"bootstrap.servers": sandbox.live_bootstrap_servers(), "acks": acks})
+    numbers = [one.id for one in partitions(sandbox, topic)]
+    for number in range(count):
+        producer.produce(topic, value=b"x" * 100, partition=numbers[number % len(numbers)])
+    assert producer.flush(30) == 0
 
 
 def commit(client: Any, topic: str, offsets: Mapping[int, int], metadata: str = "") -> None:

@@ -1,13 +1,26 @@
-"""What tests of causes on real clusters share: describe's answer, and what it says of each missing replica."""
+"""What tests of causes on real clusters share: their cluster, describe's answer, what it says of missing replicas."""
 
 from __future__ import annotations
 
 import json
 import subprocess
 import sys
+from collections.abc import Callable, Mapping
+from itertools import permutations
 from typing import Any
 
-from kreplica.sandbox import Sandbox
+from kreplica.sandbox import Mode, Sandbox
+
+TRIPLES = [list(replicas) for replicas in permutations((1, 2, 3, 4), 3)]
+"""Every way for a partition to have three of the four brokers."""
+
+
+def two_racks(
+    factory: Callable[..., Sandbox], name: str, broker_settings: Mapping[str, str], log_dirs: int = 1
+) -> Sandbox:
+    """Four brokers in two racks, and a controller of its own: what befalls a broker takes no controller along."""
+    settings = {"brokers": 4, "controllers": 1, "racks": ("a", "b"), "log_dirs": log_dirs}
+    return factory(name=name, mode=Mode.KRAFT, broker_settings=broker_settings, **settings)
 
 
 def describe(sandbox: Sandbox, *options: str) -> tuple[str, str]:
