@@ -23,8 +23,8 @@ def kraft_broker_stops(
 ) -> tuple[int, int, int, int]:
     """Leader, ISR, ELR and last-known ELR after a broker began its controlled shutdown, or was fenced: the same rule.
 
-    ReplicationControlManager.handleBrokerInControlledShutdown and handleBrokerFenced, since 2.8, for a failed log
-    directory handleDirectoriesOffline, since 3.7, and after an unclean shutdown handleBrokerUncleanShutdown, since
+    ReplicationControlManager.handleBrokerFenced, since 2.8, handleBrokerInControlledShutdown, since 3.3, for a failed
+    log directory handleDirectoriesOffline, since 3.7, and after an unclean shutdown handleBrokerUncleanShutdown, since
     4.0: all by generateLeaderAndIsrUpdates. Only partitions with the broker in their ISR change, after an unclean
     shutdown those with it in their ELR too. A broker that leads the last in-sync replica loses its leadership too: it
     may shut down as soon as it leads nothing (BrokerHeartbeatManager.calculateNextBrokerState).

@@ -49,5 +49,6 @@ def recovery_begins(recovery_point: int, log_start: int, log_end: int, clean: bo
 
     org.apache.kafka.storage.internals.log.LogLoader.recoverLog. The recovery point is what had been flushed when
     recovery-point-offset-checkpoint was last written (log.flush.offset.checkpoint.interval.ms), not the log end offset.
+    Kafka reads the whole segment that holds it; what stands below it in there was flushed.
     """
     return log_end if clean else max(log_start, min(recovery_point, log_end))

@@ -63,7 +63,7 @@ def kraft_elect_preferred(
 ) -> tuple[int, bool]:
     """A PREFERRED election: the leader it gives, and whether it is unclean.
 
-    PartitionChangeBuilder.electPreferredLeader, since 2.8. Where the preferred replica may not lead, the leader there
+    PartitionChangeBuilder.electPreferredLeader, since 3.0. Where the preferred replica may not lead, the leader there
     is stays, and where that one may not lead either, any other that may is taken: such an election succeeds without
     bringing the preferred replica to lead.
     """
@@ -78,7 +78,7 @@ def kraft_elect(
 ) -> tuple[int, bool]:
     """An ONLINE election, or with ``unclean_enabled`` an UNCLEAN one: the leader it gives, and whether it is unclean.
 
-    PartitionChangeBuilder.electAnyLeader, since 2.8. A leader that may stay, stays.
+    PartitionChangeBuilder.electAnyLeader, since 3.0. A leader that may stay, stays.
     """
     elected, unclean = _kraft_elect_clean(leader, isr, elr, last_known_elr, acceptable, elr_enabled)
     if elected == NO_LEADER and unclean_enabled:

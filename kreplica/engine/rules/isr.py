@@ -40,7 +40,7 @@ def kraft_change(
 ) -> tuple[int, int, int, int]:
     """Leader, ISR, ELR and last-known ELR once the controller has made the ISR ``target_isr`` and elected.
 
-    PartitionChangeBuilder.build, since 2.8, ELRs since 4.0, for changes that end no reassignment. Without ELR an ISR
+    PartitionChangeBuilder.build, since 3.0, ELRs since 4.0, for changes that end no reassignment. Without ELR an ISR
     never gets empty: its last member stays in it although nobody leads. Whoever is elected from the ELR, or
     uncleanly, is the whole ISR then.
 

@@ -31,7 +31,7 @@ class Awaited(IntEnum):
 def kraft_merged(replicas: Assignment, target: Assignment) -> tuple[Assignment, Assignment, Assignment]:
     """Assignment, adding and removing while a move runs: the target, then what goes in order of ids.
 
-    PartitionReassignmentReplicas, since 2.8. A move that begins while another runs starts from the merged assignment.
+    PartitionReassignmentReplicas, since 3.0. A move that begins while another runs starts from the merged assignment.
     """
     removing = tuple(sorted(set(replicas) - set(target)))
     adding = tuple(sorted(set(target) - set(replicas)))

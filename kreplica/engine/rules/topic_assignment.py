@@ -92,7 +92,7 @@ def place_striped(
 ) -> Placements:
     """KRaft: replicas are dealt to racks in turn, and in a rack to its brokers in turn; fenced brokers come last.
 
-    org.apache.kafka.metadata.placement.StripedReplicaPlacer, since 2.8. Each partition starts one rack and one broker
+    org.apache.kafka.metadata.placement.StripedReplicaPlacer, since 3.0. Each partition starts one rack and one broker
     on; when as many partitions are placed as there are unfenced brokers, racks and brokers are shuffled. The first
     replica is never fenced.
 

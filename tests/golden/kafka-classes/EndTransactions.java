@@ -1,3 +1,4 @@
+import java.lang.reflect.Field;
 import java.lang.reflect.Method;
 import java.lang.reflect.Proxy;
 import java.util.HashSet;
@@ -5,6 +6,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.Random;
 import java.util.Set;
+import java.util.concurrent.atomic.AtomicBoolean;
 import kafka.coordinator.transaction.CoordinatorEpochAndTxnMetadata;
 import kafka.coordinator.transaction.TransactionConfig;
 import kafka.coordinator.transaction.TransactionCoordinator;
@@ -37,22 +39,35 @@ public class EndTransactions {
     static Errors error;
 
     public static void main(String[] arguments) throws Exception {
-        Time time = (Time) Proxy.newProxyInstance(Time.class.getClassLoader(), new Class<?>[] {Time.class},
-            (proxy, method, given) -> method.getName().equals("milliseconds") ? (Object) NOW : Time.SYSTEM.getClass()
-                .getMethod(method.getName(), method.getParameterTypes()).invoke(Time.SYSTEM, given));
-        TransactionConfig config = new TransactionConfig(604800000, 900000, 50, (short) 3, 104857600, 5242880, 2, 10000, 3600000, false, 30000);
+        Time time = time();
         ProducerIdManager ids = () -> FRESH;
-        TransactionCoordinator coordinator = new TransactionCoordinator(
-            config, null, () -> ids, new Told(config, time), null, time, new LogContext());
-        for (java.lang.reflect.Field field : TransactionCoordinator.class.getDeclaredFields())
-            if (field.getName().endsWith("isActive")) {
-                field.setAccessible(true);
-                ((java.util.concurrent.atomic.AtomicBoolean) field.get(coordinator)).set(true);
-            }
+        TransactionCoordinator coordinator = started(new TransactionCoordinator(
+            config(), null, () -> ids, new Told(config(), time), null, time, new LogContext()));
         Method end = null;
         for (Method one : TransactionCoordinator.class.getDeclaredMethods()) if (one.getName().equals("endTransaction")) end = one;
         end.setAccessible(true);
         for (int left = Integer.parseInt(arguments[0]); left > 0; ) if (line(coordinator, end)) left--;
+    }
+
+    /** A clock that stands still. */
+    static Time time() {
+        return (Time) Proxy.newProxyInstance(Time.class.getClassLoader(), new Class<?>[] {Time.class},
+            (proxy, method, given) -> method.getName().equals("milliseconds") ? (Object) NOW : Time.SYSTEM.getClass()
+                .getMethod(method.getName(), method.getParameterTypes()).invoke(Time.SYSTEM, given));
+    }
+
+    static TransactionConfig config() {
+        return new TransactionConfig(604800000, 900000, 50, (short) 3, 104857600, 5242880, 2, 10000, 3600000, false, 30000);
+    }
+
+    /** As after its start, without the threads. */
+    static TransactionCoordinator started(TransactionCoordinator coordinator) throws Exception {
+        for (Field field : TransactionCoordinator.class.getDeclaredFields())
+            if (field.getName().endsWith("isActive")) {
+                field.setAccessible(true);
+                ((AtomicBoolean) field.get(coordinator)).set(true);
+            }
+        return coordinator;
     }
 
     /** One case, unless Kafka says that no coordinator can be in that state: then nothing is printed. */
@@ -86,11 +101,14 @@ public class EndTransactions {
         } catch (java.lang.reflect.InvocationTargetException impossible) {
             return false;
         }
-        System.out.println(said + (target == null ? error : target.txnState().id() + " " + target.producerId() + " "
-            + target.nextProducerId() + " " + target.producerEpoch() + " "
-            + target.lastProducerEpoch() + " " + target.txnStartTimestamp() + " " + target.txnLastUpdateTimestamp() + " "
-            + target.clientTransactionVersion().featureLevel() + " " + target.topicPartitions().size()));
+        System.out.println(said + (target == null ? error : written()));
         return true;
+    }
+
+    static String written() {
+        return target.txnState().id() + " " + target.producerId() + " " + target.nextProducerId() + " " + target.producerEpoch()
+            + " " + target.lastProducerEpoch() + " " + target.txnStartTimestamp() + " " + target.txnLastUpdateTimestamp() + " "
+            + target.clientTransactionVersion().featureLevel() + " " + target.topicPartitions().size();
     }
 
     static TransactionState pending(TransactionState state) {

@@ -77,7 +77,14 @@ def test_who_is_told() -> None:
 
 @pytest.mark.parametrize(
     ("now", "change", "propagation", "expected"),
-    [(7_500, 2_500, 0, False), (7_501, 2_500, 0, True), (60_000, 59_000, 0, False), (60_001, 59_000, 0, True)],
+    [
+        (7_500, 2_500, 0, False),
+        (7_501, 2_500, 0, True),
+        (60_000, 59_000, 0, False),
+        (60_001, 59_000, 0, True),
+        (70_000, 69_000, 10_000, False),
+        (70_001, 69_000, 10_000, True),
+    ],
 )
 def test_isr_changes_are_told_after_5_or_60_seconds(now: int, change: int, propagation: int, expected: bool) -> None:
     """IsrExpirationTest and ReplicaManager: nothing new for 5 s, or nothing told for 60 s; both strictly."""
@@ -86,6 +93,7 @@ def test_isr_changes_are_told_after_5_or_60_seconds(now: int, change: int, propa
 
 
 def test_a_lone_isr_change_is_told_within_seven_and_a_half_seconds() -> None:
+    assert zookeeper_isr.CHECK_INTERVAL_MS == 2_500, "IsrChangePropagationConfig.checkIntervalMs"
     for change in range(0, 2_500, 100):
         checks = range(0, 60_000, zookeeper_isr.CHECK_INTERVAL_MS)
         told = next(now for now in checks if now > change and zookeeper_isr.propagates(True, now, change, 0))
@@ -94,7 +102,7 @@ def test_a_lone_isr_change_is_told_within_seven_and_a_half_seconds() -> None:
 
 def test_conditional_writes() -> None:
     assert zookeeper_isr.conditional_write(4, 4, False) == 5
-    assert zookeeper_isr.conditional_write(5, 4, False) == zookeeper_isr.NOT_WRITTEN
+    assert zookeeper_isr.conditional_write(5, 4, False) == zookeeper_isr.NOT_WRITTEN == -1, "no version of a znode"
     assert zookeeper_isr.conditional_write(5, 4, True) == 5  # our own earlier try
 
 

@@ -28,6 +28,9 @@ def mask(replicas: tuple[int, ...] | list[int], brokers: tuple[int, ...] | list[
         ((3, 2, 1, 0), (3, 1), (3, 1, 0, 2), (), (0, 2)),
         ((3, 2, 1, 0), (7, 3, 1, 9), (7, 3, 1, 9, 0, 2), (7, 9), (0, 2)),
         ((3, 2, 1, 0), (0, 1, 3, 2), (0, 1, 3, 2), (), ()),
+        # a TreeSet is in order whatever the ids
+        ((1, 8, 1000), (9, 1, 16), (9, 1, 16, 8, 1000), (9, 16), (8, 1000)),
+        ((1000, 8, 1), (2, 64, 33), (2, 64, 33, 1, 8, 1000), (2, 33, 64), (1, 8, 1000)),
     ],
 )
 def test_kraft_merges(
@@ -76,6 +79,14 @@ def test_kraft_completes(current: list[int], target: list[int], data: st.DataObj
         after = reassignment.completed(facts[0], facts[2], facts[3])
         assert after == tuple(mask(replicas, brokers) for brokers in expected)
         assert replicas[: len(expected[0])] == expected[0], "places of those that stay do not change"
+
+
+@pytest.mark.parametrize("awaited", Awaited)
+def test_a_move_does_not_end_while_only_removed_replicas_are_in_sync(awaited: Awaited) -> None:
+    """PartitionReassignmentReplicas.maybeCompleteReassignment: an ISR that would be empty completes nothing."""
+    replicas, adding, removing = reassignment.kraft_merged((0, 1, 2), (0, 1))
+    facts = [mask(replicas, brokers) for brokers in (replicas, adding, removing, (2,))]
+    assert not reassignment.completes(*facts, awaited)
 
 
 def test_kafka_15665_an_isr_too_small_ended_a_move() -> None:
