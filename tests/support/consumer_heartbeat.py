@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import warnings
 
-from kafka.protocol.api_message import ApiMessage
-
-with warnings.catch_warnings():  # kafka-python reads layouts in a way that Python means to give up
+with warnings.catch_warnings():  # kafka-python reads layouts, its own too, in a way that Python means to give up
     warnings.simplefilter("ignore", DeprecationWarning)
+
+    from kafka.protocol.api_message import ApiMessage
 
     class ConsumerGroupHeartbeatRequest(ApiMessage, load_json="message_schemas"):
         """Version 1: the member gives itself its id (KIP-1082)."""
