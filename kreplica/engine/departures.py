@@ -79,7 +79,11 @@ def without_clean_leader(found: Outcomes, snapshot: ClusterSnapshot) -> Mask:
 
 
 def unclean_enabled(snapshot: ClusterSnapshot) -> Mask:
-    """Partitions with unclean.leader.election.enable, as far as it is known."""
+    """Partitions with unclean.leader.election.enable, as far as it is known.
+
+    Taken for obeyed, which KRaft does since 3.9 (KAFKA-12670): a cluster's metadata does not say of which release its
+    brokers are.
+    """
     return snapshot.partitions.booleans("unclean_leader_election").is_true()
 
 

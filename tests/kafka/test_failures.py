@@ -14,7 +14,9 @@ from typing import Any
 import pytest
 from confluent_kafka import Producer
 from waiting import until
+from znodes import writer
 
+from kreplica.engine.rules.controller_election import controller_epoch
 from kreplica.sandbox import Listener, Mode, Sandbox
 
 pytestmark = [pytest.mark.kafka, pytest.mark.slow]
@@ -190,6 +192,46 @@ def test_crashes_of_kraft_with_and_without_elr_and_what_an_unclean_leader_lacks(
 def test_crashes_of_zookeeper_mode(zookeeper_cluster: Sandbox) -> None:
     create_topics(zookeeper_cluster)
     two_crashes(zookeeper_cluster, elr=False)
+
+
+@pytest.mark.timeout(600)
+def test_the_controller_of_zookeeper_mode_goes_with_its_broker_and_without_it(zookeeper_cluster: Sandbox) -> None:
+    """Another broker takes over, one epoch higher, and does what the old one would have done."""
+    create_topics(zookeeper_cluster)
+    active, epoch = zookeeper_controller(zookeeper_cluster)
+    document = played_and_done(zookeeper_cluster, ["--controller"], lambda: zookeeper_cluster.kill(active))
+    assert document["summary"]["brokers"] == [active]
+    assert len(effects(document, "new_leader")) > 0
+    assert effects(document, "unavailable") == {("single", active - 1)}
+    successor, raised = zookeeper_controller(zookeeper_cluster)
+    assert raised == controller_epoch(epoch, epoch, epoch, taken=False)
+    assert successor != active
+    assert {state["controller_epoch"] for state in written_states(zookeeper_cluster, document)} == {raised}
+    bring_back(zookeeper_cluster, active)
+
+    before = states(zookeeper_cluster)
+    with writer(zookeeper_cluster.zookeeper_connect) as client:
+        client.delete("/controller")
+    until(lambda: zookeeper_controller(zookeeper_cluster)[1] > raised, "a controller of a new epoch")
+    assert zookeeper_controller(zookeeper_cluster)[1] == controller_epoch(raised, raised, raised, taken=False)
+    assert states(zookeeper_cluster) == before
+
+
+def zookeeper_controller(sandbox: Sandbox) -> tuple[int, int]:
+    """The controller and its epoch, as ZooKeeper has them; -1 while there is none."""
+    with writer(sandbox.zookeeper_connect) as client:
+        epoch = int(client.get("/controller_epoch")[0])
+        holder = json.loads(client.get("/controller")[0])["brokerid"] if client.exists("/controller") else -1
+    return holder, epoch if holder >= 0 else -1
+
+
+def written_states(sandbox: Sandbox, document: dict[str, Any]) -> list[dict[str, Any]]:
+    """The znodes of the partitions that a failure changed."""
+    places = [(row["topic"], row["partition"]) for row in document["partitions"]]
+    with writer(sandbox.zookeeper_connect) as client:
+        return [
+            json.loads(client.get(f"/brokers/topics/{topic}/partitions/{number}/state")[0]) for topic, number in places
+        ]
 
 
 def unclean_leader(sandbox: Sandbox) -> None:
