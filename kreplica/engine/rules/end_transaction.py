@@ -83,7 +83,7 @@ def end_transaction_version_2(
     if error is not ErrorCode.NONE or _done(metadata, epoch):
         return refused(error)
     fence = metadata.pending is _S.PREPARE_EPOCH_FENCE
-    ending = replace(metadata, pending=None) if single_rise else _fenced(metadata, epoch, commit)
+    ending = metadata if single_rise else _fenced(metadata, epoch, commit)
     rotates = epoch_exhausted(metadata.producer_epoch) and (fence_rotates or not fence)
     next_id = fresh_id if rotates else NO_PRODUCER_ID
     return accepted(_risen(_prepared(ending, commit, now), metadata.state in IDLE, next_id, now))

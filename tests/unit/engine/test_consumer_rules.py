@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -12,6 +14,8 @@ from kreplica.engine.rules.consumer_position import Validation
 from kreplica.engine.rules.error_codes import ErrorCode
 from kreplica.engine.rules.offset_reset import ResetPolicy
 from kreplica.engine.rules.replica_set import NO_LEADER
+
+GOLDEN = Path(__file__).parents[2] / "golden" / "kafka-classes" / "read-replicas.txt"
 
 views = st.builds(
     ReplicaView, st.integers(1, 9), st.sampled_from(["", "r1", "r2"]), st.integers(0, 3), st.integers(0, 3)
@@ -33,6 +37,20 @@ def test_preferred_read_replica(replicas: list[ReplicaView], data: st.DataObject
         readable, 0, same, ends, tuple(view.behind_ms for view in replicas), tuple(view.broker for view in replicas)
     )
     assert (leader if answer == NO_LEADER else replicas[answer]) == chosen
+
+
+def test_replicas_to_read_from_are_those_of_kafkas_rack_aware_selector() -> None:
+    """RackAwareReplicaSelector of 4.3.1 asked for a consumer in rack a; -1 where it names the leader."""
+    lines = [line.split(" | ") for line in GOLDEN.read_text().splitlines()]
+    assert len({expected for *_, expected in lines}) > 10
+    for leader, replicas, expected in lines:
+        words = [word.rstrip("!").split(":") for word in replicas.split()]
+        ids = tuple(int(name[:-1]) for name, _, _ in words)
+        readable = sum(1 << place for place, word in enumerate(replicas.split()) if not word.endswith("!"))
+        same_rack = sum(1 << place for place, (name, _, _) in enumerate(words) if name.endswith("a"))
+        ends, behind = tuple(int(end) for _, end, _ in words), tuple(int(time) for _, _, time in words)
+        place = follower_reads.preferred_read_replica(readable, int(leader), same_rack, ends, behind, ids)
+        assert (-1 if place == NO_LEADER else ids[place]) == int(expected), replicas
 
 
 def test_ties_go_to_the_least_behind_and_then_to_the_highest_id() -> None:

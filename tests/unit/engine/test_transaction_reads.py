@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -15,12 +16,14 @@ from kreplica.engine.rules.isolation import (
     delivered_batches,
 )
 from kreplica.engine.rules.last_stable_offset import (
+    NO_OFFSET,
     first_unstable_offset,
     last_stable_offset,
     still_unreplicated,
     transaction_index_lso,
 )
 
+GOLDEN = Path(__file__).parents[2] / "golden" / "kafka-classes" / "stable-offsets.txt"
 PRODUCERS = [1, 2, 3]
 PLAIN = -1
 
@@ -133,3 +136,29 @@ def test_the_offset_that_the_index_keeps_with_an_aborted_transaction() -> None:
     """ProducerStateManager.lastStableOffset: the first open transaction of another producer, or behind the marker."""
     assert transaction_index_lso([], 7) == 8
     assert transaction_index_lso([5, 3], 7) == 3
+
+
+def test_first_unstable_offsets_are_those_of_kafkas_producer_state_manager() -> None:
+    """Histories that ProducerStateManager of 4.3.1 was led through; with each marker the LSO that the index gets."""
+    histories = GOLDEN.read_text().splitlines()
+    assert len(histories) > 100
+    for history in histories:
+        opened: dict[str, int] = {}
+        unreplicated: tuple[tuple[int, int], ...] = ()
+        end = 0
+        for step in history.split():
+            what, first_unstable, *index_lso = step.split(":")
+            kind, producer = what[0], what[1:2]
+            if kind == "h":
+                unreplicated = still_unreplicated(unreplicated, int(what[1:]))
+            elif kind == "d":
+                opened.setdefault(producer, end)
+                end += int(what.split("+")[1])
+            else:
+                start = opened.pop(producer, None)
+                if start is not None:
+                    assert [str(transaction_index_lso(opened.values(), end))] == index_lso, (history, step)
+                    unreplicated += ((start, end),)
+                end += 1
+            expected = NO_OFFSET if first_unstable == "-" else int(first_unstable)
+            assert first_unstable_offset(opened.values(), unreplicated) == expected, (history, step)
