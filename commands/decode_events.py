@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import re
-import sys
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from commands.decode_damage import damage_objects, damage_warnings
-from commands.output import Answer, OutputFormat, emit, one_line
-from commands.streams import STREAMED, rows_of, stream
-from commands.tables import print_table
+from commands.output import OutputFormat
+from commands.screen import print_verdict
+from commands.streams import Ending, LongAnswer, emit_long
 from kreplica.errors import ExitCode
 from kreplica.formats.batch_windows import read_windows
 from kreplica.formats.damage_tally import DamageTally
@@ -79,52 +79,35 @@ def _matching(table: Table, name: str, patterns: Sequence[re.Pattern[str]]) -> N
 
 
 def show_events(events: Events, output: OutputFormat | None, warnings: Sequence[str]) -> ExitCode:
-    """Prints the events: lines, CSV and Parquet while they are read, other forms when all are known."""
-    if output in STREAMED:
-        stream(events, EVENTS, output, JSON_COLUMNS)
-        for warning in [*damage_warnings(events.damage.kept, events.damage.places), *warnings]:
-            print(f"warning: {one_line(warning)}", file=sys.stderr)
-    else:
-        answer = _answer(events, warnings)
-        emit(answer, output, lambda console: _show(answer, console))
+    """Prints the events while they are read."""
+    answer = LongAnswer(
+        command="decode-offsets-events",
+        rows_name="events",
+        tables=events,
+        schema=EVENTS,
+        json_columns=JSON_COLUMNS,
+        shown={name: name.upper() for name in _SHOWN},
+        cell=lambda value: json.dumps(value, ensure_ascii=False),
+        ending=lambda count: _ending(events, warnings, count),
+    )
+    emit_long(answer, output)
     if events.damage.places:
         return ExitCode.FINDINGS
     return ExitCode.INCOMPLETE if warnings else ExitCode.OK
 
 
-def _answer(events: Events, warnings: Sequence[str]) -> Answer:
-    rows = [row for table in events for row in rows_of(table, JSON_COLUMNS)]
-    return Answer(
-        command="decode-offsets-events",
-        rows_name="events",
-        columns=COLUMNS,
-        rows=rows,
-        summary={
-            "events": len(rows),
-            "damaged_places": events.damage.places,
-            "skipped_bytes": events.damage.skipped,
-            "damage": damage_objects(events.damage.kept),
-        },
-        warnings=[*damage_warnings(events.damage.kept, events.damage.places), *warnings],
-        kinds={field.name: field.kind for field in EVENTS.fields},
-    )
+def _ending(events: Events, warnings: Sequence[str], count: int) -> Ending:
+    summary = {
+        "events": count,
+        "damaged_places": events.damage.places,
+        "skipped_bytes": events.damage.skipped,
+        "damage": damage_objects(events.damage.kept),
+    }
+    told = [*damage_warnings(events.damage.kept, events.damage.places), *warnings]
+    return Ending(summary, told, lambda console: _verdict(console, events, warnings, count))
 
 
-def _show(answer: Answer, console: Console) -> None:
-    from commands.screen import print_verdict
-
-    cells = [[_cell(row[name]) for name in _SHOWN] for row in answer.rows]
-    if cells:
-        print_table([name.upper() for name in _SHOWN], cells, color=console.is_terminal and not console.no_color)
-    places = answer.summary["damaged_places"]
-    word, color = ("DAMAGED", "red") if places else ("INCOMPLETE", "yellow") if answer.warnings else ("OK", "green")
-    told = "; ".join([f"{len(answer.rows)} events", *(answer.warnings[-1:] if not places else [])])
-    print_verdict(console, word, color, told)
-
-
-def _cell(value: object) -> object:
-    if not isinstance(value, dict):
-        return value
-    import json
-
-    return json.dumps(value, ensure_ascii=False)
+def _verdict(console: Console, events: Events, warnings: Sequence[str], count: int) -> None:
+    places = events.damage.places
+    word, color = ("DAMAGED", "red") if places else ("INCOMPLETE", "yellow") if warnings else ("OK", "green")
+    print_verdict(console, word, color, "; ".join([f"{count} events", *(warnings[-1:] if not places else [])]))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from commands.json_document import write_bytes
 from commands.options import (
     BootstrapServerOption,
     CommandConfigOption,
@@ -16,7 +17,7 @@ from commands.options import (
     TimeoutOption,
     TopicOption,
 )
-from commands.output import OutputFormat, write_bytes, written
+from commands.output import OutputFormat, written
 from kreplica.errors import UsageError
 
 if TYPE_CHECKING:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -15,8 +14,10 @@ from kreplica.errors import ExitCode, UsageError
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from commands.output import Answer, OutputFormat, Row
-    from kreplica.formats.damage_tally import DamageTally
+    from commands.decode_segment_reading import SegmentsRead
+    from commands.output import Answer, OutputFormat
+    from kreplica.formats.batch_windows import BatchWindow
+    from kreplica.formats.batches import BatchColumns
     from kreplica.model.schema import Kind
 
 PathsArgument = Annotated[
@@ -42,20 +43,6 @@ _BATCHES_SHOWN = {
     "size": "size",
     "valid": "valid",
 }
-_RECORDS_SHOWN = {name: name for name in ("offset", "timestamp", "key", "value", "headers")}
-
-
-@dataclass(frozen=True, slots=True)
-class SegmentReading:
-    """What was read: rows, damage, and the counts of the summary."""
-
-    rows: Sequence[Row]
-    damage: DamageTally
-    files: int
-    batches: int
-    records: int
-    read_bytes: int
-    zero_bytes: int
 
 
 def register(group: typer.Typer) -> None:
@@ -79,30 +66,40 @@ def segment(
     """
     if index or timeindex:
         raise typer.Exit(_indexes(paths, stdin_filename, records, index, timeindex, output))
-    from commands.streams import STREAMED
+    with segment_files(paths, stdin_filename) as names:
+        if records:
+            from commands.decode_segment_records import print_records
 
-    if records and output in STREAMED:
-        from commands.decode_segment_records import print_records
-
-        with segment_files(paths, stdin_filename) as names:
             raise typer.Exit(print_records(names, output))
-    from commands.decode_damage import damage_warnings
-    from commands.output import Answer, emit
-    from kreplica.formats.segment_rows import BATCH_FIELDS, RECORD_FIELDS
+        raise typer.Exit(_print_batches(names, output))
 
-    reading = _read(paths, stdin_filename, with_records=records)
-    columns = RECORD_FIELDS if records else BATCH_FIELDS
+
+def _print_batches(names: Sequence[str], output: OutputFormat | None) -> ExitCode:
+    from commands.decode_damage import damage_warnings
+    from commands.decode_segment_reading import SegmentsRead
+    from commands.output import Answer, emit
+    from kreplica.formats.segment_rows import BATCH_FIELDS, BatchRows
+
+    read = SegmentsRead(names)
+    rows = BatchRows([(name, _counted(read, window)) for name, window in read.windows()])
     answer = Answer(
         command="decode-segment",
-        rows_name="records" if records else "batches",
-        columns=columns,
-        rows=reading.rows,
-        summary=_summary(reading),
-        warnings=damage_warnings(reading.damage.kept, reading.damage.places),
-        kinds=_kinds(columns),
+        rows_name="batches",
+        columns=BATCH_FIELDS,
+        rows=rows,
+        summary=read.summary(),
+        warnings=damage_warnings(read.damage.kept, read.damage.places),
+        kinds=_kinds(BATCH_FIELDS),
     )
-    emit(answer, output, lambda console: _show(answer, reading, console, shown=_shown(records, reading.files)))
-    raise typer.Exit(ExitCode.FINDINGS if reading.damage.places else ExitCode.OK)
+    emit(answer, output, lambda console: _show(answer, read, console))
+    return read.exit_code()
+
+
+def _counted(read: SegmentsRead, window: BatchWindow) -> BatchColumns:
+    """The batches, once the records in them are counted and their damage is found."""
+    for _ in read.records_of(window):
+        pass
+    return window.batches
 
 
 def _indexes(
@@ -122,11 +119,6 @@ def _indexes(
     refuse_stdin(paths, "a segment with its indexes", "standard input has no file beside it", stdin_filename)
     asked = {IndexKind.offset: index, IndexKind.time: timeindex}
     return show_indexes(paths, [kind for kind, wanted in asked.items() if wanted], output)
-
-
-def _shown(records: bool, files: int) -> dict[str, str]:
-    shown = _RECORDS_SHOWN if records else _BATCHES_SHOWN
-    return {**({"file": "file"} if files > 1 else {}), **shown}
 
 
 @contextmanager
@@ -149,86 +141,19 @@ def segment_files(paths: Sequence[str], stdin_filename: str | None) -> Iterator[
         yield [str(path) for path in files]
 
 
-def _read(paths: Sequence[str], stdin_filename: str | None, *, with_records: bool) -> SegmentReading:
-    with segment_files(paths, stdin_filename) as names:
-        return _read_files(names, with_records=with_records)
-
-
-def _read_files(names: Sequence[str], *, with_records: bool) -> SegmentReading:
-    from pathlib import Path
-
-    from commands.streams import rows_of
-    from kreplica.formats.batch_windows import read_windows
-    from kreplica.formats.damage_tally import DamageTally
-    from kreplica.formats.file_bytes import FileBytes
-    from kreplica.formats.records import decode_records
-    from kreplica.formats.segment_rows import RECORD_JSON, BatchRows, record_table
-
-    damage, parts = DamageTally(), []
-    rows: list[Row] = []
-    counts = {"batches": 0, "records": 0, "read_bytes": 0, "zero_bytes": 0}
-    for name in names:
-        with FileBytes.open(Path(name)) as source:
-            counts["read_bytes"] += source.size
-            for window in read_windows(source):
-                damage.add(window.damage)
-                counts["batches"] += len(window.batches)
-                counts["zero_bytes"] += window.zero_bytes
-                parts.append((name, window.batches))
-                for records in decode_records(window):
-                    damage.add(records.damage)
-                    counts["records"] += len(records)
-                    rows += rows_of(record_table(name, records), RECORD_JSON) if with_records else []
-    return SegmentReading(rows if with_records else BatchRows(parts), damage, len(names), **counts)
-
-
-def _summary(reading: SegmentReading) -> Row:
-    from commands.decode_damage import damage_objects
-
-    return {
-        "files": reading.files,
-        "batches": reading.batches,
-        "records": reading.records,
-        "bytes": reading.read_bytes,
-        "preallocated_bytes": reading.zero_bytes,
-        "damaged_places": reading.damage.places,
-        "skipped_bytes": reading.damage.skipped,
-        "damage": damage_objects(reading.damage.kept),
-    }
-
-
 def _kinds(columns: Sequence[str]) -> dict[str, Kind]:
     from kreplica.model.schema import Kind
 
-    words, truths = {"file", "codec", "key", "value", "headers"}, {"transactional", "control", "valid"}
+    words, truths = {"file", "codec"}, {"transactional", "control", "valid"}
     return {name: Kind.STRING if name in words else Kind.BOOL if name in truths else Kind.INT64 for name in columns}
 
 
-def _show(answer: Answer, reading: SegmentReading, console: Console, shown: dict[str, str]) -> None:
-    from commands.screen import print_lines, print_verdict
+def _show(answer: Answer, read: SegmentsRead, console: Console) -> None:
     from commands.tables import print_table
 
+    shown = {**({"file": "file"} if len(read.names) > 1 else {}), **_BATCHES_SHOWN}
     if len(answer.rows):
-        cells = [[_cell(row[name]) for name in shown] for row in answer.rows]
-        print_table(
-            [title.upper() for title in shown.values()], cells, color=console.is_terminal and not console.no_color
-        )
-    word, color = ("DAMAGED", "red") if reading.damage.places else ("OK", "green")
-    files = _count(reading.files, "segment")
-    told = f"{_count(reading.batches, 'batch', 'batches')}, {_count(reading.records, 'record')} in {files}"
-    if reading.damage.places:
-        left_out = f"{_count(reading.damage.skipped, 'byte')} left out"
-        told = f"{_count(reading.damage.places, 'damaged place')}, {left_out}; {told}"
-    print_verdict(console, word, color, told)
-    if reading.zero_bytes:
-        print_lines(console, "means", [f"{_count(reading.zero_bytes, 'byte')} preallocated and not written yet"])
-
-
-def _cell(value: object) -> object:
-    if isinstance(value, list):
-        return ",".join(f"{entry['key']}:{entry['value']}" for entry in value) or None
-    return value
-
-
-def _count(number: int, noun: str, nouns: str = "") -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {nouns or noun + 's'}"
+        cells = ([row[name] for name in shown] for row in answer.rows)
+        titles = [title.upper() for title in shown.values()]
+        print_table(titles, cells, color=console.is_terminal and not console.no_color)
+    read.print_verdict(console)

@@ -1,45 +1,55 @@
-"""kreplica decode segment --records in forms that are printed while the records are read."""
+"""kreplica decode segment --records: the records of segments, printed while they are read."""
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator, Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from commands.decode_damage import damage_warnings
-from commands.output import OutputFormat, one_line
-from commands.streams import stream
+from commands.decode_segment_reading import SegmentsRead
+from commands.output import OutputFormat
+from commands.streams import Ending, LongAnswer, emit_long
 from kreplica.errors import ExitCode
-from kreplica.formats.batch_windows import read_windows
-from kreplica.formats.damage_tally import DamageTally
-from kreplica.formats.file_bytes import FileBytes
-from kreplica.formats.records import decode_records
 from kreplica.formats.segment_rows import RECORD_JSON, RECORDS, record_table
 
 if TYPE_CHECKING:
     from kreplica.model.table import Table
 
+_SHOWN = ("offset", "timestamp", "key", "value", "headers")
 
-def print_records(names: Sequence[str], output: OutputFormat) -> ExitCode:
+
+def print_records(names: Sequence[str], output: OutputFormat | None) -> ExitCode:
     """Prints the records of segments; memory does not grow with their number.
 
     Args:
         names: The segments.
-        output: A form that can be printed while rows are found.
+        output: The form; table if None.
     """
-    damage = DamageTally()
-    stream(_tables(names, damage), RECORDS, output, RECORD_JSON)
-    for warning in damage_warnings(damage.kept, damage.places):
-        print(f"warning: {one_line(warning)}", file=sys.stderr)
-    return ExitCode.FINDINGS if damage.places else ExitCode.OK
+    read = SegmentsRead(names)
+    shown = (*(["file"] if len(names) > 1 else []), *_SHOWN)
+    answer = LongAnswer(
+        command="decode-segment",
+        rows_name="records",
+        tables=_tables(read),
+        schema=RECORDS,
+        json_columns=RECORD_JSON,
+        shown={name: name.upper() for name in shown},
+        cell=_headers,
+        ending=lambda _: _ending(read),
+    )
+    emit_long(answer, output)
+    return read.exit_code()
 
 
-def _tables(names: Sequence[str], damage: DamageTally) -> Iterator[Table]:
-    for name in names:
-        with FileBytes.open(Path(name)) as source:
-            for window in read_windows(source):
-                damage.add(window.damage)
-                for records in decode_records(window):
-                    damage.add(records.damage)
-                    yield record_table(name, records)
+def _tables(read: SegmentsRead) -> Iterator[Table]:
+    for name, window in read.windows():
+        for records in read.records_of(window):
+            yield record_table(name, records)
+
+
+def _headers(entries: Any) -> str | None:
+    return ",".join(f"{entry['key']}:{entry['value']}" for entry in entries) or None
+
+
+def _ending(read: SegmentsRead) -> Ending:
+    return Ending(read.summary(), damage_warnings(read.damage.kept, read.damage.places), read.print_verdict)

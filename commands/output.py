@@ -12,8 +12,10 @@ import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from itertools import chain
 from typing import TYPE_CHECKING
 
+from commands.json_document import JsonDocument, encoded, plain, write_bytes
 from kreplica.errors import KreplicaError, UsageError
 
 if TYPE_CHECKING:
@@ -153,53 +155,26 @@ def print_error_object(kind: str, what: str, why: str, fix: str, exit_code: int,
     if output not in (OutputFormat.json, OutputFormat.jsonl):
         return
     body = {"kind": kind, "what": what, "why": why, "fix": fix, "exit_code": int(exit_code)}
-    write_bytes(_encoded({"schema": "kreplica/error/v1", "error": body}) + b"\n")
-
-
-def write_bytes(content: bytes) -> None:
-    """JSON and Parquet are bytes: the locale's encoding has no say in them."""
-    sys.stdout.flush()
-    sys.stdout.buffer.write(content)
-
-
-def _encoded(document: object) -> bytes:
-    """JSON as UTF-8; what is not Unicode, in a file name for instance, is escaped."""
-    import msgspec
-
-    try:
-        return msgspec.json.encode(document, enc_hook=_plain)
-    except UnicodeEncodeError:
-        return json.dumps(document, ensure_ascii=False, default=_plain).encode("utf-8", "backslashreplace")
-
-
-def _plain(value: object) -> object:
-    if isinstance(value, Mapping):
-        return dict(value)
-    if isinstance(value, Sequence):
-        return list(value)
-    raise TypeError(f"{type(value).__name__} has no JSON form")
+    write_bytes(encoded({"schema": "kreplica/error/v1", "error": body}) + b"\n")
 
 
 def _print_json(answer: Answer) -> None:
-    document = {
-        "schema": f"kreplica/{answer.command}/v1",
-        "clusters": answer.clusters,
-        **answer.objects,
-        answer.rows_name: answer.rows,
-        "summary": answer.summary,
-        "warnings": answer.warnings,
-    }
-    content = _encoded(document)
-    if sys.stdout.isatty():
-        import msgspec
+    before = {"schema": schema_of(answer.command), "clusters": answer.clusters, **answer.objects}
+    document = JsonDocument(before, answer.rows_name)
+    document.begin()
+    for begin in range(0, len(answer.rows), ROWS_AT_ONCE):
+        document.add(encoded(answer.rows[begin : begin + ROWS_AT_ONCE])[1:-1])
+    document.end({"summary": answer.summary, "warnings": answer.warnings})
 
-        content = msgspec.json.format(content, indent=2)
-    write_bytes(content + b"\n")
+
+def schema_of(command: str) -> str:
+    """The schema of a command's answers."""
+    return f"kreplica/{command}/v1"
 
 
 def _print_jsonl(answer: Answer) -> None:
     for begin in range(0, len(answer.rows), ROWS_AT_ONCE):
-        lines = [_encoded(row) for row in answer.rows[begin : begin + ROWS_AT_ONCE]]
+        lines = [encoded(row) for row in answer.rows[begin : begin + ROWS_AT_ONCE]]
         write_bytes(b"\n".join([*lines, b""]))
 
 
@@ -216,9 +191,9 @@ def _print_csv(answer: Answer) -> None:
     writer.writerows([cell if type(cell) in _PLAIN_CELLS else _flat(cell) for cell in row] for row in cells)
 
 
-def _print_markdown(answer: Answer) -> None:
-    lines = [answer.columns, ["---"] * len(answer.columns), *_flat_rows(answer)]
-    for cells in lines:
+def print_markdown(columns: Sequence[str], rows: Iterable[Row]) -> None:
+    """Prints rows, each when it comes, below the names of the columns."""
+    for cells in chain([columns, ["---"] * len(columns)], _flat_rows(columns, rows)):
         print("| " + " | ".join(printable(cell.replace("\n", " ")).replace("|", "\\|") for cell in cells) + " |")
 
 
@@ -241,8 +216,8 @@ def refuse_parquet_on_terminal() -> None:
         raise UsageError("parquet is not for a terminal", fix="redirect it: kreplica ... -o parquet > rows.parquet")
 
 
-def _flat_rows(answer: Answer) -> Iterable[list[str]]:
-    return ([_flat(row.get(name)) for name in answer.columns] for row in answer.rows)
+def _flat_rows(columns: Sequence[str], rows: Iterable[Row]) -> Iterable[list[str]]:
+    return ([_flat(row.get(name)) for name in columns] for row in rows)
 
 
 def _flat(value: object) -> str:
@@ -259,13 +234,13 @@ def _flat(value: object) -> str:
 
 
 def _json_text(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False, default=_plain)
+    return json.dumps(value, ensure_ascii=False, default=plain)
 
 
 _PRINTERS: dict[OutputFormat, Callable[[Answer], None]] = {
     OutputFormat.json: _print_json,
     OutputFormat.jsonl: _print_jsonl,
     OutputFormat.csv: _print_csv,
-    OutputFormat.markdown: _print_markdown,
+    OutputFormat.markdown: lambda answer: print_markdown(answer.columns, answer.rows),
     OutputFormat.parquet: _print_parquet,
 }

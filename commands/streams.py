@@ -1,6 +1,6 @@
 """Answers of any length: rows that are printed while they are found, so that memory does not grow with their number.
 
-CSV and lines of JSON are put together a column at a time; Parquet gets a row group for each piece. What a form looks
+CSV and JSON are put together a column at a time; Parquet gets a row group for each piece. What a form looks
 like is what ``commands.output`` makes of the same rows.
 """
 
@@ -8,32 +8,80 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 import sys
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from commands.output import OutputFormat, Row, refuse_parquet_on_terminal, written
+from commands.json_document import JsonDocument, encoded, write_bytes
+from commands.output import (
+    OutputFormat,
+    Row,
+    one_line,
+    print_markdown,
+    refuse_parquet_on_terminal,
+    schema_of,
+    stdout_console,
+    written,
+)
+from commands.tables import MEASURED, print_table
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from kreplica.model.schema import TableSchema
     from kreplica.model.table import Table
 
-STREAMED = (OutputFormat.jsonl, OutputFormat.csv, OutputFormat.parquet)
-"""Forms that can be printed while rows are found."""
 ROW_GROUP = 1 << 18
 """Rows gathered for one row group, or one more piece."""
 
 
-def stream(tables: Iterable[Table], schema: TableSchema, form: OutputFormat, json_columns: Collection[str]) -> bool:
-    """Prints tables one after the other.
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """What is known when all rows have been found.
 
     Args:
-        tables: Of one schema; each is let go when it is printed.
+        summary, warnings: As those of an ``Answer``.
+        verdict: Prints what stands below the table.
+    """
+
+    summary: Row
+    warnings: Sequence[str]
+    verdict: Callable[[Console], None]
+
+
+@dataclass(frozen=True, slots=True)
+class LongAnswer:
+    """An answer whose rows are found while they are printed.
+
+    Args:
+        command, rows_name: As those of an ``Answer``.
+        tables: The rows; each table is let go when it is printed.
         schema: Theirs.
-        form: One of ``STREAMED``.
-        json_columns: Columns whose strings are JSON already.
+        json_columns: Columns whose strings are JSON.
+        shown: Columns of the table form, and their titles.
+        cell: What the table form shows of a value; of a column of JSON it is given what that says.
+        ending: Asked when the tables have ended, with the number of rows.
+    """
+
+    command: str
+    rows_name: str
+    tables: Iterable[Table]
+    schema: TableSchema
+    json_columns: Collection[str]
+    shown: Mapping[str, str]
+    cell: Callable[[object], object]
+    ending: Callable[[int], Ending]
+
+
+def emit_long(answer: LongAnswer, output: OutputFormat | None) -> bool:
+    """Prints the rows to stdout while they are found, then the warnings to stderr, then what the form has behind them.
+
+    Where rows cannot be read to their end, what was printed is the beginning of an answer: the exit code says so.
 
     Returns:
         Whether anybody still reads stdout.
@@ -41,12 +89,66 @@ def stream(tables: Iterable[Table], schema: TableSchema, form: OutputFormat, jso
     Raises:
         UsageError: stdout cannot be written, or not in this form.
     """
+    form, tables = output or OutputFormat.table, _Tables(answer.tables)
+    document = _document(answer) if form is OutputFormat.json else None
+    read = written(lambda: _print_rows(answer, tables, form, document))
+    ending = answer.ending(tables.rows)
+    for warning in ending.warnings:
+        print(f"warning: {one_line(warning)}", file=sys.stderr)
+    if read and document is not None:
+        return written(lambda: document.end({"summary": ending.summary, "warnings": ending.warnings}))
+    return written(lambda: ending.verdict(stdout_console())) if read and form is OutputFormat.table else read
 
-    def write_all() -> None:
-        with _writer(schema, form, json_columns) as write, ThreadPoolExecutor(1) as pool:
+
+class _Tables:
+    """The tables that hold rows, which are counted on the way."""
+
+    def __init__(self, tables: Iterable[Table]) -> None:
+        self._tables = tables
+        self.rows = 0
+
+    def __iter__(self) -> Iterator[Table]:
+        for table in self._tables:
+            self.rows += len(table)
+            if len(table):
+                yield table
+
+
+def _document(answer: LongAnswer) -> JsonDocument:
+    return JsonDocument({"schema": schema_of(answer.command), "clusters": []}, answer.rows_name)
+
+
+def _print_rows(answer: LongAnswer, tables: _Tables, form: OutputFormat, document: JsonDocument | None) -> None:
+    if document is not None:
+        document.begin()
+    if form is OutputFormat.table:
+        _print_table(answer, tables)
+    elif form is OutputFormat.markdown:
+        rows = (row for table in tables for row in rows_of(table, answer.json_columns))
+        print_markdown(answer.schema.names, rows)
+    else:
+        with _writer(answer.schema, form, answer.json_columns, document) as write, ThreadPoolExecutor(1) as pool:
             _write_behind(tables, write, pool)
 
-    return written(write_all)
+
+def _print_table(answer: LongAnswer, tables: Iterable[Table]) -> None:
+    """Prints the columns that are shown; nothing where there are no rows."""
+    rows = (cells for table in tables for cells in _cells(answer, table))
+    first = next(rows, None)
+    if first is not None:
+        console = stdout_console()
+        color = console.is_terminal and not console.no_color
+        print_table(list(answer.shown.values()), chain([first], rows), color=color, measured=MEASURED)
+
+
+def _cells(answer: LongAnswer, table: Table) -> Iterator[Sequence[object]]:
+    columns = []
+    for name in answer.shown:
+        values: Sequence[object] = table[name].to_list()
+        if name in answer.json_columns:
+            values = [None if value is None else answer.cell(json.loads(str(value))) for value in values]
+        columns.append(values)
+    return zip(*columns, strict=True)
 
 
 def _write_behind(tables: Iterable[Table], write: Callable[[Table], None], pool: ThreadPoolExecutor) -> None:
@@ -60,8 +162,6 @@ def _write_behind(tables: Iterable[Table], write: Callable[[Table], None], pool:
 
 def rows_of(table: Table, json_columns: Collection[str]) -> Iterator[Row]:
     """The rows of a table; strings that are JSON as what they say."""
-    import json
-
     for row in table.rows():
         said = {name: json.loads(str(row[name])) for name in json_columns if row[name] is not None}
         yield {**row, **said}
@@ -69,7 +169,7 @@ def rows_of(table: Table, json_columns: Collection[str]) -> Iterator[Row]:
 
 @contextmanager
 def _writer(
-    schema: TableSchema, form: OutputFormat, json_columns: Collection[str]
+    schema: TableSchema, form: OutputFormat, json_columns: Collection[str], document: JsonDocument | None
 ) -> Iterator[Callable[[Table], None]]:
     if form is OutputFormat.parquet:
         with _parquet(schema) as write:
@@ -79,14 +179,17 @@ def _writer(
         csv.writer(sys.stdout, lineterminator="\n").writerow(schema.names)
     sys.stdout.flush()
     pieces = _csv_pieces(schema) if form is OutputFormat.csv else _json_pieces(schema)
+    pieces[-1] = "}," if document is not None else pieces[-1]
     word = _csv_word if form is OutputFormat.csv else _json_word
     plain = dict.fromkeys(json_columns, _csv_json if form is OutputFormat.csv else str)
     null = "" if form is OutputFormat.csv else "null"
 
     def write_lines(table: Table) -> None:
-        if len(table):
-            columns = [_texts(table, name, plain.get(name, word)) for name in schema.names]
-            sys.stdout.buffer.write(_joined(pieces, columns, null))
+        content = _joined(pieces, [_texts(table, name, plain.get(name, word)) for name in schema.names], null)
+        if document is None:
+            write_bytes(content)
+        else:
+            document.add(content[:-1])
 
     yield write_lines
 
@@ -139,9 +242,7 @@ def _csv_pieces(schema: TableSchema) -> list[str]:
 
 
 def _json_word(word: str) -> str:
-    import msgspec
-
-    return msgspec.json.encode(word).decode("utf-8")
+    return encoded(word).decode("utf-8")
 
 
 def _csv_word(word: str) -> str:
