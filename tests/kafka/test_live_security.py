@@ -1,17 +1,18 @@
-"""The live source and credentials: hidden topics, refusals, TLS and SASL, and the wrong kind of listener."""
+"""The live source and credentials: hidden topics, refusals, TLS, SASL, tokens, and the wrong kind of listener."""
 
 from __future__ import annotations
 
 import contextlib
-import socket
-import threading
+import subprocess
 import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from certificates import pkcs12_of, self_signed
 from secured_cluster import grant
+from token_endpoint import TokenAuthority, keys_allowed, settings_for_tokens, token_authority, with_tokens
 
 from kreplica.client_properties import translate
 from kreplica.config import ClusterHandle
@@ -29,16 +30,27 @@ LISTENERS = (Listener.SCRAM_SHA_256, Listener.SASL_PLAIN, Listener.TLS, Listener
 
 
 @pytest.fixture(scope="module")
-def secured(module_sandbox_factory) -> Sandbox:  # type: ignore[no-untyped-def]
-    """One broker with every kind of listener, ACLs and auto-created topics; alice may describe ``orders-*`` only."""
-    sandbox: Sandbox = module_sandbox_factory(
-        name="secured",
-        mode=Mode.KRAFT,
-        brokers=1,
-        listeners=LISTENERS,
-        authorizer=True,
-        broker_settings={"auto.create.topics.enable": "true"},
-    )
+def authority() -> Iterator[TokenAuthority]:
+    with token_authority({"service": "service-secret"}) as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def secured(module_sandbox_factory: Any, authority: TokenAuthority) -> Sandbox:
+    """One broker with every kind of listener, ACLs and auto-created topics; alice may describe ``orders-*`` only.
+
+    Its listener of SASL PLAIN takes tokens, too.
+    """
+    with keys_allowed(authority):
+        sandbox: Sandbox = module_sandbox_factory(
+            name="secured",
+            mode=Mode.KRAFT,
+            brokers=1,
+            listeners=LISTENERS,
+            authorizer=True,
+            super_users=("admin", "service"),
+            broker_settings={"auto.create.topics.enable": "true"} | settings_for_tokens(authority),
+        )
     for topic in ("orders-1", "orders-2", "secret-1", "secret-2", "secret-3"):
         sandbox.create_topic(topic, partitions=2, replication_factor=1)
     sandbox.tool(
@@ -61,9 +73,26 @@ def read_as(sandbox: Sandbox, listener: Listener, user: str = "alice", **changed
     return read_live(handle_of(sandbox, listener, user, **changed), Facet.HEALTH)
 
 
+def read_with(properties: dict[str, str]) -> ClusterSnapshot:
+    return read_live(handle_with(properties), Facet.HEALTH)
+
+
 def handle_of(sandbox: Sandbox, listener: Listener, user: str = "alice", **changed: str) -> ClusterHandle:
-    properties = sandbox.client_properties(listener, user) | changed
-    return ClusterHandle("test", sandbox.bootstrap_servers_of(listener), properties=properties, timeout=20)
+    return handle_with(sandbox.client_properties(listener, user) | changed)
+
+
+def handle_with(properties: dict[str, str]) -> ClusterHandle:
+    return ClusterHandle("test", properties["bootstrap.servers"], properties=properties, timeout=20)
+
+
+def metadata_by_librdkafka(properties: dict[str, str]) -> Any:
+    from confluent_kafka.admin import AdminClient
+
+    settings: dict[str, Any] = dict(translate(properties).librdkafka)
+    admin = AdminClient(settings | {"bootstrap.servers": properties["bootstrap.servers"]})
+    if properties.get("sasl.mechanism") == "OAUTHBEARER":
+        admin.poll(2)  # the token is fetched by what serves its events
+    return admin.list_topics(timeout=20)
 
 
 def topics_of(snapshot: ClusterSnapshot) -> set[object]:
@@ -137,13 +166,7 @@ def test_every_kind_of_listener_can_be_read(secured: Sandbox, listener: Listener
 @pytest.mark.parametrize("listener", LISTENERS, ids=str)
 def test_both_libraries_get_in_with_the_same_properties(secured: Sandbox, listener: Listener) -> None:
     """The contract of client_properties where the two libraries overlap: brokers, leaders, replicas, ISR."""
-    from confluent_kafka.admin import AdminClient
-
-    properties = secured.client_properties(listener, "admin")
-    settings: dict[str, Any] = dict(translate(properties).librdkafka) | {
-        "bootstrap.servers": properties["bootstrap.servers"]
-    }
-    metadata = AdminClient(settings).list_topics(timeout=20)
+    metadata = metadata_by_librdkafka(secured.client_properties(listener, "admin"))
     theirs = {
         (topic.topic, number): (partition.leader, partition.replicas, partition.isrs)
         for topic in metadata.topics.values()
@@ -159,25 +182,38 @@ def test_both_libraries_get_in_with_the_same_properties(secured: Sandbox, listen
 
 
 def test_a_client_certificate_comes_from_a_pkcs12_store_too(secured: Sandbox, tmp_path: Path) -> None:
-    from cryptography.hazmat.primitives.serialization import BestAvailableEncryption, load_pem_private_key
-    from cryptography.hazmat.primitives.serialization.pkcs12 import serialize_key_and_certificates
-    from cryptography.x509 import load_pem_x509_certificates
-
     properties = secured.client_properties(Listener.MTLS, "admin")
-    pem = Path(properties["ssl.keystore.location"]).read_bytes()
-    certificate, *others = load_pem_x509_certificates(pem)
     store = tmp_path / "client.p12"
-    key = load_pem_private_key(pem, None)
-    assert not isinstance(key, bytes)
-    store.write_bytes(
-        serialize_key_and_certificates(b"me", key, certificate, others, BestAvailableEncryption(b"opens"))  # type: ignore[arg-type]
-    )
+    store.write_bytes(pkcs12_of(Path(properties["ssl.keystore.location"]), "opens"))
     changed = {
         "ssl.keystore.location": str(store),
         "ssl.keystore.type": "PKCS12",
         "ssl.keystore.password": "opens",
     }
     assert read_as(secured, Listener.MTLS, user="admin", **changed).cluster_id == secured.cluster_id
+
+
+def test_a_client_certificate_comes_from_a_jks_store_too(secured: Sandbox, tmp_path: Path) -> None:
+    """The stores are made by the keytool beside the Java that the brokers run on."""
+    given = secured.client_properties(Listener.MTLS, "admin")
+    (tmp_path / "key.p12").write_bytes(pkcs12_of(Path(given["ssl.keystore.location"]), "opens-it"))
+    keytool = Path(secured.state.java).with_name("keytool")
+    stores = {name: str(tmp_path / f"{name}.jks") for name in ("key", "trust")}
+    jks = ("-storepass", "opens-it", "-storetype", "JKS", "-noprompt")
+    source = ("-srckeystore", str(tmp_path / "key.p12"), "-srcstorepass", "opens-it")
+    made = ("-destkeystore", stores["key"], "-deststorepass", "opens-it", "-deststoretype", "JKS", "-noprompt")
+    subprocess.run([keytool, "-importkeystore", *source, *made], capture_output=True, check=True, timeout=60)
+    trusted = ("-alias", "ca", "-file", given["ssl.truststore.location"], "-keystore", stores["trust"])
+    subprocess.run([keytool, "-importcert", *trusted, *jks], capture_output=True, check=True, timeout=60)
+    changed = {
+        "ssl.keystore.location": stores["key"],
+        "ssl.keystore.password": "opens-it",
+        "ssl.keystore.type": "JKS",
+        "ssl.truststore.location": stores["trust"],
+        "ssl.truststore.type": "JKS",
+    }
+    assert read_as(secured, Listener.MTLS, "admin", **changed).cluster_id == secured.cluster_id
+    assert set(metadata_by_librdkafka(given | changed).brokers) == {1}
 
 
 def test_wrong_password_is_refused_at_once(secured: Sandbox) -> None:
@@ -227,46 +263,6 @@ def test_the_wrong_kind_of_listener_is_told(secured: Sandbox, client: Listener, 
     assert secured.bootstrap_servers_of(listener) in str(caught.value)
 
 
-@contextlib.contextmanager
-def listening(answer: bytes | None) -> Iterator[str]:
-    """A server that answers every connection with ``answer``, or accepts and stays silent."""
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        if answer is not None:
-            threading.Thread(target=serve, args=(server, answer), daemon=True).start()
-        yield f"127.0.0.1:{server.getsockname()[1]}"
-
-
-def serve(server: socket.socket, answer: bytes) -> None:
-    with contextlib.suppress(OSError):
-        while True:
-            connection, _ = server.accept()
-            with connection:
-                connection.recv(4096)
-                connection.sendall(answer)
-
-
-def test_something_else_than_kafka_is_told() -> None:
-    with listening(b"HTTP/1.1 400 Bad Request\r\n\r\n") as server, pytest.raises(UnreachableError) as caught:
-        read_live(ClusterHandle("test", server, timeout=5))
-    assert f"tried {server} (not a Kafka broker: it answered 'HTTP'...)" in str(caught.value)
-
-
-def test_unreachable_servers_are_all_named_in_one_line_within_the_timeout() -> None:
-    with listening(None) as silent, socket.create_server(("127.0.0.1", 0)) as closed:
-        refused = f"127.0.0.1:{closed.getsockname()[1]}"
-        closed.close()
-        begun = time.monotonic()
-        with pytest.raises(UnreachableError) as caught:
-            read_live(ClusterHandle("test", f"{silent},{refused},nowhere.invalid:9092", timeout=2))
-        took = time.monotonic() - begun
-    assert 1.5 < took < 5.5, "the timeout once for all of them"
-    line = str(caught.value)
-    assert f"{refused} (connection refused)" in line
-    assert "nowhere.invalid:9092 (name not known)" in line
-    assert f"{silent} (no answer within 2 s)" in line
-    assert "\n" not in line
-
-
 def test_nothing_of_the_libraries_is_printed(secured: Sandbox, capfd: pytest.CaptureFixture[str]) -> None:
     from kreplica.control.elect import elect_preferred
 
@@ -276,3 +272,56 @@ def test_nothing_of_the_libraries_is_printed(secured: Sandbox, capfd: pytest.Cap
     with pytest.raises(UnreachableError):
         elect_preferred(ClusterHandle("test", "127.0.0.1:1", timeout=1), [("orders-1", 0)])
     assert capfd.readouterr() == ("", "")
+
+
+# tokens
+
+
+@pytest.mark.parametrize("where", ["endpoint", "properties of Kafka 4.1", "file"])
+def test_tokens_are_taken_by_a_real_broker_from_both_libraries(
+    where: str, secured: Sandbox, authority: TokenAuthority, tmp_path: Path
+) -> None:
+    servers = secured.bootstrap_servers_of(Listener.SASL_PLAIN)
+    properties = with_tokens(servers, f"{authority.url}/token", clientId="service", clientSecret="service-secret")
+    if where == "properties of Kafka 4.1":
+        credentials = "sasl.oauthbearer.client.credentials.client"
+        properties = with_tokens(servers, f"{authority.url}/token")
+        properties |= {f"{credentials}.id": "service", f"{credentials}.secret": "service-secret"}
+    if where == "file":
+        file = tmp_path / "a token"
+        file.write_text(authority.token("service") + "\n")
+        properties = with_tokens(servers, file.as_uri())
+    snapshot = read_with(properties)
+    assert snapshot.gaps == ()
+    assert snapshot.cluster_id == secured.cluster_id
+    assert set(metadata_by_librdkafka(properties).brokers) == {1}
+
+
+def test_the_endpoint_of_tokens_has_an_authority_of_its_own(
+    secured: Sandbox, authority: TokenAuthority, tmp_path: Path
+) -> None:
+    servers, store = secured.bootstrap_servers_of(Listener.SASL_PLAIN), tmp_path / "endpoint.pem"
+    store.write_bytes(self_signed(None, 1))
+    login = {"clientId": "service", "clientSecret": "service-secret"}
+    with token_authority(authority.clients, store) as safe:
+        safe.key = authority.key  # brokers know this one
+        trusting = with_tokens(servers, f"{safe.url}/token", **login, **{"ssl.truststore.location": str(store)})
+        assert read_with(trusting).cluster_id == secured.cluster_id
+        assert set(metadata_by_librdkafka(trusting).brokers) == {1}
+        with pytest.raises(UnreachableError, match=r"no token from .* certificate verify failed"):
+            read_with(with_tokens(servers, f"{safe.url}/token", **login))
+
+
+def test_tokens_that_are_not_taken_are_told(secured: Sandbox, authority: TokenAuthority, tmp_path: Path) -> None:
+    servers = secured.bootstrap_servers_of(Listener.SASL_PLAIN)
+    with pytest.raises(AuthenticationError, match=r"no token from .*; .* answers HTTP 401"):
+        read_with(with_tokens(servers, f"{authority.url}/token", clientId="service", clientSecret="guess"))
+    for name, token in {
+        "other audience": authority.token("service", audience="elsewhere"),
+        "expired": authority.token("service", lifetime=-60),
+    }.items():
+        file = tmp_path / name
+        file.write_text(token)
+        with pytest.raises(AuthenticationError, match="the cluster does not accept the credentials") as caught:
+            read_with(with_tokens(servers, file.as_uri()))
+        assert token not in str(caught.value)

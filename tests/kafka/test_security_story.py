@@ -1,37 +1,25 @@
-"""A secured cluster as an operator meets it: contexts, permissions of each command, tokens, wrong settings."""
+"""A secured cluster as an operator meets it: contexts, permissions of each command, wrong settings."""
 
 from __future__ import annotations
 
 import json
-import os
 import re
-import subprocess
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
+from certificates import posing, self_signed
 from clusters import commit, leaders, wait_for_leaders, wait_for_replicas
-from cryptography import x509
-from cryptography.hazmat.primitives.serialization import (
-    BestAvailableEncryption,
-    load_pem_private_key,
-)
-from cryptography.hazmat.primitives.serialization.pkcs12 import serialize_key_and_certificates
-from secured_cluster import grant, posing, self_signed
-from token_endpoint import AUDIENCE, ISSUER, TokenAuthority, token_authority
+from secured_cluster import grant
 
 from commands.command_requests import COMMAND_REQUESTS
 from commands.main import run
-from kreplica.client_properties import translate
-from kreplica.config import ClusterHandle
-from kreplica.errors import AuthenticationError, UnreachableError
 from kreplica.sandbox import Listener, Mode, Sandbox
 from kreplica.sandbox.properties import render
 from kreplica.sources import Facet
-from kreplica.sources.kafka import read_live
 from kreplica.sources.permissions import (
     ALTER_CLUSTER,
     DESCRIBE_CLUSTER,
@@ -41,7 +29,6 @@ from kreplica.sources.permissions import (
 
 pytestmark = pytest.mark.kafka
 
-OAUTH = "org.apache.kafka.common.security.oauthbearer"
 WORDS = {
     "describe": ["describe", "--exit-zero"],
     "describe --measure": ["describe", "--measure", "1s", "--exit-zero"],
@@ -96,38 +83,17 @@ def kreplica(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 
 
 @pytest.fixture(scope="module")
-def authority() -> Iterator[TokenAuthority]:
-    with token_authority({"service": "service-secret"}) as found:
-        yield found
-
-
-@pytest.fixture(scope="module")
-def secured(module_sandbox_factory: Any, authority: TokenAuthority) -> Sandbox:
-    """Two brokers with ACLs and each kind of listener; the one of PLAIN takes tokens, too."""
+def secured(module_sandbox_factory: Any) -> Sandbox:
+    """Two brokers with ACLs and each kind of listener."""
     passwords = {user: f"{user}-secret" for user in ("admin", "alice", "planner", *USERS.values())}
-    prefix = "listener.name.sasl_plain."
-    tokens = {
-        f"{prefix}sasl.enabled.mechanisms": "PLAIN,OAUTHBEARER",
-        f"{prefix}oauthbearer.sasl.jaas.config": f"{OAUTH}.OAuthBearerLoginModule required;",
-        f"{prefix}oauthbearer.sasl.server.callback.handler.class": f"{OAUTH}.OAuthBearerValidatorCallbackHandler",
-        f"{prefix}sasl.oauthbearer.jwks.endpoint.url": f"{authority.url}/jwks",
-        f"{prefix}sasl.oauthbearer.expected.audience": AUDIENCE,
-        f"{prefix}sasl.oauthbearer.expected.issuer": ISSUER,
-    }
-    with pytest.MonkeyPatch.context() as environment:
-        # Brokers fetch keys only from where their command line allows it (KAFKA-18267, Kafka 4.0).
-        allowed = f"-Dorg.apache.kafka.sasl.oauthbearer.allowed.urls={authority.url}/jwks"
-        environment.setenv("JAVA_TOOL_OPTIONS", f"{os.environ.get('JAVA_TOOL_OPTIONS', '')} {allowed}".strip())
-        sandbox: Sandbox = module_sandbox_factory(
-            name="security-story",
-            mode=Mode.KRAFT,
-            brokers=2,
-            listeners=(Listener.TLS_SCRAM_SHA_512, Listener.SASL_PLAIN, Listener.TLS, Listener.MTLS),
-            authorizer=True,
-            users=passwords,
-            super_users=("admin", "service"),
-            broker_settings=tokens,
-        )
+    sandbox: Sandbox = module_sandbox_factory(
+        name="security-story",
+        mode=Mode.KRAFT,
+        brokers=2,
+        listeners=(Listener.TLS_SCRAM_SHA_512, Listener.SASL_PLAIN, Listener.TLS, Listener.MTLS),
+        authorizer=True,
+        users=passwords,
+    )
     sandbox.create_topic("orders", assignment=[[1, 2], [1, 2]])
     return sandbox
 
@@ -196,33 +162,6 @@ def test_a_cluster_of_tls_and_scram_through_a_context(
     assert (done.code, done.err) == (0, "")
     wait_for_leaders(secured, "orders", [2, 2])
     assert "admin-secret" not in "".join(one.out + one.err for one in (checked, described, done))
-
-
-def test_a_client_certificate_comes_from_a_jks_store_too(secured: Sandbox, tmp_path: Path) -> None:
-    """The stores are made by the keytool beside the Java that the brokers run on."""
-    given = secured.client_properties(Listener.MTLS, "admin")
-    pem = Path(given["ssl.keystore.location"]).read_bytes()
-    certificate, *others = x509.load_pem_x509_certificates(pem)
-    key: Any = load_pem_private_key(pem, None)
-    opened = BestAvailableEncryption(b"opens-it")
-    (tmp_path / "key.p12").write_bytes(serialize_key_and_certificates(b"me", key, certificate, others, opened))
-    keytool = Path(secured.state.java).with_name("keytool")
-    stores = {name: str(tmp_path / f"{name}.jks") for name in ("key", "trust")}
-    jks = ("-storepass", "opens-it", "-storetype", "JKS", "-noprompt")
-    source = ("-srckeystore", str(tmp_path / "key.p12"), "-srcstorepass", "opens-it")
-    made = ("-destkeystore", stores["key"], "-deststorepass", "opens-it", "-deststoretype", "JKS", "-noprompt")
-    subprocess.run([keytool, "-importkeystore", *source, *made], capture_output=True, check=True, timeout=60)
-    trusted = ("-alias", "ca", "-file", given["ssl.truststore.location"], "-keystore", stores["trust"])
-    subprocess.run([keytool, "-importcert", *trusted, *jks], capture_output=True, check=True, timeout=60)
-    changed = {
-        "ssl.keystore.location": stores["key"],
-        "ssl.keystore.password": "opens-it",
-        "ssl.keystore.type": "JKS",
-        "ssl.truststore.location": stores["trust"],
-        "ssl.truststore.type": "JKS",
-    }
-    assert read(given | changed).cluster_id == secured.cluster_id
-    assert brokers_by_librdkafka(given | changed) == {1, 2}
 
 
 def wrong_password(sandbox: Sandbox, folder: Path) -> Path:
@@ -452,80 +391,3 @@ def test_config_check_tells_what_lacks(secured: Sandbox, kreplica: Kreplica, tmp
     assert "0 of" in rows["DescribeConfigs on the topics"]["message"]
     assert rows["identity"]["message"] == "asked as User:alice"
     assert rows["version"]["message"].startswith("Kafka 4.3 or newer, KRaft")
-
-
-# tokens
-
-
-def with_tokens(sandbox: Sandbox, url: str, **options: str) -> dict[str, str]:
-    words = " ".join(f'{name}="{value}"' for name, value in options.items())
-    return {
-        "bootstrap.servers": sandbox.bootstrap_servers_of(Listener.SASL_PLAIN),
-        "security.protocol": "SASL_PLAINTEXT",
-        "sasl.mechanism": "OAUTHBEARER",
-        "sasl.oauthbearer.token.endpoint.url": url,
-        "sasl.jaas.config": f"{OAUTH}.OAuthBearerLoginModule required {words};",
-    }
-
-
-def brokers_by_librdkafka(properties: dict[str, str]) -> set[int]:
-    from confluent_kafka.admin import AdminClient
-
-    settings: dict[str, Any] = dict(translate(properties).librdkafka)
-    admin = AdminClient(settings | {"bootstrap.servers": properties["bootstrap.servers"]})
-    admin.poll(2)
-    return set(admin.list_topics(timeout=20).brokers)
-
-
-def read(properties: dict[str, str]) -> Any:
-    return read_live(
-        ClusterHandle("test", properties["bootstrap.servers"], properties=properties, timeout=20), Facet.HEALTH
-    )
-
-
-@pytest.mark.parametrize("where", ["endpoint", "properties of Kafka 4.1", "file"])
-def test_tokens_are_taken_by_a_real_broker_from_both_libraries(
-    where: str, secured: Sandbox, authority: TokenAuthority, tmp_path: Path
-) -> None:
-    properties = with_tokens(secured, f"{authority.url}/token", clientId="service", clientSecret="service-secret")
-    if where == "properties of Kafka 4.1":
-        credentials = "sasl.oauthbearer.client.credentials.client"
-        properties = with_tokens(secured, f"{authority.url}/token")
-        properties |= {f"{credentials}.id": "service", f"{credentials}.secret": "service-secret"}
-    if where == "file":
-        file = tmp_path / "a token"
-        file.write_text(authority.token("service") + "\n")
-        properties = with_tokens(secured, file.as_uri())
-    snapshot = read(properties)
-    assert snapshot.gaps == ()
-    assert snapshot.cluster_id == secured.cluster_id
-    assert brokers_by_librdkafka(properties) == {1, 2}
-
-
-def test_the_endpoint_of_tokens_has_an_authority_of_its_own(
-    secured: Sandbox, authority: TokenAuthority, tmp_path: Path
-) -> None:
-    store = tmp_path / "endpoint.pem"
-    store.write_bytes(self_signed(None, 1))
-    login = {"clientId": "service", "clientSecret": "service-secret"}
-    with token_authority(authority.clients, store) as safe:
-        safe.key = authority.key  # brokers know this one
-        trusting = with_tokens(secured, f"{safe.url}/token", **login, **{"ssl.truststore.location": str(store)})
-        assert read(trusting).cluster_id == secured.cluster_id
-        assert brokers_by_librdkafka(trusting) == {1, 2}
-        with pytest.raises(UnreachableError, match=r"no token from .* certificate verify failed"):
-            read(with_tokens(secured, f"{safe.url}/token", **login))
-
-
-def test_tokens_that_are_not_taken_are_told(secured: Sandbox, authority: TokenAuthority, tmp_path: Path) -> None:
-    with pytest.raises(AuthenticationError, match=r"no token from .*; .* answers HTTP 401"):
-        read(with_tokens(secured, f"{authority.url}/token", clientId="service", clientSecret="guess"))
-    for name, token in {
-        "other audience": authority.token("service", audience="elsewhere"),
-        "expired": authority.token("service", lifetime=-60),
-    }.items():
-        file = tmp_path / name
-        file.write_text(token)
-        with pytest.raises(AuthenticationError, match="the cluster does not accept the credentials") as caught:
-            read(with_tokens(secured, file.as_uri()))
-        assert token not in str(caught.value)

@@ -1,10 +1,14 @@
-"""A small OAuth authority on loopback: it signs tokens for clients it knows, and publishes its key to brokers."""
+"""A small OAuth authority on loopback: it signs tokens for clients it knows, and publishes its key to brokers.
+
+With what makes brokers take its tokens, and clients bring them.
+"""
 
 from __future__ import annotations
 
 import base64
 import contextlib
 import json
+import os
 import ssl
 import threading
 import time
@@ -14,10 +18,12 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
+import pytest
 from cryptography.hazmat.primitives.asymmetric import padding, rsa
 from cryptography.hazmat.primitives.hashes import SHA256
 
 ISSUER, AUDIENCE, KEY_ID = "kreplica-tests", "kafka", "key-1"
+OAUTH = "org.apache.kafka.common.security.oauthbearer"
 
 
 class TokenAuthority:
@@ -113,6 +119,40 @@ def token_authority(clients: dict[str, str], certificate: Path | None = None) ->
         yield authority
     finally:
         authority.close()
+
+
+def settings_for_tokens(authority: TokenAuthority) -> dict[str, str]:
+    """What makes the listener of SASL PLAIN take this authority's tokens, too: broker settings."""
+    prefix = "listener.name.sasl_plain."
+    return {
+        f"{prefix}sasl.enabled.mechanisms": "PLAIN,OAUTHBEARER",
+        f"{prefix}oauthbearer.sasl.jaas.config": f"{OAUTH}.OAuthBearerLoginModule required;",
+        f"{prefix}oauthbearer.sasl.server.callback.handler.class": f"{OAUTH}.OAuthBearerValidatorCallbackHandler",
+        f"{prefix}sasl.oauthbearer.jwks.endpoint.url": f"{authority.url}/jwks",
+        f"{prefix}sasl.oauthbearer.expected.audience": AUDIENCE,
+        f"{prefix}sasl.oauthbearer.expected.issuer": ISSUER,
+    }
+
+
+@contextlib.contextmanager
+def keys_allowed(authority: TokenAuthority) -> Iterator[None]:
+    """Brokers started in the block may fetch its keys: their command line has to allow it (KAFKA-18267, Kafka 4.0)."""
+    allowed = f"-Dorg.apache.kafka.sasl.oauthbearer.allowed.urls={authority.url}/jwks"
+    with pytest.MonkeyPatch.context() as environment:
+        environment.setenv("JAVA_TOOL_OPTIONS", f"{os.environ.get('JAVA_TOOL_OPTIONS', '')} {allowed}".strip())
+        yield
+
+
+def with_tokens(servers: str, url: str, **options: str) -> dict[str, str]:
+    """Kafka's own properties of a client that logs in by tokens from there, with these options of its login."""
+    words = " ".join(f'{name}="{value}"' for name, value in options.items())
+    return {
+        "bootstrap.servers": servers,
+        "security.protocol": "SASL_PLAINTEXT",
+        "sasl.mechanism": "OAUTHBEARER",
+        "sasl.oauthbearer.token.endpoint.url": url,
+        "sasl.jaas.config": f"{OAUTH}.OAuthBearerLoginModule required {words};",
+    }
 
 
 def _encoded(content: bytes) -> bytes:

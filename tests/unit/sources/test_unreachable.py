@@ -1,0 +1,55 @@
+"""What is said of servers that are no brokers, or do not answer: no cluster is needed for it."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import threading
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from kreplica.config import ClusterHandle
+from kreplica.errors import UnreachableError
+from kreplica.sources.kafka import read_live
+
+
+@contextlib.contextmanager
+def listening(answer: bytes | None) -> Iterator[str]:
+    """A server that answers every connection with ``answer``, or accepts and stays silent."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        if answer is not None:
+            threading.Thread(target=serve, args=(server, answer), daemon=True).start()
+        yield f"127.0.0.1:{server.getsockname()[1]}"
+
+
+def serve(server: socket.socket, answer: bytes) -> None:
+    with contextlib.suppress(OSError):
+        while True:
+            connection, _ = server.accept()
+            with connection:
+                connection.recv(4096)
+                connection.sendall(answer)
+
+
+def test_something_else_than_kafka_is_told() -> None:
+    with listening(b"HTTP/1.1 400 Bad Request\r\n\r\n") as server, pytest.raises(UnreachableError) as caught:
+        read_live(ClusterHandle("test", server, timeout=5))
+    assert f"tried {server} (not a Kafka broker: it answered 'HTTP'...)" in str(caught.value)
+
+
+def test_unreachable_servers_are_all_named_in_one_line_within_the_timeout() -> None:
+    with listening(None) as silent, socket.create_server(("127.0.0.1", 0)) as closed:
+        refused = f"127.0.0.1:{closed.getsockname()[1]}"
+        closed.close()
+        begun = time.monotonic()
+        with pytest.raises(UnreachableError) as caught:
+            read_live(ClusterHandle("test", f"{silent},{refused},nowhere.invalid:9092", timeout=2))
+        took = time.monotonic() - begun
+    assert 1.5 < took < 5.5, "the timeout once for all of them"
+    line = str(caught.value)
+    assert f"{refused} (connection refused)" in line
+    assert "nowhere.invalid:9092 (name not known)" in line
+    assert f"{silent} (no answer within 2 s)" in line
+    assert "\n" not in line
