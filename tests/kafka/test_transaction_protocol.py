@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 import pytest
 from conversations import OneBroker
-from moves import connection_to
+from real_coordinator import TRANSACTION, coordinator_of, exchange
 from record_batches import PlainRecord, batch_bytes
 from waiting import until
 
@@ -125,24 +125,9 @@ class Real:
         self._sandbox, self._version, self._name = sandbox, version, f"version-{version}"
         self.ids: list[int] = []
 
-    def _ask(self, broker: int, request: Any, response: Any, newest: int | None = None) -> Any:
-        with connection_to(self._sandbox, broker) as connection:
-            return connection.send(request, response, newest=newest)
-
     def _at_home(self, request: Any, response: Any, newest: int | None = None, name: str = "") -> Any:
-        from kafka.protocol.metadata import FindCoordinatorRequest, FindCoordinatorResponse
-
-        homes: list[int] = []
-
-        def found() -> bool:
-            answer = self._ask(
-                1, FindCoordinatorRequest(key=name or self._name, key_type=1), FindCoordinatorResponse, newest=3
-            )
-            homes.append(answer.node_id)
-            return bool(answer.error_code == 0)
-
-        until(found, f"a coordinator of {name or self._name}")
-        return self._ask(homes[-1], request, response, newest)
+        home = coordinator_of(self._sandbox, name or self._name, TRANSACTION)
+        return exchange(self._sandbox, home, request, response, newest)
 
     def _told(self, answer: Any) -> tuple[str, int, int]:
         if answer.producer_id >= 0 and answer.producer_id not in self.ids:
@@ -205,7 +190,7 @@ class Real:
         )
 
         def ask() -> tuple[str, int]:
-            answer = self._ask(1, request, ProduceResponse, 11 if self._version == 1 else 12)
+            answer = exchange(self._sandbox, 1, request, ProduceResponse, 11 if self._version == 1 else 12)
             told = answer.responses[0].partition_responses[0]
             return ErrorCode(told.error_code).name, told.base_offset
 

@@ -1,14 +1,40 @@
-"""A real broker's group coordinator, asked over the wire; each request has a connection of its own."""
+"""Real brokers and the coordinators among them, asked over the wire; each request has a connection of its own."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from moves import connection_to
 from waiting import until
 
 from kreplica.engine.rules.error_codes import ErrorCode
 from kreplica.sandbox import Sandbox
+
+GROUP: Final = 0
+TRANSACTION: Final = 1
+"""What a key is of: FindCoordinatorRequest.CoordinatorType."""
+
+
+def exchange(sandbox: Sandbox, broker: int, request: Any, response: Any, newest: int | None = None) -> Any:
+    """A broker's answer, by the newest version of the request that it knows, or by ``newest`` at the most."""
+    with connection_to(sandbox, broker) as connection:
+        return connection.send(request, response, newest=newest)
+
+
+def coordinator_of(sandbox: Sandbox, key: str, key_type: int) -> int:
+    """The broker that coordinates the group or the transactional id; the first question makes the internal topic."""
+    from kafka.protocol.metadata import FindCoordinatorRequest, FindCoordinatorResponse
+
+    request, homes = FindCoordinatorRequest(key=key, key_type=key_type), list[int]()
+
+    def found() -> bool:
+        # from version 4 on several are asked for at once
+        answer = exchange(sandbox, 1, request, FindCoordinatorResponse, newest=3)
+        homes.append(answer.node_id)
+        return bool(answer.error_code == 0)
+
+    until(found, f"a coordinator of {key}")
+    return homes[-1]
 
 
 class RealCoordinator:
@@ -22,23 +48,16 @@ class RealCoordinator:
     def send(self, group: str, request: Any, response: Any, newest: int | None = None) -> Any:
         """Asks the group's coordinator."""
         if group not in self._homes:
-            until(lambda: self._find(group), f"a coordinator of {group}")
+            until(lambda: self._find(group), f"the coordinator of {group} to have loaded its partition")
         return self.exchange(self._homes[group], request, response, newest)
 
     def exchange(self, broker: int, request: Any, response: Any, newest: int | None = None) -> Any:
         """Asks one broker."""
-        with connection_to(self._sandbox, broker) as connection:
-            return connection.send(request, response, newest=newest)
+        return exchange(self._sandbox, broker, request, response, newest)
 
     def _find(self, group: str) -> bool:
-        from kafka.protocol.metadata import FindCoordinatorRequest, FindCoordinatorResponse
-
-        asked = FindCoordinatorRequest(key=group, key_type=0)
-        found = self.exchange(1, asked, FindCoordinatorResponse, newest=3)
-        if found.error_code:
-            return False
-        self._homes[group] = found.node_id
-        if self.heartbeat(group, "stranger", 1) != "UNKNOWN_MEMBER_ID":  # it has yet to load its partition
+        self._homes[group] = coordinator_of(self._sandbox, group, GROUP)
+        if self.heartbeat(group, "stranger", 1) != "UNKNOWN_MEMBER_ID":
             del self._homes[group]
         return group in self._homes
 
