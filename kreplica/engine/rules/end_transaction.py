@@ -97,7 +97,15 @@ def complete_transaction(metadata: TransactionMetadata, now: int) -> Transaction
         now: The time.
     """
     state = _S.COMPLETE_COMMIT if metadata.state is _S.PREPARE_COMMIT else _S.COMPLETE_ABORT
-    done = replace(metadata, state=state, partitions=(), last_update=now, failed_fence=False, pending=None)
+    done = replace(
+        metadata,
+        next_producer_id=NO_PRODUCER_ID,
+        state=state,
+        partitions=(),
+        last_update=now,
+        pending=None,
+        failed_fence=False,
+    )
     if metadata.client_version < 2:
         return done
     rotated = metadata.next_producer_id != NO_PRODUCER_ID
@@ -105,7 +113,6 @@ def complete_transaction(metadata: TransactionMetadata, now: int) -> Transaction
         done,
         producer_id=metadata.next_producer_id if rotated else metadata.producer_id,
         previous_producer_id=metadata.producer_id,
-        next_producer_id=NO_PRODUCER_ID,
         producer_epoch=0 if rotated else metadata.producer_epoch,
     )
 

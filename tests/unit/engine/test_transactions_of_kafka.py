@@ -5,10 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from kreplica.engine.rules.end_transaction import end_transaction, end_transaction_version_2
+from kreplica.engine.rules.end_transaction import complete_transaction, end_transaction, end_transaction_version_2
 from kreplica.engine.rules.error_codes import ErrorCode
 from kreplica.engine.rules.init_producer_id import init_producer_id
-from kreplica.engine.rules.transaction_states import Decision, TransactionMetadata, TransactionState, preparing
+from kreplica.engine.rules.transaction_states import (
+    Decision,
+    TransactionMetadata,
+    TransactionState,
+    accepted,
+    preparing,
+)
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "kafka-classes"
 PRODUCER, FRESH, START, BEFORE, NOW = 10, 99, 400, 700, 1000
@@ -69,6 +75,17 @@ def begun(metadata: TransactionMetadata, asked: str) -> Decision:
 
 def test_producer_ids_are_those_of_kafkas_transaction_coordinator() -> None:
     agrees("inits.txt", begun)
+
+
+def test_completed_transactions_are_those_of_kafkas_transaction_metadata() -> None:
+    """TransactionMetadata.prepareComplete; the producer id before counts with version 2 alone."""
+    lines = [line.split(" | ") for line in (GOLDEN / "completes.txt").read_text().splitlines()]
+    assert len(lines) == 100
+    for state, previous, expected in lines:
+        held = before(state)
+        done = complete_transaction(held, NOW)
+        assert said(accepted(done)) == expected, state
+        assert held.client_version < 2 or done.previous_producer_id == int(previous), state
 
 
 def agrees(file: str, decide: Callable[[TransactionMetadata, str], Decision]) -> None:
