@@ -106,8 +106,8 @@ def _open_closed_streams() -> None:
 
 
 def _escape_what_cannot_be_shown() -> None:
-    """A name that the user's locale cannot spell must not cost the answer; stderr escapes it by itself."""
-    if isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.encoding.lower() != "utf-8":
+    """A name that the user's locale cannot spell, or that is no Unicode, must not cost the answer; as on stderr."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from kreplica.formats.batch_windows import read_windows
 from kreplica.formats.damage_tally import DamageTally
 from kreplica.formats.file_bytes import FileBytes
+from kreplica.formats.files import named_paths
 from kreplica.formats.partition_logs import PartitionLog, find_logs, first_copies
 from kreplica.formats.record_columns import RecordColumns
 from kreplica.formats.records import decode_records
@@ -59,17 +60,18 @@ class ReplayedLog:
 def find_transaction_logs(paths: Sequence[str]) -> TransactionLogs:
     """The partitions of the topic below files, directories and patterns.
 
-    A file that is named itself is taken for a segment of the topic whatever its name.
+    A file that is named itself is taken for a segment of the topic whatever its name; so is one that a pattern matches,
+    where its directory tells no partition.
 
     Raises:
         InputError: A path cannot be read.
     """
-    named = {Path(path) for path in paths}
+    named, matched = {Path(path) for path in paths}, {path for path in named_paths(paths) if not path.is_dir()}
     topic, others = [], dict[Place, list[PartitionLog]]()
     for log in find_logs(paths):
         if log.topic == TRANSACTION_TOPIC:
             topic.append(log)
-        elif not named.isdisjoint(log.segments):
+        elif not (matched if log.topic is None else named).isdisjoint(log.segments):
             topic.append(replace(log, topic=None, partition=None))  # restored-3 tells no partition of this topic
         elif log.topic is not None and log.partition is not None:
             others.setdefault((log.topic, log.partition), []).append(log)

@@ -10,6 +10,7 @@ import re
 import shlex
 import signal
 import socket
+import struct
 import subprocess
 import sys
 import time
@@ -309,6 +310,17 @@ def test_names_that_are_no_unicode_break_nothing(process: Any, tmp_path: Path) -
     out, _ = ended.communicate(timeout=60)
     assert ended.returncode == 2
     assert "caf\\udce9.txtx" in json.dumps(json.loads(out))
+
+
+@pytest.mark.parametrize("errors", ["strict", "surrogateescape"])  # as Python has it in en_US.UTF-8, and in C.UTF-8
+def test_a_folder_that_is_no_unicode_is_escaped_in_rows(process: Any, tmp_path: Path, errors: str) -> None:
+    folder = tmp_path / os.fsdecode(b"caf\xe9")
+    folder.mkdir()
+    (folder / f"{0:020}.timeindex").write_bytes(struct.pack(">qI", 9000, 5))
+    ended = process("decode", "indexes", folder, "-o", "csv", env={"PYTHONIOENCODING": f"utf-8:{errors}"})
+    out, err = ended.communicate(timeout=60)
+    assert (ended.returncode, err) == (0, b"")
+    assert out.splitlines()[1].startswith(os.fsencode(tmp_path) + b"/caf\\udce9/0")
 
 
 def test_an_ascii_locale_breaks_nothing(process: Any) -> None:

@@ -228,3 +228,14 @@ def test_nothing_hangs_that_a_coordinator_will_end(kreplica: Any) -> None:
     assert (ended.code, ended.out) == (5, "INCOMPLETE no transaction hangs; 7 partitions looked through\n")
     refused = kreplica("decode", "transactions", NODE, "--hanging", "--open")
     assert (refused.code, refused.err.count("\n")) == (2, 1)
+
+
+def test_segments_that_a_pattern_matches_are_read_where_no_directory_says_otherwise(
+    kreplica: Any, tmp_path: Path
+) -> None:
+    shutil.copy(LEFT_OPEN / f"{0:020}.log", tmp_path)
+    ended = kreplica("decode", "transactions", tmp_path / "0*.log", "-o", "csv")
+    assert (ended.code, "tx-left-open" in ended.out) == (5, True)
+    other = kreplica("decode", "transactions", LEFT_OPEN.parent / "orders-*" / "0*.log")
+    assert (other.code, other.out) == (2, "")
+    assert other.err.startswith("error: no transactions in ")
