@@ -12,6 +12,7 @@ from analyzers.audit import Audit
 from analyzers.fleet import read_fleet
 from analyzers.fleet_findings import severity_word
 from commands.output import Answer, OutputFormat, Row
+from commands.screen import counted
 from kreplica.errors import InputError
 from kreplica.model.predicates import PREDICATES
 from kreplica.model.schema import Kind
@@ -210,9 +211,9 @@ def _warnings(selection: Selection) -> list[str]:
         if rest > 0:
             found.append(f"{rest} more {word} files: -o json names them in summary.{word}_files")
     if selection.left_out:
-        found.append(f"{_counted(selection.left_out, 'snapshot')} left out because of damaged files")
+        found.append(f"{counted(selection.left_out, 'snapshot')} left out because of damaged files")
     if selection.repeated:
-        found.append(f"{_counted(selection.repeated, 'copy', 'copies')} of snapshots left out: each is counted once")
+        found.append(f"{counted(selection.repeated, 'copy', 'copies')} of snapshots left out: each is counted once")
     return [*found, *_gap_warnings(selection.snapshots)]
 
 
@@ -222,9 +223,5 @@ def _gap_warnings(snapshots: Sequence[SnapshotFiles]) -> Iterator[str]:
         partial = [item for item in group if item.gaps]
         if partial:
             last = "; ".join(gap.message for gap in partial[-1].gaps)
-            number = _counted(len(partial), "snapshot")
+            number = counted(len(partial), "snapshot")
             yield f"{cluster}: {number} incomplete, the last at {partial[-1].taken_at.isoformat()}: {last}"
-
-
-def _counted(number: int, one: str, several: str = "") -> str:
-    return f"{number} {one}" if number == 1 else f"{number} {several or one + 's'}"

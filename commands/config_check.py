@@ -11,6 +11,7 @@ import typer
 
 from commands.options import ConfigOption, OutputOption, TimeoutOption
 from commands.output import Answer, Row, emit
+from commands.screen import counted
 from kreplica.errors import ExitCode, KreplicaError, UnreachableError
 
 if TYPE_CHECKING:
@@ -95,7 +96,7 @@ def _secrets(settings: ClusterSettings) -> str:
     every = (*settings.settings.values(), *settings.properties.values())
     found = [one for setting in every for one in references(setting.text)]
     return (
-        f"{_counted(len(found), 'reference')} followed: {', '.join(dict.fromkeys(found))}" if found else "no references"
+        f"{counted(len(found), 'reference')} followed: {', '.join(dict.fromkeys(found))}" if found else "no references"
     )
 
 
@@ -134,7 +135,7 @@ def _reached(handle: ClusterHandle) -> Iterator[tuple[str, str, str, str]]:
         yield (
             "zookeeper",
             OK,
-            f"cluster {snapshot.label} by ZooKeeper, {_counted(len(snapshot.partitions), 'partition')}",
+            f"cluster {snapshot.label} by ZooKeeper, {counted(len(snapshot.partitions), 'partition')}",
             "",
         )
     if handle.by_zookeeper:
@@ -145,8 +146,8 @@ def _reached(handle: ClusterHandle) -> Iterator[tuple[str, str, str, str]]:
     yield "connection", OK, f"{access.address} answers for cluster {access.cluster_id or 'without id'}", ""
     yield "identity", OK, f"asked as {access.principal}", ""
     level = "ZooKeeper" if access.metadata_version is None else f"KRaft, metadata.version {access.metadata_version}"
-    yield "version", OK, f"Kafka {access.release} or newer, {level}, {_counted(access.brokers, 'live broker')}", ""
-    yield "topics", OK, f"{_counted(len(access.topics), 'topic')} may be described", ""
+    yield "version", OK, f"Kafka {access.release} or newer, {level}, {counted(access.brokers, 'live broker')}", ""
+    yield "topics", OK, f"{counted(len(access.topics), 'topic')} may be described", ""
     yield from _permissions(access)
 
 
@@ -205,10 +206,6 @@ def _show(chosen: Sequence[str], rows: Sequence[Row], console: Console) -> None:
         print_lines(console, "next", fixes, whole=True)
 
 
-def _counted(number: int, word: str) -> str:
-    return f"{number} {word}{'s' if number != 1 else ''}"
-
-
 def _lines(rows: Sequence[Row]) -> Iterator[str]:
     """One line each, but permissions that are there together: which commands need them is for those that are not."""
     there = [row for row in rows if row["status"] == OK and " on the " in str(row["check"])]
@@ -225,7 +222,7 @@ def _verdict(name: str, rows: Sequence[Row]) -> tuple[str, str, str]:
     if _count(rows, UNREACHABLE):
         return "UNREACHABLE", "red", f"{name}: {rows[-1]['message']}"
     lacking = _count(rows, LACKING)
-    tail = f", {_counted(lacking, 'permission')} lacking" if lacking else ", no permission is seen lacking"
+    tail = f", {counted(lacking, 'permission')} lacking" if lacking else ", no permission is seen lacking"
     if warnings := _count(rows, WARNING):
-        return "WARNING", "yellow", f"{name} works, with {_counted(warnings, 'warning')}{tail}"
+        return "WARNING", "yellow", f"{name} works, with {counted(warnings, 'warning')}{tail}"
     return "OK", "green", f"{name} works{tail}"

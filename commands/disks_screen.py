@@ -67,7 +67,8 @@ def _verdict(found: DiskAnswer, view: DiskView) -> tuple[str, str, str]:
     if view.incomplete:
         return "INCOMPLETE", "yellow", f"no trouble in the {count} log directories that are known"
     word, color = ("STRAYS", "yellow") if view.report.strays else ("OK", "green")
-    return word, color, f"all {count} log directories online{_stray_clause(view)}"
+    all_of_them = "the only log directory is" if count == 1 else f"all {count} log directories"
+    return word, color, f"{all_of_them} online{_stray_clause(view)}"
 
 
 def _short_of_room(found: DiskAnswer, view: DiskView) -> tuple[str, str, str] | None:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from commands.recommend_answer import AdviceView, RecommendAnswer, not_judged
-from commands.screen import print_lines, print_verdict
+from commands.screen import counted, print_lines, print_verdict
 from kreplica.advice.model import Recommendation, Scope
 from kreplica.health.rules import Severity
 
@@ -44,7 +44,7 @@ def _show_verdict(view: AdviceView, console: Console) -> None:
     if advice:
         said = ", ".join(f"{counts[severity]} {severity.word}" for severity in reversed(Severity) if counts[severity])
         worst = max(counts)
-        sentence = f"{_counted(len(advice), 'recommendation')} ({said}) for {_judged(view)}"
+        sentence = f"{counted(len(advice), 'recommendation')} ({said}) for {_judged(view)}"
         print_verdict(console, worst.word.upper(), _COLORS[worst], sentence)
     else:
         word, color = ("INCOMPLETE", "yellow") if gaps or view.advice.unjudged else ("GOOD", "green")
@@ -56,12 +56,8 @@ def _judged(view: AdviceView) -> str:
     snapshot = view.snapshot
     if snapshot is None:
         return "these clients, no cluster named"
-    topics, brokers = _counted(snapshot.topic_count, "topic"), _counted(len(snapshot.brokers), "broker")
+    topics, brokers = counted(snapshot.topic_count, "topic"), counted(len(snapshot.brokers), "broker")
     return f"{topics} and {brokers} of {snapshot.name}"
-
-
-def _counted(count: int, word: str) -> str:
-    return f"{count} {word}{'s' * (count != 1)}"
 
 
 def groups(view: AdviceView) -> list[list[Recommendation]]:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from commands.output import Answer, OutputFormat, emit
+from commands.screen import counted
 from commands.tables import print_table
 
 if TYPE_CHECKING:
@@ -92,8 +93,9 @@ def _title(sandbox: Sandbox) -> str:
 
     unfinished = "" if sandbox.state.ready else ", its start was not finished: kreplica sandbox stop"
     zookeeper = f" or --zookeeper {sandbox.zookeeper_connect}" if sandbox.mode is Mode.ZOOKEEPER else ""
+    brokers = counted(len(sandbox.broker_ids), "broker")
     return (
-        f"{sandbox.name}: Apache Kafka {sandbox.kafka_version} ({sandbox.mode}), {len(sandbox.broker_ids)} brokers,"
+        f"{sandbox.name}: Apache Kafka {sandbox.kafka_version} ({sandbox.mode}), {brokers},"
         f" --bootstrap-server {sandbox.bootstrap_servers}{zookeeper}{unfinished}"
     )
 
