@@ -134,4 +134,5 @@ def test_leader_after_a_move_in_zookeeper_mode() -> None:
     assert elect(0b0111, 0b1111, 0b1111, 3) == 0  # it goes: the first of the target
     assert elect(0b0111, 0b1110, 0b1101, 3) == 2  # that is in sync and live
     assert elect(0b0111, 0b1111, 0b1111, 2) == 2  # it stays
+    assert elect(0b0111, 0b1111, 0b1101, 1) == 0  # it would stay, and is dead
     assert elect(0b0111, 0b1000, 0b1111, 3) == NO_LEADER
