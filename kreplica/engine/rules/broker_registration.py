@@ -12,6 +12,42 @@ SHUTDOWN_NOW = 3
 
 NO_BROKER = -1
 
+CATCHING_UP_WAIT_MS = 10
+FIRST_SHUTDOWN_WAIT_MS = 50
+RESEND_MS = 100
+SHUTDOWN_PATIENCE_MS = 300_000
+"""A broker goes if the controller has not let it go in five minutes: BrokerServer.shutdown."""
+
+
+def heartbeat_wait(caught_up: bool, wants_shutdown: bool, told_to_wait: bool, interval_ms: int) -> int:
+    """How long a broker waits after the answer to a heartbeat before it sends the next one, in milliseconds.
+
+    BrokerLifecycleManager.BrokerHeartbeatResponseEvent, since 2.8. The wish to be unfenced, or to shut down, is sent at
+    once, or as soon as the answer under way has come.
+
+    Args:
+        caught_up: Whether it has read the metadata log up to its own registration: until then it is in a hurry.
+        wants_shutdown: Whether it is in controlled shutdown, and was not let go.
+        told_to_wait: Whether it had been told to wait before: only the first time it asks again soon.
+        interval_ms: broker.heartbeat.interval.ms.
+    """
+    if wants_shutdown:
+        return interval_ms if told_to_wait else FIRST_SHUTDOWN_WAIT_MS
+    return interval_ms if caught_up else CATCHING_UP_WAIT_MS
+
+
+def resend_wait(failures: int, session_timeout_ms: int) -> int:
+    """How long a broker waits after a registration or heartbeat that failed or was refused, in milliseconds.
+
+    BrokerLifecycleManager.scheduleNextCommunicationAfterFailure: twice as long each time, at most its session; Kafka
+    varies it by 2 %.
+
+    Args:
+        failures: How many there were before this one since something succeeded.
+        session_timeout_ms: broker.session.timeout.ms.
+    """
+    return int(min(RESEND_MS << failures, session_timeout_ms))
+
 
 def session_expired(now: int, last_contact: int, session_timeout: int) -> bool:
     """Whether a broker has been silent for longer than its session, all in one unit.

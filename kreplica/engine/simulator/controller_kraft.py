@@ -19,7 +19,7 @@ from kreplica.engine.rules.reassignment import completes
 from kreplica.engine.rules.replica_set import NO_LEADER, contains, everybody, without
 from kreplica.engine.rules.unclean_election import recovering_after
 from kreplica.engine.settings import MICROSECONDS
-from kreplica.engine.setup import SECOND
+from kreplica.engine.setup import MILLISECOND, SECOND
 from kreplica.engine.simulator.kraft_brokers import KraftBrokers
 from kreplica.engine.simulator.kraft_operations import KraftOperations
 from kreplica.engine.simulator.kraft_records import BROKER, PARTITION, IsrRequest, Registration
@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 Reply = Callable[..., object]
 
 RULE = "isr.kraft_change"
+METADATA_FETCH_WAIT = 500 * MILLISECOND
+"""KafkaRaftClient.MAX_FETCH_WAIT_MS."""
 
 
 class KraftController:
@@ -149,14 +151,25 @@ class KraftController:
 
         self.quorum.append([], committed)
 
-    def fetch_metadata(self, broker: int, offset: int, reply: Reply) -> None:
-        """Answers a broker with the entries from ``offset`` on, as soon as there are any: error, offset, entries."""
+    def fetch_metadata(self, offset: int, reply: Reply) -> None:
+        """Answers a broker with the entries from ``offset`` on, as soon as there are any: error, offset, entries.
+
+        If there are none in time, without any: who is not answered looks for another controller.
+        """
         if not self.is_active():
             reply(ErrorCode.NOT_CONTROLLER, 0, ())
             return
-        self.brokers.metadata_offsets[broker] = offset
-        self._waiting.append((offset, reply))
+        waiting = offset, reply
+        self._waiting.append(waiting)
         self._serve_metadata()
+        if waiting in self._waiting:
+            self.voter.after(METADATA_FETCH_WAIT, self._answer_without_entries, waiting)
+
+    def _answer_without_entries(self, waiting: tuple[int, Reply]) -> None:
+        if waiting in self._waiting:
+            self._waiting.remove(waiting)
+            offset, reply = waiting
+            reply(ErrorCode.NONE, offset, ())
 
     def _serve_metadata(self) -> None:
         committed = self.quorum.committed

@@ -43,7 +43,8 @@ class KraftBrokers:
     """The brokers as an active controller has them.
 
     ``registered`` is replayed from the metadata log; when a broker was heard of (``contacts``, in microseconds) and up
-    to where it has read the log (``metadata_offsets``) is this controller's own knowledge.
+    to where it said in its last heartbeat that it has read the log (``metadata_offsets``) is this controller's own
+    knowledge.
     """
 
     __slots__ = ("contacts", "controller", "metadata_offsets", "registered")
@@ -139,9 +140,6 @@ class KraftBrokers:
         self.metadata_offsets[broker] = metadata_offset
         state = self._next_state(known, metadata_offset, wants_fence, wants_shutdown)
         self._enter(known, state)
-        if state == CONTROLLED_SHUTDOWN:  # its leaders may be moved by now
-            state = self._next_state(self.registered[broker], metadata_offset, wants_fence, wants_shutdown)
-            self._enter(self.registered[broker], state)
         fenced, stops = self.registered[broker].state == FENCED, state == SHUTDOWN_NOW
         self.controller.commit(lambda: reply(ErrorCode.NONE, fenced, stops))
 
@@ -157,7 +155,7 @@ class KraftBrokers:
             known.offset,
             self.controller.leaderships(known.broker),
             known.offset,
-            min(others, default=self.controller.quorum.committed),
+            min(others, default=self.controller.log_end),
         )
 
     def _enter(self, known: Registration, state: int) -> None:

@@ -165,6 +165,21 @@ def test_states_of_a_broker(
     assert broker_registration.next_state(state, fence, shutdown, read, 100, leads, 200, lowest) == expected
 
 
+def test_waits_between_heartbeats() -> None:
+    """BrokerLifecycleManager: 10 ms while it catches up, 50 ms the first time it is not let go, else the interval."""
+    wait = broker_registration.heartbeat_wait
+    assert wait(False, False, False, 2_000) == 10
+    assert wait(True, False, False, 2_000) == 2_000
+    assert wait(True, True, False, 2_000) == 50
+    assert wait(True, True, True, 2_000) == 2_000
+
+
+def test_waits_after_failures_grow_up_to_the_session() -> None:
+    """ExponentialBackoff(100, 2, broker.session.timeout.ms, 0.02) without its jitter."""
+    waits = [broker_registration.resend_wait(failures, 9_000) for failures in range(9)]
+    assert waits == [100, 200, 400, 800, 1_600, 3_200, 6_400, 9_000, 9_000]
+
+
 def test_registering() -> None:
     assert broker_registration.registration_refused(True, False)
     assert not broker_registration.registration_refused(True, True)
