@@ -4,123 +4,24 @@ from __future__ import annotations
 
 import json
 import re
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from clusters import commit, put_in_order, wait_until_out_of_isrs
+from clusters import commit, controller_other_than, produce, put_in_order, wait_until_out_of_isrs
 from moves import connection_to, start_move
 
 from kreplica.config import ClusterHandle
-from kreplica.errors import UnreachableError
 from kreplica.model.snapshot import ClusterSnapshot
 from kreplica.sandbox import Mode, Sandbox
 from kreplica.sources import Facet
 from kreplica.sources.kafka import read_live
-from kreplica.sources.kafka_admin import BrokerConnection
 
 pytestmark = pytest.mark.kafka
 
 
 def read(sandbox: Sandbox, wanted: Facet = Facet.HEALTH, timeout: float = 30.0) -> ClusterSnapshot:
     return read_live(ClusterHandle("test", sandbox.live_bootstrap_servers(), timeout=timeout), wanted)
-
-
-# Faults of their own come first: they need the clusters before ``damaged`` has them for the rest of this file.
-
-
-def quorum_leader(sandbox: Sandbox) -> int:
-    status = sandbox.tool("metadata-quorum", "describe", "--status")
-    found = re.search(r"^LeaderId:\s+(\d+)", status, re.MULTILINE)
-    assert found is not None
-    return int(found.group(1))
-
-
-def test_a_paused_broker_makes_the_answer_partial_within_the_timeout(kraft_cluster: Sandbox) -> None:
-    paused = 1 if quorum_leader(kraft_cluster) == 3 else 3
-    kraft_cluster.create_topic("orders", assignment=[[1, 2, 3], [2, 3, 1], [3, 1, 2]])
-    produce(kraft_cluster, "orders", 30)
-    servers = kraft_cluster.bootstrap_servers.split(",")
-    # The silent broker is the first that is asked.
-    servers.insert(0, servers.pop(paused - 1))
-    kraft_cluster.pause(paused)
-    begun = time.monotonic()
-    snapshot = read_live(ClusterHandle("test", ",".join(servers), timeout=4), Facet.HEALTH | Facet.OFFSETS)
-    took = time.monotonic() - begun
-
-    assert 3.5 < took < 7.5, "not the timeout once more for what else the silent broker is asked"
-    (gap,) = snapshot.gaps
-    message = f"broker {paused} did not answer within 4 s"
-    assert (gap.kind, gap.message, gap.count) == ("silent-brokers", message, 1)
-    assert {row["broker"] for row in snapshot.log_dirs.rows()} == {1, 2, 3} - {paused}
-    rows = [row for row in snapshot.partitions.rows() if row["topic"] == "orders"]
-    assert len(rows) == 3
-    assert all(row["adding"] == [] for row in rows)
-    for row in rows:
-        assert row["high_watermark"] == (None if row["leader"] == paused else 10)
-
-
-def test_a_paused_controller_hides_reassignments_and_nothing_else(kraft_cluster: Sandbox) -> None:
-    kraft_cluster.create_topic("orders", assignment=[[1, 2, 3], [2, 3, 1], [3, 1, 2]])
-    controller, snapshot = read_beside_a_paused_controller(kraft_cluster)
-
-    assert [row["replicas"] for row in snapshot.partitions.rows() if row["topic"] == "orders"] == [
-        [1, 2, 3],
-        [2, 3, 1],
-        [3, 1, 2],
-    ]
-    assert [row["adding"] for row in snapshot.partitions.rows() if row["topic"] == "orders"] == [None] * 3
-    assert [gap.message for gap in snapshot.gaps] == [
-        f"broker {controller} did not answer within 1.5 s",
-        "reassignments could not be read from the controller: no answer within 1.5 s",
-    ]
-
-
-def read_beside_a_paused_controller(sandbox: Sandbox) -> tuple[int, ClusterSnapshot]:
-    """Two seconds without a leader, and the quorum has elected another: on a busy machine it may come before the
-    answer of the brokers, so that there are a few attempts."""
-    for _ in range(5):
-        controller = quorum_leader(sandbox)
-        sandbox.pause(controller)
-        try:
-            snapshot = read_live(ClusterHandle("test", sandbox.bootstrap_servers, timeout=1.5), Facet.HEALTH)
-        except UnreachableError:
-            snapshot = None
-        if snapshot is not None and len(snapshot.gaps) == 2:
-            return controller, snapshot
-        sandbox.resume(controller)
-        sandbox.wait_for_healthy()
-    raise AssertionError("in five attempts no answer was partial for the controller alone")
-
-
-def test_the_end_offset_runs_ahead_of_the_high_watermark(kraft_cluster: Sandbox) -> None:
-    kraft_cluster.create_topic("ahead", assignment=[[1, 3]])
-    produce_to_first(kraft_cluster, 5, acks="all")
-    kraft_cluster.pause(3)
-    produce_to_first(kraft_cluster, 4, acks="1")
-    row = read(kraft_cluster, Facet.OFFSETS, timeout=3).partition("ahead", 0)
-    assert (row["log_start_offset"], row["high_watermark"], row["end_offset"]) == (0, 5, 9)
-
-
-def produce_to_first(sandbox: Sandbox, count: int, acks: str) -> None:
-    from confluent_kafka import Producer
-
-    producer = Producer({"bootstrap.servers": sandbox.live_bootstrap_servers(), "acks": acks})
-    for _ in range(count):
-        producer.produce("ahead", value=b"x", partition=0)
-    assert producer.flush(20) == 0
-
-
-def test_a_controller_address_is_told_from_a_broker(sandbox_factory) -> None:  # type: ignore[no-untyped-def]
-    sandbox = sandbox_factory(name="controller", mode=Mode.KRAFT, brokers=1)
-    properties = next(sandbox.folder.rglob("server.properties"), None) or next(sandbox.folder.rglob("*.properties"))
-    listeners = re.search(r"^listeners=(.*)$", properties.read_text(), re.M)
-    assert listeners is not None
-    controller = re.search(r"CONTROLLER://([\d.]+:\d+)", listeners.group(1))
-    assert controller is not None
-    with pytest.raises(UnreachableError, match="KRaft controller, not a broker"):
-        read_live(ClusterHandle("test", controller.group(1), timeout=5))
 
 
 @pytest.fixture(scope="module", params=["kraft_session", "zookeeper_session"])
@@ -139,9 +40,9 @@ def damaged(request: pytest.FixtureRequest) -> Iterator[Sandbox]:
         start_move(connection_to(sandbox, 1), "moving", 0, [1, 3])
     else:
         # This controller takes no reassignment to a dead broker; a paused one counts as alive for some seconds.
-        controller = zookeeper_controller_other_than_3(sandbox)
+        controller = controller_other_than(sandbox, 3, lambda: read(sandbox, Facet.PARTITIONS).controller)
         sandbox.pause(3)
-        start_move(controller, "moving", 0, [1, 3])
+        start_move(connection_to(sandbox, controller), "moving", 0, [1, 3])
         sandbox.kill(3)
         sandbox.wait_for_brokers(gone=[3])
     for topic, partition, isr in (("orders", 2, {1, 2}), ("pair", 0, {2}), ("pair", 1, {1})):
@@ -149,26 +50,6 @@ def damaged(request: pytest.FixtureRequest) -> Iterator[Sandbox]:
     wait_until_out_of_isrs(sandbox, 3)
     yield sandbox
     put_in_order(sandbox)
-
-
-def produce(sandbox: Sandbox, topic: str, count: int, acks: str = "all") -> None:
-    from confluent_kafka import Producer
-
-    producer = Producer({"bootstrap.servers": sandbox.live_bootstrap_servers(), "acks": acks})
-    for number in range(count):
-        producer.produce(topic, value=b"x" * 100, partition=number % 3)
-    assert producer.flush(30) == 0
-
-
-def zookeeper_controller_other_than_3(sandbox: Sandbox) -> BrokerConnection:
-    if read(sandbox, Facet.PARTITIONS).controller == 3:
-        sandbox.kill(3)
-        sandbox.wait_for_brokers(gone=[3])
-        sandbox.start_broker(3)
-        sandbox.wait_for_healthy()
-    controller = read(sandbox, Facet.PARTITIONS).controller
-    assert controller in (1, 2)
-    return connection_to(sandbox, controller)
 
 
 def commit_as(sandbox: Sandbox, group: str, offsets: dict[int, int]) -> None:

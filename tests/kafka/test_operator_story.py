@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
-from clusters import partitions, wait_for_leaders
+from clusters import partitions, quorum_leader, wait_for_leaders
 from moves import connection_to, start_move
 from waiting import until
 
@@ -155,8 +155,7 @@ def test_a_reassignment_that_cannot_finish(cluster: Sandbox) -> None:
 
 def active_controller(sandbox: Sandbox) -> int:
     if sandbox.settings.mode is Mode.KRAFT:
-        status = sandbox.tool("metadata-quorum", "describe", "--status")
-        return int(re.findall(r"^LeaderId:\s+(\d+)", status, re.MULTILINE)[0])
+        return quorum_leader(sandbox)
     _, document = describe(sandbox)
     controller = document["clusters"][0]["controller"]  # type: ignore[index]
     assert isinstance(controller, int)
