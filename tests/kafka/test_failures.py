@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from clusters import paused
 from confluent_kafka import Producer
 from waiting import until
 from znodes import writer
@@ -241,15 +242,14 @@ def unclean_leader(sandbox: Sandbox) -> None:
     sandbox.tool(
         "configs", "--alter", "--entity-type", "brokers", "--entity-name", "2", "--add-config", f"{THROTTLED}.rate=1000"
     )
-    sandbox.pause(2)
-    sandbox.wait_for_isr("behind", 0, [1])
-    producer = Producer(
-        {"bootstrap.servers": sandbox.bootstrap_servers_of(Listener.PLAINTEXT, [1]), "acks": "1", "linger.ms": 0}
-    )
-    for _ in range(300):
-        producer.produce("behind", b"x" * 20_000, partition=0)
-        producer.flush(30)
-    sandbox.resume(2)
+    with paused(sandbox, 2):
+        sandbox.wait_for_isr("behind", 0, [1])
+        producer = Producer(
+            {"bootstrap.servers": sandbox.bootstrap_servers_of(Listener.PLAINTEXT, [1]), "acks": "1", "linger.ms": 0}
+        )
+        for _ in range(300):
+            producer.produce("behind", b"x" * 20_000, partition=0)
+            producer.flush(30)
     sandbox.wait_for_brokers(sandbox.broker_ids)
     code, document = kreplica(sandbox, "whatif", "fail", "--broker", "1", "--topic", "behind")
     (row,) = document["partitions"]

@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
-from clusters import end_offsets, leaders, wait_for_leaders
+from clusters import end_offsets, leaders, paused, wait_for_leaders
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
 from waiting import until
@@ -113,12 +113,11 @@ def test_a_killed_and_a_paused_broker_leave_the_isr_and_come_back(fixture: str, 
     sandbox.wait_for_healthy()
     assert under_replicated(sandbox) == []
 
-    sandbox.pause(2)
-    assert sandbox.process_state(2) is ProcessState.PAUSED
-    sandbox.wait_for_isr("orders", 0, {1})
-    sandbox.wait_for_isr("orders", 1, {3})
-    assert under_replicated(sandbox) == [("orders-0", "1"), ("orders-1", "3")]
-    sandbox.resume(2)
+    with paused(sandbox, 2):
+        assert sandbox.process_state(2) is ProcessState.PAUSED
+        sandbox.wait_for_isr("orders", 0, {1})
+        sandbox.wait_for_isr("orders", 1, {3})
+        assert under_replicated(sandbox) == [("orders-0", "1"), ("orders-1", "3")]
     sandbox.wait_for_healthy()
     assert under_replicated(sandbox) == []
 
