@@ -166,7 +166,8 @@ def test_nothing_is_written_where_the_name_leads(piped: Any, tmp_path: Path) -> 
     assert [path.name for path in tmp_path.iterdir() if path.suffix != ".toml"] == ["spool"]
 
 
-def test_an_interruption_leaves_nothing_behind(process: Any, spool: Path) -> None:
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_an_interruption_leaves_nothing_behind(process: Any, spool: Path, number: signal.Signals) -> None:
     started = process("decode", "segment", "-", stdin=subprocess.PIPE, env={"TMPDIR": str(spool)})
     started.stdin.write(bytes(3 << 20))
     started.stdin.flush()
@@ -174,7 +175,7 @@ def test_an_interruption_leaves_nothing_behind(process: Any, spool: Path) -> Non
     while not any(path.stat().st_size for path in spool.rglob("standard-input")):
         assert time.monotonic() < deadline
         time.sleep(0.05)
-    started.send_signal(signal.SIGINT)
+    started.send_signal(number)
     started.communicate(timeout=60)
     assert started.returncode == 130
     assert not list(spool.iterdir())
