@@ -279,6 +279,15 @@ def test_states_and_their_ids_are_kafkas() -> None:
     assert PREPARED == (S.PREPARE_COMMIT, S.PREPARE_ABORT)
 
 
+@pytest.mark.parametrize("version", [1, 2])
+def test_a_written_end_makes_up_for_a_fence_that_the_log_refused(version: int) -> None:
+    """TransactionMetadata.prepareComplete: hasFailedEpochFence is unset, so that the next fence raises the epoch."""
+    refused = replace(ONGOING, state=S.PREPARE_ABORT, client_version=version, failed_fence=True)
+    done = complete_transaction(refused, 30)
+    assert not done.failed_fence
+    assert fence_producer_epoch(replace(done, state=S.ONGOING)).producer_epoch == done.producer_epoch + 1
+
+
 IDLE_STATES = {S.EMPTY, S.COMPLETE_COMMIT, S.COMPLETE_ABORT}
 PREVIOUS = {
     S.EMPTY: IDLE_STATES,
