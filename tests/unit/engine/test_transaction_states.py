@@ -288,6 +288,23 @@ def test_a_written_end_makes_up_for_a_fence_that_the_log_refused(version: int) -
     assert fence_producer_epoch(replace(done, state=S.ONGOING)).producer_epoch == done.producer_epoch + 1
 
 
+@pytest.mark.parametrize(
+    ("state", "pending", "producer_id", "error"),
+    [
+        (S.COMPLETE_COMMIT, None, 9, "NONE"),
+        (S.COMPLETE_COMMIT, None, 12, "INVALID_PRODUCER_ID_MAPPING"),
+        (S.ONGOING, S.PREPARE_EPOCH_FENCE, 9, "INVALID_PRODUCER_ID_MAPPING"),
+    ],
+)
+def test_an_end_sent_again_by_the_id_before_at_its_last_epoch(
+    state: TransactionState, pending: TransactionState | None, producer_id: int, error: str
+) -> None:
+    """TransactionCoordinator.endTransaction, retryOnOverflow: the id before, its last epoch, and no fence under way."""
+    held = TransactionMetadata(10, 60, 9, producer_epoch=0, state=state, client_version=2, pending=pending)
+    decision = end_transaction_version_2(held, producer_id, 32766, True, True, 99, True, True, 20)
+    assert (decision.error.name, decision.target) == (error, None)
+
+
 IDLE_STATES = {S.EMPTY, S.COMPLETE_COMMIT, S.COMPLETE_ABORT}
 PREVIOUS = {
     S.EMPTY: IDLE_STATES,
