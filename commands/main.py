@@ -14,6 +14,7 @@ from typing import Annotated
 import typer
 
 from commands.output import OutputFormat, drop_stdout, one_line, print_error, print_error_object
+from commands.plain_values import take_plain_values
 from kreplica import __version__
 from kreplica.errors import ExitCode, KreplicaError, UsageError, as_clause
 
@@ -55,6 +56,7 @@ def build_app(words: Sequence[str] | None = None) -> typer.Typer:
             all commands takes longer than many a command: the one that the first word names, of a group the subcommand
             behind it; where none is named all commands, but no subcommands. Everything is there if not given.
     """
+    take_plain_values()
     app = typer.Typer(
         name="kreplica",
         help="See, decode and steer the replication of Apache Kafka clusters.",

@@ -1,0 +1,103 @@
+"""Values of a command line that are plainly right are taken as they are, without typer's validators.
+
+typer validates by pydantic, whose import takes longer than all else that reads a command line: a tenth of a second or
+more, for every command. Text, numbers in range and choices that are spelled as the help has them need no validator;
+whatever else comes goes the way that typer has for it, with its words for what is wrong.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING, Any, Final, get_args, get_origin
+
+import typer.core
+
+if TYPE_CHECKING:
+    from typer.models import ParameterInfo
+
+_BUILDER: Final = "build_runtime_param"
+"""What typer.core calls for each parameter, given a value or not."""
+_STRANGE: Final = object()
+"""Stands for a value that is not plainly right."""
+_INTEGER = re.compile(r"-?[0-9]{1,18}")
+_DECIMAL = re.compile(r"-?[0-9]{1,15}(\.[0-9]{1,15})?")
+
+_Builder = Callable[[Any], Any]
+
+
+def take_plain_values() -> None:
+    """Lets typer look first whether a value is plainly right; where its inside is another, it is left as it is."""
+    build = getattr(typer.core, _BUILDER, None)
+    if build is not None and not isinstance(build, _PlainFirst):
+        setattr(typer.core, _BUILDER, _PlainFirst(build))
+
+
+@dataclass(frozen=True, slots=True)
+class _PlainFirst:
+    """Stands in for what builds typer's validator of one parameter."""
+
+    build: _Builder
+
+    def __call__(self, descriptor: Any) -> _Values:
+        return _Values(descriptor, self.build)
+
+
+@dataclass(frozen=True, slots=True)
+class _Values:
+    """Of one parameter; has the method that typer asks of its validators."""
+
+    descriptor: Any
+    build: _Builder
+
+    def coerce(self, value: Any, param: Any, ctx: Any) -> Any:
+        if value is None:
+            return () if param.multiple or param.nargs == -1 else None
+        found = _plain(value, self.descriptor.annotation, self.descriptor.parameter_info)
+        return self.build(self.descriptor).coerce(value, param=param, ctx=ctx) if found is _STRANGE else found
+
+
+def _plain(value: Any, annotation: Any, info: ParameterInfo) -> Any:
+    if info.parser is not None:
+        return _STRANGE
+    if get_origin(annotation) is not list:
+        return _single(value, annotation, info)
+    if not isinstance(value, (list, tuple)):
+        return _STRANGE
+    kind = get_args(annotation)[0]
+    found = [_single(each, kind, info) for each in value]
+    return _STRANGE if any(each is _STRANGE for each in found) else found
+
+
+def _single(value: Any, kind: Any, info: ParameterInfo) -> Any:
+    if kind is str:
+        return value if type(value) is str and _is_unicode(value) else _STRANGE
+    if kind in (int, float):
+        return _number(value, kind, info)
+    return _choice(value, kind) if _is_choice(kind) else _STRANGE
+
+
+def _is_unicode(value: str) -> bool:
+    """Whether it can be shown: bytes of a command line that are no UTF-8 come as lone surrogates."""
+    return value.isascii() or not any("\ud800" <= each <= "\udfff" for each in value)
+
+
+def _number(value: Any, kind: type[int] | type[float], info: ParameterInfo) -> Any:
+    shape = _INTEGER if kind is int else _DECIMAL
+    if isinstance(value, str) and shape.fullmatch(value):
+        value = kind(value)
+    low, high = info.min, info.max
+    inside = type(value) is kind and (low is None or value >= low) and (high is None or value <= high)
+    return value if inside and not info.clamp else _STRANGE
+
+
+def _is_choice(kind: Any) -> bool:
+    return isinstance(kind, type) and issubclass(kind, Enum)
+
+
+def _choice(value: Any, kind: type[Enum]) -> Any:
+    if isinstance(value, kind):
+        return value
+    return next((each for each in kind if type(value) is str and each.value == value), _STRANGE)
