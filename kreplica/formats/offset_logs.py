@@ -19,20 +19,31 @@ if TYPE_CHECKING:
     from kreplica.formats.until import Until
 
 STRETCH_BYTES = 48 << 20
-"""Shorter stretches are not worth a process of their own: its start and its imports take 0.2 s."""
-TURNS = 4
-"""Stretches for each processor: whoever is done first, or began first, takes more of them."""
-SEARCHED_BYTES = 4 << 20
-"""How far from where a stretch should begin its first batch is looked for."""
+"""Less is not worth a process of its own: its start and its imports take 0.2 s."""
+LEAST_STRETCH_BYTES = 24 << 20
+"""Shorter stretches cost more, for the keys that each has to learn, than they even out."""
+SEARCHED_BYTES = (64 << 10, 4 << 20)
+"""How far from where a stretch should begin its first batch is looked for: first near, then further."""
 
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """A part of a segment: the number ``part`` of ``parts`` about equal ones."""
+    """A part of a segment: its batches between about these positions.
+
+    Args:
+        path: The segment.
+        begin: Where it begins; the first sound batch from there on, 0 for the first of all.
+        end: Likewise where it ends; the end of the file if None.
+    """
 
     path: Path
-    part: int = 0
-    parts: int = 1
+    begin: int = 0
+    end: int | None = None
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether it is all of the segment."""
+        return not self.begin and self.end is None
 
 
 @dataclass(slots=True)
@@ -105,16 +116,30 @@ def replay_logs(logs: Sequence[Sequence[Path]], until: Until | None = None) -> l
             results[number] = piece
         else:
             results[number].add_stretch(piece)
-        if not piece.whole and stretch.parts > 1:
+        if not piece.whole and not stretch.is_whole:
             return [_one_after_the_other(log, until) for log in logs]
     return [results[number] if number in results else _one_after_the_other([], until) for number in range(len(logs))]
 
 
 def _stretches(log: Sequence[Path]) -> Iterator[Stretch]:
     for path in log:
-        size = path.stat().st_size if path.exists() else 0
-        parts = max(1, min(TURNS * processors(), size // STRETCH_BYTES))
-        yield from (Stretch(path, part, parts) for part in range(parts))
+        begins = _begins(path.stat().st_size if path.exists() else 0)
+        ends = [*begins[1:], None]
+        yield from (Stretch(path, begin, end) for begin, end in zip(begins, ends, strict=True))
+
+
+def _begins(size: int) -> list[int]:
+    """Where the stretches of a file begin.
+
+    Each is a share of what is left, so that processes which began earlier or run faster take more, and all end at about
+    the same time (guided self-scheduling, Polychronopoulos and Kuck 1987).
+    """
+    begins, count = [0], processors()
+    if count < 2 or size < 2 * STRETCH_BYTES:
+        return begins
+    while (left := size - begins[-1]) >= 2 * LEAST_STRETCH_BYTES:
+        begins.append(begins[-1] + max(LEAST_STRETCH_BYTES, 3 * left // (4 * count)))
+    return begins
 
 
 def processors() -> int:
@@ -123,7 +148,7 @@ def processors() -> int:
 
 
 def _replayed(stretches: Sequence[Stretch], until: Until | None) -> list[Replayed]:
-    total = sum(stretch.path.stat().st_size // stretch.parts for stretch in stretches if stretch.path.exists())
+    total = sum(path.stat().st_size for path in {stretch.path for stretch in stretches} if path.exists())
     workers = min(processors(), total // STRETCH_BYTES)
     return side_by_side(partial(replay_stretch, until=until), stretches, workers, _import_all)
 
@@ -164,11 +189,9 @@ def replay_stretch(stretch: Stretch, until: Until | None = None) -> Replayed:
 
 
 def _bounds(source: FileBytes, stretch: Stretch) -> tuple[int, int]:
-    """Where the stretch begins and ends: at the first sound batch behind an equal part of the file."""
-    share = source.size // stretch.parts
-    begin = _first_batch(source, share * stretch.part) if stretch.part else 0
-    last = stretch.part == stretch.parts - 1
-    return begin, source.size if last else _first_batch(source, share * (stretch.part + 1))
+    """Where the stretch begins and ends: each time at the first sound batch from the position that it names."""
+    begin = _first_batch(source, stretch.begin) if stretch.begin else 0
+    return begin, source.size if stretch.end is None else _first_batch(source, stretch.end)
 
 
 def _first_batch(source: FileBytes, position: int) -> int:
@@ -177,9 +200,12 @@ def _first_batch(source: FileBytes, position: int) -> int:
 
     from kreplica.formats.batch_scan import search
 
-    content = source.read(position, SEARCHED_BYTES)
-    found = search(np.frombuffer(content, np.uint8), 0, len(content), 0)
-    return position + found.at if found.sound else source.size
+    for size in SEARCHED_BYTES:
+        content = source.read(position, size)
+        found = search(np.frombuffer(content, np.uint8), 0, len(content), 0)
+        if found.sound:
+            return position + found.at
+    return source.size
 
 
 def _replay(source: ByteSource, begin: int, result: Replayed) -> None:

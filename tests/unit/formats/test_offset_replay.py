@@ -6,6 +6,7 @@ import json
 import re
 import struct
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -362,13 +363,29 @@ def test_segments_are_replayed_by_several_processes_as_by_one(tmp_path: Path, mo
     segment = tmp_path / f"{0:020d}.log"
     segment.write_bytes(b"".join(batches))
     (alone,) = replay_logs([[segment]])
-    monkeypatch.setattr(offset_logs, "STRETCH_BYTES", 5_000)
+    monkeypatch.setattr(offset_logs, "STRETCH_BYTES", 10_000)
+    monkeypatch.setattr(offset_logs, "LEAST_STRETCH_BYTES", 5_000)
     monkeypatch.setattr(offset_logs, "processors", lambda: 3)
-    assert len(list(offset_logs._stretches([segment]))) == 3 * offset_logs.TURNS
+    assert len(list(offset_logs._stretches([segment]))) > 6
     (shared,) = replay_logs([[segment]])
     assert state_of(shared.replay) == state_of(alone.replay)
     assert (shared.records, shared.batches, shared.read_bytes) == (alone.records, alone.batches, alone.read_bytes)
     assert (shared.records, shared.damage.places) == (900, 0)
+
+
+@given(st.integers(0, 1 << 34), st.integers(1, 64))
+def test_stretches_of_a_file_are_shares_of_what_is_left(size: int, count: int) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(offset_logs, "processors", lambda: count)
+        begins = offset_logs._begins(size)
+    lengths = [end - begin for begin, end in pairwise([*begins, size])]
+    assert (begins[0], sum(lengths)) == (0, size)
+    assert lengths[:-1] == sorted(lengths[:-1], reverse=True)
+    if len(lengths) > 1:
+        assert min(lengths) >= offset_logs.LEAST_STRETCH_BYTES
+        assert lengths[-1] < 2 * offset_logs.LEAST_STRETCH_BYTES
+    else:
+        assert count == 1 or size < 2 * offset_logs.STRETCH_BYTES
 
 
 def test_where_groups_live() -> None:
