@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 STRETCH_BYTES = 48 << 20
 """Less is not worth a process of its own: its start and its imports take 0.2 s."""
-LEAST_STRETCH_BYTES = 24 << 20
+LEAST_STRETCH_BYTES = 16 << 20
 """Shorter stretches cost more, for the keys that each has to learn, than they even out."""
 SEARCHED_BYTES = (64 << 10, 4 << 20)
 """How far from where a stretch should begin its first batch is looked for: first near, then further."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -106,9 +107,10 @@ def _rows(piece: CommitSlices, commits: CommitColumns, *, pending: bool) -> Iter
                 producer if pending and producer != NO_PRODUCER else None,
                 version,
                 at,
-                None if topic_id < 0 else _uuid(commits, topic_id),
+                None if topic_id < 0 else _uuid(commits.data[topic_id : topic_id + 16].tobytes()),
             )
 
 
-def _uuid(commits: CommitColumns, start: int) -> str:
-    return base64.urlsafe_b64encode(commits.data[start : start + 16].tobytes()).decode("ascii").rstrip("=")
+@lru_cache(maxsize=1 << 12)
+def _uuid(content: bytes) -> str:
+    return base64.urlsafe_b64encode(content).decode("ascii").rstrip("=")

@@ -132,12 +132,11 @@ def record_runs(
 
 def _next_runs(data: NDArray[np.uint8], lanes: _Lanes, width: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Step and length of the run at the head of each lane; where no record can be the run takes all that is left."""
-    first, second = data.take(lanes.at, mode="clip"), data.take(lanes.at + 1, mode="clip")
-    step = _STEP.take(first | second.astype(np.uint16) << 8).astype(np.int64)
+    pairs: NDArray[np.uint16] = np.ndarray((len(data) - 1,), "<u2", data, strides=(1,))  # every two bytes
+    head = pairs[np.minimum(lanes.at, len(pairs) - 1)]
+    step = _STEP.take(head).astype(np.int64)
     reach = lanes.at[:, np.newaxis] + (step >> SHIFT)[:, np.newaxis] * np.arange(width)
-    same = data.take(reach, mode="clip") == first[:, np.newaxis]
-    reach += 1
-    same &= data.take(reach, mode="clip") == second[:, np.newaxis]
+    same = pairs[np.minimum(reach, len(pairs) - 1, out=reach)] == head[:, np.newaxis]
     count = same.argmin(axis=1)
     count[count == 0] = width  # the first is itself: none differs
     if not step.all():
