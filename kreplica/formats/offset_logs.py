@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kreplica.formats.damage_tally import DamageTally
-from kreplica.formats.side_by_side import side_by_side
+from kreplica.formats.side_by_side import side_by_side, start_ahead
 
 if TYPE_CHECKING:
     from kreplica.formats.damage import Damage
@@ -24,6 +24,8 @@ LEAST_STRETCH_BYTES = 16 << 20
 """Shorter stretches cost more, for the keys that each has to learn, than they even out."""
 SEARCHED_BYTES = (64 << 10, 4 << 20)
 """How far from where a stretch should begin its first batch is looked for: first near, then further."""
+IMPORTED = ("crc32c", "kreplica.formats.offset_replay", "kreplica.formats.records")
+"""What ``replay_stretch`` imports."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,18 +149,27 @@ def processors() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
+def replay_ahead(paths: Sequence[str]) -> None:
+    """Starts a process that will share the replay of what the user names, where there is enough for several.
+
+    Args:
+        paths: Words of a command line, paths among them; of a directory it is not known yet how much it holds.
+    """
+    if hasattr(os, "fork") and processors() > 1 and any(map(_may_be_shared, paths)):
+        start_ahead(IMPORTED)
+
+
+def _may_be_shared(word: str) -> bool:
+    try:
+        return Path(word).is_dir() or len(_begins(Path(word).stat().st_size)) > 1
+    except (OSError, ValueError):
+        return False
+
+
 def _replayed(stretches: Sequence[Stretch], until: Until | None) -> list[Replayed]:
     total = sum(path.stat().st_size for path in {stretch.path for stretch in stretches} if path.exists())
     workers = min(processors(), total // STRETCH_BYTES)
-    return side_by_side(partial(replay_stretch, until=until), stretches, workers, _import_all)
-
-
-def _import_all() -> None:
-    """What ``replay_stretch`` imports."""
-    import crc32c  # noqa: F401
-
-    import kreplica.formats.offset_replay
-    import kreplica.formats.records  # noqa: F401
+    return side_by_side(partial(replay_stretch, until=until), stretches, workers, IMPORTED)
 
 
 def _one_after_the_other(log: Sequence[Path], until: Until | None) -> Replayed:

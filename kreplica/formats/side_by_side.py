@@ -117,8 +117,7 @@ def start_ahead(modules: Sequence[str]) -> None:
         os.close(giving)
         os.close(turns.writing)
         _leave_streams()
-        for name in modules:
-            importlib.import_module(name)
+        _import(modules)
         with os.fdopen(taking, "rb") as orders:
             order = orders.read()
         if order:
@@ -132,7 +131,7 @@ def start_ahead(modules: Sequence[str]) -> None:
 
 
 def side_by_side(
-    work: Callable[[Item], Result], items: Sequence[Item], processes: int, prepare: Callable[[], object] = lambda: None
+    work: Callable[[Item], Result], items: Sequence[Item], processes: int, modules: Sequence[str] = ()
 ) -> list[Result]:
     """What the work gives for each item, in order.
 
@@ -141,7 +140,7 @@ def side_by_side(
             what it gives or raises is sent back by pickle.
         items: What it is called with. Whoever is free takes the next.
         processes: How many to use; one where the system cannot copy processes.
-        prepare: Called here before copies are made: imports what all of them need. Only if there are several.
+        modules: What the work imports, which is done here before copies are made. Only if there are several.
 
     Raises:
         Exception: Whatever the work raised.
@@ -156,7 +155,7 @@ def side_by_side(
         turns.fill(min(len(items), MOST_TURNS))
         if ahead:
             ahead.order(work, items)
-        prepare()
+        _import(modules)
         while len(others) < count - 1:
             others.append(_Other.start(lambda results: _send(results, lambda: turns.work(work, items))))
         done = turns.work(work, items)
@@ -175,6 +174,11 @@ def _current_folder() -> str | None:
         return os.getcwd()  # noqa: PTH109
     except FileNotFoundError:
         return None
+
+
+def _import(modules: Sequence[str]) -> None:
+    for name in modules:
+        importlib.import_module(name)
 
 
 def _send(pipe: BinaryIO, act: Callable[[], object]) -> None:

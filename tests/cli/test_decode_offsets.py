@@ -235,10 +235,10 @@ STARTED_AHEAD = """
 import atexit, sys
 from commands import start
 from kreplica.formats import offset_logs, side_by_side
-start.WORTH_BYTES, offset_logs.STRETCH_BYTES, offset_logs.LEAST_STRETCH_BYTES = 0, 1 << 8, 1 << 8
-start._several_processors, offset_logs.processors = lambda: True, lambda: 2
-begin = side_by_side.start_ahead
-side_by_side.start_ahead = lambda modules: (begin(modules), print("started", file=sys.stderr))
+offset_logs.STRETCH_BYTES = offset_logs.LEAST_STRETCH_BYTES = 1 << 8
+offset_logs.processors = lambda: 2
+begin = offset_logs.start_ahead
+offset_logs.start_ahead = lambda modules: (begin(modules), print("started", file=sys.stderr))
 atexit.register(lambda: print("waiting:", len(side_by_side._ahead), file=sys.stderr))
 start.main()
 """
