@@ -6,7 +6,6 @@ JSON. A commit that is not what its version says is read like the others, so tha
 
 from __future__ import annotations
 
-import base64
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -17,7 +16,7 @@ import numpy as np
 from kreplica.formats.damage import Damage
 from kreplica.formats.group_records import GroupRecord, decode_group_record
 from kreplica.formats.latest_keys import DistinctKeys, distinct_keys, rows_of
-from kreplica.formats.message_schema import SchemaError
+from kreplica.formats.message_schema import SchemaError, uuid_text
 from kreplica.formats.offset_commits import NEWEST_COMMIT_KEY, TOPIC_ID_BYTES, CommitColumns, decode_commits, key_types
 from kreplica.model.columns import BoolColumn, Column, IntColumn, StringColumn
 from kreplica.model.schema import Field, Kind, TableSchema
@@ -176,11 +175,11 @@ def _topic_ids(words: _Words, commits: CommitColumns, distinct: DistinctKeys) ->
         ids = rows_of(commits.data, start, TOPIC_ID_BYTES).view(np.uint64).reshape(-1, 2)
         if np.array_equal(ids.take(places, axis=0).take(number, axis=0), ids):
             length = np.full(len(places), TOPIC_ID_BYTES, np.int64)
-            return _codes(words, commits.data, start[places], length, _uuid).take(number)
+            return _codes(words, commits.data, start[places], length, uuid_text).take(number)
     codes = np.full(len(start), -1, np.int32)
     there = np.flatnonzero(start >= 0)
     length = np.full(len(there), TOPIC_ID_BYTES, np.int64)
-    codes[there] = _codes(words, commits.data, start[there], length, _uuid)
+    codes[there] = _codes(words, commits.data, start[there], length, uuid_text)
     return codes
 
 
@@ -201,10 +200,6 @@ def _codes(
 
 def _text(content: bytes) -> str:
     return content.decode("utf-8", "backslashreplace")
-
-
-def _uuid(content: bytes) -> str:
-    return base64.urlsafe_b64encode(content).decode("ascii").rstrip("=")
 
 
 def _fill_others(filled: _Filled, rows: NDArray[np.int64], file: str) -> Iterator[Damage]:

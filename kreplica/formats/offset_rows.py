@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,6 +11,7 @@ import numpy as np
 
 from kreplica.formats.damage import Damage
 from kreplica.formats.latest_commits import CommitSlices
+from kreplica.formats.message_schema import uuid_text
 from kreplica.formats.offset_commits import CommitColumns, decode_commits
 from kreplica.formats.offset_replay import NO_PRODUCER
 
@@ -107,10 +106,5 @@ def _rows(piece: CommitSlices, commits: CommitColumns, *, pending: bool) -> Iter
                 producer if pending and producer != NO_PRODUCER else None,
                 version,
                 at,
-                None if topic_id < 0 else _uuid(commits.data[topic_id : topic_id + 16].tobytes()),
+                None if topic_id < 0 else uuid_text(commits.data[topic_id : topic_id + 16].tobytes()),
             )
-
-
-@lru_cache(maxsize=1 << 12)
-def _uuid(content: bytes) -> str:
-    return base64.urlsafe_b64encode(content).decode("ascii").rstrip("=")

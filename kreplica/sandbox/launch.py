@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import shutil
 import signal
 import socket
@@ -15,6 +14,7 @@ from pathlib import Path
 
 from kreplica.errors import SandboxError
 from kreplica.folders import CACHE_VARIABLE, SANDBOX_HOME_VARIABLE, sandbox_home
+from kreplica.formats.message_schema import uuid_text
 from kreplica.java import find_java
 from kreplica.sandbox import admin
 from kreplica.sandbox.jars import class_path
@@ -121,7 +121,7 @@ def _nodes(settings: SandboxSettings, taken: set[int]) -> dict[int, Node]:
 
 def _new_id() -> str:
     """Return a random id as Kafka writes it: 22 characters, and none that a tool takes for an option."""
-    while (text := base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")).startswith("-"):
+    while (text := uuid_text(uuid.uuid4().bytes)).startswith("-"):
         pass
     return text
 

@@ -14,12 +14,12 @@ asked, all of the partition's state is taken from its answer: a row never mixes 
 
 from __future__ import annotations
 
-import base64
 import uuid
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from kreplica.formats.message_schema import uuid_text
 from kreplica.model.snapshot import INTERNAL_TOPICS, Gap
 from kreplica.sources.kafka_failures import BrokerFailure
 from kreplica.sources.kafka_messages import (
@@ -264,7 +264,7 @@ def topic_id_text(topic_id: uuid.UUID | None) -> str | None:
     """A topic id as Kafka prints it: URL-safe base64 without padding (org.apache.kafka.common.Uuid)."""
     if topic_id is None or topic_id.int == 0:
         return None
-    return base64.urlsafe_b64encode(topic_id.bytes).rstrip(b"=").decode()
+    return uuid_text(topic_id.bytes)
 
 
 def pages(sizes: dict[str, int], limit: int) -> Iterator[list[str]]:
