@@ -7,7 +7,8 @@ error, the member epoch, and the partitions that the member then knows to be its
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Protocol
+from dataclasses import dataclass
+from typing import Any, Protocol
 
 import pytest
 from consumer_heartbeat import ConsumerGroupHeartbeatRequest, ConsumerGroupHeartbeatResponse
@@ -38,19 +39,27 @@ def numbers(*partitions: int) -> Numbers:
     return frozenset(partitions)
 
 
+@dataclass(frozen=True, slots=True)
+class Beat:
+    """What a ConsumerGroupHeartbeat says; the rebalance timeout is in milliseconds."""
+
+    group: str
+    member: str
+    epoch: int
+    owned: Numbers = frozenset()
+    instance: str | None = None
+    rebalance: int = PATIENT
+    topics: tuple[str, ...] = TOPICS
+
+
 class Coordinator(Protocol):
     """A group's coordinator; members give themselves their ids (KIP-1082)."""
 
-    def beat(
-        self,
-        group: str,
-        member: str,
-        epoch: int,
-        owned: Numbers = frozenset(),
-        instance: str | None = None,
-        rebalance: int = PATIENT,
-        topics: tuple[str, ...] = TOPICS,
-    ) -> Answer: ...
+    def beat(self, *said: Any, **more: Any) -> Answer:
+        """A heartbeat that says what ``Beat`` holds."""
+        return self.answer(Beat(*said, **more))
+
+    def answer(self, beat: Beat) -> Answer: ...
     def commit(self, group: str, name: str, generation: int, instance: str | None = None) -> str: ...
     def wait(self, condition: Callable[[], bool], what: str) -> None: ...
 
@@ -160,7 +169,7 @@ def conversation(on: Coordinator) -> list[tuple[str, object]]:
     return [*two_members(on), *three_members(on), *static_members(on), *silence(on)]
 
 
-class Real(RealCoordinator):
+class Real(RealCoordinator, Coordinator):
     """A broker's coordinator, asked over the wire."""
 
     def __init__(self, sandbox: Sandbox) -> None:
@@ -174,41 +183,32 @@ class Real(RealCoordinator):
         topics = [MetadataRequest.MetadataRequestTopic(name="t")]
         return self.exchange(1, MetadataRequest(topics=topics), MetadataResponse).topics[0].topic_id
 
-    def beat(
-        self,
-        group: str,
-        member: str,
-        epoch: int,
-        owned: Numbers = frozenset(),
-        instance: str | None = None,
-        rebalance: int = PATIENT,
-        topics: tuple[str, ...] = TOPICS,
-    ) -> Answer:
+    def answer(self, beat: Beat) -> Answer:
         partitions = ConsumerGroupHeartbeatRequest.TopicPartitions
         request = ConsumerGroupHeartbeatRequest(
-            group_id=group,
-            member_id=member,
-            member_epoch=epoch,
-            instance_id=instance,
-            rebalance_timeout_ms=rebalance,
-            subscribed_topic_names=list(topics),
-            topic_partitions=[partitions(topic_id=self._topic, partitions=sorted(owned))] if owned else [],
+            group_id=beat.group,
+            member_id=beat.member,
+            member_epoch=beat.epoch,
+            instance_id=beat.instance,
+            rebalance_timeout_ms=beat.rebalance,
+            subscribed_topic_names=list(beat.topics),
+            topic_partitions=[partitions(topic_id=self._topic, partitions=sorted(beat.owned))] if beat.owned else [],
         )
-        answer = self.send(group, request, ConsumerGroupHeartbeatResponse)
+        answer = self.send(beat.group, request, ConsumerGroupHeartbeatResponse)
         if answer.error_code:
             return ErrorCode(answer.error_code).name, None, numbers()
-        if epoch < JOIN:
+        if beat.epoch < JOIN:
             return "NONE", answer.member_epoch, numbers()
         if answer.assignment is not None:
             found = [number for one in answer.assignment.topic_partitions for number in one.partitions]
-            self._known[group, member] = numbers(*found)
-        return "NONE", answer.member_epoch, self._known.get((group, member), numbers())
+            self._known[beat.group, beat.member] = numbers(*found)
+        return "NONE", answer.member_epoch, self._known.get((beat.group, beat.member), numbers())
 
     def wait(self, condition: Callable[[], bool], what: str) -> None:
         until(condition, what)
 
 
-class Simulated:
+class Simulated(Coordinator):
     """The simulator's coordinator, asked without a network; its time runs while an answer is waited for."""
 
     def __init__(self) -> None:
@@ -217,18 +217,10 @@ class Simulated:
         self._coordinator = GroupCoordinator.of(world.broker)
         self._ask, self.wait = world.ask, world.wait
 
-    def beat(
-        self,
-        group: str,
-        member: str,
-        epoch: int,
-        owned: Numbers = frozenset(),
-        instance: str | None = None,
-        rebalance: int = PATIENT,
-        topics: tuple[str, ...] = TOPICS,
-    ) -> Answer:
-        names = tuple(f"t-{number}" for number in sorted(owned))
-        arguments = (group, (member, instance or ""), epoch, rebalance * MILLISECOND, topics, names)
+    def answer(self, beat: Beat) -> Answer:
+        names = tuple(f"t-{number}" for number in sorted(beat.owned))
+        member = (beat.member, beat.instance or "")
+        arguments = (beat.group, member, beat.epoch, beat.rebalance * MILLISECOND, beat.topics, names)
         error, member_epoch, partitions = self._ask(self._coordinator.consumer_heartbeat, *arguments)()
         if error:
             return error.name, None, numbers()
