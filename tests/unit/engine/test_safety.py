@@ -68,10 +68,13 @@ def near(name: str, version: Version, wrong: str, seeds: int) -> int:
 @pytest.mark.parametrize(
     ("scenario", "version", "without", "wrong"),
     [
-        ("hw-truncation-loss", "2.1", {"truncation": Truncation.HIGH_WATERMARK}, "lost"),
+        ("hw-truncation-loss", "2.1", {"truncation": Truncation.HIGH_WATERMARK}, "committed_lost"),
         ("fast-failover-divergence", "2.1", {"truncation": Truncation.KIP_101}, "diverged"),
-        ("premature-isr-join", "2.1", {"join_at_epoch_start": False}, "lost"),
-        ("last-replica-standing", "4.1", {"elr": False}, "lost"),
+        ("premature-isr-join", "2.1", {"join_at_epoch_start": False}, "committed_lost"),
+        ("unfenced-fetch", "2.1", {"fenced_fetch": False}, "committed_lost"),
+        ("stale-leader-truncation", "2.1.1", {"stale_epoch_ends_dropped": False}, "committed_lost"),
+        ("rebooted-follower", "3.5-kraft", {"broker_epoch_in_isr": False}, "committed_lost"),
+        ("last-replica-standing", "4.1", {"elr": False}, "committed_lost"),
     ],
 )
 def test_a_rule_that_is_missing_is_caught_and_the_rule_holds(

@@ -1,0 +1,250 @@
+"""How soon what is unsafe shows: the table of ``safety.py --sensitivity``.
+
+A row takes one rule or one safe setting away and looks for runs in which that shows; the same seeds are played with it,
+too, and there nothing may show. Random clusters under random faults show what is unsafe in many ways. A rule that is
+about one chain of events is searched for around the scenario that is about it: its times moved by up to 5 ms, its links
+with jitter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+from math import inf
+from random import Random
+from statistics import median
+
+from kreplica.engine import Version, observe, version_named
+from kreplica.engine.outcome import measure
+from kreplica.engine.random_plans import DEFAULT_PROFILE, KEEPS_DISKS, FaultKind, Profile, near_plan
+from kreplica.engine.random_setups import random_run
+from kreplica.engine.settings import Value
+from kreplica.engine.versions import Truncation
+from kreplica.model.settings import MIN_ISR, UNCLEAN
+from kreplica.scenarios import scenario_named
+
+MOST_SEEDS = 200
+NOT_SAFE = "not safe"
+"""What goes wrong on random clusters: something acknowledged is lost, or an invariant broken."""
+
+Settings = dict[str, Value]
+
+_DISKS = Profile((*KEEPS_DISKS, FaultKind.DISK_LOSS))
+_POWER = Profile((*KEEPS_DISKS, FaultKind.POWER_LOSS))
+_BY_MARK = Truncation.HIGH_WATERMARK
+_IDEMPOTENCE: Settings = {"enable.idempotence": True}
+_NO_IDEMPOTENCE: Settings = {"enable.idempotence": False}
+_UNCLEAN: Settings = {UNCLEAN: True}
+
+
+@dataclass(frozen=True, slots=True)
+class Unsafe:
+    """Something unsafe, and where it is searched for.
+
+    Args:
+        name: The setting, or the rule that is not there.
+        version: Whose rules.
+        rules: Fields of ``Version`` as they are without the rule.
+        settings: What is set over the safe settings.
+        safe: What is set instead in the runs in which nothing may show. None: there are none, since the faults
+            themselves take what is committed.
+        whole: The version of those runs; the same one, with the rule, if empty.
+        scenario: Around which it is searched for; random clusters if empty.
+        wrong: What shows it: a measure of the outcome or a probe of the scenario.
+        profile: The faults of random clusters.
+    """
+
+    name: str
+    version: str
+    rules: Mapping[str, object] = field(default_factory=dict)
+    settings: Settings = field(default_factory=dict)
+    safe: Settings | None = field(default_factory=dict)
+    whole: str = ""
+    scenario: str = ""
+    wrong: str = NOT_SAFE
+    profile: Profile = DEFAULT_PROFILE
+
+    @property
+    def where(self) -> str:
+        """Where it is searched for, in words."""
+        return f"near {self.scenario}" if self.scenario else "random clusters"
+
+    def shows(self, seed: int) -> bool:
+        """Whether the run of that seed goes wrong."""
+        version = replace(version_named(self.version), **self.rules)  # type: ignore[arg-type]
+        return self._goes_wrong(seed, version, self.settings)
+
+    def shows_all_the_same(self, seed: int) -> bool:
+        """Whether it goes wrong with the rule and the safe settings, too: then it shows something else."""
+        return self.safe is not None and self._goes_wrong(seed, version_named(self.whole or self.version), self.safe)
+
+    def _goes_wrong(self, seed: int, version: Version, settings: Settings) -> bool:
+        return bool(self._near(seed, version, settings) if self.scenario else self._random(seed, version, settings))
+
+    def _random(self, seed: int, version: Version, settings: Settings) -> object:
+        setup, plan = random_run(seed, version, self.profile)
+        outcome, _ = observe(setup.with_settings(settings), plan, version, seed, keep=False)
+        return not outcome.is_safe if self.wrong == NOT_SAFE else measure(outcome, self.wrong)
+
+    def _near(self, seed: int, version: Version, settings: Settings) -> object:
+        scenario, chance = scenario_named(self.scenario), Random(f"near {seed}")
+        setup = scenario.setup.with_settings({**settings, "jitter.us": chance.choice((0, 50, 200))})
+        probe = scenario.probes.get(self.wrong)
+        outcome, events = observe(setup, near_plan(scenario.plan, chance), version, seed, keep=probe is not None)
+        return measure(outcome, self.wrong) if probe is None else probe(events)
+
+
+_SETTINGS = (
+    Unsafe("acks=0", "3.9-kraft", settings={"acks": 0, **_NO_IDEMPOTENCE}, safe=_NO_IDEMPOTENCE),
+    Unsafe("acks=1", "3.9-kraft", settings={"acks": 1, **_NO_IDEMPOTENCE}, safe=_NO_IDEMPOTENCE),
+    Unsafe("unclean elections, ZooKeeper", "3.9", settings=_UNCLEAN),
+    Unsafe("unclean elections, KRaft", "3.9-kraft", settings=_UNCLEAN),
+    Unsafe(
+        "min.insync.replicas=1",
+        "3.9-kraft",
+        settings={MIN_ISR: 1},
+        safe={MIN_ISR: 2},
+        scenario="min-isr-1-acks-all",
+        wrong="committed_lost",
+    ),
+    Unsafe("disks lost", "3.9-kraft", safe=None, profile=_DISKS),
+    Unsafe("power lost, nothing flushed", "3.9-kraft", safe={"flush.messages": 1}, profile=_POWER),
+    Unsafe("enable.idempotence=false: duplicates", "3.9-kraft", {}, _NO_IDEMPOTENCE, _IDEMPOTENCE, wrong="duplicated"),
+    Unsafe("enable.idempotence=false: order", "3.9-kraft", {}, _NO_IDEMPOTENCE, _IDEMPOTENCE, wrong="reordered"),
+    Unsafe(
+        "auto.offset.reset=latest",
+        "3.9-kraft",
+        settings={"auto.offset.reset": "latest"},
+        safe={"auto.offset.reset": "earliest"},
+        scenario="reset-latest-new-partition",
+        wrong="never_done",
+    ),
+    Unsafe(
+        "isolation.level=read_uncommitted",
+        "3.9-kraft",
+        settings={"isolation.level": "read_uncommitted"},
+        safe={"isolation.level": "read_committed"},
+        scenario="exactly-once-processing",
+        wrong="bills_twice",
+    ),
+    Unsafe(
+        "unclean elections of __consumer_offsets",
+        "3.9-kraft",
+        settings=_UNCLEAN,
+        safe={UNCLEAN: False},
+        scenario="offsets-topic-loss",
+        wrong="done_twice",
+    ),
+    Unsafe(
+        "transactions not verified",
+        "3.7",
+        settings={"transaction.partition.verification.enable": False},
+        scenario="hanging-transaction",
+        wrong="hanging",
+    ),
+)
+
+_RULES = (
+    Unsafe("0.10 as it was", "0.10", whole="2.1"),
+    Unsafe("2.0 as it was: no KIP-320", "2.0", whole="2.1", scenario="unfenced-fetch", wrong="committed_lost"),
+    Unsafe("KIP-101, 2.0", "2.0", {"truncation": _BY_MARK}),
+    Unsafe("KIP-101, 2.7", "2.7", {"truncation": _BY_MARK, "truncate_on_fetch": False}),
+    Unsafe("KIP-101", "2.0", {"truncation": _BY_MARK}, scenario="hw-truncation-loss", wrong="committed_lost"),
+    Unsafe("KIP-101", "2.0", {"truncation": _BY_MARK}, scenario="hw-truncation-divergence", wrong="diverged"),
+    Unsafe("KIP-279", "2.1", {"truncation": Truncation.KIP_101}, scenario="fast-failover-divergence", wrong="diverged"),
+    Unsafe(
+        "KIP-320: fetches fenced", "2.1", {"fenced_fetch": False}, scenario="unfenced-fetch", wrong="committed_lost"
+    ),
+    Unsafe(
+        "KAFKA-7786: stale ends of epochs dropped",
+        "2.1.1",
+        {"stale_epoch_ends_dropped": False},
+        scenario="stale-leader-truncation",
+        wrong="committed_lost",
+    ),
+    Unsafe(
+        "KAFKA-7128: joining at the epoch's start",
+        "2.1",
+        {"join_at_epoch_start": False},
+        scenario="premature-isr-join",
+        wrong="committed_lost",
+    ),
+    Unsafe(
+        "KIP-903: broker epochs in an ISR",
+        "3.5-kraft",
+        {"broker_epoch_in_isr": False},
+        scenario="rebooted-follower",
+        wrong="committed_lost",
+    ),
+    Unsafe("KIP-966: ELR", "4.1", {"elr": False}, scenario="last-replica-standing", wrong="committed_lost"),
+    Unsafe(
+        "KIP-98: sequences", "3.0", {"idempotence": False}, wrong="duplicated", settings=_IDEMPOTENCE, safe=_IDEMPOTENCE
+    ),
+    Unsafe(
+        "KIP-447: generations in transactions",
+        "2.5",
+        {"stable_offsets": False},
+        scenario="zombie-transaction",
+        wrong="duplicated",
+    ),
+    Unsafe(
+        "KIP-890: verification", "3.7", {"verify_transactions": False}, scenario="hanging-transaction", wrong="hanging"
+    ),
+    Unsafe(
+        "KIP-890: an epoch a transaction",
+        "4.0",
+        {"transaction_version": 1},
+        scenario="delayed-end-transaction",
+        wrong="torn",
+    ),
+    Unsafe(
+        "KIP-320: consumers detect truncation",
+        "2.3",
+        {"consumer_detects_truncation": False},
+        scenario="consumer-truncation-detect",
+        wrong="never_done",
+    ),
+)
+
+UNSAFE = (*_SETTINGS, *_RULES)
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What a search found: the seeds that show what is unsafe, and those that show it with the rule, too."""
+
+    hits: tuple[int, ...]
+    others: tuple[int, ...]
+
+    @property
+    def median_seeds(self) -> float:
+        """The median number of seeds until one shows it; infinite if none does."""
+        gaps = [after - before for before, after in pairwise((-1, *self.hits))]
+        return median(gaps) if gaps else inf
+
+
+def search(row: int, seeds: range) -> Found:
+    """Plays these seeds of a row of ``UNSAFE``."""
+    unsafe = UNSAFE[row]
+    hits = tuple(seed for seed in seeds if unsafe.shows(seed))
+    return Found(hits, tuple(seed for seed in seeds if unsafe.shows_all_the_same(seed)))
+
+
+def sensitivity(parts: Sequence[range], workers: Executor) -> int:
+    """Prints the table; 1 when a row shows nothing soon enough, or its runs with the rule do."""
+    runs = sum(map(len, parts))
+    wrong = []
+    print(f"{'unsafe':<42}{'searched':<36}{'caught':>7}{'of':>5}{'median seeds':>14}{'with the rule':>15}")
+    for place, unsafe in enumerate(UNSAFE):
+        pieces = list(workers.map(search, [place] * len(parts), parts))
+        found = Found(tuple(s for piece in pieces for s in piece.hits), tuple(s for p in pieces for s in p.others))
+        told = f"more than {runs}" if found.median_seeds == inf else f"{found.median_seeds:g}"
+        others = "-" if unsafe.safe is None else str(len(found.others))
+        row = f"{unsafe.name:<42}{unsafe.where:<36}{len(found.hits):>7}{runs:>5}{told:>14}{others:>15}"
+        print(row, flush=True)
+        if found.median_seeds > MOST_SEEDS or found.others:
+            wrong.append(f"{unsafe.name}, {unsafe.where}")
+    print(f"not caught within {MOST_SEEDS} seeds, or not by what is missing: {', '.join(wrong) or 'none'}")
+    return 1 if wrong else 0
