@@ -94,6 +94,10 @@ class Version:
         high_watermark_wakes_followers: A rising high watermark answers followers' fetches (2.4, KIP-392, up to
             2.5, KAFKA-9952).
         follower_reads: Consumers may fetch from followers (2.4, KIP-392).
+        redirects_at_once: Who is to read from a follower is told so at once (3.2, KAFKA-13767); before, only after
+            fetch.max.wait.ms.
+        errors_lead_to_leader: Whatever error a follower answers sends a consumer back to the leader (3.3.2,
+            KAFKA-14379).
         reads_in_sync_only: Consumers are sent to followers in the ISR alone (3.3.2, KAFKA-14372).
         offsets_expire_with_group: Committed offsets age only while their group does not read (2.1, KIP-211).
         stable_offsets: A read_committed consumer waits for open transactions over its offset (2.5, KIP-447).
@@ -157,6 +161,8 @@ class Version:
     zero_sequence_first: bool = False
     high_watermark_wakes_followers: bool = False
     follower_reads: bool = False
+    redirects_at_once: bool = False
+    errors_lead_to_leader: bool = False
     reads_in_sync_only: bool = False
     offsets_expire_with_group: bool = False
     stable_offsets: bool = False

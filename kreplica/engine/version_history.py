@@ -190,6 +190,7 @@ CHANGES: tuple[Change, ...] = (
     _since("2.7", truncate_on_fetch=True, alter_partition=True, fenced_is_final=True),
     # 3.0.0 and 3.1.0 forgot to switch idempotence on (KAFKA-13598): what holds is as in 3.0.1
     _since("3.0", {"acks": ACKS_ALL, "enable.idempotence": True, "session.timeout.ms": 45_000}),
+    _since("3.2", redirects_at_once=True),
     _since("3.3", ineligible_refused=True),
     _kraft_since(
         "3.3",
@@ -198,7 +199,7 @@ CHANGES: tuple[Change, ...] = (
         moves_wait_for=Awaited.ADDED,
         unclean_setting_obeyed=False,
     ),
-    _since("3.3.2", reads_in_sync_only=True),
+    _since("3.3.2", reads_in_sync_only=True, errors_lead_to_leader=True),
     _since("3.4", {"producer.id.expiration.ms": 86_400_000}, balances_while_moving=True),  # KIP-854
     _kraft_since("3.5", broker_epoch_in_isr=True),
     _since(

@@ -92,6 +92,21 @@ def out_of_range_resets(read_from_follower: bool) -> bool:
     return not read_from_follower
 
 
+def goes_to_leader(online: bool, refused: bool, errors_lead_to_leader: bool) -> bool:
+    """Whether a consumer forgets the replica that it was sent to, and fetches from the leader.
+
+    Fetcher.selectReadReplica and initializeCompletedFetch; AbstractFetch and FetchCollector since 3.5. Before 3.3.2 an
+    error that is not OFFSET_OUT_OF_RANGE only made it ask for metadata: a follower that answered nothing but errors was
+    asked on until it was offline there, or expired (KAFKA-14379).
+
+    Args:
+        online: Whether that replica is online by the consumer's metadata (Cluster.nodeIfOnline).
+        refused: Whether the last fetch from it ended with an error, or without an answer.
+        errors_lead_to_leader: Since 3.3.2.
+    """
+    return not online or (refused and errors_lead_to_leader)
+
+
 def preferred_read_replica_expired(now_ms: int, chosen_ms: int, metadata_max_age_ms: int) -> bool:
     """Whether a consumer asks the leader again.
 

@@ -12,7 +12,7 @@ from kreplica.engine.records import Record
 from kreplica.engine.rules.error_codes import ErrorCode
 from kreplica.engine.rules.follower_lag import time_between_looks
 from kreplica.engine.rules.log_directory import broker_stops
-from kreplica.engine.rules.replica_set import everybody
+from kreplica.engine.rules.replica_set import everybody, without
 from kreplica.engine.rules.transaction_append import NO_GUARD
 from kreplica.engine.settings import MICROSECONDS, Value
 from kreplica.engine.setup import SECOND, BrokerSetup
@@ -297,5 +297,14 @@ class Broker(Node):
         replica.leadership.produce(stamped, acks, timeout, answer, guard)
 
     def metadata(self, reply: Reply) -> None:
-        """Answers a client: partition, leader's broker id (-1 for none) and epoch, as this broker knows them."""
-        reply(tuple((state.partition, state.leader_id, state.leader_epoch) for state in self.image.values()))
+        """Answers a client: of each partition what ``client.Described`` says, as this broker knows it."""
+        reply(
+            tuple(
+                (state.partition, state.leader_id, state.leader_epoch, self._online(state))
+                for state in self.image.values()
+            )
+        )
+
+    def _online(self, state: PartitionState) -> tuple[int, ...]:
+        gone = self.simulation.offline_places(state)
+        return state.ids(without(state.places(tuple(self.alive)), gone))

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from kreplica.engine.simulator.broker import Broker
     from kreplica.engine.simulator.simulation import Simulation
 
+Described = tuple[str, int, int, tuple[int, ...]]
+"""What metadata say of a partition: its name, the leader's broker id, -1 for none, leader epoch, replicas online."""
+
 METADATA_TIMEOUT = 10 * SECOND
 """How long a client waits for metadata before it asks another broker; a third of what other requests may take."""
 
@@ -22,15 +25,17 @@ METADATA_TIMEOUT = 10 * SECOND
 class Client(Node):
     """A client process with settings of its own.
 
-    ``leaders`` is what it last heard: partition to broker id (-1 for none) and leader epoch.
+    ``leaders`` is what it last heard: partition to broker id (-1 for none) and leader epoch; ``online``
+    the brokers of the partition's replicas that live and have it.
     """
 
-    __slots__ = ("_asking_metadata", "_bootstrap", "_waiting_metadata", "leaders", "settings")
+    __slots__ = ("_asking_metadata", "_bootstrap", "_waiting_metadata", "leaders", "online", "settings")
 
     def __init__(self, simulation: Simulation, name: str, settings: Mapping[str, Value]) -> None:
         super().__init__(simulation, name)
         self.settings: dict[str, Value] = {**simulation.settings, **settings}
         self.leaders: dict[str, tuple[int, int]] = {}
+        self.online: dict[str, tuple[int, ...]] = {}
         self._asking_metadata = False
         self._bootstrap = 0
         self._waiting_metadata: list[Callable[[], object]] = []
@@ -50,7 +55,7 @@ class Client(Node):
 
     def on_end(self) -> None:
         """Forgets who leads."""
-        self.leaders = {}
+        self.leaders, self.online = {}, {}
         self._asking_metadata = False
         self._waiting_metadata = []
 
@@ -72,13 +77,13 @@ class Client(Node):
         self._bootstrap += 1
         self.after(self.microseconds("retry.backoff.ms"), self._ask_metadata)
 
-    def _heard(self, partitions: tuple[tuple[str, int, int], ...]) -> None:
+    def _heard(self, partitions: tuple[Described, ...]) -> None:
         if not partitions:  # a broker that has only started knows nothing yet
             self._ask_another("")
             return
-        for partition, leader, epoch in partitions:
+        for partition, leader, epoch, online in partitions:
             if epoch >= self.leaders.get(partition, (-1, -1))[1]:
-                self.leaders[partition] = (leader, epoch)
+                self.leaders[partition], self.online[partition] = (leader, epoch), online
         self._asking_metadata = False
         waiting, self._waiting_metadata = self._waiting_metadata, []
         for then in waiting:

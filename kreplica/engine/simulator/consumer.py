@@ -14,7 +14,7 @@ from kreplica.engine.rules.error_codes import ErrorCode
 from kreplica.engine.rules.group_membership import NO_MEMBER, UNKNOWN_GENERATION
 from kreplica.engine.rules.offset_reset import BY_DURATION
 from kreplica.engine.setup import MILLISECOND, Commit, ConsumerSetup
-from kreplica.engine.simulator.client import Client
+from kreplica.engine.simulator.client import Client, Described
 from kreplica.engine.simulator.consumer_application import Handed, Work
 from kreplica.engine.simulator.consumer_membership import Membership
 from kreplica.engine.simulator.consumer_positions import Positions
@@ -146,7 +146,7 @@ class Consumer(Client):
 
     # -- metadata
 
-    def _heard(self, partitions: tuple[tuple[str, int, int], ...]) -> None:
+    def _heard(self, partitions: tuple[Described, ...]) -> None:
         super()._heard(partitions)
         self.positions.metadata_heard()
 

@@ -12,7 +12,11 @@ from kreplica.engine.records import Record
 from kreplica.engine.rules.consumer_position import Validation, needs_validation, validate_position
 from kreplica.engine.rules.error_codes import ErrorCode
 from kreplica.engine.rules.fetching import ANY_EPOCH, READ_TO_HIGH_WATERMARK, READ_TO_LAST_STABLE_OFFSET
-from kreplica.engine.rules.follower_reads import out_of_range_resets, preferred_read_replica_expired
+from kreplica.engine.rules.follower_reads import (
+    goes_to_leader,
+    out_of_range_resets,
+    preferred_read_replica_expired,
+)
 from kreplica.engine.rules.offset_commit import INVALID_OFFSET
 from kreplica.engine.rules.offset_reset import NOT_YET
 from kreplica.engine.simulator import consumer_requests
@@ -233,7 +237,7 @@ class Positions:
 
         def failed(_reason: str) -> None:
             if current == self._round:
-                self._preferred.pop(partition, None)
+                self._refused(partition)
                 self._later(partition, self._fetch, partition)
 
         def answered(given: ConsumerGiven, preferred: int) -> None:
@@ -262,9 +266,23 @@ class Positions:
         replica, chosen = self._preferred.get(partition, (NO_REPLICA, 0))
         longest = consumer.microseconds("metadata.max.age.ms")
         if replica != NO_REPLICA and not preferred_read_replica_expired(consumer.scheduler.now, chosen, longest):
-            return consumer.simulation.brokers[replica]
+            if not self._goes_to_leader(partition, replica, refused=False):
+                return consumer.simulation.brokers[replica]
+            if consumer.simulation.version.errors_lead_to_leader:  # the leader may know better: it asks
+                consumer.refresh(lambda: None)
         self._preferred.pop(partition, None)
         return consumer.leader(partition)
+
+    def _goes_to_leader(self, partition: str, replica: int, refused: bool) -> bool:
+        consumer = self._consumer
+        online = replica in consumer.online.get(partition, ())
+        return goes_to_leader(online, refused, consumer.simulation.version.errors_lead_to_leader)
+
+    def _refused(self, partition: str) -> None:
+        """A fetch ended with an error, or without an answer."""
+        replica, _ = self._preferred.get(partition, (NO_REPLICA, 0))
+        if replica != NO_REPLICA and self._goes_to_leader(partition, replica, refused=True):
+            del self._preferred[partition]
 
     def _sent_epoch(self, partition: str) -> int:
         """The leader epoch as requests carry it: since 2.3 (KIP-320)."""
@@ -284,7 +302,7 @@ class Positions:
         elif given.error is ErrorCode.OFFSET_OUT_OF_RANGE:
             self._out_of_range(partition)
         elif given.error:
-            self._preferred.pop(partition, None)
+            self._refused(partition)
             self._busy.add(partition)
             self._later(partition, self._fetch, partition)
         else:

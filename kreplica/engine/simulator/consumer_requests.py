@@ -45,8 +45,11 @@ def fetch(
         reply(ConsumerGiven(partition, error, offset, (), -1, -1, -1, -1), NO_REPLICA)
         return
     preferred = NO_REPLICA if replica is None else _preferred(broker, replica, offset, rack)
-    if preferred != NO_REPLICA:
+    if preferred != NO_REPLICA and (broker.simulation.version.redirects_at_once or reading[2] == 0):
         reply(ConsumerGiven(partition, ErrorCode.NONE, offset, (), -1, -1, -1, epoch), preferred)
+        return
+    if preferred != NO_REPLICA:  # it waits as if there were no records yet, and nothing wakes it
+        broker.after(reading[2], fetch, broker, partition, offset, (*reading[:2], 0), epoch, rack, reply)
         return
     broker.reads.for_consumer(partition, offset, *reading, lambda given: reply(given, NO_REPLICA))
 

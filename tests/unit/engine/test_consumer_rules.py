@@ -86,6 +86,15 @@ def test_only_the_leader_makes_a_consumer_reset() -> None:
     assert not follower_reads.preferred_read_replica_expired(301_000, 1_000, 300_000)
 
 
+def test_a_follower_that_answers_errors_is_left_since_3_3_2() -> None:
+    """KAFKA-14379: Fetcher.requestMetadataUpdate clears it beside; before, only what is offline was."""
+    cases = [
+        (online, refused, since) for online in (True, False) for refused in (True, False) for since in (True, False)
+    ]
+    left = {case for case in cases if follower_reads.goes_to_leader(*case)}
+    assert left == {case for case in cases if not case[0]} | {(True, True, True)}
+
+
 @pytest.mark.parametrize(
     ("value", "expected"),
     [
