@@ -100,6 +100,7 @@ SETTINGS: dict[str, Setting] = {
         Setting("group.initial.rebalance.delay.ms", _B),
         Setting("group.consumer.session.timeout.ms", _B, least=1),
         Setting("group.consumer.heartbeat.interval.ms", _B, least=1),
+        Setting("group.consumer.assignment.interval.ms", _B),
         Setting("transaction.abort.timed.out.transaction.cleanup.interval.ms", _B, least=1),
         Setting("transaction.partition.verification.enable", _B, _BOOLEAN),
         Setting("transactional.id.expiration.ms", _B, least=1),

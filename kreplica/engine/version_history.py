@@ -79,6 +79,7 @@ OLDEST = Version(
         "offsets.commit.timeout.ms": 5_000,
         "group.consumer.session.timeout.ms": 45_000,
         "group.consumer.heartbeat.interval.ms": 5_000,
+        "group.consumer.assignment.interval.ms": 0,
         "group.initial.rebalance.delay.ms": 0,
         "transaction.abort.timed.out.transaction.cleanup.interval.ms": 60_000,
         "transaction.partition.verification.enable": False,
@@ -220,6 +221,7 @@ CHANGES: tuple[Change, ...] = (
     _since("4.1", elr=True, zero_sequence_first=True),
     _since(
         "4.3",
+        {"group.consumer.assignment.interval.ms": 1_000},  # KIP-1263
         moves_wait_for=Awaited.TARGET_IF_FEWER,
         fence_rotates=True,
         groups_begin_at_epoch=1,

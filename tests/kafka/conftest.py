@@ -20,7 +20,7 @@ RACKS = ("rack-a", "rack-b", "rack-c")
 # A dead broker is noticed and a paused one leaves the ISR in six seconds: shorter would be unsafe on two busy cores.
 FAST_FAULTS = {"replica.lag.time.max.ms": "6000", "broker.session.timeout.ms": "6000"}
 
-# From 4.3 on (KIP-1263) targets are computed once a second and beside the requests: here with them, as 4.0 to 4.2 do.
+# From 4.3 on (KIP-1263) targets are computed at most once a second: here at every heartbeat, as 4.0 to 4.2 do.
 ASSIGNED_AT_ONCE = {"group.consumer.assignment.interval.ms": "0", "group.consumer.assignor.offload.enable": "false"}
 
 SandboxFactory = Callable[..., Sandbox]

@@ -92,6 +92,24 @@ def consumer_group_state(members: tuple[Member, ...], group_epoch: int, assignme
     return "Stable" if reconciled else "Reconciling"
 
 
+def may_assign(group_epoch: int, assignment_epoch: int, assigned_at: int | None, now: int, interval: int) -> bool:
+    """Whether a heartbeat makes the coordinator compute a target assignment.
+
+    GroupMetadataManager.maybeUpdateTargetAssignment and, since 4.3 (KIP-1263), canComputeNextTargetAssignment. Only
+    heartbeats do: no timer runs for it, and who leaves or is fenced raises the group epoch alone. Members that come
+    within the interval wait for the first heartbeat after it, and are assigned together.
+
+    Args:
+        group_epoch, assignment_epoch: The group's.
+        assigned_at: When the last one was computed; None if none ever was.
+        now: In the unit of the interval.
+        interval: group.consumer.assignment.interval.ms; 0 before 4.3.
+    """
+    if assignment_epoch >= group_epoch:
+        return False
+    return assigned_at is None or now >= assigned_at + interval
+
+
 def reconcile(member: Member, target: int, assignment_epoch: int, owned: int | None, held: int) -> Member:
     """The member one step nearer to its target assignment.
 

@@ -3,8 +3,9 @@
 org.apache.kafka.coordinator.group.modern.consumer.ConsumerGroup, and GroupMetadataManager as far as it concerns them;
 since 4.0.
 
-A target is assigned as soon as the group changes. From 4.3 on Kafka does that once in
-group.consumer.assignment.interval.ms, and beside the requests (KIP-1263), unless it is set to do it at once.
+A target is assigned by the first heartbeat after the group has changed; from 4.3 on not before
+group.consumer.assignment.interval.ms have passed since the last one (KIP-1263).
+group.consumer.assignor.offload.enable is there since 4.3, too, but nothing reads it yet.
 """
 
 from __future__ import annotations
@@ -71,12 +72,13 @@ class ModernMember:
 class ModernGroup:
     """One group. Sets of partitions are bitmasks over ``partitions``, all that the group reads."""
 
-    __slots__ = ("assignment_epoch", "epoch", "id", "members", "partitions", "shard")
+    __slots__ = ("assigned_at", "assignment_epoch", "epoch", "id", "members", "partitions", "shard")
 
     def __init__(self, shard: Shard, group: str) -> None:
         self.shard = shard
         self.id = group
         self.epoch = self.assignment_epoch = shard.broker.simulation.version.groups_begin_at_epoch
+        self.assigned_at: int | None = None
         self.members: dict[str, ModernMember] = {}
         self.partitions: tuple[str, ...] = ()
 
@@ -102,8 +104,8 @@ class ModernGroup:
         else:
             member = self.members.get(member_id) or self._join(member_id, instance)
             member.rebalance = rebalance
-            self._subscribe(member, topics)
-            self._reconcile(member, owned, reply)
+            changed = self._assign_when_due(self._subscribe(member, topics))
+            self._reconcile(member, owned, changed, reply)
 
     def _refusal(self, member_id: str, instance: str, epoch: int, owned: tuple[str, ...]) -> ErrorCode:
         static = {one.instance: one.id for one in self.members.values() if one.instance}
@@ -133,11 +135,14 @@ class ModernGroup:
         self.shard.broker.after(self._session(), self._look_at, member)
         return member
 
-    def _subscribe(self, member: ModernMember, topics: tuple[str, ...]) -> None:
-        if member.topics != topics:
-            joins = not member.topics
-            member.topics = topics
-            self._bump(f"{member.id} joins" if joins else f"{member.id} subscribes other topics")
+    def _subscribe(self, member: ModernMember, topics: tuple[str, ...]) -> str:
+        """Takes in what the member reads; why that raises the group's epoch, nothing if it does not."""
+        if member.topics == topics:
+            return ""
+        joins = not member.topics
+        member.topics = topics
+        self.epoch += 1
+        return f"{member.id} joins" if joins else f"{member.id} subscribes other topics"
 
     def _leave(self, member: ModernMember, epoch: int) -> None:
         if epoch == rules.LEAVE_STATIC_EPOCH:
@@ -148,9 +153,22 @@ class ModernGroup:
 
     # -- assignments
 
-    def _bump(self, why: str) -> None:
-        """Another group epoch, and at once the target assignment of it."""
-        self.epoch += 1
+    def _assign_when_due(self, why: str) -> bool:
+        """Computes the target assignment if it is time; whether there is anything to be written.
+
+        Args:
+            why: The group's epoch has risen by this heartbeat, nothing if it has not.
+        """
+        interval = self.shard.broker.integer("group.consumer.assignment.interval.ms") * MICROSECONDS
+        due = rules.may_assign(self.epoch, self.assignment_epoch, self.assigned_at, self.shard.now, interval)
+        if due:
+            self._assign()
+        if due or why:
+            self._tell(why or "partitions are assigned")
+        return due or bool(why)
+
+    def _assign(self) -> None:
+        """The target assignment of the group's epoch."""
         self._know_partitions()
         owned = {one.id: tuple(map(_pair, self.names(one.target))) for one in self.members.values()}
         subscriptions = {one.id: one.topics for one in self.members.values()}
@@ -160,8 +178,7 @@ class ModernGroup:
         uniform = partial(uniform_assignor, more_stays=self.shard.broker.simulation.version.more_stays)
         for member_id, has in even_assignment(uniform, owned, subscriptions, counts).items():
             self.members[member_id].target = self._places(tuple(f"{topic}-{number}" for topic, number in has))
-        self.assignment_epoch = self.epoch
-        self._tell(why)
+        self.assignment_epoch, self.assigned_at = self.epoch, self.shard.now
 
     def _know_partitions(self) -> None:
         """Takes in the partitions of the topics that members subscribe, as this broker knows them; new ones go last."""
@@ -171,11 +188,20 @@ class ModernGroup:
             partition for partition in sorted(found, key=_pair) if partition not in self.partitions
         )
 
-    def _reconcile(self, member: ModernMember, owned: tuple[str, ...], reply: Reply) -> None:
-        before, owns = member.now, self._places(owned)
+    def _reconcile(self, member: ModernMember, owned: tuple[str, ...], changed: bool, reply: Reply) -> None:
+        before = member.now
         member.heard = self.shard.now
+        self._step(member, self._places(owned))
+        answer = (member.now.epoch, self.names(member.now.assigned))
+        if changed or member.now != before:
+            self.write(lambda error: reply(error, *answer))
+        else:
+            reply(ErrorCode.NONE, *answer)
+
+    def _step(self, member: ModernMember, owns: int) -> None:
+        """Brings a member one step nearer to its target assignment."""
+        before = member.now
         if rules.stays_as_it_is(before, self.assignment_epoch, owns):
-            reply(ErrorCode.NONE, before.epoch, self.names(before.assigned))
             return
         held = 0
         for one in self.members.values():
@@ -183,14 +209,11 @@ class ModernGroup:
         member.now = rules.reconcile(before, member.target, self.assignment_epoch, owns, held)
         member.previous_epoch = before.epoch
         if member.now == before:
-            reply(ErrorCode.NONE, before.epoch, self.names(before.assigned))
             return
         member.note_assigned()
         self._time_revocation(member)
         if self.state != "Reconciling" or before.state is MemberState.STABLE:
             self._tell(f"{member.id} is {member.now.state} in epoch {member.now.epoch}")
-        answer = (member.now.epoch, self.names(member.now.assigned))
-        self.write(lambda error: reply(error, *answer))
 
     def _time_revocation(self, member: ModernMember) -> None:
         """Who has not given its partitions up within its rebalance timeout is out."""
@@ -222,9 +245,10 @@ class ModernGroup:
     # -- members that go
 
     def fence(self, member: ModernMember, why: str) -> None:
-        """Removes a member."""
+        """Removes a member; who has its partitions next, the next heartbeat says."""
         del self.members[member.id]
-        self._bump(f"{member.id} {why}")
+        self.epoch += 1
+        self._tell(f"{member.id} {why}")
         self.write(lambda _error: None)
 
     def _session(self) -> int:
@@ -275,13 +299,13 @@ class ModernGroup:
             for one in self.members.values()
         )
         record = ConsumerGroupRecord(
-            self.id, self.epoch, self.assignment_epoch, self.partitions, self.shard.now, members
+            self.id, self.epoch, self.assignment_epoch, self.assigned_at, self.partitions, self.shard.now, members
         )
         self.shard.append((record,), then)
 
     def restore(self, record: ConsumerGroupRecord) -> None:
         """Is what the record says: a coordinator has read it."""
-        self.epoch, self.assignment_epoch = record.epoch, record.assignment_epoch
+        self.epoch, self.assignment_epoch, self.assigned_at = record.epoch, record.assignment_epoch, record.assigned_at
         self.partitions = record.partitions
         for one in record.members:
             member = self.members[one.id] = ModernMember(one.id, one.instance, one.rebalance, one.topics)

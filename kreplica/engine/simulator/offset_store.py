@@ -80,6 +80,7 @@ class ConsumerGroupRecord(NamedTuple):
         group: Group id.
         epoch: The group's.
         assignment_epoch: That of the target assignment.
+        assigned_at: When that was computed, in microseconds; None if none was.
         partitions: What the group reads; a set has bit ``i`` for the i-th.
         time: When it was written, in microseconds.
         members: In the coordinator's order.
@@ -88,6 +89,7 @@ class ConsumerGroupRecord(NamedTuple):
     group: str
     epoch: int
     assignment_epoch: int
+    assigned_at: int | None
     partitions: tuple[str, ...]
     time: int
     members: tuple[MemberRecord, ...]

@@ -7,11 +7,10 @@ from itertools import pairwise, product
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from plain_groups import ClassicGroup, PlainMember, PlainOffsets, Refused, current_assignment
+from plain_groups import ClassicGroup, PlainOffsets, Refused
 
-from kreplica.engine.rules import group_epochs, group_membership, offset_commit
+from kreplica.engine.rules import group_membership, offset_commit
 from kreplica.engine.rules.error_codes import ErrorCode
-from kreplica.engine.rules.group_epochs import Member, MemberState
 from kreplica.engine.rules.group_membership import GroupState, JoinOutcome
 
 HOUR = 3_600_000
@@ -265,101 +264,6 @@ def test_a_week_begins_when_the_last_member_leaves() -> None:
     assert offset_commit.expires_in_consumer_group(True, 0) is None
 
 
-partition_sets = st.frozensets(st.integers(0, 5))
-
-
-def mask(partitions: set[int] | frozenset[int] | list[int]) -> int:
-    return sum(1 << one for one in set(partitions))
-
-
-@st.composite
-def members_of_kip_848(draw: st.DrawFn) -> PlainMember:
-    assigned = draw(partition_sets)
-    state = draw(st.sampled_from(list(MemberState)))
-    revoke = draw(partition_sets) - assigned if state is MemberState.UNREVOKED_PARTITIONS else frozenset()
-    return PlainMember(state, draw(st.integers(1, 3)), assigned, revoke)
-
-
-@given(members_of_kip_848(), partition_sets, st.integers(0, 2), st.none() | st.lists(st.integers(0, 5)), partition_sets)
-def test_reconciliation(
-    before: PlainMember, target: frozenset[int], newer: int, owned: list[int] | None, others: frozenset[int]
-) -> None:
-    held = (others | before.assigned | before.pending_revocation) - frozenset()
-    expected = current_assignment(before, set(target), before.epoch + newer, owned, set(held))
-    member = Member(MemberState(before.state), before.epoch, mask(before.assigned), mask(before.pending_revocation))
-    answer = group_epochs.reconcile(
-        member, mask(target), before.epoch + newer, None if owned is None else mask(owned), mask(held)
-    )
-    assert answer == (expected.state, expected.epoch, mask(expected.assigned), mask(expected.pending_revocation))
-    assert answer.assigned & ~(mask(target) | member.assigned) == 0
-    assert answer.assigned & ~member.assigned & mask(held) == 0, "nobody gets what another still has"
-
-
-def test_a_partition_changes_hands_in_kip_848() -> None:
-    """CurrentAssignmentBuilderTest: revoke, acknowledge, and only then the other one gets it."""
-    a = Member(MemberState.STABLE, 10, 0b111, 0)
-    a = group_epochs.reconcile(a, 0b011, 11, None, 0b111)
-    assert a == Member(MemberState.UNREVOKED_PARTITIONS, 10, 0b011, 0b100)
-    b = group_epochs.reconcile(Member(MemberState.STABLE, 10, 0, 0), 0b100, 11, 0, 0b111)
-    assert b == Member(MemberState.UNRELEASED_PARTITIONS, 11, 0, 0)
-    assert group_epochs.consumer_group_state((a, b), 11, 11) == "Reconciling"
-    a = group_epochs.reconcile(a, 0b011, 11, 0b011, 0b111)
-    assert a == Member(MemberState.STABLE, 11, 0b011, 0)
-    b = group_epochs.reconcile(b, 0b100, 11, 0, 0b011)
-    assert b == Member(MemberState.STABLE, 11, 0b100, 0)
-    assert group_epochs.consumer_group_state((a, b), 11, 11) == "Stable"
-    assert group_epochs.consumer_group_state((a, b), 12, 11) == "Assigning"
-    assert group_epochs.consumer_group_state((), 12, 12) == "Empty"
-
-
-def test_a_member_that_has_revoked_may_have_to_revoke_again() -> None:
-    """CurrentAssignmentBuilderTest.testUnrevokedToUnrevoked: one epoch further, not at the target's."""
-    before = Member(MemberState.UNREVOKED_PARTITIONS, 10, 0b011, 0b100)
-    after = group_epochs.reconcile(before, 0b001, 12, 0b011, 0b111)
-    assert after == Member(MemberState.UNREVOKED_PARTITIONS, 11, 0b001, 0b010)
-
-
-@pytest.mark.parametrize(
-    ("sent", "owned", "expected"),
-    [
-        (5, None, "NONE"),
-        (6, None, "FENCED_MEMBER_EPOCH"),
-        (4, 0b01, "NONE"),  # the answer with epoch 5 was lost
-        (4, 0b10, "FENCED_MEMBER_EPOCH"),
-        (4, None, "FENCED_MEMBER_EPOCH"),
-        (3, 0b01, "FENCED_MEMBER_EPOCH"),
-    ],
-)
-def test_epochs_of_heartbeats(sent: int, owned: int | None, expected: str) -> None:
-    """GroupMetadataManagerTest.testConsumerGroupMemberEpochValidation."""
-    assert group_epochs.validate_heartbeat_epoch(sent, 5, 4, owned, 0b01).name == expected
-
-
-@given(
-    state=st.sampled_from(MemberState),
-    epoch=st.integers(1, 3),
-    target_epoch=st.integers(1, 3),
-    pending=st.integers(0, 7),
-    owned=st.none() | st.integers(0, 7),
-)
-def test_what_stays_as_it_is_is_never_reconciled(
-    state: MemberState, epoch: int, target_epoch: int, pending: int, owned: int | None
-) -> None:
-    """CurrentAssignmentBuilder.build returns the member itself in two cases."""
-    before = Member(state, epoch, 0, pending)
-    waits = state.name == "UNREVOKED_PARTITIONS" and (owned is None or owned & pending != 0)
-    stays = (state.name == "STABLE" and epoch == target_epoch) or waits
-    assert group_epochs.stays_as_it_is(before, target_epoch, owned) == stays
-    if stays:
-        assert group_epochs.reconcile(before, 7, target_epoch, owned, 0) is before
-
-
-def test_an_instance_is_free_once_its_holder_left() -> None:
-    assert group_epochs.join_static_member(None) is ErrorCode.NONE
-    assert group_epochs.join_static_member(-2) is ErrorCode.NONE
-    assert group_epochs.join_static_member(5) is ErrorCode.UNRELEASED_INSTANCE_ID
-
-
 @pytest.mark.parametrize(
     ("member", "instance", "generation", "expected"),
     [  # ClassicGroup.validateOffsetCommit: any of the three fields makes it a member's commit
@@ -380,17 +284,3 @@ def test_a_transactional_commit_is_checked_as_soon_as_it_names_anything_of_a_mem
 def test_who_only_commits_ages_from_each_commit_even_in_a_group_that_is_empty_since_a_time() -> None:
     """ClassicGroup.offsetExpirationCondition: without a protocol type the group's time does not count."""
     assert offset_commit.expires_with_group(GroupState.EMPTY, False, False, 100, 50) == 100
-
-
-@pytest.mark.parametrize(
-    ("state", "epoch", "expected"),
-    [
-        (MemberState.STABLE, 11, "Stable"),
-        (MemberState.STABLE, 10, "Reconciling"),
-        (MemberState.UNRELEASED_PARTITIONS, 11, "Reconciling"),
-    ],
-)
-def test_a_group_is_stable_once_every_member_has_its_target(state: MemberState, epoch: int, expected: str) -> None:
-    """ConsumerGroupMember.isReconciledTo."""
-    members = (Member(MemberState.STABLE, 11, 1, 0), Member(state, epoch, 2, 0))
-    assert group_epochs.consumer_group_state(members, 11, 11) == expected

@@ -65,6 +65,7 @@ DEFAULTS = [
     ("acks", "2.8.2", "3.0"),
     ("producer.id.expiration.ms", "3.3.2-kraft", "3.4-kraft"),
     ("transaction.partition.verification.enable", "3.5", "3.6"),
+    ("group.consumer.assignment.interval.ms", "4.2", "4.3"),
 ]
 
 

@@ -209,6 +209,27 @@ def test_a_fenced_member_of_kip_848_joins_anew() -> None:
     assert sorted(one for has in last.values() for one in has) == ["t-0", "t-1"]
 
 
+@pytest.mark.parametrize(
+    ("version", "interval", "seconds"), [("4.2", None, 9.6), ("4.3", None, 14.6), ("4.3", 0, 9.6), ("4.3", 50, 9.6)]
+)
+def test_members_that_come_within_the_assignment_interval_wait_for_the_heartbeat_after_it(
+    version: str, interval: int | None, seconds: float
+) -> None:
+    """KIP-1263, with heartbeats every 5 s: b is assigned to at 4.5 s, c comes 100 ms later.
+
+    At once, a gives up c's partition at 5 s, and c has it with its next heartbeat. Else the first heartbeat that is a
+    second later than b's is b's own at 9.5 s; a hears of it at 10 s, so that c has its partition a heartbeat later.
+    """
+    names = {"a": 0, "b": 4_500, "c": 4_600}
+    members = [member(name, start=at * MILLISECOND, group_protocol="consumer") for name, at in names.items()]
+    settings: dict[str, Value] = {} if interval is None else {"group.consumer.assignment.interval.ms": interval}
+    events = play(*members, version=version, partitions=3, settings=settings)
+    has = next(one["time"] for one in of(events, Kind.ASSIGNED, node="c") if one["partitions"])
+    assert has / SECOND == pytest.approx(seconds, abs=0.09)
+    last = {one["node"]: one["partitions"] for one in of(events, Kind.ASSIGNED)}
+    assert sorted(one for has in last.values() for one in has) == ["t-0", "t-1", "t-2"]
+
+
 def test_older_versions_have_no_kip_848() -> None:
     with pytest.raises(UsageError, match=r"3\.9-kraft has no such protocol"):
         play(member("a", group_protocol="consumer"), version="3.9-kraft")
