@@ -60,6 +60,7 @@ def _plain(value: object) -> object:
 def _scenario(scenario: Scenario) -> Row:
     import json
 
+    from kreplica.engine.client_words import client_words
     from kreplica.engine.faults import plan_to_json
 
     setup = scenario.setup
@@ -80,7 +81,12 @@ def _scenario(scenario: Scenario) -> Row:
             for topic in setup.topics
         ],
         "clients": [
-            {"name": client.name, "settings": shown_settings(dict(client.settings))} for client in setup.clients
+            {
+                "name": client.name,
+                "does": client_words(client),
+                "settings": shown_settings(dict(client.settings)),
+            }
+            for client in setup.clients
         ],
         "settings": shown_settings(dict(setup.settings)),
         "duration_ms": setup.duration // 1000,
@@ -120,11 +126,10 @@ def _cluster(scenario: Scenario) -> list[str]:
 
 
 def _client(client: Client) -> str:
+    from kreplica.engine.client_words import client_words
+
     told = pairs(shown_settings(dict(client.settings)))
-    sends = getattr(client, "sends", ())
-    reads = getattr(client, "partitions", ())
-    what = f"sends {len(sends)} records" if sends else f"reads {', '.join(reads)}" if reads else type(client).__name__
-    return f"{client.name} {what}" + (f"; {told}" if told else "")
+    return f"{client.name} {client_words(client)}" + (f"; {told}" if told else "")
 
 
 def _ids(ids: tuple[int, ...]) -> str:

@@ -16,9 +16,11 @@ SHOW = {
     "settings": "other settings than the scenario's own, an object",
     "expected": "what must come out, an object: measures by name",
 }
-SHOW_REMARKS = (
-    "`scenario` beside the rows has why, source, notes, played_under, cluster, clients, settings and plan of faults.",
+_SHOW_REMARK = (
+    "`scenario` beside the rows has why, source, notes, played_under, cluster, settings, plan of faults, and of each"
+    " client its name, what it does and its settings."
 )
+SHOW_REMARKS = (_SHOW_REMARK,)
 RUN = {
     "time_ms": "virtual time in milliseconds",
     "node": "where it happened; plan for what the plan of faults does",

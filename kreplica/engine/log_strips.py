@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import groupby
 
-from kreplica.engine.records import DATA
+from kreplica.engine.records import ABORT, COMMIT, DATA
 from kreplica.engine.replica_logs import ReplicaLog, ReplicaLogs
 from kreplica.engine.trace import Event
+
+_CONTROL = {COMMIT: "commit", ABORT: "abort"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,11 +71,9 @@ def log_strips(events: Iterable[Event], until: int | None = None) -> tuple[Strip
 
 def _strip(partition: str, replica: ReplicaLog, leads: bool) -> Strip:
     pieces: list[Piece] = []
-    for offset, record in enumerate(replica.records, start=replica.base):
-        told = str(record[1]) if record[5] == DATA else ("", "commit", "abort")[record[5]]
-        if pieces and pieces[-1].epoch == record[0]:
-            last = pieces[-1]
-            pieces[-1] = Piece(last.epoch, last.start, offset + 1, (*last.values, told))
-        else:
-            pieces.append(Piece(record[0], offset, offset + 1, (told,)))
+    start = replica.base
+    for epoch, records in groupby(replica.records, key=lambda record: record[0]):
+        values = tuple(str(record[1]) if record[5] == DATA else _CONTROL[record[5]] for record in records)
+        pieces.append(Piece(epoch, start, start + len(values), values))
+        start += len(values)
     return Strip(replica.node, partition, tuple(pieces), replica.shown_high_watermark, leads, replica.running)

@@ -32,6 +32,9 @@ def test_show_tells_cluster_faults_and_expectations(run_cli: RunCli) -> None:
     for part in ("KIP-101", "orders-0 on 3,2", "writer sends 2 records", "crash broker-2", "lost=m2"):
         assert part in done.stdout
     scenario = answer(run_cli("whatif", "show", LOSS, "-o", "json"))["scenario"]
+    (writer,) = scenario["clients"]  # type: ignore[index]
+    assert (writer["name"], writer["does"]) == ("writer", "sends 2 records to orders-0 from 2000 ms to 8000 ms")
+    assert f"{writer['name']} {writer['does']}" in done.stdout
     assert scenario["plan"][1] == {"when": {"on": "time", "time": 9_000_000}, "do": {"do": "crash", "node": "broker-1"}}  # type: ignore[index]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from time import process_time
 from typing import get_args
 
 import pytest
@@ -103,3 +104,13 @@ def test_records_of_one_moment_are_one_sentence() -> None:
 def test_what_happens_twice_is_told_twice() -> None:
     twice = [Event(5, Kind.PAUSED, "broker-1", ()), Event(5, Kind.PAUSED, "broker-1", ())]
     assert len(explain(twice)) == 2
+
+
+def test_a_long_log_is_one_strip_soon() -> None:
+    records = tuple(Record(0, f"m{number}") for number in range(60_000))
+    events = [Event(5, Kind.APPENDED, "broker-1", ("t-0", 0, len(records), records, "leader"))]
+    begin = process_time()
+    (strip,) = log_strips(events)
+    assert process_time() - begin < 10  # what grows by its square takes minutes
+    (piece,) = strip.pieces
+    assert (piece.start, piece.end, piece.values[-1]) == (0, 60_000, "m59999")
