@@ -23,11 +23,11 @@ class Validation(StrEnum):
 def auto_commit_due(now_ms: int, last_commit_ms: int, auto_commit_interval_ms: int) -> bool:
     """Whether a poll commits, before it returns records.
 
-    ConsumerCoordinator.maybeAutoCommitOffsetsAsync, called by poll, every auto.commit.interval.ms (5 s); close and a
-    rebalance commit too. What it commits is the position as the poll begins (SubscriptionState.allConsumed): behind the
-    records that the poll *before* returned. Since the application has come back they count as processed; handed to
-    another thread they may not be, and are lost with it. With processing between two polls nothing is lost, and what
-    was processed since the last commit is read twice.
+    ConsumerCoordinator.maybeAutoCommitOffsetsAsync, since 0.9, called by poll, every auto.commit.interval.ms (5 s);
+    close and a rebalance commit too. What it commits is the position as the poll begins
+    (SubscriptionState.allConsumed): behind the records that the poll *before* returned. Since the application has come
+    back they count as processed; handed to another thread they may not be, and are lost with it. With processing
+    between two polls nothing is lost, and what was processed since the last commit is read twice.
     """
     return now_ms - last_commit_ms >= auto_commit_interval_ms
 

@@ -11,8 +11,9 @@ DEFAULT_PARTITIONS = 50
 def coordinator_partition(name: str, partitions: int = DEFAULT_PARTITIONS) -> int:
     """The partition whose leader coordinates the name.
 
-    Kafka: GroupCoordinatorService.partitionFor, TransactionStateManager.partitionFor: Utils.abs of Java's hash, which
-    runs over UTF-16 code units; the absolute value of the smallest integer is 0.
+    GroupCoordinatorService.partitionFor (GroupMetadataManager before 4.0), since 0.8.2, and
+    TransactionStateManager.partitionFor, since 0.11: Utils.abs of Java's hash, which runs over UTF-16 code units; the
+    absolute value of the smallest integer is 0.
 
     Args:
         name: Group or transactional id.

@@ -2,12 +2,16 @@
 
 Records are written to the page cache; the operating system brings them to the disk, Kafka asks for it (fsync) only by
 flush.messages and flush.ms, when a segment is rolled, and on a clean stop. A killed process loses nothing, a machine
-without power what was not flushed. kafka.log.LogManager, org.apache.kafka.storage.internals.log.LogLoader.
+without power what was not flushed. kafka.log.LogManager, org.apache.kafka.storage.internals.log.LogLoader; since 0.8.1
+(KAFKA-615), which first left flushing to the operating system.
 """
 
 
 def recovered_end_offset(log_end: int, flushed_end: int, power_lost: bool, kept: int) -> int:
     """Where a log ends when its broker starts again.
+
+    org.apache.kafka.storage.internals.log.LogLoader.recoverLog, in every version: batches are read from the recovery
+    point on, and the log is cut at the first that is not whole.
 
     Args:
         log_end: Before it went down.
@@ -22,7 +26,7 @@ def recovered_high_watermark(checkpointed: int, log_start: int, log_end: int) ->
     """The high watermark a replica starts with: that of the last checkpoint, kept within the log.
 
     kafka.cluster.Partition.createLog, OffsetCheckpoint ``replication-offset-checkpoint``, written every
-    replica.high.watermark.checkpoint.interval.ms and on a clean stop.
+    replica.high.watermark.checkpoint.interval.ms and on a clean stop; in every version.
     """
     return max(log_start, min(checkpointed, log_end))
 
@@ -30,7 +34,7 @@ def recovered_high_watermark(checkpointed: int, log_start: int, log_end: int) ->
 def flush_is_due(log_end: int, flushed_end: int, flush_messages: int) -> bool:
     """Whether an append is followed by a flush: flush.messages records since the last one.
 
-    org.apache.kafka.storage.internals.log.UnifiedLog.append.
+    org.apache.kafka.storage.internals.log.UnifiedLog.append, in every version.
     """
     return log_end - flushed_end >= flush_messages
 
@@ -39,7 +43,7 @@ def flush_is_overdue(now: int, last_flush: int, flush_time: int) -> bool:
     """Whether the scheduler flushes a log: flush.ms have passed since it last was, all in one unit.
 
     kafka.log.LogManager.flushDirtyLogs, which looks every log.flush.scheduler.interval.ms: by default never, so that
-    flush.ms alone does nothing.
+    flush.ms alone does nothing. In every version.
     """
     return now - last_flush >= flush_time
 
@@ -49,6 +53,6 @@ def recovery_begins(recovery_point: int, log_start: int, log_end: int, clean: bo
 
     org.apache.kafka.storage.internals.log.LogLoader.recoverLog. The recovery point is what had been flushed when
     recovery-point-offset-checkpoint was last written (log.flush.offset.checkpoint.interval.ms), not the log end offset.
-    Kafka reads the whole segment that holds it; what stands below it in there was flushed.
+    Kafka reads the whole segment that holds it; what stands below it in there was flushed. Since 0.8.1 (KAFKA-615).
     """
     return log_end if clean else max(log_start, min(recovery_point, log_end))

@@ -26,7 +26,10 @@ def leader_epoch_error(requested: int, current: int) -> ErrorCode:
 
 
 def is_out_of_range(offset: int, log_start: int, log_end: int) -> bool:
-    """Whether a fetch asks for what the log does not hold and will not hold next: OFFSET_OUT_OF_RANGE."""
+    """Whether a fetch asks for what the log does not hold and will not hold next: OFFSET_OUT_OF_RANGE.
+
+    org.apache.kafka.storage.internals.log.UnifiedLog.read, in every version.
+    """
     return offset < log_start or offset > log_end
 
 
@@ -34,7 +37,7 @@ def readable_end(isolation: int, log_end: int, high_watermark: int, last_stable_
     """The offset before which a reader may read.
 
     kafka.log.UnifiedLog.read: followers to the log end, consumers to the high watermark, read_committed to the last
-    stable offset.
+    stable offset (since 0.11).
     """
     if isolation == READ_TO_LOG_END:
         return log_end
@@ -59,7 +62,7 @@ def out_of_range_end(log_end: int, leader_start: int, leader_end: int) -> tuple[
     """What a follower does on OFFSET_OUT_OF_RANGE: the log end it cuts to, and the log start it begins anew at.
 
     kafka.server.AbstractFetcherThread.fetchOffsetAndTruncate. A leader that ends before the follower: cut to its end.
-    A leader that starts after the follower's end: drop everything, begin at its start.
+    A leader that starts after the follower's end: drop everything, begin at its start. In every version.
 
     Returns:
         The new log end, and the new log start or -1 if that stays.

@@ -51,6 +51,8 @@ def replicas_that_hold_it(replicas: int, leader: int, maximal: int, caught_up: i
 def leader_high_watermark(high_watermark: int, end_offsets: tuple[int, ...] | list[int], holding: int) -> int:
     """The leader's high watermark: the smallest log end offset of those that hold it, and never lower than it was.
 
+    kafka.cluster.Partition.maybeIncrementLeaderHW, in every version; who holds it differs.
+
     Args:
         high_watermark: As it is.
         end_offsets: Log end offset of each replica as the leader knows it, by place; -1 if unknown.
@@ -68,7 +70,8 @@ def leader_high_watermark(high_watermark: int, end_offsets: tuple[int, ...] | li
 def follower_high_watermark(leader_high_watermark: int, log_start: int, log_end: int) -> int:
     """A follower's high watermark after a fetch: the leader's as the answer tells it, kept within the own log.
 
-    kafka.log.UnifiedLog.maybeUpdateHighWatermark. It may go down: the leader's stood lower when it answered.
+    kafka.log.UnifiedLog.maybeUpdateHighWatermark, in every version. It may go down: the leader's stood lower when it
+    answered.
     """
     return max(log_start, min(leader_high_watermark, log_end))
 

@@ -45,6 +45,6 @@ def zookeeper_leader_epoch(leader_epoch: int, by_leader: bool) -> int:
 def partition_epoch(epoch: int, changed: bool) -> int:
     """The partition epoch after a record, or after a write of the znode: one more for every change.
 
-    PartitionRegistration.merge; ZooKeeper's Stat.version.
+    PartitionRegistration.merge, since 3.0; ZooKeeper's Stat.version, up to 3.9.
     """
     return epoch + 1 if changed else epoch

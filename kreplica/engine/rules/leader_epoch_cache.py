@@ -22,7 +22,7 @@ def assign_epoch(epochs: list[int], starts: list[int], epoch: int, start: int) -
 
 
 def truncate_epochs_from_end(epochs: list[int], starts: list[int], end_offset: int) -> None:
-    """Drops the epochs that begin at or after ``end_offset``: LeaderEpochFileCache.truncateFromEnd."""
+    """Drops the epochs that begin at or after ``end_offset``: LeaderEpochFileCache.truncateFromEnd, since 0.11."""
     keep = bisect_left(starts, end_offset)
     del epochs[keep:], starts[keep:]
 
@@ -30,7 +30,7 @@ def truncate_epochs_from_end(epochs: list[int], starts: list[int], end_offset: i
 def truncate_epochs_from_start(epochs: list[int], starts: list[int], start_offset: int) -> None:
     """Drops the epochs that end before ``start_offset``; the one that holds it begins there.
 
-    LeaderEpochFileCache.truncateFromStart.
+    LeaderEpochFileCache.truncateFromStart, since 0.11.
     """
     later = bisect_left(starts, start_offset + 1)
     if later == 0:

@@ -1,7 +1,7 @@
 """What a majority commits, for comparison with the ISR: the metadata quorum of KRaft.
 
-org.apache.kafka.raft.LeaderState. A quorum of 2f+1 goes on with f voters gone or slow; an ISR of f+1 replicas bears as
-many losses with fewer copies, but waits for its slowest member until that is taken out.
+org.apache.kafka.raft.LeaderState, since 3.3 (KIP-595). A quorum of 2f+1 goes on with f voters gone or slow; an ISR of
+f+1 replicas bears as many losses with fewer copies, but waits for its slowest member until that is taken out.
 """
 
 

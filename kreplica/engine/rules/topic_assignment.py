@@ -48,7 +48,10 @@ def _place(first: int, shift: int, number: int, brokers: int) -> int:
 
 
 def rack_alternated(racks: dict[int, str]) -> Brokers:
-    """Brokers in turn of their racks, racks by name, brokers by id: AdminUtils.getRackAlternatedBrokerList."""
+    """Brokers in turn of their racks, racks by name, brokers by id.
+
+    AdminUtils.getRackAlternatedBrokerList, 0.10 (KIP-36) to 3.9.
+    """
     columns = [sorted(broker for broker in racks if racks[broker] == name) for name in sorted(set(racks.values()))]
     longest = max(map(len, columns))
     return tuple(column[row] for row in range(longest) for column in columns if row < len(column))

@@ -1,0 +1,45 @@
+"""Each protocol rule says where it was read and since when it holds: by itself, or the module for all of its rules."""
+
+from __future__ import annotations
+
+import re
+from importlib import import_module
+from inspect import getdoc, getmembers, isfunction
+from pkgutil import iter_modules
+from types import FunctionType, ModuleType
+
+import pytest
+
+from kreplica.engine import rules
+
+WORDS = {"replica_set", "error_codes"}
+"""Modules of words that rules are written in: no rules of Kafka's."""
+
+CLASS = re.compile(r"\b(?:[A-Z][a-z]+){2,}\b|\bkafka\.[a-z]+\.[A-Z]\w+")
+SINCE = re.compile(r"\b[0-4]\.\d+|[Ii]n every version")
+
+MODULES = [
+    import_module(f"{rules.__name__}.{one.name}") for one in iter_modules(rules.__path__) if one.name not in WORDS
+]
+
+
+def functions(module: ModuleType) -> list[FunctionType]:
+    return [
+        one
+        for name, one in getmembers(module, isfunction)
+        if one.__module__ == module.__name__ and not name.startswith("_")
+    ]
+
+
+RULES = [pytest.param(module, rule, id=rule.__qualname__) for module in MODULES for rule in functions(module)]
+
+
+@pytest.mark.parametrize(("module", "rule"), RULES)
+def test_a_rule_names_its_class_and_its_version(module: ModuleType, rule: FunctionType) -> None:
+    said = f"{getdoc(module)}\n{getdoc(rule)}"
+    assert CLASS.search(said), "no class of Kafka's is named"
+    assert SINCE.search(said), "it does not say since when"
+
+
+def test_there_are_rules() -> None:
+    assert len(RULES) > 100
