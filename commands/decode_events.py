@@ -87,7 +87,7 @@ def show_events(events: Events, output: OutputFormat | None, warnings: Sequence[
         schema=EVENTS,
         json_columns=JSON_COLUMNS,
         shown={name: name.upper() for name in _SHOWN},
-        cell=lambda value: json.dumps(value, ensure_ascii=False),
+        cells={"value": lambda value: json.dumps(value, ensure_ascii=False)},
         ending=lambda count: _ending(events, warnings, count),
     )
     emit_long(answer, output)

@@ -34,7 +34,7 @@ def print_records(names: Sequence[str], output: OutputFormat | None) -> ExitCode
         schema=RECORDS,
         json_columns=RECORD_JSON,
         shown={name: name.upper() for name in shown},
-        cell=_headers,
+        cells={"headers": _headers},
         ending=lambda _: _ending(read),
     )
     emit_long(answer, output)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -13,11 +13,9 @@ from commands.options import OutputOption, StdinFilenameOption
 from kreplica.errors import ExitCode, UsageError
 
 if TYPE_CHECKING:
-    from commands.output import Answer, Row
-    from kreplica.formats.damage import Damage
+    from commands.output import OutputFormat
     from kreplica.formats.transaction_state import TransactionRecord
     from kreplica.formats.until import Until
-    from kreplica.model.schema import Kind
     from kreplica.sources.transaction_logs import Place, ReplayedLog, TransactionLogs
 
 COLUMNS = (
@@ -79,6 +77,39 @@ PartitionsOption = Annotated[
 ]
 
 
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What is asked about transactions.
+
+    Args:
+        until: Up to where the logs count.
+        ids: Only these; all if there are none.
+        only_open: Only where a transaction is open.
+        partitions: How many the topic has.
+        now: ms since the epoch, as far as ages are concerned.
+    """
+
+    until: Until
+    ids: frozenset[str]
+    only_open: bool
+    partitions: int
+    now: int
+
+    def wants(self, record: TransactionRecord) -> bool:
+        """Whether there is to be a row for it."""
+        from kreplica.formats.transaction_state import OPEN
+
+        return (not self.ids or record.transactional_id in self.ids) and (not self.only_open or record.state in OPEN)
+
+    @property
+    def needed(self) -> frozenset[int]:
+        """The partitions that the answer needs: all, unless ids are asked for."""
+        from kreplica.engine.rules.coordinator_partition import coordinator_partition
+
+        homes = frozenset(coordinator_partition(name, self.partitions) for name in self.ids)
+        return homes or frozenset(range(self.partitions))
+
+
 def register(group: typer.Typer) -> None:
     """Adds the subcommand."""
     group.command("transactions", short_help="The state of every transactional id.")(transactions)
@@ -108,33 +139,19 @@ def transactions(
     Exits 1 when a file is damaged (all else is read nevertheless) or a transaction hangs, 5 when not all partitions
     were found, unless the ids that are asked for live in those that were.
     """
-    from commands.decode_damage import damage_warnings
     from commands.decode_stdin import named_files
-    from commands.decode_transactions_screen import show
-    from commands.output import emit
-    from kreplica.formats.until import Until
-    from kreplica.sources.transaction_logs import replay_transactions
 
     if hanging and (transactional_id or only_open or events or as_of_offset is not None or as_of_time is not None):
         raise UsageError("--hanging asks about all transactions, at the end of the logs", fix="leave out the others")
     now, until = _moments(as_of_offset, as_of_time)
+    asked = Asked(until, frozenset(transactional_id or ()), only_open, partitions, now)
     with named_files(paths, stdin_filename) as names:
         logs = _found(names, until)
-        read = [replay_transactions(log, until, events=events) for log in logs.logs]
-    if hanging:
-        from commands.decode_transactions_hanging import show_hanging
+        if hanging:
+            from commands.decode_transactions_hanging import show_hanging
 
-        raise typer.Exit(show_hanging(logs, read, partitions, now, output))
-    kept = _kept(read, transactional_id or (), partitions, only_open=only_open)
-    begun = {} if events or until != Until() else _first_offsets(logs, kept)
-    rows = [_row(log, record, begun, now) for log, record in kept]
-    damage = [each for log in read for each in log.findings.damage]
-    summary = summary_of(logs, read, rows, _needed(transactional_id or (), partitions), partitions, damage)
-    answer = answer_of(rows, summary, [*damage_warnings(damage), *remarks_of(logs, read, summary)])
-    emit(answer, output, lambda console: show(answer, console, events=events))
-    incomplete = summary["partitions_missing"] or summary["partitions_doubt"]
-    complete = ExitCode.INCOMPLETE if incomplete else ExitCode.OK
-    raise typer.Exit(ExitCode.FINDINGS if damage else complete)
+            raise typer.Exit(show_hanging(logs, asked, output))
+        raise typer.Exit((_show_events if events else _show_state)(logs, asked, output))
 
 
 def _moments(offset: int | None, moment: str | None) -> tuple[int, Until]:
@@ -165,31 +182,46 @@ def _found(paths: Sequence[str], until: Until) -> TransactionLogs:
     return logs
 
 
-def _kept(
-    logs: Sequence[ReplayedLog], ids: Sequence[str], partitions: int, *, only_open: bool
-) -> list[tuple[ReplayedLog, TransactionRecord]]:
-    from kreplica.engine.rules.coordinator_partition import coordinator_partition
-    from kreplica.formats.transaction_state import OPEN
+def _show_events(logs: TransactionLogs, asked: Asked, output: OutputFormat | None) -> ExitCode:
+    from commands.decode_transactions_events import TransactionEvents, show_events
+    from kreplica.sources.transaction_logs import transactional_ids
 
-    known = [(log, record) for log in logs for record in log.records]
-    absent = sorted(set(ids) - {record.transactional_id for _, record in known})
+    if asked.ids:  # a name that is wrong is told before the first row
+        _refuse_absent(asked, logs, {name for log in logs.logs for name in transactional_ids(log, asked.until)})
+    return show_events(TransactionEvents(logs, asked), output)
+
+
+def _show_state(logs: TransactionLogs, asked: Asked, output: OutputFormat | None) -> ExitCode:
+    from commands.decode_transactions_answer import TransactionsReading, answer_of, counts_of, state_row
+    from commands.decode_transactions_screen import show
+    from commands.output import emit
+    from kreplica.sources.transaction_logs import replay_transactions
+
+    read = [replay_transactions(log, asked.until) for log in logs.logs]
+    _refuse_absent(asked, logs, {record.transactional_id for log in read for record in log.records})
+    kept = [(log, record) for log in read for record in log.records if asked.wants(record)]
+    begun = {} if asked.until.given else _first_offsets(logs, kept)
+    rows = [state_row(log.log.partition, record, begun, asked.now) for log, record in kept]
+    reading = TransactionsReading.of_state(logs, read, asked)
+    summary = reading.summary(counts_of(rows))
+    answer = answer_of(rows, summary, reading.warnings(summary))
+    emit(answer, output, lambda console: show(answer, console))
+    return reading.exit_code(summary)
+
+
+def _refuse_absent(asked: Asked, logs: TransactionLogs, known: Collection[str]) -> None:
+    from commands.screen import counted
+    from kreplica.engine.rules.coordinator_partition import coordinator_partition
+
+    absent = sorted(asked.ids.difference(known))
     if absent:
-        home = coordinator_partition(absent[0], partitions)
-        there = "is" if home in {log.log.partition for log in logs} else "is not"
+        home = coordinator_partition(absent[0], asked.partitions)
+        there = "is" if home in {log.partition for log in logs.logs} else "is not"
         raise UsageError(
             f"no transactional id {', '.join(absent)}",
-            f"the files tell of {len({record.transactional_id for _, record in known})} others",
-            f"{absent[0]} lives in partition {home} of {partitions}, which {there} among them",
+            f"the files tell of {counted(len(known), 'other')}",
+            f"{absent[0]} lives in partition {home} of {asked.partitions}, which {there} among them",
         )
-    kept = [each for each in known if not ids or each[1].transactional_id in ids]
-    return [each for each in kept if not only_open or each[1].state in OPEN]
-
-
-def _needed(ids: Sequence[str], partitions: int) -> frozenset[int]:
-    """The partitions that the answer needs: all, unless ids are asked for."""
-    from kreplica.engine.rules.coordinator_partition import coordinator_partition
-
-    return frozenset(coordinator_partition(name, partitions) for name in ids) or frozenset(range(partitions))
 
 
 def _first_offsets(
@@ -205,125 +237,3 @@ def _first_offsets(
             for place in record.partitions:
                 wanted[place] = wanted.get(place, frozenset()) | {record.data["producerId"]}
     return {(place, producer): offset for (place, producer), offset in first_offsets(logs.others, wanted).items()}
-
-
-def _row(read: ReplayedLog, record: TransactionRecord, begun: Mapping[tuple[Place, int | None], int], now: int) -> Row:
-    data = record.data or {}
-    started = _moment(data.get("transactionStartTimestampMs"))
-    age = _age(record, started, now)
-    timeout = data.get("transactionTimeoutMs")
-    producer = data.get("producerId")
-    return {
-        "transactional_id": record.transactional_id,
-        "producer_id": producer,
-        "producer_epoch": data.get("producerEpoch"),
-        "state": record.state,
-        "timeout_ms": timeout,
-        "partitions": [
-            {"topic": topic, "partition": number, "first_offset": begun.get(((topic, number), producer))}
-            for topic, number in record.partitions
-        ],
-        "start_timestamp": started,
-        "last_update_timestamp": _moment(data.get("transactionLastUpdateTimestampMs")),
-        "age_ms": age,
-        "overdue": None if age is None or timeout is None else age > timeout,
-        "client_transaction_version": data.get("clientTransactionVersion"),
-        "previous_producer_id": _moment(data.get("previousProducerId")),
-        "next_producer_id": _moment(data.get("nextProducerId")),
-        "next_producer_epoch": _moment(data.get("nextProducerEpoch")),
-        "coordinator_partition": read.log.partition,
-        "record_offset": record.offset,
-        "record_timestamp": record.timestamp,
-    }
-
-
-def _moment(value: int | None) -> int | None:
-    """Null where Kafka writes -1 for none."""
-    return None if value is None or value < 0 else value
-
-
-def _age(record: TransactionRecord, started: int | None, now: int) -> int | None:
-    from kreplica.formats.transaction_state import OPEN
-
-    return None if record.state not in OPEN or started is None else max(0, now - started)
-
-
-def summary_of(
-    logs: TransactionLogs,
-    read: Sequence[ReplayedLog],
-    rows: Sequence[Row],
-    needed: frozenset[int],
-    partitions: int,
-    damage: Sequence[Damage],
-) -> Row:
-    """Numbers over all rows, and where they are from."""
-    from commands.decode_damage import damage_objects
-    from kreplica.formats.coordinator_count import doubt_of_count
-    from kreplica.formats.transaction_state import TRANSACTION_TOPIC
-
-    homes = {
-        (record.transactional_id, log.log.partition)
-        for log in read
-        for record in log.records
-        if log.log.partition is not None
-    }
-    found = {log.partition for log in logs.logs if log.partition is not None}
-    return {
-        "transactions": len(rows),
-        "states": dict(Counter(str(row["state"]) for row in rows)),
-        "open": sum(row["age_ms"] is not None for row in rows),
-        "overdue": sum(row["overdue"] is True for row in rows),
-        "partitions": partitions,
-        "partitions_found": len(found),
-        "partitions_missing": sorted(needed - found),
-        "partitions_doubt": doubt_of_count(homes, found, partitions, TRANSACTION_TOPIC) or None,
-        "logs": [{"directory": str(log.directory), "partition": log.partition} for log in logs.logs],
-        "other_copies": [{"directory": str(log.directory), "partition": log.partition} for log in logs.copies],
-        "damage": damage_objects(damage),
-    }
-
-
-def remarks_of(logs: TransactionLogs, read: Sequence[ReplayedLog], summary: Row) -> list[str]:
-    """What is missing, and what was not read."""
-    from commands.decode_copies import copy_warnings
-    from commands.screen import counted
-
-    remarks = []
-    if summary["partitions_doubt"]:
-        remarks.append(str(summary["partitions_doubt"]))
-    elif summary["partitions_missing"]:
-        remarks.append(f"{found_of(summary)}; transactional ids in the rest cannot be known")
-    remarks += copy_warnings(logs.copies)
-    unknown = sum(log.findings.unknown for log in read)
-    return [*remarks, f"{counted(unknown, 'record')} of a version that is not known"] if unknown else remarks
-
-
-def found_of(summary: Row) -> str:
-    """How many partitions of the topic were found, in words."""
-    found, total = summary["partitions_found"], summary["partitions"]
-    if not found:
-        return f"which of the {total} partitions of __transaction_state this is, is not known"
-    return f"{found} of {total} partitions of __transaction_state found"
-
-
-def answer_of(rows: list[Row], summary: Row, warnings: list[str]) -> Answer:
-    """The answer about transactions, whatever was asked of them."""
-    from commands.output import Answer
-
-    return Answer(
-        command="decode-transactions",
-        rows_name="transactions",
-        columns=COLUMNS,
-        rows=rows,
-        summary=summary,
-        warnings=warnings,
-        kinds=kinds(),
-    )
-
-
-def kinds() -> dict[str, Kind]:
-    """What the columns hold."""
-    from kreplica.model.schema import Kind
-
-    words = {"transactional_id", "state", "partitions"}
-    return {name: Kind.STRING if name in words else Kind.BOOL if name == "overdue" else Kind.INT64 for name in COLUMNS}

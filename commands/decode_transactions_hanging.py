@@ -2,50 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from commands.decode_damage import damage_warnings
-from commands.decode_transactions import COLUMNS, answer_of, remarks_of, summary_of
+from commands.decode_transactions import COLUMNS
+from commands.decode_transactions_answer import TransactionsReading, answer_of, counts_of, is_partial
 from commands.decode_transactions_screen import held_lines, state_cells, state_header
 from commands.output import Answer, OutputFormat, Row, emit
 from commands.screen import counted, print_lines, print_verdict
 from commands.tables import print_table
 from kreplica.errors import ExitCode
-from kreplica.formats.damage_tally import DamageTally
 from kreplica.sources.hanging_transactions import HangingTransaction, hanging_transactions
+from kreplica.sources.transaction_logs import replay_transactions
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from kreplica.sources.transaction_logs import ReplayedLog, TransactionLogs
+    from commands.decode_transactions import Asked
+    from kreplica.sources.transaction_logs import TransactionLogs
 
 UNKNOWN = "unknown"
 """State of a producer that no record tells of."""
 
 
-def show_hanging(
-    logs: TransactionLogs, read: Sequence[ReplayedLog], partitions: int, now: int, output: OutputFormat | None
-) -> ExitCode:
+def show_hanging(logs: TransactionLogs, asked: Asked, output: OutputFormat | None) -> ExitCode:
     """Answers with a row for each transaction, and partition, that no coordinator will end.
 
     Raises:
         InputError: A file cannot be read.
     """
+    read = [replay_transactions(log, asked.until) for log in logs.logs]
+    reading = TransactionsReading.of_state(logs, read, asked)
     known = [record for log in read for record in log.records]
-    in_logs = DamageTally()
-    found = list(hanging_transactions(logs.others, known, now, in_logs))
-    damage = [each for log in read for each in log.findings.damage] + in_logs.kept
-    needed = frozenset(range(partitions))
-    partly = summary_of(logs, read, (), needed, partitions, damage)
-    incomplete = bool(partly["partitions_missing"] or partly["partitions_doubt"])
-    rows = [_row(each, now, certain=not incomplete or each.record is not None) for each in found]
-    summary = {**summary_of(logs, read, rows, needed, partitions, damage), "logs_read": len(logs.others)}
-    answer = answer_of(rows, summary, [*damage_warnings(damage), *remarks_of(logs, read, summary)])
+    found = list(hanging_transactions(logs.others, known, asked.now, reading.damage))
+    partial = is_partial(reading.summary({}))
+    rows = [_row(each, asked.now, certain=not partial or each.record is not None) for each in found]
+    summary = {**reading.summary(counts_of(rows)), "logs_read": len(logs.others)}
+    answer = answer_of(rows, summary, reading.warnings(summary))
     emit(answer, output, lambda console: _show(answer, console))
-    if damage or any(row["overdue"] for row in rows):
-        return ExitCode.FINDINGS
-    return ExitCode.INCOMPLETE if incomplete else ExitCode.OK
+    return ExitCode.FINDINGS if any(row["overdue"] for row in rows) else reading.exit_code(summary)
 
 
 def _row(found: HangingTransaction, now: int, *, certain: bool) -> Row:
@@ -82,8 +76,7 @@ def _verdict(answer: Answer) -> tuple[str, str, str]:
     if answer.rows:
         said = f"{counted(len(answer.rows), 'transaction')} of which the coordinator's partition is not here"
         return "INCOMPLETE", "yellow", f"{said}; {scope}"
-    incomplete = answer.summary["partitions_missing"] or answer.summary["partitions_doubt"]
-    word = ("INCOMPLETE", "yellow") if incomplete else ("OK", "green")
+    word = ("INCOMPLETE", "yellow") if is_partial(answer.summary) else ("OK", "green")
     return (*word, f"no transaction hangs; {scope}")
 
 

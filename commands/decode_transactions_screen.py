@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from commands.decode_damage import count_places
+from commands.decode_transactions_answer import is_partial
 from commands.durations import spell_duration
 from commands.moments import spell_moment
 from commands.screen import counted, print_lines, print_verdict
@@ -18,37 +19,47 @@ if TYPE_CHECKING:
 
 _STATE = ("transactional_id", "producer_id", "epoch", "state", "timeout", "age", "last_update", "partitions")
 _INCOMPLETE = ("INCOMPLETE", "yellow")
-_EVENT = ("partition", "offset", "time", "transactional_id", "producer_id", "epoch", "state", "partitions")
 
 
-def show(answer: Answer, console: Console, *, events: bool) -> None:
+def show(answer: Answer, console: Console) -> None:
     """Prints the table, the verdict, and what open transactions hold back."""
     if answer.rows:
-        cells = [_event_cells(row) if events else state_cells(row) for row in answer.rows]
-        header = _EVENT if events else _STATE
-        print_table([name.upper() for name in header], cells, color=console.is_terminal and not console.no_color)
-    word, color, sentence = _verdict(answer.summary, events)
-    print_verdict(console, word, color, sentence)
-    if not events:
-        print_lines(console, "holds", held_lines(answer))
+        cells = [state_cells(row) for row in answer.rows]
+        print_table([name.upper() for name in _STATE], cells, color=console.is_terminal and not console.no_color)
+    scope = _scope(answer.summary, "transactional id")
+    print_verdict(console, *(_damaged(answer.summary, scope) or _verdict(answer.summary, scope)))
+    print_lines(console, "holds", held_lines(answer))
 
 
-def _verdict(summary: Mapping[str, Any], events: bool) -> tuple[str, str, str]:
+def print_events_verdict(console: Console, summary: Mapping[str, Any]) -> None:
+    """What stands below the table of all records."""
+    scope = _scope(summary, "record")
+    print_verdict(console, *(_damaged(summary, scope) or (*_whole(summary), scope)))
+
+
+def _scope(summary: Mapping[str, Any], what: str) -> str:
     found, total = summary["partitions_found"], summary["partitions"]
-    scope = counted(summary["transactions"], "record" if events else "transactional id")
     known = f"{found or 'one'} of {total} partitions"
-    scope += f" in {counted(found, 'partition') if summary['partitions_doubt'] else known} of __transaction_state"
-    whole = ("OK", "green") if not (summary["partitions_missing"] or summary["partitions_doubt"]) else _INCOMPLETE
-    if summary["damage"]:
-        return "DAMAGED", "red", f"{count_places(len(summary['damage']))} in these files; {scope}"
-    if events:
-        return (*whole, scope)
+    where = f"{counted(found, 'partition') if summary['partitions_doubt'] else known} of __transaction_state"
+    return f"{counted(summary['transactions'], what)} in {where}"
+
+
+def _whole(summary: Mapping[str, Any]) -> tuple[str, str]:
+    return _INCOMPLETE if is_partial(summary) else ("OK", "green")
+
+
+def _damaged(summary: Mapping[str, Any], scope: str) -> tuple[str, str, str] | None:
+    places = summary["damaged_places"]
+    return ("DAMAGED", "red", f"{count_places(places)} in these files; {scope}") if places else None
+
+
+def _verdict(summary: Mapping[str, Any], scope: str) -> tuple[str, str, str]:
     if summary["overdue"]:
         said = f"{summary['overdue']} of {counted(summary['open'], 'open transaction')} older than the timeout"
         return "OVERDUE", "red", f"{said}; {scope}"
     if summary["open"]:
         return "OPEN", "yellow", f"{counted(summary['open'], 'open transaction')}, none older than its timeout; {scope}"
-    return (*whole, f"no open transaction; {scope}")
+    return (*_whole(summary), f"no open transaction; {scope}")
 
 
 def held_lines(answer: Answer) -> list[str]:
@@ -85,19 +96,6 @@ def state_cells(row: Row) -> list[object]:
         spell_duration(timeout / 1000) if isinstance(timeout, int) else None,
         spell_duration(age / 1000) if isinstance(age, int) else None,
         _time(update),
-        _places(row),
-    ]
-
-
-def _event_cells(row: Row) -> list[object]:
-    return [
-        row["coordinator_partition"],
-        row["record_offset"],
-        _time(row["record_timestamp"]),
-        row["transactional_id"],
-        row["producer_id"],
-        row["producer_epoch"],
-        row["state"],
         _places(row),
     ]
 

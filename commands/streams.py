@@ -64,7 +64,7 @@ class LongAnswer:
         schema: Theirs.
         json_columns: Columns whose strings are JSON.
         shown: Columns of the table form, and their titles.
-        cell: What the table form shows of a value; of a column of JSON it is given what that says.
+        cells: What the table form shows of a column's values; of a column of JSON it is given what that says.
         ending: Asked when the tables have ended, with the number of rows.
     """
 
@@ -74,7 +74,7 @@ class LongAnswer:
     schema: TableSchema
     json_columns: Collection[str]
     shown: Mapping[str, str]
-    cell: Callable[[object], object]
+    cells: Mapping[str, Callable[[object], object]]
     ending: Callable[[int], Ending]
 
 
@@ -146,7 +146,9 @@ def _cells(answer: LongAnswer, table: Table) -> Iterator[Sequence[object]]:
     for name in answer.shown:
         values: Sequence[object] = table[name].to_list()
         if name in answer.json_columns:
-            values = [None if value is None else answer.cell(json.loads(str(value))) for value in values]
+            values = [None if value is None else json.loads(str(value)) for value in values]
+        if (cell := answer.cells.get(name)) is not None:
+            values = [None if value is None else cell(value) for value in values]
         columns.append(values)
     return zip(*columns, strict=True)
 

@@ -23,6 +23,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from kreplica.formats.damage import Damage
+from kreplica.formats.damage_tally import DamageTally
 from kreplica.formats.message_schema import Array, Field, Fields, SchemaError, message_reader
 
 if TYPE_CHECKING:
@@ -108,7 +109,7 @@ class Findings:
     """
 
     file: str
-    damage: list[Damage] = field(default_factory=list)
+    damage: DamageTally = field(default_factory=DamageTally)
     unknown: int = 0
 
 
@@ -166,6 +167,12 @@ class TransactionReplay:
             if value is not None and (record := _decoded(offset, timestamp, key, value, found)):
                 yield record
 
+    def ids(self) -> set[str]:
+        """Every id that a record told of, forgotten ones too."""
+        found = Findings("")
+        records = (_decoded(offset, timestamp, key, None, found) for key, (offset, timestamp, _) in self._last.items())
+        return {record.transactional_id for record in records if record is not None}
+
 
 def transaction_events(records: RecordColumns, found: Findings) -> Iterator[TransactionRecord]:
     """Every record, tombstones too, decoded."""
@@ -190,7 +197,7 @@ def _decoded(offset: int, timestamp: int, key: bytes, value: bytes | None, found
     except SchemaError as error:
         size = len(key) + len(value or b"")
         reason = f"record {offset}: {error.reason} (byte {error.position} of it)"
-        found.damage.append(Damage(found.file, 0, reason, size))
+        found.damage.add([Damage(found.file, 0, reason, size)])
         return None
     if name is None or (data is None and value is not None):
         found.unknown += 1

@@ -78,7 +78,7 @@ class Table:
     def sorted(self) -> Table:
         """The same rows in the schema's order."""
         keys = [_sort_key(self.columns[name]) for name in reversed(self.schema.sort)]
-        return self.take(np.lexsort(keys)) if len(self) else self
+        return self.take(np.lexsort(keys)) if len(self) and keys else self
 
     @classmethod
     def from_columns(cls, schema: TableSchema, values: Mapping[str, Sequence[object]]) -> Table:

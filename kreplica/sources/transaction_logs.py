@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -25,6 +26,8 @@ from kreplica.formats.transaction_state import (
 from kreplica.formats.until import Until
 
 Place = tuple[str, int]
+RECORDS_AT_ONCE = 1 << 14
+"""Records of a history that are held at once: as Python objects they take some twenty times their bytes in the log."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +51,7 @@ class ReplayedLog:
 
     Args:
         log: Its files.
-        records: State or events, as asked for.
+        records: The last record of each transactional id.
         findings: What could not be decoded.
     """
 
@@ -79,27 +82,41 @@ def find_transaction_logs(paths: Sequence[str]) -> TransactionLogs:
     return TransactionLogs(logs, copies, others)
 
 
-def replay_transactions(log: PartitionLog, until: Until, *, events: bool) -> ReplayedLog:
-    """Reads one partition of the topic: every record, or the state that they come to."""
+def replay_transactions(log: PartitionLog, until: Until) -> ReplayedLog:
+    """Reads one partition of the topic: the state that its records come to."""
     replayed, replay = ReplayedLog(log, findings=Findings(str(log.directory))), TransactionReplay()
-    for path in log.segments:
-        with FileBytes.open(path) as source:
-            for window in read_windows(source):
-                replayed.findings.damage.extend(window.damage)
-                for records in decode_records(window):
-                    replayed.findings.damage.extend(records.damage)
-                    counted = _counted(records, until)
-                    if events:
-                        replayed.records.extend(transaction_events(counted, replayed.findings))
-                    else:
-                        replay.add(counted)
+    for records in _counted(log, until, replayed.findings):
+        replay.add(records)
     replayed.records.extend(replay.state(replayed.findings))
     return replayed
 
 
-def _counted(records: RecordColumns, until: Until) -> RecordColumns:
-    included = until.includes(records)
-    return records if included is None else records.take(included)
+def transactional_ids(log: PartitionLog, until: Until) -> set[str]:
+    """Every transactional id that a partition of the topic tells of, forgotten ones too."""
+    replay = TransactionReplay()
+    for records in _counted(log, until, Findings("")):
+        replay.add(records)
+    return replay.ids()
+
+
+def transaction_history(log: PartitionLog, until: Until, found: Findings) -> Iterator[list[TransactionRecord]]:
+    """Every record of one partition of the topic, some at a time: nothing of what went before is kept."""
+    for records in _counted(log, until, found):
+        events = transaction_events(records, found)
+        while some := list(islice(events, RECORDS_AT_ONCE)):
+            yield some
+
+
+def _counted(log: PartitionLog, until: Until, found: Findings) -> Iterator[RecordColumns]:
+    """The records that count, as they are read."""
+    for path in log.segments:
+        with FileBytes.open(path) as source:
+            for window in read_windows(source):
+                found.damage.add(window.damage)
+                for records in decode_records(window):
+                    found.damage.add(records.damage)
+                    included = until.includes(records)
+                    yield records if included is None else records.take(included)
 
 
 def first_offsets(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import csv
 import io
+import json
 import re
 import shutil
 import subprocess
@@ -15,6 +17,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "support"))
 from kafka_dumps import GOLDEN, dumped, end_offsets, numbers
+from record_batches import PlainRecord, batch_bytes
 
 HOME = GOLDEN / "kafka-4.3.1"
 NODE = HOME / "killed-all" / "broker-1"
@@ -76,11 +79,50 @@ def test_as_of_a_moment(kreplica: Any) -> None:
 
 
 def test_events_are_every_record(kreplica: Any) -> None:
-    rows = kreplica("decode", "transactions", LEFT_OPEN, "--events", "-o", "json").document["transactions"]
-    assert [(row["record_offset"], row["state"], row["coordinator_partition"]) for row in rows] == [
+    document = kreplica("decode", "transactions", LEFT_OPEN, "--events", "-o", "json").document
+    assert [(row["record_offset"], row["state"], row["coordinator_partition"]) for row in document["transactions"]] == [
         (0, "Empty", 47),
         (1, "Ongoing", 47),
     ]
+    assert document["summary"]["states"] == {"Empty": 1, "Ongoing": 1}
+
+
+def test_a_record_of_an_open_transaction_is_not_overdue(kreplica: Any) -> None:
+    """What had begun by it has ended since, but for the two transactions that the state tells of."""
+    document = kreplica("decode", "transactions", NODE, "--events", "-o", "json").document
+    rows = document["transactions"]
+    assert sum(row["state"] == "Ongoing" for row in rows) > 2
+    assert {(row["age_ms"], row["overdue"]) for row in rows} == {(None, None)}
+    assert (document["summary"]["open"], document["summary"]["overdue"]) == (None, None)
+
+
+def test_events_are_printed_in_every_form(kreplica: Any, process: Any) -> None:
+    """Each form has the rows and the fields of JSON."""
+    asked = ("decode", "transactions", NODE, "--events", "-o")
+    rows = kreplica(*asked, "json").document["transactions"]
+    assert [json.loads(line) for line in kreplica(*asked, "jsonl").out.splitlines()] == rows
+    flat = list(csv.DictReader(io.StringIO(kreplica(*asked, "csv").out)))
+    assert [json.loads(row["partitions"] or "[]") for row in flat] == [row["partitions"] for row in rows]
+    out, _ = process(*asked, "parquet").communicate(timeout=60)
+    assert pq.read_table(io.BytesIO(out))["record_offset"].to_pylist() == [row["record_offset"] for row in rows]
+    lines = kreplica(*asked, "table").out.splitlines()
+    places = [",".join(f"{each['topic']}-{each['partition']}" for each in row["partitions"]) or "-" for row in rows]
+    assert [line.split()[-1] for line in lines[1 : len(rows) + 1]] == places
+    assert lines[len(rows) + 1] == f"INCOMPLETE {len(rows)} records in 4 of 50 partitions of __transaction_state"
+
+
+def test_events_of_an_id_that_was_forgotten(kreplica: Any, tmp_path: Path) -> None:
+    """Its tombstone is a record, too; an id that no record tells of is refused before a row is printed."""
+    home = tmp_path / "__transaction_state-0"
+    home.mkdir()
+    key = b"\0\0" + b"\0\4gone"
+    (home / f"{0:020}.log").write_bytes(batch_bytes([PlainRecord(0, 0, key, None)]))
+    asked = ("decode", "transactions", tmp_path, "--partitions", 1, "--events", "-o", "csv")
+    ended = kreplica(*asked, "--transactional-id", "gone")
+    assert (ended.code, ended.out.splitlines()[1].split(",")[:4]) == (0, ["gone", "", "", "Dead"])
+    ended = kreplica(*asked, "--transactional-id", "nope")
+    assert (ended.code, ended.out) == (2, "")
+    assert "no transactional id nope; the files tell of 1 other;" in ended.err
 
 
 def test_of_several_copies_the_one_a_leader_would_come_from_counts(kreplica: Any, tmp_path: Path) -> None:
