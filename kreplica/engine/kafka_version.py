@@ -87,6 +87,8 @@ class Version:
         fenced_is_final: PRODUCER_FENCED is told from INVALID_PRODUCER_EPOCH, which can be aborted (2.7, KIP-588).
         transaction_version: 0 none, 1 from 0.11, 2 from 4.0 (KIP-890).
         verify_transactions: Appends are verified with the coordinator (3.6, KIP-890 part 1).
+        strict_markers: With transaction version 2 a marker's epoch has to be above that of the transaction that it ends
+            (4.2, KIP-1228).
         tells_abortable: What is not in a transaction is told as TRANSACTION_ABORTABLE (3.8, KAFKA-16314).
         single_epoch_rise: Fencing raises the epoch once with transaction version 2 (4.0.1, KAFKA-19367).
         fence_rotates: Fencing at the last epoch takes another producer id (4.3, KAFKA-20090).
@@ -155,6 +157,7 @@ class Version:
     fenced_is_final: bool = False
     transaction_version: int = 0
     verify_transactions: bool = False
+    strict_markers: bool = False
     tells_abortable: bool = False
     single_epoch_rise: bool = False
     fence_rotates: bool = False

@@ -88,6 +88,7 @@ MODULES: tuple[str, ...] = (
     "hanging-transaction",
     "late-batch-next-transaction",
     "delayed-end-transaction",
+    "delayed-marker",
     "transaction-timeout",
     "coordinator-failover-prepare",
     "lso-lag",

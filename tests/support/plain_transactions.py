@@ -70,8 +70,10 @@ class ProducerEntry:
             if not follows:
                 raise KafkaError("OUT_OF_ORDER_SEQUENCE_NUMBER")
 
-    def append_marker(self, epoch: int, coordinator_epoch: int) -> None:
-        if epoch < self.epoch:
+    def append_marker(self, epoch: int, coordinator_epoch: int, transaction_version: int = 1) -> None:
+        invalid = epoch <= self.epoch if transaction_version >= 2 else epoch < self.epoch
+        comes_again = epoch == self.epoch and (self.txn_first_offset is None or epoch == 32767)
+        if invalid and not (transaction_version >= 2 and comes_again):
             raise KafkaError("INVALID_PRODUCER_EPOCH")
         if self.coordinator_epoch > coordinator_epoch:
             raise KafkaError("TRANSACTION_COORDINATOR_FENCED")

@@ -14,6 +14,7 @@ from kreplica.engine.rules.producer_state import (
     producer_epoch_error,
     sequence_error,
 )
+from kreplica.engine.rules.transaction_states import MAX_EPOCH
 
 NO_GUARD = 0
 """VerificationGuard.SENTINEL: no verification was asked for. It never counts as verified."""
@@ -109,12 +110,22 @@ def plain_write_error(state: ProducerState, transactional: bool) -> ErrorCode:
     return ErrorCode.NONE
 
 
-def marker_error(state: ProducerState, epoch: int, coordinator_epoch: int) -> ErrorCode:
+def marker_error(state: ProducerState, epoch: int, coordinator_epoch: int, strict: bool) -> ErrorCode:
     """What keeps a leader from appending a marker: an older producer or coordinator than it has seen.
 
     ProducerAppendInfo.checkProducerEpoch and checkCoordinatorEpoch: the second keeps a coordinator that does not know
-    yet that it was replaced from ending a later transaction.
+    yet that it was replaced from ending a later transaction. With transaction version 2 every end raises the epoch, so
+    that a marker of the epoch of an open transaction is a late one, of the transaction before: refused since 4.2
+    (KIP-1228). One that comes again where none is open does no harm (KAFKA-19999), and the last epoch cannot be raised.
+
+    Args:
+        state: Of the producer, at the leader.
+        epoch: The marker's.
+        coordinator_epoch: Of who sends it.
+        strict: Whether the transaction is of version 2, since 4.2.
     """
+    if strict and epoch == state.epoch != MAX_EPOCH and state.transaction_start != NO_OFFSET:
+        return ErrorCode.INVALID_PRODUCER_EPOCH
     error = producer_epoch_error(state, epoch)
     if error is ErrorCode.NONE and coordinator_epoch < state.coordinator_epoch:
         return ErrorCode.TRANSACTION_COORDINATOR_FENCED

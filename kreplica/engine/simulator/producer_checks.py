@@ -75,7 +75,8 @@ def _begins_here(replica: Replica, record: Record) -> bool:
 
 def _error(replica: Replica, state: ProducerState, record: Record, guard: int) -> tuple[ErrorCode, str]:
     if record.kind != DATA:
-        return marker_error(state, record.producer_epoch, int(record.value)), "transaction_append.marker_error"
+        strict = replica.broker.simulation.version.strict_markers
+        return marker_error(state, record.producer_epoch, int(record.value), strict), "transaction_append.marker_error"
     by_client = record.sequence != NO_SEQUENCE  # a group coordinator's writes have no sequence
     if by_client and _verifies(replica) and _begins_here(replica, record):
         error = verification_error(replica.producers.verifications.get(record.producer_id), guard)

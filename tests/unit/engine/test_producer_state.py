@@ -49,16 +49,17 @@ def data_error(state: ProducerState, epoch: int, first: int, transactional: bool
 @given(
     st.sampled_from([1, 5]),
     st.sampled_from([0, MAX_SEQUENCE - 2]),
+    st.booleans(),
     st.lists(st.one_of(DATA, DATA, DATA, MARKER), min_size=6, max_size=25),
 )
-def test_appends_beside_kafkas(retained: int, start: int, steps: list[tuple]) -> None:  # type: ignore[type-arg]
+def test_appends_beside_kafkas(retained: int, start: int, strict: bool, steps: list[tuple]) -> None:  # type: ignore[type-arg]
     kafka, state = ProducerEntry(retained), EMPTY_STATE
     following = start
     for offset, step in enumerate(steps):
         epoch = step[1]
         if step[0] == "marker":
-            error = said(lambda: kafka.append_marker(epoch, step[2]))  # noqa: B023
-            assert marker_error(state, epoch, step[2]).name == error
+            error = said(lambda: kafka.append_marker(epoch, step[2], 2 if strict else 1))  # noqa: B023
+            assert marker_error(state, epoch, step[2], strict).name == error
             state = after_marker(state, epoch, step[2], 0) if error == "NONE" else state
         else:
             first = 0 if step[2] == 2 else (following + step[2]) % (MAX_SEQUENCE + 1)

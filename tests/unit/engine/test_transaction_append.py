@@ -108,7 +108,25 @@ def test_what_is_outside_a_transaction_has_to_wait_for_its_end() -> None:
 def test_markers_of_older_coordinators_and_producers(epoch: int, coordinator_epoch: int, expected: str) -> None:
     """ProducerAppendInfo.appendEndTxnMarker looks at the producer's epoch first."""
     state = after_marker(after_data(EMPTY_STATE, 4, (0, 0, 10), True, 0), 4, 2, 0)
-    assert marker_error(state, epoch, coordinator_epoch).name == expected
+    assert marker_error(state, epoch, coordinator_epoch, False).name == expected
+    assert marker_error(state, epoch, coordinator_epoch, True).name == expected, "none is open: it may come again"
+
+
+@pytest.mark.parametrize(
+    ("begun", "epoch", "since_0_11", "since_4_2"),
+    [
+        (4, 5, "NONE", "NONE"),
+        (4, 4, "NONE", "INVALID_PRODUCER_EPOCH"),
+        (4, 3, "INVALID_PRODUCER_EPOCH", "INVALID_PRODUCER_EPOCH"),
+        (32_766, 32_766, "NONE", "INVALID_PRODUCER_EPOCH"),
+        (32_767, 32_767, "NONE", "NONE"),
+    ],
+)
+def test_a_marker_of_the_epoch_of_an_open_transaction(begun: int, epoch: int, since_0_11: str, since_4_2: str) -> None:
+    """ProducerAppendInfo.checkProducerEpoch of 4.3.1: with version 2 it has to be above, but for Short.MAX_VALUE."""
+    state = after_data(EMPTY_STATE, begun, (0, 0, 10), True, 0)
+    assert marker_error(state, epoch, 0, False).name == since_0_11
+    assert marker_error(state, epoch, 0, True).name == since_4_2
 
 
 @pytest.mark.parametrize(

@@ -48,6 +48,7 @@ RULES = [
     ("moves_wait_for", "3.7.2-kraft", "3.8-kraft"),
     ("moves_wait_for", "4.2", "4.3"),
     ("unclean_setting_obeyed", "3.8.1-kraft", "3.9-kraft"),
+    ("strict_markers", "4.1.1", "4.2"),
     ("groups_begin_at_epoch", "4.2", "4.3"),
     ("assignment_epochs", "4.2", "4.3"),
     ("waits_only_for_eligible", "3.5.2", "3.6"),
