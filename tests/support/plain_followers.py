@@ -47,10 +47,16 @@ def follow(follower: PlainLog, leader: PlainLog, high_watermark: int) -> int:
 def _round(follower: PlainLog, leader: PlainLog, fetch_offset: int) -> tuple[int, bool]:
     if not follower.starts:
         return fetch_offset, True
-    answer = leader.end_of(max(follower.starts))
+    return one_answer(follower, leader.end_of(max(follower.starts)), fetch_offset)
+
+
+def one_answer(follower: PlainLog, answer: tuple[int, int] | None, fetch_offset: int) -> tuple[int, bool]:
+    """getOffsetTruncationState: where to cut, and whether that is all. None for an undefined offset."""
     if answer is None:
         return fetch_offset, True
     epoch, leader_end = answer
+    if epoch == -1:
+        return min(leader_end, follower.end), True
     own = follower.end_of(epoch)
     if own is None:
         return min(leader_end, follower.end), True

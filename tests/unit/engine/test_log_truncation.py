@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from plain_followers import PlainLog, follow
+from plain_followers import PlainLog, follow, one_answer
 
 from kreplica.engine.rules.log_truncation import (
     epoch_end_offset,
     epoch_end_offset_until_2_0,
     truncate_by_leader_epoch,
     truncate_to_high_watermark,
+    truncation_by_end_offset,
+    truncation_round,
 )
 
 
@@ -30,10 +34,12 @@ def test_end_offset_of_an_epoch(epoch: int, expected: tuple[int, int]) -> None:
 def test_end_offset_of_an_epoch_up_to_2_0(epoch: int, expected: tuple[int, int]) -> None:
     """LeaderEpochFileCache.endOffsetFor of 2.0.0: "no epochs recorded or requested epoch < the first epoch cached"."""
     assert epoch_end_offset_until_2_0((2, 4, 7), (5, 10, 20), 30, epoch) == expected
+    assert epoch_end_offset_until_2_0((4,), (5,), 9, 3) == (-1, -1)
 
 
 def test_without_epochs_nothing_is_known() -> None:
     assert epoch_end_offset((), (), 9, 0) == (-1, -1)
+    assert epoch_end_offset_until_2_0((), (), 9, 0) == (-1, -1)
     assert truncate_by_leader_epoch((), (), 9, 4, (0,), (0,), 9) == 4
     assert truncate_by_leader_epoch((3,), (0,), 9, 4, (), (), 9) == 4
 
@@ -69,6 +75,32 @@ def test_cases_of_kafkas_replica_fetcher_thread_test(
     """ReplicaFetcherThreadTest.shouldFetchLeaderEpochSecondTime..., shouldTruncateToOffsetSpecified..."""
     log, leader = (tuple(mine), tuple(mine.values())), (tuple(theirs), tuple(theirs.values()))
     assert truncate_by_leader_epoch(*log, end, 198, *leader, leader_end) == expected
+
+
+@pytest.mark.parametrize("epochs", [{}, {3: 0}, {3: 2, 5: 4}, {2: 0, 4: 3, 6: 5}])
+def test_every_answer_of_a_leader_beside_kafkas_source(epochs: dict[int, int]) -> None:
+    """getOffsetTruncationState: also answers without an epoch, and of epochs beyond what the follower knows."""
+    for answered, leader_end, watermark in product(range(-1, 8), range(-1, 9), (0, 4, 9)):
+        log = PlainLog(dict(epochs), 7)
+        state = truncation_round(tuple(epochs), tuple(epochs.values()), 7, watermark, answered, leader_end)
+        answer = None if leader_end == -1 else (answered, leader_end)
+        offset, complete = one_answer(log, answer, watermark)
+        # UnifiedLog.truncateTo: beyond the end there is nothing to cut
+        assert state == (min(offset, log.end), complete), (answered, leader_end, watermark)
+
+
+@pytest.mark.parametrize(
+    ("watermark", "leader_end", "expected"), [(4, -1, 4), (9, -1, 7), (4, 7, 7), (4, 9, 7), (4, 6, 6), (4, 3, 3)]
+)
+def test_up_to_1_1_the_leaders_end_decides(watermark: int, leader_end: int, expected: int) -> None:
+    """ReplicaFetcherThread.maybeTruncate of 0.11, of a log that ends at 7."""
+    assert truncation_by_end_offset(7, watermark, leader_end) == expected
+
+
+def test_nothing_is_cut_at_a_high_watermark_above_the_end() -> None:
+    """A log that lost its unflushed end may have a checkpointed high watermark above it."""
+    assert truncate_to_high_watermark(9, 7) == 7
+    assert truncate_by_leader_epoch((), (), 7, 9, (), (), 0) == 7
 
 
 CHAINS = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), max_size=5)
