@@ -94,16 +94,17 @@ def contenders(segment: Path, folder: Path) -> dict[str, list[str]]:
 
     jars = write_class_path(folder, class_path(KAFKA_VERSION))
     tool = [str(find_java().executable), f"@{jars}", *JAVA_OPTIONS, main_class("dump-log", KAFKA_VERSION)]
+    named = str(_named(segment, folder))
     return {
-        "kafka-dump-log --offsets-decoder": [*tool, "--offsets-decoder", "--files", str(_named(segment, folder))],
-        "kreplica decode offsets -o csv": [*KREPLICA, str(segment), "-o", "csv"],
-        "kreplica decode offsets --events -o parquet": [*KREPLICA, str(segment), "--events", "-o", "parquet"],
+        "kafka-dump-log --offsets-decoder": [*tool, "--offsets-decoder", "--files", named],
+        "kreplica decode offsets -o csv": [*KREPLICA, named, "-o", "csv"],
+        "kreplica decode offsets --events -o parquet": [*KREPLICA, named, "--events", "-o", "parquet"],
         "read and CRC-32C, nothing else": [sys.executable, "-c", ONLY_READ, str(segment)],
     }
 
 
 def _named(segment: Path, folder: Path) -> Path:
-    """Kafka's tool wants a segment's name."""
+    """A segment as a broker names it: Kafka's tool wants that."""
     link = folder / f"{0:020d}.log"
     link.symlink_to(segment.absolute())
     return link

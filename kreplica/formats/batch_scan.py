@@ -25,6 +25,7 @@ TRIALS = 4096
 """Candidates whose checksum is computed in one search, before it is given up for this stretch."""
 
 _PREFIX = struct.Struct(">iiB")
+_LENGTH = struct.Struct(">i")
 _CRC = struct.Struct(">I")
 
 
@@ -64,31 +65,34 @@ def follow(data: NDArray[np.uint8], begin: int, remaining: int) -> Chain:
         begin: Index where a batch begins.
         remaining: Bytes from ``data[0]`` to the end of the file: at least ``len(data)``.
     """
-    starts = _starts(data, begin)
-    stopped_at = starts.pop()
-    first = np.array(starts, np.int64)
-    ends = np.array([*starts[1:], stopped_at] if starts else [], np.int64)
+    bounds = _starts(data, begin)
+    starts, ends, stopped_at = bounds[:-1], bounds[1:], int(bounds[-1])
     stop = _stop(data, stopped_at, remaining)
-    return Chain(first, ends, checksums_hold(data, first, ends), stop, stopped_at)
+    return Chain(starts, ends, checksums_hold(data, starts, ends), stop, stopped_at)
 
 
-def _starts(data: NDArray[np.uint8], begin: int) -> list[int]:
-    """Where batches begin, and last where no further one does, or not wholly: the only loop over single batches."""
-    unpack, least = _PREFIX.unpack_from, [size - PREFIX_BYTES for size in LEAST_BYTES]
-    view, end = data.data, len(data)
-    last = end - SHORTEST_HEADER
+def _starts(data: NDArray[np.uint8], begin: int) -> NDArray[np.int64]:
+    """Where batches begin, and last where no further one does, or not wholly.
+
+    Lengths are followed as they stand, in the only loop over single batches; then all are looked at together, and the
+    first that is of no known version or too short ends the chain.
+    """
+    unpack, view, end = _LENGTH.unpack_from, data.data, len(data)
+    last, least = end - SHORTEST_HEADER, LEAST_BYTES[0]
     position = begin
     starts: list[int] = []
     append = starts.append
     while position <= last:
-        length, _, magic = unpack(view, position + 8)
-        following = position + PREFIX_BYTES + length
-        if magic > 2 or length < least[magic] or following > end:
+        following = position + PREFIX_BYTES + unpack(view, position + 8)[0]
+        if following > end or following - position < least:
             break
         append(position)
         position = following
     append(position)
-    return starts
+    found = np.array(starts, np.int64)
+    magic = data.take(found[:-1] + MAGIC_AT)
+    fault = (magic > 2) | (np.diff(found) < np.array(LEAST_BYTES).take(magic, mode="clip"))
+    return found[: int(fault.argmax()) + 1] if fault.any() else found
 
 
 def _stop(data: NDArray[np.uint8], position: int, remaining: int) -> Stop:

@@ -58,7 +58,7 @@ class _Piece:
     type; which are tombstones."""
 
     key: NDArray[np.int32]
-    types: NDArray[np.int64]
+    types: Counter[int]
     tombstones: NDArray[np.bool_]
 
 
@@ -70,11 +70,38 @@ class _Held:
     commits: CommitSlices
 
 
+@dataclass(frozen=True, slots=True)
+class _Newest:
+    """The last commit of each key of the newest window, not copied out of it yet: the next one overwrites most.
+
+    Args:
+        window, runs: Its records.
+        key: Numbers of its keys.
+        place: Which of its records is the last one of each.
+    """
+
+    window: BatchWindow
+    runs: RecordRuns
+    key: NDArray[np.int64]
+    place: NDArray[np.int64]
+
+    def not_in(self, window: BatchWindow, last: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Which of them the next window, with the last record of each key there, leaves: all unless offsets go on."""
+        if int(window.batches.base_offset.min()) <= int(self.window.batches.last_offset.max()):
+            return np.arange(len(self.key))
+        return np.flatnonzero(last[self.key] == NO_COMMIT)
+
+    def held(self, which: NDArray[np.int64]) -> _Held:
+        """Some of them, over bytes of their own."""
+        return _Held(self.key[which].astype(np.int32), copied(_slices(self.window, self.runs, self.place[which])))
+
+
 class PlainCommits:
     """The last commit of each key of the windows that were taken."""
 
     def __init__(self) -> None:
         self._keys = KnownKeys()
+        self._newest: _Newest | None = None
         self._held: list[_Held] = []
         self._own_bytes = 0
 
@@ -92,20 +119,24 @@ class PlainCommits:
         self._hold(window, runs, np.concatenate([piece.key for piece in pieces]))
         without = np.flatnonzero(np.concatenate([piece.tombstones for piece in pieces]))
         tombstones = copied(_slices(window, runs, without))
-        return PlainWindow(int(runs.count.sum()), _counted([piece.types for piece in pieces]), tombstones)
+        return PlainWindow(int(runs.count.sum()), sum((piece.types for piece in pieces), Counter()), tombstones)
 
     def take(self) -> CommitSlices:
         """What was gathered, in the order of the log; it is held no longer."""
+        if self._newest is not None:
+            self._held.append(self._newest.held(np.arange(len(self._newest.key))))
         self._let_go()
         commits = joined([held.commits for held in self._held])
-        self._held, self._own_bytes, self._keys = [], 0, KnownKeys()
+        self._newest, self._held, self._own_bytes, self._keys = None, [], 0, KnownKeys()
         return commits.take(np.argsort(commits.record_offset, kind="stable"))
 
     def _hold(self, window: BatchWindow, runs: RecordRuns, key: NDArray[np.int32]) -> None:
         last = np.full(self._keys.count + 1, NO_COMMIT)
         last[key] = np.arange(len(key))  # of several the last one stays; NO_COMMIT writes behind the others
         number = np.flatnonzero(last[:-1] >= 0)
-        self._held.append(_Held(number.astype(np.int32), copied(_slices(window, runs, last[number]))))
+        if self._newest is not None and (left := self._newest.not_in(window, last)).size:
+            self._held.append(self._newest.held(left))
+        self._newest = _Newest(window, runs, number, last[number])
         if self._held_bytes() > max(HELD_BYTES, 2 * self._own_bytes):
             self._let_go()
             self._own_bytes = self._held_bytes()
@@ -156,8 +187,8 @@ def _piece(data: NDArray[np.uint8], runs: RecordRuns, some: slice, keys: KnownKe
     if words is None:
         return None
     types = words.view(">u2").reshape(len(body), -1)[:, 0].astype(np.int64)
-    counts = np.bincount(types)
-    key = _numbers(words, records.key_length, types, keys) if len(counts) <= MOST_TYPE + 1 else None
+    counts = _counted(types)
+    key = None if max(counts) > MOST_TYPE else _numbers(words, records.key_length, types, keys)
     if key is None:
         return None
     return _Piece(key, counts, (records.value_length < 0) & (key != NO_COMMIT))
@@ -167,9 +198,9 @@ def _numbers(
     words: NDArray[np.uint64], length: NDArray[np.int64], types: NDArray[np.int64], keys: KnownKeys
 ) -> NDArray[np.int32] | None:
     """The number of each record's key, NO_COMMIT for those that commit nothing; None if they cannot be numbered."""
-    which = np.flatnonzero(types <= NEWEST_COMMIT_KEY)
-    if len(which) == len(types):
+    if int(types.max()) <= NEWEST_COMMIT_KEY:
         return keys.numbers(words, length)
+    which = np.flatnonzero(types <= NEWEST_COMMIT_KEY)
     key = np.full(len(types), NO_COMMIT, np.int32)
     if which.size:
         found = keys.numbers(words[which], length[which])
@@ -196,9 +227,9 @@ def _slices(window: BatchWindow, runs: RecordRuns, which: NDArray[np.int64]) -> 
     )
 
 
-def _counted(parts: list[NDArray[np.int64]]) -> Counter[int]:
-    types: Counter[int] = Counter()
-    for counts in parts:
-        present = np.flatnonzero(counts)
-        types.update(dict(zip(present.tolist(), counts[present].tolist(), strict=True)))
-    return types
+def _counted(types: NDArray[np.int64]) -> Counter[int]:
+    """How many there are of each; mostly all are of one."""
+    if int(types.min()) == (only := int(types.max())):
+        return Counter({only: len(types)})
+    counts = np.bincount(types)
+    return Counter({kind: int(counts[kind]) for kind in np.flatnonzero(counts).tolist()})

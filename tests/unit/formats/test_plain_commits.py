@@ -199,13 +199,26 @@ def test_only_a_replay_of_everything_is_quick() -> None:
 
 
 def test_what_is_held_does_not_grow_with_history(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(plain_commits, "HELD_BYTES", 10_000)
-    replay = OffsetReplay()
-    for window in read_windows(BufferBytes(log_of([[RECORD]] * 3000)), 4000):
+    monkeypatch.setattr(plain_commits, "HELD_BYTES", 300)
+    replay, keys = OffsetReplay(), [commit_key("g", "t", number // 60 % 2) for number in range(6000)]
+    held = []
+    for window in read_windows(BufferBytes(log_of([[replace(RECORD, key=key)] for key in keys])), 4000):
         assert replay.add_window(window)
-        assert replay._plain._held_bytes() < 12_000
-    assert commits_of(replay) == {RECORD.key: (2999, b"v")}
-    assert latest_commits.HELD_BYTES > 10_000
+        held.append(replay._plain._held_bytes())
+    assert 200 < max(held) < 400, "windows of one key leave what was said of the other"
+    assert commits_of(replay) == {keys[-61]: (5939, b"v"), keys[-1]: (5999, b"v")}
+    assert latest_commits.HELD_BYTES > 300
+
+
+@pytest.mark.parametrize("later", [50, 99, 100, 101])
+def test_of_two_windows_the_higher_offset_counts(later: int) -> None:
+    log = b"".join(
+        batch_bytes([replace(RECORD, value=value)], base_offset=offset)
+        for offset, value in ((100, b"a"), (later, b"b"))
+    )
+    expected = (later, b"b") if later >= 100 else (100, b"a")
+    for quickly in (True, False):
+        assert replayed(log, 100, quickly=quickly).commits == {RECORD.key: expected}
 
 
 @given(st.lists(st.lists(st.binary(min_size=1, max_size=40), min_size=1, max_size=30), max_size=8))
