@@ -156,9 +156,10 @@ def _plan_of(scenario: str, path: Path) -> PlanFile:
         UsageError: It cannot be read, is no plan or one of another scenario.
     """
     from kreplica.engine.plan_file import plan_file_from_json
+    from kreplica.whole_files import read_whole
 
     try:
-        content = path.read_bytes()
+        content = read_whole(path)
     except OSError as error:
         raise UsageError(f"cannot read {path}", error.strerror or str(error)) from None
     file = plan_file_from_json(content, str(path))

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from kreplica.errors import ConfigurationError
 from kreplica.secret_values import remember_secret
+from kreplica.whole_files import read_whole
 
 if TYPE_CHECKING:
     import ssl
@@ -216,7 +217,7 @@ def token_in_file(path: Path) -> str:
     """
     what = "cannot use sasl.oauthbearer.token.endpoint.url"
     try:
-        token = path.read_text(encoding="ascii").strip()
+        token = read_whole(path).decode("ascii").strip()
     except OSError as error:
         raise ConfigurationError(what, f"{path}: {error.strerror or error}") from None
     except UnicodeDecodeError:

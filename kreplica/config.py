@@ -21,6 +21,7 @@ from kreplica.contexts import Context, ContextsFile, check_timeout, load_context
 from kreplica.errors import ConfigurationError, UsageError
 from kreplica.secret_exposure import exposure_warnings
 from kreplica.secret_values import Surroundings, is_secret_name, look_up, remember_secret
+from kreplica.whole_files import read_whole
 
 DEFAULT_TIMEOUT = 10.0
 DEFAULT_PORT = 9092
@@ -341,7 +342,7 @@ def read_client_properties(path: str) -> dict[str, str]:
 def _read_properties(path: Path) -> dict[str, Setting]:
     try:
         # Kafka's own tools read these files as Java does, in ISO 8859-1: the same file means the same here.
-        text = path.read_text(encoding="iso-8859-1")
+        text = read_whole(path).decode("iso-8859-1")
     except OSError as error:
         raise ConfigurationError(f"cannot read client properties {path}", error.strerror or str(error)) from None
     return {

@@ -18,6 +18,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from kreplica.errors import ConfigurationError, UsageError
+from kreplica.whole_files import read_whole
 
 CONFIG_VARIABLE = "KREPLICA_CONFIG"
 _NOTHING: Mapping[str, str] = MappingProxyType({})
@@ -192,7 +193,7 @@ def _replace(path: Path, text: str) -> None:
 
 def _read_text(path: Path) -> str:
     try:
-        return path.read_bytes().decode("utf-8")
+        return read_whole(path).decode("utf-8")
     except FileNotFoundError as error:
         fix = "kreplica config init writes one"
         raise ConfigurationError(f"cannot read contexts file {path}", _reason(error), fix) from None

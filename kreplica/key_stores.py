@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 
 from kreplica.errors import ConfigurationError
 from kreplica.jks import MAGIC
+from kreplica.whole_files import read_whole
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.types import PrivateKeyTypes
@@ -128,7 +129,7 @@ def _key_pair(properties: Mapping[str, str]) -> tuple[str | None, str | None]:
 
 def _read_store(location: str, what: str) -> bytes:
     try:
-        return Path(location).expanduser().read_bytes()
+        return read_whole(Path(location).expanduser())
     except OSError as error:
         raise ConfigurationError(f"cannot read {what}", error.strerror or str(error)) from None
 

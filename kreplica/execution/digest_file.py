@@ -16,8 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from kreplica.errors import InputError, UsageError
-
-_LARGEST = 1 << 30
+from kreplica.whole_files import MOST_DUMP_BYTES, read_whole
 
 
 def digest_of(document: object) -> str:
@@ -133,9 +132,7 @@ def _document(path: Path, remake: str) -> dict[str, Any]:
     import msgspec
 
     try:
-        if path.stat().st_size > _LARGEST:
-            raise InputError(str(path), "", "it is larger than 1 GiB: not a plan")
-        content = path.read_bytes()
+        content = read_whole(path, MOST_DUMP_BYTES)
         document = msgspec.json.decode(content)
     except OSError as error:
         raise InputError(str(path), "", error.strerror or str(error)) from None

@@ -7,15 +7,17 @@ Files come from many hands: compressed, saved by a Windows editor (byte order ma
 from __future__ import annotations
 
 import gzip
+import io
 import sys
 import zlib
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from stat import S_ISREG
+from stat import S_ISBLK, S_ISCHR, S_ISREG
 
 from kreplica.errors import InputError
 from kreplica.model.snapshot import utc_now
+from kreplica.whole_files import MOST_DUMP_BYTES, read_to_end, read_whole
 
 STDIN = "<stdin>"
 _GZIP_MAGIC = b"\x1f\x8b"
@@ -49,10 +51,10 @@ def read_dump_bytes(path: str) -> tuple[str, bytes, datetime]:
         Name for messages, content (decompressed if it was gzip), time of the last change.
 
     Raises:
-        InputError: The file is not there, cannot be read, is empty or a damaged gzip file.
+        InputError: The file is not there, cannot be read, is empty, has no end or is a damaged gzip file.
     """
     if path == "-":
-        source, content, taken_at = STDIN, sys.stdin.buffer.read(), utc_now()
+        source, content, taken_at = STDIN, _read_stdin(), utc_now()
     else:
         source, (content, taken_at) = path, _read_file(path)
     if content.startswith(_GZIP_MAGIC):
@@ -77,11 +79,19 @@ def decode_dump(source: str, content: bytes) -> str:
     return _decode(source, content, "utf-8")
 
 
+def _read_stdin() -> bytes:
+    try:
+        return read_to_end(sys.stdin.buffer, MOST_DUMP_BYTES)
+    except OSError as error:
+        raise InputError(STDIN, "", (error.strerror or str(error)).lower()) from None
+
+
 def _read_file(path: str) -> tuple[bytes, datetime]:
     try:
-        with Path(path).open("rb") as file:
-            status = Path(path).stat()
-            return file.read(), _changed_at(status.st_mode, status.st_mtime_ns)
+        status = Path(path).stat()
+        if S_ISCHR(status.st_mode) or S_ISBLK(status.st_mode):
+            raise InputError(path, "", "a device, neither a file nor a pipe", "name a dump, or - for standard input")
+        return read_whole(Path(path), MOST_DUMP_BYTES), _changed_at(status.st_mode, status.st_mtime_ns)
     except FileNotFoundError:
         fix = "name a dump, - for standard input, or the word sample for the packaged one"
         raise InputError(path, "", "there is no such file", fix) from None
@@ -100,10 +110,14 @@ def _changed_at(mode: int, modified_ns: int) -> datetime:
 
 def _decompress(source: str, content: bytes) -> bytes:
     try:
-        return gzip.decompress(content)
+        with gzip.GzipFile(fileobj=io.BytesIO(content)) as file:
+            text = file.read(MOST_DUMP_BYTES + 1)
     except (OSError, EOFError, zlib.error) as error:
         reason = f"a gzip file that is damaged or cut off: {error}".rstrip(".")
         raise InputError(source, "", reason, "copy the file again") from None
+    if len(text) > MOST_DUMP_BYTES:
+        raise InputError(source, "", f"a gzip file that inflates to more than {MOST_DUMP_BYTES} bytes")
+    return text
 
 
 def _decode(source: str, content: bytes, encoding: str) -> str:

@@ -21,6 +21,7 @@ import msgspec
 from kreplica.errors import InputError, as_clause
 from kreplica.model.schema import SCHEMA_VERSION
 from kreplica.model.snapshot import ClusterSnapshot, Gap
+from kreplica.whole_files import MOST_DUMP_BYTES, read_whole
 
 MANIFEST_SCHEMA = "kreplica/manifest/v1"
 _Count = Annotated[int, msgspec.Meta(ge=0)]
@@ -160,7 +161,7 @@ def read_manifest(path: Path) -> Manifest:
         InputError: It is not there, damaged, foreign, or of a newer kreplica.
     """
     try:
-        content = path.read_bytes()
+        content = read_whole(path, MOST_DUMP_BYTES)
     except OSError as error:
         raise InputError(str(path), "", (error.strerror or str(error)).lower()) from None
     return decode_manifest(content, path)

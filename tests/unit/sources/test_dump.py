@@ -17,6 +17,7 @@ import pytest
 from kreplica.errors import InputError
 from kreplica.model.schema import TABLES
 from kreplica.model.snapshot import ClusterSnapshot
+from kreplica.sources import dump_input
 from kreplica.sources.dump import read_dump
 from kreplica.store.reading import list_manifests, read_dump_directory, read_snapshot_files
 from kreplica.store.writing import write_snapshot
@@ -116,6 +117,41 @@ def test_a_pipe_is_read(tmp_path: Path) -> None:
         snapshot = read_dump(str(pipe))
     assert keys(snapshot) == LISTED
     assert (datetime.now(UTC) - snapshot.taken_at).total_seconds() < 60
+
+
+@pytest.mark.parametrize("device", ["/dev/zero", "/dev/urandom", os.devnull])
+def test_a_device_is_not_read(device: str) -> None:
+    assert "a device, neither a file nor a pipe" in refusal(device)
+
+
+def endless() -> subprocess.Popen[bytes]:
+    """A program that writes zeros until nobody reads them."""
+    writer = "import sys\nwhile True: sys.stdout.buffer.write(bytes(65536))"
+    return subprocess.Popen([sys.executable, "-c", writer], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+
+
+def test_what_never_ends_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in yes | kreplica describe --dump -, and by the name of the pipe."""
+    monkeypatch.setattr(dump_input, "MOST_DUMP_BYTES", 3 << 20)
+    with endless() as writer:
+        assert writer.stdout is not None
+        monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=writer.stdout))
+        assert refusal("-") == "cannot read <stdin>; more than 3145728 bytes, which no such file has"
+        assert refusal(f"/dev/fd/{writer.stdout.fileno()}").endswith(
+            "; more than 3145728 bytes, which no such file has"
+        )
+        writer.stdout.close()
+
+
+def test_a_dump_may_be_as_large_as_the_limit(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    size = DESCRIBE.stat().st_size
+    packed = tmp_path / "packed"
+    packed.write_bytes(gzip.compress(DESCRIBE.read_bytes()))
+    for path in (DESCRIBE, packed):
+        monkeypatch.setattr(dump_input, "MOST_DUMP_BYTES", size)
+        assert keys(read_dump(str(path))) == LISTED
+        monkeypatch.setattr(dump_input, "MOST_DUMP_BYTES", size - 1)
+        assert f"more than {size - 1} bytes" in refusal(str(path))
 
 
 @pytest.mark.parametrize(
