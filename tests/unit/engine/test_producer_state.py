@@ -9,7 +9,6 @@ from plain_transactions import ProducerEntry, said
 
 from kreplica.engine.rules.error_codes import ErrorCode
 from kreplica.engine.rules.producer_state import (
-    CACHED_BATCHES,
     EMPTY_STATE,
     MAX_SEQUENCE,
     NO_OFFSET,
@@ -80,6 +79,7 @@ def test_appends_beside_kafkas(retained: int, start: int, strict: bool, steps: l
 
 @given(st.lists(st.integers(1, 4), min_size=1, max_size=20), st.integers(0, 19))
 def test_each_batch_of_the_last_five_is_known_again_and_no_older_one(sizes: list[int], back: int) -> None:
+    """ProducerStateEntry.NUM_BATCHES_TO_RETAIN."""
     state, sent = EMPTY_STATE, []
     for offset, size in enumerate(sizes):
         first = sent[-1][1] + 1 if sent else 0
@@ -87,7 +87,7 @@ def test_each_batch_of_the_last_five_is_known_again_and_no_older_one(sizes: list
         state = after_data(state, 0, sent[-1], False, 0)
     again = sent[max(len(sent) - 1 - back, 0)]
     age = len(sent) - 1 - sent.index(again)
-    assert duplicate_offset(state, 0, *again[:2]) == (again[2] if age < CACHED_BATCHES else NO_OFFSET)
+    assert duplicate_offset(state, 0, *again[:2]) == (again[2] if age < 5 else NO_OFFSET)
     late = sequence_error(state, 0, again[0], ACCEPT)
     assert late is ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
 
@@ -121,6 +121,9 @@ def test_a_sequence_that_nothing_is_known_before(
     assert sequence_error(FORGOTTEN, 3, 0, unknown) is ErrorCode.NONE
     assert sequence_error(ONLY_MARKER, 3, 0, unknown) is ErrorCode.NONE
     assert sequence_error(ONLY_MARKER, 4, 7, unknown) is ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
+    known = after_data(ONLY_MARKER, 3, (0, 1, 10), False, 0)
+    assert sequence_error(known, 3, 7, unknown) is ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
+    assert sequence_error(known, 3, 2, unknown) is ErrorCode.NONE
 
 
 def test_a_snapshot_keeps_the_last_batch_alone() -> None:

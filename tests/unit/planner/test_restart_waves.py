@@ -72,6 +72,19 @@ def test_a_search_that_is_cut_short_claims_nothing_wrong(given: WaveProblem, ste
     assert plan.bound.waves <= fewest(given) <= len(plan.waves)
 
 
+@given(problems(), st.data())
+def test_whether_any_nodes_may_be_down_together(given: WaveProblem, data: st.DataObject) -> None:
+    for wave in data.draw(st.lists(st.lists(st.sampled_from(given.nodes), unique=True), max_size=9)):
+        assert allowed(given, wave) is fits(given, wave), wave
+
+
+def test_what_may_not_be_down_together() -> None:
+    limited = problem(4, ({0, 1}, 1), ({1, 2, 3}, 2))
+    assert [allowed(limited, wave) for wave in ((1, 2), (1, 3), (2, 3, 4), (3, 4))] == [False, True, False, True]
+    assert not allowed(problem(4, most_in_wave=2), (1, 2, 3))
+    assert allowed(problem(4, most_in_wave=2), (1, 2))
+
+
 def cycle(length: int) -> list[tuple[set[int], int]]:
     return [({place, (place + 1) % length}, 1) for place in range(length)]
 
