@@ -17,6 +17,7 @@ from kreplica.engine.rules.producer_state import (
     after_data,
     after_marker,
     duplicate_offset,
+    in_sequence,
     only_last_batch,
     producer_epoch_error,
     producer_expired,
@@ -98,6 +99,15 @@ def test_each_batch_of_the_last_five_is_known_again_and_no_older_one(sizes: list
 )
 def test_a_sequence_wraps(sequence: int, records: int, after: int) -> None:
     assert sequence_after(sequence, records) == after
+
+
+@pytest.mark.parametrize(
+    ("last", "following", "expected"),
+    [(4, 5, True), (4, 4, False), (4, 6, False), (4, 0, False), (MAX_SEQUENCE, 0, True), (MAX_SEQUENCE, 1, False)],
+)
+def test_which_sequence_is_next(last: int, following: int, expected: bool) -> None:
+    """ProducerAppendInfo.inSequence."""
+    assert in_sequence(last, following) is expected
 
 
 FORGOTTEN, ONLY_MARKER = EMPTY_STATE, ProducerState(epoch=3, coordinator_epoch=0)

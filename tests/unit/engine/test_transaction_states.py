@@ -354,27 +354,24 @@ def test_a_transition_under_way_is_looked_at_first_where_it_may_change_the_id() 
     assert add_partitions(pending, 8, 0, ["a-0"], 20, True).error is ErrorCode.CONCURRENT_TRANSACTIONS
 
 
-@pytest.mark.parametrize(("single_rise", "client_version", "held"), [(False, 0, 6), (True, 0, 6), (True, 2, 5)])
+@pytest.mark.parametrize(
+    ("single", "client_version", "held"), [(False, 0, 7), (True, 1, 7), (False, 2, 6), (True, 2, 5)]
+)
 def test_a_fenced_epoch_counts_before_it_is_written_but_for_version_2_with_one_rise(
-    single_rise: bool, client_version: int, held: int
+    single: bool, client_version: int, held: int
 ) -> None:
     """TransactionCoordinator.endTransactionWithTV1 sets it at once in every version; endTransaction not since 4.0.1."""
-    target = replace(ONGOING, state=S.PREPARE_ABORT, producer_epoch=6, client_version=client_version)
-    assert preparing(replace(ONGOING, pending=S.PREPARE_EPOCH_FENCE), target, single_rise).producer_epoch == held
-    assert preparing(ONGOING, target, single_rise).producer_epoch == 5, "no epoch is fenced"
+    target = replace(
+        ONGOING, state=S.PREPARE_ABORT, producer_epoch=7, last_producer_epoch=6, client_version=client_version
+    )
+    assert preparing(replace(ONGOING, pending=S.PREPARE_EPOCH_FENCE), target, single).producer_epoch == held
+    assert preparing(ONGOING, target, single).producer_epoch == 5, "no epoch is fenced"
 
 
 def test_what_a_new_coordinator_does_not_know() -> None:
-    known = replace(
-        ONGOING,
-        last_producer_epoch=4,
-        previous_producer_id=3,
-        next_producer_id=8,
-        client_version=2,
-        pending=S.ONGOING,
-        failed_fence=True,
-    )
-    assert reloaded(known, 2) == replace(ONGOING, previous_producer_id=3, next_producer_id=8, client_version=2)
+    written = replace(ONGOING, previous_producer_id=3, next_producer_id=8, client_version=2)
+    known = replace(written, last_producer_epoch=4, pending=S.ONGOING, failed_fence=True)
+    assert reloaded(known, 2) == written
     assert reloaded(known, 1) == ONGOING
 
 

@@ -116,6 +116,32 @@ def test_known_numbers(given: WaveProblem, waves: int, kind: BoundKind) -> None:
     assert (len(plan.waves), plan.bound.waves, plan.bound.kind) == (waves, waves, kind)
 
 
+@pytest.mark.parametrize("steps", [0, 1, 20])
+def test_without_enough_steps_nothing_is_proven(steps: int) -> None:
+    plan = plan_waves(problem(11, *GROETZSCH), most_steps=steps)
+    assert (plan.bound.waves, plan.bound.kind, plan.proven) == (2, BoundKind.CLIQUE, False)
+    assert len(plan.waves) >= 4
+
+
+def test_the_search_finds_what_the_rule_of_thumb_does_not() -> None:
+    """1, 2, 5 and 3, 4 keep every limit: two waves, where DSATUR needs three."""
+    given = problem(5, ({0, 1, 2, 3}, 2), ({1, 2, 3, 4}, 2), ({0, 3, 4}, 2))
+    assert fits(given, [1, 2, 5])
+    assert fits(given, [3, 4])
+    assert len(plan_waves(given, most_steps=0).waves) == 3
+    plan = plan_waves(given)
+    assert (len(plan.waves), plan.bound.kind, plan.proven) == (2, BoundKind.LIMIT, True)
+    assert all(fits(given, list(wave)) for wave in plan.waves)
+    assert sorted(node for wave in plan.waves for node in wave) == [1, 2, 3, 4, 5]
+
+
+def test_more_than_300_nodes_are_not_searched() -> None:
+    """An odd cycle needs three waves, which only a search shows."""
+    assert plan_waves(problem(299, *cycle(299))).bound.kind is BoundKind.SEARCH
+    plan = plan_waves(problem(301, *cycle(301)))
+    assert (len(plan.waves), plan.bound.waves, plan.proven) == (3, 2, False)
+
+
 def test_racks_whose_brokers_share_partitions_with_every_other_rack() -> None:
     """Sixty brokers in three racks: three waves, and one broker of each rack shows that fewer cannot be."""
     racks = [set(range(rack * 20, rack * 20 + 20)) for rack in range(3)]
