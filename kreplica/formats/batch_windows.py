@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from kreplica.formats.file_bytes import ByteSource
 
-WINDOW_BYTES = 8 << 20
+WINDOW_BYTES = 4 << 20
 """Read at once: thousands of batches, whose records are followed together, in memory that hardly counts: measured."""
 
 
