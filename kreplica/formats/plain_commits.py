@@ -170,9 +170,10 @@ def _plain_runs(window: BatchWindow) -> RecordRuns | None:
 
 
 def _some_thousand(count: NDArray[np.int64]) -> Iterator[slice]:
-    """Runs of some thousand records, and so on."""
+    """Runs of some thousand records, and so on, all of about as many."""
     total = np.cumsum(count)
-    edges = np.searchsorted(total, np.arange(RECORDS_AT_ONCE, int(total[-1]), RECORDS_AT_ONCE)).tolist()
+    parts = max(1, round(int(total[-1]) / RECORDS_AT_ONCE))
+    edges = np.searchsorted(total, np.arange(1, parts) * int(total[-1]) // parts).tolist()
     yield from (slice(begin, end) for begin, end in pairwise([0, *edges, len(count)]) if begin < end)
 
 
