@@ -16,14 +16,15 @@ from kreplica.formats.metadata_kinds import COLUMNS, ChangeKind
 if TYPE_CHECKING:
     from commands.output import Row
     from kreplica.formats.metadata_image import MetadataImage, PartitionChange
+    from kreplica.formats.partition_logs import LogEnd
     from kreplica.model.schema import Kind
     from kreplica.sources.kraft_files import MetadataFiles, Replay
 
-PathArgument = Annotated[
-    str,
+PathsArgument = Annotated[
+    list[str],
     typer.Argument(
-        metavar="PATH",
-        help="__cluster_metadata-0 of a KRaft node, a directory with it, one of its segments or checkpoints;"
+        metavar="PATH...",
+        help="__cluster_metadata-0 of KRaft nodes, directories with it, segments, checkpoints, quoted patterns;"
         " - for stdin.",
     ),
 ]
@@ -66,7 +67,7 @@ def register(group: typer.Typer) -> None:
 
 
 def metadata(
-    path: PathArgument,
+    paths: PathsArgument,
     who_led: WhoLedOption = None,
     kind: KindOption = None,
     topic: TopicOption = None,
@@ -77,9 +78,10 @@ def metadata(
 ) -> None:
     """Tell the history of a KRaft cluster from the metadata log of one of its nodes: leaders, ISRs, elections.
 
-    A state is named by the offset that was next then, as checkpoints are. The same PATH, or PATH@OFFSET, is a --dump
-    for every other command. The last records of a node that did not lead the quorum may not have been committed.
-    Exits 1 when the log is damaged (all else is read nevertheless), 2 when there is none.
+    Of the logs of several nodes the one with the highest last epoch, then the longest, is read, as a vote would have
+    it. A state is named by the offset that was next then, as checkpoints are. The log at PATH, or PATH@OFFSET, is a
+    --dump for every other command. The last records of a node that did not lead the quorum may not have been
+    committed. Exits 1 when the log is damaged (all else is read nevertheless), 2 when there is none.
     """
     from commands.decode_damage import damage_warnings
     from commands.decode_metadata_screen import show
@@ -88,8 +90,10 @@ def metadata(
     from kreplica.formats.metadata_changes import change_row
 
     wanted = _wanted(who_led, topic, kind or ())
-    with named_files([path], stdin_filename, METADATA) as (name,):
-        found, cluster = _read(name, diff, wanted)
+    with named_files(paths, stdin_filename, METADATA) as names:
+        files, others = _chosen(names)
+        found = _compare(files, diff, wanted) if diff is not None else _history(files, wanted)
+        cluster = _cluster(files)
     _refuse_nothing(found, who_led)
     rows = [change_row(change, compared=diff is not None) for change in found.changes]
     answer = Answer(
@@ -98,21 +102,38 @@ def metadata(
         columns=COLUMNS,
         rows=rows,
         clusters=[cluster],
-        summary=_summary(found),
-        warnings=[*damage_warnings(found.replay.damage), *_remarks(found.replay)],
+        summary={**_summary(found), "other_logs": [_end(log, end) for log, end in others]},
+        warnings=[*damage_warnings(found.replay.damage), *_remarks(found.replay), *_not_read(others)],
         kinds=_kinds(),
     )
     listed = everything or diff is not None or who_led is not None or bool(kind) or topic is not None
-    again = [path, *([] if stdin_filename is None else [OPTION, stdin_filename])]
-    emit(answer, output, lambda console: show(answer, console, again=again, who_led=who_led, listed=listed))
+    again = [*paths, *([] if stdin_filename is None else [OPTION, stdin_filename])]
+    dump = None if "-" in paths else paths[0] if len(paths) == 1 and not others else str(files.home)  # there it is text
+    emit(answer, output, lambda console: show(answer, console, again=again, dump=dump, who_led=who_led, listed=listed))
     raise typer.Exit(ExitCode.FINDINGS if found.replay.damage else ExitCode.OK)
 
 
-def _read(path: str, diff: tuple[int, int] | None, wanted: _Wanted) -> tuple[History, Row]:
-    from kreplica.sources.kraft_files import find_metadata
+def _chosen(paths: Sequence[str]) -> tuple[MetadataFiles, list[tuple[MetadataFiles, LogEnd]]]:
+    """The log to read, and the others with how far they go."""
+    from kreplica.sources.kraft_files import find_metadata_logs, furthest_metadata
 
-    files = find_metadata(path)
-    return _compare(files, diff, wanted) if diff is not None else _history(files, wanted), _cluster(files)
+    logs = find_metadata_logs(paths)
+    clusters = sorted({str(each) for log in logs if (each := _cluster(log)["cluster_id"]) is not None})
+    if len(clusters) > 1:
+        raise UsageError(f"metadata logs of {len(clusters)} clusters", ", ".join(clusters), "name those of one")
+    return furthest_metadata(logs)
+
+
+def _end(files: MetadataFiles, end: LogEnd) -> Row:
+    return {"metadata_log": str(files.home), "leader_epoch": end.leader_epoch, "end_offset": end.end_offset}
+
+
+def _not_read(others: Sequence[tuple[MetadataFiles, LogEnd]]) -> list[str]:
+    return [
+        f"{files.home} is another copy of the metadata log, up to offset {end.end_offset} of epoch {end.leader_epoch},"
+        " not read"
+        for files, end in others
+    ]
 
 
 class _Wanted:

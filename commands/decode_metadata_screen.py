@@ -19,13 +19,16 @@ if TYPE_CHECKING:
 _LEADERS = ("offset", "time", "leader", "leader_epoch", "isr", "how")
 
 
-def show(answer: Answer, console: Console, *, again: Sequence[str], who_led: str | None, listed: bool) -> None:
+def show(
+    answer: Answer, console: Console, *, again: Sequence[str], dump: str | None, who_led: str | None, listed: bool
+) -> None:
     """Prints the history for a person: leaders of one partition, changes that were asked for, or a summary.
 
     Args:
         answer: What to print.
         console: Where to.
         again: The words that name the log, to be typed again.
+        dump: The log as a dump for other commands; None if it is none for them.
         who_led: The partition whose leaders were asked for.
         listed: Whether the changes are.
     """
@@ -40,7 +43,7 @@ def show(answer: Answer, console: Console, *, again: Sequence[str], who_led: str
         _show_differences(summary["differences"], console)
     elif not listed:
         _show_state(answer, console)
-        _show_next(summary, again, console)
+        _show_next(summary, again, dump, console)
 
 
 def _verdict(summary: Mapping[str, Any], rows: int, who_led: str | None, listed: bool) -> tuple[str, str, str]:
@@ -90,7 +93,7 @@ def _show_state(answer: Answer, console: Console) -> None:
     print_lines(console, "changes", counts)
 
 
-def _show_next(summary: Mapping[str, Any], again: Sequence[str], console: Console) -> None:
+def _show_next(summary: Mapping[str, Any], again: Sequence[str], dump: str | None, console: Console) -> None:
     quoted = shlex.join(again)
     kind = "unclean" if summary["changes"]["unclean"] else "leader"
     print_lines(
@@ -99,7 +102,7 @@ def _show_next(summary: Mapping[str, Any], again: Sequence[str], console: Consol
         [
             f"kreplica decode metadata {quoted} --kind {kind}",
             f"kreplica decode metadata {quoted} --who-led TOPIC-PARTITION",
-            *([f"kreplica describe --dump {quoted}"] if again[0] != "-" else []),  # a dump there is text
+            *([] if dump is None else [f"kreplica describe --dump {shlex.quote(dump)}"]),
         ],
         whole=True,
     )

@@ -127,6 +127,7 @@ METADATA = {
 }
 METADATA_REMARKS = (
     "`differences` of the summary, with `--diff`, tells what else is not the same: brokers, features, configs.",
+    "`other_logs` of the summary lists the logs of other nodes that were named and not read, and how far each goes.",
 )
 INDEXES = {
     "file": "file the entry is in",

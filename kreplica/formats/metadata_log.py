@@ -55,6 +55,11 @@ def checkpoint_offset(name: str) -> int | None:
     return None if found is None else int(found["offset"])
 
 
+def checkpoint_epoch(name: str) -> int:
+    """The leader epoch of the last record in a checkpoint, by its file name."""
+    return int(name.removesuffix(".checkpoint").partition("-")[2])
+
+
 def metadata_entries(source: ByteSource, damage: list[Damage]) -> Iterator[MetadataEntry]:
     """The records of a segment or checkpoint, in order.
 

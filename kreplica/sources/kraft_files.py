@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -14,10 +14,11 @@ from kreplica.formats.metadata_image import MetadataImage, PartitionChange
 from kreplica.formats.metadata_log import (
     METADATA_DIRECTORY,
     MetadataEntry,
+    checkpoint_epoch,
     checkpoint_offset,
     metadata_entries,
 )
-from kreplica.formats.partition_logs import segment_offset
+from kreplica.formats.partition_logs import LogEnd, PartitionLog, log_end, segment_offset
 
 _FORMATTED = 0
 """The checkpoint of offset 0 holds what the cluster was formatted with; the log says the same again."""
@@ -75,18 +76,58 @@ def find_metadata(path: str) -> MetadataFiles:
     Raises:
         InputError: There is none, there are several, or the path cannot be read.
     """
-    files = find_files([path], lambda name: segment_offset(name) is not None or checkpoint_offset(name) is not None)
-    named = list(named_paths([path]))
+    logs = find_metadata_logs([path])
+    if len(logs) > 1:
+        some = ", ".join(str(log.home) for log in logs[:3])
+        raise InputError(path, "", f"{len(logs)} metadata logs in it: {some}", "name one of them")
+    return logs[0]
+
+
+def find_metadata_logs(paths: Sequence[str]) -> list[MetadataFiles]:
+    """Every metadata log at the paths, by its place; files of one directory that are named one by one are one log.
+
+    Raises:
+        InputError: There is none, or a path cannot be read.
+    """
+    files = find_files(paths, _is_file_of_log)
+    named = list(named_paths(paths))
     if len(named) == 1 and not named[0].is_dir():
-        return _files(named[0], files)
-    homes = sorted({file.parent for file in files if file.absolute().parent.name == METADATA_DIRECTORY})
-    homes = homes or [each for each in named if each.is_dir() and _is_home(each)]
+        return [_files(named[0], files)]
+    homes = _homes(files, named, {path for path in map(Path, paths) if _is_file_of_log(path.name)})
     if not homes:
-        raise InputError(path, "", f"no {METADATA_DIRECTORY} in it", "name the log directory of a KRaft node")
-    if len(homes) > 1:
-        some = ", ".join(map(str, homes[:3]))
-        raise InputError(path, "", f"{len(homes)} metadata logs in it: {some}", "name one of them")
-    return _files(homes[0], [file for file in files if file.parent == homes[0]])
+        reason = f"no {METADATA_DIRECTORY} in {'it' if len(paths) == 1 else 'them'}"
+        raise InputError(", ".join(paths), "", reason, "name the log directory of a KRaft node")
+    return [_files(home, [file for file in files if file.parent == home]) for home in homes]
+
+
+def _is_file_of_log(name: str) -> bool:
+    return segment_offset(name) is not None or checkpoint_offset(name) is not None
+
+
+def _homes(files: Sequence[Path], named: Sequence[Path], given: Collection[Path]) -> list[Path]:
+    """Directories of metadata logs: called so, or with files that were named one by one, or else named themselves."""
+    homes = {file.parent for file in files if file.absolute().parent.name == METADATA_DIRECTORY or file in given}
+    return sorted(homes or {each for each in named if each.is_dir() and _is_home(each)})
+
+
+def furthest_metadata(logs: Sequence[MetadataFiles]) -> tuple[MetadataFiles, list[tuple[MetadataFiles, LogEnd]]]:
+    """Of the metadata logs of one cluster the one to believe, as a voter would: highest last epoch, then the longest.
+
+    Returns:
+        That log, and the others with how far they go. Kafka: OffsetAndEpoch.compareTo, by which a voter grants a vote.
+    """
+    if len(logs) == 1:
+        return logs[0], []
+    ends = [(log, _metadata_end(log)) for log in logs]
+    ends.sort(key=lambda each: (-each[1].leader_epoch, -each[1].end_offset))
+    return ends[0][0], ends[1:]
+
+
+def _metadata_end(files: MetadataFiles) -> LogEnd:
+    """How far a log goes: its last batch, or its newest checkpoint where that goes further."""
+    ends = [log_end(PartitionLog(files.home, None, None, tuple(path for _, path in files.segments)))]
+    ends += [LogEnd(checkpoint_epoch(path.name), offset) for offset, path in files.checkpoints]
+    return max(ends, key=lambda end: (end.leader_epoch, end.end_offset))
 
 
 def _is_home(path: Path) -> bool:

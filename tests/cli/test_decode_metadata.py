@@ -89,6 +89,61 @@ def test_a_comparison_is_what_changed_between_two_states(kreplica: Any) -> None:
     )
 
 
+@pytest.fixture
+def nodes(tmp_path: Path) -> Path:
+    """The log of one node, and that of another which was behind: without the last ten batches."""
+    for node in ("a", "b"):
+        (tmp_path / node).mkdir()
+        shutil.copy(DATA / "meta.properties", tmp_path / node)
+        shutil.copytree(LOG, tmp_path / node / LOG.name)
+    segment = tmp_path / "a" / LOG.name / f"{0:020}.log"
+    segment.write_bytes(segment.read_bytes()[: batches()[-10][1]])
+    return tmp_path
+
+
+def batches() -> list[tuple[int, int, int]]:
+    """Base offset, position and leader epoch of each batch in Kafka's dump."""
+    pattern = re.compile(r"baseOffset: (\d+) .*partitionLeaderEpoch: (\d+) .*position: (\d+) ")
+    found = [pattern.search(line) for line in RECORDS]
+    return [(int(each[1]), int(each[3]), int(each[2])) for each in found if each]
+
+
+def test_of_several_nodes_the_log_that_goes_furthest_is_read(kreplica: Any, nodes: Path) -> None:
+    alone = kreplica("decode", "metadata", nodes / "b", "-o", "json").document
+    behind = {
+        "metadata_log": str(nodes / "a" / LOG.name),
+        "leader_epoch": batches()[-11][2],
+        "end_offset": batches()[-10][0],
+    }
+    assert alone["summary"]["other_logs"] == []
+    for paths in ([nodes], [nodes / "a", nodes / "b"], [nodes / "b" / LOG.name, nodes / "a"], [nodes / "?"]):
+        ended = kreplica("decode", "metadata", *paths, "-o", "json")
+        assert ended.code == 0
+        assert (ended.document["clusters"], ended.document["changes"]) == (alone["clusters"], alone["changes"])
+        assert ended.document["summary"] == {**alone["summary"], "other_logs": [behind]}
+        assert ended.err == (
+            f"warning: {nodes / 'a' / LOG.name} is another copy of the metadata log, up to offset"
+            f" {behind['end_offset']} of epoch {behind['leader_epoch']}, not read\n"
+        )
+    shown = kreplica("decode", "metadata", nodes / "a", nodes / "b").out
+    assert f"kreplica decode metadata {nodes / 'a'} {nodes / 'b'} --who-led" in shown
+    assert shown.endswith(f"kreplica describe --dump {nodes / 'b' / LOG.name}\n")
+
+
+def test_files_of_one_log_may_be_named_one_by_one(kreplica: Any) -> None:
+    """As a shell does of __cluster_metadata-0/*, indexes among them."""
+    whole = kreplica("decode", "metadata", LOG, "-o", "json")
+    assert kreplica("decode", "metadata", *sorted(LOG.iterdir()), "-o", "json").document == whole.document
+
+
+def test_logs_of_two_clusters_have_no_common_history(kreplica: Any, nodes: Path) -> None:
+    properties = nodes / "a" / "meta.properties"
+    properties.write_text(re.sub(r"cluster\.id=.*", "cluster.id=another", properties.read_text()))
+    ended = kreplica("decode", "metadata", nodes)
+    assert (ended.code, ended.out) == (2, "")
+    assert ended.err == "error: metadata logs of 2 clusters; another, i0iQ6TlnRRmrapXchcJ1Uw; name those of one\n"
+
+
 def test_a_checkpoint_alone_is_a_state(kreplica: Any) -> None:
     (checkpoint,) = LOG.glob("*1947-*.checkpoint")
     out = kreplica("decode", "metadata", checkpoint).out

@@ -11,13 +11,24 @@ from typing import Any
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "golden"))
+sys.path.insert(0, str(Path(__file__).parents[2] / "support"))
 from make_sample import GOLDEN, STATES, recorded_snapshot
+from record_batches import PlainRecord, batch_bytes
 
 from kreplica import ClusterHandle, read_snapshot
 from kreplica.errors import InputError
 from kreplica.formats.metadata_image import BrokerState, MetadataImage, PartitionState, Topic
 from kreplica.model.snapshot import ClusterSnapshot
-from kreplica.sources.kraft_files import Replay, earliest, find_metadata, history, is_metadata_path, state_at
+from kreplica.sources.kraft_files import (
+    Replay,
+    earliest,
+    find_metadata,
+    find_metadata_logs,
+    furthest_metadata,
+    history,
+    is_metadata_path,
+    state_at,
+)
 from kreplica.sources.kraft_metadata import read_kraft_metadata, snapshot_of_metadata
 
 DATA = GOLDEN / "kafka-4.3.1" / "killed-all" / "broker-1" / "data"
@@ -207,6 +218,20 @@ def test_a_pattern_leads_to_the_one_log_that_it_matches(tmp_path: Path) -> None:
         found = find_metadata(str(tmp_path / pattern))
         assert found.home == copy
         assert [path.parent for _, path in found.segments] == [copy]
+
+
+def test_the_epoch_counts_before_the_length(tmp_path: Path) -> None:
+    """What a node wrote that was no longer the leader, or got with a checkpoint alone: OffsetAndEpoch.compareTo."""
+    for name, epoch, records in (("long", 1, 30), ("later", 2, 3), ("same", 2, 2)):
+        (tmp_path / name / "__cluster_metadata-0").mkdir(parents=True)
+        batch = batch_bytes([PlainRecord(number, 0, None, b"") for number in range(records)], leader_epoch=epoch)
+        (tmp_path / name / "__cluster_metadata-0" / SEGMENT).write_bytes(batch)
+    (tmp_path / "fetched" / "__cluster_metadata-0").mkdir(parents=True)
+    (tmp_path / "fetched" / "__cluster_metadata-0" / f"{20:020}-{2:010}.checkpoint").write_bytes(b"")
+    best, others = furthest_metadata(find_metadata_logs([str(tmp_path)]))
+    ranked = [(log.home.parent.name, end.leader_epoch, end.end_offset) for log, end in others]
+    assert best.home.parent.name == "fetched"
+    assert ranked == [("later", 2, 3), ("same", 2, 2), ("long", 1, 30)]
 
 
 def test_several_logs_are_named(tmp_path: Path) -> None:
