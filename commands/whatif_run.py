@@ -141,9 +141,7 @@ def _run_once(
 
 
 def _partition(played: Run, asked: str | None) -> str:
-    known = [
-        f"{topic.name}-{number}" for topic in played.scenario.setup.topics for number in range(len(topic.assignment))
-    ]
+    known = [name for topic in played.scenario.setup.topics for name in topic.partitions]
     if asked is not None and asked not in known:
         raise UsageError(f"the scenario has no partition {asked!r}", "", f"one of {', '.join(known)}")
     return asked or known[0]

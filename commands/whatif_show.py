@@ -120,7 +120,7 @@ def _cluster(scenario: Scenario) -> list[str]:
     racks = [f"{broker.id} (rack {broker.rack})" if broker.rack else str(broker.id) for broker in setup.brokers]
     lines = [f"brokers {', '.join(racks)}; {setup.duration / 1_000_000:g} s"]
     for topic in setup.topics:
-        places = "; ".join(f"{topic.name}-{number} on {_ids(ids)}" for number, ids in enumerate(topic.assignment))
+        places = "; ".join(f"{name} on {_ids(ids)}" for name, ids in topic.partitions.items())
         lines.append(f"topic {topic.name}: {places}" + (f"; {pairs(topic.settings)}" if topic.settings else ""))
     return [*lines, *([pairs(shown_settings(dict(setup.settings)))] if setup.settings else [])]
 

@@ -28,8 +28,19 @@ def step_words(step: Step) -> str:
 
 def left_out_words(left_out: LeaveOut) -> list[str]:
     """What is left out of a setup, a clause each."""
-    told = [f"client {name}" for name in left_out.clients] + [f"topic {name}" for name in left_out.topics]
+    names = {
+        "client": left_out.clients,
+        "topic": left_out.topics,
+        "partition": left_out.partitions,
+        "broker": left_out.brokers,
+        "setting": left_out.settings,
+    }
+    told = [_several(what, list(map(str, each))) for what, each in names.items() if each]
     return [*told, *(_records(name, *places) for name, places in left_out.records.items())]
+
+
+def _several(what: str, names: list[str]) -> str:
+    return f"{what}{'s' if len(names) > 1 else ''} {', '.join(names)}"
 
 
 def _records(name: str, begin: int, end: int) -> str:

@@ -5,6 +5,8 @@ Nodes are named as in the trace; ``leader of topic-0`` and ``active controller``
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import msgspec
 
 from kreplica.errors import UsageError
@@ -207,6 +209,11 @@ class Step(msgspec.Struct, frozen=True):
 
 
 Plan = tuple[Step, ...]
+
+
+def in_order(steps: Iterable[Step]) -> Plan:
+    """The plan with its steps by time, those that wait for an event first: it is played just as it was before."""
+    return tuple(sorted(steps, key=lambda step: step.when.time if isinstance(step.when, At) else 0))
 
 
 def plan_to_json(plan: Plan) -> bytes:

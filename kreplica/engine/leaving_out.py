@@ -1,17 +1,22 @@
-"""A setup without what a failure does not need: clients, records, topics; and the search for what that is."""
+"""A setup without what a failure does not need: clients, records, topics, partitions, brokers, settings."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 
 import msgspec
 
-from kreplica.engine.setup import Client, ConsumerSetup, ProducerSetup, Setup, TransactionalSetup, TransformSetup
+from kreplica.engine.setup import (
+    Client,
+    ConsumerSetup,
+    ProducerSetup,
+    Setup,
+    TopicSetup,
+    TransactionalSetup,
+    TransformSetup,
+)
 from kreplica.errors import UsageError
-
-MOST_RUNS = 60
-"""How often a setup is played at most while it is made smaller."""
 
 
 class LeaveOut(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -21,11 +26,17 @@ class LeaveOut(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         clients: By name.
         topics: By name; no client that is left may speak of them.
         records: Of each of these producers only the records from one place up to another are sent, counted from 0.
+        partitions: As ``topic-0``; the others keep their numbers. No client that is left may speak of them.
+        brokers: By id; partitions have fewer replicas without them, but one at least.
+        settings: By name, of the cluster, its topics and its clients: they are as they are by default.
     """
 
     clients: tuple[str, ...] = ()
     topics: tuple[str, ...] = ()
     records: dict[str, tuple[int, int]] = {}
+    partitions: tuple[str, ...] = ()
+    brokers: tuple[int, ...] = ()
+    settings: tuple[str, ...] = ()
 
     @property
     def any(self) -> bool:
@@ -33,127 +44,118 @@ class LeaveOut(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return self != LeaveOut()
 
 
-Fails = Callable[[LeaveOut], bool]
-
-
 def without(setup: Setup, left_out: LeaveOut) -> Setup:
     """The setup without that.
 
     Raises:
-        UsageError: It has no such client, producer or topic, or a client still speaks of the topic.
+        UsageError: It has nothing of that name, a client still speaks of the topic or partition, or nothing would be
+            left.
     """
-    _check(setup, left_out)
-    clients = tuple(_with_records(one, left_out) for one in setup.clients if one.name not in left_out.clients)
-    topics = tuple(topic for topic in setup.topics if topic.name not in left_out.topics)
-    needed = {name for client in clients for name in _topics_of(client)} & set(left_out.topics)
-    if needed:
-        raise UsageError(f"the topic {', '.join(sorted(needed))} cannot be left out", "clients speak of it")
-    return replace(setup, clients=clients, topics=topics)
+    _check_names(setup, left_out)
+    brokers = tuple(broker for broker in setup.brokers if broker.id not in left_out.brokers)
+    clients = tuple(_client(one, left_out) for one in setup.clients if one.name not in left_out.clients)
+    topics = tuple(_topic(topic, left_out) for topic in setup.topics if topic.name not in left_out.topics)
+    settings = _other_than(setup.settings, left_out.settings)
+    _check_spoken_of(clients, left_out)
+    _check_replicas(topics, left_out)
+    return replace(setup, brokers=brokers, clients=clients, topics=topics, settings=settings)
 
 
-def _check(setup: Setup, left_out: LeaveOut) -> None:
-    clients, producers = {client.name for client in setup.clients}, set(_producers(setup))
-    known = {"client": clients, "topic": {topic.name for topic in setup.topics}, "producer": producers}
-    named = {"client": left_out.clients, "topic": left_out.topics, "producer": left_out.records}
-    for what, names in named.items():
-        unknown = sorted(set(names) - known[what])
-        if unknown:
-            there = ", ".join(sorted(known[what])) or "none"
-            raise UsageError(
-                f"the plan leaves out of the {what} {unknown[0]!r}, which is not there", "", f"one of {there}"
-            )
-
-
-def _producers(setup: Setup) -> dict[str, int]:
+def producers_of(setup: Setup) -> dict[str, int]:
     """Producers with their numbers of records."""
     return {client.name: len(client.sends) for client in setup.clients if isinstance(client, ProducerSetup)}
 
 
-def _with_records(client: Client, left_out: LeaveOut) -> Client:
-    places = left_out.records.get(client.name)
-    if places is None or not isinstance(client, ProducerSetup):
-        return client
-    return replace(client, sends=client.sends[slice(*places)])
+def partitions_of(setup: Setup) -> tuple[str, ...]:
+    """Every partition, as ``topic-0``."""
+    return tuple(name for topic in setup.topics for name in topic.partitions)
 
 
-def _topics_of(client: Client) -> set[str]:
+def settings_of(setup: Setup) -> tuple[str, ...]:
+    """What the cluster, its topics and its clients have set, each name once."""
+    holders = (setup.settings, *(topic.settings for topic in setup.topics), *(one.settings for one in setup.clients))
+    return tuple(dict.fromkeys(name for settings in holders for name in settings))
+
+
+def topics_of(client: Client) -> set[str]:
     """The topics that a client speaks of; Kafka's own are those of the cluster and stay in any case."""
-    partitions: list[str] = []
+    subscribed = client.topics if isinstance(client, ConsumerSetup) else ()
+    return {_topic_of(partition) for partition in named_by(client)} | set(subscribed)
+
+
+def named_by(client: Client) -> set[str]:
+    """The partitions that a client names."""
     if isinstance(client, ConsumerSetup):
         told = client.application
-        partitions = [told.dead_letters, told.writes_to, *(partition for _, partition, _ in told.seeks)]
-        return {_topic(partition) for partition in partitions} | set(client.topics)
+        return {told.dead_letters, told.writes_to, *(partition for _, partition, _ in told.seeks)} - {""}
     if isinstance(client, ProducerSetup):
-        partitions = [send.partition for send in client.sends]
-    elif isinstance(client, TransactionalSetup):
-        partitions = [send.partition for one in client.transactions for send in one.sends]
-        partitions += [partition for one in client.transactions for partition, _ in one.offsets]
-    elif isinstance(client, TransformSetup):
-        partitions = [client.source, client.target]
-    else:
-        partitions = list(client.partitions)
-    return {_topic(partition) for partition in partitions}
+        return {send.partition for send in client.sends}
+    if isinstance(client, TransactionalSetup):
+        sent = {send.partition for one in client.transactions for send in one.sends}
+        return sent | {partition for one in client.transactions for partition, _ in one.offsets}
+    if isinstance(client, TransformSetup):
+        return {client.source, client.target}
+    return set(client.partitions)
 
 
-def _topic(partition: str) -> str:
+def _client(client: Client, left_out: LeaveOut) -> Client:
+    settings = _other_than(client.settings, left_out.settings)
+    places = left_out.records.get(client.name)
+    if places is None or not isinstance(client, ProducerSetup):
+        return replace(client, settings=settings)
+    return replace(client, settings=settings, sends=client.sends[slice(*places)])
+
+
+def _topic(topic: TopicSetup, left_out: LeaveOut) -> TopicSetup:
+    assignment = tuple(
+        ()
+        if f"{topic.name}-{number}" in left_out.partitions
+        else tuple(broker for broker in replicas if broker not in left_out.brokers)
+        for number, replicas in enumerate(topic.assignment)
+    )
+    return replace(topic, assignment=assignment, settings=_other_than(topic.settings, left_out.settings))
+
+
+def _other_than(settings: Mapping[str, str | int | bool], names: Collection[str]) -> dict[str, str | int | bool]:
+    return {name: value for name, value in settings.items() if name not in names}
+
+
+def _check_names(setup: Setup, left_out: LeaveOut) -> None:
+    named: dict[str, tuple[Iterable[str], Iterable[str]]] = {
+        "client": (left_out.clients, (client.name for client in setup.clients)),
+        "topic": (left_out.topics, (topic.name for topic in setup.topics)),
+        "producer": (left_out.records, producers_of(setup)),
+        "partition": (left_out.partitions, partitions_of(setup)),
+        "broker": (map(str, left_out.brokers), (str(broker.id) for broker in setup.brokers)),
+        "setting": (left_out.settings, settings_of(setup)),
+    }
+    for what, (names, known) in named.items():
+        there = sorted(known)
+        unknown = sorted(set(names) - set(there))
+        if unknown:
+            told = f"the plan leaves out of the {what} {unknown[0]!r}, which is not there"
+            raise UsageError(told, "", f"one of {', '.join(there) or 'none'}")
+
+
+def _check_spoken_of(clients: Iterable[Client], left_out: LeaveOut) -> None:
+    for client in clients:
+        subscribed = set(client.topics) if isinstance(client, ConsumerSetup) else set[str]()
+        topics = topics_of(client) & set(left_out.topics)
+        partitions = {name for name in left_out.partitions if name in named_by(client) or _topic_of(name) in subscribed}
+        for what, names in (("topic", topics), ("partition", partitions)):
+            if names:
+                told = f"the {what} {', '.join(sorted(names))} cannot be left out"
+                raise UsageError(told, f"{client.name} speaks of it")
+
+
+def _check_replicas(topics: Iterable[TopicSetup], left_out: LeaveOut) -> None:
+    """Only a partition that is left out may be without replicas."""
+    for topic in topics:
+        for number, replicas in enumerate(topic.assignment):
+            name = f"{topic.name}-{number}"
+            if not replicas and name not in left_out.partitions:
+                raise UsageError(f"the brokers of {name} cannot all be left out", "it would have no replica")
+
+
+def _topic_of(partition: str) -> str:
     return partition.rpartition("-")[0]
-
-
-def leave_out(setup: Setup, fails: Fails, most_runs: int = MOST_RUNS) -> LeaveOut:
-    """What a failure does not need: with less it would not be the same.
-
-    Args:
-        setup: With which something fails.
-        fails: Plays the setup without that: does the same thing go wrong? It may refuse by a UsageError, too.
-        most_runs: After so many plays the most that was left out so far is given.
-    """
-    found, known, more = LeaveOut(), dict[str, bool](), True
-    while more:
-        more = False
-        for one in _more(setup, found):
-            if len(known) < most_runs and _fails(one, fails, known):
-                found, more = one, True
-                break
-    return found
-
-
-def _fails(left_out: LeaveOut, fails: Fails, known: dict[str, bool]) -> bool:
-    told = repr(left_out)
-    if told not in known:
-        try:
-            known[told] = fails(left_out)
-        except UsageError:
-            known[told] = False
-    return known[told]
-
-
-def _more(setup: Setup, found: LeaveOut) -> Iterator[LeaveOut]:
-    """Everything that leaves one thing more out, the greatest first."""
-    for client in setup.clients:
-        if client.name not in found.clients:
-            records = {name: places for name, places in found.records.items() if name != client.name}
-            yield msgspec.structs.replace(found, clients=(*found.clients, client.name), records=records)
-    idle = _unspoken_of(without(setup, found))
-    if idle:
-        yield msgspec.structs.replace(found, topics=(*found.topics, *idle))
-    for name, number in _producers(setup).items():
-        if name not in found.clients:
-            for places in _fewer(*found.records.get(name, (0, number))):
-                yield msgspec.structs.replace(found, records={**found.records, name: places})
-
-
-def _unspoken_of(setup: Setup) -> tuple[str, ...]:
-    spoken = {name for client in setup.clients for name in _topics_of(client)}
-    idle = tuple(topic.name for topic in setup.topics if topic.name not in spoken and not topic.name.startswith("__"))
-    return idle if len(idle) < len(setup.topics) else idle[1:]
-
-
-def _fewer(begin: int, end: int) -> Iterator[tuple[int, int]]:
-    """One half, the other, one record less at either end."""
-    middle = (begin + end) // 2
-    if end - begin > 3:
-        yield begin, middle
-        yield middle, end
-    if end - begin > 1:
-        yield begin, end - 1
-        yield begin + 1, end

@@ -140,7 +140,7 @@ def _min_isr(setup: Setup, version: Version) -> dict[str, int]:
     """What acks=all asks for; at most the number of replicas, as brokers count it (since 3.7, KAFKA-15583)."""
     default = {**version.defaults, **setup.settings}[MIN_ISR]
     return {
-        f"{topic.name}-{number}": min(int(topic.settings.get(MIN_ISR, default)), len(replicas))
+        name: min(int(topic.settings.get(MIN_ISR, default)), len(replicas))
         for topic in setup.topics
-        for number, replicas in enumerate(topic.assignment)
+        for name, replicas in topic.partitions.items()
     }

@@ -23,7 +23,7 @@ class PlanFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
         kafka_version: Under which it was played; empty for the scenario's own.
         settings: As ``--set`` took them.
         seed: Of the run.
-        leave_out: What was left out of the scenario's clients, records and topics.
+        leave_out: What was left out of the scenario's cluster and clients.
         steps: The plan.
     """
 

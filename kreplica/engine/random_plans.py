@@ -29,6 +29,7 @@ from kreplica.engine.faults import (
     Step,
     Stop,
     When,
+    in_order,
 )
 from kreplica.engine.settings import MICROSECONDS
 from kreplica.engine.setup import Setup
@@ -95,7 +96,7 @@ def random_plan(setup: Setup, version: Version, profile: Profile, chance: Random
             steps.extend(_COMPOSED[kind](setup, chance, last))
         else:
             steps.extend(_healing(_MAKERS[kind](setup, version, chance, last), _moment(chance, last), last))
-    return tuple(sorted(steps, key=lambda step: step.when.time if isinstance(step.when, At) else 0))
+    return in_order(steps)
 
 
 def near_plan(plan: Plan, chance: Random, most: int = 5 * MICROSECONDS) -> Plan:

@@ -28,13 +28,18 @@ class TopicSetup:
 
     Args:
         name: Kafka's name.
-        assignment: For each partition its replicas, the preferred leader first.
+        assignment: For each partition its replicas, the preferred leader first; none where a partition is left out.
         settings: Its own settings by Kafka's names.
     """
 
     name: str
     assignment: tuple[tuple[int, ...], ...]
     settings: Mapping[str, Value] = field(default_factory=dict)
+
+    @property
+    def partitions(self) -> dict[str, tuple[int, ...]]:
+        """The replicas of each partition that is there, by its name, as ``topic-0``."""
+        return {f"{self.name}-{number}": replicas for number, replicas in enumerate(self.assignment) if replicas}
 
 
 @dataclass(frozen=True, slots=True)

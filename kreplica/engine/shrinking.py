@@ -1,7 +1,4 @@
-"""A plan that fails, made small: delta debugging over its steps, then shorter faults, then round times.
-
-Zeller and Hildebrandt, Simplifying and Isolating Failure-Inducing Input (2002), for the steps.
-"""
+"""A plan that fails, made small: delta debugging over its steps, then shorter faults, then round times."""
 
 from __future__ import annotations
 
@@ -9,7 +6,8 @@ from collections.abc import Callable, Iterator
 
 import msgspec
 
-from kreplica.engine.faults import At, Plan, Step, When
+from kreplica.engine.delta_debugging import fewest
+from kreplica.engine.faults import At, Plan, Step, When, in_order
 from kreplica.engine.settings import MICROSECONDS
 
 MOST_RUNS = 400
@@ -19,7 +17,7 @@ Fails = Callable[[Plan], bool]
 
 
 def shrink(plan: Plan, fails: Fails, most_runs: int = MOST_RUNS) -> Plan:
-    """A smaller plan that fails still.
+    """A smaller plan that fails still, its steps by time.
 
     Args:
         plan: One that fails.
@@ -28,9 +26,9 @@ def shrink(plan: Plan, fails: Fails, most_runs: int = MOST_RUNS) -> Plan:
     """
     budget = _Budget(fails, most_runs)
     while True:
-        smaller = _simplify(_fewer_steps(plan, budget), budget)
+        smaller = _simplify(fewest(plan, budget.fails), budget)
         if smaller == plan or budget.left <= 0:
-            return smaller
+            return in_order(smaller)
         plan = smaller
 
 
@@ -53,23 +51,6 @@ class _Budget:
             self.left -= 1
             known = self._known[told] = self._fails(plan)
         return known
-
-
-def _fewer_steps(plan: Plan, budget: _Budget) -> Plan:
-    """The steps without which it does not fail: parts are left out, ever smaller ones."""
-    parts = 2
-    while len(plan) >= 1:
-        size = -(-len(plan) // parts)
-        begins = range(0, len(plan), size)
-        candidates = (plan[:begin] + plan[begin + size :] for begin in begins)
-        smaller = next((candidate for candidate in candidates if budget.fails(candidate)), None)
-        if smaller is not None:
-            plan, parts = smaller, max(parts - 1, 2)
-        elif size <= 1:
-            break
-        else:
-            parts = min(parts * 2, len(plan))
-    return plan
 
 
 def _simplify(plan: Plan, budget: _Budget) -> Plan:

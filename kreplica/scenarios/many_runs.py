@@ -14,12 +14,13 @@ from multiprocessing import get_context
 from random import Random
 
 from kreplica.engine.faults import Plan
-from kreplica.engine.leaving_out import LeaveOut, leave_out, without
+from kreplica.engine.leaving_out import LeaveOut, without
 from kreplica.engine.observing import observe
 from kreplica.engine.outcome import Outcome
 from kreplica.engine.random_plans import random_plan
 from kreplica.engine.settings import Value
 from kreplica.engine.shrinking import shrink
+from kreplica.engine.smaller_setup import leave_out
 from kreplica.engine.versions import version_named
 from kreplica.scenarios import scenario_named
 from kreplica.scenarios.scenario import Scenario
@@ -72,7 +73,7 @@ class SmallestPlan:
 
     Args:
         plan: Its steps.
-        leave_out: What the failure does not need of the scenario's clients, records and topics.
+        leave_out: What the failure does not need of the scenario's cluster and clients.
         seed: With which it fails.
         wrong: What goes wrong.
     """
@@ -139,9 +140,7 @@ def run_many(
     counted = Counter(name for verdict in verdicts for name in verdict.wrong)
     idle = sum(not verdict.faults or not verdict.acknowledged for verdict in verdicts)
     failed = [verdict for verdict in verdicts if is_failure(verdict.wrong)]
-    found = [_smallest(job, verdict, told) for verdict in failed[:SHRUNK]]
-    smallest = min(found, key=lambda small: len(small.plan), default=None)
-    return ManyRuns(verdicts, dict(sorted(counted.items())), idle, smallest)
+    return ManyRuns(verdicts, dict(sorted(counted.items())), idle, _smallest(job, failed[:SHRUNK], told))
 
 
 def _counted(verdicts: Iterator[Verdict], runs: int, told: Callable[[str], None]) -> tuple[Verdict, ...]:
@@ -189,15 +188,28 @@ def _outcome(job: Job, plan: Plan, seed: int, left_out: LeaveOut = NOTHING) -> O
     return observe(setup, plan, version_named(job.version), seed, keep=False)[0]
 
 
-def _smallest(job: Job, failed: Verdict, told: Callable[[str], None]) -> SmallestPlan:
-    """The plan of a failing seed and its setup, made as small as the same failure lets them be."""
-    told(f"making the failing plan of seed {failed.seed} smaller")
+def _smallest(job: Job, failed: list[Verdict], told: Callable[[str], None]) -> SmallestPlan | None:
+    """The smallest plan of some failing seeds, and its setup as small as the same failure lets it be."""
+    found = []
+    for verdict in failed:
+        told(f"making the failing plan of seed {verdict.seed} smaller")
+        plan = plan_of(scenario_named(job.scenario), job.version, job.settings, verdict.seed)
+        found.append((shrink(plan, _same_failure(job, verdict), MOST_RUNS), verdict))
+    if not found:
+        return None
+    plan, verdict = min(found, key=lambda one: len(one[0]))
+    told(f"leaving out what the failure of seed {verdict.seed} does not need")
+    fails = _same_failure(job, verdict)
+    setup = scenario_named(job.scenario).setup
+    left_out = leave_out(setup, lambda more: fails(plan, more), stays=job.settings)
+    return SmallestPlan(plan, left_out, verdict.seed, wrong_with(_outcome(job, plan, verdict.seed, left_out)))
+
+
+def _same_failure(job: Job, failed: Verdict) -> Callable[..., bool]:
+    """Whether a plan, played with what is left of the setup, fails as a run did."""
     target = next(name for name in failed.wrong if is_failure((name,)))
-    scenario, seed = scenario_named(job.scenario), failed.seed
 
     def fails(plan: Plan, left_out: LeaveOut = NOTHING) -> bool:
-        return target in wrong_with(_outcome(job, plan, seed, left_out))
+        return target in wrong_with(_outcome(job, plan, failed.seed, left_out))
 
-    small = shrink(plan_of(scenario, job.version, job.settings, seed), fails, MOST_RUNS)
-    left_out = leave_out(scenario.setup, lambda more: fails(small, more))
-    return SmallestPlan(small, left_out, seed, wrong_with(_outcome(job, small, seed, left_out)))
+    return fails

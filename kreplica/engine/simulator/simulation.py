@@ -55,11 +55,7 @@ class Simulation:
             topic.name: {**self.settings, **topic.settings} for topic in setup.topics
         }
         self.partitions = {topic.name: len(topic.assignment) for topic in setup.topics}
-        self.assignments = {
-            f"{topic.name}-{number}": replicas
-            for topic in setup.topics
-            for number, replicas in enumerate(topic.assignment)
-        }
+        self.assignments = {name: each for topic in setup.topics for name, each in topic.partitions.items()}
         self.network = Network(self, self.integer("latency.us"), self.integer("jitter.us"))
         self.offline_directories: dict[int, set[str]] = {}
         self.kept_offsets: dict[str, dict[str, int]] = {}  # by applications, beside what they write: group, partition

@@ -5,11 +5,25 @@ from __future__ import annotations
 from random import Random
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kreplica.engine.faults import At, Crash, Cut, Pause, Plan, Start, Step, When, plan_from_json, plan_to_json
+from kreplica.engine import observe
+from kreplica.engine.faults import (
+    At,
+    Crash,
+    Cut,
+    Pause,
+    Plan,
+    Start,
+    Step,
+    When,
+    in_order,
+    plan_from_json,
+    plan_to_json,
+)
 from kreplica.engine.random_plans import DEFAULT_PROFILE, FaultKind, Profile, random_plan
+from kreplica.engine.random_setups import random_run
 from kreplica.engine.setup import SECOND, TopicSetup, cluster
 from kreplica.engine.shrinking import shrink
 from kreplica.engine.versions import LATEST, version_named
@@ -28,6 +42,25 @@ def test_only_the_steps_that_matter_stay() -> None:
         "broker-4",
         "broker-17",
     ]
+
+
+def test_the_steps_of_a_smaller_plan_are_by_time() -> None:
+    first, later = Step(When(kind="appended"), Crash("broker-1")), at(5 * SECOND, Crash("broker-2"))
+    plan = (at(9 * SECOND, Crash("broker-3")), later, first)
+    by_time = (first, later, at(9 * SECOND, Crash("broker-3")))
+    assert shrink(plan, lambda candidate: [step.when for step in candidate] == [step.when for step in plan]) == by_time
+
+
+@settings(max_examples=8)
+@given(st.integers(0, 2**32))
+def test_a_plan_in_order_is_played_as_it_was(seed: int) -> None:
+    setup, plan = random_run(seed, LATEST)
+    chance = Random(seed)
+    timed = [step for step in plan if isinstance(step.when, At)]
+    chance.shuffle(timed)
+    mixed = (*timed, *(step for step in plan if isinstance(step.when, When)))
+    first, again = (observe(setup, one, LATEST, seed, keep=False)[0] for one in (mixed, in_order(mixed)))
+    assert first.trace_hash == again.trace_hash
 
 
 def test_faults_get_short_and_times_round() -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from kreplica.engine import observe, version_named
 from kreplica.engine.faults import plan_from_json, plan_to_json
-from kreplica.engine.leaving_out import without
+from kreplica.engine.leaving_out import settings_of, without
 from kreplica.scenarios import scenario_named
 from kreplica.scenarios.many_runs import Job, ManyRuns, is_failure, run_many, wrong_with
 
@@ -51,3 +51,12 @@ def test_records_that_the_failure_does_not_need_are_left_out(in_turn: ManyRuns) 
     assert smallest is not None
     clients = without(scenario_named(JOB.scenario).setup, smallest.leave_out).clients
     assert sum(len(getattr(client, "sends", ())) for client in clients) == 1
+
+
+def test_the_cluster_is_as_small_as_the_failure_lets_it_be(in_turn: ManyRuns) -> None:
+    """A record that was acknowledged by nobody is lost with two brokers as with three, whatever else was set."""
+    smallest = in_turn.smallest
+    assert smallest is not None
+    setup = without(scenario_named(JOB.scenario).setup, smallest.leave_out)
+    assert len(setup.brokers) == 2
+    assert set(settings_of(setup)) <= {"acks"}
