@@ -52,6 +52,7 @@ def without(setup: Setup, left_out: LeaveOut) -> Setup:
             left.
     """
     _check_names(setup, left_out)
+    _check_records(setup, left_out)
     brokers = tuple(broker for broker in setup.brokers if broker.id not in left_out.brokers)
     clients = tuple(_client(one, left_out) for one in setup.clients if one.name not in left_out.clients)
     topics = tuple(_topic(topic, left_out) for topic in setup.topics if topic.name not in left_out.topics)
@@ -135,6 +136,14 @@ def _check_names(setup: Setup, left_out: LeaveOut) -> None:
         if unknown:
             told = f"the plan leaves out of the {what} {unknown[0]!r}, which is not there"
             raise UsageError(told, "", f"one of {', '.join(there) or 'none'}")
+
+
+def _check_records(setup: Setup, left_out: LeaveOut) -> None:
+    producers = producers_of(setup)
+    for name, (begin, end) in left_out.records.items():
+        if not 0 <= begin < end <= producers[name]:
+            told = f"the plan keeps the records of {name} from place {begin} up to {end}"
+            raise UsageError(told, f"{name} sends {producers[name]}", "count from 0, and keep one at least")
 
 
 def _check_spoken_of(clients: Iterable[Client], left_out: LeaveOut) -> None:

@@ -5,6 +5,8 @@ A list of steps alone is a plan, too: written by hand, it is played on whatever 
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import msgspec
 
 from kreplica.engine.faults import Step, plan_from_json
@@ -31,7 +33,7 @@ class PlanFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     scenario: str = ""
     kafka_version: str = ""
     settings: dict[str, str] = {}
-    seed: int = 0
+    seed: Annotated[int, msgspec.Meta(ge=0)] = 0
     leave_out: LeaveOut = LeaveOut()
     steps: tuple[Step, ...]
 

@@ -11,9 +11,9 @@ from kreplica.engine.faults import At, Plan, Step, When
 from kreplica.engine.settings import parse
 from kreplica.engine.simulator.broker import Broker
 from kreplica.engine.simulator.node import Node
-from kreplica.engine.simulator.simulation import ACTIVE_CONTROLLER, LEADER_OF, NobodyError
+from kreplica.engine.simulator.plan_checks import check_step
+from kreplica.engine.simulator.simulation import NobodyError
 from kreplica.engine.trace import KINDS, Event, Kind
-from kreplica.engine.versions import ControllerKind
 from kreplica.errors import UsageError
 
 if TYPE_CHECKING:
@@ -35,14 +35,13 @@ class PlanPlayer:
         """Has the steps done.
 
         Raises:
-            UsageError: A step names a partition or a broker, or waits for an event, that there is not.
+            UsageError: A step says what cannot be (``plan_checks``).
         """
         for step in self._plan:
-            _check_action(self._simulation, step.do)
+            check_step(self._simulation, step)
             if isinstance(step.when, At):
                 self._simulation.scheduler.at(step.when.time, self._do, step)
             else:
-                _check(step.when)
                 self._waiting.setdefault(step.when.kind, []).append((step, [step.when.count]))
         if self._waiting:
             self._simulation.trace.subscribe(self._saw)
@@ -67,43 +66,6 @@ class PlanPlayer:
             _ACTIONS[type(action)](simulation, action)
         except NobodyError as error:
             simulation.trace.emit(simulation.scheduler.now, Kind.FAULT, PLAN, ("nothing", str(error)))
-
-
-def _check_action(simulation: Simulation, action: faults.AnyAction) -> None:
-    """Refuses partitions, nodes and numbers that cannot be, before anything is played."""
-    _check_nodes(simulation, action)
-    partition = getattr(action, "partition", None)
-    if partition is not None and partition not in simulation.assignments:
-        known = ", ".join(simulation.assignments)
-        raise UsageError(f"the plan names {partition!r}, which is no partition", "", f"one of {known}")
-    if isinstance(action, faults.Reassign):
-        unknown = [broker for broker in action.replicas if broker not in simulation.brokers]
-        if unknown or not action.replicas or len(set(action.replicas)) != len(action.replicas):
-            told = f"the plan reassigns {action.partition} to {list(action.replicas)}"
-            raise UsageError(told, "", f"give each of some of the brokers {list(simulation.brokers)} once")
-    for name in ("duration", "delay", "keep", "percent"):
-        if getattr(action, name, 0) < 0:
-            raise UsageError(f"the plan has a negative {name} for {name_of(action)}", "", "give 0 or more")
-
-
-def _check_nodes(simulation: Simulation, action: faults.AnyAction) -> None:
-    """Nodes by their names; who leads or controls is seen when the step is done."""
-    named = [getattr(action, name, "") for name in ("node", "source", "target")] + [*getattr(action, "nodes", ())]
-    for name in named:
-        if name and name not in ("*", ACTIVE_CONTROLLER) and not name.startswith(LEADER_OF):
-            simulation.node(name)
-    if isinstance(action, faults.ExpireSession) and simulation.version.controller is ControllerKind.KRAFT:
-        version = simulation.version.name
-        raise UsageError(f"{action.node} has no session with ZooKeeper", f"{version} is in KRaft mode", "cut its links")
-
-
-def _check(when: When) -> None:
-    if when.kind not in KINDS:
-        raise UsageError(f"a step waits for {when.kind!r}", "there is no such event", f"one of {', '.join(KINDS)}")
-    unknown = set(when.fields) - set(KINDS[when.kind].fields)
-    if unknown:
-        known = ", ".join(KINDS[when.kind].fields)
-        raise UsageError(f"{when.kind} has no field {', '.join(sorted(unknown))}", "", f"one of {known}")
 
 
 def _matches(when: When, event: Event) -> bool:

@@ -144,6 +144,9 @@ def test_what_cannot_be_left_out_is_refused(left_out: LeaveOut) -> None:
         (LeaveOut(brokers=(9,)), "leaves out of the broker '9', which is not there"),
         (LeaveOut(partitions=("t-3",)), "leaves out of the partition 't-3', which is not there"),
         (LeaveOut(settings=("linger",)), "leaves out of the setting 'linger', which is not there"),
+        (LeaveOut(records={"shop": (1, 1)}), "records of shop from place 1 up to 1; shop sends 1"),
+        (LeaveOut(records={"shop": (-1, 1)}), "from place -1 up to 1"),
+        (LeaveOut(records={"shop": (0, 2)}), "from place 0 up to 2"),
         (LeaveOut(brokers=(4, 5)), "brokers of __consumer_offsets-0 cannot all be left out"),
         (LeaveOut(("reader",), partitions=("t-1",)), "partition t-1 cannot be left out; shop speaks of it"),
         (LeaveOut(partitions=("t-0",)), "partition t-0 cannot be left out; reader speaks of it"),
@@ -194,6 +197,7 @@ def test_a_list_of_steps_is_a_plan_too() -> None:
         (b'{"schema": "kreplica/faults/v1"}', "p is no plan of faults"),
         (b'{"schema": "kreplica/faults/v1", "steps": [], "sed": 1}', "p is no plan of faults"),
         (b'{"schema": "kreplica/faults/v1", "steps": [{}]}', "p is no plan of faults"),
+        (b'{"schema": "kreplica/faults/v1", "steps": [], "seed": -1}', "p is no plan of faults"),
     ],
 )
 def test_what_is_no_plan_is_refused_by_name(content: bytes, message: str) -> None:

@@ -10,6 +10,7 @@ from kreplica.engine import faults
 from kreplica.engine.faults import (
     At,
     Crash,
+    DirectoryFailure,
     ElectPreferred,
     Lossy,
     Pause,
@@ -99,7 +100,13 @@ def test_a_rack_is_whoever_stands_in_it() -> None:
         (Step(At(1), ElectPreferred("u-0")), "u-0"),
         (Step(At(1), Reassign("t-0", (1, 9))), "1, 9"),
         (Step(At(1), Reassign("t-0", (1, 1))), "once"),
-        (Step(At(1), Pause("broker-1", -1)), "negative duration"),
+        (Step(At(1), Pause("broker-1", -1)), "duration for pause of -1; give 0 or more"),
+        (Step(At(1), Lossy("broker-1", "broker-2", 101, 5)), "more than 100 percent"),
+        (Step(At(1), RackLoss("r3")), "'r3', which is no rack; one of r1, r2"),
+        (Step(At(1), DirectoryFailure("broker-1", ("t-1",))), "'t-1', which is no partition"),
+        (Step(At(-1), Crash("broker-1")), "time for crash of -1; give 0 or more"),
+        (Step(When(Kind.SENT, count=0), Crash("broker-1")), "count for crash of 0; give 1 or more"),
+        (Step(When(Kind.SENT, after=-1), Crash("broker-1")), "delay after the event for crash of -1"),
     ],
 )
 def test_a_plan_for_another_world_is_refused(step: Step, told: str) -> None:
