@@ -85,6 +85,13 @@ def test_a_replica_in_sync_whose_directory_is_offline_cannot_take_over() -> None
     assert limits_of(snapshot_of(table, BROKERS, source="zookeeper"), IDS) == RestartLimits((), (7,))
 
 
+def test_where_min_isr_is_not_known_one_stays() -> None:
+    table = [partition(replicas=[7, 3, 40], isr=[7, 3, 40], leader=7, min_isr=None)]
+    found = limits_of(snapshot_of(table, BROKERS, source="zookeeper"), IDS)
+    assert [(bin(one.nodes), one.most) for one in found.limits] == [("0b111", 2)]
+    assert found.never == ()
+
+
 def test_what_is_accepted_limits_nothing() -> None:
     table = [partition(number=0, replicas=[7], isr=[7], leader=7, min_isr=1), partition(number=1)]
     snapshot = snapshot_of(table, BROKERS, source="zookeeper")
