@@ -83,6 +83,7 @@ class Version:
         idempotence: Brokers check sequences (0.11, KIP-98).
         cached_batches: How many batches of a producer a replica remembers: 1 in 0.11, 5 since 1.0 (KAFKA-5494).
         unknown_producer: What a leader says to a sequence that it knows nothing before.
+        markers_keep_producer: The time of a marker counts when brokers forget a producer (2.4.1, KAFKA-9144).
         raises_own_epoch: Producers go on after an error in the next epoch (2.5, KIP-360).
         fenced_is_final: PRODUCER_FENCED is told from INVALID_PRODUCER_EPOCH, which can be aborted (2.7, KIP-588).
         transaction_version: 0 none, 1 from 0.11, 2 from 4.0 (KIP-890).
@@ -153,6 +154,7 @@ class Version:
     idempotence: bool = False
     cached_batches: int = 1
     unknown_producer: UnknownProducer = UnknownProducer.OUT_OF_ORDER
+    markers_keep_producer: bool = False
     raises_own_epoch: bool = False
     fenced_is_final: bool = False
     transaction_version: int = 0

@@ -161,7 +161,12 @@ CHANGES: tuple[Change, ...] = (
     ),
     _since("1.1", keeps_last_in_sync=True),
     _since("2.0", {"offsets.retention.minutes": 10_080}, truncation=Truncation.KIP_279),
-    _since("2.0.1", join_at_epoch_start=True, epoch_noted_at_election=True),
+    _since(
+        "2.0.1",
+        join_at_epoch_start=True,
+        epoch_noted_at_election=True,
+        unknown_producer=UnknownProducer.UNKNOWN_OR_ONLY_MARKER,
+    ),
     _since(
         "2.1",
         {"retries": 2**31 - 1, "delivery.timeout.ms": 120_000},
@@ -170,12 +175,12 @@ CHANGES: tuple[Change, ...] = (
         end_suffices=True,
         offsets_expire_with_group=True,
         controller_epoch_checked=True,
-        unknown_producer=UnknownProducer.UNKNOWN_OR_ONLY_MARKER,
     ),
     _since("2.1.1", stale_epoch_ends_dropped=True),
     _since("2.2", bounces_are_seen=True, member_id_required=True, latest_waits_for_epoch=True),
     _since("2.3", consumer_detects_truncation=True),
     _since("2.4", follower_reads=True, failover_cleans_isrs=True, high_watermark_wakes_followers=True),
+    _since("2.4.1", markers_keep_producer=True),
     _since(
         "2.5",
         {

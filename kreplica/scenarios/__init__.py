@@ -89,6 +89,7 @@ MODULES: tuple[str, ...] = (
     "late-batch-next-transaction",
     "delayed-end-transaction",
     "delayed-marker",
+    "early-producer-expiry",
     "transaction-timeout",
     "coordinator-failover-prepare",
     "lso-lag",

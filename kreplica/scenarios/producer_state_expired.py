@@ -11,7 +11,7 @@ _APPENDED = When(kind=Kind.APPENDED, node="broker-1", fields={"partition": "orde
 SCENARIO = Scenario(
     name="producer-state-expired",
     title="Brokers forget an idle producer: a late retry is a duplicate",
-    why="""Brokers forget a producer that has written nothing for producer.id.expiration.ms (a day; up to 3.2
+    why="""Brokers forget a producer that has written nothing for producer.id.expiration.ms (a day; up to 3.3
         transactional.id.expiration.ms, a week). A producer that comes back later with a batch that was appended but
         not answered finds nobody who knows it. Since 2.5 a leader takes any sequence of a producer it knows nothing
         of, so that idle producers can go on: the retry is appended again. Before, it answered UNKNOWN_PRODUCER_ID.""",

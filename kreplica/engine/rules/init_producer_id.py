@@ -7,10 +7,9 @@ goes on after an error names its id and epoch since 2.5 (KIP-360).
 from dataclasses import replace
 
 from kreplica.engine.rules.error_codes import ErrorCode
-from kreplica.engine.rules.producer_state import NO_PRODUCER_EPOCH
+from kreplica.engine.rules.producer_state import NO_PRODUCER_EPOCH, NO_TIMESTAMP
 from kreplica.engine.rules.transaction_states import (
     MAX_EPOCH,
-    NO_TIMESTAMP,
     PREPARED,
     Decision,
     TransactionMetadata,

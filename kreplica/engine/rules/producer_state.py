@@ -18,6 +18,7 @@ NO_PRODUCER_EPOCH = -1
 NO_SEQUENCE = -1
 NO_OFFSET = -1
 NO_COORDINATOR_EPOCH = -1
+NO_TIMESTAMP = -1
 MAX_SEQUENCE = 2**31 - 1
 CACHED_BATCHES = 5
 """ProducerStateEntry.NUM_BATCHES_TO_RETAIN since 1.0 (KAFKA-5494): why max.in.flight may be 5. Before, 1."""
@@ -30,7 +31,7 @@ class UnknownProducer(IntEnum):
     """What a leader says to a sequence other than 0 where it has no state to compare it with.
 
     OUT_OF_ORDER in 0.11; UNKNOWN without any state from 1.0; UNKNOWN_OR_ONLY_MARKER also where only a marker is left,
-    from 2.1 (KAFKA-7298); ACCEPT from 2.5 (KIP-360).
+    from 2.0.1 (KAFKA-7298); ACCEPT from 2.5 (KIP-360).
     """
 
     OUT_OF_ORDER = 0
@@ -48,14 +49,14 @@ class ProducerState:
         batches: The latest of that epoch, oldest first.
         coordinator_epoch: Of the latest marker.
         transaction_start: First offset of the open transaction, NO_OFFSET if there is none.
-        timestamp: Of the latest append, in the unit of the caller's clock.
+        timestamp: Of the latest append, in the unit of the caller's clock; NO_TIMESTAMP if none counts.
     """
 
     epoch: int = NO_PRODUCER_EPOCH
     batches: tuple[Batch, ...] = ()
     coordinator_epoch: int = NO_COORDINATOR_EPOCH
     transaction_start: int = NO_OFFSET
-    timestamp: int = -1
+    timestamp: int = NO_TIMESTAMP
 
 
 EMPTY_STATE = ProducerState()
@@ -145,14 +146,25 @@ def after_data(
     return ProducerState(epoch, (*kept, batch)[-cached:], state.coordinator_epoch, start, timestamp)
 
 
-def after_marker(state: ProducerState, epoch: int, coordinator_epoch: int, timestamp: int) -> ProducerState:
+def after_marker(
+    state: ProducerState, epoch: int, coordinator_epoch: int, timestamp: int, keeps_producer: bool
+) -> ProducerState:
     """The state after the marker of a transaction, which ends it. ProducerAppendInfo.appendEndTxnMarker.
 
     A marker with a higher epoch (a fenced producer's; every transaction's with transaction version 2) drops the
-    remembered batches: the next one begins at sequence 0. Its timestamp keeps the producer from expiring since 2.3.1
-    (KAFKA-9144).
+    remembered batches: the next one begins at sequence 0. Before 2.4.1 the time was that of the last remembered batch
+    (ProducerStateEntry.lastTimestamp): without one the producer expired at the next look, and that it was fenced was
+    forgotten (KAFKA-9144).
+
+    Args:
+        state: Before it.
+        epoch, coordinator_epoch: The marker's.
+        timestamp: The marker's.
+        keeps_producer: Whether the marker's time counts for the expiry, since 2.4.1.
     """
     kept = state.batches if epoch == state.epoch else ()
+    if not keeps_producer:
+        timestamp = state.timestamp if epoch == state.epoch else NO_TIMESTAMP
     return ProducerState(epoch, kept, coordinator_epoch, NO_OFFSET, timestamp)
 
 
@@ -172,6 +184,7 @@ def producer_expired(state: ProducerState, now: int, expiration: int) -> bool:
     Args:
         state: What is known of it.
         now: The time, in the unit of the timestamps.
-        expiration: producer.id.expiration.ms (since 3.3; before, transactional.id.expiration.ms), in that unit.
+        expiration: producer.id.expiration.ms (since 3.4; before, transactional.id.expiration.ms), in that unit.
     """
-    return state.transaction_start == NO_OFFSET and now - state.timestamp >= expiration
+    long_ago = state.timestamp == NO_TIMESTAMP or now - state.timestamp >= expiration
+    return state.transaction_start == NO_OFFSET and long_ago

@@ -13,11 +13,10 @@ from dataclasses import dataclass, replace
 from enum import IntEnum
 
 from kreplica.engine.rules.error_codes import ErrorCode
-from kreplica.engine.rules.producer_state import NO_PRODUCER_EPOCH, NO_PRODUCER_ID
+from kreplica.engine.rules.producer_state import NO_PRODUCER_EPOCH, NO_PRODUCER_ID, NO_TIMESTAMP
 
 MAX_EPOCH = 2**15 - 1
 """Short.MAX_VALUE: never given to a client, so that the coordinator can still fence it."""
-NO_TIMESTAMP = -1
 
 
 class TransactionState(IntEnum):

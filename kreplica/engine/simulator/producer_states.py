@@ -39,10 +39,21 @@ class ProducerStates:
     ``states`` by producer id; ``index`` is the transaction index; ``verifications`` are only a leader's.
     """
 
-    __slots__ = ("_guards", "_snapshot", "_times", "_unreplicated", "cached", "index", "states", "verifications")
+    __slots__ = (
+        "_guards",
+        "_snapshot",
+        "_times",
+        "_unreplicated",
+        "cached",
+        "index",
+        "markers_keep_producer",
+        "states",
+        "verifications",
+    )
 
-    def __init__(self, cached: int) -> None:
+    def __init__(self, cached: int, markers_keep_producer: bool = True) -> None:
         self.cached = cached
+        self.markers_keep_producer = markers_keep_producer
         self.states: dict[int, ProducerState] = {}
         self.index: list[AbortedTransaction] = []
         self.verifications: dict[int, Verification] = {}
@@ -101,7 +112,9 @@ class ProducerStates:
 
     def _marker(self, record: Record, offset: int, now: int) -> None:
         known = self.state(record.producer_id)
-        self.states[record.producer_id] = after_marker(known, record.producer_epoch, int(record.value), now)
+        self.states[record.producer_id] = after_marker(
+            known, record.producer_epoch, int(record.value), now, self.markers_keep_producer
+        )
         self.verifications.pop(record.producer_id, None)
         if known.transaction_start == NO_OFFSET:
             return

@@ -67,7 +67,8 @@ class Replica:
         self.state = state
         self.place = state.replicas.index(broker.id)
         self.log = Log()
-        self.producers = ProducerStates(broker.simulation.version.cached_batches)
+        version = broker.simulation.version
+        self.producers = ProducerStates(version.cached_batches, version.markers_keep_producer)
         self.high_watermark = 0
         self.last_stable_offset = 0
         self.held_back = False

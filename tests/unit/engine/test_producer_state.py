@@ -60,7 +60,7 @@ def test_appends_beside_kafkas(retained: int, start: int, strict: bool, steps: l
         if step[0] == "marker":
             error = said(lambda: kafka.append_marker(epoch, step[2], 2 if strict else 1))  # noqa: B023
             assert marker_error(state, epoch, step[2], strict).name == error
-            state = after_marker(state, epoch, step[2], 0) if error == "NONE" else state
+            state = after_marker(state, epoch, step[2], 0, True) if error == "NONE" else state
         else:
             first = 0 if step[2] == 2 else (following + step[2]) % (MAX_SEQUENCE + 1)
             last = sequence_after(first, step[3] - 1)
@@ -148,3 +148,22 @@ def test_expiry_spares_open_transactions() -> None:
     assert not producer_expired(idle, 100 + 59, 60)
     assert producer_expired(idle, 100 + 60, 60)
     assert not producer_expired(after_data(EMPTY_STATE, 0, (0, 0, 0), True, 100), 10_000, 60)
+
+
+@pytest.mark.parametrize(
+    ("epoch", "keeps", "expires"),
+    [
+        (0, True, 150 + 60),
+        (1, True, 150 + 60),
+        (0, False, 100 + 60),  # the batch before it counts
+        (1, False, 151),  # a fencing one clears the batches: NO_TIMESTAMP, which is long ago
+    ],
+)
+def test_from_when_on_a_producer_ages_after_a_marker(epoch: int, keeps: bool, expires: int) -> None:
+    """ProducerStateEntry.lastTimestamp: of 2.4.0 that of the last batch, since 2.4.1 of the marker (KAFKA-9144)."""
+    begun = after_data(EMPTY_STATE, 0, (0, 0, 0), True, 100)
+    ended = after_marker(begun, epoch, 0, 150, keeps)
+    assert producer_expired(ended, expires, 60)
+    assert expires == 151 or not producer_expired(ended, expires - 1, 60)
+    again = after_data(ended, epoch, (0 if epoch else 1, 1, 5), False, 400)
+    assert not producer_expired(again, 459, 60)

@@ -53,7 +53,7 @@ def test_a_transaction_is_open_from_its_first_batch_to_its_marker() -> None:
     assert transaction_open(begun, 4, True)
     assert not transaction_open(begun, 5, True)  # of another epoch is another transaction, since 4.0
     assert transaction_open(begun, 5, False)
-    assert not transaction_open(after_marker(begun, 4, 0, 0), 4, False)
+    assert not transaction_open(after_marker(begun, 4, 0, 0, True), 4, False)
 
 
 @pytest.mark.parametrize(
@@ -92,7 +92,7 @@ def test_what_is_outside_a_transaction_has_to_wait_for_its_end() -> None:
     assert plain_write_error(begun, False) is ErrorCode.INVALID_TXN_STATE
     assert plain_write_error(begun, True) is ErrorCode.NONE
     assert plain_write_error(EMPTY_STATE, False) is ErrorCode.NONE
-    assert plain_write_error(after_marker(begun, 4, 0, 0), False) is ErrorCode.NONE
+    assert plain_write_error(after_marker(begun, 4, 0, 0, True), False) is ErrorCode.NONE
 
 
 @pytest.mark.parametrize(
@@ -107,7 +107,7 @@ def test_what_is_outside_a_transaction_has_to_wait_for_its_end() -> None:
 )
 def test_markers_of_older_coordinators_and_producers(epoch: int, coordinator_epoch: int, expected: str) -> None:
     """ProducerAppendInfo.appendEndTxnMarker looks at the producer's epoch first."""
-    state = after_marker(after_data(EMPTY_STATE, 4, (0, 0, 10), True, 0), 4, 2, 0)
+    state = after_marker(after_data(EMPTY_STATE, 4, (0, 0, 10), True, 0), 4, 2, 0, True)
     assert marker_error(state, epoch, coordinator_epoch, False).name == expected
     assert marker_error(state, epoch, coordinator_epoch, True).name == expected, "none is open: it may come again"
 

@@ -31,6 +31,8 @@ RULES = [
     ("latest_waits_for_epoch", "2.1.1", "2.2"),
     ("consumer_detects_truncation", "2.2.2", "2.3"),
     ("follower_reads", "2.3.1", "2.4"),
+    ("unknown_producer", "2.0", "2.0.1"),
+    ("markers_keep_producer", "2.4", "2.4.1"),
     ("stable_offsets", "2.4.1", "2.5"),
     ("alter_partition", "2.6.3", "2.7"),
     ("redirects_at_once", "3.1.2", "3.2"),
