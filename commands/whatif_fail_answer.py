@@ -14,10 +14,11 @@ from commands.safe_to_stop import one_cluster
 from commands.stop_gate import FACETS, brokers_named
 from commands.whatif_fail import COLUMNS, Question
 from kreplica.errors import ExitCode, UsageError
-from kreplica.health.failing import FATES, FailureJudgement, Fate, PlayedStep, judge_failure
+from kreplica.health.failing import FATES, MENDABLE, FailureJudgement, Fate, PlayedStep, judge_failure
 from kreplica.health.loss_ranges import Candidate, candidates, copies_to_ask, with_positions
 from kreplica.health.quorum import active_controller
 from kreplica.health.rolling import judge_rolling_restart
+from kreplica.model.columns import Indices
 from kreplica.model.schema import Kind
 from kreplica.model.selection import select
 from kreplica.model.snapshot import ClusterSnapshot, MetadataMode
@@ -65,6 +66,11 @@ class Played:
     judgement: FailureJudgement
     candidates: tuple[dict[tuple[str, int], list[Candidate]], ...]
     silent: tuple[int, ...]
+
+    def mended(self, fate: Fate) -> Indices:
+        """The partitions that changed settings rid of a harm; none where brokers restart in turn."""
+        steps = self.judgement.steps
+        return steps[0].mended(fate) if steps and not self.question.rolling else np.array([], dtype=np.intp)
 
     @property
     def missing(self) -> tuple[str, ...]:
@@ -235,6 +241,7 @@ def _summary(played: Played) -> dict[str, object]:
         "partitions": len(played.snapshot.partitions),
         "effects": {fate.value: judgement.count(fate) for fate in FATES},
         "already": {fate.value: judgement.count(fate, already=True) for fate in FATES},
+        "mended": {fate.value: len(played.mended(fate)) for fate in MENDABLE},
         "quorum": None if quorum is None else quorum.as_row(),
         "leaders": [asdict(one) for one in judgement.leaders],
         "complete": not played.missing,

@@ -10,7 +10,7 @@ from commands.places import places
 from commands.screen import counted, print_lines, print_verdict
 from commands.tables import print_table
 from kreplica.errors import ExitCode
-from kreplica.health.failing import FATES, Fate, PlayedStep
+from kreplica.health.failing import FATES, MENDABLE, Fate, PlayedStep
 from kreplica.model.snapshot import MetadataMode
 
 if TYPE_CHECKING:
@@ -55,6 +55,7 @@ def show(played: Played, sources: SourceOptions, console: Console) -> None:
     print_lines(console, "missing", played.missing)
     for fate in FATES:
         print_lines(console, _TITLES[fate], _lines(played, fate))
+    print_lines(console, "mends", _mended(played))
     print_lines(console, "range", _ranges([one for some in played.candidates for one in some.values()]))
     print_lines(console, "control", _controllers(played))
     print_table(
@@ -82,6 +83,8 @@ def _verdict(played: Played) -> tuple[str, str, str]:
         return "NO HARM", _COLORS[code], f"down already: {_named(played.target.brokers)}; nothing changes"
     changed = counted(sum(judgement.count(fate) for fate in FATES), "partition")
     fine = f"{changed} with a new leader or a smaller ISR, none loses records or is out of use"
+    mended = sum(len(played.mended(fate)) for fate in MENDABLE)
+    fine += f"; {counted(mended, 'partition')} better off" if mended else ""
     if code is ExitCode.INCOMPLETE:
         return "INCOMPLETE", _COLORS[code], f"{_what(played)}: {fine}, but not all is known"
     return "NO HARM", _COLORS[code], f"{_what(played)}: {fine}"
@@ -129,6 +132,14 @@ def _lines(played: Played, fate: Fate) -> Iterator[str]:
                 lead = f"while {_named(step.brokers)} restarts: " if played.question.rolling else ""
                 was = "already " if already else ""
                 yield f"{lead}{counted(len(rows), 'partition')} {was}{_WORDS[fate]}: {_places(step, rows)}"
+
+
+def _mended(played: Played) -> Iterator[str]:
+    for fate in MENDABLE:
+        rows = played.mended(fate)
+        if len(rows):
+            where = _places(played.judgement.steps[0], rows)
+            yield f"{counted(len(rows), 'partition')} no longer {_WORDS[fate]}: {where}"
 
 
 def _places(step: PlayedStep, rows: Indices) -> str:

@@ -39,6 +39,9 @@ class Fate(StrEnum):
 
 
 FATES = tuple(Fate)
+MENDABLE = (Fate.UNAVAILABLE, Fate.UNDER_MIN_ISR)
+"""Harm of before that a changed setting can end."""
+
 QUORUM_NOT_KNOWN = "the controller quorum is not known: that it keeps its majority is taken for granted"
 UNTOUCHED = -1
 """In arrays of fates: nothing becomes of the partition."""
@@ -71,6 +74,12 @@ class PlayedStep:
     def places(self, fate: Fate, *, already: bool = False) -> Indices:
         """Which of its partitions have that fate anew, or had it already."""
         return np.flatnonzero((self.fates == FATES.index(fate)) & (self.already == already))
+
+    def mended(self, fate: Fate) -> Indices:
+        """Which of its partitions had that harm before and are in use afterwards, under an unclean leader or not."""
+        well = np.array([place for place, one in enumerate(FATES) if not one.harmful or one is Fate.UNCLEAN_LEADER])
+        fine = np.isin(self.fates, [UNTOUCHED, *well])
+        return np.flatnonzero(held_in(self.before)[fate] & ~held_in(self.after)[fate] & fine)
 
     @property
     def quorum_goes(self) -> bool:

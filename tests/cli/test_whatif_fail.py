@@ -174,6 +174,25 @@ def test_a_disk_of_the_sample(kreplica: Any) -> None:
     assert all(1 in row["replicas"] for row in document["partitions"])
 
 
+def test_a_change_that_helps(kreplica: Any) -> None:
+    """Kafka's own tool lists these three under min ISR, and two more that have no leader."""
+    ended = kreplica("whatif", "fail", "--min-isr", "1", "--dump", "sample")
+    verdict = (
+        "0 partitions with a new leader or a smaller ISR, none loses records or is out of use; 3 partitions better off"
+    )
+    assert (ended.code, ended.out.splitlines()[0]) == (0, f"NO HARM min.insync.replicas=1 for every topic: {verdict}")
+    assert (
+        "mends    3 partitions no longer under min ISR (read-only for acks=all): audit.log 0,1; two-copies 0"
+        in ended.out
+    )
+    document = kreplica("whatif", "fail", "--min-isr", "1", "--dump", "sample", "-o", "json").document
+    assert document["summary"]["mended"] == {"unavailable": 0, "under_min_isr": 3}
+    in_turn = kreplica(
+        "whatif", "fail", "--min-isr", "1", "--rolling-restart", "--dump", "sample", "-o", "json"
+    ).document
+    assert in_turn["summary"]["mended"] == {"unavailable": 0, "under_min_isr": 0}
+
+
 def test_a_change_alone(kreplica: Any, tmp_path: Path) -> None:
     """A third copy becomes needed: two in sync are too few then, unless there are only two (Partition.effectiveMinIsr).
 

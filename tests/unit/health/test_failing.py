@@ -108,6 +108,25 @@ def test_changes_are_played_first() -> None:
     assert fates(unclean) == [("new_leader", False), ("unclean_leader", False)]
 
 
+def test_a_changed_setting_ends_harm_that_was_there() -> None:
+    rows = (
+        partition(replicas=[1, 3], isr=[1], min_isr=2),
+        partition(replicas=[1, 3], isr=[3], leader=-1, min_isr=1),
+        partition(replicas=[3], isr=[3], leader=-1, min_isr=1),
+        partition(),
+    )
+    snapshot = with_voters(cluster(*rows, brokers=DOWN_3), 1, 2)
+
+    def mended(brokers: list[int], changes: Changes) -> list[list[int]]:
+        step = judge_failure(snapshot, brokers, changes=changes).steps[0]
+        return [step.mended(fate).tolist() for fate in (Fate.UNDER_MIN_ISR, Fate.UNAVAILABLE)]
+
+    assert mended([], Changes(min_isr=1)) == [[0], []]
+    assert mended([], Changes(unclean=True)) == [[], [1]]  # nobody has a replica of the third
+    assert mended([1], Changes(min_isr=1)) == [[], []]  # its leader is gone now
+    assert mended([], Changes(elr=False)) == [[], []]
+
+
 def test_elr_on_keeps_who_left_under_min_isr() -> None:
     snapshot = with_voters(cluster(partition(isr=[1], min_isr=2)), 2, 3)
     on = judge_failure(snapshot, [1], changes=Changes(elr=True)).steps[0].after
