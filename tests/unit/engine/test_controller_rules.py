@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -119,6 +121,14 @@ def test_one_of_several_becomes_controller(order: list[int]) -> None:
     assert epoch == 8
 
 
+@pytest.mark.parametrize(
+    ("version", "taken", "expected"), [(3, False, 8), (3, True, -1), (4, False, -1), (2, False, -1), (4, True, -1)]
+)
+def test_a_controller_needs_both_znodes(version: int, taken: bool, expected: int) -> None:
+    """KafkaZkClient.registerControllerAndIncrementControllerEpoch: create and conditional write, or neither."""
+    assert controller_election.controller_epoch(7, version, 3, taken) == expected
+
+
 def test_deposed_controllers_are_refused() -> None:
     assert controller_election.stale_controller(7, 8)
     assert not controller_election.stale_controller(8, 8)
@@ -138,31 +148,42 @@ def test_sessions_end_one_broker_at_a_time() -> None:
     assert broker_registration.stale_broker(9_000, contacts, 0b111, 9_000) == broker_registration.NO_BROKER
     assert broker_registration.stale_broker(9_001, contacts, 0b111, 9_000) == 1
     assert broker_registration.stale_broker(20_000, contacts, 0b101, 9_000) == 0
+    assert broker_registration.stale_broker(20_000, contacts, 0b111, 9_000) == 1
+    assert broker_registration.stale_broker(20_000, contacts, 0b100, 9_000) == 2
     assert broker_registration.stale_broker(20_000, contacts, 0, 9_000) == broker_registration.NO_BROKER
 
 
-@pytest.mark.parametrize(
-    ("state", "fence", "shutdown", "read", "leads", "lowest", "expected"),
-    [
-        # BrokerHeartbeatManager.calculateNextBrokerState; registered at offset 100, moved by offset 200
-        (broker_registration.FENCED, False, False, 99, 0, 0, broker_registration.FENCED),
-        (broker_registration.FENCED, False, False, 100, 0, 0, broker_registration.UNFENCED),
-        (broker_registration.FENCED, True, False, 100, 0, 0, broker_registration.FENCED),
-        (broker_registration.FENCED, True, True, 100, 0, 0, broker_registration.SHUTDOWN_NOW),
-        (broker_registration.UNFENCED, True, False, 100, 1, 0, broker_registration.FENCED),
-        (broker_registration.UNFENCED, True, True, 100, 1, 0, broker_registration.SHUTDOWN_NOW),
-        (broker_registration.UNFENCED, False, True, 100, 1, 0, broker_registration.CONTROLLED_SHUTDOWN),
-        (broker_registration.UNFENCED, False, True, 100, 0, 0, broker_registration.SHUTDOWN_NOW),
-        (broker_registration.UNFENCED, False, False, 100, 0, 0, broker_registration.UNFENCED),
-        (broker_registration.CONTROLLED_SHUTDOWN, False, True, 250, 1, 300, broker_registration.CONTROLLED_SHUTDOWN),
-        (broker_registration.CONTROLLED_SHUTDOWN, False, True, 250, 0, 199, broker_registration.CONTROLLED_SHUTDOWN),
-        (broker_registration.CONTROLLED_SHUTDOWN, False, True, 250, 0, 200, broker_registration.SHUTDOWN_NOW),
-    ],
-)
-def test_states_of_a_broker(
-    state: int, fence: bool, shutdown: bool, read: int, leads: int, lowest: int, expected: int
-) -> None:
-    assert broker_registration.next_state(state, fence, shutdown, read, 100, leads, 200, lowest) == expected
+def state_after_heartbeat(state: str, fence: bool, shutdown: bool, caught_up: bool, leads: bool, all_know: bool) -> str:
+    """BrokerHeartbeatManager.calculateNextBrokerState, case by case."""
+    match state:
+        case "FENCED" if shutdown:
+            return "SHUTDOWN_NOW"
+        case "FENCED":
+            return "UNFENCED" if not fence and caught_up else "FENCED"
+        case "UNFENCED" if fence:
+            return "SHUTDOWN_NOW" if shutdown else "FENCED"
+        case "UNFENCED":
+            granted = "CONTROLLED_SHUTDOWN" if leads else "SHUTDOWN_NOW"
+            return granted if shutdown else "UNFENCED"
+        case "CONTROLLED_SHUTDOWN":
+            return "CONTROLLED_SHUTDOWN" if leads or not all_know else "SHUTDOWN_NOW"
+    return "SHUTDOWN_NOW"
+
+
+STATES = {
+    name: getattr(broker_registration, name) for name in ("FENCED", "UNFENCED", "CONTROLLED_SHUTDOWN", "SHUTDOWN_NOW")
+}
+
+
+@pytest.mark.parametrize("state", STATES)
+def test_states_of_a_broker(state: str) -> None:
+    """Registered at offset 100, its leaderships moved by offset 200."""
+    assert len(set(STATES.values())) == 4
+    asked = product((False, True), (False, True), (99, 100, 101), (0, 1, 2), (199, 200, 201))
+    for fence, shutdown, read, leads, lowest in asked:
+        expected = state_after_heartbeat(state, fence, shutdown, read >= 100, leads > 0, lowest >= 200)
+        found = broker_registration.next_state(STATES[state], fence, shutdown, read, 100, leads, 200, lowest)
+        assert found == STATES[expected], (fence, shutdown, read, leads, lowest)
 
 
 def test_waits_between_heartbeats() -> None:
@@ -187,6 +208,8 @@ def test_registering() -> None:
     assert broker_registration.shut_down_uncleanly(-1, 10, True)
     assert not broker_registration.shut_down_uncleanly(10, 10, True)
     assert not broker_registration.shut_down_uncleanly(-1, -1, True)  # never here before
+    assert not broker_registration.shut_down_uncleanly(10, -1, True)  # under another cluster's epoch
+    assert broker_registration.shut_down_uncleanly(-1, 0, True)
     assert not broker_registration.shut_down_uncleanly(-1, 10, False)
 
 

@@ -185,3 +185,21 @@ def test_sets_of_any_size(members: set[int]) -> None:
 def test_who_is_not_in_the_isr_changes_nothing_by_going_offline() -> None:
     """ReplicaStateMachine.doRemoveReplicasFromIsr looks only at partitions whose ISR has the replica."""
     assert isr.zookeeper_remove_from_isr(2, 2, 0b011) == (2, 0b011)
+
+
+@pytest.mark.parametrize("active", [True, False])
+@pytest.mark.parametrize("online", [True, False])
+@pytest.mark.parametrize("in_sync", [True, False])
+def test_what_keeps_a_replica_from_leading(active: bool, online: bool, in_sync: bool) -> None:
+    """The first of isValidNewLeader's conditions that fails: a broker that is gone explains the rest."""
+    failing = [
+        (active, elections.BROKER_NOT_ACTIVE),
+        (online, elections.REPLICA_OFFLINE),
+        (in_sync, elections.NOT_IN_SYNC),
+    ]
+    expected = next((obstacle for holds, obstacle in failing if not holds), elections.MAY_LEAD)
+    own = 0b010
+    active_set, online_set = own if active else 0b101, own if online else 0b101
+    assert elections.leader_obstacle(1, own if in_sync else 0b101, 0, active_set, online_set) == expected
+    assert elections.leader_obstacle(1, 0, own if in_sync else 0b101, active_set, online_set) == expected, "of the ELR"
+    assert len({elections.MAY_LEAD, *(obstacle for _, obstacle in failing)}) == 4
