@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any
@@ -18,7 +19,7 @@ from commands.options import (
     TopicOption,
 )
 from commands.output import OutputFormat, written
-from kreplica.errors import UsageError
+from kreplica.errors import ExitCode, UsageError
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -70,6 +71,10 @@ TimeOption = Annotated[
 EventsOption = Annotated[
     bool, typer.Option("--events", help="Every record of the logs instead of the state, in any form but Kafka's own.")
 ]
+GroupsOption = Annotated[
+    bool,
+    typer.Option("--groups", help="The groups and their members instead of their offsets."),
+]
 PartitionOfOption = Annotated[
     str | None,
     typer.Option("--partition-of", metavar="GROUP", help="Only say which partition the group lives in."),
@@ -103,6 +108,7 @@ def offsets(
     as_of_offset: OffsetOption = None,
     as_of_time: TimeOption = None,
     events: EventsOption = False,
+    groups: GroupsOption = False,
     partition_of: PartitionOfOption = None,
     partitions: PartitionsOption = 50,
     stdin_filename: StdinFilenameOption = None,
@@ -120,6 +126,9 @@ def offsets(
     last leader epoch, then the longest, is read. -o kafka-1.0, kafka-2 and kafka-4 print what Kafka's own tools of
     those releases print, reset-csv what kafka-consumer-groups --reset-offsets --from-file reads.
 
+    --groups shows the groups as a coordinator has them after reading the log: type, state, epoch, members and the
+    partitions that each member had.
+
     --against compares with a live cluster: below start (the records are deleted), above end (the log is shorter than
     what the group has read), no such partition, or in range.
 
@@ -134,12 +143,16 @@ def offsets(
 
     cluster = _cluster([against, bootstrap_server, command_config, config, timeout], output, events=events)
     until = _until(as_of_offset, as_of_time)
+    if groups and (events or topic is not None or cluster is not None or output in _LINES):
+        raise UsageError("--groups tells of groups, not of their offsets", fix="leave out the others, but --group")
     with named_files(paths, stdin_filename) as names:
         if events:
             return _say_events(names, group or [], topic, partitions, until, output)
         from commands.decode_offsets_answer import read_offsets
 
         reading = read_offsets(names, group or (), topic, partitions, until)
+        if groups:
+            raise typer.Exit(_say_groups(reading, group or (), until, output))
     if cluster is not None:
         from commands.decode_offsets_against import compare_with
 
@@ -190,6 +203,14 @@ def _say_events(
     form = None if output is None else OutputFormat(output.value)
     found, missing = open_events(paths, group, topic, partitions, until)
     raise typer.Exit(show_events(found, form, missing))
+
+
+def _say_groups(
+    reading: OffsetsReading, group: Sequence[str], until: Until | None, output: OffsetsForm | None
+) -> ExitCode:
+    from commands.decode_offsets_groups import show_groups
+
+    return show_groups(reading, group, until, None if output is None else OutputFormat(output.value))
 
 
 def _say_partition(group: str, partitions: int, files: object) -> None:

@@ -220,7 +220,7 @@ def read_offsets(
         UsageError: There is nothing to read, or a pattern is none.
         InputError: A file cannot be read.
     """
-    patterns = [_pattern(text) for text in groups]
+    patterns = group_patterns(groups)
     topic = topic_pattern(topics) if topics is not None else None
     logs, others = _chosen(paths, until)
     results = replay_logs([log.segments for log in logs], until)
@@ -260,12 +260,21 @@ def open_events(
     """
     from commands.decode_events import Events
 
-    patterns = [_pattern(text) for text in groups]
+    patterns = group_patterns(groups)
     topic = topic_pattern(topics) if topics is not None else None
     logs, others = _chosen(paths, until)
     damage, wanted = DamageTally(), _wanted(groups, partitions)
     reading = OffsetsReading([], 0, logs, others, wanted, partitions, [], damage)
     return Events(logs, patterns, topic, until), [reading.completeness()] if reading.missing else []
+
+
+def group_patterns(groups: Sequence[str]) -> list[re.Pattern[str]]:
+    """The patterns that names of groups are held against.
+
+    Raises:
+        UsageError: One of them is none.
+    """
+    return [_pattern(text) for text in groups]
 
 
 def _pattern(text: str) -> re.Pattern[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from commands import decode_events
+from commands import decode_events, decode_offsets_groups
 from kreplica.formats import segment_rows
 from kreplica.formats.checks import segment_indexes
 
@@ -55,8 +55,16 @@ EVENTS_REMARK = (
     + ". The fields of an offset commit are columns; `key` and `value` are those of all other records, null for a "
     "commit, JSON text in CSV and Parquet."
 )
+GROUPS_REMARK = (
+    "With `--groups` the answer is `kreplica/decode-offsets-groups/v1`; its rows, under `groups`, are groups: "
+    + ", ".join(f"`{name}`" for name in decode_offsets_groups.KINDS)
+    + ". `state` and `epoch` are null where the log does not tell them; `epoch` is the generation of a classic group. "
+    "`members` are objects with member_id, instance_id, client_id, client_host, epoch, subscription (topics) and "
+    "assignment (objects with topic, or topic_id in consumer and share groups, and partitions)."
+)
 OFFSETS_REMARKS = (
     EVENTS_REMARK,
+    GROUPS_REMARK,
     "The summary names the logs read and other copies, the partitions found and missing, records by type, and damage.",
     (
         "With `--against` or `--bootstrap-server` a row has `log_start_offset`, `end_offset` and `standing` besides: "

@@ -21,6 +21,7 @@ from kreplica.formats.codecs import InflateError, inflate
 from kreplica.formats.control_records import decode_control_record
 from kreplica.formats.file_bytes import BufferBytes, SmallFile
 from kreplica.formats.group_records import decode_group_record
+from kreplica.formats.group_states import GroupReplay
 from kreplica.formats.index_rows import index_rows
 from kreplica.formats.key_value_text import decode_meta_properties, decode_partition_metadata
 from kreplica.formats.leader_epoch_checkpoint import decode_leader_epoch_checkpoint
@@ -106,11 +107,13 @@ def segment(content: bytes) -> None:
 
 
 def offsets(content: bytes) -> None:
-    """What is committed by a segment of __consumer_offsets, in every form."""
-    result = Replayed(OffsetReplay())
+    """What is committed by a segment of __consumer_offsets, in every form; and its groups."""
+    result, groups = Replayed(OffsetReplay()), GroupReplay("a.log")
     for window in _windows(content):
         for records in decode_records(window):
             result.replay.add(records)
+            groups.add(records)
+    assert all(group.type for group in groups.groups([]))
     result.replay.settle()
     rows = committed_offsets(result, Path("__consumer_offsets-0"))
     assert reset_csv(rows) is not None

@@ -1,0 +1,164 @@
+"""kreplica decode offsets --groups: the groups that the coordinators would have, and their members."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+from commands.decode_damage import count_places, damage_objects
+from commands.decode_offsets_answer import OffsetsReading, group_patterns
+from commands.output import Answer, OutputFormat, Row, emit
+from commands.screen import counted, print_lines, print_verdict
+from commands.tables import print_table
+from kreplica.errors import ExitCode
+from kreplica.formats.batch_windows import read_windows
+from kreplica.formats.damage import Damage
+from kreplica.formats.file_bytes import FileBytes
+from kreplica.formats.group_states import EMPTY, GroupReplay, GroupState
+from kreplica.formats.offset_rows import committed_offsets
+from kreplica.formats.records import decode_records
+from kreplica.model.schema import Kind
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from kreplica.formats.partition_logs import PartitionLog
+    from kreplica.formats.until import Until
+
+KINDS: Final = {
+    "group": Kind.STRING,
+    "type": Kind.STRING,
+    "state": Kind.STRING,
+    "epoch": Kind.INT32,
+    "protocol_type": Kind.STRING,
+    "protocol": Kind.STRING,
+    "leader": Kind.STRING,
+    "changed_timestamp": Kind.INT64,
+    "members": Kind.STRING,
+    "offsets": Kind.INT64,
+    "log_partition": Kind.INT32,
+}
+_SHOWN = ("group", "type", "state", "epoch", "protocol", "members", "offsets")
+
+
+def show_groups(
+    reading: OffsetsReading, groups: Sequence[str], until: Until | None, output: OutputFormat | None
+) -> ExitCode:
+    """Prints the groups that were asked for.
+
+    Args:
+        reading: What was read of commits, and of which logs.
+        groups: Patterns of the groups that are asked for; all if there are none.
+        until: Up to where the logs count.
+        output: The form; table if None.
+
+    Raises:
+        InputError: A file cannot be read.
+    """
+    patterns, damage = group_patterns(groups), list[Damage]()
+    rows = [row for number in range(len(reading.logs)) for row in _rows(reading, number, until, damage)]
+    rows = [row for row in rows if not patterns or any(each.fullmatch(str(row["group"])) for each in patterns)]
+    reading.damage.add(damage)
+    answer = Answer(
+        command="decode-offsets-groups",
+        rows_name="groups",
+        columns=tuple(KINDS),
+        rows=sorted(rows, key=lambda row: str(row["group"])),
+        summary=_summary(reading, rows),
+        warnings=reading.warnings(),
+        kinds=KINDS,
+    )
+    emit(answer, output, lambda console: _show(answer, reading, console))
+    return reading.exit_code()
+
+
+def _rows(reading: OffsetsReading, number: int, until: Until | None, damage: list[Damage]) -> Iterator[Row]:
+    """The groups of one log; those of which there are commits alone are simple classic groups to a coordinator."""
+    log = reading.logs[number]
+    commits = committed_offsets(reading.results[number], log.directory)
+    offsets = Counter(row.group for row in commits if not row.pending)
+    states = {state.group: state for state in _replayed(log, until).groups(damage)}
+    for group in sorted({*states, *offsets}):
+        state = states.get(group) or GroupState(group, "classic", EMPTY, None)
+        yield _row(state, offsets[group], log.partition)
+
+
+def _replayed(log: PartitionLog, until: Until | None) -> GroupReplay:
+    """Damage of the log is known from its commits already."""
+    replay = GroupReplay(str(log.directory))
+    for path in log.segments:
+        with FileBytes.open(path) as source:
+            for window in read_windows(source):
+                for records in decode_records(window):
+                    included = None if until is None else until.includes(records)
+                    replay.add(records if included is None else records.take(included))
+    return replay
+
+
+def _row(state: GroupState, offsets: int, partition: int | None) -> Row:
+    return {
+        "group": state.group,
+        "type": state.type,
+        "state": state.state,
+        "epoch": state.epoch,
+        "protocol_type": state.protocol_type,
+        "protocol": state.protocol,
+        "leader": state.leader,
+        "changed_timestamp": state.changed,
+        "members": list(state.members),
+        "offsets": offsets,
+        "log_partition": partition,
+    }
+
+
+def _summary(reading: OffsetsReading, rows: Sequence[Row]) -> Row:
+    return {
+        "groups": len(rows),
+        "types": dict(Counter(str(row["type"]) for row in rows)),
+        "states": dict(Counter(str(row["state"]) for row in rows if row["state"] is not None)),
+        "members": sum(map(_members, rows)),
+        "partitions": reading.partitions,
+        "partitions_found": len(reading.found),
+        "partitions_missing": reading.missing,
+        "partitions_doubt": reading.doubt or None,
+        "damaged_places": reading.damage.places,
+        "skipped_bytes": reading.damage.skipped,
+        "damage": damage_objects(reading.damage.kept),
+    }
+
+
+def _members(row: Row) -> int:
+    members = row["members"]
+    assert isinstance(members, list)
+    return len(members)
+
+
+def _show(answer: Answer, reading: OffsetsReading, console: Console) -> None:
+    if answer.rows:
+        cells = [[_members(row) if name == "members" else row[name] for name in _SHOWN] for row in answer.rows]
+        print_table([name.upper() for name in _SHOWN], cells, color=console.is_terminal and not console.no_color)
+    said = f"{counted(len(answer.rows), 'group')}, {counted(int(str(answer.summary['members'])), 'member')}"
+    said = f"{count_places(reading.damage.places)}; {said}" if reading.damage.places else said
+    incomplete = reading.exit_code() is ExitCode.INCOMPLETE
+    word = ("DAMAGED", "red") if reading.damage.places else ("INCOMPLETE", "yellow") if incomplete else ("OK", "green")
+    print_verdict(console, *word, f"{said}; {reading.completeness()}")
+    print_lines(console, "members", list(_member_lines(answer.rows)))
+
+
+def _member_lines(rows: Iterable[Row]) -> Iterator[str]:
+    """A line for each member, its partitions as kafka-consumer-groups --members --verbose prints them."""
+    for row in rows:
+        members = row["members"]
+        assert isinstance(members, list)
+        for member in members:
+            instance = f", instance {member['instance_id']}" if member["instance_id"] else ""
+            who = f"{member['member_id']} ({member['client_id']} of {member['client_host']}{instance})"
+            yield f"{row['group']}: {who} has {_assigned(member['assignment'])}"
+
+
+def _assigned(assignment: Sequence[Mapping[str, Any]] | None) -> str:
+    if assignment is None:
+        return "what is not known"
+    places = [(each.get("topic") or each["topic_id"], each["partitions"]) for each in assignment if each["partitions"]]
+    return ";".join(f"{topic}:{','.join(map(str, numbers))}" for topic, numbers in sorted(places)) or "nothing"

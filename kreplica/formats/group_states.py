@@ -1,0 +1,205 @@
+"""Groups as a coordinator would have them after reading `__consumer_offsets`: type, state, epoch, members.
+
+Of each key the last record counts, a null value removes it. What makes a group, and what its members are:
+
+    classic    GroupMetadata (2), members inside. Empty without members, else Stable: what a coordinator takes it for
+               when it has read the log, whatever the members did then
+    consumer   ConsumerGroupMetadata (3), members (5), their target assignment (6, 7), what they have (8). Assigning
+               while the target is older than the group; Reconciling until all members have their target; else Stable
+    share      ShareGroupMetadata (11), members (10), what they have (14). Empty without members, else Stable
+    streams    StreamsGroupMetadata (17), members (19) by their ids; values are not decoded, so that no state is known
+
+Kafka: GroupMetadataManager.replay, ClassicGroup, ConsumerGroup.maybeUpdateGroupState, ShareGroup, MemberState.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from kreplica.formats.damage import Damage
+from kreplica.formats.group_records import GroupRecord, decode_group_record
+from kreplica.formats.latest_keys import last_of_each_key
+from kreplica.formats.message_schema import SchemaError
+from kreplica.formats.offset_commits import NEWEST_COMMIT_KEY, key_types
+
+if TYPE_CHECKING:
+    from kreplica.formats.record_columns import RecordColumns
+
+EMPTY, STABLE, ASSIGNING, RECONCILING = "Empty", "Stable", "Assigning", "Reconciling"
+_STABLE_MEMBER = 0
+"""MemberState.STABLE: neither revoking nor waiting for partitions."""
+
+Values = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class GroupState:
+    """A group.
+
+    Args:
+        group: Its id.
+        type: classic, consumer, share or streams, as Kafka's tools print it.
+        state: As Kafka's tools print it; None where it is not known.
+        epoch: Generation of a classic group, epoch of any other; None where it is not known.
+        protocol_type, protocol, leader: Of a classic group; None where there is none.
+        changed: When a classic group last changed its state, ms since the epoch; None where it is not known.
+        members: By member id: each with member_id, instance_id, client_id, client_host, epoch, subscription (names of
+            topics, None where bytes say it that are not a consumer's) and assignment (objects with topic or topic_id,
+            and partitions; None likewise).
+    """
+
+    group: str
+    type: str
+    state: str | None
+    epoch: int | None
+    protocol_type: str | None = None
+    protocol: str | None = None
+    leader: str | None = None
+    changed: int | None = None
+    members: tuple[Values, ...] = ()
+
+
+@dataclass(slots=True)
+class GroupReplay:
+    """Reads records in the order of the log; keeps the last of each key of a group, so that memory does not grow.
+
+    Args:
+        file: What damage is told of.
+        last: Offset and value of each key's last record; keys of commits are not among them.
+    """
+
+    file: str
+    last: dict[bytes, tuple[int, bytes | None]] = field(default_factory=dict)
+
+    def add(self, records: RecordColumns) -> None:
+        """Takes the next records."""
+        which = np.flatnonzero((key_types(records) > NEWEST_COMMIT_KEY) & ~records.batches.control[records.batch])
+        latest = which[last_of_each_key(records.data, records.key_start[which], records.key_length[which])]
+        for row in latest.tolist():
+            self.last[records.key(row) or b""] = int(records.offset[row]), records.value(row)
+
+    def groups(self, damage: list[Damage]) -> Iterator[GroupState]:
+        """The groups that there are, by id.
+
+        Args:
+            damage: Takes records that are not what their type and version say.
+        """
+        by_group: dict[str, _Records] = {}
+        for record in self._decoded(damage):
+            key = record.key or {}
+            records = by_group.setdefault(key.get("group", key.get("groupId", "")), {})
+            records.setdefault(record.number, {})[key.get("memberId", "")] = record.value or {}
+        for group, records in sorted(by_group.items()):
+            build = next((_BUILDERS[number] for number in _BUILDERS if number in records), None)
+            if build is not None:
+                yield build(group, records)
+
+    def _decoded(self, damage: list[Damage]) -> Iterator[GroupRecord]:
+        for key, (offset, value) in self.last.items():
+            if value is None:
+                continue
+            try:
+                yield decode_group_record(key, value)
+            except SchemaError as error:
+                reason = f"record at offset {offset} is not of its type: {error.reason}"
+                damage.append(Damage(self.file, 0, reason, len(key) + len(value)))
+
+
+_Records = dict[int, dict[str, Values]]
+"""Values of a group's records: by type, then by member; those of the group itself by the empty name."""
+
+
+def _classic(group: str, records: _Records) -> GroupState:
+    value = records[2][""]
+    members = tuple(_classic_member(each) for each in value.get("members", ()))
+    changed = value.get("currentStateTimestamp", -1)
+    return GroupState(
+        group,
+        "classic",
+        STABLE if members else EMPTY,
+        value.get("generation"),
+        value.get("protocolType") or None,
+        value.get("protocol"),
+        value.get("leader"),
+        None if changed < 0 else changed,
+        members,
+    )
+
+
+def _classic_member(member: Values) -> Values:
+    subscription, assignment = member["subscription"], member["assignment"]
+    return {
+        "member_id": member["memberId"],
+        "instance_id": member.get("groupInstanceId"),
+        "client_id": member["clientId"],
+        "client_host": member["clientHost"],
+        "epoch": None,
+        "subscription": list(subscription["topics"]) if isinstance(subscription, Mapping) else None,
+        "assignment": assignment["assignedPartitions"] if isinstance(assignment, Mapping) else None,
+    }
+
+
+def _consumer(group: str, records: _Records) -> GroupState:
+    epoch, target = records[3][""].get("epoch"), records.get(6, {}).get("", {}).get("assignmentEpoch", 0)
+    current, members = records.get(8, {}), records.get(5, {})
+    if not members:
+        state = EMPTY
+    elif epoch is None:
+        state = None  # of a version that is not known
+    elif epoch > target:
+        state = ASSIGNING
+    else:
+        has_target = (_has_target(current.get(member, {}), target) for member in members)
+        state = STABLE if all(has_target) else RECONCILING
+    return GroupState(group, "consumer", state, epoch, "consumer", members=_members(members, current))
+
+
+def _has_target(current: Values, target: int) -> bool:
+    return current.get("state") == _STABLE_MEMBER and current.get("memberEpoch") == target
+
+
+def _members(members: Mapping[str, Values], current: Mapping[str, Values]) -> tuple[Values, ...]:
+    return tuple(
+        {
+            "member_id": member,
+            "instance_id": value.get("instanceId"),
+            "client_id": value.get("clientId"),
+            "client_host": value.get("clientHost"),
+            "epoch": current.get(member, {}).get("memberEpoch"),
+            "subscription": value.get("subscribedTopicNames"),
+            "assignment": _assigned(current.get(member, {})),
+        }
+        for member, value in sorted(members.items())
+    )
+
+
+def _assigned(current: Values) -> list[Values] | None:
+    assigned = current.get("assignedPartitions")
+    if assigned is None:
+        return None
+    return [{"topic_id": each["topicId"], "partitions": each["partitions"]} for each in assigned]
+
+
+def _share(group: str, records: _Records) -> GroupState:
+    members = records.get(10, {})
+    state = STABLE if members else EMPTY
+    return GroupState(
+        group, "share", state, records[11][""].get("epoch"), "share", members=_members(members, records.get(14, {}))
+    )
+
+
+def _streams(group: str, records: _Records) -> GroupState:
+    return GroupState(group, "streams", None, None, "streams", members=_members(records.get(19, {}), {}))
+
+
+_BUILDERS: Final[Mapping[int, Callable[[str, _Records], GroupState]]] = {
+    2: _classic,
+    3: _consumer,
+    11: _share,
+    17: _streams,
+}
+"""What makes a group of each kind, by the type of the record without which there is none."""
