@@ -203,3 +203,15 @@ def test_what_keeps_a_replica_from_leading(active: bool, online: bool, in_sync: 
     assert elections.leader_obstacle(1, own if in_sync else 0b101, 0, active_set, online_set) == expected
     assert elections.leader_obstacle(1, 0, own if in_sync else 0b101, active_set, online_set) == expected, "of the ELR"
     assert len({elections.MAY_LEAD, *(obstacle for _, obstacle in failing)}) == 4
+
+
+def test_who_led_last_leads_only_where_nobody_else_may() -> None:
+    """PartitionChangeBuilder.canElectLastKnownLeader: ISR and ELR are empty, one is known, and it is back."""
+    last = elections.kraft_last_known_leader
+    assert last(0, 0, 0b010, 0b110, True) == 1
+    assert last(0, 0, 0b010, 0b101, True) == NONE
+    assert last(0b001, 0, 0b010, 0b110, True) == NONE
+    assert last(0, 0b001, 0b010, 0b110, True) == NONE
+    assert last(0, 0, 0b011, 0b111, True) == NONE
+    assert last(0, 0, 0, 0b111, True) == NONE
+    assert last(0, 0, 0b010, 0b110, False) == NONE

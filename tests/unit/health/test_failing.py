@@ -165,6 +165,19 @@ def test_a_disk() -> None:
     assert judgement.unknown == ("where broker 1 keeps 1 of its partitions is not known",)
 
 
+def test_a_disk_while_nobody_can_elect() -> None:
+    """Its broker lives, so that the metadata keep it as leader; it serves no read of what is gone."""
+    copies = [
+        {"topic": "orders", "partition": number, "broker": 1, "log_dir": "/a", "size": 1, "future": False}
+        for number in range(2)
+    ]
+    snapshot = cluster(partition(), partition(leader=2), partition(replicas=[2, 3], isr=[2, 3], leader=2))
+    snapshot = with_voters(replace(snapshot, replicas=Table.from_rows(REPLICAS, copies)), 9)
+    judgement = judge_failure(snapshot, [9], [(1, "/a")])
+    assert fates(judgement) == [("unavailable", False), ("isr_frozen", False), None]
+    assert judgement.harms
+
+
 def test_what_is_not_known_is_said() -> None:
     assert judge_failure(cluster(partition(min_isr=None)), [1]).unknown == (
         "min.insync.replicas or the leader of 1 partitions is not known",
@@ -172,7 +185,12 @@ def test_what_is_not_known_is_said() -> None:
     assert judge_failure(cluster(partition(), source="describe-text"), [1]).unknown == (
         "the controller quorum is not known: that it keeps its majority is taken for granted",
     )
-    assert judge_failure(cluster(partition(min_isr=None, replicas=[2, 3], isr=[2, 3], leader=2)), [1]).unknown == ()
+    elsewhere = partition(min_isr=None, replicas=[2, 3], isr=[2, 3], leader=2)
+    assert judge_failure(cluster(elsewhere), [1]).unknown == ()
+    out_of_sync = partition(min_isr=None, isr=[2, 3], leader=2)  # nothing becomes of it, and it has a replica there
+    assert judge_failure(cluster(out_of_sync, elsewhere), [1]).unknown == (
+        "min.insync.replicas or the leader of 1 partitions is not known",
+    )
 
 
 def test_what_could_be_lost() -> None:
@@ -226,6 +244,8 @@ def test_a_rolling_restart_of_the_only_voter() -> None:
     judgement = judge_rolling_restart(with_voters(cluster(partition(), partition(leader=2)), 1), [1, 2])
     assert [FATES[fate] for fate in judgement.steps[0].fates] == [Fate.UNAVAILABLE, Fate.ISR_FROZEN]
     assert [FATES[fate] for fate in judgement.steps[1].fates] == [Fate.SMALLER_ISR, Fate.NEW_LEADER]
+    assert [step.harms for step in judgement.steps] == [True, False]
+    assert judgement.harms, "one step that harms is enough"
 
 
 @given(clusters(), st.lists(st.sampled_from(range(6)), unique=True, min_size=1, max_size=3), st.booleans())
