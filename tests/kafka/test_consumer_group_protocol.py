@@ -27,6 +27,10 @@ pytestmark = pytest.mark.kafka
 JOIN, LEAVE, LEAVE_FOR_A_WHILE = 0, -1, -2
 PATIENT, IMPATIENT = 120_000, 3_000
 """Rebalance timeouts in milliseconds: one that no slow machine reaches, and one that is waited for."""
+INTERVAL = 6_000
+"""Of the group whose members come within it, in milliseconds: long enough for four heartbeats on a slow machine."""
+GROUP_RESOURCE = 32
+"""ConfigResource.Type.GROUP."""
 TOPICS = ("t",)
 PARTITIONS = 4
 
@@ -165,6 +169,19 @@ def silence(on: Coordinator) -> Iterator[tuple[str, object]]:
     yield "comes anew", on.beat("silent", "slow", JOIN)
 
 
+def within_the_interval(on: Coordinator) -> Iterator[tuple[str, object]]:
+    """KIP-1263: who comes soon after an assignment waits until the interval is over, and somebody is heard of."""
+    yield "the first is assigned to at once", on.beat("together", "a", JOIN)
+    yield "the second is not", on.beat("together", "b", JOIN)
+    yield "nor by heartbeats", [on.beat("together", "a", 2, EVERYTHING), on.beat("together", "b", 2)]
+    on.wait(lambda: on.beat("together", "a", 2, EVERYTHING)[2] != EVERYTHING, "the interval to be over")
+    told = on.beat("together", "a", 2, EVERYTHING)
+    yield "a is to give up", told
+    yield "a has given up", on.beat("together", "a", 2, told[2])
+    yield "b is given it, in the epoch of both", on.beat("together", "b", 2)
+    yield "b leaves, a has nothing yet", [on.beat("together", "b", LEAVE), on.beat("together", "a", 3, told[2])]
+
+
 def conversation(on: Coordinator) -> list[tuple[str, object]]:
     return [*two_members(on), *three_members(on), *static_members(on), *silence(on)]
 
@@ -204,6 +221,19 @@ class Real(RealCoordinator, Coordinator):
             self._known[beat.group, beat.member] = numbers(*found)
         return "NONE", answer.member_epoch, self._known.get((beat.group, beat.member), numbers())
 
+    def set_interval(self, group: str, milliseconds: int) -> None:
+        """consumer.assignment.interval.ms of a group."""
+        from kafka.protocol.admin import IncrementalAlterConfigsRequest, IncrementalAlterConfigsResponse
+
+        resource = IncrementalAlterConfigsRequest.AlterConfigsResource
+        setting = resource.AlterableConfig(
+            name="consumer.assignment.interval.ms", config_operation=0, value=str(milliseconds)
+        )
+        named = resource(resource_type=GROUP_RESOURCE, resource_name=group, configs=[setting])
+        request = IncrementalAlterConfigsRequest(resources=[named], validate_only=False)
+        answer = self.exchange(1, request, IncrementalAlterConfigsResponse)
+        assert [one.error_code for one in answer.responses] == [0], answer
+
     def wait(self, condition: Callable[[], bool], what: str) -> None:
         until(condition, what)
 
@@ -211,9 +241,9 @@ class Real(RealCoordinator, Coordinator):
 class Simulated(Coordinator):
     """The simulator's coordinator, asked without a network; its time runs while an answer is waited for."""
 
-    def __init__(self) -> None:
+    def __init__(self, interval: int = 0) -> None:
         topics = (TopicSetup("t", ((1,),) * PARTITIONS), TopicSetup(OFFSETS_TOPIC, ((1,),)))
-        world = OneBroker("4.3", *topics)
+        world = OneBroker("4.3", *topics, group_consumer_assignment_interval_ms=interval)
         self._coordinator = GroupCoordinator.of(world.broker)
         self._ask, self.wait = world.ask, world.wait
 
@@ -233,4 +263,7 @@ class Simulated(Coordinator):
 
 def test_a_real_coordinator_and_the_simulators_say_the_same(kraft_cluster: Sandbox) -> None:
     kraft_cluster.create_topic("t", assignment=[[1, 2, 3]] * PARTITIONS)
-    assert conversation(Real(kraft_cluster)) == conversation(Simulated())
+    real = Real(kraft_cluster)
+    assert conversation(real) == conversation(Simulated())
+    real.set_interval("together", INTERVAL)
+    assert [*within_the_interval(real)] == [*within_the_interval(Simulated(INTERVAL))]
