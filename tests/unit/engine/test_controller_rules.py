@@ -61,15 +61,22 @@ def test_set_p_is_every_partition_of_a_broker_that_is_gone() -> None:
 
 def test_brokers_that_are_new_gone_and_bounced() -> None:
     assert broker_failure.brokers_changed({1: 10, 2: 11, 3: 12}, {2: 11, 3: 15, 4: 16}) == ((4,), (1,), (3,))
+    known, registered = {6: 1, 1: 2, 5: 3, 2: 4}, {9: 8, 5: 13, 2: 14, 7: 9}
+    assert broker_failure.brokers_changed(known, registered) == ((7, 9), (1, 6), (2, 5)), "in the order of their ids"
 
 
-@pytest.mark.parametrize(
-    ("isr", "unclean", "expected"),
-    [(0b001, True, (NONE, 0)), (0b001, False, (NONE, 0b001)), (0b011, True, (NONE, 0b010)), (0b110, True, (0, 0b110))],
-)
-def test_old_controllers_could_empty_an_isr(isr: int, unclean: bool, expected: tuple[int, int]) -> None:
+@pytest.mark.parametrize("unclean", [True, False])
+@pytest.mark.parametrize("leader", [NONE, 0, 1])
+@pytest.mark.parametrize("replica", [0, 1])
+def test_old_controllers_could_empty_an_isr(replica: int, leader: int, unclean: bool) -> None:
     """KafkaController.removeReplicaFromIsr of 1.0: "Retaining last ISR" only without unclean elections."""
-    assert broker_failure.zookeeper_remove_from_isr_until_1_0(0, 0, isr, unclean) == expected
+    for isr in ([], [0], [1], [0, 1], [0, 2], [1, 2], [0, 1, 2]):
+        expected = leader, isr
+        if replica in isr:
+            others = [one for one in isr if one != replica]
+            expected = NONE if leader == replica else leader, others if others or unclean else isr
+        answer = broker_failure.zookeeper_remove_from_isr_until_1_0(replica, leader, mask(isr), unclean)
+        assert answer == (expected[0], mask(expected[1])), isr
 
 
 def test_who_is_told() -> None:

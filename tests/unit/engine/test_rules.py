@@ -215,3 +215,13 @@ def test_who_led_last_leads_only_where_nobody_else_may() -> None:
     assert last(0, 0, 0b011, 0b111, True) == NONE
     assert last(0, 0, 0, 0b111, True) == NONE
     assert last(0, 0, 0b010, 0b110, False) == NONE
+
+
+def test_in_zookeeper_mode_who_is_in_sync_and_not_assigned_does_not_lead() -> None:
+    """PartitionLeaderElectionAlgorithms look through the assignment; an ISR may have others in it (KAFKA-9672)."""
+    assigned, isr, live = 0b0011, 0b0101, 0b0110
+    assert elections.zookeeper_elect_offline(assigned, isr, live, False) == NONE
+    assert elections.zookeeper_elect_offline(assigned, isr, live, True) == 1
+    assert elections.zookeeper_elect_offline(assigned, isr, 0b0100, True) == NONE
+    assert elections.zookeeper_elect_controlled_shutdown(assigned, isr, 0b0111, 0b0001) == NONE
+    assert elections.zookeeper_elect_controlled_shutdown(assigned, 0b0110, 0b0111, 0b0001) == 1
