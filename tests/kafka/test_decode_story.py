@@ -90,6 +90,19 @@ def read_as_member(sandbox: Sandbox, group: str, protocol: str) -> None:
     client.close()
 
 
+def stay_a_member(sandbox: Sandbox, group: str, protocol: str) -> Consumer:
+    """A member that has all partitions, and keeps them."""
+    client = consumer(sandbox, group, group_protocol=protocol)
+    client.subscribe(["story"])
+
+    def has_all() -> bool:
+        client.poll(0.2)
+        return len(client.assignment()) == len(ASSIGNMENT)
+
+    until(has_all, f"all partitions to be those of {group}")
+    return client
+
+
 def transactional(sandbox: Sandbox, name: str, offset: int) -> Producer:
     """A transaction that has written a record and an offset of the group story-exactly-once, and is still open."""
     from confluent_kafka import Producer, TopicPartition
@@ -115,6 +128,13 @@ def listed_groups(sandbox: Sandbox) -> dict[tuple[str, str, int], int]:
             if offset != "-":
                 found[group, topic, int(partition)] = int(offset)
     return found
+
+
+def listed_states(sandbox: Sandbox) -> dict[str, tuple[str, int]]:
+    """State and number of members of each group."""
+    text = sandbox.tool("consumer-groups", "--describe", "--all-groups", "--state")
+    found = re.findall(r"^(story-\S+) .* (Empty|Stable|Assigning|Reconciling) +(\d+)\s*$", text, re.M)
+    return {group: (state, int(members)) for group, state, members in found}
 
 
 def listed_transactions(sandbox: Sandbox) -> dict[str, tuple[int, str]]:
@@ -162,12 +182,15 @@ def test_files_of_a_stopped_broker_say_what_the_tools_said(cluster: Sandbox, tmp
     read_as_member(cluster, "story-classic", "classic")
     if cluster.settings.mode is Mode.KRAFT:
         read_as_member(cluster, "story-consumer", "consumer")
+    protocols = ["classic", *(["consumer"] if cluster.settings.mode is Mode.KRAFT else [])]
+    members = {f"story-held-{each}": stay_a_member(cluster, f"story-held-{each}", each) for each in protocols}
     transactional(cluster, "story-committed", 3).commit_transaction(60)
     transactional(cluster, "story-aborted", 5).abort_transaction(60)
     still_open = transactional(cluster, "story-open", 6)
     ended = {"story-committed": "CompleteCommit", "story-aborted": "CompleteAbort", "story-open": "Ongoing"}
     told = wait_for_transactions(cluster, ended)
-    groups = listed_groups(cluster)
+    groups, states = listed_groups(cluster), listed_states(cluster)
+    assert {group: states[group] for group in members} == dict.fromkeys(members, ("Stable", 1))
     start, end = listed_offsets(cluster, -2), listed_offsets(cluster, -1)
     described = cluster.tool("transactions", "describe", "--transactional-id", "story-open").splitlines()[-1].split()
     assert groups["story-exactly-once", "story", 0] == 3
@@ -179,6 +202,7 @@ def test_files_of_a_stopped_broker_say_what_the_tools_said(cluster: Sandbox, tmp
     home = log_directory(cluster, STOPPED)
 
     the_groups_are_the_same(cluster, home, groups, counted, tmp_path)
+    the_states_are_the_same(home, states, counted)
     the_transactions_are_the_same(home, told, described)
     the_logs_are_the_same(home, start, end)
     if cluster.settings.mode is Mode.KRAFT:
@@ -191,6 +215,8 @@ def test_files_of_a_stopped_broker_say_what_the_tools_said(cluster: Sandbox, tmp
         _, history = kreplica("decode", "metadata", log, "--who-led", "story-2")
         assert [change["leader"] for change in history["changes"]][:2] == [3, 1]
     still_open.abort_transaction(60)
+    for member in members.values():
+        member.close()
 
 
 def the_groups_are_the_same(
@@ -216,6 +242,14 @@ def the_groups_are_the_same(
     assert (code, standings) == (1, expected)
     code, document = kreplica(*asked[:-1], "story-exactly-once", "--bootstrap-server", cluster.live_bootstrap_servers())
     assert (code, [row["standing"] for row in document["offsets"]]) == (0, ["in range", "in range"])
+
+
+def the_states_are_the_same(home: Path, states: dict[str, tuple[str, int]], counted: int) -> None:
+    code, document = kreplica("decode", "offsets", home, "--groups", "--partitions", counted, "--group", "story-.*")
+    found = {row["group"]: (row["state"], len(row["members"])) for row in document["groups"]}
+    assert (code, found) == (0, states)
+    held = [row["members"][0]["assignment"] for row in document["groups"] if row["members"]]
+    assert [[sorted(each["partitions"]) for each in places] for places in held] == [[[0, 1, 2]]] * len(held)
 
 
 def the_transactions_are_the_same(home: Path, told: dict[str, tuple[int, str]], described: list[str]) -> None:
