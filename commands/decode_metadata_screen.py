@@ -62,7 +62,7 @@ def _verdict(summary: Mapping[str, Any], rows: int, who_led: str | None, listed:
 def _verdict_of_all(summary: Mapping[str, Any], span: str) -> tuple[str, str, str]:
     changes = summary["changes"]
     if summary["from_offset"] == summary["next_offset"]:
-        return "OK", "green", f"the state at offset {summary['next_offset']}: a checkpoint alone tells no history"
+        return "OK", "green", f"the state at offset {summary['next_offset']}: no record behind it tells a history"
     said = f"{counted(changes['leader'], 'leader change')}, {counted(changes['isr'], 'ISR change')} in {span}"
     if changes["unclean"]:
         return (

@@ -147,8 +147,18 @@ def test_logs_of_two_clusters_have_no_common_history(kreplica: Any, nodes: Path)
 def test_a_checkpoint_alone_is_a_state(kreplica: Any) -> None:
     (checkpoint,) = LOG.glob("*1947-*.checkpoint")
     out = kreplica("decode", "metadata", checkpoint).out
-    assert out.startswith("OK the state at offset 1947: a checkpoint alone tells no history\n")
+    assert out.startswith("OK the state at offset 1947: no record behind it tells a history\n")
     assert "143 partitions of 18 topics, 3 brokers" in out
+
+
+def test_an_empty_segment_tells_no_history(kreplica: Any, tmp_path: Path) -> None:
+    """What a power failure may leave of a log that was just begun."""
+    home = tmp_path / LOG.name
+    home.mkdir()
+    (home / f"{0:020}.log").write_bytes(b"")
+    ended = kreplica("decode", "metadata", home)
+    assert ended.code == 0
+    assert ended.out.startswith("OK the state at offset 0: no record behind it tells a history\n")
 
 
 def test_a_password_in_a_setting_is_hidden(kreplica: Any, tmp_path: Path) -> None:
