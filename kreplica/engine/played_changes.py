@@ -8,9 +8,9 @@ import numpy as np
 
 from kreplica.engine.departures import Outcomes, dead_replicas, min_isr_known, with_outcomes
 from kreplica.engine.partition_states import for_each_state, partition_states
-from kreplica.engine.rules.elections import zookeeper_elect_offline
+from kreplica.engine.rules.elections import zookeeper_leader_for_offline
 from kreplica.engine.rules.isr import kraft_change
-from kreplica.engine.rules.replica_set import NO_LEADER, contains, only
+from kreplica.engine.rules.replica_set import NO_LEADER
 from kreplica.model.columns import BoolColumn, Column, IntColumn, IntListColumn
 from kreplica.model.snapshot import ELR_FEATURE, ClusterSnapshot, MetadataMode
 from kreplica.model.table import Table
@@ -103,8 +103,6 @@ def _kraft(  # noqa: PLR0913 - the facts of one state
 def _zookeeper(
     leader: int, replicas: int, isr: int, elr: int, last_known_elr: int, offline: int, dead: int
 ) -> tuple[int, int, int, int]:
-    live = replicas & ~offline & ~dead
-    elected = zookeeper_elect_offline(replicas, isr, live, True) if leader == NO_LEADER else NO_LEADER
-    if elected == NO_LEADER:
-        return leader, isr, elr, last_known_elr
-    return elected, isr & live if contains(isr, elected) else only(elected), elr, last_known_elr
+    if leader == NO_LEADER:
+        leader, isr = zookeeper_leader_for_offline(replicas, isr, replicas & ~offline & ~dead, True)
+    return leader, isr, elr, last_known_elr
