@@ -216,6 +216,13 @@ class KraftController:
         changed = kraft_change(state.leader, state.isr, state.elr, state.last_known_elr, target_isr, *facts)
         self._elected(state, changed, why)
 
+    def elect_uncleanly(self, state: PartitionState, why: str) -> None:
+        """Takes whoever is there for a partition that nobody leads, whatever its topic says."""
+        facts = self._electoral_facts(state)[:-1]
+        changed = kraft_change(state.leader, state.isr, state.elr, state.last_known_elr, state.isr, *facts, True)
+        if changed[0] != state.leader:
+            self._elected(state, changed, why)
+
     def _electoral_facts(self, state: PartitionState) -> tuple[int, int, bool, bool]:
         """What decides an election beside the partition itself, as ``kraft_change`` takes it."""
         simulation, topic = self.simulation, topic_of(state.partition)

@@ -121,20 +121,15 @@ class KraftOperations:
         """Elects whoever is there."""
         state = self.controller.partitions[partition]
         if state.leader == NO_LEADER:
-            self._take_anybody(state, "an operator asked for an unclean election")
+            self.controller.elect_uncleanly(state, "an operator asked for an unclean election")
         self.controller.commit(lambda: None)
 
     def recheck_unclean(self) -> None:
         """Elects uncleanly where that has been enabled since: every unclean.leader.election.interval.ms."""
         for state in tuple(self.controller.partitions.values()):
             if kraft_rechecks(state.leader, self.controller.unclean_enabled(topic_of(state.partition))):
-                self._take_anybody(state, "unclean elections are enabled")
+                self.controller.elect_uncleanly(state, "unclean elections are enabled")
         self.controller.commit(lambda: None)
-
-    def _take_anybody(self, state: PartitionState, why: str) -> None:
-        place = first(self.controller.acceptable(state))
-        if place != NO_LEADER:
-            self.controller.settle(state, place, only(place), 0, 0, True, why, "elections.kraft_elect")
 
     def topic_changed(self, topic: str, setting: str) -> None:
         """Hears of another setting: min.insync.replicas clears the ELR (KIP-966)."""
