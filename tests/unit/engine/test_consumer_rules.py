@@ -65,6 +65,8 @@ def test_ties_go_to_the_least_behind_and_then_to_the_highest_id() -> None:
 
 def test_a_replica_that_deleted_the_offset_is_not_chosen() -> None:
     assert follower_reads.readable_replicas(0b111, 0, 5, (0, 6, 5), (9, 9, 5)) == 0b101
+    assert follower_reads.readable_replicas(0b111, 0, 5, (0, 2, 5), (9, 5, 7)) == 0b111
+    assert follower_reads.readable_replicas(0b111, 0, 5, (0, 0, 0), (9, 4, 9)) == 0b101
     assert follower_reads.readable_replicas(0b001, 0, 5, (0, 0, 0), (9, 9, 9)) == 0b001
     assert follower_reads.readable_replicas(0b111, 2, 12, (0, 0, 0), (9, 9, 9)) == 0b100, "the leader, whatever it has"
 

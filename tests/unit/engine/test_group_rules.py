@@ -158,6 +158,8 @@ def test_commit_to_a_group_that_is_not_there(generation: int, version: int, tran
     ("members", "epoch", "sent", "transactional", "classic", "expected"),
     [
         (0, None, -1, False, False, "NONE"),
+        (0, None, 0, False, False, "UNKNOWN_MEMBER_ID"),
+        (0, None, 3, False, False, "UNKNOWN_MEMBER_ID"),
         (1, None, -1, False, False, "UNKNOWN_MEMBER_ID"),
         (1, 5, 5, False, False, "NONE"),
         (1, 5, 4, False, False, "STALE_MEMBER_EPOCH"),

@@ -146,6 +146,17 @@ def test_a_changed_min_isr_clears_elrs_and_unclean_elects_at_once() -> None:
     assert fates(judgement) == [("unclean_leader", False)]
 
 
+def test_unclean_elections_are_for_partitions_that_are_known_to_have_no_leader() -> None:
+    """maybeElectUncleanLeaders goes by the leader that is written down, dead or not."""
+    rows = [partition(leader=3, isr=[3]), partition(leader=None), partition(isr=[], leader=-1, elr=[3])]
+    kraft = with_voters(cluster(*rows, brokers=DOWN_3), 1, 2)
+    assert with_changes(kraft, Changes(unclean=True)).partitions["leader"].to_list() == [3, None, 1]
+    zookeeper = with_changes(cluster(*rows[:2], brokers=DOWN_3), Changes(unclean=True))
+    assert zookeeper.partitions["leader"].to_list() == [3, None]
+    assert with_changes(kraft, Changes(elr=False)).partitions["elr"].to_list() == [[], [], []]
+    assert with_changes(kraft, Changes(elr=True)).partitions["elr"].to_list() == [[], [], [3]]
+
+
 def test_zookeeper_elects_uncleanly_as_soon_as_it_may() -> None:
     rows = [partition(isr=[3], leader=-1), partition(isr=[1, 3], leader=-1), partition(isr=[2], leader=2)]
     elected = with_changes(cluster(*rows, brokers=DOWN_3), Changes(unclean=True))
