@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import shutil
 import signal
 import sys
@@ -10,7 +11,10 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from io import UnsupportedOperation
 from pathlib import Path, PurePath
+from stat import S_ISCHR
+from typing import BinaryIO
 
 from kreplica.errors import InputError, UsageError
 
@@ -125,6 +129,16 @@ def _can_come_back() -> bool:
         return False
 
 
+def _refuse_device(stream: BinaryIO) -> None:
+    """Refuses /dev/zero and the like, which would fill the disk; not a terminal, nor the null device, which end."""
+    try:
+        status = os.fstat(stream.fileno())
+    except UnsupportedOperation:  # no file of the operating system
+        return
+    if S_ISCHR(status.st_mode) and not stream.isatty() and not os.path.samestat(status, Path(os.devnull).stat()):
+        raise InputError("standard input", "", "a device, neither a file nor a pipe", "give the bytes of a file")
+
+
 def _kept(path: str, name: PurePath, folder: Path) -> Path:
     """Copies a stream into a folder that is made for it; messages name the copy, hence its telling name."""
     copy = folder / (name if path == "-" else f"pipe-{Path(path).name}")
@@ -132,6 +146,7 @@ def _kept(path: str, name: PurePath, folder: Path) -> Path:
         copy.parent.mkdir(parents=True)
         with copy.open("wb") as file, ExitStack() as opened:
             stream = sys.stdin.buffer if path == "-" else opened.enter_context(Path(path).open("rb"))
+            _refuse_device(stream)
             shutil.copyfileobj(stream, file, PIECE_BYTES)
     except OSError as error:
         what = "standard input" if path == "-" else path

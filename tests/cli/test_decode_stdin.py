@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -155,6 +157,23 @@ def test_what_cannot_be_read_is_one_line(piped: Any, line: str) -> None:
     assert (ended.code, ended.out) == (2, "")
     assert ended.err.startswith(f"error: {REFUSED[line]}")
     assert ended.err.count("\n") == 1
+
+
+@pytest.mark.parametrize("words", [["segment"], ["offsets"], ["transactions", "--events"]])
+def test_a_device_without_end_does_not_fill_the_disk(process: Any, words: list[str]) -> None:
+    few = (1 << 24, 1 << 24)  # if it is read all the same, that much of it
+    with Path("/dev/zero").open("rb") as device:
+        limits = {"preexec_fn": lambda: resource.setrlimit(resource.RLIMIT_FSIZE, few)}
+        ended = process("decode", *words, "-", stdin=device, **limits)
+        out, err = ended.communicate(timeout=60)
+    assert (ended.returncode, out) == (2, b"")
+    assert err.startswith(b"error: cannot read standard input; a device, neither a file nor a pipe; ")
+
+
+def test_the_null_device_is_an_empty_file(process: Any) -> None:
+    ended = process("decode", "segment", "-", "-o", "json")
+    out, _ = ended.communicate(timeout=60)
+    assert (ended.returncode, json.loads(out)["batches"]) == (0, [])
 
 
 def test_an_empty_name_is_none(piped: Any) -> None:
