@@ -270,6 +270,7 @@ def test_a_week_begins_when_the_last_member_leaves() -> None:
     ("member", "instance", "generation", "expected"),
     [  # ClassicGroup.validateOffsetCommit: any of the three fields makes it a member's commit
         ("", None, -1, "NONE"),
+        ("", None, 0, "UNKNOWN_MEMBER_ID"),
         ("", None, 3, "UNKNOWN_MEMBER_ID"),
         ("a", None, -1, "ILLEGAL_GENERATION"),
         ("", "instance-a", -1, "FENCED_INSTANCE_ID"),

@@ -164,6 +164,12 @@ def test_zookeeper_elects_uncleanly_as_soon_as_it_may() -> None:
     assert elected.partitions["isr"].to_list() == [[1], [1], [2]]
 
 
+def test_nobody_leads_from_a_log_directory_that_is_offline() -> None:
+    row = partition(isr=[3], leader=-1, offline_replicas=[1])
+    for snapshot in (cluster(row, brokers=DOWN_3), with_voters(cluster(row, brokers=DOWN_3), 1, 2)):
+        assert with_changes(snapshot, Changes(unclean=True)).partitions["leader"].to_list() == [2]
+
+
 def test_a_disk() -> None:
     copies = [
         {"topic": "orders", "partition": number, "broker": 1, "log_dir": path, "size": 1, "future": False}
