@@ -3,7 +3,7 @@
 A row takes one rule or one safe setting away and looks for runs in which that shows; the same seeds are played with it,
 too, and there nothing may show. Random clusters under random faults show what is unsafe in many ways. A rule that is
 about one chain of events is searched for around the scenario that is about it: its times moved by up to 5 ms, its links
-with jitter.
+with jitter. Some rules came with a version, which then is played without; the others are switched off.
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ from itertools import pairwise
 from math import inf
 from random import Random
 from statistics import median
+
+import switched_off
 
 from kreplica.engine import Version, observe, version_named
 from kreplica.engine.outcome import measure
@@ -47,6 +49,7 @@ class Unsafe:
         name: The setting, or the rule that is not there.
         version: Whose rules.
         rules: Fields of ``Version`` as they are without the rule.
+        off: What takes the place of rules that every version has.
         settings: What is set over the safe settings.
         safe: What is set instead in the runs in which nothing may show. None: there are none, since the faults
             themselves take what is committed.
@@ -65,6 +68,7 @@ class Unsafe:
     scenario: str = ""
     wrong: str = NOT_SAFE
     profile: Profile = DEFAULT_PROFILE
+    off: switched_off.Rules = field(default_factory=dict)
 
     @property
     def where(self) -> str:
@@ -74,7 +78,8 @@ class Unsafe:
     def shows(self, seed: int) -> bool:
         """Whether the run of that seed goes wrong."""
         version = replace(version_named(self.version), **self.rules)  # type: ignore[arg-type]
-        return self._goes_wrong(seed, version, self.settings)
+        with switched_off.switched_off(self.off):
+            return self._goes_wrong(seed, version, self.settings)
 
     def shows_all_the_same(self, seed: int) -> bool:
         """Whether it goes wrong with the rule and the safe settings, too: then it shows something else."""
@@ -208,7 +213,63 @@ _RULES = (
     ),
 )
 
-UNSAFE = (*_SETTINGS, *_RULES)
+_ALWAYS = (
+    Unsafe("a high watermark waits for the ISR", "3.9-kraft", off=switched_off.COMMITTED_ALONE),
+    Unsafe("acks=all waits for the high watermark", "3.9-kraft", off=switched_off.ANSWERED_AT_ONCE),
+    Unsafe(
+        "acks=all counts the ISR",
+        "2.7",
+        settings={MIN_ISR: 2},
+        safe={MIN_ISR: 2},
+        scenario="min-isr-1-acks-all",
+        wrong="committed_lost",
+        off=switched_off.ISR_NOT_COUNTED,
+    ),
+    Unsafe(
+        "followers join at the high watermark",
+        "2.1",
+        scenario="premature-isr-join",
+        wrong="committed_lost",
+        off=switched_off.JOINS_AT_ONCE,
+    ),
+    Unsafe("leaders are of the ISR, KRaft", "3.9-kraft", off=switched_off.LED_BY_ANYBODY_KRAFT),
+    Unsafe("leaders are of the ISR, ZooKeeper", "3.9", off=switched_off.LED_BY_ANYBODY_ZOOKEEPER),
+    Unsafe("followers cut what diverges, by fetches", "3.9-kraft", off=switched_off.NOTHING_DIVERGES),
+    Unsafe("followers cut what diverges, by asking", "2.1", off=switched_off.NOTHING_CUT),
+    Unsafe(
+        "sequences follow each other",
+        "3.0",
+        settings=_IDEMPOTENCE,
+        safe=_IDEMPOTENCE,
+        wrong="reordered",
+        off=switched_off.ANY_SEQUENCE,
+    ),
+    Unsafe(
+        "duplicates are known",
+        "3.0",
+        settings=_IDEMPOTENCE,
+        safe=_IDEMPOTENCE,
+        wrong="duplicated",
+        off=switched_off.NO_DUPLICATES_KNOWN,
+    ),
+    Unsafe(
+        "read_committed stops at the LSO",
+        "3.0",
+        scenario="zombie-producer-fenced",
+        wrong="aborted_read",
+        off=switched_off.READ_OPEN_TRANSACTIONS,
+    ),
+    Unsafe(
+        "read_committed leaves out what was aborted",
+        "3.0",
+        scenario="zombie-producer-fenced",
+        wrong="aborted_read",
+        off=switched_off.READ_ABORTED_TRANSACTIONS,
+    ),
+)
+"""What holds in every version: played only uncompiled."""
+
+UNSAFE = (*_SETTINGS, *_RULES, *(() if switched_off.is_compiled() else _ALWAYS))
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,13 +297,13 @@ def sensitivity(parts: Sequence[range], workers: Executor) -> int:
     """Prints the table; 1 when a row shows nothing soon enough, or its runs with the rule do."""
     runs = sum(map(len, parts))
     wrong = []
-    print(f"{'unsafe':<42}{'searched':<36}{'caught':>7}{'of':>5}{'median seeds':>14}{'with the rule':>15}")
+    print(f"{'unsafe':<44}{'searched':<36}{'caught':>7}{'of':>5}{'median seeds':>14}{'with the rule':>15}")
     for place, unsafe in enumerate(UNSAFE):
         pieces = list(workers.map(search, [place] * len(parts), parts))
         found = Found(tuple(s for piece in pieces for s in piece.hits), tuple(s for p in pieces for s in p.others))
         told = f"more than {runs}" if found.median_seeds == inf else f"{found.median_seeds:g}"
         others = "-" if unsafe.safe is None else str(len(found.others))
-        row = f"{unsafe.name:<42}{unsafe.where:<36}{len(found.hits):>7}{runs:>5}{told:>14}{others:>15}"
+        row = f"{unsafe.name:<44}{unsafe.where:<36}{len(found.hits):>7}{runs:>5}{told:>14}{others:>15}"
         print(row, flush=True)
         if found.median_seeds > MOST_SEEDS or found.others:
             wrong.append(f"{unsafe.name}, {unsafe.where}")
