@@ -298,3 +298,15 @@ def test_unclean_elections_without_anybody_asking() -> None:
     assert unclean_election.recovering_after(True, False, False)
     assert unclean_election.recovering_after(False, True, False)
     assert not unclean_election.recovering_after(False, True, True)
+
+
+@pytest.mark.parametrize("first", [True, False])
+@pytest.mark.parametrize("second", [True, False])
+@pytest.mark.parametrize("third", [True, False])
+def test_when_unclean_elections_are_looked_for_and_how_long_a_leader_recovers(
+    first: bool, second: bool, third: bool
+) -> None:
+    """processUncleanLeaderElectionEnable needs the setting; LeaderRecoveryState ends with the leader's next ISR."""
+    assert unclean_election.zookeeper_reacts_to_setting(first, second) is (second and not first)
+    recovers = True if first else second and not third
+    assert unclean_election.recovering_after(first, second, third) is recovers
