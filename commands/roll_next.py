@@ -35,6 +35,17 @@ class Word(StrEnum):
     unsafe = "unsafe"
     incomplete = "incomplete"
     finished = "finished"
+    partial = "partial"
+
+
+_CODES = {
+    Word.next: ExitCode.OK,
+    Word.wait: ExitCode.FINDINGS,
+    Word.unsafe: ExitCode.FINDINGS,
+    Word.incomplete: ExitCode.INCOMPLETE,
+    Word.finished: ExitCode.OK,
+    Word.partial: ExitCode.FINDINGS,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,9 +70,8 @@ class Told:
 
     @property
     def exit_code(self) -> ExitCode:
-        """0 when nodes are named or all are done."""
-        codes = {Word.wait: ExitCode.FINDINGS, Word.unsafe: ExitCode.FINDINGS, Word.incomplete: ExitCode.INCOMPLETE}
-        return codes.get(self.word, ExitCode.OK)
+        """0 when nodes are named or every node of the plan is done."""
+        return _CODES[self.word]
 
     @property
     def missing(self) -> tuple[str, ...]:
@@ -92,8 +102,8 @@ def next_wave(
     once two reads in a row say that these can be stopped without harm. Restarts nothing; notes in the plan's journal
     what it named and saw.
 
-    Exits 0 when nodes are named or none is left, 1 when it is not yet time, 4 when the plan is of another cluster, 5
-    when nothing speaks against it but something could not be read.
+    Exits 0 when nodes are named or all were restarted, 1 when it is not yet time or nodes are left that are in no wave,
+    4 when the plan is of another cluster, 5 when nothing speaks against it but something could not be read.
     """
     from commands.output import emit
     from commands.roll_screen import show_next
@@ -128,7 +138,7 @@ def _ask(handle: ClusterHandle, path: Path, plan: RollPlan, journal: RollJournal
         state = look_at_roll(plan, journal.entries, snapshot)
         _note_seen(journal, state)
     if state.wave is None:
-        return Told(path, plan, Word.finished, state, reading)
+        return Told(path, plan, Word.partial if plan.never else Word.finished, state, reading)
     if not state.may_begin:
         word = Word.incomplete if state.over else Word.wait
         return Told(path, plan, word, state, reading)

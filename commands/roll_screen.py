@@ -23,7 +23,14 @@ if TYPE_CHECKING:
 MOST_NAMED = 12
 """How many nodes a line names before it says how many more there are."""
 
-_COLORS = {"next": "green", "finished": "green", "wait": "yellow", "unsafe": "red", "incomplete": "yellow"}
+_COLORS = {
+    "next": "green",
+    "wait": "yellow",
+    "unsafe": "red",
+    "incomplete": "yellow",
+    "finished": "green",
+    "partial": "yellow",
+}
 
 
 def show_plan(
@@ -130,15 +137,14 @@ def show_next(told: Told, sources: SourceOptions, console: Console) -> None:
         count = counted(len(told.state.out_of_sync), "partition")
         print_lines(console, "left", [f"{count} with a replica there out of sync: {places(told.state.out_of_sync)}"])
     print_lines(console, "drift", told.state.drift)
-    print_lines(console, "never", _never(told.plan.never) if told.word.value == "finished" else ())
+    print_lines(console, "never", _never(told.plan.never) if told.word.value == "partial" else ())
     print_lines(console, "next", _next_lines(told, sources), whole=True)
 
 
 def _next_sentence(told: Told) -> str:
     state, waves = told.state, len(told.plan.waves)
     if state.wave is None:
-        left = f"; {counted(len(told.plan.never), 'node')} are in no wave" if told.plan.never else ""
-        return f"{counted(waves, 'wave')} of {waves} done{left}"
+        return f"{counted(waves, 'wave')} of {waves} done{_left_over(told.plan)}"
     where = f"wave {state.wave} of {waves}"
     if told.word.value == "next":
         together = " together" if len(state.to_restart) > 1 else ""
@@ -148,6 +154,11 @@ def _next_sentence(told: Told) -> str:
     if told.word.value == "incomplete":
         return f"{where}: nothing read speaks against it, but not all could be read"
     return f"{where} is not done: {', '.join(_waiting(told))}"
+
+
+def _left_over(plan: RollPlan) -> str:
+    verb = "is" if len(plan.never) == 1 else "are"
+    return f"; {_named([one.node for one in plan.never])} {verb} in none" if plan.never else ""
 
 
 def _waiting(told: Told) -> Iterator[str]:
@@ -193,6 +204,8 @@ def _next_lines(told: Told, sources: SourceOptions) -> Iterator[str]:
     elif told.word.value == "unsafe":
         yield f"kreplica describe {way_in} --under-replicated"
         yield again
+    elif told.word.value == "partial":
+        yield f"kreplica roll plan {way_in}"
 
 
 def _named(nodes: Sequence[int]) -> str:
