@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shutil
 import signal
 import sys
 import tempfile
@@ -17,8 +16,10 @@ from stat import S_ISCHR
 from typing import BinaryIO
 
 from kreplica.errors import InputError, UsageError
+from kreplica.whole_files import copy_to_end
 
-PIECE_BYTES = 1 << 20
+MOST_BYTES = 4 << 30
+"""Twice what a segment can have (segment.bytes is an int32): what goes on would fill the disk it is copied to."""
 OPTION = "--stdin-filename"
 
 
@@ -147,7 +148,7 @@ def _kept(path: str, name: PurePath, folder: Path) -> Path:
         with copy.open("wb") as file, ExitStack() as opened:
             stream = sys.stdin.buffer if path == "-" else opened.enter_context(Path(path).open("rb"))
             _refuse_device(stream)
-            shutil.copyfileobj(stream, file, PIECE_BYTES)
+            copy_to_end(stream, file, MOST_BYTES)
     except OSError as error:
         what = "standard input" if path == "-" else path
         raise InputError(

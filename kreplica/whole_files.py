@@ -1,8 +1,11 @@
-"""Files that are read whole, up to a size: what has no end, a device or a program that never stops, is refused."""
+"""Files that are read or copied whole, up to a size: what has no end, a device or a program that never stops, is
+refused.
+"""
 
 from __future__ import annotations
 
 import errno
+from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
 
@@ -29,10 +32,23 @@ def read_to_end(stream: BinaryIO, most: int) -> bytes:
     Raises:
         OSError: It cannot be read, or goes on behind ``most`` bytes.
     """
-    pieces, left = [], most
+    return b"".join(_pieces(stream, most))
+
+
+def copy_to_end(stream: BinaryIO, copy: BinaryIO, most: int) -> None:
+    """Writes a stream, to its end, into a file.
+
+    Raises:
+        OSError: One cannot be read or the other not written, or the stream goes on behind ``most`` bytes.
+    """
+    for piece in _pieces(stream, most):
+        copy.write(piece)
+
+
+def _pieces(stream: BinaryIO, most: int) -> Iterator[bytes]:
+    left = most
     while piece := stream.read(min(_PIECE_BYTES, left + 1)):
         left -= len(piece)
         if left < 0:
             raise OSError(errno.EFBIG, f"more than {most} bytes, which no such file has")
-        pieces.append(piece)
-    return b"".join(pieces)
+        yield piece

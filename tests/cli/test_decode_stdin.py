@@ -18,6 +18,8 @@ from typing import Any
 
 import pytest
 
+from commands import decode_stdin
+
 sys.path.insert(0, str(Path(__file__).parents[1] / "support"))
 from kafka_dumps import GOLDEN
 
@@ -116,6 +118,15 @@ def test_the_folder_tells_the_partition(kreplica: Any, piped: Any) -> None:
     assert kreplica(*words[:2], path.parent, *words[3:]).code == 0
     assert piped(path.read_bytes(), *words, "--stdin-filename", f"__transaction_state-17/{SEGMENT}").code == 0
     assert piped(path.read_bytes(), *words, "--stdin-filename", SEGMENT).code == 5
+
+
+def test_what_does_not_end_fills_no_disk(piped: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    content = (BROKER / "orders-0" / SEGMENT).read_bytes()
+    monkeypatch.setattr(decode_stdin, "MOST_BYTES", len(content))
+    assert piped(content, "decode", "segment", "-", "-o", "csv").code == 0
+    ended = piped(content + b"\0", "decode", "segment", "-", "-o", "csv")
+    assert (ended.code, ended.out) == (2, "")
+    assert f"cannot read standard input; more than {len(content)} bytes, which no such file has" in ended.err
 
 
 def test_standard_input_beside_other_files(piped: Any) -> None:
