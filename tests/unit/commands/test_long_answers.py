@@ -110,7 +110,9 @@ class Tables:
 
 def answer(tables: Any) -> LongAnswer:
     shown = {"number": "N", "said": "SAID"}
-    return LongAnswer("some", "rows", tables, SCHEMA, ("said",), shown, lambda said: f"<{said}>", lambda _: ENDING)
+    return LongAnswer(
+        "some", "rows", tables, SCHEMA, ("said",), shown, {"said": lambda said: f"<{said}>"}, lambda _: ENDING
+    )
 
 
 @pytest.mark.parametrize("form", [None, *OutputFormat])
