@@ -14,11 +14,10 @@ from commands.output import OutputFormat
 from commands.screen import print_verdict
 from commands.streams import Ending, LongAnswer, emit_long
 from kreplica.errors import ExitCode
-from kreplica.formats.batch_windows import read_windows
 from kreplica.formats.damage_tally import DamageTally
-from kreplica.formats.file_bytes import FileBytes
+from kreplica.formats.log_records import log_records
 from kreplica.formats.offset_events import EVENTS, JSON_COLUMNS, event_table
-from kreplica.formats.records import decode_records
+from kreplica.formats.until import Until
 from kreplica.model.columns import StringColumn
 
 if TYPE_CHECKING:
@@ -27,7 +26,6 @@ if TYPE_CHECKING:
 
     from kreplica.formats.partition_logs import PartitionLog
     from kreplica.formats.record_columns import RecordColumns
-    from kreplica.formats.until import Until
     from kreplica.model.table import Table
 
 COLUMNS = EVENTS.names
@@ -45,22 +43,15 @@ class Events:
         until: Until | None,
     ) -> None:
         self.damage = DamageTally()
-        self._logs, self._groups, self._topic, self._until = logs, groups, topic, until
+        self._logs, self._groups, self._topic, self._until = logs, groups, topic, until or Until()
 
     def __iter__(self) -> Iterator[Table]:
         for log in self._logs:
-            for path in log.segments:
-                with FileBytes.open(path) as source:
-                    for window in read_windows(source):
-                        self.damage.add(window.damage)
-                        for records in decode_records(window):
-                            self.damage.add(records.damage)
-                            yield self._table(log, str(path), records)
+            for path, records in log_records(log.segments, self._until, self.damage):
+                yield self._table(log, str(path), records)
 
     def _table(self, log: PartitionLog, file: str, records: RecordColumns) -> Table:
-        included = None if self._until is None else self._until.includes(records)
-        some = records if included is None else records.take(included)
-        table, damage = event_table(some, file, log.partition)
+        table, damage = event_table(records, file, log.partition)
         self.damage.add(damage)
         wanted = _matching(table, "group", self._groups)
         if self._topic is not None:

@@ -62,6 +62,7 @@ class OffsetsReading:
         wanted: Partitions that the answer needs.
         partitions: How many the topic has.
         results: What came of each log.
+        commits: The committed offsets of each log, whatever was asked for.
         damage: Of all of them.
         against: What the live cluster says of the rows; None if none was asked.
         doubt: Why the topic cannot have that many partitions; empty where nothing speaks against it.
@@ -76,6 +77,7 @@ class OffsetsReading:
     wanted: frozenset[int]
     partitions: int
     results: Sequence[Replayed]
+    commits: Sequence[Sequence[CommittedOffset]]
     damage: DamageTally
     against: Compared | None = None
     doubt: str = ""
@@ -226,14 +228,15 @@ def read_offsets(
     results = replay_logs([log.segments for log in logs], until)
     from kreplica.formats.offset_rows import committed_offsets
 
-    rows: list[CommittedOffset] = []
+    commits: list[list[CommittedOffset]] = []
     damage, homes = DamageTally(), set[tuple[str, int]]()
     for log, result in zip(logs, results, strict=True):
         found = committed_offsets(result, log.directory)
-        rows += found
+        commits.append(found)
         damage.join(result.damage)
         homes |= set() if log.partition is None else {(row.group, log.partition) for row in found}
-    kept = [row for row in rows if _matches(row, patterns, topic)]
+    rows = [row for found in commits for row in found]
+    kept = [row for row in rows if is_wanted(row.group, patterns) and (topic is None or topic.fullmatch(row.topic))]
     kept.sort(key=lambda row: (row.group, row.topic, row.partition, row.pending, row.record_offset))
     wanted = _wanted(groups, partitions)
     known = {log.partition for log in logs if log.partition is not None}
@@ -241,7 +244,7 @@ def read_offsets(
     groups_known = len({row.group for row in rows})
     expired = _expired(kept, until)
     return OffsetsReading(
-        kept, groups_known, logs, others, wanted, partitions, results, damage, doubt=doubt, expired=expired
+        kept, groups_known, logs, others, wanted, partitions, results, commits, damage, doubt=doubt, expired=expired
     )
 
 
@@ -264,7 +267,7 @@ def open_events(
     topic = topic_pattern(topics) if topics is not None else None
     logs, others = _chosen(paths, until)
     damage, wanted = DamageTally(), _wanted(groups, partitions)
-    reading = OffsetsReading([], 0, logs, others, wanted, partitions, [], damage)
+    reading = OffsetsReading([], 0, logs, others, wanted, partitions, [], [], damage)
     return Events(logs, patterns, topic, until), [reading.completeness()] if reading.missing else []
 
 
@@ -286,10 +289,9 @@ def _pattern(text: str) -> re.Pattern[str]:
         ) from None
 
 
-def _matches(row: CommittedOffset, groups: Sequence[re.Pattern[str]], topic: re.Pattern[str] | None) -> bool:
-    if topic is not None and not topic.fullmatch(row.topic):
-        return False
-    return not groups or any(pattern.fullmatch(row.group) for pattern in groups)
+def is_wanted(group: str, patterns: Sequence[re.Pattern[str]]) -> bool:
+    """Whether one of the patterns is that of the whole name; without any, all are wanted."""
+    return not patterns or any(pattern.fullmatch(group) for pattern in patterns)
 
 
 def _wanted(groups: Sequence[str], partitions: int) -> frozenset[int]:

@@ -7,24 +7,23 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from commands.decode_damage import count_places, damage_objects
-from commands.decode_offsets_answer import OffsetsReading, group_patterns
+from commands.decode_offsets_answer import OffsetsReading, group_patterns, is_wanted
 from commands.output import Answer, OutputFormat, Row, emit
 from commands.screen import counted, print_lines, print_verdict
 from commands.tables import print_table
 from kreplica.errors import ExitCode
-from kreplica.formats.batch_windows import read_windows
 from kreplica.formats.damage import Damage
-from kreplica.formats.file_bytes import FileBytes
+from kreplica.formats.damage_tally import DamageTally
 from kreplica.formats.group_states import EMPTY, GroupReplay, GroupState
-from kreplica.formats.offset_rows import committed_offsets
-from kreplica.formats.records import decode_records
+from kreplica.formats.log_records import log_records
+from kreplica.formats.until import Until
 from kreplica.model.schema import Kind
 
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from kreplica.formats.offset_rows import CommittedOffset
     from kreplica.formats.partition_logs import PartitionLog
-    from kreplica.formats.until import Until
 
 KINDS: Final = {
     "group": Kind.STRING,
@@ -57,8 +56,12 @@ def show_groups(
         InputError: A file cannot be read.
     """
     patterns, damage = group_patterns(groups), list[Damage]()
-    rows = [row for number in range(len(reading.logs)) for row in _rows(reading, number, until, damage)]
-    rows = [row for row in rows if not patterns or any(each.fullmatch(str(row["group"])) for each in patterns)]
+    rows = [
+        row
+        for log, commits in zip(reading.logs, reading.commits, strict=True)
+        for row in _rows(log, commits, until, damage)
+        if is_wanted(str(row["group"]), patterns)
+    ]
     reading.damage.add(damage)
     answer = Answer(
         command="decode-offsets-groups",
@@ -73,10 +76,10 @@ def show_groups(
     return reading.exit_code()
 
 
-def _rows(reading: OffsetsReading, number: int, until: Until | None, damage: list[Damage]) -> Iterator[Row]:
+def _rows(
+    log: PartitionLog, commits: Sequence[CommittedOffset], until: Until | None, damage: list[Damage]
+) -> Iterator[Row]:
     """The groups of one log; those of which there are commits alone are simple classic groups to a coordinator."""
-    log = reading.logs[number]
-    commits = committed_offsets(reading.results[number], log.directory)
     offsets = Counter(row.group for row in commits if not row.pending)
     states = {state.group: state for state in _replayed(log, until).groups(damage)}
     for group in sorted({*states, *offsets}):
@@ -87,12 +90,8 @@ def _rows(reading: OffsetsReading, number: int, until: Until | None, damage: lis
 def _replayed(log: PartitionLog, until: Until | None) -> GroupReplay:
     """Damage of the log is known from its commits already."""
     replay = GroupReplay(str(log.directory))
-    for path in log.segments:
-        with FileBytes.open(path) as source:
-            for window in read_windows(source):
-                for records in decode_records(window):
-                    included = None if until is None else until.includes(records)
-                    replay.add(records if included is None else records.take(included))
+    for _, records in log_records(log.segments, until or Until(), DamageTally()):
+        replay.add(records)
     return replay
 
 

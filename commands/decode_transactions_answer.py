@@ -58,10 +58,8 @@ class TransactionsReading:
 
     def summary(self, counts: Row) -> Row:
         """The summary of the answer: numbers over all rows, and where they are from."""
-        found, partitions = (
-            {log.partition for log in self.logs.logs if log.partition is not None},
-            self.asked.partitions,
-        )
+        found = {log.partition for log in self.logs.logs if log.partition is not None}
+        partitions = self.asked.partitions
         return {
             **counts,
             "partitions": partitions,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from commands.decode_transactions import COLUMNS
 from commands.decode_transactions_answer import TransactionsReading, event_row, kind_of
-from commands.decode_transactions_screen import print_events_verdict
+from commands.decode_transactions_screen import place_names, print_events_verdict
 from commands.moments import spell_moment
 from commands.output import OutputFormat
 from commands.streams import Ending, LongAnswer, emit_long
@@ -97,16 +97,12 @@ def show_events(events: TransactionEvents, output: OutputFormat | None) -> ExitC
         schema=EVENTS,
         json_columns=("partitions",),
         shown=_SHOWN,
-        cells={"partitions": _places, "record_timestamp": _time},
+        cells={"partitions": place_names, "record_timestamp": _time},
         ending=lambda _: _ending(events),
     )
     emit_long(answer, output)
     reading = events.reading()
     return reading.exit_code(reading.summary(events.counts()))
-
-
-def _places(places: Any) -> list[str]:
-    return [f"{place['topic']}-{place['partition']}" for place in places]
 
 
 def _time(timestamp: Any) -> str:

@@ -96,14 +96,13 @@ def state_cells(row: Row) -> list[object]:
         spell_duration(timeout / 1000) if isinstance(timeout, int) else None,
         spell_duration(age / 1000) if isinstance(age, int) else None,
         _time(update),
-        _places(row),
+        place_names(row["partitions"]),
     ]
 
 
-def _places(row: Row) -> list[str]:
-    partitions = row["partitions"]
-    assert isinstance(partitions, list)
-    return [f"{place['topic']}-{place['partition']}" for place in partitions]
+def place_names(places: Any) -> list[str]:
+    """The partitions of a row by their names."""
+    return [f"{place['topic']}-{place['partition']}" for place in places]
 
 
 def _time(timestamp: object) -> str | None:

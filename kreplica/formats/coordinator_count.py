@@ -7,7 +7,7 @@ its hash leads to. With a wrong number a group that is missing would be taken fo
 from __future__ import annotations
 
 from collections.abc import Collection
-from itertools import islice
+from heapq import nsmallest
 from typing import Final
 
 from kreplica.engine.rules.coordinator_partition import coordinator_partition
@@ -27,7 +27,7 @@ def doubt_of_count(homes: Collection[tuple[str, int]], found: Collection[int], p
         topic: Its name.
     """
     highest = max(found, default=-1)
-    some = list(islice(sorted(homes), MOST_NAMES))
+    some = nsmallest(MOST_NAMES, homes)
     wrong = next(((name, at) for name, at in some if coordinator_partition(name, partitions) != at), None)
     if highest >= partitions:
         why = f"partition {highest} of {topic} is there, so that it has more than {partitions}"

@@ -13,9 +13,8 @@ from kreplica.formats.batch_windows import read_windows
 from kreplica.formats.damage_tally import DamageTally
 from kreplica.formats.file_bytes import FileBytes
 from kreplica.formats.files import named_paths
+from kreplica.formats.log_records import log_records
 from kreplica.formats.partition_logs import PartitionLog, find_logs, first_copies
-from kreplica.formats.record_columns import RecordColumns
-from kreplica.formats.records import decode_records
 from kreplica.formats.transaction_state import (
     TRANSACTION_TOPIC,
     Findings,
@@ -85,7 +84,7 @@ def find_transaction_logs(paths: Sequence[str]) -> TransactionLogs:
 def replay_transactions(log: PartitionLog, until: Until) -> ReplayedLog:
     """Reads one partition of the topic: the state that its records come to."""
     replayed, replay = ReplayedLog(log, findings=Findings(str(log.directory))), TransactionReplay()
-    for records in _counted(log, until, replayed.findings):
+    for _, records in log_records(log.segments, until, replayed.findings.damage):
         replay.add(records)
     replayed.records.extend(replay.state(replayed.findings))
     return replayed
@@ -94,29 +93,17 @@ def replay_transactions(log: PartitionLog, until: Until) -> ReplayedLog:
 def transactional_ids(log: PartitionLog, until: Until) -> set[str]:
     """Every transactional id that a partition of the topic tells of, forgotten ones too."""
     replay = TransactionReplay()
-    for records in _counted(log, until, Findings("")):
+    for _, records in log_records(log.segments, until, DamageTally()):
         replay.add(records)
     return replay.ids()
 
 
 def transaction_history(log: PartitionLog, until: Until, found: Findings) -> Iterator[list[TransactionRecord]]:
     """Every record of one partition of the topic, some at a time: nothing of what went before is kept."""
-    for records in _counted(log, until, found):
+    for _, records in log_records(log.segments, until, found.damage):
         events = transaction_events(records, found)
         while some := list(islice(events, RECORDS_AT_ONCE)):
             yield some
-
-
-def _counted(log: PartitionLog, until: Until, found: Findings) -> Iterator[RecordColumns]:
-    """The records that count, as they are read."""
-    for path in log.segments:
-        with FileBytes.open(path) as source:
-            for window in read_windows(source):
-                found.damage.add(window.damage)
-                for records in decode_records(window):
-                    found.damage.add(records.damage)
-                    included = until.includes(records)
-                    yield records if included is None else records.take(included)
 
 
 def first_offsets(

@@ -1,0 +1,37 @@
+"""The records of a log, segment after segment, while they are read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from kreplica.formats.batch_windows import read_windows
+from kreplica.formats.file_bytes import FileBytes
+from kreplica.formats.records import decode_records
+
+if TYPE_CHECKING:
+    from kreplica.formats.damage_tally import DamageTally
+    from kreplica.formats.record_columns import RecordColumns
+    from kreplica.formats.until import Until
+
+
+def log_records(segments: Iterable[Path], until: Until, damage: DamageTally) -> Iterator[tuple[Path, RecordColumns]]:
+    """The records that count, some at a time, with the segment that they stand in.
+
+    Args:
+        segments: Of one log, in order.
+        until: Which records count.
+        damage: Takes what cannot be read, while the records are asked for.
+
+    Raises:
+        InputError: A file cannot be read.
+    """
+    for path in segments:
+        with FileBytes.open(path) as source:
+            for window in read_windows(source):
+                damage.add(window.damage)
+                for records in decode_records(window):
+                    damage.add(records.damage)
+                    included = until.includes(records)
+                    yield path, records if included is None else records.take(included)
