@@ -15,6 +15,7 @@ from kreplica.engine.setup import (
     TopicSetup,
     TransactionalSetup,
     TransformSetup,
+    topic_of,
 )
 from kreplica.errors import UsageError
 
@@ -81,7 +82,13 @@ def settings_of(setup: Setup) -> tuple[str, ...]:
 def topics_of(client: Client) -> set[str]:
     """The topics that a client speaks of; Kafka's own are those of the cluster and stay in any case."""
     subscribed = client.topics if isinstance(client, ConsumerSetup) else ()
-    return {_topic_of(partition) for partition in named_by(client)} | set(subscribed)
+    return {topic_of(partition) for partition in named_by(client)} | set(subscribed)
+
+
+def speaks_of(client: Client, partition: str) -> bool:
+    """Whether it names the partition, or subscribes to its topic."""
+    subscribed = client.topics if isinstance(client, ConsumerSetup) else ()
+    return partition in named_by(client) or topic_of(partition) in subscribed
 
 
 def named_by(client: Client) -> set[str]:
@@ -148,9 +155,8 @@ def _check_records(setup: Setup, left_out: LeaveOut) -> None:
 
 def _check_spoken_of(clients: Iterable[Client], left_out: LeaveOut) -> None:
     for client in clients:
-        subscribed = set(client.topics) if isinstance(client, ConsumerSetup) else set[str]()
         topics = topics_of(client) & set(left_out.topics)
-        partitions = {name for name in left_out.partitions if name in named_by(client) or _topic_of(name) in subscribed}
+        partitions = {name for name in left_out.partitions if speaks_of(client, name)}
         for what, names in (("topic", topics), ("partition", partitions)):
             if names:
                 told = f"the {what} {', '.join(sorted(names))} cannot be left out"
@@ -164,7 +170,3 @@ def _check_replicas(topics: Iterable[TopicSetup], left_out: LeaveOut) -> None:
             name = f"{topic.name}-{number}"
             if not replicas and name not in left_out.partitions:
                 raise UsageError(f"the brokers of {name} cannot all be left out", "it would have no replica")
-
-
-def _topic_of(partition: str) -> str:
-    return partition.rpartition("-")[0]

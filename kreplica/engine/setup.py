@@ -42,6 +42,11 @@ class TopicSetup:
         return {f"{self.name}-{number}": replicas for number, replicas in enumerate(self.assignment) if replicas}
 
 
+def topic_of(partition: str) -> str:
+    """The topic of ``topic-0``."""
+    return partition.rpartition("-")[0]
+
+
 @dataclass(frozen=True, slots=True)
 class Send:
     """One record that a producer's application sends.

@@ -10,14 +10,14 @@ from msgspec.structs import replace
 from kreplica.engine.delta_debugging import fewest
 from kreplica.engine.leaving_out import (
     LeaveOut,
-    named_by,
     partitions_of,
     producers_of,
     settings_of,
+    speaks_of,
     topics_of,
     without,
 )
-from kreplica.engine.setup import ConsumerSetup, Setup
+from kreplica.engine.setup import Setup
 from kreplica.errors import UsageError
 
 MOST_RUNS = 120
@@ -104,12 +104,10 @@ def _fewer_topics(found: LeaveOut, trial: _Trial) -> LeaveOut:
 
 def _fewer_partitions(found: LeaveOut, trial: _Trial) -> LeaveOut:
     setup = without(trial.setup, found)
-    named = {name for client in setup.clients for name in named_by(client)}
-    subscribed = {name for client in setup.clients if isinstance(client, ConsumerSetup) for name in client.topics}
     idle = tuple(
         name
         for name in partitions_of(setup)
-        if name not in named and name.rpartition("-")[0] not in subscribed and not name.startswith("__")
+        if not name.startswith("__") and not any(speaks_of(client, name) for client in setup.clients)
     )
     idle = idle if len(idle) < len(partitions_of(setup)) else idle[1:]
     return _fewer(idle, lambda names: replace(found, partitions=(*found.partitions, *names)), trial)

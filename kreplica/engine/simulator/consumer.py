@@ -13,14 +13,13 @@ from kreplica.engine.rules.consumer_position import auto_commit_due
 from kreplica.engine.rules.error_codes import ErrorCode
 from kreplica.engine.rules.group_membership import NO_MEMBER, UNKNOWN_GENERATION
 from kreplica.engine.rules.offset_reset import BY_DURATION
-from kreplica.engine.setup import MILLISECOND, Commit, ConsumerSetup
+from kreplica.engine.setup import MILLISECOND, Commit, ConsumerSetup, topic_of
 from kreplica.engine.simulator.client import Client, Described
 from kreplica.engine.simulator.consumer_application import Handed, Work
 from kreplica.engine.simulator.consumer_membership import Membership
 from kreplica.engine.simulator.consumer_positions import Positions
 from kreplica.engine.simulator.consumer_transactions import Transactions
 from kreplica.engine.simulator.modern_membership import ModernMembership
-from kreplica.engine.simulator.partition_state import topic_of
 from kreplica.engine.trace import Kind
 from kreplica.errors import UsageError
 

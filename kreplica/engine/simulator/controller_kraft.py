@@ -19,12 +19,12 @@ from kreplica.engine.rules.reassignment import completes
 from kreplica.engine.rules.replica_set import NO_LEADER, contains, everybody, without
 from kreplica.engine.rules.unclean_election import recovering_after
 from kreplica.engine.settings import MICROSECONDS
-from kreplica.engine.setup import MILLISECOND, SECOND
+from kreplica.engine.setup import MILLISECOND, SECOND, topic_of
 from kreplica.engine.simulator.kraft_brokers import KraftBrokers
 from kreplica.engine.simulator.kraft_operations import KraftOperations
 from kreplica.engine.simulator.kraft_records import BROKER, PARTITION, IsrRequest, Registration
 from kreplica.engine.simulator.metadata_quorum import Entry, MetadataQuorum, Voter
-from kreplica.engine.simulator.partition_state import PartitionState, topic_of
+from kreplica.engine.simulator.partition_state import PartitionState
 from kreplica.engine.trace import Kind
 from kreplica.model.settings import MIN_ISR, UNCLEAN
 

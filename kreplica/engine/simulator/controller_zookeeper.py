@@ -20,8 +20,9 @@ from kreplica.engine.rules.elections import zookeeper_leader_for_offline
 from kreplica.engine.rules.error_codes import ErrorCode
 from kreplica.engine.rules.isr import zookeeper_remove_from_isr
 from kreplica.engine.rules.replica_set import NO_LEADER, contains
+from kreplica.engine.setup import topic_of
 from kreplica.engine.simulator.controller_channel import ControllerChannel
-from kreplica.engine.simulator.partition_state import PartitionState, topic_of
+from kreplica.engine.simulator.partition_state import PartitionState
 from kreplica.engine.simulator.zookeeper import NODE_EXISTS, OK, Operation, Result
 from kreplica.engine.simulator.zookeeper_moves import ZooKeeperMoves
 from kreplica.engine.simulator.zookeeper_notifications import ZooKeeperNotifications

@@ -15,7 +15,7 @@ from kreplica.engine.rules.acknowledgement import ACKS_ALL
 from kreplica.engine.rules.error_codes import ErrorCode
 from kreplica.engine.rules.group_membership import GroupState
 from kreplica.engine.settings import MICROSECONDS
-from kreplica.engine.setup import SECOND
+from kreplica.engine.setup import SECOND, topic_of
 from kreplica.engine.simulator.classic_group import ClassicGroup, GroupMember, Reply
 from kreplica.engine.simulator.coordinator import APPEND_ERRORS
 from kreplica.engine.simulator.modern_group import ModernGroup
@@ -251,7 +251,7 @@ class Shard:
         return offset_commit.offset_expired(self.now, self._ages_since(name, partition, one), retention, None, pending)
 
     def _ages_since(self, name: str, partition: str, one: Committed) -> int | None:
-        topic = partition.rpartition("-")[0]
+        topic = topic_of(partition)
         modern = self.modern.get(name)
         if modern is not None:
             read = any(topic in member.topics for member in modern.members.values())

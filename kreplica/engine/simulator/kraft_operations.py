@@ -13,7 +13,8 @@ from kreplica.engine.rules.leader_epoch_bump import partition_epoch
 from kreplica.engine.rules.reassignment import completed, completes, kraft_cancelled, kraft_merged
 from kreplica.engine.rules.replica_set import NO_LEADER, contains, first, only, without
 from kreplica.engine.rules.unclean_election import kraft_rechecks
-from kreplica.engine.simulator.partition_state import PartitionState, topic_of
+from kreplica.engine.setup import topic_of
+from kreplica.engine.simulator.partition_state import PartitionState
 from kreplica.model.settings import MIN_ISR
 
 if TYPE_CHECKING:

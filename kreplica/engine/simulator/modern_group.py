@@ -21,8 +21,8 @@ from kreplica.engine.rules.group_epochs import Member, MemberState
 from kreplica.engine.rules.group_membership import expired, validate_member
 from kreplica.engine.rules.offset_commit import commit_to_consumer_group
 from kreplica.engine.settings import MICROSECONDS
+from kreplica.engine.setup import topic_of
 from kreplica.engine.simulator.offset_store import ConsumerGroupRecord, MemberRecord
-from kreplica.engine.simulator.partition_state import topic_of
 from kreplica.engine.trace import Kind
 
 if TYPE_CHECKING:

@@ -52,8 +52,3 @@ class PartitionState(NamedTuple):
     def places(self, brokers: tuple[int, ...]) -> int:
         """The set of those brokers that have a replica."""
         return sum(1 << place for place, broker in enumerate(self.replicas) if broker in brokers)
-
-
-def topic_of(partition: str) -> str:
-    """The topic of ``topic-0``."""
-    return partition.rpartition("-")[0]

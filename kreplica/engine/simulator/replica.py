@@ -19,9 +19,10 @@ from kreplica.engine.rules.durability import (
 from kreplica.engine.rules.fetching import readable_end
 from kreplica.engine.rules.high_watermark import follower_high_watermark
 from kreplica.engine.settings import MICROSECONDS
+from kreplica.engine.setup import topic_of
 from kreplica.engine.simulator.leadership import Leadership
 from kreplica.engine.simulator.log import Log
-from kreplica.engine.simulator.partition_state import PartitionState, topic_of
+from kreplica.engine.simulator.partition_state import PartitionState
 from kreplica.engine.simulator.producer_states import ProducerStates
 from kreplica.engine.trace import FOLLOWER, Kind
 from kreplica.engine.versions import ControllerKind

@@ -18,7 +18,8 @@ from kreplica.engine.rules.reassignment import (
     zookeeper_merged,
 )
 from kreplica.engine.rules.replica_set import NO_LEADER
-from kreplica.engine.simulator.partition_state import PartitionState, topic_of
+from kreplica.engine.setup import topic_of
+from kreplica.engine.simulator.partition_state import PartitionState
 from kreplica.engine.simulator.zookeeper import OK, Operation, Result
 from kreplica.engine.simulator.zookeeper_paths import TOPICS, Assigned, state_path
 from kreplica.engine.simulator.zookeeper_states import Change, Decision

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kreplica.engine.rules.unclean_election import zookeeper_reacts_to_setting
-from kreplica.engine.setup import MILLISECOND
-from kreplica.engine.simulator.partition_state import topic_of
+from kreplica.engine.setup import MILLISECOND, topic_of
 from kreplica.engine.simulator.zookeeper_link import ZooKeeperLink
 from kreplica.model.settings import UNCLEAN
 

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from kreplica.engine.rules.controller_election import INITIAL_EPOCH
 from kreplica.engine.rules.replica_set import everybody
-from kreplica.engine.simulator.partition_state import PartitionState, topic_of
+from kreplica.engine.setup import topic_of
+from kreplica.engine.simulator.partition_state import PartitionState
 from kreplica.engine.simulator.zookeeper import ZooKeeper
 from kreplica.engine.simulator.zookeeper_paths import CONTROLLER_EPOCH, TOPICS, Assigned, state_data, state_path
 
