@@ -79,14 +79,13 @@ READ_ABORTED_TRANSACTIONS: Rules = {"isolation.aborted_transactions": _always(()
 @contextmanager
 def switched_off(rules: Rules) -> Iterator[None]:
     """The engine with these in the place of its rules."""
-    replaced = [(module, name, rule) for path in rules for module, name, rule in _places(path)]
+    places = [(*place, other) for path, other in rules.items() for place in _places(path)]
     try:
-        for path, other in rules.items():
-            for module, name, _ in _places(path):
-                setattr(module, name, other)
+        for module, name, _, other in places:
+            setattr(module, name, other)
         yield
     finally:
-        for module, name, rule in replaced:
+        for module, name, rule, _ in places:
             setattr(module, name, rule)
 
 

@@ -1,19 +1,9 @@
 """A commit that was held up ends the next transaction."""
 
 from kreplica.engine.faults import At, Slow, Step
-from kreplica.engine.setup import (
-    MILLISECOND,
-    SECOND,
-    ReaderSetup,
-    Send,
-    TopicSetup,
-    Transaction,
-    TransactionalSetup,
-    cluster,
-    sends,
-)
+from kreplica.engine.setup import MILLISECOND, SECOND, TopicSetup, cluster
 from kreplica.scenarios.scenario import Case, Scenario
-from kreplica.scenarios.transactions import PROBES, transaction_state
+from kreplica.scenarios.transactions import PROBES, transaction_state, transfers
 
 SCENARIO = Scenario(
     name="delayed-end-transaction",
@@ -30,21 +20,7 @@ SCENARIO = Scenario(
         TopicSetup("debit", ((2, 3, 1),), {"min.insync.replicas": 2}),
         TopicSetup("credit", ((3, 1, 2),), {"min.insync.replicas": 2}),
         transaction_state(1, 2, 3),
-        clients=(
-            TransactionalSetup(
-                "transfer",
-                (
-                    Transaction(
-                        (*sends("debit-0", "d1", start=2 * SECOND), Send(2 * SECOND, "c1", "credit-0")), 3 * SECOND
-                    ),
-                    Transaction(
-                        (*sends("debit-0", "d2", start=8 * SECOND), Send(16 * SECOND, "c2", "credit-0")), commit=False
-                    ),
-                ),
-                {"transactional.id": "transfer"},
-            ),
-            ReaderSetup("auditor", ("debit-0", "credit-0"), settings={"isolation.level": "read_committed"}),
-        ),
+        clients=transfers(debited=8 * SECOND, credited=16 * SECOND),
         settings={"linger.ms": 0, "request.timeout.ms": 1000, "delivery.timeout.ms": 5000},
         duration=30 * SECOND,
     ),

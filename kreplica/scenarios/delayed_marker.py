@@ -1,19 +1,9 @@
 """A marker that was held up ends the next transaction on one of its partitions."""
 
 from kreplica.engine.faults import At, Slow, Step
-from kreplica.engine.setup import (
-    MILLISECOND,
-    SECOND,
-    ReaderSetup,
-    Send,
-    TopicSetup,
-    Transaction,
-    TransactionalSetup,
-    cluster,
-    sends,
-)
+from kreplica.engine.setup import MILLISECOND, SECOND, TopicSetup, cluster
 from kreplica.scenarios.scenario import Case, Scenario
-from kreplica.scenarios.transactions import PROBES, transaction_state
+from kreplica.scenarios.transactions import PROBES, transaction_state, transfers
 
 SCENARIO = Scenario(
     name="delayed-marker",
@@ -30,21 +20,7 @@ SCENARIO = Scenario(
         TopicSetup("debit", ((2, 3),), {"min.insync.replicas": 2}),
         TopicSetup("credit", ((3, 2),), {"min.insync.replicas": 2}),
         transaction_state(1, 3),
-        clients=(
-            TransactionalSetup(
-                "transfer",
-                (
-                    Transaction(
-                        (*sends("debit-0", "d1", start=2 * SECOND), Send(2 * SECOND, "c1", "credit-0")), 3 * SECOND
-                    ),
-                    Transaction(
-                        (*sends("debit-0", "d2", start=38 * SECOND), Send(50 * SECOND, "c2", "credit-0")), commit=False
-                    ),
-                ),
-                {"transactional.id": "transfer"},
-            ),
-            ReaderSetup("auditor", ("debit-0", "credit-0"), settings={"isolation.level": "read_committed"}),
-        ),
+        clients=transfers(debited=38 * SECOND, credited=50 * SECOND),
         settings={"linger.ms": 0},
         duration=60 * SECOND,
     ),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kreplica.engine.rules.coordinator_partition import TRANSACTIONS_TOPIC
-from kreplica.engine.setup import SECOND, TopicSetup
+from kreplica.engine.setup import SECOND, ReaderSetup, TopicSetup, Transaction, TransactionalSetup, sends
 from kreplica.engine.trace import Event, Kind, fields_of
 from kreplica.engine.transaction_outcomes import transaction_outcomes
 from kreplica.scenarios.scenario import Probe
@@ -14,6 +14,22 @@ from kreplica.scenarios.scenario import Probe
 def transaction_state(*replicas: int) -> TopicSetup:
     """__transaction_state with one partition on these brokers; Kafka makes 50, with min.insync.replicas=2."""
     return TopicSetup(TRANSACTIONS_TOPIC, (replicas,), {"min.insync.replicas": min(2, len(replicas))})
+
+
+def transfers(debited: int, credited: int) -> tuple[TransactionalSetup, ReaderSetup]:
+    """Who moves something from debit to credit, and then something that is aborted; and who reads both committed.
+
+    Args:
+        debited, credited: When the two halves of the second transaction are sent; those of the first are at 2 s, and it
+            is committed at 3 s.
+    """
+    first = (*sends("debit-0", "d1", start=2 * SECOND), *sends("credit-0", "c1", start=2 * SECOND))
+    second = (*sends("debit-0", "d2", start=debited), *sends("credit-0", "c2", start=credited))
+    transactions = (Transaction(first, 3 * SECOND), Transaction(second, commit=False))
+    return (
+        TransactionalSetup("transfer", transactions, {"transactional.id": "transfer"}),
+        ReaderSetup("auditor", ("debit-0", "credit-0"), settings={"isolation.level": "read_committed"}),
+    )
 
 
 def _torn(events: Sequence[Event]) -> object:
