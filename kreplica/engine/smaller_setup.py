@@ -34,7 +34,7 @@ def leave_out(setup: Setup, fails: Fails, most_runs: int = MOST_RUNS, stays: Col
         setup: With which something fails.
         fails: Plays the setup without that: does the same thing go wrong? It may refuse by a UsageError, too.
         most_runs: After so many plays the most that was left out so far is given.
-        stays: Settings that are not left out: they are set over those of the setup anyway.
+        stays: Settings that are not left out, whatever they are set to.
     """
     trial = _Trial(setup, fails, most_runs, stays)
     found, before = LeaveOut(), None

@@ -18,7 +18,7 @@ from kreplica.engine.leaving_out import LeaveOut, without
 from kreplica.engine.observing import observe
 from kreplica.engine.outcome import Outcome
 from kreplica.engine.random_plans import random_plan
-from kreplica.engine.settings import Value
+from kreplica.engine.settings import PROMISING, Value
 from kreplica.engine.shrinking import shrink
 from kreplica.engine.smaller_setup import leave_out
 from kreplica.engine.versions import version_named
@@ -201,7 +201,7 @@ def _smallest(job: Job, failed: list[Verdict], told: Callable[[str], None]) -> S
     told(f"leaving out what the failure of seed {verdict.seed} does not need")
     fails = _same_failure(job, verdict)
     setup = scenario_named(job.scenario).setup
-    left_out = leave_out(setup, lambda more: fails(plan, more), stays=job.settings)
+    left_out = leave_out(setup, lambda more: fails(plan, more), stays={*job.settings, *PROMISING})
     return SmallestPlan(plan, left_out, verdict.seed, wrong_with(_outcome(job, plan, verdict.seed, left_out)))
 
 

@@ -129,6 +129,14 @@ def test_many_runs_find_keep_and_replay_a_failing_plan(run_cli: RunCli, tmp_path
     assert (again["seed"], again["settings"], again["version"]) == (smallest["seed"], {"acks": 0}, outcome["version"])  # type: ignore[index]
 
 
+def test_the_smallest_plan_keeps_what_was_promised(run_cli: RunCli) -> None:
+    """Without acks=all a record would be lost that was never committed: another failure than that of the version."""
+    words = ("whatif", "run", "hw-truncation-loss", "--kafka-version", "0.10", "--runs", "20", "-o", "json")
+    smallest = answer(run_cli(*words, timeout=240))["outcome"]["smallest"]  # type: ignore[index]
+    assert smallest["wrong"] == ["lost", "committed-record-lost"]
+    assert not {"acks", "min.insync.replicas"} & set(smallest["leave_out"]["settings"])
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
