@@ -19,6 +19,8 @@ from reaper import start_reaper
 
 ROOT = Path(__file__).parent.parent
 PROGRAM = Path(sys.executable).with_name("kreplica")
+LONGEST_NAME = 16
+"""Bytes of a parameter that may stand in the name of a test; the shortest gzip file has 20."""
 
 
 def pytest_configure() -> None:
@@ -32,6 +34,11 @@ def pytest_itemcollected(item: pytest.Item) -> None:
     group = _shares(item)
     if group is not None:
         item.add_marker(pytest.mark.xdist_group(group))
+
+
+def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
+    """Names long bytes by their length: what is packed at import has the time in it, and all processes must agree."""
+    return f"{argname} of {len(val)} bytes" if isinstance(val, bytes) and len(val) > LONGEST_NAME else None
 
 
 def _shares(item: pytest.Item) -> str | None:
