@@ -15,13 +15,15 @@ if TYPE_CHECKING:
 
     from commands.output import Answer, Row
     from kreplica.formats.checks.replicas import ReplicaFolder
+    from kreplica.formats.replica_comparison import Place
     from kreplica.model.schema import Kind
 
-    Folders = Mapping[tuple[str, int], Sequence[ReplicaFolder]]
+    Folders = Mapping[Place, Sequence[ReplicaFolder]]
 
 _SHOWN = {
     "topic": "TOPIC",
     "partition": "PARTITION",
+    "topic_id": "TOPIC_ID",
     "node_id": "NODE",
     "log_dir": "LOG_DIR",
     "end_offset": "END",
@@ -59,6 +61,7 @@ def compare(
     from commands.decode_stdin import refuse_stdin
     from commands.output import Answer, emit
     from kreplica.formats.checks.replicas import find_folders
+    from kreplica.formats.identity import require_one_cluster
     from kreplica.formats.replica_comparison import COLUMNS, partitions_of
 
     refuse_stdin(paths, "a log directory", "it is files of several disks that are compared")
@@ -67,6 +70,7 @@ def compare(
     if not there:
         why = "no directory there is named as a partition and holds a segment"
         raise UsageError(f"no logs in {', '.join(paths)}", why, "name log directories of several brokers")
+    require_one_cluster(folder.home.path for folders in there.values() for folder in folders)
     found = _chosen(there, topic)
     compared, damaged = _compared(found)
     rows = [row for copies in compared.values() if every or _notable(copies) for row in copies]
@@ -77,7 +81,8 @@ def compare(
         rows=rows,
         summary={**_summary(found, compared), "damaged": len(damaged)},
         warnings=[
-            f"{path} is damaged: its log is compared without that; see kreplica decode check" for path in damaged
+            *_created_anew(found),
+            *(f"{path} is damaged: its log is compared without that; see kreplica decode check" for path in damaged),
         ],
         kinds=_kinds(COLUMNS),
     )
@@ -85,11 +90,24 @@ def compare(
     raise typer.Exit(_exit_code(compared, damaged))
 
 
-def _compared(found: Folders) -> tuple[dict[tuple[str, int], Sequence[Row]], list[str]]:
+def _created_anew(found: Folders) -> list[str]:
+    """Topics that the disks hold two of, of one name."""
+    ids: dict[str, set[str]] = {}
+    for place in found:
+        ids.setdefault(place.topic, set()).update({place.topic_id or "none"})
+    return [
+        f"{topic} was deleted and created anew, its copies are of the topic ids {', '.join(sorted(some))}:"
+        " only copies of the same one are compared"
+        for topic, some in ids.items()
+        if len(some) > 1
+    ]
+
+
+def _compared(found: Folders) -> tuple[dict[Place, Sequence[Row]], list[str]]:
     """Rows of each partition that has several copies, one partition held after the other; directories with damage."""
     from kreplica.formats.replica_comparison import compare_copies, copy_of
 
-    compared: dict[tuple[str, int], Sequence[Row]] = {}
+    compared: dict[Place, Sequence[Row]] = {}
     damaged: set[str] = set()
     for place, folders in found.items():
         if len(folders) > 1:
@@ -105,9 +123,9 @@ def _chosen(found: Folders, topic: str | None) -> Folders:
     if topic is None:
         return found
     pattern = topic_pattern(topic)
-    kept = {place: copies for place, copies in found.items() if pattern.fullmatch(place[0])}
+    kept = {place: copies for place, copies in found.items() if pattern.fullmatch(place.topic)}
     if not kept:
-        known = len({name for name, _ in found})
+        known = len({place.topic for place in found})
         raise UsageError(f"no topic matches {topic!r}", f"the files hold {known} topics", "the whole name has to match")
     return kept
 
@@ -124,13 +142,13 @@ def _notable(copies: Sequence[Row]) -> bool:
     return _differs(copies) or len({row["end_offset"] for row in copies}) > 1 or bool(_alone(copies))
 
 
-def _exit_code(compared: Mapping[tuple[str, int], Sequence[Row]], damaged: Sequence[str]) -> ExitCode:
+def _exit_code(compared: Mapping[Place, Sequence[Row]], damaged: Sequence[str]) -> ExitCode:
     if damaged or any(_differs(copies) or _alone(copies) for copies in compared.values()):
         return ExitCode.FINDINGS
     return ExitCode.OK if compared else ExitCode.INCOMPLETE
 
 
-def _summary(found: Folders, compared: Mapping[tuple[str, int], Sequence[Row]]) -> Row:
+def _summary(found: Folders, compared: Mapping[Place, Sequence[Row]]) -> Row:
     return {
         "partitions": len(found),
         "compared": len(compared),
@@ -144,9 +162,9 @@ def _summary(found: Folders, compared: Mapping[tuple[str, int], Sequence[Row]]) 
 def _kinds(columns: Sequence[str]) -> dict[str, Kind]:
     from kreplica.model.schema import Kind
 
-    other = {"topic": Kind.STRING, "log_dir": Kind.STRING, "epochs": Kind.STRING, "leads": Kind.BOOL}
+    words = dict.fromkeys(("topic", "topic_id", "log_dir", "epochs"), Kind.STRING)
     narrow = dict.fromkeys(("partition", "node_id"), Kind.INT32)
-    return {name: (other | narrow).get(name, Kind.INT64) for name in columns}
+    return {name: (words | narrow | {"leads": Kind.BOOL}).get(name, Kind.INT64) for name in columns}
 
 
 def _show(answer: Answer, console: Console) -> None:
@@ -154,8 +172,11 @@ def _show(answer: Answer, console: Console) -> None:
     from commands.tables import print_table
 
     if answer.rows:
-        cells = [[_cell(row, name) for name in _SHOWN] for row in answer.rows]
-        print_table(list(_SHOWN.values()), cells, color=console.is_terminal and not console.no_color)
+        known = {(row["topic"], row["topic_id"]) for row in answer.rows if row["topic_id"] is not None}
+        several = len(known) > len({topic for topic, _ in known})
+        shown = [name for name in _SHOWN if several or name != "topic_id"]
+        cells = [[_cell(row, name) for name in shown] for row in answer.rows]
+        print_table([_SHOWN[name] for name in shown], cells, color=console.is_terminal and not console.no_color)
     print_verdict(console, *_verdict(answer.summary))
     print_lines(console, "differ", _differences(answer.rows))
     if answer.rows:

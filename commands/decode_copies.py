@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,16 +10,33 @@ if TYPE_CHECKING:
     from kreplica.formats.partition_logs import PartitionLog
 
 
-def copy_warnings(copies: Iterable[PartitionLog]) -> list[str]:
+def copy_warnings(chosen: Iterable[PartitionLog], copies: Sequence[PartitionLog]) -> list[str]:
     """A line for each log directory: a cluster's disks together have a hundred copies of the topic's partitions.
 
+    A copy of another topic id gets a line of its own: of two topics of one name only the cluster knows the younger.
+
     Args:
-        copies: Those of ``first_copies`` that were not chosen.
+        chosen, copies: Those of ``first_copies`` that are read, and those that are not.
     """
+    read = {log.partition: log for log in chosen} if copies else {}
     homes: dict[Path, list[PartitionLog]] = {}
     for log in copies:
         homes.setdefault(log.directory.parent, []).append(log)
-    return [_told(home, logs) for home, logs in homes.items()]
+    strange = [told for log in copies if (told := _of_another_topic(log, read[log.partition]))]
+    return [*strange, *(_told(home, logs) for home, logs in homes.items())]
+
+
+def _of_another_topic(copy: PartitionLog, read: PartitionLog) -> str:
+    """What is to be said where the topic was deleted and created anew between two copies (KIP-516)."""
+    from kreplica.formats.identity import topic_id_of
+
+    other, mine = topic_id_of(copy.directory), topic_id_of(read.directory)
+    if other == mine or None in (other, mine):
+        return ""
+    return (
+        f"{copy.directory} is of another topic of that name ({other}) than {read.directory} ({mine}), which is read:"
+        " if the cluster has the other one, name its directory alone"
+    )
 
 
 def _told(home: Path, logs: list[PartitionLog]) -> str:

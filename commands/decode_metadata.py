@@ -115,12 +115,11 @@ def metadata(
 
 def _chosen(paths: Sequence[str]) -> tuple[MetadataFiles, list[tuple[MetadataFiles, LogEnd]]]:
     """The log to read, and the others with how far they go."""
+    from kreplica.formats.identity import require_one_cluster
     from kreplica.sources.kraft_files import find_metadata_logs, furthest_metadata
 
     logs = find_metadata_logs(paths)
-    clusters = sorted({str(each) for log in logs if (each := _cluster(log)["cluster_id"]) is not None})
-    if len(clusters) > 1:
-        raise UsageError(f"metadata logs of {len(clusters)} clusters", ", ".join(clusters), "name those of one")
+    require_one_cluster((log.log_directory for log in logs), "metadata logs")
     return furthest_metadata(logs)
 
 
@@ -205,9 +204,7 @@ def _refuse_nothing(found: History, who_led: str | None) -> None:
 
 
 def _cluster(files: MetadataFiles) -> Row:
-    from kreplica.sources.kraft_metadata import cluster_id_of
-
-    return {"cluster_id": cluster_id_of(files), "metadata_log": str(files.home)}
+    return {"cluster_id": files.cluster_id, "metadata_log": str(files.home)}
 
 
 def _summary(found: History) -> Row:

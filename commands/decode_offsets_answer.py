@@ -119,7 +119,7 @@ class OffsetsReading:
         """Damage, missing partitions, copies that were not read."""
         told = damage_warnings(self.damage.kept, self.damage.places)
         told += [self.doubt] if self.doubt else [self.completeness()] if self.missing else []
-        told += copy_warnings(self.others)
+        told += copy_warnings(self.logs, self.others)
         if self.unknown:
             told.append(
                 f"{counted(sum(self.unknown.values()), 'record')} of types that are not known: {self._unknown()}"

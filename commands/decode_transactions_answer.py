@@ -80,7 +80,7 @@ class TransactionsReading:
             told.append(str(summary["partitions_doubt"]))
         elif summary["partitions_missing"]:
             told.append(f"{_found(summary)}; transactional ids in the rest cannot be known")
-        told += copy_warnings(self.logs.copies)
+        told += copy_warnings(self.logs.logs, self.logs.copies)
         return [*told, f"{counted(self.unknown, 'record')} of a version that is not known"] if self.unknown else told
 
     def exit_code(self, summary: Row) -> ExitCode:

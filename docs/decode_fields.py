@@ -166,6 +166,7 @@ CHECK = {
 COMPARE = {
     "topic": "topic name",
     "partition": "partition index",
+    "topic_id": "topic id in its partition.metadata, null where there is none (before 2.8)",
     "log_dir": "log directory of this copy",
     "node_id": "broker it is of, null without meta.properties",
     "leads": "whether this copy is taken for the leader's: the highest leader epoch, then the longest",
@@ -183,5 +184,6 @@ COMPARE = {
 }
 COMPARE_REMARKS = (
     "Rows of partitions with one copy are left out, and without `--all` those whose copies are the same.",
+    "Of a topic that was deleted and created anew only copies of one topic id are compared; a warning names the ids.",
     "Offsets count markers and what was compacted away too. The summary counts partitions and what one disk alone has.",
 )

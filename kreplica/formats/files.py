@@ -10,8 +10,8 @@ from pathlib import Path
 
 from kreplica.errors import InputError
 
-DEEPEST = 4
-"""How far below a named directory files are looked for: copies / broker / log directory / partition / file."""
+DEEPEST = 32
+"""How far below a named directory files are looked for; what lies deeper is refused, never left out in silence."""
 
 _WILD = frozenset("*?[")
 
@@ -31,7 +31,8 @@ def find_files(paths: Sequence[str], wanted: Callable[[str], bool]) -> list[Path
         wanted: Tells by its name whether a file in a directory is.
 
     Raises:
-        InputError: A path does not exist, a pattern matches nothing, or a directory cannot be listed.
+        InputError: A path does not exist, a pattern matches nothing, a directory cannot be listed, or directories go
+            deeper than DEEPEST.
     """
     found: set[Path] = set()
     visited: set[tuple[int, int]] = set()
@@ -81,6 +82,9 @@ def _expanded(text: str) -> list[Path]:
 def _below(
     directory: Path, wanted: Callable[[str], bool], deeper: int, visited: set[tuple[int, int]]
 ) -> Iterator[Path]:
+    if not deeper:
+        reason = f"{DEEPEST} directories below the one that was named"
+        raise InputError(str(directory), "", reason, "name log directories themselves")
     try:
         there = directory.stat()
         with os.scandir(directory) as entries:
@@ -93,7 +97,7 @@ def _below(
     for _, name, kind in sorted(kinds, key=lambda each: each[:2]):  # links last: a directory has its own name
         if kind == "file" and wanted(name):
             yield directory / name
-        elif kind == "directory" and deeper and name != "lost+found":
+        elif kind == "directory" and name != "lost+found":
             yield from _below(directory / name, wanted, deeper - 1, visited)
 
 

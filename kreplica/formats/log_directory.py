@@ -97,6 +97,11 @@ class LogDirectory:
     quorum_state: QuorumState | None = None
     damage: list[Damage] = field(default_factory=list)
 
+    def topic_id(self, place: PartitionDirectory) -> str | None:
+        """The topic id that a partition's directory tells; None if it tells none."""
+        metadata = self.topic_ids.get(place)
+        return None if metadata is None else metadata.topic_id
+
     def partitions(self) -> list[PartitionDirectory]:
         """Every replica that any of the files names, sorted."""
         named = chain.from_iterable(checkpoint.by_partition() for checkpoint in self.checkpoints.values())
@@ -180,7 +185,7 @@ def _row(
         "topic": place.topic,
         "partition": place.partition,
         "state": place.state,
-        "topic_id": home.topic_ids[place].topic_id if place in home.topic_ids else None,
+        "topic_id": home.topic_id(place),
         "log_start_offset": start,
         "recovery_point": recovery,
         "high_watermark": watermark,

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kreplica.formats.files import find_files, named_paths
+from kreplica.formats.identity import require_one_cluster
 from kreplica.formats.log_directory import PartitionDirectory, parse_partition_directory
 from kreplica.formats.registry import SEGMENT, SNAPSHOT, FileFormat, other_format, refusal
 
@@ -25,6 +26,11 @@ class PartitionLog:
     topic: str | None
     partition: int | None
     segments: tuple[Path, ...]
+
+    @property
+    def home(self) -> Path:
+        """The log directory that it is in."""
+        return self.directory.parent if self.directory.name else self.directory.absolute().parent
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +128,13 @@ def first_copies(logs: Iterable[PartitionLog]) -> tuple[list[PartitionLog], list
     """Of each partition the copy to believe first, by partition; and the other copies.
 
     A log whose directory tells no partition stands for itself.
+
+    Raises:
+        UsageError: They are of several clusters.
+        InputError: A file cannot be read.
     """
+    logs = list(logs)
+    require_one_cluster(log.home for log in logs if log.partition is not None)
     copies: dict[object, list[PartitionLog]] = {}
     for log in logs:
         copies.setdefault(log.directory if log.partition is None else log.partition, []).append(log)

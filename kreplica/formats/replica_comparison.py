@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from kreplica.engine.rules.log_truncation import truncate_by_leader_epoch, truncate_to_high_watermark
 from kreplica.formats.checks.replicas import ReplicaFiles, ReplicaFolder
@@ -14,6 +14,7 @@ from kreplica.formats.replica_difference import first_difference
 COLUMNS: Final = (
     "topic",
     "partition",
+    "topic_id",
     "log_dir",
     "node_id",
     "leads",
@@ -54,16 +55,31 @@ class Copy:
         return self.epochs[-1][0] if self.epochs else -1
 
 
-def partitions_of(folders: Sequence[ReplicaFolder]) -> Mapping[tuple[str, int], list[ReplicaFolder]]:
-    """Copies by topic and partition, sorted; directories that wait for their deletion or hold no log are left out.
+class Place(NamedTuple):
+    """Whose copies they are: a topic that was deleted and created anew has another id, and other records (KIP-516)."""
+
+    topic: str
+    partition: int
+    topic_id: str | None
+
+
+def partitions_of(folders: Sequence[ReplicaFolder]) -> Mapping[Place, list[ReplicaFolder]]:
+    """Copies by partition, sorted; directories that wait for their deletion or hold no log are left out.
+
+    Copies that tell no topic id are taken for those of the one topic of that name, if there is one.
 
     Raises:
         InputError: A directory cannot be listed.
     """
-    found: dict[tuple[str, int], list[ReplicaFolder]] = {}
-    for folder in sorted(folders, key=lambda each: (each.place.topic, each.place.partition, each.path)):
-        if folder.place.state == "current" and folder.segments():
-            found.setdefault((folder.place.topic, folder.place.partition), []).append(folder)
+    there = [folder for folder in folders if folder.place.state == "current" and folder.segments()]
+    ids: dict[str, set[str]] = {}
+    for folder in there:
+        ids.setdefault(folder.place.topic, set()).update(filter(None, [folder.topic_id]))
+    found: dict[Place, list[ReplicaFolder]] = {}
+    for folder in sorted(there, key=lambda each: (each.place.topic, each.place.partition, each.path)):
+        known = ids[folder.place.topic]
+        topic_id = next(iter(known)) if len(known) == 1 else folder.topic_id
+        found.setdefault(Place(folder.place.topic, folder.place.partition, topic_id), []).append(folder)
     return found
 
 
@@ -119,6 +135,7 @@ def _row(
     return {
         "topic": replica.place.topic,
         "partition": replica.place.partition,
+        "topic_id": replica.topic_id,
         "log_dir": str(replica.home.path),
         "node_id": None if replica.home.meta is None else replica.home.meta.node_id,
         "leads": leads,

@@ -10,6 +10,7 @@ from kreplica.errors import InputError
 from kreplica.formats.damage import Damage
 from kreplica.formats.file_bytes import FileBytes
 from kreplica.formats.files import find_files, named_paths
+from kreplica.formats.identity import cluster_id_of
 from kreplica.formats.metadata_image import MetadataImage, PartitionChange
 from kreplica.formats.metadata_log import (
     METADATA_DIRECTORY,
@@ -37,6 +38,16 @@ class MetadataFiles:
     home: Path
     segments: tuple[tuple[int, Path], ...]
     checkpoints: tuple[tuple[int, Path], ...]
+
+    @property
+    def log_directory(self) -> Path:
+        """The log directory that they are in."""
+        return (self.home if self.home.is_dir() else self.home.absolute().parent).absolute().parent
+
+    @property
+    def cluster_id(self) -> str | None:
+        """The cluster id of that log directory, None if it does not tell."""
+        return cluster_id_of(self.log_directory)
 
     def checkpoint_before(self, offset: int | None) -> tuple[int, Path] | None:
         """The newest checkpoint that goes up to that offset at most; of all if it is None."""

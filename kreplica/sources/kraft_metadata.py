@@ -11,8 +11,6 @@ from datetime import UTC, datetime
 from typing import Final
 
 from kreplica.errors import InputError
-from kreplica.formats.file_bytes import read_small_file
-from kreplica.formats.key_value_text import META_PROPERTIES, decode_meta_properties
 from kreplica.formats.message_schema import uuid_text
 from kreplica.formats.metadata_image import (
     BROKER_RESOURCE,
@@ -25,7 +23,7 @@ from kreplica.model.schema import BROKERS, CONFIGS, PARTITIONS, QUORUM
 from kreplica.model.snapshot import INTERNAL_TOPICS, ClusterSnapshot, Gap
 from kreplica.model.table import Table
 from kreplica.secret_values import is_secret_name
-from kreplica.sources.kraft_files import MetadataFiles, Replay, find_metadata, state_at
+from kreplica.sources.kraft_files import Replay, find_metadata, state_at
 from kreplica.sources.zookeeper_settings import Settings
 
 SOURCE: Final = "kraft-metadata"
@@ -47,7 +45,7 @@ def read_kraft_metadata(path: str, offset: int | None = None) -> ClusterSnapshot
     replay = state_at(files, offset)
     if replay.image.timestamp is None:
         raise InputError(path, "", "not a single record of it can be read")
-    return snapshot_of_metadata(replay, name=path, cluster_id=cluster_id_of(files))
+    return snapshot_of_metadata(replay, name=path, cluster_id=files.cluster_id)
 
 
 def snapshot_of_metadata(replay: Replay, *, name: str, cluster_id: str | None) -> ClusterSnapshot:
@@ -76,13 +74,6 @@ def moment(timestamp: int) -> datetime:
     """A moment of ms since the epoch; the largest or smallest that a date can hold where it is beyond."""
     seconds, milliseconds = divmod(min(max(timestamp, 0), 253_402_300_799_999), 1000)
     return datetime.fromtimestamp(seconds, UTC).replace(microsecond=milliseconds * 1000)
-
-
-def cluster_id_of(files: MetadataFiles) -> str | None:
-    """The cluster id of the log directory that the files are in, None if it does not tell."""
-    home = files.home if files.home.is_dir() else files.home.absolute().parent
-    path = home.absolute().parent / META_PROPERTIES
-    return decode_meta_properties(read_small_file(path).content, str(path)).cluster_id if path.is_file() else None
 
 
 def _partition_rows(image: MetadataImage, settings: Settings) -> Iterator[dict[str, object]]:

@@ -13,6 +13,7 @@ from kreplica.formats.batch_windows import read_windows
 from kreplica.formats.damage_tally import DamageTally
 from kreplica.formats.file_bytes import FileBytes
 from kreplica.formats.files import named_paths
+from kreplica.formats.identity import require_one_cluster
 from kreplica.formats.log_records import log_records
 from kreplica.formats.partition_logs import PartitionLog, find_logs, first_copies
 from kreplica.formats.transaction_state import (
@@ -67,6 +68,7 @@ def find_transaction_logs(paths: Sequence[str]) -> TransactionLogs:
 
     Raises:
         InputError: A path cannot be read.
+        UsageError: They are of several clusters.
     """
     named, matched = {Path(path) for path in paths}, {path for path in named_paths(paths) if not path.is_dir()}
     topic, others = [], dict[Place, list[PartitionLog]]()
@@ -77,6 +79,7 @@ def find_transaction_logs(paths: Sequence[str]) -> TransactionLogs:
             topic.append(replace(log, topic=None, partition=None))  # restored-3 tells no partition of this topic
         elif log.topic is not None and log.partition is not None:
             others.setdefault((log.topic, log.partition), []).append(log)
+    require_one_cluster(log.home for some in others.values() for log in (*some, *topic))
     logs, copies = first_copies(topic)
     return TransactionLogs(logs, copies, others)
 

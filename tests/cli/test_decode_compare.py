@@ -78,6 +78,34 @@ def test_damage_is_told(kreplica: Any, tmp_path: Path) -> None:
     assert "DAMAGED 2 damaged copies, compared without what cannot be read: all copies are the same; " in ended.out
 
 
+def test_a_topic_that_was_created_anew_is_another(kreplica: Any, tmp_path: Path) -> None:
+    """The disk of a broker that was down meanwhile has the old one still: its records are no copies (KIP-516)."""
+    ids = ["aaaaaaaaaaaaaaaaaaaaaA", "bbbbbbbbbbbbbbbbbbbbbA"]
+    homes = [*diverged(tmp_path), tmp_path / "broker-3"]
+    write_partition(homes[2], [batch(0, 0, b"m1"), batch(1, 1, b"m3")])
+    for home, topic_id in zip(homes, [ids[1], ids[0], ids[0]], strict=True):
+        (home / "orders-0" / "partition.metadata").write_text(f"version: 0\ntopic_id: {topic_id}\n")
+    ended = kreplica("decode", "compare", *homes)
+    assert ended.code == 0
+    assert ended.out == "OK all copies are the same; 1 partition compared, 1 more with one copy here\n"
+    assert ended.err == (
+        f"warning: orders was deleted and created anew, its copies are of the topic ids {ids[0]}, {ids[1]}:"
+        " only copies of the same one are compared\n"
+    )
+    rows = kreplica("decode", "compare", *homes, "--all", "-o", "json").document["copies"]
+    assert [(row["log_dir"], row["topic_id"]) for row in rows] == [(str(home), ids[0]) for home in homes[1:]]
+    (homes[2] / "orders-0" / "partition.metadata").unlink()
+    assert "1 partition compared, 1 more" not in kreplica("decode", "compare", *homes).out
+
+
+def test_disks_of_two_clusters_are_not_compared(kreplica: Any, tmp_path: Path) -> None:
+    homes = diverged(tmp_path)
+    write_meta(homes[1], node=2, cluster="c2")
+    ended = kreplica("decode", "compare", *homes)
+    assert (ended.code, ended.out) == (2, "")
+    assert ended.err == f"error: logs of 2 clusters; c1 in {homes[0]}, c2 in {homes[1]}; name those of one\n"
+
+
 def test_usage(kreplica: Any, tmp_path: Path) -> None:
     ended = kreplica("decode", "compare", tmp_path)
     assert (ended.code, ended.out) == (2, "")

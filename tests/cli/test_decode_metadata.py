@@ -141,7 +141,10 @@ def test_logs_of_two_clusters_have_no_common_history(kreplica: Any, nodes: Path)
     properties.write_text(re.sub(r"cluster\.id=.*", "cluster.id=another", properties.read_text()))
     ended = kreplica("decode", "metadata", nodes)
     assert (ended.code, ended.out) == (2, "")
-    assert ended.err == "error: metadata logs of 2 clusters; another, i0iQ6TlnRRmrapXchcJ1Uw; name those of one\n"
+    assert ended.err == (
+        f"error: metadata logs of 2 clusters; another in {nodes / 'a'}, i0iQ6TlnRRmrapXchcJ1Uw in {nodes / 'b'};"
+        " name those of one\n"
+    )
 
 
 def test_a_checkpoint_alone_is_a_state(kreplica: Any) -> None:

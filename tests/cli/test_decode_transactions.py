@@ -17,6 +17,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "support"))
 from kafka_dumps import GOLDEN, dumped, end_offsets, numbers
+from log_directories import write_meta
 from record_batches import PlainRecord, batch_bytes
 
 HOME = GOLDEN / "kafka-4.3.1"
@@ -140,6 +141,18 @@ def test_of_several_copies_the_one_a_leader_would_come_from_counts(kreplica: Any
         assert len(document["transactions"]) == 4
         assert document["summary"]["other_copies"] == [{"directory": str(short), "partition": 17}]
         assert f"{short} is another copy of partition 17, not read" in document["warnings"]
+
+
+def test_disks_of_two_clusters_are_no_copies(kreplica: Any, tmp_path: Path) -> None:
+    """Not those of the coordinators' topic, nor a log in which one of their transactions might stand."""
+    east, west = tmp_path / "east", tmp_path / "west"
+    shutil.copytree(NODE / "data" / "__transaction_state-17", east / "__transaction_state-17")
+    shutil.copytree(NODE / "data" / "payments-2", west / "payments-2")
+    for home, cluster in ((east, "c1"), (west, "c2")):
+        write_meta(home, cluster=cluster)
+    ended = kreplica("decode", "transactions", tmp_path)
+    assert (ended.code, ended.out) == (2, "")
+    assert ended.err == f"error: logs of 2 clusters; c1 in {east}, c2 in {west}; name those of one\n"
 
 
 def test_segments_are_read_from_standard_input_too(process: Any) -> None:

@@ -48,7 +48,7 @@ def topic_ids(replicas: Sequence[ReplicaFiles], by_metadata: Mapping[str, str]) 
         by_metadata: Topic id by name; empty if no metadata log is at hand.
     """
     known = [replica for replica in replicas if replica.place.state == "current"]
-    told = {id(each): each.home.topic_ids[each.place].topic_id for each in known if each.place in each.home.topic_ids}
+    told = {id(each): each.topic_id for each in known}
     expected = {**_most_frequent(known, told), **by_metadata}
     for replica in known:
         topic, found = replica.place.topic, told.get(id(replica))

@@ -89,6 +89,11 @@ class ReplicaFiles:
     said: Mapping[str, tuple[int, int]] = field(default_factory=dict)
 
     @property
+    def topic_id(self) -> str | None:
+        """The topic id that its directory tells."""
+        return self.home.topic_id(self.place)
+
+    @property
     def closed(self) -> bool:
         """Whether the broker stopped in order; otherwise what it had not written yet may be missing."""
         return self.home.clean_shutdown is not None
@@ -136,6 +141,11 @@ class ReplicaFolder:
     path: Path
     place: PartitionDirectory
     said: Mapping[str, tuple[int, int]]
+
+    @property
+    def topic_id(self) -> str | None:
+        """The topic id that it tells."""
+        return self.home.topic_id(self.place)
 
     def segments(self) -> list[Path]:
         """Its segments, by their first offset.

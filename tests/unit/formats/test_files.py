@@ -9,7 +9,7 @@ import pytest
 
 from kreplica.errors import InputError
 from kreplica.formats.checks.replicas import find_folders
-from kreplica.formats.files import find_files
+from kreplica.formats.files import DEEPEST, find_files
 from kreplica.formats.partition_logs import find_logs, segment_offset
 
 FIRST, SECOND = f"{0:020}.log", f"{5:020}.log"
@@ -48,6 +48,21 @@ def test_what_is_no_file_to_a_broker_is_not_found(segment: Path, tmp_path: Path)
     assert found(tmp_path) == found(folder / "*.log") == [segment]
     _, (replica,) = find_folders([str(tmp_path)])
     assert replica.segments() == [segment]
+
+
+def test_disks_are_found_however_deep_they_stand(tmp_path: Path) -> None:
+    segment = tmp_path / "fleet" / "hall" / "rack" / "cluster" / "broker" / "disk" / "data" / "orders-0" / FIRST
+    segment.parent.mkdir(parents=True)
+    segment.touch()
+    assert found(tmp_path) == [segment]
+
+
+def test_what_lies_too_deep_is_refused(tmp_path: Path) -> None:
+    deep = tmp_path.joinpath(*["further"] * DEEPEST)
+    deep.mkdir(parents=True)
+    with pytest.raises(InputError, match=f"{deep}; {DEEPEST} directories below the one that was named"):
+        found(tmp_path)
+    assert found(tmp_path / "further") == []
 
 
 def test_a_pipe_that_is_named_is_refused(segment: Path) -> None:

@@ -127,7 +127,7 @@ def test_copies_of_real_killed_brokers() -> None:
     homes = [GOLDEN / "killed-all/broker-1", GOLDEN / "killed-all/broker-2", GOLDEN / "killed-one/broker-3"]
     _, folders = find_folders([str(home) for home in homes])
     found = {
-        place: compare_copies([copy_of(folder.read()) for folder in copies])
+        (place.topic, place.partition): compare_copies([copy_of(folder.read()) for folder in copies])
         for place, copies in partitions_of(folders).items()
         if len(copies) > 1
     }
