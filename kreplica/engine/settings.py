@@ -136,6 +136,9 @@ SETTINGS: dict[str, Setting] = {
         Setting("jitter.us", _N),
     )
 }
+"""By name. ``replica.fetch.max.records`` and ``batch.records`` stand for Kafka's limits in bytes, ``latency.us`` and
+``jitter.us`` are the links': the engine counts records, not bytes. ``leader.election`` is not Kafka's: ``watching`` has
+replicas elect leaders among themselves, to be compared with a controller."""
 
 PROMISING = frozenset(
     {
@@ -152,9 +155,6 @@ PROMISING = frozenset(
 )
 """What promises that nothing is lost, doubled, out of order or passed over: by default not all of it is promised, so
 that without one of these something goes wrong for another reason."""
-"""By name. ``replica.fetch.max.records`` and ``batch.records`` stand for Kafka's limits in bytes, ``latency.us`` and
-``jitter.us`` are the links': the engine counts records, not bytes. ``leader.election`` is not Kafka's: ``watching`` has
-replicas elect leaders among themselves, to be compared with a controller."""
 
 
 def parse(name: str, text: str) -> Value:

@@ -30,6 +30,8 @@ Name = TypeVar("Name", str, int)
 def leave_out(setup: Setup, fails: Fails, most_runs: int = MOST_RUNS, stays: Collection[str] = ()) -> LeaveOut:
     """What a failure does not need: with any one thing more left out it would not be the same.
 
+    Every partition that is left keeps its replicas: that a record is lost where the only copy is says nothing of three.
+
     Args:
         setup: With which something fails.
         fails: Plays the setup without that: does the same thing go wrong? It may refuse by a UsageError, too.
@@ -114,8 +116,11 @@ def _fewer_partitions(found: LeaveOut, trial: _Trial) -> LeaveOut:
 
 
 def _fewer_brokers(found: LeaveOut, trial: _Trial) -> LeaveOut:
-    there = _gone(tuple(broker.id for broker in trial.setup.brokers), found.brokers)
-    return _fewer(there, lambda ids: replace(found, brokers=(*found.brokers, *ids)), trial)
+    """Only those without a replica: one replica less is another replication factor, and another promise."""
+    setup = without(trial.setup, found)
+    holders = {broker for topic in setup.topics for replicas in topic.assignment for broker in replicas}
+    idle = tuple(broker.id for broker in setup.brokers if broker.id not in holders)
+    return _fewer(idle, lambda ids: replace(found, brokers=(*found.brokers, *ids)), trial)
 
 
 def _fewer_settings(found: LeaveOut, trial: _Trial) -> LeaveOut:

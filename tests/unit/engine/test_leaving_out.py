@@ -69,7 +69,7 @@ def test_clients_topics_and_records_that_are_not_needed_go(needed: set[int]) -> 
 def test_brokers_partitions_and_settings_that_are_not_needed_go(
     brokers: set[int], partitions: set[str], needed_settings: set[str], data: st.DataObject
 ) -> None:
-    """A failure that takes just these keeps them, and a replica of each partition that is left."""
+    """A failure that takes just these keeps them, and every replica of each partition that is left."""
     stays = data.draw(st.sets(st.sampled_from(WIDE_SETTINGS)))
 
     def fails(more: LeaveOut) -> bool:
@@ -87,8 +87,10 @@ def test_brokers_partitions_and_settings_that_are_not_needed_go(
     assert (left.clients, set(left.topics[0].partitions)) == ((), partitions)
     assert not set(found.settings) & (needed_settings | stays)
     assert {*found.settings, *needed_settings, *stays} >= set(settings_of(left))
-    alone = {replicas for topic in left.topics for replicas in topic.partitions.values() if len(replicas) == 1}
-    assert {(broker.id,) for broker in left.brokers if broker.id not in brokers} <= alone
+    promised = {name: replicas for topic in WIDE.topics for name, replicas in topic.partitions.items()}
+    replicas = {name: replicas for topic in left.topics for name, replicas in topic.partitions.items()}
+    assert replicas == {name: promised[name] for name in (*sorted(partitions), "__consumer_offsets-0")}
+    assert {broker.id for broker in left.brokers} == brokers.union(*replicas.values())
 
 
 def test_what_is_left_keeps_its_names() -> None:
