@@ -150,9 +150,9 @@ def offsets(
             return _say_events(names, group or [], topic, partitions, until, output)
         from commands.decode_offsets_answer import read_offsets
 
-        reading = read_offsets(names, group or (), topic, partitions, until)
+        reading = read_offsets(names, group or (), topic, partitions, until, members=groups)
         if groups:
-            raise typer.Exit(_say_groups(reading, group or (), until, output))
+            raise typer.Exit(_say_groups(reading, group or (), output))
     if cluster is not None:
         from commands.decode_offsets_against import compare_with
 
@@ -205,12 +205,10 @@ def _say_events(
     raise typer.Exit(show_events(found, form, missing))
 
 
-def _say_groups(
-    reading: OffsetsReading, group: Sequence[str], until: Until | None, output: OffsetsForm | None
-) -> ExitCode:
+def _say_groups(reading: OffsetsReading, group: Sequence[str], output: OffsetsForm | None) -> ExitCode:
     from commands.decode_offsets_groups import show_groups
 
-    return show_groups(reading, group, until, None if output is None else OutputFormat(output.value))
+    return show_groups(reading, group, None if output is None else OutputFormat(output.value))
 
 
 def _say_partition(group: str, partitions: int, files: object) -> None:

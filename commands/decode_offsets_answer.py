@@ -214,9 +214,15 @@ def _log(log: PartitionLog, result: Replayed) -> Row:
 
 
 def read_offsets(
-    paths: Sequence[str], groups: Sequence[str], topics: str | None, partitions: int, until: Until | None
+    paths: Sequence[str],
+    groups: Sequence[str],
+    topics: str | None,
+    partitions: int,
+    until: Until | None,
+    *,
+    members: bool = False,
 ) -> OffsetsReading:
-    """Reads the named files.
+    """Reads the named files; of the groups themselves, too, and their members, where these are asked for.
 
     Raises:
         UsageError: There is nothing to read, or a pattern is none.
@@ -225,7 +231,7 @@ def read_offsets(
     patterns = group_patterns(groups)
     topic = topic_pattern(topics) if topics is not None else None
     logs, others = _chosen(paths, until)
-    results = replay_logs([log.segments for log in logs], until)
+    results = replay_logs([log.segments for log in logs], until, groups=members)
     from kreplica.formats.offset_rows import committed_offsets
 
     commits: list[list[CommittedOffset]] = []

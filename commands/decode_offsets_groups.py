@@ -13,15 +13,13 @@ from commands.screen import counted, print_lines, print_verdict
 from commands.tables import print_table
 from kreplica.errors import ExitCode
 from kreplica.formats.damage import Damage
-from kreplica.formats.damage_tally import DamageTally
-from kreplica.formats.group_states import EMPTY, GroupReplay, GroupState
-from kreplica.formats.log_records import log_records
-from kreplica.formats.until import Until
+from kreplica.formats.group_states import EMPTY, GroupState
 from kreplica.model.schema import Kind
 
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from kreplica.formats.offset_logs import Replayed
     from kreplica.formats.offset_rows import CommittedOffset
     from kreplica.formats.partition_logs import PartitionLog
 
@@ -41,25 +39,19 @@ KINDS: Final = {
 _SHOWN = ("group", "type", "state", "epoch", "protocol", "members", "offsets")
 
 
-def show_groups(
-    reading: OffsetsReading, groups: Sequence[str], until: Until | None, output: OutputFormat | None
-) -> ExitCode:
+def show_groups(reading: OffsetsReading, groups: Sequence[str], output: OutputFormat | None) -> ExitCode:
     """Prints the groups that were asked for.
 
     Args:
-        reading: What was read of commits, and of which logs.
+        reading: What was read of commits and groups, and of which logs.
         groups: Patterns of the groups that are asked for; all if there are none.
-        until: Up to where the logs count.
         output: The form; table if None.
-
-    Raises:
-        InputError: A file cannot be read.
     """
     patterns, damage = group_patterns(groups), list[Damage]()
     rows = [
         row
-        for log, commits in zip(reading.logs, reading.commits, strict=True)
-        for row in _rows(log, commits, until, damage)
+        for log, result, commits in zip(reading.logs, reading.results, reading.commits, strict=True)
+        for row in _rows(log, result, commits, damage)
         if is_wanted(str(row["group"]), patterns)
     ]
     reading.damage.add(damage)
@@ -77,22 +69,15 @@ def show_groups(
 
 
 def _rows(
-    log: PartitionLog, commits: Sequence[CommittedOffset], until: Until | None, damage: list[Damage]
+    log: PartitionLog, result: Replayed, commits: Sequence[CommittedOffset], damage: list[Damage]
 ) -> Iterator[Row]:
     """The groups of one log; those of which there are commits alone are simple classic groups to a coordinator."""
     offsets = Counter(row.group for row in commits if not row.pending)
-    states = {state.group: state for state in _replayed(log, until).groups(damage)}
+    assert result.groups is not None, "groups were asked for"
+    states = {state.group: state for state in result.groups.groups(str(log.directory), damage)}
     for group in sorted({*states, *offsets}):
         state = states.get(group) or GroupState(group, "classic", EMPTY, None)
         yield _row(state, offsets[group], log.partition)
-
-
-def _replayed(log: PartitionLog, until: Until | None) -> GroupReplay:
-    """Damage of the log is known from its commits already."""
-    replay = GroupReplay(str(log.directory))
-    for _, records in log_records(log.segments, until or Until(), DamageTally()):
-        replay.add(records)
-    return replay
 
 
 def _row(state: GroupState, offsets: int, partition: int | None) -> Row:

@@ -28,6 +28,7 @@ from kreplica.formats.offset_commits import NEWEST_COMMIT_KEY, key_types
 
 if TYPE_CHECKING:
     from kreplica.formats.record_columns import RecordColumns
+    from kreplica.formats.until import Until
 
 EMPTY, STABLE, ASSIGNING, RECONCILING = "Empty", "Stable", "Assigning", "Reconciling"
 _STABLE_MEMBER = 0
@@ -68,28 +69,34 @@ class GroupReplay:
     """Reads records in the order of the log; keeps the last of each key of a group, so that memory does not grow.
 
     Args:
-        file: What damage is told of.
+        until: Which records count; all if None.
         last: Offset and value of each key's last record; keys of commits are not among them.
     """
 
-    file: str
+    until: Until | None = None
     last: dict[bytes, tuple[int, bytes | None]] = field(default_factory=dict)
 
     def add(self, records: RecordColumns) -> None:
         """Takes the next records."""
+        records = records if self.until is None else self.until.counted(records)
         which = np.flatnonzero((key_types(records) > NEWEST_COMMIT_KEY) & ~records.batches.control[records.batch])
         latest = which[last_of_each_key(records.data, records.key_start[which], records.key_length[which])]
         for row in latest.tolist():
             self.last[records.key(row) or b""] = int(records.offset[row]), records.value(row)
 
-    def groups(self, damage: list[Damage]) -> Iterator[GroupState]:
+    def add_stretch(self, other: GroupReplay) -> None:
+        """Takes what a replay of the next stretch of the same log came to."""
+        self.last.update(other.last)
+
+    def groups(self, file: str, damage: list[Damage]) -> Iterator[GroupState]:
         """The groups that there are, by id.
 
         Args:
+            file: What damage is told of.
             damage: Takes records that are not what their type and version say.
         """
         by_group: dict[str, _Records] = {}
-        for record in self._decoded(damage):
+        for record in self._decoded(file, damage):
             key = record.key or {}
             records = by_group.setdefault(key.get("group", key.get("groupId", "")), {})
             records.setdefault(record.number, {})[key.get("memberId", "")] = record.value or {}
@@ -98,7 +105,7 @@ class GroupReplay:
             if build is not None:
                 yield build(group, records)
 
-    def _decoded(self, damage: list[Damage]) -> Iterator[GroupRecord]:
+    def _decoded(self, file: str, damage: list[Damage]) -> Iterator[GroupRecord]:
         for key, (offset, value) in self.last.items():
             if value is None:
                 continue
@@ -106,7 +113,7 @@ class GroupReplay:
                 yield decode_group_record(key, value)
             except SchemaError as error:
                 reason = f"record at offset {offset} is not of its type: {error.reason}"
-                damage.append(Damage(self.file, 0, reason, len(key) + len(value)))
+                damage.append(Damage(file, 0, reason, len(key) + len(value)))
 
 
 _Records = dict[int, dict[str, Values]]

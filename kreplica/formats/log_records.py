@@ -33,5 +33,4 @@ def log_records(segments: Iterable[Path], until: Until, damage: DamageTally) -> 
                 damage.add(window.damage)
                 for records in decode_records(window):
                     damage.add(records.damage)
-                    included = until.includes(records)
-                    yield path, records if included is None else records.take(included)
+                    yield path, until.counted(records)

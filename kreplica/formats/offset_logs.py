@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -13,8 +13,10 @@ from kreplica.formats.damage_tally import DamageTally
 from kreplica.formats.side_by_side import side_by_side, start_ahead
 
 if TYPE_CHECKING:
+    from kreplica.formats.batch_windows import BatchWindow
     from kreplica.formats.damage import Damage
     from kreplica.formats.file_bytes import ByteSource, FileBytes
+    from kreplica.formats.group_states import GroupReplay
     from kreplica.formats.offset_replay import OffsetReplay
     from kreplica.formats.until import Until
 
@@ -54,6 +56,7 @@ class Replayed:
 
     Args:
         replay: State behind its last record.
+        groups: The groups there, and their members; None where only offsets are asked for.
         damage: What could not be read.
         read_bytes, batches, records: How much was.
         zero_bytes: Preallocated tails.
@@ -61,6 +64,7 @@ class Replayed:
     """
 
     replay: OffsetReplay
+    groups: GroupReplay | None = None
     damage: DamageTally = field(default_factory=DamageTally)
     read_bytes: int = 0
     batches: int = 0
@@ -71,6 +75,8 @@ class Replayed:
     def add_stretch(self, other: Replayed) -> None:
         """Puts the next stretch of the same log behind this."""
         self.replay.add_stretch(other.replay)
+        if self.groups is not None and other.groups is not None:
+            self.groups.add_stretch(other.groups)
         self.damage.join(other.damage)
         self.read_bytes += other.read_bytes
         self.batches += other.batches
@@ -100,18 +106,20 @@ class _Part:
         return tuple(each for each in self.source.unread() if each.position < self.end)
 
 
-def replay_logs(logs: Sequence[Sequence[Path]], until: Until | None = None) -> list[Replayed]:
+def replay_logs(logs: Sequence[Sequence[Path]], until: Until | None = None, *, groups: bool = False) -> list[Replayed]:
     """Replays each log.
 
     Args:
         logs: The segments of each, in order.
         until: Which records count; all if None.
+        groups: Whether groups and their members are asked for, too.
 
     Raises:
         InputError: A file cannot be read.
     """
     stretches = [(number, stretch) for number, log in enumerate(logs) for stretch in _stretches(log)]
-    pieces = _replayed([stretch for _, stretch in stretches], until)
+    work = partial(replay_stretch, until=until, groups=groups)
+    pieces = _replayed([stretch for _, stretch in stretches], work)
     results: dict[int, Replayed] = {}
     for (number, stretch), piece in zip(stretches, pieces, strict=True):
         if number not in results:
@@ -119,8 +127,8 @@ def replay_logs(logs: Sequence[Sequence[Path]], until: Until | None = None) -> l
         else:
             results[number].add_stretch(piece)
         if not piece.whole and not stretch.is_whole:
-            return [_one_after_the_other(log, until) for log in logs]
-    return [results[number] if number in results else _one_after_the_other([], until) for number in range(len(logs))]
+            return [_one_after_the_other(log, until, groups=groups) for log in logs]
+    return [results.get(number) or _begun(until, groups=groups) for number in range(len(logs))]
 
 
 def _stretches(log: Sequence[Path]) -> Iterator[Stretch]:
@@ -166,31 +174,39 @@ def _may_be_shared(word: str) -> bool:
         return False
 
 
-def _replayed(stretches: Sequence[Stretch], until: Until | None) -> list[Replayed]:
+def _replayed(stretches: Sequence[Stretch], work: Callable[[Stretch], Replayed]) -> list[Replayed]:
     total = sum(path.stat().st_size for path in {stretch.path for stretch in stretches} if path.exists())
     workers = min(processors(), total // STRETCH_BYTES)
-    return side_by_side(partial(replay_stretch, until=until), stretches, workers, IMPORTED)
+    return side_by_side(work, stretches, workers, IMPORTED)
 
 
-def _one_after_the_other(log: Sequence[Path], until: Until | None) -> Replayed:
-    from kreplica.formats.offset_replay import OffsetReplay
-
-    result = Replayed(OffsetReplay(until))
+def _one_after_the_other(log: Sequence[Path], until: Until | None, *, groups: bool) -> Replayed:
+    result = _begun(until, groups=groups)
     for path in log:
-        result.add_stretch(replay_stretch(Stretch(path), until))
+        result.add_stretch(replay_stretch(Stretch(path), until, groups=groups))
     return result
 
 
-def replay_stretch(stretch: Stretch, until: Until | None = None) -> Replayed:
-    """Replays one stretch.
+def _begun(until: Until | None, *, groups: bool) -> Replayed:
+    """Nothing was read yet."""
+    from kreplica.formats.offset_replay import OffsetReplay
+
+    if not groups:
+        return Replayed(OffsetReplay(until))
+    from kreplica.formats.group_states import GroupReplay
+
+    return Replayed(OffsetReplay(until), GroupReplay(until))
+
+
+def replay_stretch(stretch: Stretch, until: Until | None = None, *, groups: bool = False) -> Replayed:
+    """Replays one stretch; arguments as of ``replay_logs``.
 
     Raises:
         InputError: The file cannot be read.
     """
     from kreplica.formats.file_bytes import FileBytes
-    from kreplica.formats.offset_replay import OffsetReplay
 
-    result = Replayed(OffsetReplay(until))
+    result = _begun(until, groups=groups)
     with FileBytes.open(stretch.path) as source:
         begin, end = _bounds(source, stretch)
         _replay(_Part(source, end), begin, result)
@@ -228,10 +244,23 @@ def _replay(source: ByteSource, begin: int, result: Replayed) -> None:
         result.batches += len(window.batches)
         result.zero_bytes += window.zero_bytes
         if taken := result.replay.add_window(window):
-            result.records += taken
+            result.records += taken.total()
+            _add_groups(window, taken, result.groups)
             continue
         for records in decode_records(window):
             result.damage.add(records.damage)
             result.records += len(records)
             result.replay.add(records)
+            if result.groups is not None:
+                result.groups.add(records)
     result.read_bytes += source.size - begin
+
+
+def _add_groups(window: BatchWindow, types: Mapping[int, int], groups: GroupReplay | None) -> None:
+    """What a window that was taken whole says of groups: mostly nothing, it is commits alone."""
+    from kreplica.formats.offset_commits import NEWEST_COMMIT_KEY
+    from kreplica.formats.records import decode_records
+
+    if groups is not None and max(types) > NEWEST_COMMIT_KEY:
+        for records in decode_records(window):
+            groups.add(records)

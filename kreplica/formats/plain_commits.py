@@ -42,12 +42,10 @@ class PlainWindow:
     """What a window was found to hold.
 
     Args:
-        records: How many records.
-        types: How many of each key type.
+        types: How many records of each key type.
         tombstones: Its commits without a value.
     """
 
-    records: int
     types: Counter[int]
     tombstones: CommitSlices
 
@@ -119,7 +117,7 @@ class PlainCommits:
         self._hold(window, runs, np.concatenate([piece.key for piece in pieces]))
         without = np.flatnonzero(np.concatenate([piece.tombstones for piece in pieces]))
         tombstones = copied(_slices(window, runs, without))
-        return PlainWindow(int(runs.count.sum()), sum((piece.types for piece in pieces), Counter()), tombstones)
+        return PlainWindow(sum((piece.types for piece in pieces), Counter()), tombstones)
 
     def take(self) -> CommitSlices:
         """What was gathered, in the order of the log; it is held no longer."""

@@ -35,3 +35,8 @@ class Until:
         if self.offset is not None:
             return records.offset < self.offset
         return None if self.timestamp is None else records.timestamp <= self.timestamp
+
+    def counted(self, records: RecordColumns) -> RecordColumns:
+        """The records that count."""
+        included = self.includes(records)
+        return records if included is None or included.all() else records.take(included)

@@ -108,12 +108,12 @@ def segment(content: bytes) -> None:
 
 def offsets(content: bytes) -> None:
     """What is committed by a segment of __consumer_offsets, in every form; and its groups."""
-    result, groups = Replayed(OffsetReplay()), GroupReplay("a.log")
+    result, groups = Replayed(OffsetReplay()), GroupReplay()
     for window in _windows(content):
         for records in decode_records(window):
             result.replay.add(records)
             groups.add(records)
-    assert all(group.type for group in groups.groups([]))
+    assert all(group.type for group in groups.groups("a.log", []))
     result.replay.settle()
     rows = committed_offsets(result, Path("__consumer_offsets-0"))
     assert reset_csv(rows) is not None

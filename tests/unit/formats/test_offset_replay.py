@@ -373,6 +373,34 @@ def test_segments_are_replayed_by_several_processes_as_by_one(tmp_path: Path, mo
     assert (shared.records, shared.damage.places) == (900, 0)
 
 
+@pytest.mark.parametrize(
+    ("until", "counted"), [(None, 900), (Until(offset=700), 700), (Until(timestamp=1_600_000_000_000), 801)]
+)
+def test_groups_are_kept_beside_the_offsets(
+    until: Until | None, counted: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also from windows that are taken whole, as those of commits mostly are, and from stretches of a segment."""
+    records = [
+        PlainRecord(0, int(at > 800), *([key_bytes("g", "t", at % 7), value_bytes(at)] if at % 5 else group_record(at)))
+        for at in range(900)
+    ]
+    segment = tmp_path / f"{0:020d}.log"
+    segment.write_bytes(b"".join(batch_bytes([record], base_offset=at) for at, record in enumerate(records)))
+    monkeypatch.setattr(offset_logs, "STRETCH_BYTES", 10_000)
+    monkeypatch.setattr(offset_logs, "LEAST_STRETCH_BYTES", 5_000)
+    monkeypatch.setattr(offset_logs, "processors", lambda: 2)
+    expected = {record.key: (at, record.value) for at, record in enumerate(records[:counted]) if not at % 5}
+    assert {value is None for _, value in expected.values()} == {True, False}
+    (found,) = replay_logs([[segment]], until, groups=True)
+    assert found.groups is not None
+    assert found.groups.last == expected
+    assert state_of(found.replay) == state_of(replay_logs([[segment]], until)[0].replay)
+
+
+def group_record(at: int) -> tuple[bytes, bytes | None]:
+    return b"\0\2\0\1" + b"gh"[at % 2 :][:1], None if at % 2 else struct.pack(">q", at)
+
+
 @given(st.integers(0, 1 << 34), st.integers(1, 64))
 def test_stretches_of_a_file_are_shares_of_what_is_left(size: int, count: int) -> None:
     with pytest.MonkeyPatch.context() as patch:

@@ -19,7 +19,6 @@ from metadata_writer import message
 from kreplica.formats.batch_windows import read_windows
 from kreplica.formats.file_bytes import BufferBytes
 from kreplica.formats.message_schema import SchemaError
-from kreplica.formats.record_columns import RecordColumns
 from kreplica.formats.records import decode_records
 from kreplica.formats.transaction_state import (
     VALUE,
@@ -37,18 +36,13 @@ DUMPED = dumped(GOLDEN / "kafka-4.3.1" / "dump-killed-all" / "broker-1" / "trans
 PAYLOAD = re.compile(r"key: (\{.*?\}\}) payload: (.*)$")
 
 
-def counted(records: RecordColumns, until: Until) -> RecordColumns:
-    included = until.includes(records)
-    return records if included is None else records.take(included)
-
-
 def events(name: str, until: Until) -> list[TransactionRecord]:
     found = Findings(name)
     told = [
         record
         for window in read_windows(BufferBytes((NODE / name).read_bytes(), name))
         for records in decode_records(window)
-        for record in transaction_events(counted(records, until), found)
+        for record in transaction_events(until.counted(records), found)
     ]
     assert (found.damage.places, found.unknown) == (0, 0)
     return told
@@ -73,7 +67,7 @@ def replayed(name: str, until: Until) -> dict[str, TransactionRecord]:
     replay = TransactionReplay()
     for window in read_windows(BufferBytes((NODE / name).read_bytes(), name)):
         for records in decode_records(window):
-            replay.add(counted(records, until))
+            replay.add(until.counted(records))
     return {record.transactional_id: record for record in replay.state(Findings(name))}
 
 
