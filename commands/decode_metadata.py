@@ -209,7 +209,6 @@ def _cluster(files: MetadataFiles) -> Row:
 
 def _summary(found: History) -> Row:
     from commands.decode_damage import damage_objects
-    from kreplica.formats.metadata_kinds import ChangeKind
 
     image, left = found.replay.image, found.left
     return {

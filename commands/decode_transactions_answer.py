@@ -148,21 +148,21 @@ def event_row(
             {"topic": topic, "partition": number, "first_offset": begun.get(((topic, number), producer))}
             for topic, number in record.partitions
         ],
-        "start_timestamp": _moment(data.get("transactionStartTimestampMs")),
-        "last_update_timestamp": _moment(data.get("transactionLastUpdateTimestampMs")),
+        "start_timestamp": _or_null(data.get("transactionStartTimestampMs")),
+        "last_update_timestamp": _or_null(data.get("transactionLastUpdateTimestampMs")),
         "age_ms": None,
         "overdue": None,
         "client_transaction_version": data.get("clientTransactionVersion"),
-        "previous_producer_id": _moment(data.get("previousProducerId")),
-        "next_producer_id": _moment(data.get("nextProducerId")),
-        "next_producer_epoch": _moment(data.get("nextProducerEpoch")),
+        "previous_producer_id": _or_null(data.get("previousProducerId")),
+        "next_producer_id": _or_null(data.get("nextProducerId")),
+        "next_producer_epoch": _or_null(data.get("nextProducerEpoch")),
         "coordinator_partition": partition,
         "record_offset": record.offset,
         "record_timestamp": record.timestamp,
     }
 
 
-def _moment(value: int | None) -> int | None:
+def _or_null(value: int | None) -> int | None:
     """Null where Kafka writes -1 for none."""
     return None if value is None or value < 0 else value
 

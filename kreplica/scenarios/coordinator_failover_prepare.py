@@ -1,7 +1,5 @@
 """The coordinator crashes between its decision and the markers."""
 
-from collections.abc import Sequence
-
 from kreplica.engine.faults import At, Crash, Cut, Start, Step, When
 from kreplica.engine.setup import (
     MILLISECOND,
@@ -13,18 +11,11 @@ from kreplica.engine.setup import (
     TransactionalSetup,
     cluster,
 )
-from kreplica.engine.trace import Event, Kind
+from kreplica.engine.trace import Kind
 from kreplica.scenarios.scenario import Case, Scenario
 from kreplica.scenarios.transactions import PROBES, transaction_state
 
 _DECIDED = When(kind=Kind.TRANSACTION_STATE, fields={"state": "prepare_commit"}, after=2 * MILLISECOND)
-
-
-def _half_seconds(events: Sequence[Event]) -> object:
-    """How long consumers could read one half of the transaction only."""
-    read = [event.time for event in events if event.kind == Kind.CONSUMED]
-    return (max(read) - min(read)) / SECOND if read else -1
-
 
 SCENARIO = Scenario(
     name="coordinator-failover-prepare",

@@ -1,4 +1,4 @@
-"""The error codes by which brokers and controllers answer, as far as rules give them.
+"""The error codes by which brokers and controllers answer, as far as rules give or clients go by them.
 
 org.apache.kafka.common.protocol.Errors. A rule that may refuse returns one of them, NONE where it does not; they are
 integers, so that a rule of integers stays one.
@@ -17,7 +17,6 @@ class ErrorCode(IntEnum):
     LEADER_NOT_AVAILABLE = 5
     NOT_LEADER_OR_FOLLOWER = 6
     REQUEST_TIMED_OUT = 7
-    REPLICA_NOT_AVAILABLE = 9
     STALE_CONTROLLER_EPOCH = 11
     NETWORK_EXCEPTION = 13
     COORDINATOR_LOAD_IN_PROGRESS = 14
@@ -28,7 +27,6 @@ class ErrorCode(IntEnum):
     ILLEGAL_GENERATION = 22
     INCONSISTENT_GROUP_PROTOCOL = 23
     UNKNOWN_MEMBER_ID = 25
-    INVALID_SESSION_TIMEOUT = 26
     REBALANCE_IN_PROGRESS = 27
     NOT_CONTROLLER = 41
     INVALID_REQUEST = 42
@@ -37,11 +35,9 @@ class ErrorCode(IntEnum):
     INVALID_PRODUCER_EPOCH = 47
     INVALID_TXN_STATE = 48
     INVALID_PRODUCER_ID_MAPPING = 49
-    INVALID_TRANSACTION_TIMEOUT = 50
     CONCURRENT_TRANSACTIONS = 51
     TRANSACTION_COORDINATOR_FENCED = 52
     OPERATION_NOT_ATTEMPTED = 55
-    KAFKA_STORAGE_ERROR = 56
     UNKNOWN_PRODUCER_ID = 59
     GROUP_ID_NOT_FOUND = 69
     FENCED_LEADER_EPOCH = 74
@@ -49,17 +45,12 @@ class ErrorCode(IntEnum):
     STALE_BROKER_EPOCH = 77
     OFFSET_NOT_AVAILABLE = 78
     MEMBER_ID_REQUIRED = 79
-    PREFERRED_LEADER_NOT_AVAILABLE = 80
     FENCED_INSTANCE_ID = 82
-    ELIGIBLE_LEADERS_NOT_AVAILABLE = 83
-    ELECTION_NOT_NEEDED = 84
-    NO_REASSIGNMENT_IN_PROGRESS = 85
     UNSTABLE_OFFSET_COMMIT = 88
     PRODUCER_FENCED = 90
     INVALID_UPDATE_VERSION = 95
     UNKNOWN_TOPIC_ID = 100
     DUPLICATE_BROKER_REGISTRATION = 101
-    BROKER_ID_NOT_REGISTERED = 102
     INELIGIBLE_REPLICA = 107
     NEW_LEADER_ELECTED = 108
     FENCED_MEMBER_EPOCH = 110
