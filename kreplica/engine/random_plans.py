@@ -280,7 +280,7 @@ def _slow_disk(setup: Setup, _: Version, chance: Random, last: int) -> Made:
 
 
 def _controller(setup: Setup, version: Version, chance: Random, last: int) -> Made:
-    """The active controller stands still: another is elected while it believes to be it."""
+    """KRaft: a voter crashes, active or not. ZooKeeper: the active one stands still while another is elected."""
     if version.controller is ControllerKind.KRAFT and setup.controllers:
         node = f"controller-{3000 + chance.randint(1, setup.controllers)}"
         return Crash(node), Start(node), _length(chance, last)

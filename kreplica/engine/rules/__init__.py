@@ -2,7 +2,11 @@
 
 Names are Kafka's own, and each docstring names the class a rule was read in and since when it holds. A rule does not
 look at the clock, asks nobody and changes nothing, so that whoever needs it calls the same function: questions over a
-snapshot, the simulator and the explorer.
+snapshot and the simulator.
+
+Two kinds are wider. Rules of coordinators and clients (groups, transactions, assignors, positions) take names, mappings
+and small frozen values. ``leader_epoch_cache`` changes the two lists that it is given in place, because every append
+asks it: who searches states copies them before.
 
 The replicas of one partition are a set in one integer: bit ``i`` stands for the replica at place ``i`` of the
 assignment. The lowest set bit is then the first one in the order in which controllers look for a leader. In-sync

@@ -18,7 +18,7 @@ class ParkedFetch:
         replicas: Whose changes wake it.
         answer: Reads again and answers.
         wait: At most how long, in microseconds.
-        follower: Whether a follower waits: a higher high watermark does not wake it.
+        follower: Whether a follower waits: a higher high watermark does not wake it, but in 2.4 and 2.5 (KAFKA-9952).
     """
 
     __slots__ = ("_answer", "done", "follower", "replicas")

@@ -204,10 +204,9 @@ class Replica:
         self.leadership = Leadership(self, state, before)
         self.broker.emit(Kind.BECAME_LEADER, self.partition, state.leader_epoch, state.ids(state.isr), self.log.end)
         self.leadership.advance()
+        # ReplicaManager.makeLeaders: not of who led already; BrokerMetadataPublisher: of all
         if before is None or self.broker.simulation.version.controller is ControllerKind.KRAFT:
-            self.broker.leads(
-                self
-            )  # ReplicaManager.makeLeaders: not of who led already; BrokerMetadataPublisher: of all
+            self.broker.leads(self)
 
     def _follow(self, state: PartitionState, known: PartitionState) -> None:
         led = self.leadership is not None
