@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,7 +16,7 @@ from kreplica.engine.rules.controlled_shutdown import (
     zookeeper_broker_failure,
     zookeeper_controlled_shutdown,
 )
-from kreplica.engine.rules.replica_set import NO_LEADER, only
+from kreplica.engine.rules.replica_set import NO_LEADER, members, only
 from kreplica.model.columns import BoolColumn, IntColumn, Mask
 from kreplica.model.evaluate import Evaluator
 from kreplica.model.predicates import EFFECTIVE_MIN_ISR
@@ -130,7 +130,7 @@ def _kraft(  # noqa: PLR0913 - the facts of one state
     elr_enabled: bool,
 ) -> tuple[int, int, int, int]:
     acceptable = replicas & ~offline & ~gone
-    for replica in (*_members(gone), *_members(stopping & ~gone)):
+    for replica in (*members(gone), *members(stopping & ~gone)):
         acceptable &= ~only(replica)
         leader, isr, elr, last_known_elr = kraft_broker_stops(
             replica, leader, isr, elr, last_known_elr, acceptable, min_isr, elr_enabled, unclean
@@ -153,18 +153,10 @@ def _zookeeper(
     live = (replicas | isr) & ~offline & ~gone
     leader, isr = zookeeper_brokers_fail(gone, leader, replicas, isr, live, unclean)
     shutting_down = 0
-    for replica in _members(stopping & ~gone):
+    for replica in members(stopping & ~gone):
         shutting_down |= only(replica)
         leader, isr = zookeeper_controlled_shutdown(replica, leader, replicas, isr, live, shutting_down)
-    for replica in _members(shutting_down):
+    for replica in members(shutting_down):
         live &= ~only(replica)
         leader, isr = zookeeper_broker_failure(replica, leader, replicas, isr, live, unclean)
     return leader, isr, 0, 0
-
-
-def _members(replicas: int) -> Iterator[int]:
-    place = 0
-    while replicas >> place:
-        if replicas >> place & 1:
-            yield place
-        place += 1

@@ -7,7 +7,7 @@ onReplicasBecomeOffline; up to 3.9. What becomes of one partition is zookeeper_b
 """
 
 from kreplica.engine.rules.controlled_shutdown import zookeeper_broker_failure
-from kreplica.engine.rules.replica_set import NO_LEADER, contains, only, without
+from kreplica.engine.rules.replica_set import NO_LEADER, contains, members, only, without
 
 Brokers = tuple[int, ...]
 
@@ -47,11 +47,8 @@ def zookeeper_brokers_fail(
         live: Replicas online now, without those.
         unclean_enabled: unclean.leader.election.enable.
     """
-    place = 0
-    while gone >> place:
-        if contains(gone, place):
-            leader, isr = zookeeper_broker_failure(place, leader, replicas, isr, live, unclean_enabled)
-        place += 1
+    for replica in members(gone):
+        leader, isr = zookeeper_broker_failure(replica, leader, replicas, isr, live, unclean_enabled)
     return leader, isr
 
 

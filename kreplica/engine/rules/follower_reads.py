@@ -5,7 +5,8 @@ names a replica in that rack, and the consumer goes there for metadata.max.age.m
 """
 
 from kreplica.engine.rules.error_codes import ErrorCode
-from kreplica.engine.rules.replica_set import NO_LEADER, contains
+from kreplica.engine.rules.fetching import is_out_of_range
+from kreplica.engine.rules.replica_set import NO_LEADER, contains, only
 
 
 def readable_replicas(
@@ -23,10 +24,10 @@ def readable_replicas(
         log_starts: The log start offset of each place, as the leader knows it.
         end_offsets: The log end offset of each place, as the leader knows it from the last fetch.
     """
-    chosen = 1 << leader
+    chosen = only(leader)
     for place, (start, end) in enumerate(zip(log_starts, end_offsets, strict=True)):
         if contains(isr, place) and start <= fetch_offset <= end:
-            chosen |= 1 << place
+            chosen |= only(place)
     return chosen
 
 
@@ -79,7 +80,7 @@ def readable_until(fetch_offset: int, log_start: int, last_fetchable: int, end_o
     Returns:
         The error, and the offset before which records may be read: the fetch offset itself if there are none.
     """
-    if fetch_offset < log_start or fetch_offset > end_offset:
+    if is_out_of_range(fetch_offset, log_start, end_offset):
         return ErrorCode.OFFSET_OUT_OF_RANGE, fetch_offset
     return ErrorCode.NONE, max(fetch_offset, last_fetchable)
 

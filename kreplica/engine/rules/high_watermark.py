@@ -3,7 +3,7 @@
 kafka.cluster.Partition.maybeIncrementLeaderHW; kafka.log.UnifiedLog.maybeUpdateHighWatermark.
 """
 
-from kreplica.engine.rules.replica_set import contains, size
+from kreplica.engine.rules.replica_set import contains, only, size
 
 
 def effective_min_isr(min_isr: int, replicas: int) -> int:
@@ -45,7 +45,7 @@ def replicas_that_hold_it(replicas: int, leader: int, maximal: int, caught_up: i
         caught_up: Those that have caught up (``follower_lag.is_caught_up``); empty before 0.10.2.
         eligible: Those that the controller would let in; everybody before 3.6 (with KAFKA-15021).
     """
-    return replicas & ((1 << leader) | maximal | (caught_up & eligible))
+    return replicas & (only(leader) | maximal | (caught_up & eligible))
 
 
 def leader_high_watermark(high_watermark: int, end_offsets: tuple[int, ...] | list[int], holding: int) -> int:

@@ -11,6 +11,9 @@ from kreplica.engine.rules.error_codes import ErrorCode
 MAX_IN_FLIGHT = 5
 """More batches than a broker remembers could not be told apart."""
 
+SEQUENCE_ERRORS = (ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER, ErrorCode.UNKNOWN_PRODUCER_ID)
+"""What a leader answers to a sequence that does not follow on what it knows."""
+
 
 class Reaction(IntEnum):
     """What becomes of a batch that was refused, and of those behind it.
@@ -53,7 +56,7 @@ def idempotence_contradiction(acks: int, retries: int, in_flight: int, most_in_f
         acks, retries, in_flight: The settings; acks=all is -1.
         most_in_flight: 5 since 1.0, 1 in 0.11.
     """
-    if acks != -1:
+    if acks != ACKS_ALL:
         return "acks"
     if retries == 0:
         return "retries"
@@ -119,14 +122,11 @@ def reaction_to_failure(error: int, transactional: bool, exhausted: bool, may_ra
             was acknowledged: the next batch had it again, and could be taken for the lost one.
         may_raise: The client may raise its epoch itself, since 2.5 (KIP-360).
     """
-    if not transactional and error in _GAPS:
+    if not transactional and error in SEQUENCE_ERRORS:
         return Reaction.RAISE_EPOCH if may_raise else Reaction.NEW_ID
     if exhausted:
         return Reaction.NOTHING
     return Reaction.SHIFT if transactional or not may_raise else Reaction.RAISE_EPOCH
-
-
-_GAPS = (ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER, ErrorCode.UNKNOWN_PRODUCER_ID)
 
 
 def reaction_to_expiry(transactional: bool, resolved: bool) -> Reaction:

@@ -10,7 +10,7 @@ org.apache.kafka.storage.internals.log.ProducerStateManager and UnifiedLog, sinc
 
 from collections.abc import Iterable
 
-NO_OFFSET = -1
+from kreplica.engine.rules.producer_state import NO_OFFSET
 
 CompletedTransaction = tuple[int, int]
 """First offset of a transaction and offset of its marker."""

@@ -10,7 +10,7 @@ since 2.4 (KIP-455).
 
 from enum import IntEnum
 
-from kreplica.engine.rules.replica_set import contains, size, without
+from kreplica.engine.rules.replica_set import contains, first, only, size, without
 
 Assignment = tuple[int, ...]
 
@@ -103,15 +103,14 @@ def completed(replicas: int, removing: int, isr: int) -> tuple[int, int]:
 
 
 def zookeeper_elect_reassigned(target: int, isr: int, live: int, leader: int) -> int:
-    """Who leads after a move: the leader if it stays and lives, else the first of the target that may; -1 if none.
+    """Who leads after a move: the leader if it stays and lives, else the first of the target that may, or NO_LEADER.
 
     KafkaController.moveReassignedPartitionLeaderIfRequired and
     PartitionLeaderElectionAlgorithms.reassignPartitionLeaderElection.
     """
     if contains(target & live, leader):
         return leader
-    candidates = target & isr & live
-    return (candidates & -candidates).bit_length() - 1
+    return first(target & isr & live)
 
 
 def kraft_cancelled(replicas: int, adding: int, isr: int) -> tuple[int, int, bool]:
@@ -125,4 +124,4 @@ def kraft_cancelled(replicas: int, adding: int, isr: int) -> tuple[int, int, boo
     kept = without(isr, adding)
     if kept != 0:
         return remaining, kept, False
-    return remaining, remaining & -remaining, True
+    return remaining, only(first(remaining)), True

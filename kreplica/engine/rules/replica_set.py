@@ -35,6 +35,17 @@ def first(replicas: int) -> int:
     return NO_LEADER
 
 
+def members(replicas: int) -> list[int]:
+    """The places of a set, in the order of the assignment."""
+    found = []
+    replica = 0
+    while replicas >> replica:
+        if contains(replicas, replica):
+            found.append(replica)
+        replica += 1
+    return found
+
+
 def size(replicas: int) -> int:
     """How many members the set has."""
     members = 0

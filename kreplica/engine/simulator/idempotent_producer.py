@@ -14,6 +14,7 @@ from kreplica.engine.rules.acknowledgement import ACKS_ALL
 from kreplica.engine.rules.error_codes import ErrorCode
 from kreplica.engine.rules.idempotent_client import (
     MAX_IN_FLIGHT,
+    SEQUENCE_ERRORS,
     Reaction,
     idempotence_contradiction,
     is_idempotent,
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
 
 _IN_FLIGHT = "max.in.flight.requests.per.connection"
 _MOST_RETRIES = 2**31 - 1
-_SEQUENCE_ERRORS = (ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER, ErrorCode.UNKNOWN_PRODUCER_ID)
 
 
 def idempotent_settings(simulation: Simulation, own: Mapping[str, Value]) -> dict[str, Value] | None:
@@ -240,7 +240,7 @@ class IdempotentProducer(Producer):
         elif line.producer_id != self.producer_id and not self.transactional:
             self._give_up(batch, error)  # its id is gone: it cannot be told apart any more
             return
-        elif error in _SEQUENCE_ERRORS and not self._is_too_old(batch) and not self._is_exhausted(batch):
+        elif error in SEQUENCE_ERRORS and not self._is_too_old(batch) and not self._is_exhausted(batch):
             self._out_of_sequence(line, batch, error)
             return
         super()._answered(batch, error, base)

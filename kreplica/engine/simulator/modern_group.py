@@ -20,6 +20,7 @@ from kreplica.engine.rules.error_codes import ErrorCode
 from kreplica.engine.rules.group_epochs import Member, MemberState
 from kreplica.engine.rules.group_membership import expired, validate_member
 from kreplica.engine.rules.offset_commit import commit_to_consumer_group
+from kreplica.engine.rules.replica_set import members
 from kreplica.engine.settings import MICROSECONDS
 from kreplica.engine.setup import topic_of
 from kreplica.engine.simulator.offset_store import ConsumerGroupRecord, MemberRecord
@@ -65,8 +66,7 @@ class ModernMember:
     def note_assigned(self) -> None:
         """Remembers since which epoch it has what it has."""
         had, assigned, epoch = self.assigned_since, self.now.assigned, self.now.epoch
-        places = (place for place in range(assigned.bit_length()) if assigned >> place & 1)
-        self.assigned_since = {place: had.get(place, epoch) for place in places}
+        self.assigned_since = {place: had.get(place, epoch) for place in members(assigned)}
 
 
 class ModernGroup:

@@ -179,6 +179,7 @@ def test_sets_of_any_size(members: set[int]) -> None:
     replicas = sum(1 << member for member in members)
     assert replica_set.size(replicas) == len(members)
     assert replica_set.first(replicas) == min(members, default=NONE)
+    assert replica_set.members(replicas) == sorted(members)
     assert all(replica_set.contains(replicas, one) is (one in members) for one in range(-1, 101))
 
 
