@@ -15,8 +15,8 @@ from kreplica.formats.metadata_kinds import COLUMNS, ChangeKind
 
 if TYPE_CHECKING:
     from commands.output import Row
+    from kreplica.formats.log_end import LogEnd
     from kreplica.formats.metadata_image import MetadataImage, PartitionChange
-    from kreplica.formats.partition_logs import LogEnd
     from kreplica.model.schema import Kind
     from kreplica.sources.kraft_files import MetadataFiles, Replay
 

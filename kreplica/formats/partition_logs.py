@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from kreplica.formats.files import find_files, named_paths
 from kreplica.formats.identity import require_one_cluster
+from kreplica.formats.interrupted_swap import files_after_swap, is_temporary
 from kreplica.formats.log_directory import PartitionDirectory, parse_partition_directory
-from kreplica.formats.registry import SEGMENT, SNAPSHOT, FileFormat, other_format, refusal
+from kreplica.formats.log_end import LogEnd, segment_end
+from kreplica.formats.registry import SEGMENT, SNAPSHOT, FileFormat, other_format, own_format, refusal
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,14 +35,6 @@ class PartitionLog:
         return self.directory.parent if self.directory.name else self.directory.absolute().parent
 
 
-@dataclass(frozen=True, slots=True)
-class LogEnd:
-    """How far a log goes: the leader epoch of its last batch, -1 if it has none, and the offset behind it."""
-
-    leader_epoch: int
-    end_offset: int
-
-
 def segment_offset(name: str) -> int | None:
     """First offset of a segment by its file name; None if it is no segment."""
     found = SEGMENT.pattern.fullmatch(name)
@@ -52,7 +46,7 @@ def find_logs(paths: Sequence[str], topic: str | None = None) -> list[PartitionL
 
     Args:
         paths: Segments, directories and patterns. A file that is named itself counts as a segment whatever its name,
-            unless the registry knows it as something else.
+            unless the registry knows it as something else, or others are named with it that take its place.
         topic: Only directories of this topic, and files that are named themselves; of those that a pattern matches only
             such as do not stand in the directory of another topic's partition. A directory of another name tells no
             partition then.
@@ -64,13 +58,13 @@ def find_logs(paths: Sequence[str], topic: str | None = None) -> list[PartitionL
     named = {path for path in named_paths(paths) if not path.is_dir()}
     others = {path: other for path in sorted(named) if (other := _no_segment(path)) is not None}
     found: dict[Path, list[Path]] = {}
-    for path in find_files(paths, lambda name: segment_offset(name) is not None):
+    for path in find_files(paths, lambda name: segment_offset(name) is not None or is_temporary(name)):
         itself = str(path) in paths or (path in named and _place(path.parent) is None)
         if path not in others and (itself or _is_of(path.parent, topic)):
             found.setdefault(path.parent, []).append(path)
     if others and not found:
         raise refusal(*next(iter(others.items())))
-    return [_log(directory, segments, topic) for directory, segments in found.items()]
+    return [log for directory, files in found.items() if (log := _log(directory, files, topic, named)).segments]
 
 
 def _is_of(directory: Path, topic: str | None) -> bool:
@@ -88,27 +82,23 @@ def _place(directory: Path) -> PartitionDirectory | None:
     return place if place is not None and place.state == "current" else None
 
 
-def _log(directory: Path, segments: Iterable[Path], topic: str | None) -> PartitionLog:
+def _log(directory: Path, files: Sequence[Path], topic: str | None, named: Collection[Path]) -> PartitionLog:
     place = _place(directory) if _is_of(directory, topic) else None  # restored-3 tells no partition of another topic
     name, partition = (None, None) if place is None else (place.topic, place.partition)
-    return PartitionLog(directory, name, partition, tuple(sorted(segments, key=lambda path: path.name)))
+    segments = _segments(directory, files) or tuple(path for path in files if path in named)
+    return PartitionLog(directory, name, partition, segments)
+
+
+def _segments(directory: Path, files: Sequence[Path]) -> tuple[Path, ...]:
+    """Those of the files that are segments when the broker has started; one of a name of its own counts as one, too."""
+    there = files_after_swap(directory, [path.name for path in files])
+    return tuple(there[name] for name in sorted(there) if own_format(name) in (SEGMENT, None))
 
 
 def log_end(log: PartitionLog) -> LogEnd:
     """How far a log goes, as its last valid batch says."""
-    from kreplica.formats.batch_windows import read_windows
-    from kreplica.formats.file_bytes import FileBytes
-
-    for path in reversed(log.segments):
-        end = LogEnd(-1, -1)
-        with FileBytes.open(path) as source:
-            for window in read_windows(source):
-                sound = window.batches.take(window.batches.valid)
-                if len(sound):
-                    end = LogEnd(int(sound.leader_epoch[-1]), int(sound.last_offset[-1]) + 1)
-        if end.end_offset >= 0:
-            return end
-    return LogEnd(-1, 0)
+    ends = (segment_end(path) for path in reversed(log.segments))
+    return next((end for end in ends if end is not None), LogEnd(-1, 0))
 
 
 def furthest(copies: Sequence[PartitionLog]) -> list[PartitionLog]:

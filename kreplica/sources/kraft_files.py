@@ -11,6 +11,7 @@ from kreplica.formats.damage import Damage
 from kreplica.formats.file_bytes import FileBytes
 from kreplica.formats.files import find_files, named_paths
 from kreplica.formats.identity import cluster_id_of
+from kreplica.formats.log_end import LogEnd
 from kreplica.formats.metadata_image import MetadataImage, PartitionChange
 from kreplica.formats.metadata_log import (
     METADATA_DIRECTORY,
@@ -19,7 +20,7 @@ from kreplica.formats.metadata_log import (
     checkpoint_offset,
     metadata_entries,
 )
-from kreplica.formats.partition_logs import LogEnd, PartitionLog, log_end, segment_offset
+from kreplica.formats.partition_logs import PartitionLog, log_end, segment_offset
 
 _FORMATTED = 0
 """The checkpoint of offset 0 holds what the cluster was formatted with; the log says the same again."""

@@ -56,6 +56,23 @@ def folder(tmp_path: Path) -> Path:
     return copy
 
 
+def test_indexes_that_wait_for_their_segments_swap_are_its_own(kreplica: Any, folder: Path) -> None:
+    """A broker was killed between the renames of a compaction, at one time or a little later."""
+    words = ("decode", "segment", folder, "--index", "--timeindex", "-o", "json")
+    told = kreplica(*words).document
+    for ending in (".index", ".timeindex", ".log"):
+        (folder / f"{FIRST}{ending}").rename(folder / f"{FIRST}{ending}.swap")
+    assert _without_swap(kreplica(*words).document) == told
+    (folder / f"{FIRST}.log.swap").rename(folder / f"{FIRST}.log")
+    assert _without_swap(kreplica(*words).document) == told
+
+
+def _without_swap(document: dict[str, Any]) -> dict[str, Any]:
+    assert all(row["file"].endswith(".swap") for row in document["entries"])
+    entries = [{**row, "file": row["file"].removesuffix(".swap")} for row in document["entries"]]
+    return {**document, "entries": entries}
+
+
 def test_a_wrong_entry_is_a_finding(kreplica: Any, folder: Path) -> None:
     index = folder / f"{FIRST}.index"
     content = bytearray(index.read_bytes())

@@ -19,6 +19,7 @@ from kreplica.formats.indexes import (
     decode_time_index,
     decode_transaction_index,
 )
+from kreplica.formats.interrupted_swap import files_after_swap
 from kreplica.formats.leader_epoch_checkpoint import LEADER_EPOCH_CHECKPOINT
 from kreplica.formats.log_contents import LogContents, SegmentContents, read_log
 from kreplica.formats.log_directory import (
@@ -76,6 +77,7 @@ class ReplicaFiles:
         offset_indexes, time_indexes, transaction_indexes: By base offset.
         snapshots: Producer snapshots by the offset of their name.
         said: By the name of an offset checkpoint what it says of this replica: byte of the line and offset.
+        files: Where files are whose name is another one until the broker starts (``files_after_swap``).
     """
 
     home: LogDirectory
@@ -87,6 +89,7 @@ class ReplicaFiles:
     transaction_indexes: Mapping[int, TransactionIndex] = field(default_factory=dict)
     snapshots: Mapping[int, ProducerSnapshot] = field(default_factory=dict)
     said: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    files: Mapping[str, Path] = field(default_factory=dict)
 
     @property
     def topic_id(self) -> str | None:
@@ -115,7 +118,8 @@ class ReplicaFiles:
 
     def file(self, base_offset: int, ending: str) -> str:
         """Path of a file that is named by an offset."""
-        return str(self.path / f"{base_offset:020d}{ending}")
+        name = f"{base_offset:020d}{ending}"
+        return str(self.files.get(name, self.path / name))
 
     def finding(self, rule: str, file: str, position: int, message: str, expected: object, found: object) -> Finding:
         """A finding on this replica."""
@@ -153,7 +157,7 @@ class ReplicaFolder:
         Raises:
             InputError: The directory cannot be listed.
         """
-        return [self.path / name for name in self._names() if segment_offset(name) is not None]
+        return _segments(self._files())
 
     def read(self) -> ReplicaFiles:
         """All its files, decoded: of each batch about 150 bytes are held.
@@ -161,24 +165,32 @@ class ReplicaFolder:
         Raises:
             InputError: A file cannot be read.
         """
-        files = [self.path / name for name in self._names() if is_index_file(name)]
+        there = self._files()
+        files = {name: path for name, path in there.items() if is_index_file(name)}
         return ReplicaFiles(
             self.home,
             self.path,
             self.place,
-            read_log(self.segments()),
+            read_log(_segments(there)),
             _decoded(files, ".index", decode_offset_index),
             _decoded(files, ".timeindex", decode_time_index),
             _decoded(files, ".txnindex", lambda content, _, *rest: decode_transaction_index(content, *rest)),
             _decoded(files, ".snapshot", lambda content, _, *rest: decode_producer_snapshot(content, *rest)),
             self.said,
+            there,
         )
 
-    def _names(self) -> list[str]:
+    def _files(self) -> Mapping[str, Path]:
+        """The files that a broker has when it starts."""
         try:
-            return sorted(path.name for path in self.path.iterdir() if path.is_file())
+            names = [path.name for path in self.path.iterdir() if path.is_file()]
         except OSError as error:
             raise unreadable(self.path, error) from None
+        return files_after_swap(self.path, names)
+
+
+def _segments(files: Mapping[str, Path]) -> list[Path]:
+    return [files[name] for name in sorted(files) if segment_offset(name) is not None]
 
 
 def find_folders(paths: Sequence[str]) -> tuple[list[LogDirectory], list[ReplicaFolder]]:
@@ -243,9 +255,9 @@ def _home(folder: Path) -> Path:
     return folder.absolute().parent if folder == Path() else folder.parent
 
 
-def _decoded(files: Sequence[Path], ending: str, decode: _Decoder[Decoded]) -> dict[int, Decoded]:
+def _decoded(files: Mapping[str, Path], ending: str, decode: _Decoder[Decoded]) -> dict[int, Decoded]:
     """The files of one kind, by the offset that their name is."""
-    numbered = [(int(path.stem), path) for path in files if path.suffix == ending]
+    numbered = [(int(name.removesuffix(ending)), files[name]) for name in sorted(files) if name.endswith(ending)]
     read = {base: (str(path), read_small_file(path)) for base, path in numbered}
     return {base: decode(small.content, base, file, small.unread) for base, (file, small) in read.items()}
 

@@ -20,6 +20,7 @@ from kreplica.formats.checks.replicas import ReplicaFiles, replica_beside
 from kreplica.formats.damage_tally import DamageTally
 from kreplica.formats.file_bytes import SmallFile, read_small_file
 from kreplica.formats.indexes import decode_offset_index, decode_time_index
+from kreplica.formats.interrupted_swap import SWAP
 from kreplica.formats.log_contents import SegmentContents, read_log
 from kreplica.formats.partition_logs import PartitionLog, segment_offset
 
@@ -87,11 +88,11 @@ def index_entry_rows(logs: Sequence[PartitionLog], kinds: Sequence[IndexKind], r
 def _of_segment(
     path: Path, replica: ReplicaFiles | None, kinds: Sequence[IndexKind], read: IndexesRead
 ) -> Iterator[Row]:
-    base = segment_offset(path.name)
+    base = segment_offset(path.name.removesuffix(SWAP))
     if base is None:
         reason = "its name is not the offset that it begins with, from which its indexes count"
         raise InputError(str(path), "", reason, "give it the name that its broker gave it: 20 digits and .log")
-    beside = {kind: path.with_suffix(_ENDINGS[kind]) for kind in kinds}
+    beside = {kind: _beside(path, base, _ENDINGS[kind]) for kind in kinds}
     read.absent += [file for file in beside.values() if not file.exists()]
     contents = {kind: read_small_file(file) for kind, file in beside.items() if file.exists()}
     (segment,) = read_log([path]).segments
@@ -102,6 +103,13 @@ def _of_segment(
     for kind, small in contents.items():
         rows = _ROWS[kind](segment, small, str(beside[kind]), rebuilt, read.damage)
         yield from ({name: row.get(name) for name in COLUMNS} for row in rows)
+
+
+def _beside(segment: Path, base_offset: int, ending: str) -> Path:
+    """The index that a broker will have for the segment: what is to be swapped goes before what is there."""
+    path = segment.with_name(f"{base_offset:020d}{ending}")
+    swap = path.with_name(path.name + SWAP)
+    return swap if segment.name.endswith(SWAP) or swap.exists() else path
 
 
 def _offset_rows(
