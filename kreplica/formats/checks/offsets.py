@@ -115,11 +115,12 @@ def recovery_point(replica: ReplicaFiles) -> Iterator[Finding]:
 
 
 def log_start(replica: ReplicaFiles) -> Iterator[Finding]:
-    """The log start lies within the log; the checkpoint names only those inside the first segment, or later.
+    """The log start does not lie behind the end of the log.
 
-    LogManager.checkpointLogStartOffsetsInDir. After a kill it may be older than the first segment.
+    It may lie before the first segment: after a kill the file may be older, and with tiered storage (KIP-405) what is
+    before stands elsewhere (LogManager.checkpointLogStartOffsetsInDir names all logs with remote storage).
     """
-    yield from _within(replica, "log-start", LOG_START, "the log would be emptied when the broker starts")
+    yield from _within(replica, "log-start", LOG_START, "the log would be emptied when the broker starts", at_least=0)
 
 
 def cleaner_offset(replica: ReplicaFiles) -> Iterator[Finding]:
