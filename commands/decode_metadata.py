@@ -44,6 +44,10 @@ DiffOption = Annotated[
 AllOption = Annotated[bool, typer.Option("--all", help="List every change on the screen.")]
 
 
+MOST_PATHS = 4
+"""As many are said again in what to do next; instead of more, the log that was read."""
+
+
 @dataclass(frozen=True, slots=True)
 class History:
     """What was read.
@@ -107,7 +111,8 @@ def metadata(
         kinds=_kinds(),
     )
     listed = everything or diff is not None or who_led is not None or bool(kind) or topic is not None
-    again = [*paths, *([] if stdin_filename is None else [OPTION, stdin_filename])]
+    named = paths if len(paths) <= MOST_PATHS else [str(files.home)]  # a shell names hundreds for DIR/*
+    again = [*named, *([] if stdin_filename is None else [OPTION, stdin_filename])]
     dump = None if "-" in paths else paths[0] if len(paths) == 1 and not others else str(files.home)  # there it is text
     emit(answer, output, lambda console: show(answer, console, again=again, dump=dump, who_led=who_led, listed=listed))
     raise typer.Exit(ExitCode.FINDINGS if found.replay.damage else ExitCode.OK)

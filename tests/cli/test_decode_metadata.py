@@ -133,6 +133,7 @@ def test_of_several_nodes_the_log_that_goes_furthest_is_read(kreplica: Any, node
 def test_files_of_one_log_may_be_named_one_by_one(kreplica: Any) -> None:
     """As a shell does of __cluster_metadata-0/*, indexes among them."""
     whole = kreplica("decode", "metadata", LOG, "-o", "json")
+    assert kreplica("decode", "metadata", *sorted(LOG.iterdir())).out == kreplica("decode", "metadata", LOG).out
     assert kreplica("decode", "metadata", *sorted(LOG.iterdir()), "-o", "json").document == whole.document
 
 
