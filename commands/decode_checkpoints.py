@@ -195,7 +195,7 @@ def _show(answer: Answer, homes: Sequence[LogDirectory], console: Console) -> No
 
 
 _MEANINGS = (
-    "log_start_offset: first offset left to read; - where the first segment's name says it",
+    "log_start_offset: first offset left to read; - where none is told: the first of epochs or of the segments",
     "recovery_point: all before it is on the disk; after an unclean stop the log is checked from there",
     "high_watermark: all before it was on every in-sync replica when the file was written",
     "cleaner_offset: first offset that compaction has not seen",

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from kreplica.formats.checks.replicas import Finding, ReplicaFiles, epoch_file
+from kreplica.formats.metadata_log import METADATA_TOPIC
 from kreplica.formats.offset_checkpoint import CLEANER, LOG_START, RECOVERY_POINT, REPLICATION
 
 
@@ -47,7 +48,10 @@ def leader_epochs(replica: ReplicaFiles) -> Iterator[Finding]:
 
     The checkpoint is written before the first batch of an epoch (UnifiedLog.append), so that also a killed broker's
     names every epoch in the log. It may name epochs without batches: an empty term, batches that were compacted
-    away, or after a crash those that did not get to the disk. Batches before the log start are not in it any more.
+    away, or after a crash those that did not get to the disk. Batches before the log start are not in it any more: it
+    is cut there at once (UnifiedLog.maybeIncrementLogStartOffset), while a broker's log-start-offset-checkpoint follows
+    after a minute, and a metadata log, which begins with its oldest snapshot, has none
+    (KafkaMetadataLog.deleteBeforeSnapshot).
     """
     checkpoint = replica.home.epochs.get(replica.place)
     if checkpoint is None or not len(checkpoint.epochs) or any(each.skipped for each in checkpoint.damage):
@@ -58,10 +62,11 @@ def leader_epochs(replica: ReplicaFiles) -> Iterator[Finding]:
         expected = f"offset {replica.log.end_offset}, where the log ends, or before"
         at, message = checkpoint.positions[-1], f"epoch {int(epochs[-1])} begins behind the end of the log"
         yield replica.finding("leader-epochs", epoch_file(replica), at, message, expected, int(starts[-1]))
+    begin = _first_offset(replica, int(starts[0]))
     for segment in replica.log.segments:
         batches = segment.batches
-        known = batches.take((batches.leader_epoch >= 0) & (batches.last_offset >= replica.log_start_offset))
-        first = np.searchsorted(starts, np.maximum(known.base_offset, replica.log_start_offset), side="right") - 1
+        known = batches.take((batches.leader_epoch >= 0) & (batches.last_offset >= begin))
+        first = np.searchsorted(starts, np.maximum(known.base_offset, begin), side="right") - 1
         last = np.searchsorted(starts, known.last_offset, side="right") - 1
         begins_wrong = np.where(first < 0, -1, epochs[np.maximum(first, 0)]) != known.leader_epoch
         row = np.where(begins_wrong, first, last)
@@ -80,6 +85,14 @@ def leader_epochs(replica: ReplicaFiles) -> Iterator[Finding]:
                 f"epoch {int(known.leader_epoch[index])} at that offset",
                 f"epoch {int(said[index])}" if said[index] >= 0 else "no epoch",
             )
+
+
+def _first_offset(replica: ReplicaFiles, first_start: int) -> int:
+    """Log start, or the later one that the first line of leader-epoch-checkpoint tells where no other file has to."""
+    told_elsewhere = replica.closed and replica.place.topic != METADATA_TOPIC
+    if told_elsewhere or first_start > replica.log.end_offset:
+        return replica.log_start_offset
+    return max(replica.log_start_offset, first_start)
 
 
 def _without_epochs(replica: ReplicaFiles, *, absent: bool) -> Iterator[Finding]:
