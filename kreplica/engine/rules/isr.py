@@ -40,9 +40,9 @@ def kraft_change(
 ) -> tuple[int, int, int, int]:
     """Leader, ISR, ELR and last-known ELR once the controller has made the ISR ``target_isr`` and elected.
 
-    PartitionChangeBuilder.build, since 3.0, ELRs since 4.0, for changes that end no reassignment. Without ELR an ISR
-    never gets empty: its last member stays in it although nobody leads. Whoever is elected from the ELR, or
-    uncleanly, is the whole ISR then.
+    PartitionChangeBuilder.build, since 3.0, ELRs since 4.0; where a reassignment begins or ends, all of it by the
+    places of the new assignment. Without ELR an ISR never gets empty: its last member stays in it although nobody
+    leads. Whoever is elected from the ELR, or uncleanly, is the whole ISR then.
 
     Args:
         leader: Before the change; it keeps leading if it may.
@@ -60,9 +60,8 @@ def kraft_change(
     elected, unclean = kraft_elect(
         leader, target_isr, target_elr, last_known_elr, acceptable, elr_enabled, unclean_enabled
     )
-    if elected != leader and contains(target_elr, elected):
-        target_isr = only(elected)
-        target_elr = without(target_elr, only(elected))
+    if elected != leader:
+        target_isr, target_elr = kraft_isr_of_elected(elected, target_isr, target_elr)
     if elected != leader and unclean:
         new_isr, new_elr = only(elected), 0
     else:
@@ -70,6 +69,16 @@ def kraft_change(
         new_elr = target_elr if elr_enabled else 0
     new_last_known = kraft_last_known_elr(leader, isr, last_known_elr, elected, new_isr, elr_enabled)
     return elected, new_isr, new_elr, new_last_known
+
+
+def kraft_isr_of_elected(elected: int, isr: int, elr: int) -> tuple[int, int]:
+    """ISR and ELR once a replica leads that did not before: one from the ELR is the whole ISR, and leaves the ELR.
+
+    PartitionChangeBuilder.tryElection, since 4.0.
+    """
+    if not contains(elr, elected):
+        return isr, elr
+    return only(elected), without(elr, only(elected))
 
 
 def kraft_last_known_elr(

@@ -16,8 +16,7 @@ from kreplica.engine.rules.high_watermark import effective_min_isr
 from kreplica.engine.rules.isr import kraft_change
 from kreplica.engine.rules.leader_epoch_bump import kraft_leader_epoch, partition_epoch
 from kreplica.engine.rules.reassignment import completes
-from kreplica.engine.rules.replica_set import NO_LEADER, contains, everybody, without
-from kreplica.engine.rules.unclean_election import recovering_after
+from kreplica.engine.rules.replica_set import NO_LEADER, everybody, without
 from kreplica.engine.settings import MICROSECONDS
 from kreplica.engine.setup import MILLISECOND, SECOND, topic_of
 from kreplica.engine.simulator.kraft_brokers import KraftBrokers
@@ -198,11 +197,11 @@ class KraftController:
     def _replica_leaves(self, state: PartitionState, broker: int, why: str, unclean_shutdown: bool = False) -> None:
         if broker not in state.replicas:
             return
-        place, facts = state.replicas.index(broker), self._electoral_facts(state)
+        place, facts = state.replicas.index(broker), self.electoral_facts(state)
         changed = kraft_broker_stops(
             place, state.leader, state.isr, state.elr, state.last_known_elr, *facts, unclean_shutdown
         )
-        self._elected(state, changed, why)
+        self.settle(state.decided(*changed), why)
 
     def broker_is_back(self, broker: int) -> None:
         """A broker is unfenced: it may lead what nobody leads."""
@@ -212,18 +211,18 @@ class KraftController:
 
     def _change_isr(self, state: PartitionState, target_isr: int, why: str) -> None:
         """Another ISR, and with it who leads."""
-        facts = self._electoral_facts(state)
+        facts = self.electoral_facts(state)
         changed = kraft_change(state.leader, state.isr, state.elr, state.last_known_elr, target_isr, *facts)
-        self._elected(state, changed, why)
+        self.settle(state.decided(*changed), why)
 
     def elect_uncleanly(self, state: PartitionState, why: str) -> None:
         """Takes whoever is there for a partition that nobody leads, whatever its topic says."""
-        facts = self._electoral_facts(state)[:-1]
+        facts = self.electoral_facts(state)[:-1]
         changed = kraft_change(state.leader, state.isr, state.elr, state.last_known_elr, state.isr, *facts, True)
         if changed[0] != state.leader:
-            self._elected(state, changed, why)
+            self.settle(state.decided(*changed), why)
 
-    def _electoral_facts(self, state: PartitionState) -> tuple[int, int, bool, bool]:
+    def electoral_facts(self, state: PartitionState) -> tuple[int, int, bool, bool]:
         """What decides an election beside the partition itself, as ``kraft_change`` takes it."""
         simulation, topic = self.simulation, topic_of(state.partition)
         min_isr = effective_min_isr(simulation.topic_integer(topic, MIN_ISR), len(state.replicas))
@@ -236,41 +235,25 @@ class KraftController:
         """
         return self.simulation.version.unclean_setting_obeyed and self.simulation.topic_boolean(topic, UNCLEAN)
 
-    def _elected(self, state: PartitionState, changed: tuple[int, int, int, int], why: str) -> None:
-        leader, isr, elr, last_known = changed
-        unclean = leader not in (NO_LEADER, state.leader) and not contains(state.isr | state.elr, leader)
-        self.settle(state, leader, isr, elr, last_known, recovering_after(unclean, state.recovering, False), why)
-
-    def settle(
-        self,
-        state: PartitionState,
-        leader: int,
-        isr: int,
-        elr: int,
-        last_known_elr: int,
-        recovering: bool,
-        why: str,
-        rule: str = RULE,
-    ) -> PartitionState:
-        """Writes a partition down if anything about it changed."""
-        moved = leader != state.leader
+    def settle(self, new: PartitionState, why: str, rule: str = RULE) -> None:
+        """Writes a partition down if anything about it changed, with the epochs that follow from that."""
+        old = self.partitions[new.partition]
+        moved = new.leader_id != old.leader_id
         epoch = kraft_leader_epoch(
-            state.leader_epoch, moved, state.isr, isr, 0, 0, self.simulation.version.epoch_rises_on_shrink
+            old.leader_epoch,
+            moved,
+            old.isr,
+            old.places(new.ids(new.isr)),
+            old.everybody,
+            old.places(new.replicas),
+            self.simulation.version.epoch_rises_on_shrink,
         )
-        new = state._replace(
-            leader=leader,
-            leader_epoch=epoch,
-            isr=isr,
-            elr=elr,
-            last_known_elr=last_known_elr,
-            recovering=recovering,
-        )
-        if new != state:
-            new = new._replace(partition_epoch=partition_epoch(state.partition_epoch, True))
+        new = new._replace(leader_epoch=epoch)
+        if new != old:
+            new = new._replace(partition_epoch=partition_epoch(old.partition_epoch, True))
             self.write_partition(new, why, rule)
             if new.leader == NO_LEADER and moved:
                 self.voter.emit(Kind.NO_LEADER, new.partition, new.ids(new.isr), why)
-        return new
 
     def alter_partition(self, broker: int, broker_epoch: int, requests: tuple[IsrRequest, ...], reply: Reply) -> None:
         """Takes or refuses the ISRs that a leader asks for: error, and partition, error, state for each."""
@@ -321,9 +304,11 @@ class KraftController:
     def _altered(self, state: PartitionState, isr: int, why: str) -> PartitionState:
         """The ISR a leader asked for, and with it the end of a reassignment."""
         adding, removing = state.places(state.adding), state.places(state.removing)
+        state = state._replace(recovering=False)
         if completes(state.everybody, adding, removing, isr, self.simulation.version.moves_wait_for):
-            return self.operations.complete(state, isr)
-        self._change_isr(state._replace(recovering=False), isr, why)
+            self.operations.complete(state, isr)
+        else:
+            self._change_isr(state, isr, why)
         return self.partitions[state.partition]
 
     def directory_failed(self, broker: int, partitions: tuple[str, ...], reply: Reply) -> None:

@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kreplica.engine.rules.elections import kraft_elect_preferred
-from kreplica.engine.rules.leader_epoch_bump import partition_epoch
+from kreplica.engine.rules.isr import kraft_change, kraft_isr_of_elected
 from kreplica.engine.rules.reassignment import completed, completes, kraft_cancelled, kraft_merged
-from kreplica.engine.rules.replica_set import NO_LEADER, contains, first, only, without
+from kreplica.engine.rules.replica_set import NO_LEADER
 from kreplica.engine.rules.unclean_election import kraft_rechecks
 from kreplica.engine.setup import topic_of
 from kreplica.engine.simulator.partition_state import PartitionState
@@ -29,41 +29,35 @@ class KraftOperations:
     def __init__(self, controller: KraftController) -> None:
         self.controller = controller
 
-    def complete(self, state: PartitionState, isr: int) -> PartitionState:
+    def complete(self, state: PartitionState, isr: int) -> None:
         """Ends a reassignment whose replicas are all in sync."""
-        removing = state.places(state.removing)
-        replicas, isr = completed(state.everybody, removing, isr)
-        ids, in_sync, leader = state.ids(replicas), state.ids(isr), state.leader_id
-        return self._reassigned(state, ids, in_sync, leader, (), (), "the reassignment is complete")
+        replicas, isr = completed(state.everybody, state.places(state.removing), isr)
+        self._reassigned(state, state.ids(replicas), state.ids(isr), (), (), "the reassignment is complete")
 
     def _reassigned(
         self,
         state: PartitionState,
         replicas: tuple[int, ...],
         in_sync: tuple[int, ...],
-        leader: int,
         adding: tuple[int, ...],
         removing: tuple[int, ...],
         why: str,
-    ) -> PartitionState:
+    ) -> None:
         """Another assignment: sets are by its places, and whoever led leads on if it still may."""
-        new = PartitionState(state.partition, replicas, adding=adding, removing=removing)
-        stays = leader in replicas and leader in in_sync
-        place = replicas.index(leader) if stays else NO_LEADER
-        if not stays:
-            place = first(self.controller.acceptable(new) & new.places(in_sync))
-        shrinks = any(broker not in replicas for broker in state.replicas)
-        epoch = state.leader_epoch + (1 if shrinks or not stays else 0)
-        new = new._replace(
-            leader=place,
-            leader_epoch=epoch,
-            isr=new.places(in_sync),
-            elr=new.places(state.ids(state.elr)),
-            partition_epoch=partition_epoch(state.partition_epoch, True),
-            recovering=state.recovering,
+        moved = state.on(replicas)._replace(adding=adding, removing=removing)
+        acceptable, min_isr, elr_enabled, _ = self.controller.electoral_facts(moved)
+        changed = kraft_change(
+            moved.leader,
+            moved.isr,
+            moved.elr,
+            moved.last_known_elr,
+            moved.places(in_sync),
+            acceptable,
+            min_isr,
+            elr_enabled,
+            False,
         )
-        self.controller.write_partition(new, why, "reassignment.completes")
-        return new
+        self.controller.settle(moved.decided(*changed), why, "reassignment.completes")
 
     # -- what operators ask for
 
@@ -71,9 +65,10 @@ class KraftOperations:
         """Begins a reassignment."""
         state = self.controller.partitions[partition]
         replicas, adding, removing = kraft_merged(state.replicas, target)
-        isr, leader = state.ids(state.isr), state.leader_id
         awaited = self.controller.simulation.version.moves_wait_for
-        new = self._reassigned(state, replicas, isr, leader, adding, removing, "a reassignment begins")
+        in_sync = state.ids(state.isr)
+        self._reassigned(state, replicas, in_sync, adding, removing, "a reassignment begins")
+        new = self.controller.partitions[partition]
         if completes(new.everybody, new.places(adding), new.places(removing), new.isr, awaited):
             self.complete(new, new.isr)
         self.controller.commit(lambda: None)
@@ -84,9 +79,7 @@ class KraftOperations:
         replicas, isr, lossy = kraft_cancelled(state.everybody, state.places(state.adding), state.isr)
         if lossy and not self.controller.unclean_enabled(topic_of(partition)):
             return  # refused: InvalidReplicaAssignmentException
-        self._reassigned(
-            state, state.ids(replicas), state.ids(isr), state.leader_id, (), (), "the reassignment is cancelled"
-        )
+        self._reassigned(state, state.ids(replicas), state.ids(isr), (), (), "the reassignment is cancelled")
         self.controller.commit(lambda: None)
 
     def balance(self) -> None:
@@ -112,11 +105,10 @@ class KraftOperations:
         )
         if elected in (NO_LEADER, state.leader) or unclean:
             return
-        in_isr = contains(state.isr, elected)
-        isr = state.isr if in_isr else only(elected)
-        elr = state.elr if in_isr else without(state.elr, only(elected))
+        isr, elr = kraft_isr_of_elected(elected, state.isr, state.elr)
         rule = "elections.kraft_elect_preferred"
-        self.controller.settle(state, elected, isr, elr, 0, state.recovering, "the preferred leader", rule)
+        new = state._replace(leader=elected, isr=isr, elr=elr, last_known_elr=0)
+        self.controller.settle(new, "the preferred leader", rule)
 
     def elect_unclean(self, partition: str) -> None:
         """Elects whoever is there."""
@@ -136,13 +128,6 @@ class KraftOperations:
         """Hears of another setting: min.insync.replicas clears the ELR (KIP-966)."""
         for state in tuple(self.controller.partitions.values()):
             if topic_of(state.partition) == topic and setting == MIN_ISR and (state.elr or state.last_known_elr):
-                self.controller.settle(
-                    state,
-                    state.leader,
-                    state.isr,
-                    0,
-                    0,
-                    state.recovering,
-                    f"{setting} changed: the ELR is cleared",
-                )
+                new = state._replace(elr=0, last_known_elr=0)
+                self.controller.settle(new, f"{setting} changed: the ELR is cleared")
         self.controller.commit(lambda: None)

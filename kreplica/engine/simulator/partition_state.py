@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from kreplica.engine.rules.replica_set import NO_LEADER, contains, everybody
+from kreplica.engine.rules.unclean_election import recovering_after
 
 
 class PartitionState(NamedTuple):
@@ -48,6 +49,22 @@ class PartitionState(NamedTuple):
     def ids(self, replicas: int) -> tuple[int, ...]:
         """The broker ids of a set, in the order of the assignment."""
         return tuple(broker for place, broker in enumerate(self.replicas) if contains(replicas, place))
+
+    def on(self, replicas: tuple[int, ...]) -> PartitionState:
+        """The same by the places of another assignment; who has none there is left out."""
+        other = self._replace(replicas=replicas)
+        return other._replace(
+            leader=replicas.index(self.leader_id) if self.leader_id in replicas else NO_LEADER,
+            isr=other.places(self.ids(self.isr)),
+            elr=other.places(self.ids(self.elr)),
+            last_known_elr=other.places(self.ids(self.last_known_elr)),
+        )
+
+    def decided(self, leader: int, isr: int, elr: int, last_known_elr: int) -> PartitionState:
+        """What a controller made of it, as ``isr.kraft_change`` tells."""
+        unclean = leader not in (NO_LEADER, self.leader) and not contains(self.isr | self.elr, leader)
+        recovering = recovering_after(unclean, self.recovering, False)
+        return self._replace(leader=leader, isr=isr, elr=elr, last_known_elr=last_known_elr, recovering=recovering)
 
     def places(self, brokers: tuple[int, ...]) -> int:
         """The set of those brokers that have a replica."""

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from kreplica.engine.rules.elections import kraft_elect_preferred
-from kreplica.engine.rules.isr import kraft_change, kraft_eligible_leader_replicas
+from kreplica.engine.rules.isr import kraft_change, kraft_eligible_leader_replicas, kraft_isr_of_elected
 from kreplica.engine.rules.leader_epoch_bump import kraft_leader_epoch
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "partition-changes" / "partition-changes.txt"
@@ -45,6 +45,8 @@ def test_preferred_elections_are_those_of_kafkas_partition_change_builder() -> N
         elected, unclean = kraft_elect_preferred(leader, isr, valid, last_known, acceptable, elr_enabled)
         assert elected == int(after[0]), line
         assert (unclean and elected != leader) is (after[5] == "RECOVERING"), line
+        if elected not in (-1, leader) and not unclean:
+            assert kraft_isr_of_elected(elected, isr, valid) == tuple(map(int, after[1:3])), line
 
 
 @pytest.mark.parametrize(
