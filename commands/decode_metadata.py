@@ -147,11 +147,11 @@ class _Wanted:
         from kreplica.model.topic_pattern import topic_pattern
 
         self._pattern = None if topic is None else topic_pattern(topic)
-        self._partition = partition
+        self.partition = partition
         self._kinds = kinds
 
     def __call__(self, change: PartitionChange, kinds: Sequence[ChangeKind]) -> bool:
-        if self._partition not in (None, (change.topic, change.partition)):
+        if self.partition not in (None, (change.topic, change.partition)):
             return False
         if self._pattern is not None and not self._pattern.fullmatch(change.topic):
             return False
@@ -174,16 +174,27 @@ def _wanted(who_led: str | None, topic: str | None, kinds: Sequence[ChangeKind])
 
 def _history(files: MetadataFiles, wanted: _Wanted) -> History:
     from kreplica.formats.metadata_changes import kinds_of
-    from kreplica.sources.kraft_files import Replay, earliest, history
+    from kreplica.sources.kraft_files import Replay, earliest, history, take_remembered_leader
 
-    replay, changes, counts = Replay(), [], Counter[str]()
+    replay, counts = Replay(), Counter[str]()
+    changes = [] if wanted.partition is None else _standing(files, wanted.partition)
     for _, made in history(files, replay, earliest(files)):
         for change in made:
             kinds = kinds_of(change)
             counts.update(kind.value for kind in kinds)
             if wanted(change, kinds):
                 changes.append(change)
+    take_remembered_leader(files, replay.image)
     return History(changes, counts, replay, None)
+
+
+def _standing(files: MetadataFiles, partition: tuple[str, int]) -> list[PartitionChange]:
+    """What held of a partition where the history begins with a checkpoint: how it came to that is gone."""
+    from kreplica.formats.metadata_changes import standing
+    from kreplica.sources.kraft_files import earliest, state_at
+
+    base = earliest(files)
+    return [] if base is None else standing(state_at(files, base[0]).image, *partition)
 
 
 def _compare(files: MetadataFiles, diff: tuple[int, int], wanted: _Wanted) -> History:

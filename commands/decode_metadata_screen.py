@@ -37,7 +37,8 @@ def show(
         cells = [_leader_cells(row) for row in answer.rows] if who_led else [_cells(row) for row in answer.rows]
         header = _LEADERS if who_led else _header(answer.rows[0])
         print_table([name.upper() for name in header], cells, color=console.is_terminal and not console.no_color)
-    word, color, sentence = _verdict(summary, len(answer.rows), who_led, listed)
+    changes = sum(bool(row["kinds"]) for row in answer.rows)
+    word, color, sentence = _verdict(summary, changes, who_led, listed)
     print_verdict(console, word, color, sentence)
     if summary["differences"] is not None:
         _show_differences(summary["differences"], console)
@@ -166,6 +167,8 @@ def _leader_cells(row: Row) -> list[object]:
 
 def _how(row: Row) -> str:
     kinds = _kinds(row)
+    if not kinds:
+        return "held then; what was before is gone"
     if "created" in kinds or "removed" in kinds:
         return "created" if "created" in kinds else "removed"
     if row["leader"] is None:

@@ -121,7 +121,8 @@ METADATA = {
     "timestamp": "when it was written, ms since the epoch; null for a comparison",
     "topic": "topic name",
     "partition": "partition index",
-    "kinds": "created, removed, leader, unclean, isr, elr, reassignment, recovery, directories: what changed",
+    "kinds": "created, removed, leader, unclean, isr, elr, reassignment, recovery, directories: what changed;"
+    " empty for what held where the history of `--who-led` begins with a checkpoint",
     "leader_before": "leader before it, null if none",
     "leader": "leader after it, null if none",
     "leader_epoch": "leader epoch after it; of a removed partition the last one",

@@ -51,6 +51,16 @@ def change_row(change: PartitionChange, *, compared: bool = False) -> Mapping[st
     }
 
 
+def standing(image: MetadataImage, topic: str, partition: int) -> list[PartitionChange]:
+    """The state of a partition as a change that changed nothing: what held when a history begins."""
+    states = [(each.id, each.partitions.get(partition)) for each in image.topics.values() if each.name == topic]
+    return [
+        PartitionChange(image.next_offset, image.timestamp or 0, topic, topic_id, partition, state, state)
+        for topic_id, state in states
+        if state is not None
+    ]
+
+
 def compare_images(left: MetadataImage, right: MetadataImage) -> list[PartitionChange]:
     """What turns the partitions of one state into those of another, by topic and partition.
 

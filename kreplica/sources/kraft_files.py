@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from kreplica.errors import InputError
+from kreplica.formats.control_records import SNAPSHOT_HEADER
 from kreplica.formats.damage import Damage
-from kreplica.formats.file_bytes import FileBytes
+from kreplica.formats.file_bytes import FileBytes, read_small_file
 from kreplica.formats.files import find_files, named_paths
 from kreplica.formats.identity import cluster_id_of
 from kreplica.formats.log_end import LogEnd
@@ -21,6 +22,7 @@ from kreplica.formats.metadata_log import (
     metadata_entries,
 )
 from kreplica.formats.partition_logs import PartitionLog, log_end, segment_offset
+from kreplica.formats.state_json import QUORUM_STATE, decode_quorum_state
 
 _FORMATTED = 0
 """The checkpoint of offset 0 holds what the cluster was formatted with; the log says the same again."""
@@ -169,7 +171,9 @@ def state_at(files: MetadataFiles, offset: int | None) -> Replay:
     replay = Replay()
     for _ in history(files, replay, base, offset):
         pass
-    if offset is not None and replay.image.next_offset < offset:
+    if offset is None:
+        take_remembered_leader(files, replay.image)
+    elif replay.image.next_offset < offset:
         reason = f"it ends before offset {offset}: the next one is {replay.image.next_offset}"
         raise InputError(str(files.home), "", reason)
     return replay
@@ -203,6 +207,21 @@ def history(
             return
 
 
+def take_remembered_leader(files: MetadataFiles, image: MetadataImage) -> None:
+    """Takes the quorum's leader from quorum-state where the log does not name it: it was cut behind a checkpoint since.
+
+    Args:
+        files: The log.
+        image: The state at its end.
+    """
+    path = files.home / QUORUM_STATE
+    if image.leader is not None or not path.is_file():
+        return
+    state = decode_quorum_state(read_small_file(path).content, str(path))
+    if state.leader_id is not None and state.leader_id >= 0 and state.leader_epoch == _metadata_end(files).leader_epoch:
+        image.leader, image.leader_epoch = state.leader_id, state.leader_epoch
+
+
 def earliest(files: MetadataFiles) -> tuple[int, Path] | None:
     """The checkpoint that the longest history begins with; None where the log itself begins at offset 0."""
     first = files.segments[0][0] if files.segments else _FORMATTED
@@ -212,10 +231,14 @@ def earliest(files: MetadataFiles) -> tuple[int, Path] | None:
 
 
 def _load(replay: Replay, checkpoint: tuple[int, Path]) -> None:
+    """Takes the state of a checkpoint, as of the last record that it stands for: the file is written later."""
     offset, path = checkpoint
-    for _ in _apply(path, replay, lambda _: True):
-        pass
+    last = 0
+    for entry, _ in _apply(path, replay, lambda _: True):
+        if entry.record.type == SNAPSHOT_HEADER and entry.record.data is not None:
+            last = entry.record.data["lastContainedLogTimestamp"]
     replay.image.next_offset = offset
+    replay.image.timestamp = last if last > 0 else replay.image.timestamp
 
 
 def _apply(
@@ -234,4 +257,7 @@ def _no_beginning(files: MetadataFiles, next_offset: int) -> InputError:
     reason = f"the first segment begins at offset {first}, and no checkpoint holds what was before"
     if next_offset:
         reason = f"the checkpoint ends at offset {next_offset} and the first segment begins at {first}"
+    elif (base := earliest(files)) is not None:
+        reason = f"the state then is gone: the first segment begins at offset {first}"
+        return InputError(str(files.home), "", reason, f"the earliest state that is left is that at offset {base[0]}")
     return InputError(str(files.home), "", reason, f"name the directory {METADATA_DIRECTORY} with all its files")

@@ -63,6 +63,49 @@ def test_who_led_is_each_record_that_names_a_leader(kreplica: Any) -> None:
     assert text.endswith("OK 7 changes of the leader of orders-0 in offsets 0 to 2456\n")
 
 
+@pytest.fixture
+def cut(tmp_path: Path) -> Path:
+    """The log when a broker has cut it behind its newest checkpoint (KafkaMetadataLog.deleteBeforeSnapshot)."""
+    home = tmp_path / LOG.name
+    home.mkdir()
+    checkpoint = f"{CUT:020d}-0000000001.checkpoint"
+    shutil.copy(LOG / checkpoint, home / checkpoint)
+    (home / f"{CUT:020d}.log").write_bytes((LOG / f"{0:020d}.log").read_bytes()[CUT_AT:])
+    return home
+
+
+CUT, CUT_AT, EPOCH_1_ENDS_AT = 1947, 131849, 132060
+"""An offset, the position of its batch and that of the first batch of another leader (kafka-dump-log)."""
+
+
+def test_who_led_when_a_log_that_was_cut_begins(kreplica: Any, cut: Path) -> None:
+    ended = kreplica("decode", "metadata", cut, "--who-led", "orders-0")
+    assert ended.code == 0
+    assert ended.out.splitlines() == [
+        "OFFSET  TIME                      LEADER  LEADER_EPOCH  ISR  HOW",
+        "1947    2026-11-21T07:08:01.143Z  -       5             -    held then; what was before is gone",
+        "2095    2026-11-21T07:08:13.298Z  1       6             1    elected",
+        "OK 1 change of the leader of orders-0 in offsets 1947 to 2456",
+    ]
+    rows = kreplica("decode", "metadata", cut, "--who-led", "orders-0", "-o", "json").document["changes"]
+    assert [(row["offset"], row["leader_before"], row["leader"], row["kinds"]) for row in rows] == [
+        (1947, None, None, []),
+        (2095, None, 1, ["leader", "isr", "elr"]),
+    ]
+    gone = kreplica("decode", "metadata", cut, "--diff", "100", "2000")
+    assert gone.code == 2
+    assert gone.err.endswith("begins at offset 1947; the earliest state that is left is that at offset 1947\n")
+
+
+@pytest.mark.parametrize(("epoch", "leader"), [(1, 2), (2, None)])
+def test_the_leader_that_only_quorum_state_tells(kreplica: Any, cut: Path, epoch: int, leader: int | None) -> None:
+    """Its record was cut away, while the epoch goes on."""
+    segment = cut / f"{CUT:020d}.log"
+    segment.write_bytes(segment.read_bytes()[: EPOCH_1_ENDS_AT - CUT_AT])
+    (cut / "quorum-state").write_text(f'{{"leaderId":2,"leaderEpoch":{epoch},"votedId":2,"data_version":1}}')
+    assert kreplica("decode", "metadata", cut, "-o", "json").document["summary"]["quorum_leader"] == leader
+
+
 def test_the_screen_says_what_may_have_been_lost_first(kreplica: Any) -> None:
     ended = kreplica("decode", "metadata", DATA)
     lines = ended.out.splitlines()
