@@ -47,6 +47,12 @@ def topic_of(partition: str) -> str:
     return partition.rpartition("-")[0]
 
 
+def topic_and_number(partition: str) -> tuple[str, int]:
+    """The topic of ``topic-0``, and its 0: what partitions are sorted by."""
+    topic, _, number = partition.rpartition("-")
+    return topic, int(number)
+
+
 @dataclass(frozen=True, slots=True)
 class Send:
     """One record that a producer's application sends.

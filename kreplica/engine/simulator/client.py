@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from kreplica.engine.rules.fetching import ANY_EPOCH, READ_TO_HIGH_WATERMARK, READ_TO_LAST_STABLE_OFFSET
 from kreplica.engine.settings import MICROSECONDS, Value
 from kreplica.engine.setup import SECOND
 from kreplica.engine.simulator.node import Node
@@ -48,6 +49,16 @@ class Client(Node):
         """A setting in milliseconds, as the simulation's clock counts."""
         return int(self.settings[name]) * MICROSECONDS
 
+    @property
+    def isolation(self) -> int:
+        """How far it may read: isolation.level."""
+        committed_only = self.settings["isolation.level"] == "read_committed"
+        return READ_TO_LAST_STABLE_OFFSET if committed_only else READ_TO_HIGH_WATERMARK
+
+    def leader_epoch(self, partition: str) -> int:
+        """Of the leader that it knows, ANY_EPOCH if it knows none."""
+        return self.leaders[partition][1] if partition in self.leaders else ANY_EPOCH
+
     def leader(self, partition: str) -> Broker | None:
         """Who leads, as far as it knows."""
         known = self.leaders.get(partition)
@@ -66,6 +77,10 @@ class Client(Node):
             self._asking_metadata = True
             self._ask_metadata()
 
+    def refresh_later(self, then: Callable[..., object], *arguments: Any) -> None:
+        """Waits for retry.backoff.ms, asks who leads, and goes on by ``then``."""
+        self.after(self.microseconds("retry.backoff.ms"), self.refresh, lambda: then(*arguments))
+
     def _ask_metadata(self) -> None:
         brokers = list(self.simulation.brokers.values())
         broker = brokers[self._bootstrap % len(brokers)]
@@ -82,7 +97,7 @@ class Client(Node):
             self._ask_another("")
             return
         for partition, leader, epoch, online in partitions:
-            if epoch >= self.leaders.get(partition, (-1, -1))[1]:
+            if epoch >= self.leader_epoch(partition):
                 self.leaders[partition], self.online[partition] = (leader, epoch), online
         self._asking_metadata = False
         waiting, self._waiting_metadata = self._waiting_metadata, []

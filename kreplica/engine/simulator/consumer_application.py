@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING
 from kreplica.engine.records import Record
 from kreplica.engine.rules.acknowledgement import ACKS_ALL
 from kreplica.engine.rules.error_codes import ErrorCode
+from kreplica.engine.rules.fetching import READ_TO_HIGH_WATERMARK
 from kreplica.engine.setup import OnFailure
+from kreplica.engine.simulator.broker_reads import ConsumerGiven
 from kreplica.engine.simulator.network import REQUEST_TIMEOUT
 from kreplica.engine.trace import Kind
 
@@ -29,6 +31,10 @@ SKIPPED = "skipped"
 ASIDE = "set aside"
 DEAD_LETTER = "dead letter"
 """Results."""
+
+ONE_RECORD = 1
+NO_WAIT = 0
+"""Of a fetch that reads again what is known to be there."""
 
 
 def result_of(record: Record) -> str:
@@ -104,33 +110,30 @@ class Work:
     def _read_once_more(self, partition: str, offset: int) -> None:
         """Reads the one record at an offset that was set aside; this time it can be processed."""
         consumer, leader = self._consumer, self._consumer.leader(partition)
-        again: Callable[..., object] = lambda _reason="": consumer.after(  # noqa: E731
-            consumer.microseconds("retry.backoff.ms"), consumer.refresh, lambda: self._read_once_more(partition, offset)
-        )
-        if leader is None:
-            again()
-            return
 
-        def heard(given: object) -> None:
-            records: tuple[Record, ...] = given.records  # type: ignore[attr-defined]
-            if records:
-                consumer.tell(partition, offset, records[0], DONE)
+        def again(_reason: str = "") -> None:
+            consumer.refresh_later(self._read_once_more, partition, offset)
+
+        def heard(given: ConsumerGiven) -> None:
+            if given.records:
+                consumer.tell(partition, offset, given.records[0], DONE)
             else:
                 again()
 
+        if leader is None:
+            again()
+            return
+        reading = (READ_TO_HIGH_WATERMARK, ONE_RECORD, NO_WAIT)
         consumer.simulation.network.call(
-            consumer, leader, "Fetch", leader.reads.for_consumer, (partition, offset, 1, 1, 0), heard, again
+            consumer, leader, "Fetch", leader.reads.for_consumer, (partition, offset, *reading), heard, again
         )
 
     def _append(self, target: str, value: str, result: str) -> None:
         """Writes to another topic until that is acknowledged, and goes on."""
         consumer, leader = self._consumer, self._consumer.leader(target)
-        again: Callable[..., object] = lambda _reason="": consumer.after(  # noqa: E731
-            consumer.microseconds("retry.backoff.ms"), consumer.refresh, lambda: self._append(target, value, result)
-        )
-        if leader is None:
-            again()
-            return
+
+        def again(_reason: str = "") -> None:
+            consumer.refresh_later(self._append, target, value, result)
 
         def answered(_partition: str, error: ErrorCode, base: int) -> None:
             if error:
@@ -140,6 +143,9 @@ class Work:
             consumer.tell(*self._queue[0], result)
             self._go_on()
 
+        if leader is None:
+            again()
+            return
         consumer.emit(Kind.SENT, target, value, ACKS_ALL)
         consumer.simulation.network.call(
             consumer,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from kreplica.engine.rules import assignors
 from kreplica.engine.rules.error_codes import ErrorCode
 from kreplica.engine.rules.group_membership import NO_MEMBER, UNKNOWN_GENERATION, expired
-from kreplica.engine.setup import SECOND
+from kreplica.engine.setup import SECOND, topic_and_number
 from kreplica.engine.simulator.group_coordinator import GroupCoordinator
 from kreplica.engine.simulator.network import REQUEST_TIMEOUT
 from kreplica.engine.trace import Kind
@@ -240,7 +240,7 @@ class Membership:
         partitions = self._consumer.partition_counts(tuple(topic for _, _, topics, _ in members for topic in topics))
         subscriptions = {member: topics for member, _, topics, _ in members}
         instances = {member: instance for member, instance, _, _ in members if instance}
-        owned = {member: tuple(_pair(one) for one in has) for member, _, _, has in members}
+        owned = {member: tuple(topic_and_number(one) for one in has) for member, _, _, has in members}
         strategy = self._consumer.settings["partition.assignment.strategy"]
         if strategy == "roundrobin":
             assigned = assignors.round_robin_assignor(subscriptions, partitions, instances)
@@ -302,11 +302,6 @@ class Membership:
         if self.member_id != NO_MEMBER and not self.member[1]:
             self.ask("LeaveGroup", lambda one: one.leave, (self.member_id,), lambda _error: None)
         self.lose()
-
-
-def _pair(partition: str) -> tuple[str, int]:
-    topic, _, number = partition.rpartition("-")
-    return topic, int(number)
 
 
 def _first_error(values: tuple[Any, ...]) -> ErrorCode:

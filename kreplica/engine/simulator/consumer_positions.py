@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from kreplica.engine.records import Record
 from kreplica.engine.rules.consumer_position import Validation, needs_validation, validate_position
 from kreplica.engine.rules.error_codes import ErrorCode
-from kreplica.engine.rules.fetching import ANY_EPOCH, READ_TO_HIGH_WATERMARK, READ_TO_LAST_STABLE_OFFSET
+from kreplica.engine.rules.fetching import ANY_EPOCH, READ_TO_LAST_STABLE_OFFSET
 from kreplica.engine.rules.follower_reads import (
     goes_to_leader,
     out_of_range_resets,
@@ -81,8 +81,7 @@ class Positions:
     def seek(self, partition: str, offset: int, epoch: int, why: str) -> None:
         """Reads on at an offset."""
         self._consumer.emit(Kind.POSITION_SET, partition, offset, why)
-        leader_epoch = self._consumer.leaders.get(partition, (-1, -1))[1]
-        self.at[partition] = Position(offset, epoch, leader_epoch)
+        self.at[partition] = Position(offset, epoch, self._consumer.leader_epoch(partition))
         self._buffers.pop(partition, None)
 
     # -- resets
@@ -127,7 +126,7 @@ class Positions:
             if current == self._round:
                 self._later(partition, self._ask_offset, partition, policy, why)
 
-        committed_only = consumer.settings["isolation.level"] == "read_committed"
+        committed_only = consumer.isolation == READ_TO_LAST_STABLE_OFFSET
         consumer.simulation.network.call(
             consumer,
             leader,
@@ -160,7 +159,7 @@ class Positions:
     def _compare_epochs(self, partition: str) -> None:
         """A position under another epoch may not be in the log any more: asks, since 2.3 (KIP-320)."""
         position = self.at[partition]
-        epoch = self._consumer.leaders.get(partition, (-1, -1))[1]
+        epoch = self._consumer.leader_epoch(partition)
         if epoch == position.leader_epoch:
             return
         self._preferred.pop(partition, None)
@@ -179,7 +178,7 @@ class Positions:
         if leader is None:
             self._later(partition, self._validate, partition)
             return
-        asked_epoch = consumer.leaders[partition][1]
+        asked_epoch = consumer.leader_epoch(partition)
 
         def heard(answers: tuple[tuple[str, ErrorCode, int, int], ...]) -> None:
             _, error, epoch, end_offset = answers[0]
@@ -244,12 +243,8 @@ class Positions:
             if current == self._round:
                 self._take(given, position, preferred)
 
-        committed_only = consumer.settings["isolation.level"] == "read_committed"
-        reading = (
-            READ_TO_LAST_STABLE_OFFSET if committed_only else READ_TO_HIGH_WATERMARK,
-            consumer.integer("max.poll.records"),
-            consumer.microseconds("fetch.max.wait.ms"),
-        )
+        most, wait = consumer.integer("max.poll.records"), consumer.microseconds("fetch.max.wait.ms")
+        reading = (consumer.isolation, most, wait)
         rack = str(consumer.settings["client.rack"])
         consumer.simulation.network.call(
             consumer,
@@ -288,7 +283,7 @@ class Positions:
         """The leader epoch as requests carry it: since 2.3 (KIP-320)."""
         if not self._consumer.simulation.version.consumer_detects_truncation:
             return ANY_EPOCH
-        return self._consumer.leaders.get(partition, (-1, ANY_EPOCH))[1]
+        return self._consumer.leader_epoch(partition)
 
     def _take(self, given: ConsumerGiven, asked: Position, preferred: int) -> None:
         partition, consumer = given.partition, self._consumer

@@ -62,10 +62,6 @@ class Transactions:
 
     # -- requests
 
-    def _again(self, function: Callable[..., object], *arguments: Any) -> None:
-        consumer = self._consumer
-        consumer.after(consumer.microseconds("retry.backoff.ms"), consumer.refresh, lambda: function(*arguments))
-
     def _ask(self, name: str, handler: Handler, arguments: tuple[Any, ...], then: Callable[..., object]) -> None:
         """Asks the transaction coordinator; ``then`` hears of no error that says who is fenced."""
 
@@ -148,7 +144,7 @@ class Transactions:
         assert self.producer is not None
 
         def again(_reason: str = "") -> None:
-            self._again(self._send, target)
+            self._consumer.refresh_later(self._send, target)
 
         def answered(_partition: str, error: ErrorCode, base: int) -> None:
             if error in _SEND_AGAIN:

@@ -50,10 +50,7 @@ def ask_transaction_coordinator(
     leader = client.leader(client.simulation.home(TRANSACTIONS_TOPIC, transactional_id))
 
     def again(_reason: str = "") -> None:
-        client.after(client.microseconds("retry.backoff.ms"), client.refresh, ask)
-
-    def ask() -> None:
-        ask_transaction_coordinator(client, transactional_id, name, handler, arguments, then)
+        client.refresh_later(ask_transaction_coordinator, client, transactional_id, name, handler, arguments, then)
 
     def answered(error: ErrorCode, *values: int) -> None:
         if error in TRY_AGAIN:

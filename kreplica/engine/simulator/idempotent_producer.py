@@ -106,6 +106,11 @@ class Line:
         self.unresolved = False
         self.resolves_at = NO_SEQUENCE
 
+    @property
+    def is_known(self) -> bool:
+        """Whether everything that was numbered is known to be in the log."""
+        return self.following == 0 or in_sequence(self.last_acknowledged, self.following)
+
     def number(self, batch: Batch, transactional: bool) -> None:
         """Gives a batch the next sequences."""
         batch.sequence, batch.epoch = self.following, self.epoch
@@ -225,9 +230,8 @@ class IdempotentProducer(Producer):
         """Looks, once everything behind a given-up batch is done, whether that was in the log."""
         if line.pending:
             return False
-        resolved = line.following == 0 or in_sequence(line.last_acknowledged, line.following)
         line.unresolved = False
-        if reaction_to_expiry(self.transactional, resolved) is Reaction.RAISE_EPOCH:
+        if reaction_to_expiry(self.transactional, line.is_known) is Reaction.RAISE_EPOCH:
             self._next_epoch(line)
         return self.producer_id != NO_PRODUCER_ID
 
@@ -291,7 +295,7 @@ class IdempotentProducer(Producer):
     def _retry(self, batch: Batch, error: ErrorCode) -> None:
         self.emit(Kind.RETRIED, batch.partition, tuple(batch.values), error.name)
         batch.waiting = True
-        self.after(self.microseconds("retry.backoff.ms"), self.refresh, lambda: self._again(batch.partition))
+        self.refresh_later(self._again, batch.partition)
 
     def _again(self, partition: str) -> None:
         """Sends the first batch again, if it waits for that; the others wait for it."""

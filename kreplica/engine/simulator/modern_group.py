@@ -22,7 +22,7 @@ from kreplica.engine.rules.group_membership import expired, validate_member
 from kreplica.engine.rules.offset_commit import commit_to_consumer_group
 from kreplica.engine.rules.replica_set import members
 from kreplica.engine.settings import MICROSECONDS
-from kreplica.engine.setup import topic_of
+from kreplica.engine.setup import topic_and_number, topic_of
 from kreplica.engine.simulator.offset_store import ConsumerGroupRecord, MemberRecord
 from kreplica.engine.trace import Kind
 
@@ -170,7 +170,7 @@ class ModernGroup:
     def _assign(self) -> None:
         """The target assignment of the group's epoch."""
         self._know_partitions()
-        owned = {one.id: tuple(map(_pair, self.names(one.target))) for one in self.members.values()}
+        owned = {one.id: tuple(map(topic_and_number, self.names(one.target))) for one in self.members.values()}
         subscriptions = {one.id: one.topics for one in self.members.values()}
         counts: dict[str, int] = {}
         for partition in self.partitions:
@@ -185,7 +185,7 @@ class ModernGroup:
         topics = {topic for member in self.members.values() for topic in member.topics}
         found = [partition for partition in self.shard.broker.image if topic_of(partition) in topics]
         self.partitions += tuple(
-            partition for partition in sorted(found, key=_pair) if partition not in self.partitions
+            partition for partition in sorted(found, key=topic_and_number) if partition not in self.partitions
         )
 
     def _reconcile(self, member: ModernMember, owned: tuple[str, ...], changed: bool, reply: Reply) -> None:
@@ -314,8 +314,3 @@ class ModernGroup:
             member.heard = self.shard.now
             self.shard.broker.after(self._session(), self._look_at, member)
             self._time_revocation(member)
-
-
-def _pair(partition: str) -> tuple[str, int]:
-    topic, _, number = partition.rpartition("-")
-    return topic, int(number)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from kreplica.engine import faults
 from kreplica.engine.fault_words import name_of
 from kreplica.engine.faults import At, Step, When
+from kreplica.engine.settings import SETTINGS, Scope, parse, setting_named
 from kreplica.engine.simulator.simulation import ACTIVE_CONTROLLER, LEADER_OF
 from kreplica.engine.trace import KINDS
 from kreplica.engine.versions import ControllerKind
@@ -20,8 +21,8 @@ def check_step(simulation: Simulation, step: Step) -> None:
     """Refuses times, partitions, nodes and numbers that cannot be.
 
     Raises:
-        UsageError: A step names a partition, a broker or a rack, or waits for an event, that there is not, or happens
-            before the run begins.
+        UsageError: A step names a partition, a broker or a rack, or waits for an event, that there is not, sets what a
+            topic cannot have, or happens before the run begins.
     """
     _check_numbers(step)
     if isinstance(step.when, When):
@@ -32,6 +33,8 @@ def check_step(simulation: Simulation, step: Step) -> None:
         _check_reassignment(simulation, step.do)
     if isinstance(step.do, faults.RackLoss):
         _check_rack(simulation, step.do)
+    if isinstance(step.do, faults.AlterTopic):
+        _check_topic(simulation, step.do)
 
 
 def _check_numbers(step: Step) -> None:
@@ -92,3 +95,14 @@ def _check_rack(simulation: Simulation, action: faults.RackLoss) -> None:
     if action.rack not in racks:
         told = f"one of {', '.join(racks)}" if racks else "its brokers are in no rack"
         raise UsageError(f"the plan names {action.rack!r}, which is no rack", "", told)
+
+
+def _check_topic(simulation: Simulation, action: faults.AlterTopic) -> None:
+    if action.topic not in simulation.topics:
+        known = ", ".join(simulation.topics)
+        raise UsageError(f"the plan names {action.topic!r}, which is no topic", "", f"one of {known}")
+    parse(action.setting, action.value)
+    if setting_named(action.setting).scope is not Scope.TOPIC:
+        known = ", ".join(name for name, setting in SETTINGS.items() if setting.scope is Scope.TOPIC)
+        told = f"the plan sets {action.setting} of a topic, which is none of its settings"
+        raise UsageError(told, "", f"one of {known}")

@@ -153,8 +153,6 @@ def _directory_failure(simulation: Simulation, action: faults.DirectoryFailure) 
 
 
 def _alter_topic(simulation: Simulation, action: faults.AlterTopic) -> None:
-    if action.topic not in simulation.topics:
-        raise UsageError(f"there is no topic {action.topic!r}", "", f"one of {', '.join(simulation.topics)}")
     simulation.topics[action.topic][action.setting] = parse(action.setting, action.value)
     simulation.controller_operations().topic_changed(action.topic, action.setting)
 

@@ -187,8 +187,7 @@ class Producer(Client):
 
     def _retry(self, batch: Batch, error: ErrorCode) -> None:
         self.emit(Kind.RETRIED, batch.partition, tuple(batch.values), error.name)
-        backoff = self.microseconds("retry.backoff.ms")
-        self.after(backoff, self.refresh, lambda: self._transmit(batch))
+        self.refresh_later(self._transmit, batch)
 
     def _is_too_old(self, batch: Batch) -> bool:
         return self.scheduler.now - batch.born >= self.microseconds("delivery.timeout.ms")

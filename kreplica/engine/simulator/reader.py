@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kreplica.engine.rules.error_codes import ErrorCode
-from kreplica.engine.rules.fetching import READ_TO_HIGH_WATERMARK, READ_TO_LAST_STABLE_OFFSET
 from kreplica.engine.rules.offset_reset import BY_DURATION
 from kreplica.engine.setup import ReaderSetup
 from kreplica.engine.simulator.broker_reads import ConsumerGiven
@@ -47,9 +46,8 @@ class Reader(Client):
     def _fetch(self, partition: str) -> None:
         leader = self.leader(partition)
         if leader is None:
-            self._again(partition)
+            self.refresh_later(self._fetch, partition)
             return
-        committed_only = self.settings["isolation.level"] == "read_committed"
         self.simulation.network.call(
             self,
             leader,
@@ -58,16 +56,13 @@ class Reader(Client):
             (
                 partition,
                 self.positions[partition],
-                READ_TO_LAST_STABLE_OFFSET if committed_only else READ_TO_HIGH_WATERMARK,
+                self.isolation,
                 self.integer("max.poll.records"),
                 self.microseconds("fetch.max.wait.ms"),
             ),
             self._take,
-            lambda _reason: self._again(partition),
+            lambda _reason: self.refresh_later(self._fetch, partition),
         )
-
-    def _again(self, partition: str) -> None:
-        self.after(self.microseconds("retry.backoff.ms"), self.refresh, lambda: self._fetch(partition))
 
     def _take(self, given: ConsumerGiven) -> None:
         partition = given.partition
@@ -75,7 +70,7 @@ class Reader(Client):
             latest = self.settings["auto.offset.reset"] == "latest"
             self.positions[partition] = given.high_watermark if latest else given.log_start
         elif given.error:
-            self._again(partition)
+            self.refresh_later(self._fetch, partition)
             return
         for offset, record, handed_out in fetched_records(given):
             if handed_out:

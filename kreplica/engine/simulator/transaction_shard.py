@@ -7,7 +7,7 @@ log before it is answered, with acks=all; a new leader reads the log and goes on
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import astuple, fields
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kreplica.engine.records import Record
@@ -289,13 +289,14 @@ class TransactionShard:
         self._append(TransactionRecord(transactional_id), written)
 
 
-_FIELDS = tuple(each.name for each in fields(TransactionMetadata))[:11]
-"""What is written; a transition that is pending is not."""
+_FIELDS = tuple(each.name for each in fields(TransactionMetadata) if each.name not in ("pending", "failed_fence"))
+"""What is written: not the transition that is under way, nor what a failed one has left."""
 
 
 def _values(metadata: TransactionMetadata) -> tuple[Any, ...]:
     """A record's value: plain values in the order of the fields."""
-    return tuple(int(value) if isinstance(value, TransactionState) else value for value in astuple(metadata)[:11])
+    values = (getattr(metadata, name) for name in _FIELDS)
+    return tuple(int(value) if isinstance(value, TransactionState) else value for value in values)
 
 
 def _metadata(values: tuple[Any, ...]) -> TransactionMetadata:

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 from kreplica.engine.rules.coordinator_partition import OFFSETS_TOPIC
 from kreplica.engine.rules.error_codes import ErrorCode
 from kreplica.engine.rules.group_membership import NO_MEMBER, UNKNOWN_GENERATION
-from kreplica.engine.rules.producer_state import in_sequence
 from kreplica.engine.setup import ProducerSetup, Send, Transaction, TransactionalSetup
 from kreplica.engine.simulator.coordinator_requests import TRY_AGAIN, Handler, ask_transaction_coordinator
 from kreplica.engine.simulator.group_coordinator import GroupCoordinator
@@ -222,7 +221,7 @@ class TransactionalProducer(IdempotentProducer):
         leader, current = self.leader(partition), self._current
 
         def again(_reason: str = "") -> None:
-            self.after(self.microseconds("retry.backoff.ms"), self.refresh, lambda: self._send_offsets(partition))
+            self.refresh_later(self._send_offsets, partition)
 
         def answered(error: ErrorCode) -> None:
             if error in TRY_AGAIN:
@@ -296,8 +295,7 @@ class TransactionalProducer(IdempotentProducer):
 
     def _resolve(self, line: Line) -> bool:
         """Before 2.5 a producer that does not know what is in the log cannot go on: it has no other epoch."""
-        known = line.following == 0 or in_sequence(line.last_acknowledged, line.following)
-        if not line.pending and not known and not self.simulation.version.raises_own_epoch:
+        if not line.pending and not line.is_known and not self.simulation.version.raises_own_epoch:
             self._fenced(ErrorCode.REQUEST_TIMED_OUT)
             return False
         return super()._resolve(line)

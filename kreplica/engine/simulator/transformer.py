@@ -47,7 +47,7 @@ class Transformer(TransactionalProducer):
             self._poll()
 
     def _later(self, _reason: str = "") -> None:
-        self.after(self.microseconds("retry.backoff.ms"), self.refresh, self._next_transaction)
+        self.refresh_later(self._next_transaction)
 
     # -- where it goes on
 

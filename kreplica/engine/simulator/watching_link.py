@@ -42,8 +42,7 @@ class WatchingLink:
     def ended(self) -> None:
         """The process is gone; a clean end closes the session."""
         if self.broker.clean:
-            soon = self.broker.scheduler.now + self.broker.simulation.network.latency
-            self.broker.scheduler.at(soon, self.zookeeper.handle_close, self.client.session, lambda: None)
+            self.client.close()
         self.client.forget()
 
     def ask_isr(self, leadership: Leadership) -> None:

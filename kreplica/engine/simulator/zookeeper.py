@@ -129,12 +129,11 @@ class ZooKeeper(Node):
         """Keeps a session alive; answers whether there still is one."""
         reply(self._touch(session))
 
-    def handle_close(self, session: int, reply: Callable[..., object]) -> None:
+    def close(self, session: int) -> None:
         """Ends a session because its client says so."""
         found = self.sessions.get(session)
         if found is not None:
             self._end_session(found)
-        reply()
 
     def handle_requests(
         self, session: int, transactions: tuple[Transaction, ...], reply: Callable[..., object]

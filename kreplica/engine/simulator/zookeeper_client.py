@@ -61,13 +61,14 @@ class ZooKeeperClient:
         self.session = NO_SESSION
         self._call("connect", self.zookeeper.handle_connect, (self.node.name, self.timeout), self._connected, then)
 
-    def close(self, then: Callable[[], object]) -> None:
-        """Ends the session, then calls ``then``."""
-        session, self.session = self.session, NO_SESSION
-        self._call("close session", self.zookeeper.handle_close, (session,), lambda _then: _then(), then)
+    def close(self) -> None:
+        """Asks ZooKeeper to end the session: the last that a process does which ends cleanly."""
+        simulation = self.node.simulation
+        soon = simulation.scheduler.now + simulation.network.latency
+        simulation.scheduler.at(soon, self.zookeeper.close, self.session)
 
     def forget(self) -> None:
-        """The process has ended: the session is ZooKeeper's to find out about."""
+        """The process has ended: an open session is ZooKeeper's to find out about."""
         self.session = NO_SESSION
 
     def request(self, transactions: tuple[Transaction, ...], then: Callable[..., object], *context: Any) -> None:

@@ -90,8 +90,7 @@ class ZooKeeperLink:
     def ended(self) -> None:
         """The process is gone; a clean end closes the session, another leaves that to ZooKeeper."""
         if self.broker.clean:
-            soon = self.broker.scheduler.now + self.broker.simulation.network.latency
-            self.broker.scheduler.at(soon, self.zookeeper.handle_close, self.client.session, lambda: None)
+            self.client.close()
         self.client.forget()
         self.controller.forget()
         self.controller = ZooKeeperController(self.broker, self.client)

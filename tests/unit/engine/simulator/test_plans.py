@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from kreplica.engine import faults
 from kreplica.engine.faults import (
+    AlterTopic,
     At,
     Crash,
     DirectoryFailure,
@@ -89,6 +90,13 @@ def test_a_rack_is_whoever_stands_in_it() -> None:
     assert [e.time for e in events if e.kind == Kind.STARTED and e.node == "broker-2"] == [0, 6 * SECOND]
 
 
+@pytest.mark.parametrize(("least", "acknowledged"), [("1", ["m1", "m2", "m3"]), ("2", [])])
+def test_a_topics_setting_holds_from_the_step_on(least: str, acknowledged: list[str]) -> None:
+    gone, altered = Step(At(1), Crash("broker-2")), Step(At(2), AlterTopic("t", "min.insync.replicas", least))
+    events = play(gone, altered)
+    assert [event.values[1] for event in events if event.kind == Kind.ACKNOWLEDGED] == acknowledged
+
+
 @pytest.mark.parametrize(
     ("step", "told"),
     [
@@ -104,6 +112,10 @@ def test_a_rack_is_whoever_stands_in_it() -> None:
         (Step(At(1), Lossy("broker-1", "broker-2", 101, 5)), "more than 100 percent"),
         (Step(At(1), RackLoss("r3")), "'r3', which is no rack; one of r1, r2"),
         (Step(At(1), DirectoryFailure("broker-1", ("t-1",))), "'t-1', which is no partition"),
+        (Step(At(1), AlterTopic("u", "min.insync.replicas", "2")), "'u', which is no topic; one of t"),
+        (Step(At(1), AlterTopic("t", "min.insync.replica", "2")), "did you mean min.insync.replicas"),
+        (Step(At(1), AlterTopic("t", "min.insync.replicas", "0")), "min.insync.replicas=0 cannot be set"),
+        (Step(At(1), AlterTopic("t", "acks", "1")), "acks of a topic, which is none of its settings"),
         (Step(At(-1), Crash("broker-1")), "time for crash of -1; give 0 or more"),
         (Step(When(Kind.SENT, count=0), Crash("broker-1")), "count for crash of 0; give 1 or more"),
         (Step(When(Kind.SENT, after=-1), Crash("broker-1")), "delay after the event for crash of -1"),
