@@ -106,6 +106,7 @@ def test_a_follower_that_answers_errors_is_left_since_3_3_2() -> None:
         ("by_duration:PT24H", ResetPolicy("by_duration", 86_400_000)),
         ("by_duration:P1DT2H3M4.5S", ResetPolicy("by_duration", 93_784_500)),
         ("by_duration:PT0S", ResetPolicy("by_duration", 0)),
+        ("by_duration:PT0.999999999S", ResetPolicy("by_duration", 999)),  # Duration.toMillis cuts off
         # AutoOffsetResetStrategyTest names these as invalid
         ("invalid", None),
         ("LATEST", None),
@@ -128,6 +129,8 @@ def test_where_a_reset_leads() -> None:
     for name, expected in policies.items():
         assert offset_reset.reset_position(ResetPolicy(name), **at) == expected
     assert offset_reset.reset_position(ResetPolicy("by_duration"), 3, 9, None) == offset_reset.NOT_YET
+    assert offset_reset.NO_RESET != offset_reset.NOT_YET
+    assert max(offset_reset.NO_RESET, offset_reset.NOT_YET) < 0, "every other number is an offset"
 
 
 def test_a_new_leader_that_is_behind_does_not_say_where_the_log_ends() -> None:

@@ -16,12 +16,12 @@ from kreplica.engine.rules.isolation import (
     delivered_batches,
 )
 from kreplica.engine.rules.last_stable_offset import (
-    NO_OFFSET,
     first_unstable_offset,
     last_stable_offset,
     still_unreplicated,
     transaction_index_lso,
 )
+from kreplica.engine.rules.producer_state import NO_OFFSET
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "kafka-classes" / "stable-offsets.txt"
 PRODUCERS = [1, 2, 3]
@@ -123,6 +123,13 @@ def test_entries_that_a_read_has_to_know_of(fetch_offset: int, upper_bound: int,
     numbers = ((0, 0, 10, 11), (1, 5, 15, 13), (2, 18, 35, 25), (3, 32, 50, 40))
     index = [AbortedTransaction(*one) for one in numbers]
     assert aborted_transactions(index, fetch_offset, upper_bound) == tuple(index[first:end])
+
+
+def test_the_search_ends_where_an_entry_says_that_later_ones_begin_behind() -> None:
+    """TransactionIndex.collectAbortedTxns: an entry whose last stable offset is the bound is the last one looked at."""
+    index = [AbortedTransaction(*one) for one in ((0, 0, 19, 20), (1, 5, 30, 31))]
+    assert aborted_transactions(index, 0, 20) == tuple(index[:1])
+    assert aborted_transactions(index, 0, 21) == tuple(index)
 
 
 def test_what_is_not_transactional_is_delivered_whoever_aborts() -> None:

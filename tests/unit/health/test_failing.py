@@ -157,6 +157,13 @@ def test_unclean_elections_are_for_partitions_that_are_known_to_have_no_leader()
     assert with_changes(kraft, Changes(elr=True)).partitions["elr"].to_list() == [[], [], [3]]
 
 
+def test_a_leader_that_is_not_known_may_be_there() -> None:
+    """Its ISR is out of reach: an unclean election would set another."""
+    row = partition(leader=None, isr=[3])
+    for snapshot in (cluster(row, brokers=DOWN_3), with_voters(cluster(row, brokers=DOWN_3), 1, 2)):
+        assert with_changes(snapshot, Changes(unclean=True)).partitions["isr"].to_list() == [[3]]
+
+
 def test_zookeeper_elects_uncleanly_as_soon_as_it_may() -> None:
     rows = [partition(isr=[3], leader=-1), partition(isr=[1, 3], leader=-1), partition(isr=[2], leader=2)]
     elected = with_changes(cluster(*rows, brokers=DOWN_3), Changes(unclean=True))
