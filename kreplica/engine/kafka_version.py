@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from kreplica.engine.rules.producer_state import UnknownProducer
-from kreplica.engine.rules.reassignment import Awaited
+from kreplica.engine.rules.reassignment import Awaited, MustLive
 from kreplica.engine.settings import MOST, Value
 
 NEVER = MOST
@@ -71,6 +71,8 @@ class Version:
         balances_while_moving: Leaders are brought back while replicas are moved (3.4, KAFKA-10149).
         ineligible_refused: Brokers that are not live join no ISR, and the controller refuses them (3.3, KIP-841).
         moves_wait_for: Who has to be in sync for a move to end (KRaft 3.8, KAFKA-15665; 4.3, KAFKA-19975).
+        moves_must_live: Who has to be alive for a move to begin, in ZooKeeper mode (0.10.1, KAFKA-4214; 2.5,
+            KAFKA-9329).
         restarted_leave_isrs: Who registers anew leaves the ISRs that its last life was in (KRaft 4.0, KAFKA-18106).
         fenced_keep_sessions: Who stopped cleanly waits for its session, too, before it may register again (KRaft 4.0,
             BrokerHeartbeatTracker).
@@ -144,6 +146,7 @@ class Version:
     balances_while_moving: bool = False
     ineligible_refused: bool = False
     moves_wait_for: Awaited = Awaited.TARGET
+    moves_must_live: MustLive = MustLive.TARGET
     restarted_leave_isrs: bool = False
     fenced_keep_sessions: bool = False
     unclean_setting_obeyed: bool = True

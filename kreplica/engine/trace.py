@@ -61,6 +61,7 @@ class Kind(StrEnum):
     BROKER_FENCED = "broker-fenced"
     BROKER_UNFENCED = "broker-unfenced"
     PARTITION_CHANGED = "partition-changed"
+    MOVE_REFUSED = "move-refused"
     NO_LEADER = "no-leader"
     CONTROLLER_REFUSED = "controller-refused"
     CONTROLLER_STALE = "controller-stale"
@@ -194,6 +195,9 @@ KINDS: dict[str, EventType] = {
     Kind.PARTITION_CHANGED: EventType(
         ("partition", "leader", "leader_epoch", "isr", "elr", "partition_epoch", "why", "rule"),
         "{node} sets {partition}: leader {leader}, epoch {leader_epoch}, ISR {isr}: {why}",
+    ),
+    Kind.MOVE_REFUSED: EventType(
+        ("partition", "why", "rule"), "{node} refuses, the replicas of {partition} stay as they are: {why}"
     ),
     Kind.NO_LEADER: EventType(("partition", "isr", "why"), "{partition} has no leader, ISR {isr}: {why}"),
     Kind.CONTROLLER_REFUSED: EventType(

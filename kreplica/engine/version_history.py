@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from kreplica.engine.kafka_version import NEVER, ControllerKind, Truncation, Version
 from kreplica.engine.rules.acknowledgement import ACKS_ALL
 from kreplica.engine.rules.producer_state import CACHED_BATCHES, UnknownProducer
-from kreplica.engine.rules.reassignment import Awaited
+from kreplica.engine.rules.reassignment import Awaited, MustLive
 from kreplica.engine.settings import Value
 from kreplica.model.settings import MIN_ISR, UNCLEAN
 
@@ -144,7 +144,11 @@ CHANGES: tuple[Change, ...] = (
         lag_by_messages=False,
         isr_notification=True,
     ),
-    _since("0.10.1", {"session.timeout.ms": 10_000, "max.poll.interval.ms": 300_000}),  # KIP-62
+    _since(
+        "0.10.1",
+        {"session.timeout.ms": 10_000, "max.poll.interval.ms": 300_000},  # KIP-62
+        moves_must_live=MustLive.NOBODY,
+    ),
     _since("0.10.2", looks_twice=True, waits_for_joining=True),
     _since(
         "0.11",
@@ -188,6 +192,7 @@ CHANGES: tuple[Change, ...] = (
             "zookeeper.session.timeout.ms": 18_000,
             "transaction.abort.timed.out.transaction.cleanup.interval.ms": 10_000,
         },
+        moves_must_live=MustLive.ADDED,
         stable_offsets=True,
         unknown_producer=UnknownProducer.ACCEPT,
         raises_own_epoch=True,

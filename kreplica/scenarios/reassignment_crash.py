@@ -38,7 +38,7 @@ SCENARIO = Scenario(
         duration=150 * SECOND,
     ),
     plan=(
-        Step(At(time=10 * SECOND), Crash("broker-5")),
+        Step(At(time=19 * SECOND), Crash("broker-5")),  # no controller has noticed when the move begins
         Step(At(time=20 * SECOND), Reassign("orders-0", (4, 5, 3))),
         Step(At(time=40 * SECOND), Crash("broker-2")),
         Step(At(time=60 * SECOND), Start("broker-5")),

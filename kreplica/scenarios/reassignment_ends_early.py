@@ -7,6 +7,7 @@ from kreplica.scenarios.controller_probes import last_states
 from kreplica.scenarios.scenario import Between, Case, Scenario
 
 _WAITS = {"read_only_ms": 0, "acknowledged": 120, "last_states": ("orders-0: 3 of 3,4",)}
+_REFUSED = {**_WAITS, "last_states": ("orders-0: 1 of 1,2,3",)}
 
 SCENARIO = Scenario(
     name="reassignment-ends-early",
@@ -16,9 +17,9 @@ SCENARIO = Scenario(
         " before 3.8 the move ended as soon as the added replica, broker 4, was in sync: brokers 1 and 2 were dropped"
         " although they were in sync, and acks=all was refused until broker 3 came back. Since 3.8 a move ends when"
         " every wanted replica is in sync, as ZooKeeper controllers always had it: brokers 1 and 2 serve on until"
-        " then."
+        " then. Before 0.10.1 such a move was refused, because broker 3 is not alive."
     ),
-    source="KAFKA-15665; org.apache.kafka.controller.PartitionReassignmentReplicas",
+    source="KAFKA-15665, KAFKA-4214; org.apache.kafka.controller.PartitionReassignmentReplicas",
     setup=cluster(
         4,
         TopicSetup("orders", ((1, 2, 3),), {MIN_ISR: 2}),
@@ -38,7 +39,8 @@ SCENARIO = Scenario(
         Step(At(60 * SECOND), Start("broker-3")),
     ),
     cases=(
-        Case("0.8.1", _WAITS),
+        Case("0.8.1", _REFUSED),
+        Case("0.10.1", _WAITS),
         Case("3.3-kraft", {**_WAITS, "read_only_ms": Between(20_000), "last_states": ("orders-0: 4 of 3,4",)}),
         Case("3.8-kraft", _WAITS),
     ),

@@ -28,6 +28,18 @@ class Awaited(IntEnum):
     TARGET_IF_FEWER = 2
 
 
+class MustLive(IntEnum):
+    """Who has to be alive for a ZooKeeper controller to begin a move.
+
+    TARGET, all of it, before 0.10.1; NOBODY from 0.10.1 on (KAFKA-4214); ADDED since 2.5 (KAFKA-9329). KRaft asks for
+    no more than that they have registered once (ReplicationControlManager.validateManualPartitionAssignment).
+    """
+
+    NOBODY = 0
+    ADDED = 1
+    TARGET = 2
+
+
 def kraft_merged(replicas: Assignment, target: Assignment) -> tuple[Assignment, Assignment, Assignment]:
     """Assignment, adding and removing while a move runs: the target, then what goes in order of ids.
 
@@ -66,6 +78,22 @@ def zookeeper_dropped(replicas: Assignment, merged: Assignment) -> Assignment:
     KafkaController.updateCurrentReassignment.
     """
     return tuple(replica for replica in replicas if replica not in merged)
+
+
+def zookeeper_missing(target: Assignment, adding: Assignment, live: Assignment, must_live: MustLive) -> Assignment:
+    """Brokers for whose sake a move is refused: they are not alive, or shut down. Empty where it begins.
+
+    KafkaController.initiateReassignReplicasForTopicPartition before 2.5, validateReplicas since. Cancelling a move is
+    never refused.
+
+    Args:
+        target: Where the replicas shall be.
+        adding: Those of them that are new.
+        live: The live brokers without those in controlled shutdown (ControllerContext.liveBrokerIds).
+        must_live: What the version asks for.
+    """
+    asked = {MustLive.NOBODY: (), MustLive.ADDED: adding, MustLive.TARGET: target}[must_live]
+    return tuple(broker for broker in asked if broker not in live)
 
 
 def original(replicas: Assignment, adding: Assignment) -> Assignment:

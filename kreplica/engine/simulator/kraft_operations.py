@@ -15,6 +15,7 @@ from kreplica.engine.rules.replica_set import NO_LEADER
 from kreplica.engine.rules.unclean_election import kraft_rechecks
 from kreplica.engine.setup import topic_of
 from kreplica.engine.simulator.partition_state import PartitionState
+from kreplica.engine.trace import Kind
 from kreplica.model.settings import MIN_ISR
 
 if TYPE_CHECKING:
@@ -78,7 +79,9 @@ class KraftOperations:
         state = self.controller.partitions[partition]
         replicas, isr, lossy = kraft_cancelled(state.everybody, state.places(state.adding), state.isr)
         if lossy and not self.controller.unclean_enabled(topic_of(partition)):
-            return  # refused: InvalidReplicaAssignmentException
+            why = "InvalidReplicaAssignmentException, of the replicas before the move none is in sync"
+            self.controller.voter.emit(Kind.MOVE_REFUSED, partition, why, "reassignment.kraft_cancelled")
+            return
         self._reassigned(state, state.ids(replicas), state.ids(isr), (), (), "the reassignment is cancelled")
         self.controller.commit(lambda: None)
 

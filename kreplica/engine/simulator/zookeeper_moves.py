@@ -16,6 +16,7 @@ from kreplica.engine.rules.reassignment import (
     zookeeper_dropped,
     zookeeper_elect_reassigned,
     zookeeper_merged,
+    zookeeper_missing,
 )
 from kreplica.engine.rules.replica_set import NO_LEADER
 from kreplica.engine.setup import topic_of
@@ -23,6 +24,7 @@ from kreplica.engine.simulator.partition_state import PartitionState
 from kreplica.engine.simulator.zookeeper import OK, Operation, Result
 from kreplica.engine.simulator.zookeeper_paths import TOPICS, Assigned, state_path
 from kreplica.engine.simulator.zookeeper_states import Change, Decision
+from kreplica.engine.trace import Kind
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -42,7 +44,7 @@ class ZooKeeperMoves:
 
     def reassign(self, partition: str, target: tuple[int, ...]) -> None:
         """An operator moves a partition."""
-        self.controller.put(self._reassign, partition, target)
+        self.controller.put(self._asked, partition, target)
 
     def cancel(self, partition: str) -> None:
         """An operator takes a move back."""
@@ -92,6 +94,21 @@ class ZooKeeperMoves:
             self._reassign(partition, original(replicas, adding))
         else:
             self.controller.finished()
+
+    def _asked(self, partition: str, target: tuple[int, ...]) -> None:
+        """Begins a move where those are alive that the version asks for."""
+        controller = self.controller
+        known = controller.known
+        _, replicas, adding, _ = known.assigned[partition]
+        live = tuple(broker for broker in known.live if broker not in known.shutting_down)
+        must_live = controller.broker.simulation.version.moves_must_live
+        missing = zookeeper_missing(target, zookeeper_merged(replicas, adding, target)[1], live, must_live)
+        if controller.active and missing:
+            why = f"not alive: {', '.join(map(str, missing))}"
+            controller.emit(Kind.MOVE_REFUSED, partition, why, "reassignment.zookeeper_missing")
+            controller.finished()
+        else:
+            self._reassign(partition, target)
 
     def _reassign(self, partition: str, target: tuple[int, ...]) -> None:
         if not self.controller.active:

@@ -47,6 +47,8 @@ RULES = [
     ("verify_transactions", "3.5.2-kraft", "3.6-kraft"),
     ("freeze_below_min_isr", "3.6.2-kraft", "3.7-kraft"),
     ("failed_directories_tolerated", "3.6.2-kraft", "3.7-kraft"),
+    ("moves_must_live", "0.10.0", "0.10.1"),
+    ("moves_must_live", "2.4.1", "2.5"),
     ("moves_wait_for", "3.7.2-kraft", "3.8-kraft"),
     ("moves_wait_for", "4.2", "4.3"),
     ("unclean_setting_obeyed", "3.8.1-kraft", "3.9-kraft"),

@@ -9,7 +9,20 @@ from itertools import groupby
 
 import pytest
 
-from kreplica.engine.faults import At, Crash, Cut, ElectUnclean, Pause, Plan, Reassign, Slow, Start, Step, Stop
+from kreplica.engine.faults import (
+    At,
+    CancelReassignment,
+    Crash,
+    Cut,
+    ElectUnclean,
+    Pause,
+    Plan,
+    Reassign,
+    Slow,
+    Start,
+    Step,
+    Stop,
+)
 from kreplica.engine.settings import Value
 from kreplica.engine.setup import SECOND, ProducerSetup, Send, TopicSetup, cluster
 from kreplica.engine.simulator import simulate
@@ -129,6 +142,18 @@ def test_a_move_ends_without_its_whole_target_in_kraft_before_3_8_and_since_4_3(
     events = play(plan, version, brokers=4)
     left = of(events, Kind.PARTITION_CHANGED, partition="t-0")[-1]
     assert (left["isr"] == (1, 4)) is ends
+
+
+@pytest.mark.parametrize(("unclean", "isr"), [(False, (4,)), (True, (1,))])
+def test_kraft_takes_no_move_back_for_those_who_are_not_in_sync(unclean: bool, isr: tuple[int, ...]) -> None:
+    """PartitionReassignmentRevert: only with unclean elections does the first of the old replicas stand for all."""
+    moved = (at(5, Crash("broker-5")), at(16, Reassign("t-0", (4, 5))))
+    crashes = tuple(at(20 + broker, Crash(f"broker-{broker}")) for broker in (1, 2, 3))
+    plan = (*moved, *crashes, at(45, CancelReassignment("t-0")))
+    events = play(plan, "3.9-kraft", brokers=5, unclean_leader_election_enable=unclean)
+    assert bool(of(events, Kind.MOVE_REFUSED, partition="t-0", rule="reassignment.kraft_cancelled")) is not unclean
+    last = of(events, Kind.PARTITION_CHANGED, partition="t-0")[-1]
+    assert (last["isr"], last["leader"]) == (isr, -1 if unclean else 4)
 
 
 @pytest.mark.parametrize(("version", "out"), [("0.8.2", 1), ("0.9", 1), ("2.0", 1), ("2.1", 0), ("4.1", 0)])

@@ -10,6 +10,7 @@ import pytest
 
 from kreplica.engine.faults import (
     At,
+    CancelReassignment,
     Crash,
     Cut,
     DirectoryFailure,
@@ -235,3 +236,26 @@ def test_who_led_without_a_record_follows_again_quietly(version: str) -> None:
     assert states(events)[-1] == (1, 2, (1, 2, 3))
     fetches = [e for e in of(events, Kind.MESSAGE, name="Fetch") if float(str(e["at"])) > 41]
     assert len(fetches) < 500  # each waits half a second: four links, nineteen seconds
+
+
+@pytest.mark.parametrize(("version", "refused"), [("0.10.0", True), ("0.10.1", False), ("2.4", False), ("2.5", True)])
+def test_a_move_to_a_broker_that_is_gone_is_refused(version: str, refused: bool) -> None:
+    """KafkaController asks for live brokers up to 0.10.0 and since 2.5 (KAFKA-4214, KAFKA-9329)."""
+    events = play((at(5, Crash("broker-4")), at(35, Reassign("t-0", (1, 4)))), version, brokers=4)
+    assert [e["why"] for e in of(events, Kind.MOVE_REFUSED)] == ["not alive: 4"] * refused
+    moved = [e for e in decisions(events, partition="t-0") if float(str(e["at"])) > 34]
+    assert bool(moved) is not refused
+
+
+@pytest.mark.parametrize(("version", "refused"), [("0.10.0", True), ("2.5", False), ("3.9", False)])
+def test_who_has_a_replica_already_may_be_gone_since_2_5(version: str, refused: bool) -> None:
+    events = play((at(5, Crash("broker-3")), at(35, Reassign("t-0", (4, 3)))), version, brokers=4)
+    assert bool(of(events, Kind.MOVE_REFUSED)) is refused
+
+
+def test_a_move_is_taken_back_whoever_is_gone() -> None:
+    """A cancellation is no new assignment: validateReplicas is not asked."""
+    plan = (at(5, Crash("broker-4")), at(12, Reassign("t-0", (1, 4))), at(40, CancelReassignment("t-0")))
+    events = play(plan, "3.9", brokers=4)
+    assert not of(events, Kind.MOVE_REFUSED)
+    assert states(events)[-1][2] == (1, 2, 3)
