@@ -100,7 +100,7 @@ _BRIEF: dict[str, Callable[[tuple[Any, ...]], str]] = {
     Kind.FAULT: lambda v: f"{v[0]} {v[1]}".strip(),
     Kind.CRASHED: lambda v: "power lost" if v[0] else "crashed",
     Kind.RECOVERED: lambda v: f"recovered, LEO {v[1]}, HW {v[3]}",
-    Kind.APPENDED: lambda v: f"{few(record[1] for record in v[3])}: LEO {v[2]}",
+    Kind.APPENDED: lambda v: f"{few(record.value for record in v[3])}: LEO {v[2]}",
     Kind.TRUNCATED: lambda v: f"truncated {v[1]} to {v[2]}",
     Kind.HIGH_WATERMARK: lambda v: f"HW {v[1]}",
     Kind.LOG_START: lambda v: f"log start {v[1]}",

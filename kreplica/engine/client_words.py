@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import singledispatch
 
-from kreplica.engine.settings import MICROSECONDS
+from kreplica.engine.fault_words import milliseconds
 from kreplica.engine.setup import (
     Application,
     Client,
@@ -58,18 +58,18 @@ def _reader(client: ReaderSetup) -> str:
 
 @_does.register
 def _consumer(client: ConsumerSetup) -> str:
-    until = f" until {_ms(client.stop)}" if client.stop else ""
+    until = f" until {milliseconds(client.stop)}" if client.stop else ""
     habits = "".join(f"; {habit}" for habit in _habits(client.application))
-    late = "".join(f"; sees {partition} from {_ms(time)} on" for partition, time in client.sees.items())
+    late = "".join(f"; sees {partition} from {milliseconds(time)} on" for partition, time in client.sees.items())
     return f"subscribes to {', '.join(client.topics)}{_from(client.start)}{until}{habits}{late}"
 
 
 def _habits(application: Application) -> Iterator[str]:
     """What its application does otherwise than to process each record at once and commit afterwards."""
     if application.processing:
-        yield f"{_ms(application.processing)} for each record"
+        yield f"{milliseconds(application.processing)} for each record"
     for value, stall in application.stalls.items():
-        yield f"{_ms(stall)} more for {value}"
+        yield f"{milliseconds(stall)} more for {value}"
     if application.hand_off:
         yield "another thread processes while it polls on"
     if application.commit is not Commit.AFTER:
@@ -78,7 +78,7 @@ def _habits(application: Application) -> Iterator[str]:
         yield f"cannot process {', '.join(application.fails_on)}: {_failure(application)}"
     yield from _writes(application)
     for time, partition, offset in application.seeks:
-        yield f"seeks offset {offset} of {partition} at {_ms(time)}"
+        yield f"seeks offset {offset} of {partition} at {milliseconds(time)}"
 
 
 def _writes(application: Application) -> Iterator[str]:
@@ -98,10 +98,10 @@ _COMMITS = {
 
 def _failure(application: Application) -> str:
     return {
-        OnFailure.AGAIN: f"tries again every {_ms(application.again_after)}",
+        OnFailure.AGAIN: f"tries again every {milliseconds(application.again_after)}",
         OnFailure.SKIP: "skips it",
         OnFailure.DEAD_LETTER: f"writes it to {application.dead_letters} and goes on",
-        OnFailure.SET_ASIDE: f"goes on and reads it again after {_ms(application.again_after)}",
+        OnFailure.SET_ASIDE: f"goes on and reads it again after {milliseconds(application.again_after)}",
     }[application.on_failure]
 
 
@@ -109,7 +109,7 @@ def _transaction(one: Transaction) -> str:
     told = _sends(one.sends)
     offsets = f" with the offsets of group {one.group}" if one.offsets else ""
     ended = "committed" if one.commit else "aborted"
-    return f"{told}{offsets}, {ended}" + (f" from {_ms(one.end)} on" if one.end else "")
+    return f"{told}{offsets}, {ended}" + (f" from {milliseconds(one.end)} on" if one.end else "")
 
 
 def _sends(sends: tuple[Send, ...]) -> str:
@@ -118,13 +118,9 @@ def _sends(sends: tuple[Send, ...]) -> str:
         return "nothing"
     partitions = ", ".join(dict.fromkeys(send.partition for send in sends))
     first, last = min(send.at for send in sends), max(send.at for send in sends)
-    when = f"at {_ms(first)}" if first == last else f"from {_ms(first)} to {_ms(last)}"
+    when = f"at {milliseconds(first)}" if first == last else f"from {milliseconds(first)} to {milliseconds(last)}"
     return f"{number} to {partitions} {when}"
 
 
 def _from(start: int) -> str:
-    return f" from {_ms(start)} on" if start else ""
-
-
-def _ms(microseconds: int) -> str:
-    return f"{microseconds / MICROSECONDS:.12g} ms"
+    return f" from {milliseconds(start)} on" if start else ""

@@ -51,10 +51,10 @@ def _records(name: str, begin: int, end: int) -> str:
 def _moment(step: Step) -> str:
     when = step.when
     if isinstance(when, At):
-        return f"at {_ms(when.time)}"
+        return f"at {milliseconds(when.time)}"
     at = f" at {when.node}" if when.node else ""
     count = f" number {when.count}" if when.count > 1 else ""
-    later = f", {_ms(when.after)} later" if when.after else ""
+    later = f", {milliseconds(when.after)} later" if when.after else ""
     return f"on {when.kind}{count}{at}{_fields(when.fields)}{later}"
 
 
@@ -63,7 +63,8 @@ def _fields(fields: Mapping[str, object]) -> str:
     return f" with {', '.join(told)}" if fields else ""
 
 
-def _ms(microseconds: int) -> str:
+def milliseconds(microseconds: int) -> str:
+    """A time, as short as it can be said."""
     return f"{microseconds / MICROSECONDS:.12g} ms"
 
 
@@ -83,7 +84,7 @@ def _power_loss(action: faults.PowerLoss) -> str:
 def _link(action: faults.Cut | faults.Slow | faults.Lossy) -> str:
     source, target = ("every node" if name == "*" else name for name in (action.source, action.target))
     ways = f"from {source} to {target}" if action.one_way else f"between {source} and {target}"
-    return f"{ways} for {_ms(action.duration)}"
+    return f"{ways} for {milliseconds(action.duration)}"
 
 
 def _directory(action: faults.DirectoryFailure) -> str:
@@ -97,11 +98,13 @@ _DETAILS: dict[type, Callable[[Any], str]] = {
     faults.DiskLoss: lambda action: f"of {action.node}",
     faults.Start: _node,
     faults.Stop: _node,
-    faults.Pause: lambda action: f"{action.node} for {_ms(action.duration)}",
+    faults.Pause: lambda action: f"{action.node} for {milliseconds(action.duration)}",
     faults.Cut: _link,
-    faults.Slow: lambda action: f"by {_ms(action.delay)} {_link(action)}",
+    faults.Slow: lambda action: f"by {milliseconds(action.delay)} {_link(action)}",
     faults.Lossy: lambda action: f"{action.percent} % {_link(action)}",
-    faults.SlowDisk: lambda action: f"of {action.node} by {_ms(action.delay)} for {_ms(action.duration)}",
+    faults.SlowDisk: lambda action: (
+        f"of {action.node} by {milliseconds(action.delay)} for {milliseconds(action.duration)}"
+    ),
     faults.ExpireSession: lambda action: f"of {action.node}",
     faults.DirectoryFailure: _directory,
     faults.ElectPreferred: _partition,

@@ -153,7 +153,7 @@ class HistoryKeeper:
         if leader is None or offset < leader.base:
             return False
         there = leader.between(offset, offset + 1)
-        return not there or there[0][1] != value
+        return not there or there[0].value != value
 
     def histories(self) -> Histories:
         """The verdicts, at the end of the run."""
@@ -230,23 +230,23 @@ class _Final:
 
 
 def _final(logs: ReplicaLogs, partition: str) -> _Final:
-    leader = logs.leader(partition)
-    replicas = [leader] if leader is not None else list(logs.partitions[partition].values())
-    longest = max(replicas, key=lambda replica: replica.end_offset)
+    replicas = logs.remaining(partition)
+    longest = replicas[0]
     aborted = _aborted(longest)
     places = tuple(
-        (longest.base + place, record[1])
+        (longest.base + place, record.value)
         for place, record in enumerate(longest.records)
-        if record[5] == DATA and place not in aborted
+        if record.kind == DATA and place not in aborted
     )
-    visible = frozenset(value for offset, value in places if leader is None or offset < longest.high_watermark)
+    readable = longest.high_watermark if longest is logs.leader(partition) else longest.end_offset
+    visible = frozenset(value for offset, value in places if offset < readable)
     return _Final(
-        held=frozenset(record[1] for replica in replicas for record in replica.records),
+        held=frozenset(record.value for replica in replicas for record in replica.records),
         visible=visible,
         hidden=frozenset(value for _, value in places if value not in visible),
         readable=tuple(value for _, value in places),
         places=places,
-        aborted=frozenset((longest.base + place, longest.records[place][1]) for place in aborted),
+        aborted=frozenset((longest.base + place, longest.records[place].value) for place in aborted),
         base=longest.log_start,
     )
 
@@ -256,12 +256,11 @@ def _aborted(replica: ReplicaLog) -> set[int]:
     is_open: dict[int, list[int]] = {}
     aborted: set[int] = set()
     for place, record in enumerate(replica.records):
-        kind, producer_id = record[5], record[2]
-        if kind == DATA and record[6]:
-            is_open.setdefault(producer_id, []).append(place)
-        elif kind in (COMMIT, ABORT):
-            ended = is_open.pop(producer_id, [])
-            aborted.update(ended if kind == ABORT else ())
+        if record.kind in (COMMIT, ABORT):
+            ended = is_open.pop(record.producer_id, [])
+            aborted.update(ended if record.kind == ABORT else ())
+        elif record.transactional:
+            is_open.setdefault(record.producer_id, []).append(place)
     return aborted
 
 

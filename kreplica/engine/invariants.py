@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
+from kreplica.engine.records import Record
 from kreplica.engine.replica_logs import ReplicaLog, ReplicaLogs
 from kreplica.engine.trace import LEADER, Event, Kind
 
@@ -66,7 +67,7 @@ class Invariants:
         self.setbacks = 0
         """How often a new leader began with a lower high watermark than had been reached."""
         self._returning: set[tuple[str, str]] = set()
-        self._committed: dict[str, list[Any]] = {}
+        self._committed: dict[str, list[Record | None]] = {}
         self._epochs: dict[str, int] = {}
         self._lost: dict[str, set[tuple[int, Any]]] = {}
         self._writers: dict[tuple[str, int], str] = {}
@@ -95,7 +96,7 @@ class Invariants:
         partition, base_offset, _, records, role = event.values
         if role != LEADER or not records:
             return
-        epoch = records[-1][0]
+        epoch = records[-1].epoch
         writer = self._writers.setdefault((partition, epoch), event.node)
         if writer != event.node:
             what = f"only {writer} writes in epoch {epoch}"
@@ -169,7 +170,7 @@ class Invariants:
         told = _told(found[0]) if found else f"a log that ends at {replica.end_offset}"
         self._found(event, Invariant.COMMITTED_LOST, agreed, _told(committed[agreed]), told)
         lost = self._lost.setdefault(partition, set())
-        lost.update((agreed + place, record[1]) for place, record in enumerate(committed[agreed:]) if record)
+        lost.update((agreed + place, record.value) for place, record in enumerate(committed[agreed:]) if record)
         del committed[agreed:]
 
     def _last_stable_offset(self, event: Event) -> None:
@@ -182,14 +183,14 @@ class Invariants:
         partition, offset, value = event.values[:3]
         committed = self._committed.get(partition, [])
         there = committed[offset] if offset < len(committed) else None
-        if there is not None and there[1] == value:
+        if there is not None and there.value == value:
             return
         if (offset, value) not in self._lost.get(partition, ()):
             told = "nothing committed there" if there is None else _told(there)
             self._found(event, Invariant.UNCOMMITTED_READ, offset, told, value)
 
 
-def _agreed(committed: list[Any], replica: ReplicaLog) -> int:
+def _agreed(committed: list[Record | None], replica: ReplicaLog) -> int:
     """The offset up to which a replica holds what is committed; what it has deleted counts as held."""
     own = replica.records
     shift = replica.base
@@ -200,5 +201,5 @@ def _agreed(committed: list[Any], replica: ReplicaLog) -> int:
     return next(differs, max(end, min(shift, len(committed))))
 
 
-def _told(record: Any) -> str:
-    return f"{record[1]} of epoch {record[0]}" if record else "a deleted record"
+def _told(record: Record | None) -> str:
+    return f"{record.value} of epoch {record.epoch}" if record else "a deleted record"

@@ -72,8 +72,8 @@ def log_strips(events: Iterable[Event], until: int | None = None) -> tuple[Strip
 def _strip(partition: str, replica: ReplicaLog, leads: bool) -> Strip:
     pieces: list[Piece] = []
     start = replica.base
-    for epoch, records in groupby(replica.records, key=lambda record: record[0]):
-        values = tuple(str(record[1]) if record[5] == DATA else _CONTROL[record[5]] for record in records)
+    for epoch, records in groupby(replica.records, key=lambda record: record.epoch):
+        values = tuple(str(record.value) if record.kind == DATA else _CONTROL[record.kind] for record in records)
         pieces.append(Piece(epoch, start, start + len(values), values))
         start += len(values)
     return Strip(replica.node, partition, tuple(pieces), replica.shown_high_watermark, leads, replica.running)

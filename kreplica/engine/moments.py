@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from kreplica.engine.trace import Event, Kind
+from kreplica.engine.trace import PLAN, Event, Kind
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,11 +87,7 @@ def lanes(told: Iterable[Moment]) -> tuple[str, ...]:
         names[moment.node] = None
         if moment.message is not None:
             names[str(moment.message.values[0])] = None
-    return tuple(sorted((name for name in names if name != FAULTS), key=_rank))
-
-
-FAULTS = "plan"
-"""The node of events that the plan of faults makes and no process."""
+    return tuple(sorted((name for name in names if name != PLAN), key=_rank))
 
 
 def _rank(name: str) -> tuple[int, str, int]:

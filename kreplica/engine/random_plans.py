@@ -32,7 +32,7 @@ from kreplica.engine.faults import (
     in_order,
 )
 from kreplica.engine.settings import MICROSECONDS
-from kreplica.engine.setup import Setup
+from kreplica.engine.setup import FIRST_CONTROLLER, Setup
 from kreplica.engine.trace import Kind
 from kreplica.engine.versions import ControllerKind, Version
 
@@ -282,7 +282,7 @@ def _slow_disk(setup: Setup, _: Version, chance: Random, last: int) -> Made:
 def _controller(setup: Setup, version: Version, chance: Random, last: int) -> Made:
     """KRaft: a voter crashes, active or not. ZooKeeper: the active one stands still while another is elected."""
     if version.controller is ControllerKind.KRAFT and setup.controllers:
-        node = f"controller-{3000 + chance.randint(1, setup.controllers)}"
+        node = f"controller-{FIRST_CONTROLLER + chance.randrange(setup.controllers)}"
         return Crash(node), Start(node), _length(chance, last)
     return Pause("active controller", _length(chance, last)), None, 0
 

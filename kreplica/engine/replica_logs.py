@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
 
+from kreplica.engine.records import Record
 from kreplica.engine.trace import Event, Kind
 
 
@@ -19,7 +19,7 @@ class ReplicaLog:
     def __init__(self, node: str) -> None:
         self.node = node
         self.base = 0
-        self.records: list[Any] = []
+        self.records: list[Record] = []
         self.log_start = 0
         self.high_watermark = 0
         self.leader_epoch = -1
@@ -36,7 +36,7 @@ class ReplicaLog:
         """The high watermark for who reads it: a process that is down has none, it comes back with a checkpoint's."""
         return self.high_watermark if self.running else None
 
-    def between(self, begin: int, end: int) -> list[Any]:
+    def between(self, begin: int, end: int) -> list[Record]:
         """The records from one offset up to another, as far as the log has them."""
         return self.records[max(begin - self.base, 0) : max(end - self.base, 0)]
 
@@ -47,7 +47,7 @@ class ReplicaLog:
         del self.records[max(end - self.base, 0) :]
         self.high_watermark = min(self.high_watermark, end)
 
-    def append(self, base_offset: int, records: tuple[Any, ...]) -> None:
+    def append(self, base_offset: int, records: tuple[Record, ...]) -> None:
         """Takes records in; a log that was emptied may begin anew, further on."""
         if base_offset != self.end_offset:
             self.base, self.records = base_offset, []
@@ -99,6 +99,12 @@ class ReplicaLogs:
             return None
         replica = self.replica(partition, known[1])
         return replica if replica.running and replica.leader_epoch == known[0] else None
+
+    def remaining(self, partition: str) -> list[ReplicaLog]:
+        """Whose log counts at the end of a run: the leader's, or without one every replica's, the longest first."""
+        leader = self.leader(partition)
+        replicas = [leader] if leader is not None else self.partitions[partition].values()
+        return sorted(replicas, key=lambda replica: -replica.end_offset)
 
     def of_node(self, node: str) -> Iterator[ReplicaLog]:
         """Every replica on a node."""

@@ -12,6 +12,9 @@ MILLISECOND = MICROSECONDS
 SECOND = 1_000_000
 """In microseconds, the unit of every time here."""
 
+FIRST_CONTROLLER = 3001
+"""Ids of controllers begin here, as sandbox clusters and many sites number them apart from brokers."""
+
 
 @dataclass(frozen=True, slots=True)
 class BrokerSetup:

@@ -23,6 +23,14 @@ LEADER = "leader"
 FOLLOWER = "follower"
 """The roles of a replica, in events that carry one."""
 
+COMMITTED = "committed"
+ABORTED = "aborted"
+UNKNOWN = "unknown"
+"""How a transaction ended, as its producer was told."""
+
+PLAN = "plan"
+"""The node of events that the plan of faults makes and no process."""
+
 
 class Kind(StrEnum):
     """What kinds of events there are."""

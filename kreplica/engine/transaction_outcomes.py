@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from kreplica.engine.records import COMMIT, DATA
 from kreplica.engine.replica_logs import ReplicaLog, ReplicaLogs
-from kreplica.engine.trace import Event, Kind
+from kreplica.engine.trace import ABORTED, COMMITTED, UNKNOWN, Event, Kind
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ def transaction_outcomes(events: Sequence[Event]) -> TransactionOutcomes:
     logs = ReplicaLogs()
     for event in events:
         logs(event)
-    found = [_readable(_final(logs, partition)) for partition in logs.partitions]
+    found = [_readable(logs.remaining(partition)[0]) for partition in logs.partitions]
     readable = frozenset(value for values, _ in found for value in values)
     told = [event for event in events if event.kind == Kind.TRANSACTION_ENDED]
 
@@ -47,19 +47,13 @@ def transaction_outcomes(events: Sequence[Event]) -> TransactionOutcomes:
         return _named(event for event in told if event.values[1] == outcome)
 
     return TransactionOutcomes(
-        committed=told_as("committed"),
-        aborted=told_as("aborted"),
-        unknown=told_as("unknown"),
+        committed=told_as(COMMITTED),
+        aborted=told_as(ABORTED),
+        unknown=told_as(UNKNOWN),
         torn=_named(event for event in told if 0 < _read(event, readable) < len(event.values[2])),
         broken=_named(event for event in told if _is_broken(event, readable)),
         hanging=tuple(partition for partition, (_, is_open) in zip(logs.partitions, found, strict=True) if is_open),
     )
-
-
-def _final(logs: ReplicaLogs, partition: str) -> ReplicaLog:
-    leader = logs.leader(partition)
-    replicas = [leader] if leader is not None else list(logs.partitions[partition].values())
-    return max(replicas, key=lambda replica: replica.end_offset)
 
 
 def _readable(replica: ReplicaLog) -> tuple[frozenset[object], bool]:
@@ -83,7 +77,7 @@ def _read(event: Event, readable: frozenset[object]) -> int:
 
 def _is_broken(event: Event, readable: frozenset[object]) -> bool:
     read = _read(event, readable)
-    return read < len(event.values[2]) if event.values[1] == "committed" else event.values[1] == "aborted" and read > 0
+    return read < len(event.values[2]) if event.values[1] == COMMITTED else event.values[1] == ABORTED and read > 0
 
 
 def _named(told: Iterable[Event]) -> tuple[str, ...]:

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from textwrap import wrap
 
 from kreplica.engine.brief import brief_moment, partitions_in
-from kreplica.engine.moments import FAULTS, Moment, down_after, lanes
+from kreplica.engine.moments import Moment, down_after, lanes
 from kreplica.engine.settings import MICROSECONDS
+from kreplica.engine.trace import PLAN
 
 LANE, NARROWEST = 18, 8
 """Columns of a lane where there is room, and of the narrowest one that can be read."""
@@ -71,7 +72,7 @@ def _lines(
     if moment.node in canvas.places:
         row[canvas.places[moment.node]] = "*"
     _draw_arrow(row, moment, canvas.places)
-    who = "" if moment.node == FAULTS else f"{moment.node}: "
+    who = "" if moment.node == PLAN else f"{moment.node}: "
     words = who + brief_moment(moment, canvas.name_partitions)
     first, *more = [words] if room is None else wrap(words, room) or [""]
     behind = " " * TIME + "".join(_row(canvas, after))

@@ -14,8 +14,9 @@ from textwrap import wrap
 
 from kreplica.engine.brief import brief_moment, partitions_in
 from kreplica.engine.log_strips import Strip
-from kreplica.engine.moments import FAULTS, Moment, down_after, lanes
+from kreplica.engine.moments import Moment, down_after, lanes
 from kreplica.engine.settings import MICROSECONDS
+from kreplica.engine.trace import PLAN
 from kreplica.report.strips_svg import STRIP, strips_svg, strips_width
 from kreplica.report.text_width import text_width
 
@@ -90,7 +91,7 @@ def space_time_svg(title: str, told: Sequence[Moment], strips: Sequence[Strip]) 
 
 def _page(told: Sequence[Moment]) -> _Page:
     several = len(partitions_in(told)) > 1
-    who = ("" if moment.node == FAULTS else f"{moment.node}: " for moment in told)
+    who = ("" if moment.node == PLAN else f"{moment.node}: " for moment in told)
     words = [wrap(name + brief_moment(each, several), LETTERS) or [""] for name, each in zip(who, told, strict=True)]
     names = lanes(told)
     left = GAP + max((text_width(_time(moment)) for moment in told), default=0)
@@ -138,7 +139,7 @@ def _moments(page: _Page) -> list[str]:
         if moment.node in page.places:
             drawn.extend(_arrow(page, number))
             drawn.append(f'<circle class="dot" cx="{page.places[moment.node]}" cy="{y}" r="4"/>')
-        style = ' class="fault"' if moment.node == FAULTS else ""
+        style = ' class="fault"' if moment.node == PLAN else ""
         for below, line in enumerate(page.words[number]):
             drawn.append(f'<text{style} x="{page.right}" y="{y + 4 + below * LINE}">{escape(line)}</text>')
     return drawn

@@ -12,7 +12,7 @@ from kreplica.scenarios.scenario import Case, Scenario
 def _log_of_b(events: Sequence[Event]) -> tuple[str, ...]:
     """What broker B holds at the end."""
     return tuple(
-        record[1] for e in events if e.kind == Kind.APPENDED and e.node == "broker-2" for record in e.values[3]
+        record.value for e in events if e.kind == Kind.APPENDED and e.node == "broker-2" for record in e.values[3]
     )
 
 

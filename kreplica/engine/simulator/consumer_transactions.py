@@ -19,8 +19,7 @@ from kreplica.engine.rules.group_membership import NO_MEMBER, UNKNOWN_GENERATION
 from kreplica.engine.simulator.consumer_application import DONE, Handed, result_of
 from kreplica.engine.simulator.coordinator_requests import TRY_AGAIN, Handler, ask_transaction_coordinator
 from kreplica.engine.simulator.transaction_coordinator import TransactionCoordinator
-from kreplica.engine.simulator.transactional_producer import ABORTED, COMMITTED, UNKNOWN
-from kreplica.engine.trace import Kind
+from kreplica.engine.trace import ABORTED, COMMITTED, UNKNOWN, Kind
 
 if TYPE_CHECKING:
     from kreplica.engine.simulator.consumer import Consumer

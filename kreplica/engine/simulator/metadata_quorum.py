@@ -12,15 +12,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kreplica.engine.rules.quorum import has_majority, quorum_commit_latency, resigns_without_fetches
 from kreplica.engine.settings import MICROSECONDS
+from kreplica.engine.setup import FIRST_CONTROLLER
 from kreplica.engine.simulator.node import Node
 from kreplica.engine.trace import Kind
 
 if TYPE_CHECKING:
     from kreplica.engine.simulator.controller_kraft import KraftController
     from kreplica.engine.simulator.simulation import Simulation
-
-FIRST_CONTROLLER = 3001
-"""Ids of controllers, as sandbox clusters and many sites number them apart from brokers."""
 
 
 class Entry(NamedTuple):

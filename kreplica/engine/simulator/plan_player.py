@@ -13,14 +13,11 @@ from kreplica.engine.simulator.broker import Broker
 from kreplica.engine.simulator.node import Node
 from kreplica.engine.simulator.plan_checks import check_step
 from kreplica.engine.simulator.simulation import NobodyError
-from kreplica.engine.trace import KINDS, Event, Kind
+from kreplica.engine.trace import KINDS, PLAN, Event, Kind
 from kreplica.errors import UsageError
 
 if TYPE_CHECKING:
     from kreplica.engine.simulator.simulation import Simulation
-
-PLAN = "plan"
-"""The node under which the trace names what the plan does."""
 
 
 class PlanPlayer:

@@ -19,13 +19,12 @@ from kreplica.engine.simulator.group_coordinator import GroupCoordinator
 from kreplica.engine.simulator.idempotent_producer import IdempotentProducer, Line
 from kreplica.engine.simulator.producer import Batch
 from kreplica.engine.simulator.transaction_coordinator import TransactionCoordinator
-from kreplica.engine.trace import Kind
+from kreplica.engine.trace import ABORTED, COMMITTED, UNKNOWN, Kind
 
 if TYPE_CHECKING:
     from kreplica.engine.simulator.broker import Broker
     from kreplica.engine.simulator.simulation import Simulation
 
-COMMITTED, ABORTED, UNKNOWN = "committed", "aborted", "unknown"
 """What an application is told of a transaction; unknown to one that was fenced or gave up."""
 
 

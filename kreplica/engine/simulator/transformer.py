@@ -15,8 +15,8 @@ from kreplica.engine.rules.offset_commit import INVALID_OFFSET
 from kreplica.engine.setup import Send, Transaction, TransactionalSetup, TransformSetup
 from kreplica.engine.simulator.fetched_records import fetched_records
 from kreplica.engine.simulator.group_coordinator import GroupCoordinator
-from kreplica.engine.simulator.transactional_producer import COMMITTED, TransactionalProducer
-from kreplica.engine.trace import Kind
+from kreplica.engine.simulator.transactional_producer import TransactionalProducer
+from kreplica.engine.trace import COMMITTED, Kind
 
 if TYPE_CHECKING:
     from kreplica.engine.simulator.broker_reads import ConsumerGiven
