@@ -1,12 +1,20 @@
-"""Each entry of an offset or a time index, held against the segment beside it."""
+"""Each entry of an offset or a time index, held against the segment beside it.
+
+A follower that had more than its new leader cuts its log, but its indexes in memory only: the entries behind stay in
+the files until others are written over them, or until the segment is rolled or the broker stops in order
+(AbstractIndex.truncateToEntries0). After a kill they lead anywhere, and may stand behind newer ones. The broker then
+makes the index anew, so that nothing in it is wrong.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from kreplica.formats.damage import Damage
 from kreplica.formats.indexes import OffsetIndex, TimeIndex
 from kreplica.formats.log_contents import SegmentContents
 
@@ -36,6 +44,31 @@ class EntryVerdict:
     found: str = ""
 
 
+def index_damage(segment: SegmentContents, damage: Sequence[Damage], *, rebuilt: bool) -> list[Damage]:
+    """What is damage of an index: entries that go back are none behind others that a follower cut."""
+    was_cut = rebuilt and _cut_from(segment) < segment.end_offset
+    return [each for each in damage if each.skipped or not was_cut]
+
+
+def _known_up_to(segment: SegmentContents, *, rebuilt: bool) -> float:
+    """From which offset on an entry may be one of a log that was cut."""
+    return _cut_from(segment) if rebuilt else math.inf
+
+
+def _cut_from(segment: SegmentContents) -> int:
+    """Where records were cut at the earliest: at the first that another leader wrote; else the end.
+
+    Before KIP-101 a follower cut down to its high watermark, and its batches tell no leader epoch.
+    """
+    epochs = segment.batches.leader_epoch
+    if not len(epochs):
+        return segment.base_offset
+    if epochs[0] < 0 or (epochs[0] > 0 and segment.base_offset == 0):
+        return segment.base_offset
+    others = np.flatnonzero(epochs != epochs[0])
+    return int(segment.batches.base_offset[others[0]]) if len(others) else segment.end_offset
+
+
 def offset_entries(segment: SegmentContents, index: OffsetIndex, *, rebuilt: bool) -> Iterator[EntryVerdict]:
     """An entry leads to the first byte of a batch that does not begin behind its offset.
 
@@ -45,8 +78,9 @@ def offset_entries(segment: SegmentContents, index: OffsetIndex, *, rebuilt: boo
         segment: What the index is of.
         index: Its entries.
         rebuilt: Whether the broker makes the index anew when it starts (LogLoader.recoverLog), so that an entry behind
-            the end of a log that a crash cut is nothing wrong.
+            the end of a log that a crash or a follower cut is nothing wrong.
     """
+    known_up_to = _known_up_to(segment, rebuilt=rebuilt)
     sound_up_to = min((each.position for each in segment.damage), default=None)
     entries = zip(index.rows.tolist(), index.offsets.tolist(), index.positions.tolist(), strict=True)
     for row, offset, position in entries:
@@ -54,7 +88,8 @@ def offset_entries(segment: SegmentContents, index: OffsetIndex, *, rebuilt: boo
         if sound_up_to is not None and position >= sound_up_to:
             yield EntryVerdict(row, batch, None)
         else:
-            yield _offset_entry(segment, row, offset, position, batch, rebuilt)
+            verdict = _offset_entry(segment, row, offset, position, batch)
+            yield verdict if verdict.valid or offset < known_up_to else EntryVerdict(row, batch, None)
 
 
 def _batch_at(segment: SegmentContents, position: int) -> int | None:
@@ -63,12 +98,8 @@ def _batch_at(segment: SegmentContents, position: int) -> int | None:
     return place if place < len(positions) and int(positions[place]) == position else None
 
 
-def _offset_entry(
-    segment: SegmentContents, row: int, offset: int, position: int, batch: int | None, rebuilt: bool
-) -> EntryVerdict:
+def _offset_entry(segment: SegmentContents, row: int, offset: int, position: int, batch: int | None) -> EntryVerdict:
     if offset >= segment.end_offset:
-        if rebuilt:
-            return EntryVerdict(row, batch, None)
         expected = f"an offset before {segment.end_offset}, where the segment ends"
         return EntryVerdict(row, batch, False, "behind the end of the segment", expected, str(offset))
     if batch is None:
@@ -91,12 +122,14 @@ def time_entries(segment: SegmentContents, index: TimeIndex, *, rebuilt: bool) -
         index: Its entries.
         rebuilt: As for ``offset_entries``.
     """
+    known_up_to = _known_up_to(segment, rebuilt=rebuilt)
     entries = zip(index.rows.tolist(), index.timestamps.tolist(), index.offsets.tolist(), strict=True)
     for row, timestamp, offset in entries:
-        yield _time_entry(segment, row, timestamp, offset, rebuilt)
+        verdict = _time_entry(segment, row, timestamp, offset)
+        yield verdict if verdict.valid or offset < known_up_to else EntryVerdict(row, verdict.batch, None)
 
 
-def _time_entry(segment: SegmentContents, row: int, timestamp: int, offset: int, rebuilt: bool) -> EntryVerdict:
+def _time_entry(segment: SegmentContents, row: int, timestamp: int, offset: int) -> EntryVerdict:
     batches = segment.batches
     place = int(np.searchsorted(batches.last_offset, offset))
     behind = place == len(batches)
@@ -105,7 +138,7 @@ def _time_entry(segment: SegmentContents, row: int, timestamp: int, offset: int,
         return EntryVerdict(row, batch, None)
     if batch is not None and int(batches.max_timestamp[batch]) == timestamp:
         return EntryVerdict(row, batch, True)
-    if segment.damage or (behind and rebuilt) or (batch is None and not behind):
+    if segment.damage or (batch is None and not behind):
         return EntryVerdict(row, batch, None)
     if batch is None:
         expected = f"an offset before {segment.end_offset}, where the segment ends"

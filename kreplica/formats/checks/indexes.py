@@ -10,6 +10,7 @@ from kreplica.formats.checks.index_entries import (
     OFFSET_ENTRY,
     TIME_ENTRY,
     EntryVerdict,
+    index_damage,
     offset_entries,
     time_entries,
 )
@@ -23,15 +24,16 @@ TRANSACTION_ENTRY = 34
 def offset_index(replica: ReplicaFiles) -> Iterator[Finding]:
     """An entry of an offset index leads to the first byte of a batch that does not begin behind its offset.
 
-    Zeros at the end are allocated ahead; entries behind a log that a crash cut are made anew when the broker starts.
+    Zeros at the end are allocated ahead; entries behind a log that was cut are made anew when the broker starts.
     """
     for segment in replica.log.segments:
         index = replica.offset_indexes.get(segment.base_offset)
         if index is None:
             continue
-        yield from replica.damaged("offset-index", index.damage)
+        rebuilt = replica.rebuilt(segment)
+        yield from replica.damaged("offset-index", index_damage(segment, index.damage, rebuilt=rebuilt))
         if not index.damage:
-            verdicts = offset_entries(segment, index, rebuilt=replica.rebuilt(segment))
+            verdicts = offset_entries(segment, index, rebuilt=rebuilt)
             file = replica.file(segment.base_offset, ".index")
             yield from _wrong(replica, "offset-index", file, OFFSET_ENTRY, verdicts)
 
@@ -42,9 +44,10 @@ def time_index(replica: ReplicaFiles) -> Iterator[Finding]:
         index = replica.time_indexes.get(segment.base_offset)
         if index is None:
             continue
-        yield from replica.damaged("time-index", index.damage)
+        rebuilt = replica.rebuilt(segment)
+        yield from replica.damaged("time-index", index_damage(segment, index.damage, rebuilt=rebuilt))
         if not index.damage:
-            verdicts = time_entries(segment, index, rebuilt=replica.rebuilt(segment))
+            verdicts = time_entries(segment, index, rebuilt=rebuilt)
             file = replica.file(segment.base_offset, ".timeindex")
             yield from _wrong(replica, "time-index", file, TIME_ENTRY, verdicts)
 

@@ -13,6 +13,7 @@ from kreplica.formats.checks.index_entries import (
     OFFSET_ENTRY,
     TIME_ENTRY,
     EntryVerdict,
+    index_damage,
     offset_entries,
     time_entries,
 )
@@ -116,7 +117,7 @@ def _offset_rows(
     segment: SegmentContents, read: SmallFile, file: str, rebuilt: bool, damage: DamageTally
 ) -> Iterator[Row]:
     index = decode_offset_index(read.content, segment.base_offset, file, read.unread)
-    damage.add(index.damage)
+    damage.add(index_damage(segment, index.damage, rebuilt=rebuilt))
     verdicts = offset_entries(segment, index, rebuilt=rebuilt)
     for verdict, offset, position in zip(verdicts, index.offsets.tolist(), index.positions.tolist(), strict=True):
         entry = {"kind": IndexKind.offset.value, "byte": verdict.row * OFFSET_ENTRY}
@@ -127,7 +128,7 @@ def _time_rows(
     segment: SegmentContents, read: SmallFile, file: str, rebuilt: bool, damage: DamageTally
 ) -> Iterator[Row]:
     index = decode_time_index(read.content, segment.base_offset, file, read.unread)
-    damage.add(index.damage)
+    damage.add(index_damage(segment, index.damage, rebuilt=rebuilt))
     verdicts = time_entries(segment, index, rebuilt=rebuilt)
     for verdict, offset, timestamp in zip(verdicts, index.offsets.tolist(), index.timestamps.tolist(), strict=True):
         entry = {"kind": IndexKind.time.value, "byte": verdict.row * TIME_ENTRY}

@@ -248,6 +248,31 @@ def test_a_time_index_has_timestamps_of_batches(home: Path, timestamp: int, offs
         assert [each.rule for each in findings(home)] == ["time-index"]
 
 
+@pytest.mark.parametrize(
+    ("index", "entries"),
+    [
+        ("index", [(1, 0), (5, 3)]),  # no batch begins there
+        ("index", [(1, 0), (5, 200), (4, 100)]),  # older than the entry that was written over the one before
+        ("timeindex", [(STAMP + 9, 5)]),
+        ("timeindex", [(STAMP + 9, 5), (STAMP, 5)]),
+    ],
+)
+def test_entries_of_records_that_a_follower_cut_stay_in_an_index(
+    home: Path, index: str, entries: list[tuple[int, int]]
+) -> None:
+    """Until the broker stops in order. Seen of Kafka 4.3.1: cut to 547, where its new leader began, killed at 598, its
+    index led to 595 at a byte within a batch."""
+    form = ">ii" if index == "index" else ">qi"
+    content = b"".join(struct.pack(form, *entry) for entry in entries)
+    (home / "orders-0" / f"{FIRST}.{index}").write_bytes(content + bytes(struct.calcsize(form) * 5))
+    assert told(home) == []
+    close(home)
+    assert {each.rule for each in findings(home)} == {"offset-index" if index == "index" else "time-index"}
+    (home / ".kafka_cleanshutdown").unlink()
+    write_partition(home, [*BATCHES[:2], batch(5, 0)], epochs=((0, 0),))  # under one leader nothing is cut
+    assert told(home) != []
+
+
 def test_the_transaction_index_has_the_abort_markers(tmp_path: Path) -> None:
     data = batch(0, 0, attributes=0x10, producer=(7, 0, 0))
     batches = [data, marker(1, 0, 7, abort=True), batch(2, 0, attributes=0x10, producer=(7, 0, 1))]
