@@ -179,6 +179,7 @@ def _show(answer: Answer, console: Console) -> None:
         print_table([_SHOWN[name] for name in shown], cells, color=console.is_terminal and not console.no_color)
     print_verdict(console, *_verdict(answer.summary))
     print_lines(console, "differ", _differences(answer.rows))
+    print_lines(console, "ahead", _ahead(answer.rows))
     if answer.rows:
         print_lines(console, "means", _MEANINGS)
 
@@ -186,6 +187,10 @@ def _show(answer: Answer, console: Console) -> None:
 _MEANINGS = (
     "cut_by_hw: offsets cut on a restart before KIP-101; cut_by_epoch: since; - where this copy would lead",
     "only_here: offsets below the highest high watermark on these disks that no other of them has",
+)
+_AHEAD = (
+    "producers with acks=1 or 0 were told that these are written; with acks=all, too, if the ISR had shrunk to that",
+    "broker since the watermark was written (every 5 s)",
 )
 
 
@@ -223,8 +228,25 @@ def _differences(rows: Sequence[Row]) -> list[str]:
     return [_sentence(row) for row in rows if row["differs_at"] is not None]
 
 
+def _ahead(rows: Sequence[Row]) -> list[str]:
+    """Records that go with their disk, or with the leader of another epoch, though no high watermark covers them."""
+    from commands.screen import counted
+
+    found = [(row, int(str(row["only_here_above"] or 0))) for row in rows]
+    told = [
+        f"{row['topic']}-{row['partition']} on {_who(row)}: {counted(count, 'offset')} above the high watermark that no"
+        f" other disk has, from {int(str(row['end_offset'])) - count} on"
+        for row, count in found
+        if count
+    ]
+    return [*told, *_AHEAD] if told else []
+
+
+def _who(row: Row) -> str:
+    return str(row["log_dir"]) if row["node_id"] is None else f"node {row['node_id']}"
+
+
 def _sentence(row: Row) -> str:
-    who = row["log_dir"] if row["node_id"] is None else f"node {row['node_id']}"
     at = int(str(row["differs_at"]))
     by_watermark, by_epoch = row["truncation_by_high_watermark"], row["truncation_by_leader_epoch"]
     kept = [
@@ -233,4 +255,4 @@ def _sentence(row: Row) -> str:
         if offset is not None and int(str(offset)) > at
     ]
     after = "; ".join(kept) or "a restart cuts that"
-    return f"{row['topic']}-{row['partition']} on {who} holds other records from offset {at} on: {after}"
+    return f"{row['topic']}-{row['partition']} on {_who(row)} holds other records from offset {at} on: {after}"

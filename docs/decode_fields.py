@@ -182,6 +182,8 @@ COMPARE = {
     "cut_by_leader_epoch": "number of offsets that are cut then",
     "only_here_from": "first of the offsets below the highest high watermark that no other copy has; null if none",
     "only_here": "number of those offsets; null where no high watermark is known",
+    "only_here_above": "number of offsets from the highest high watermark on that no other copy has: acknowledged to"
+    " producers with acks=1 or 0, and to all if the ISR had shrunk to this broker after it was written; null likewise",
 }
 COMPARE_REMARKS = (
     "Rows of partitions with one copy are left out, and without `--all` those whose copies are the same.",

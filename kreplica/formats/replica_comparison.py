@@ -29,6 +29,7 @@ COLUMNS: Final = (
     "cut_by_leader_epoch",
     "only_here_from",
     "only_here",
+    "only_here_above",
 )
 """Fields of a row."""
 
@@ -150,6 +151,7 @@ def _row(
         "cut_by_leader_epoch": None if by_epoch is None else copy.end_offset - by_epoch,
         "only_here_from": from_here if only_here else None,
         "only_here": only_here,
+        "only_here_above": None if only_here is None else copy.end_offset - from_here - only_here,
     }
 
 

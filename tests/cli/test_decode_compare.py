@@ -62,6 +62,21 @@ def test_records_on_one_disk_alone(kreplica: Any, tmp_path: Path) -> None:
     assert "AT RISK 1 acknowledged offset on one disk alone; 1 partition compared\n" in ended.out
 
 
+def test_records_above_the_high_watermark_on_one_disk_alone(kreplica: Any, tmp_path: Path) -> None:
+    """A leader that was killed while producers wrote with acks=1: nothing is wrong, but its disk is not to be lost."""
+    homes = diverged(tmp_path)
+    write_partition(homes[0], [batch(offset, 0) for offset in range(5)])
+    write_partition(homes[1], [batch(offset, 0) for offset in range(2)])
+    ended = kreplica("decode", "compare", *homes)
+    assert ended.code == 0
+    shown = ended.out.splitlines()
+    assert shown[3] == "OK no copies differ, 1 partition with a shorter one; 1 partition compared"
+    assert (
+        shown[4] == "ahead    orders-0 on node 1: 3 offsets above the high watermark that no other disk has, from 2 on"
+    )
+    assert "acks=1" in shown[5]
+
+
 def test_without_two_copies_nothing_is_known(kreplica: Any, tmp_path: Path) -> None:
     ended = kreplica("decode", "compare", diverged(tmp_path)[0])
     assert ended.code == 5

@@ -68,10 +68,12 @@ def test_what_one_disk_alone_has(tmp_path: Path) -> None:
     long = [batch(offset, 0) for offset in range(5)]
     homes = [home_of(tmp_path, node, long[:count], [(0, 0)], 4) for node, count in ((1, 5), (2, 2), (3, 3))]
     found = rows(*homes)
-    assert [(row["leads"], row["only_here_from"], row["only_here"]) for row in found] == [
-        (True, 3, 1),  # offset 4 is above the high watermark: nobody was told that it is safe
-        (False, None, 0),
-        (False, None, 0),
+    told = [(row["leads"], row["only_here_from"], row["only_here"], row["only_here_above"]) for row in found]
+    assert told == [(True, 3, 1, 1), (False, None, 0, 0), (False, None, 0, 0)]  # offset 4: above the high watermark
+    one, two = (home_of(tmp_path, node, long[:count], [(0, 0)], 1) for node, count in ((4, 5), (5, 2)))
+    assert [(row["only_here_from"], row["only_here"], row["only_here_above"]) for row in rows(one, two)] == [
+        (None, 0, 3),
+        (None, 0, 0),
     ]
 
 
