@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-import os
 import resource
 import signal
 import subprocess
@@ -212,11 +211,9 @@ def test_an_interruption_leaves_nothing_behind(process: Any, spool: Path, number
 
 
 def test_the_current_folder_may_have_been_deleted(tmp_path: Path) -> None:
-    gone = tmp_path / "gone"
-    script = "import os, sys; os.mkdir(sys.argv[1]); os.chdir(sys.argv[1]); os.rmdir(sys.argv[1]); "
-    script += "from commands.main import run; sys.exit(run(['decode', 'segment', '-']))"
-    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
+    script = 'mkdir "$1" && cd "$1" && rmdir "$1" && exec "$2" decode segment -'
+    program = Path(sys.executable).with_name("kreplica")
     done = subprocess.run(
-        [sys.executable, "-c", script, gone], input=b"", env=environment, capture_output=True, check=False, timeout=60
+        ["sh", "-c", script, "sh", tmp_path / "gone", program], input=b"", capture_output=True, check=False, timeout=60
     )
     assert (done.returncode, done.stderr) == (0, b"")
