@@ -116,7 +116,8 @@ class EventType:
     Args:
         fields: Names of the values, in their order.
         sentence: How it reads; ``{node}`` and the fields stand in braces.
-        rule: Which rule acted, as ``module.function`` of ``kreplica.engine.rules``; empty for what no rule decides.
+        rule: Which rule acted, as ``module.function`` of ``kreplica.engine.rules``; empty for what no rule decides, and
+            where a field ``rule`` says it of each event.
     """
 
     fields: tuple[str, ...]
@@ -282,19 +283,15 @@ KINDS: dict[str, EventType] = {
     Kind.COMMIT_FAILED: EventType(("group", "error"), "{node} cannot commit for {group}: {error}"),
     Kind.CLIENT_FAILED: EventType(("error",), "{node} ends: {error}"),
     Kind.GROUP_CHANGED: EventType(
-        ("group", "state", "generation", "members", "why"),
+        ("group", "state", "generation", "members", "why", "rule"),
         "{node} has {group} {state} in generation {generation}: {why}",
-        "group_membership.may_change",
     ),
     Kind.OFFSET_COMMITTED: EventType(
-        ("group", "partition", "offset"),
+        ("group", "partition", "offset", "rule"),
         "{node} has committed offset {offset} of {partition} for {group}",
-        "offset_commit.commit_to_classic_group",
     ),
     Kind.COMMIT_REFUSED: EventType(
-        ("group", "member", "error"),
-        "{node} refuses a commit of {member} for {group}: {error}",
-        "offset_commit.commit_to_classic_group",
+        ("group", "member", "error", "rule"), "{node} refuses a commit of {member} for {group}: {error}"
     ),
     Kind.OFFSET_EXPIRED: EventType(
         ("group", "partition", "offset"),

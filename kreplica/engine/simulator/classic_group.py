@@ -372,7 +372,8 @@ class ClassicGroup:
         self.state = state
         if state is not GroupState.EMPTY:
             self.empty_since = None
-        self.shard.broker.emit(Kind.GROUP_CHANGED, self.id, str(state), self.generation, tuple(self.members), why)
+        members, rule = tuple(self.members), "group_membership.may_change"
+        self.shard.broker.emit(Kind.GROUP_CHANGED, self.id, str(state), self.generation, members, why, rule)
 
     def _after(self, delay: int, function: Callable[..., object], *arguments: Any) -> None:
         """Plans something of this phase: another phase, or the end of this coordinator, calls it off."""

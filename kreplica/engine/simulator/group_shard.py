@@ -136,13 +136,14 @@ class Shard:
 
     def commit(self, name: str, member_id: str, instance: str, generation: int, offsets: Offsets, reply: Reply) -> None:
         """OffsetCommit: answered with the error once the offsets are committed."""
-        error = self._refusal(name, member_id, instance, generation, offsets, False)
+        error, rule = self._refusal(name, member_id, instance, generation, offsets, False)
         if error:
-            self.broker.emit(Kind.COMMIT_REFUSED, name, member_id, error.name)
+            self.broker.emit(Kind.COMMIT_REFUSED, name, member_id, error.name, rule)
             reply(error)
             return
         self._heard_of(name, member_id)
-        self.append(self._records(name, member_id, offsets), lambda error: self._committed(name, offsets, error, reply))
+        records = self._records(name, member_id, offsets)
+        self.append(records, lambda error: self._committed(name, offsets, rule, error, reply))
 
     def _heard_of(self, name: str, member_id: str) -> None:
         """A commit keeps a member of the classic protocol alive; one in a transaction does not."""
@@ -173,9 +174,9 @@ class Shard:
             offsets: Of the consumer.
             reply: Called with the error.
         """
-        error = self._refusal(name, member_id, "", generation, offsets, True)
+        error, rule = self._refusal(name, member_id, "", generation, offsets, True)
         if error:
-            self.broker.emit(Kind.COMMIT_REFUSED, name, member_id, error.name)
+            self.broker.emit(Kind.COMMIT_REFUSED, name, member_id, error.name, rule)
             reply(error)
             return
         records = tuple(
@@ -186,16 +187,19 @@ class Shard:
 
     def _refusal(
         self, name: str, member_id: str, instance: str, generation: int, offsets: Offsets, transactional: bool
-    ) -> ErrorCode:
+    ) -> tuple[ErrorCode, str]:
+        """Why offsets are not taken, NONE where they are, and which rule says so."""
         modern = self.modern.get(name)
         if modern is not None:
             partitions = tuple(partition for partition, _, _ in offsets)
-            return modern.commit_refusal(member_id, generation, transactional, partitions)
+            error = modern.commit_refusal(member_id, generation, transactional, partitions)
+            return error, "offset_commit.commit_to_consumer_group"
         group = self.groups.get(name)
         if group is None:
             version = 9 if self.broker.simulation.version.consumer_protocol else 8
-            return offset_commit.commit_to_unknown_group(generation, version, transactional)
-        return offset_commit.commit_to_classic_group(
+            error = offset_commit.commit_to_unknown_group(generation, version, transactional)
+            return error, "offset_commit.commit_to_unknown_group"
+        error = offset_commit.commit_to_classic_group(
             group.state,
             group.generation,
             group.members,
@@ -205,14 +209,15 @@ class Shard:
             generation,
             transactional,
         )
+        return error, "offset_commit.commit_to_classic_group"
 
     def _records(self, name: str, member_id: str, offsets: Offsets) -> tuple[OffsetRecord, ...]:
         return tuple(OffsetRecord(name, *one, self.now, member_id) for one in offsets)
 
-    def _committed(self, name: str, offsets: Offsets, error: ErrorCode, reply: Reply) -> None:
+    def _committed(self, name: str, offsets: Offsets, rule: str, error: ErrorCode, reply: Reply) -> None:
         if not error:
             for partition, offset, _ in offsets:
-                self.broker.emit(Kind.OFFSET_COMMITTED, name, partition, offset)
+                self.broker.emit(Kind.OFFSET_COMMITTED, name, partition, offset, rule)
         reply(error)
 
     def fetch(self, name: str, partitions: tuple[str, ...], require_stable: bool, reply: Reply) -> None:

@@ -281,7 +281,8 @@ class ModernGroup:
         return sum(1 << place for place, partition in enumerate(self.partitions) if partition in partitions)
 
     def _tell(self, why: str) -> None:
-        self.shard.broker.emit(Kind.GROUP_CHANGED, self.id, self.state, self.epoch, tuple(self.members), why)
+        members, rule = tuple(self.members), "group_epochs.consumer_group_state"
+        self.shard.broker.emit(Kind.GROUP_CHANGED, self.id, self.state, self.epoch, members, why, rule)
 
     def write(self, then: Callable[[ErrorCode], Any]) -> None:
         """Writes the group down as it is."""

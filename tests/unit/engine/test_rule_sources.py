@@ -5,15 +5,20 @@ from __future__ import annotations
 import re
 from importlib import import_module
 from inspect import getdoc, getmembers, isfunction
+from pathlib import Path
 from pkgutil import iter_modules
 from types import FunctionType, ModuleType
 
 import pytest
 
-from kreplica.engine import rules
+from kreplica.engine import rules, trace
+from kreplica.engine.settings import SETTINGS
 
 WORDS = {"replica_set", "error_codes"}
 """Modules of words that rules are written in: no rules of Kafka's."""
+
+ENGINE = Path(trace.__file__).parent
+NAMED = re.compile(r'"([a-z_]+)\.([a-z_]+)"')
 
 CLASS = re.compile(r"\b(?:[A-Z][a-z]+){2,}\b|\bkafka\.[a-z]+\.[A-Z]\w+")
 SINCE = re.compile(r"\b[0-4]\.\d+|[Ii]n every version")
@@ -43,3 +48,12 @@ def test_a_rule_names_its_class_and_its_version(module: ModuleType, rule: Functi
 
 def test_there_are_rules() -> None:
     assert len(RULES) > 100
+
+
+def test_every_rule_that_an_event_names_is_there() -> None:
+    known = {module.__name__.rpartition(".")[2]: {one.__name__ for one in functions(module)} for module in MODULES}
+    sources = [ENGINE / "trace.py", *(ENGINE / "simulator").glob("*.py")]
+    named = [found for source in sources for found in NAMED.findall(source.read_text()) if found[0] in known]
+    assert len(named) > 40
+    missing = {f"{module}.{name}" for module, name in named if name not in known[module]}
+    assert not missing - set(SETTINGS)

@@ -114,6 +114,7 @@ def test_a_paused_member_is_a_zombie_when_it_goes_on() -> None:
     events = play(a, member("b", start=SECOND), plan=(pause,), duration=100)
     refused = of(events, Kind.COMMIT_REFUSED)
     assert [one["error"] for one in refused] == ["UNKNOWN_MEMBER_ID"]
+    assert refused[0]["rule"] == "offset_commit.commit_to_classic_group"
     assert of(events, Kind.COMMIT_FAILED, node="a")
     assert done(events)["m8"] == 2, "by the zombie and by its successor"
     assert set(of(events, Kind.ASSIGNED, node="a")[-1]["partitions"]) < {"t-0", "t-1"}, "it has joined again"
@@ -202,6 +203,8 @@ def test_a_fenced_member_of_kip_848_joins_anew() -> None:
     events = play(a, member("b", start=SECOND, group_protocol="consumer"), plan=(pause,), duration=100)
     refused = of(events, Kind.COMMIT_REFUSED)
     assert refused[-1]["error"] == "UNKNOWN_MEMBER_ID"
+    assert refused[-1]["rule"] == "offset_commit.commit_to_consumer_group"
+    assert {one["rule"] for one in of(events, Kind.GROUP_CHANGED)} == {"group_epochs.consumer_group_state"}
     # a commit that its own reconciliation overtook came with the epoch of before
     assert {one["error"] for one in refused[:-1]} <= {"STALE_MEMBER_EPOCH"}
     assert done(events)["m8"] == 2
