@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from commands.screen import print_lines, print_verdict
+from commands.screen import counted, print_lines, print_verdict, utc
 from commands.tables import print_table
 
 if TYPE_CHECKING:
@@ -36,31 +36,31 @@ def show(compared: Compared, answer: Answer, specs: tuple[str, str], settle: flo
 def _verdict(compared: Compared) -> tuple[str, str, str]:
     comparison = compared.comparison
     if not comparison.differences:
-        sizes = f"{_count(comparison.partitions, 'partition')} and {_count(comparison.brokers, 'broker')}"
+        sizes = f"{counted(comparison.partitions, 'partition')} and {counted(comparison.brokers, 'broker')}"
         if any(side.gaps for side in compared.sides):
             return "INCOMPLETE", "yellow", f"what could be read agrees: {sizes}"
         return "SAME", "green", f"both sides agree on {sizes}"
     partitions = {(one.topic, one.partition) for one in comparison.differences if one.topic is not None}
     brokers = {one.broker for one in comparison.differences if one.broker is not None}
     cluster = any(one.topic is None and one.broker is None for one in comparison.differences)
-    counted = ((len(partitions), "partition"), (len(brokers), "broker"))
-    places = [_count(number, noun) for number, noun in counted if number] + ["the controller"] * cluster
+    numbers = ((len(partitions), "partition"), (len(brokers), "broker"))
+    places = [counted(number, noun) for number, noun in numbers if number] + ["the controller"] * cluster
     stale = [side for side in ("left", "right") if any(one.newer == side for one in comparison.differences)]
     older = {"left": "the right side is older", "right": "the left side is older"}
     tail = f"; {older[stale[0]]}" if len(stale) == 1 else "; each side is older in places" if stale else ""
-    facts = _count(len(comparison.differences), "fact")
+    facts = counted(len(comparison.differences), "fact")
     verb = "differs" if len(comparison.differences) == 1 else "differ"
     return "DIFFERENT", "red", f"{facts} of {' and '.join(places)} {verb}{tail}"
 
 
 def _described(side: ClusterSnapshot) -> str:
-    sizes = f"{_count(len(side.partitions), 'partition')}, {_count(len(side.brokers), 'broker')}"
-    return f"{side.name}: {sizes}, {side.source} at {side.taken_at:%Y-%m-%d %H:%M:%S} UTC"
+    sizes = f"{counted(len(side.partitions), 'partition')}, {counted(len(side.brokers), 'broker')}"
+    return f"{side.name}: {sizes}, {side.source} at {utc(side.taken_at)}"
 
 
 def _passing(compared: Compared, settle: float) -> Iterator[str]:
     if compared.passing:
-        others = _count(compared.passing, "other difference")
+        others = counted(compared.passing, "other difference")
         yield f"{others} seen in one of two readings {settle:g} s apart: changes on their way"
 
 
@@ -74,7 +74,3 @@ def _next(compared: Compared, specs: tuple[str, str], settle: float) -> Iterator
     if False in compared.lasting or (None in compared.lasting and not settle):
         names = " ".join(shlex.quote(spec) for spec in specs)
         yield f"kreplica compare {names} --settle {_LONGER}"
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from commands.moments import spell_moment
-from commands.screen import print_lines, print_verdict
+from commands.screen import counted, print_lines, print_verdict
 from commands.tables import print_table
 
 if TYPE_CHECKING:
@@ -35,8 +35,8 @@ def show(reading: OffsetsReading, console: Console) -> None:
     records = sum(result.records for result in reading.results)
     size = sum(result.read_bytes for result in reading.results)
     segments = sum(len(log.segments) for log in reading.logs)
-    read = f"{_count(records, 'record')}, {_count(size, 'byte')}, {_count(segments, 'segment')}"
-    print_lines(console, "read", [f"{read} of {_count(len(reading.logs), 'log')}"])
+    read = f"{counted(records, 'record')}, {counted(size, 'byte')}, {counted(segments, 'segment')}"
+    print_lines(console, "read", [f"{read} of {counted(len(reading.logs), 'log')}"])
     print_lines(console, "means", _meanings(reading, pending=pending))
 
 
@@ -68,10 +68,10 @@ def _word(reading: OffsetsReading) -> tuple[str, str]:
 
 def _counted(reading: OffsetsReading) -> str:
     groups = len({row.group for row in reading.rows})
-    told = f"{_count(len(reading.rows), 'offset')} of {_count(groups, 'group')}{_standings(reading)}"
+    told = f"{counted(len(reading.rows), 'offset')} of {counted(groups, 'group')}{_standings(reading)}"
     if reading.damage.places:
-        places = f"{_count(reading.damage.places, 'damaged place')}, {_count(reading.damage.skipped, 'byte')} left out"
-        return f"{places}; {told}"
+        left_out = f"{counted(reading.damage.skipped, 'byte')} left out"
+        return f"{counted(reading.damage.places, 'damaged place')}, {left_out}; {told}"
     return told
 
 
@@ -93,7 +93,3 @@ def _meanings(reading: OffsetsReading, *, pending: bool) -> list[str]:
     if reading.against:
         told += reading.against.meanings()
     return told
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

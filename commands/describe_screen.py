@@ -10,7 +10,7 @@ from commands.describe_answer import ClusterView, Description
 from commands.describe_causes import cell, explained, measured_cell, measured_lines
 from commands.describe_measure import measurable
 from commands.describe_next import commands_for_causes
-from commands.screen import print_lines, print_verdict
+from commands.screen import print_lines, print_verdict, utc
 from commands.tables import print_table
 from kreplica.health.summary import by_broker, by_topic
 from kreplica.planner.preferred_leaders import plan_elections
@@ -127,7 +127,7 @@ def _name(view: ClusterView) -> str:
 def _size(view: ClusterView) -> str:
     snapshot = view.snapshot
     sizes = f"{len(snapshot.partitions)} partitions of {snapshot.topic_count} topics on {len(snapshot.brokers)} brokers"
-    return f"{sizes}, {snapshot.source} at {snapshot.taken_at:%Y-%m-%d %H:%M:%S} UTC"
+    return f"{sizes}, {snapshot.source} at {utc(snapshot.taken_at)}"
 
 
 def _verdict(view: ClusterView) -> tuple[str, str, str]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from commands.disks_answer import DiskAnswer, DiskView
 from commands.durations import spell_duration
 from commands.quantities import size_words
-from commands.screen import print_lines, print_verdict
+from commands.screen import print_lines, print_verdict, utc
 from commands.tables import print_table
 from kreplica.health.disk_facts import LogDirectory, StoredPartition, Trend
 from kreplica.health.disks import SECONDS_A_DAY
@@ -125,7 +125,7 @@ def _room(view: DiskView) -> Iterator[str]:
 def _interval(view: DiskView) -> Iterator[str]:
     assert view.earlier is not None
     seconds = (view.snapshot.taken_at - view.earlier.taken_at).total_seconds()
-    since = f"{view.earlier.taken_at:%Y-%m-%d %H:%M:%S} UTC"
+    since = utc(view.earlier.taken_at)
     short = "; too short to say much about days" if seconds < LITTLE_TIME else ""
     yield f"usable space over {spell_duration(seconds)}, since {since}, drawn on as a straight line{short}"
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from commands.moments import parse_moment
+from commands.screen import utc
 from kreplica.errors import InputError, UsageError
 from kreplica.model.snapshot import ClusterSnapshot
 from kreplica.sources.dump import read_dump
@@ -44,7 +45,7 @@ def _check(since: str, earlier: ClusterSnapshot, now: ClusterSnapshot) -> None:
     if earlier.label != now.label:
         raise UsageError(f"--since {since} is another cluster", f"{earlier.label}, and this is {now.label}")
     if earlier.taken_at >= now.taken_at:
-        taken = f"{earlier.taken_at:%Y-%m-%d %H:%M:%S} UTC"
+        taken = utc(earlier.taken_at)
         raise UsageError(f"--since {since} is not earlier", f"it was taken at {taken}", "name an older snapshot")
     if not len(earlier.log_dirs):
         raise UsageError(f"--since {since} knows no log directories", f"it was read from {earlier.source}")

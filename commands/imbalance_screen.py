@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from commands.places import places
 from commands.quantities import size_words
-from commands.screen import print_lines, print_verdict
+from commands.screen import print_cluster, print_lines, print_verdict
 from commands.tables import print_table
 from kreplica.engine.rules.balance import KRAFT_ELECTIONS_A_PASS, kraft_passes
 from kreplica.health.skew import Measure, diagnosis
@@ -45,9 +45,7 @@ def show(views: Sequence[BalancedView], console: Console) -> None:
 def _show_one(view: BalancedView, console: Console) -> None:
     found, snapshot = view.imbalance, view.snapshot
     print_verdict(console, *_verdict(view))
-    name = snapshot.name if snapshot.cluster_id in (None, snapshot.name) else f"{snapshot.name} ({snapshot.cluster_id})"
-    when = f"{snapshot.source} at {snapshot.taken_at:%Y-%m-%d %H:%M:%S} UTC"
-    print_lines(console, "cluster", [f"{name}, {when}"])
+    print_cluster(console, snapshot)
     if found.brokers:
         print_table(_HEADER, map(_cells, found.brokers), color=console.is_terminal and not console.no_color)
     print_lines(console, "missing", _missing(view))

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from commands.places import places
-from commands.screen import counted, print_lines, print_verdict
+from commands.screen import counted, print_cluster, print_lines, print_verdict
 from kreplica.health.stopping import OUT_OF_SYNC
 from kreplica.planner.restart_waves import Bound, BoundKind
 
@@ -40,9 +40,7 @@ def show_plan(
     plan = draft.plan
     missing = [*(gap.message for gap in snapshot.gaps), *draft.unknown]
     print_verdict(console, *_plan_verdict(plan, incomplete=bool(missing)))
-    name = snapshot.name if snapshot.cluster_id in (None, snapshot.name) else f"{snapshot.name} ({snapshot.cluster_id})"
-    when = f"{snapshot.source} at {snapshot.taken_at:%Y-%m-%d %H:%M:%S} UTC"
-    print_lines(console, "cluster", [f"{name}, {len(snapshot.partitions)} partitions, {when}"])
+    print_cluster(console, snapshot, f"{len(snapshot.partitions)} partitions")
     print_lines(console, "missing", missing)
     print_lines(console, "waves", _waves(snapshot, plan))
     print_lines(console, "bound", _bound(plan))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from commands.durations import spell_duration
 from commands.options import READ_TIMEOUT
 from commands.places import places
-from commands.screen import print_lines, print_verdict
+from commands.screen import print_cluster, print_lines, print_verdict
 from kreplica.errors import ExitCode
 from kreplica.health.stopping import OUT_OF_SYNC, Accepted, Consequence, Effect, StopJudgement, judge_stop
 
@@ -50,9 +50,7 @@ def show(verdict: Verdict, sources: SourceOptions, accepted: Accepted, console: 
     last = verdict.last
     judgement, snapshot = last.judgement, last.snapshot
     print_verdict(console, *_verdict(verdict))
-    name = snapshot.name if snapshot.cluster_id in (None, snapshot.name) else f"{snapshot.name} ({snapshot.cluster_id})"
-    when = f"{snapshot.source} at {snapshot.taken_at:%Y-%m-%d %H:%M:%S} UTC"
-    print_lines(console, "cluster", [f"{name}, {len(snapshot.partitions)} partitions, {when}"])
+    print_cluster(console, snapshot, f"{len(snapshot.partitions)} partitions")
     if judgement.down and judgement.brokers:
         print_lines(console, "down", [f"{_named(judgement.down)} already: stopping changes nothing"])
     print_lines(console, "missing", last.missing)

@@ -9,7 +9,11 @@ from typing import TYPE_CHECKING
 from commands.output import printable
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from rich.console import Console
+
+    from kreplica.model.snapshot import ClusterSnapshot
 
 INDENT = 9
 """Columns that titles take."""
@@ -18,6 +22,18 @@ INDENT = 9
 def counted(number: int, noun: str, nouns: str = "") -> str:
     """``1 entry``, ``2 entries``; ``nouns`` only where it is not the noun with an s."""
     return f"{number} {noun}" if number == 1 else f"{number} {nouns or noun + 's'}"
+
+
+def utc(moment: datetime) -> str:
+    """A time to the second."""
+    return f"{moment:%Y-%m-%d %H:%M:%S} UTC"
+
+
+def print_cluster(console: Console, snapshot: ClusterSnapshot, size: str = "") -> None:
+    """Prints of which cluster something is said, and from when on it was so."""
+    name = snapshot.name if snapshot.cluster_id in (None, snapshot.name) else f"{snapshot.name} ({snapshot.cluster_id})"
+    when = f"{snapshot.source} at {utc(snapshot.taken_at)}"
+    print_lines(console, "cluster", [", ".join([name, *([size] if size else []), when])])
 
 
 def print_verdict(console: Console, word: str, color: str, sentence: str) -> None:

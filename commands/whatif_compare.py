@@ -222,9 +222,11 @@ def _differ(answer: Answer) -> bool:
 
 
 def _title(row: Row) -> str:
+    from commands.whatif_options import setting_texts
+
     settings = row["settings"]
     assert isinstance(settings, dict)
-    told = [f"{name}={str(value).lower() if isinstance(value, bool) else value}" for name, value in settings.items()]
+    told = [f"{name}={value}" for name, value in setting_texts(settings).items()]
     return " ".join([str(row["version"]), *told])
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from commands.places import places
-from commands.screen import counted, print_lines, print_verdict
+from commands.screen import counted, print_cluster, print_lines, print_verdict
 from commands.tables import print_table
 from kreplica.errors import ExitCode
 from kreplica.health.failing import FATES, MENDABLE, Fate, PlayedStep
@@ -48,9 +48,7 @@ def show(played: Played, sources: SourceOptions, console: Console) -> None:
     """Prints the verdict for a person."""
     snapshot = played.snapshot
     print_verdict(console, *_verdict(played))
-    name = snapshot.name if snapshot.cluster_id in (None, snapshot.name) else f"{snapshot.name} ({snapshot.cluster_id})"
-    when = f"{snapshot.source} at {snapshot.taken_at:%Y-%m-%d %H:%M:%S} UTC"
-    print_lines(console, "cluster", [f"{name}, {len(snapshot.partitions)} partitions, {when}"])
+    print_cluster(console, snapshot, f"{len(snapshot.partitions)} partitions")
     print_lines(console, "played", _played(played))
     print_lines(console, "missing", played.missing)
     for fate in FATES:

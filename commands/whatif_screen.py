@@ -46,14 +46,8 @@ _COLORS = ("blue", "dark_orange", "green", "magenta", "red", "cyan", "yellow")
 
 def title_of(run: Run) -> str:
     """What was played, in one line."""
-    settings = "".join(f", {name}={_shown(name, value)}" for name, value in run.settings.items())
+    settings = "".join(f", {name}={value}" for name, value in setting_texts(run.settings).items())
     return f"{run.scenario.name}, Kafka {run.version.name}{settings}, seed {run.seed}"
-
-
-def _shown(name: str, value: object) -> str:
-    if name == "acks" and value == -1:
-        return "all"
-    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def show_run(run: Run, partition: str, explain: bool, svg: Path | None, plan: Path | None, console: Console) -> None:
