@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -138,12 +140,17 @@ def _alone(copies: Sequence[Row]) -> int:
     return sum(int(str(row["only_here"] or 0)) for row in copies)
 
 
+def _cut(copies: Sequence[Row]) -> int:
+    """How many acknowledged offsets of a partition are lost when its brokers start as they are."""
+    return max(int(str(row["cut_acknowledged"] or 0)) for row in copies)
+
+
 def _notable(copies: Sequence[Row]) -> bool:
     return _differs(copies) or len({row["end_offset"] for row in copies}) > 1 or bool(_alone(copies))
 
 
 def _exit_code(compared: Mapping[Place, Sequence[Row]], damaged: Sequence[str]) -> ExitCode:
-    if damaged or any(_differs(copies) or _alone(copies) for copies in compared.values()):
+    if damaged or any(_differs(copies) or _alone(copies) or _cut(copies) for copies in compared.values()):
         return ExitCode.FINDINGS
     return ExitCode.OK if compared else ExitCode.INCOMPLETE
 
@@ -156,6 +163,7 @@ def _summary(found: Folders, compared: Mapping[Place, Sequence[Row]]) -> Row:
         "differing": sum(_differs(copies) for copies in compared.values()),
         "of_different_length": sum(len({row["end_offset"] for row in copies}) > 1 for copies in compared.values()),
         "only_one_copy_holds": sum(_alone(copies) for copies in compared.values()),
+        "cut_acknowledged": sum(_cut(copies) for copies in compared.values()),
     }
 
 
@@ -182,6 +190,11 @@ def _show(answer: Answer, console: Console) -> None:
     print_lines(console, "ahead", _ahead(answer.rows))
     if answer.rows:
         print_lines(console, "means", _MEANINGS)
+    if int(str(answer.summary["cut_acknowledged"])):
+        row = max(answer.rows, key=lambda row: int(str(row["cut_acknowledged"] or 0)))
+        folder = shlex.quote(str(Path(str(row["log_dir"])) / f"{row['topic']}-{row['partition']}"))
+        command = f"kreplica decode segment {folder} --records -o jsonl"
+        print_lines(console, "next", ["keep what will be cut before its broker starts, as", command], whole=True)
 
 
 _MEANINGS = (
@@ -211,7 +224,12 @@ def _verdict(summary: Row) -> tuple[str, str, str]:
     if not number["compared"]:
         return "INCOMPLETE", "yellow", f"no partition has two copies on these disks; {scope}"
     if number["differing"]:
-        return "DIVERGED", "red", f"copies of {counted(number['differing'], 'partition')} differ; {scope}"
+        cut = f", {counted(number['cut_acknowledged'], 'acknowledged offset')} would be cut"
+        said = f"copies of {counted(number['differing'], 'partition')} differ" + cut * bool(number["cut_acknowledged"])
+        return "DIVERGED", "red", f"{said}; {scope}"
+    if number["cut_acknowledged"]:
+        said = f"{counted(number['cut_acknowledged'], 'acknowledged offset')} would be cut when brokers start"
+        return "AT RISK", "red", f"{said}; {scope}"
     if number["only_one_copy_holds"]:
         said = f"{counted(number['only_one_copy_holds'], 'acknowledged offset')} on one disk alone"
         return "AT RISK", "red", f"{said}; {scope}"
@@ -225,7 +243,12 @@ def _verdict(summary: Row) -> tuple[str, str, str]:
 
 
 def _differences(rows: Sequence[Row]) -> list[str]:
-    return [_sentence(row) for row in rows if row["differs_at"] is not None]
+    leaders = {(row["topic"], row["partition"], row["topic_id"]): _who(row) for row in rows if row["leads"]}
+    return [
+        _sentence(row, leaders.get((row["topic"], row["partition"], row["topic_id"]), "the other copy"))
+        for row in rows
+        if row["differs_at"] is not None or row["cut_acknowledged"]
+    ]
 
 
 def _ahead(rows: Sequence[Row]) -> list[str]:
@@ -246,13 +269,24 @@ def _who(row: Row) -> str:
     return str(row["log_dir"]) if row["node_id"] is None else f"node {row['node_id']}"
 
 
-def _sentence(row: Row) -> str:
-    at = int(str(row["differs_at"]))
-    by_watermark, by_epoch = row["truncation_by_high_watermark"], row["truncation_by_leader_epoch"]
-    kept = [
+def _sentence(row: Row, leader: str) -> str:
+    """What is other, and what comes of it; the high watermark decides where a version before 0.11 (KIP-101) runs."""
+    at, cut = row["differs_at"], int(str(row["cut_by_leader_epoch"] or 0))
+    what = f"goes further than {leader}" if at is None else f"holds other records from offset {at} on"
+    lost = int(str(row["cut_acknowledged"] or 0))
+    after = [f"following {leader} cuts {_offsets(cut)}, {lost or 'none'} of them acknowledged"]
+    after += [
         f"{name} leaves that in place"
-        for name, offset in (("the high watermark rule", by_watermark), ("the leader epoch rule", by_epoch))
-        if offset is not None and int(str(offset)) > at
+        for name, offset in (
+            ("the high watermark rule", row["truncation_by_high_watermark"]),
+            ("the leader epoch rule", row["truncation_by_leader_epoch"]),
+        )
+        if at is not None and offset is not None and int(str(offset)) > int(str(at))
     ]
-    after = "; ".join(kept) or "a restart cuts that"
-    return f"{row['topic']}-{row['partition']} on {_who(row)} holds other records from offset {at} on: {after}"
+    return f"{row['topic']}-{row['partition']} on {_who(row)} {what}: {'; '.join(after)}"
+
+
+def _offsets(count: int) -> str:
+    from commands.screen import counted
+
+    return counted(count, "offset")

@@ -26,9 +26,12 @@ def test_diverged_copies(kreplica: Any, tmp_path: Path) -> None:
     homes = diverged(tmp_path)
     ended = kreplica("decode", "compare", *homes)
     assert ended.code == 1
-    assert "DIVERGED copies of 1 partition differ; 1 partition compared\n" in ended.out
-    said = "orders-0 on node 1 holds other records from offset 1 on: the high watermark rule leaves that in place"
-    assert f"differ   {said}\n" in ended.out
+    assert (
+        "DIVERGED copies of 1 partition differ, 1 acknowledged offset would be cut; 1 partition compared\n" in ended.out
+    )
+    said = "orders-0 on node 1 holds other records from offset 1 on: following node 2 cuts 1 offset, 1 of them"
+    assert f"differ   {said} acknowledged; the high watermark rule leaves that in place\n" in ended.out
+    assert f"kreplica decode segment {homes[0] / 'orders-0'} --records -o jsonl" in ended.out
     document = kreplica("decode", "compare", *homes, "-o", "json").document
     assert document["schema"] == "kreplica/decode-compare/v1"
     assert [(row["node_id"], row["differs_at"], row["cut_by_leader_epoch"]) for row in document["copies"]] == [
@@ -60,6 +63,23 @@ def test_records_on_one_disk_alone(kreplica: Any, tmp_path: Path) -> None:
     ended = kreplica("decode", "compare", *homes)
     assert ended.code == 1
     assert "AT RISK 1 acknowledged offset on one disk alone; 1 partition compared\n" in ended.out
+
+
+def test_an_unclean_leader_that_wrote_nothing_yet(kreplica: Any, tmp_path: Path) -> None:
+    """No record differs, but who comes back cuts what was acknowledged; Kafka 4.3.1 truncated where this says."""
+    homes = diverged(tmp_path)
+    write_partition(homes[0], [batch(0, 0), batch(1, 0), batch(2, 0)])
+    write_partition(homes[1], [batch(0, 0)], epochs=((0, 0), (2, 1)))
+    ended = kreplica("decode", "compare", *homes)
+    assert ended.code == 1
+    assert "AT RISK 1 acknowledged offset would be cut when brokers start; 1 partition compared\n" in ended.out
+    said = "orders-0 on node 1 goes further than node 2: following node 2 cuts 2 offsets, 1 of them acknowledged"
+    assert f"differ   {said}\n" in ended.out
+    document = kreplica("decode", "compare", *homes, "-o", "json").document
+    found = [(row["truncation_by_leader_epoch"], row["cut_acknowledged"]) for row in document["copies"]]
+    assert (found, document["summary"]["cut_acknowledged"]) == ([(1, 1), (None, None)], 1)
+    write_checkpoint(homes[0], REPLICATION, 1)
+    assert kreplica("decode", "compare", *homes).code == 0
 
 
 def test_records_above_the_high_watermark_on_one_disk_alone(kreplica: Any, tmp_path: Path) -> None:
