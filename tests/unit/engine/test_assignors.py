@@ -206,3 +206,17 @@ def test_topics_that_not_everybody_reads_are_even_by_themselves(
             if len({frozenset(has) for has in subscriptions.values()}) > 1 and readers:
                 assert max(shares) - min(shares) <= 1
         assert all(one[0] in subscriptions[member] for member, has in answer.items() for one in has)
+
+
+@given(owners(), st.data())
+def test_who_reads_the_same_topics_is_even_over_all_of_them(
+    case: tuple[Held, dict[str, int]], data: st.DataObject
+) -> None:
+    """AbstractStickyAssignor, UniformHomogeneousAssignmentBuilder: shares differ by one partition at most."""
+    owned, partitions = case
+    topics = data.draw(st.lists(st.sampled_from(sorted(partitions)), unique=True))
+    for assign in (sticky_assignor, uniform_assignor):
+        answer = even_assignment(assign, owned, dict.fromkeys(owned, topics), partitions)
+        sizes = [len(has) for has in answer.values()]
+        assert sum(sizes) == sum(partitions[topic] for topic in topics)
+        assert max(sizes) - min(sizes) <= 1

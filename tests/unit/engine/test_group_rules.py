@@ -91,6 +91,14 @@ def test_a_second_process_with_the_same_instance_fences_the_first() -> None:
     assert group_membership.heartbeat(*group, "new", "instance", 3) is ErrorCode.NONE
 
 
+@pytest.mark.parametrize(
+    ("required", "instance", "first"), [(True, None, True), (True, "i", False), (False, None, False)]
+)
+def test_a_static_member_needs_no_member_id_before_it_joins(required: bool, instance: str | None, first: bool) -> None:
+    """GroupMetadataManager.classicGroupJoinNewMember asks classicGroupJoinNewDynamicMember alone for it."""
+    assert group_membership.gives_member_id_first(required, instance) is first
+
+
 def test_states_follow_each_other_as_in_kafka() -> None:
     """Every way through a group's life is allowed, and what no way contains is not."""
     life = ["Empty", "PreparingRebalance", "CompletingRebalance", "Stable", "PreparingRebalance", "Empty", "Dead"]
