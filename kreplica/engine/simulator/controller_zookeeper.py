@@ -280,7 +280,7 @@ class ZooKeeperController:
             return
         self.update_metadata(self.known.states.values())
         self.lead_and_follow(state for state in self.known.states.values() if set(state.replicas) & set(new))
-        self._elect_offline(then)
+        self._elect_offline(lambda: self.moves.brokers_are_back(new, then))
 
     def _open_channel(self, broker: int) -> None:
         node = self.broker.simulation.brokers[broker]
@@ -345,8 +345,9 @@ class ZooKeeperController:
     def announce(self, changed: list[PartitionState], removed: int = NO_LEADER) -> None:
         """LeaderAndIsr to the replicas, less a removed broker's, UpdateMetadata to everybody."""
         if changed:
-            self.lead_and_follow(changed, removed)
-            self.update_metadata(changed)
+            told = [self.moves.told(state) for state in changed]
+            self.lead_and_follow(told, removed)
+            self.update_metadata(told)
 
     def lead_and_follow(self, states: Iterable[PartitionState], removed: int = NO_LEADER) -> None:
         """One LeaderAndIsr request to each live broker with replicas among them."""

@@ -52,41 +52,75 @@ class ZooKeeperMoves:
 
     def resume(self, then: Callable[[], object]) -> None:
         """Goes on with what an earlier controller began."""
-        moving = [one for one, (_, _, adding, removing) in self.controller.known.assigned.items() if adding or removing]
-        self._resume(moving, then)
+        self._resume(self._moving(), then)
+
+    def brokers_are_back(self, brokers: tuple[int, ...], then: Callable[[], object]) -> None:
+        """Goes on with the moves to these brokers. KafkaController.onBrokerStartup."""
+        assigned = self.controller.known.assigned
+        to_them = [one for one in self._moving() if set(_target(assigned[one])) & set(brokers)]
+        self._resume(to_them, then)
+
+    def told(self, state: PartitionState) -> PartitionState:
+        """What brokers hear of a partition: once a move is complete, of the target alone."""
+        target = self.controller.known.ending.get(state.partition)
+        return state if target is None else state._replace(adding=(), removing=()).on(target)
+
+    def _moving(self) -> list[str]:
+        return [one for one, (_, _, adding, removing) in self.controller.known.assigned.items() if adding or removing]
 
     def _resume(self, moving: list[str], then: Callable[[], object]) -> None:
         if moving:
-            self._watch(moving[0], lambda: self._resume(moving[1:], then))
+            self._move(moving[0], lambda: self._resume(moving[1:], then))
         else:
             then()
 
     def state_changed(self, partition: str) -> None:
-        """An event: the state of a partition that is moved has been written. PartitionReassignmentIsrChange."""
-        assigned = self.controller.known.assigned.get(partition)
-        if self.controller.active and assigned is not None and (assigned[2] or assigned[3]):
-            self._watch(partition, self.controller.finished)
-        else:
-            self.controller.finished()
+        """An event: a partition's state has been written. A move whose target is in sync by now is completed.
 
-    def _watch(self, partition: str, then: Callable[[], object]) -> None:
+        KafkaController.processPartitionReassignmentIsrChange.
+        """
+        done = self.controller.finished
+
+        def look(state: PartitionState) -> None:
+            if self._is_complete(state):
+                self._complete(state, done)
+            else:
+                done()
+
+        if self.controller.active and partition in self._moving():
+            self._read(partition, look, done)
+        else:
+            done()
+
+    def _move(self, partition: str, then: Callable[[], object]) -> None:
+        """Completes a move, or tells everybody of it in a new leader epoch. KafkaController.onPartitionReassignment."""
+
+        def look(state: PartitionState) -> None:
+            if self._is_complete(state):
+                self._complete(state, then)
+            else:
+                self._raise_epoch(partition, then)
+
+        self._read(partition, look, then)
+
+    def _read(self, partition: str, look: Callable[[PartitionState], None], then: Callable[[], object]) -> None:
         """Looks at the ISR in ZooKeeper; before 2.7, where its leader writes it there, again when it changes."""
         watches = not self.controller.broker.simulation.version.alter_partition
 
         def read(results: tuple[tuple[Result, ...], ...]) -> None:
-            self.controller.known.took(partition, results[0][0])
-            self.look_at(partition, then)
+            state = self.controller.known.took(partition, results[0][0])
+            if self.controller.active and state is not None:
+                look(state)
+            else:
+                then()
 
         self.controller.client.request(((Operation("get", state_path(partition), watch=watches),),), read)
 
-    def look_at(self, partition: str, then: Callable[[], object]) -> None:
-        """Completes a move whose target replicas are all in sync by now."""
-        state = self.controller.known.states[partition]
+    @staticmethod
+    def _is_complete(state: PartitionState) -> bool:
+        """Whether the whole target is in sync; at once where nothing is left to move, as after a cancellation."""
         sets = (state.places(state.replicas), state.places(state.adding), state.places(state.removing))
-        if self.controller.active and completes(*sets, state.isr, Awaited.TARGET):
-            self._complete(state, then)
-        else:
-            then()
+        return not (state.adding or state.removing) or completes(*sets, state.isr, Awaited.TARGET)
 
     def _cancel(self, partition: str) -> None:
         _, replicas, adding, removing = self.controller.known.assigned[partition]
@@ -118,10 +152,10 @@ class ZooKeeperMoves:
         merged = zookeeper_merged(replicas, adding, target)
         dropped = zookeeper_dropped(replicas, merged[0])
 
-        def started() -> None:
-            self._raise_epoch(partition, lambda: self._watch(partition, self.controller.finished))
+        def assign() -> None:
+            self._assign((partition, *merged), lambda: self._move(partition, self.controller.finished))
 
-        self._leave(dropped, partition, lambda: self._assign((partition, *merged), started))
+        self._leave(dropped, partition, assign)
 
     def _leave(self, brokers: tuple[int, ...], partition: str, then: Callable[[], object]) -> None:
         """Replicas leave the ISR and are deleted, one after the other."""
@@ -173,20 +207,28 @@ class ZooKeeperMoves:
     def _complete(self, state: PartitionState, then: Callable[[], object]) -> None:
         """The leader hears of the target alone before anything is taken away, so that it lets nobody back in.
 
-        Kafka shrinks the ISR with a further write for each replica that goes, and a leader epoch each.
+        One write moves the leader, or raises its epoch; each replica that goes leaves the ISR by a further one.
         """
-        known = self.controller.known
-        target = tuple(broker for broker in state.replicas if broker not in state.removing)
-        known.assigned[state.partition] = completed = (state.partition, target, (), ())
+        known, partition = self.controller.known, state.partition
+        target = known.ending[partition] = _target(known.assigned[partition])
 
         def decide(current: PartitionState) -> Decision | None:
-            everybody = current.places(current.replicas)
-            elected = zookeeper_elect_reassigned(everybody, current.isr, known.online(current), current.leader)
+            wanted, online = current.places(target), known.online(current)
+            elected = zookeeper_elect_reassigned(wanted, current.isr, online, current.leader)
             return (elected, current.isr) if elected != NO_LEADER else None
 
-        def elected() -> None:
-            for broker in state.removing:
-                self.controller.stop_replicas(broker, (state.partition,), True)
-            self._assign(completed, then)
+        def over() -> None:
+            known.states[partition] = self.told(known.states[partition])
+            del known.ending[partition]
+            then()
 
-        self._change(state.partition, decide, "reassignment.zookeeper_elect_reassigned", elected)
+        def elected() -> None:
+            self._leave(state.removing, partition, lambda: self._assign((partition, target, (), ()), over))
+
+        self._change(partition, decide, "reassignment.zookeeper_elect_reassigned", elected)
+
+
+def _target(assigned: Assigned) -> tuple[int, ...]:
+    """Where the replicas shall be."""
+    _, replicas, _, removing = assigned
+    return tuple(broker for broker in replicas if broker not in removing)

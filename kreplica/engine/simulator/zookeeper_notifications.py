@@ -49,14 +49,14 @@ class ZooKeeperNotifications:
             self._directories_failed(list(dict.fromkeys(said)))
 
     def _isrs_changed(self, partitions: list[str]) -> None:
-        """Reads the ISRs and tells every broker; a move may be complete."""
+        """Reads the ISRs and tells every broker."""
         change = Change(lambda _state: None, "", "", lambda _changed: self._refreshed(partitions))
         self.controller.known.change(partitions, change)
 
     def _refreshed(self, partitions: list[str]) -> None:
         known = self.controller.known.states
         self.controller.update_metadata([known[partition] for partition in partitions])
-        self.controller.moves.resume(self.controller.finished)
+        self.controller.finished()
 
     def _directories_failed(self, brokers: list[int]) -> None:
         """Brokers say which replicas are offline when they are told to lead and follow. onBrokerLogDirFailure."""

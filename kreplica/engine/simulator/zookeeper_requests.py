@@ -55,7 +55,7 @@ class ZooKeeperRequests:
         def then(changed: list[PartitionState]) -> None:
             reply(ErrorCode.NONE if changed else ErrorCode.INVALID_UPDATE_VERSION, changed[0] if changed else None)
             controller.update_metadata(changed)
-            controller.moves.look_at(sent.partition, controller.finished)
+            controller.moves.state_changed(sent.partition)
 
         change = Change(decide, "its leader asked", "alter_partition.zookeeper_alter_partition_error", then, True)
         known.change((sent.partition,), change)

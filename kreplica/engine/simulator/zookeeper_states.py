@@ -55,15 +55,17 @@ class ZooKeeperStates:
 
     ``live`` are broker ids and epochs, ``shutting_down`` those of them that are in controlled shutdown, ``offline``
     replicas on failed log directories, ``unled`` the partitions in state OfflinePartition: their leader went, and no
-    other has been found. Dictionaries without values are ordered sets.
+    other has been found. ``ending`` are the targets of moves that are complete but for the replicas that go.
+    Dictionaries without values are ordered sets.
     """
 
-    __slots__ = ("assigned", "controller", "live", "offline", "shutting_down", "states", "unled")
+    __slots__ = ("assigned", "controller", "ending", "live", "offline", "shutting_down", "states", "unled")
 
     def __init__(self, controller: ZooKeeperController) -> None:
         self.controller = controller
         self.assigned: dict[str, Assigned] = {}
         self.states: dict[str, PartitionState] = {}
+        self.ending: dict[str, tuple[int, ...]] = {}
         self.live: dict[int, int] = {}
         self.shutting_down: dict[int, None] = {}
         self.offline: dict[tuple[str, int], None] = {}
