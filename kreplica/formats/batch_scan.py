@@ -12,7 +12,21 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from kreplica.formats.batches import HEADER_BYTES, LEAST_BYTES, MAGIC_AT, PREFIX_BYTES
+from kreplica.formats.batch_layout import (
+    ATTRIBUTES_AT,
+    CHECKED_FROM,
+    COUNT_AT,
+    CRC_AT,
+    HEADER_BYTES,
+    KEY_AT,
+    LAST_OFFSET_DELTA_AT,
+    LEAST_BYTES,
+    LENGTH_AT,
+    MAGIC_AT,
+    PREFIX_BYTES,
+    PRODUCER_EPOCH_AT,
+)
+from kreplica.formats.fixed_integers import integers_at
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -83,7 +97,7 @@ def _starts(data: NDArray[np.uint8], begin: int) -> NDArray[np.int64]:
     starts: list[int] = []
     append = starts.append
     while position <= last:
-        following = position + PREFIX_BYTES + unpack(view, position + 8)[0]
+        following = position + PREFIX_BYTES + unpack(view, position + LENGTH_AT)[0]
         if following > end or following - position < least:
             break
         append(position)
@@ -104,7 +118,7 @@ def _stop(data: NDArray[np.uint8], position: int, remaining: int) -> Stop:
         return Stop.MORE if more else Stop.ZEROS if not header.any() else Stop.FAULT
     if not header.any():
         return Stop.ZEROS
-    length, _, magic = _PREFIX.unpack_from(data.data, position + 8)
+    length, _, magic = _PREFIX.unpack_from(data.data, position + LENGTH_AT)
     size = PREFIX_BYTES + length
     fits = magic <= 2 and LEAST_BYTES[magic] <= size <= min(MOST_BATCH_BYTES, remaining - position)
     return Stop.MORE if fits else Stop.FAULT
@@ -114,14 +128,14 @@ def batch_size(data: NDArray[np.uint8], position: int) -> int:
     """Bytes of the batch that begins there, as it says itself; 0 where not even that is in the data."""
     if position + SHORTEST_HEADER > len(data):
         return 0
-    return PREFIX_BYTES + int(_PREFIX.unpack_from(data.data, position + 8)[0])
+    return PREFIX_BYTES + int(_PREFIX.unpack_from(data.data, position + LENGTH_AT)[0])
 
 
 def fault_words(data: NDArray[np.uint8], position: int, remaining: int) -> tuple[str, str, str]:
     """What is wrong with a batch that should begin there: reason, expected, found."""
     if position + SHORTEST_HEADER > len(data):
         return "batch cut off in its header", f"at least {LEAST_BYTES[0]} bytes", f"{remaining - position} bytes"
-    length, _, magic = _PREFIX.unpack_from(data.data, position + 8)
+    length, _, magic = _PREFIX.unpack_from(data.data, position + LENGTH_AT)
     size = PREFIX_BYTES + length
     if magic > 2:
         return "unknown batch version (magic)", "0, 1 or 2", str(magic)
@@ -137,16 +151,13 @@ def checksums_hold(data: NDArray[np.uint8], starts: NDArray[np.int64], ends: NDA
     from crc32c import crc32c
 
     magic = data[starts + MAGIC_AT]
-    crc_at = np.where(magic == 2, 17, 12)
-    stored = np.ndarray((len(data) - 3,), ">u4", data, strides=(1,))[starts + crc_at]
-    view = data.data
+    stored = np.ndarray((len(data) - 3,), ">u4", data, strides=(1,))[starts + np.array(CRC_AT)[magic]]
+    begins, view = (starts + np.array(CHECKED_FROM)[magic]).tolist(), data.data
     if (magic == 2).all():
-        computed = [crc32c(view[begin:end]) for begin, end in zip((starts + 21).tolist(), ends.tolist(), strict=True)]
+        computed = [crc32c(view[begin:end]) for begin, end in zip(begins, ends.tolist(), strict=True)]
     else:
-        triples = zip(magic.tolist(), starts.tolist(), ends.tolist(), strict=True)
-        computed = [
-            crc32c(view[at + 21 : end]) if kind == 2 else zlib.crc32(view[at + 16 : end]) for kind, at, end in triples
-        ]
+        triples = zip((magic == 2).tolist(), begins, ends.tolist(), strict=True)
+        computed = [crc32c(view[begin:end]) if new else zlib.crc32(view[begin:end]) for new, begin, end in triples]
     return np.asarray(stored == np.array(computed, np.uint32))
 
 
@@ -154,8 +165,14 @@ def computed_checksum(data: NDArray[np.uint8], start: int, end: int) -> int:
     """The checksum of the batch that stands there, as its version has it."""
     from crc32c import crc32c
 
-    view = data.data
-    return int(crc32c(view[start + 21 : end]) if data[start + MAGIC_AT] == 2 else zlib.crc32(view[start + 16 : end]))
+    magic = int(data[start + MAGIC_AT])
+    checked = data.data[start + CHECKED_FROM[magic] : end]
+    return int(crc32c(checked) if magic == 2 else zlib.crc32(checked))
+
+
+def stored_checksum(data: NDArray[np.uint8], start: int) -> int:
+    """The checksum that the batch that stands there says it has."""
+    return int(_CRC.unpack_from(data.data, start + CRC_AT[data[start + MAGIC_AT]])[0])
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,62 +194,52 @@ def search(data: NDArray[np.uint8], begin: int, remaining: int, least_offset: in
         remaining: Bytes from ``data[0]`` to the end of the file.
         least_offset: Its base offset is at least this: offsets only grow in a log.
     """
-    from crc32c import crc32c
-
-    view = data.data
-    for at, end, magic in islice(_candidates(data, begin, remaining, least_offset), TRIALS):
+    for at, end in islice(_candidates(data, begin, remaining, least_offset), TRIALS):
         if end > len(data):
             return Found(at, more=True)
-        stored = _CRC.unpack_from(view, at + (17 if magic == 2 else 12))[0]
-        if stored == (crc32c(view[at + 21 : end]) if magic == 2 else zlib.crc32(view[at + 16 : end])):
+        if stored_checksum(data, at) == computed_checksum(data, at, end):
             return Found(at, sound=True)
     return Found(len(data) if len(data) == remaining else max(begin, len(data) - HEADER_BYTES))
 
 
-def _candidates(
-    data: NDArray[np.uint8], begin: int, remaining: int, least_offset: int
-) -> Iterator[tuple[int, int, int]]:
-    """Index, end and magic of what looks like a batch, in order; blocks grow, so that near ones are found cheaply."""
+def _candidates(data: NDArray[np.uint8], begin: int, remaining: int, least_offset: int) -> Iterator[tuple[int, int]]:
+    """Index and end of what looks like a batch, in order; blocks grow, so that near ones are found cheaply."""
     size = SEARCH_BLOCK
     last = len(data) - LEAST_BYTES[0]
     while begin <= last:
         end = min(begin + size, last + 1)
-        at, ends, magic = _plausible(data, begin, end, remaining, least_offset)
-        yield from zip(at.tolist(), ends.tolist(), magic.tolist(), strict=True)
+        at, ends = _plausible(data, begin, end, remaining, least_offset)
+        yield from zip(at.tolist(), ends.tolist(), strict=True)
         begin, size = end, min(size * 4, LONGEST_SEARCH_BLOCK)
 
 
 def _plausible(
     data: NDArray[np.uint8], begin: int, end: int, remaining: int, least_offset: int
-) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+) -> tuple[NDArray[Any], NDArray[Any]]:
     at = np.flatnonzero(data[begin + MAGIC_AT : end + MAGIC_AT] <= 2) + begin
-    sizes = _at(data, ">i4", at + 8) + PREFIX_BYTES
+    sizes = integers_at(data, ">i4", at + LENGTH_AT) + PREFIX_BYTES
     magic = data[at + MAGIC_AT]
     least = np.array(LEAST_BYTES)[magic]
     fits = (sizes >= least) & (sizes <= MOST_BATCH_BYTES) & (at + sizes <= remaining)
     at, sizes, magic = at[fits], sizes[fits], magic[fits]
-    fits = _at(data, ">i8", at) >= least_offset
+    fits = integers_at(data, ">i8", at) >= least_offset
     at, sizes, magic = at[fits], sizes[fits], magic[fits]
     fits = np.where(magic == 2, _like_v2(data, at), _like_legacy(data, at, sizes))
-    return at[fits], (at + sizes)[fits], magic[fits]
+    return at[fits], (at + sizes)[fits]
 
 
 def _like_v2(data: NDArray[np.uint8], at: NDArray[np.int64]) -> NDArray[np.bool_]:
-    delta, count, attributes = _at(data, ">i4", at + 23), _at(data, ">i4", at + 57), _at(data, ">i2", at + 21)
+    delta, count = integers_at(data, ">i4", at + LAST_OFFSET_DELTA_AT), integers_at(data, ">i4", at + COUNT_AT)
+    attributes = integers_at(data, ">i2", at + ATTRIBUTES_AT[2])
+    epoch = integers_at(data, ">i2", at + PRODUCER_EPOCH_AT)
     sound = (attributes >= 0) & (attributes < 128) & (delta >= 0) & (count >= 0) & (count <= delta + 1)
     cut_off = at + HEADER_BYTES > len(data)  # nothing to judge by yet: more bytes have to be read
-    return np.asarray((sound & (_at(data, ">i2", at + 51) >= -1)) | cut_off)
+    return np.asarray((sound & (epoch >= -1)) | cut_off)
 
 
 def _like_legacy(data: NDArray[np.uint8], at: NDArray[np.int64], sizes: NDArray[np.int64]) -> NDArray[np.bool_]:
-    key_at = np.where(data[at + MAGIC_AT] == 1, 26, 18)
-    key_length = _at(data, ">i4", at + key_at)
+    key_at = np.where(data[at + MAGIC_AT] == 1, KEY_AT[1], KEY_AT[0])
+    key_length = integers_at(data, ">i4", at + key_at)
     cut_off = at + key_at + 4 > len(data)
-    return np.asarray((data.take(at + 17, mode="clip") < 16) & (key_length >= -1) & (key_length < sizes) | cut_off)
-
-
-def _at(data: NDArray[np.uint8], kind: str, positions: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Numbers at any positions; one behind the end is the last that is there."""
-    width = np.dtype(kind).itemsize
-    numbers: NDArray[Any] = np.ndarray((len(data) - width + 1,), kind, data, strides=(1,))
-    return numbers[np.minimum(positions, len(numbers) - 1)].astype(np.int64)
+    attributes = data.take(at + ATTRIBUTES_AT[0], mode="clip")
+    return np.asarray((attributes < 16) & (key_length >= -1) & (key_length < sizes) | cut_off)

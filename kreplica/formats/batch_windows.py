@@ -16,6 +16,7 @@ from kreplica.formats.batch_scan import (
     fault_words,
     follow,
     search,
+    stored_checksum,
 )
 from kreplica.formats.batches import BatchColumns, read_headers
 from kreplica.formats.damage import Damage
@@ -229,9 +230,7 @@ def _next_offset(data: NDArray[np.uint8], chain: Chain) -> int:
 
 
 def _checksum_words(data: NDArray[np.uint8], start: int, end: int) -> tuple[str, str]:
-    at = start + (17 if data[start + 16] == 2 else 12)
-    stored = int.from_bytes(data[at : at + 4].tobytes(), "big")
-    return f"{stored:#010x}", f"{computed_checksum(data, start, end):#010x}"
+    return f"{stored_checksum(data, start):#010x}", f"{computed_checksum(data, start, end):#010x}"
 
 
 def _checksum_damage(file: str, data: NDArray[np.uint8], batches: BatchColumns, start: int) -> Iterator[Damage]:

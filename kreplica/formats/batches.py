@@ -26,15 +26,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from kreplica.formats.batch_layout import HEADER_BYTES, MAGIC_AT, PREFIX_BYTES
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-PREFIX_BYTES = 12
-"""Offset and length, which the length does not count."""
-HEADER_BYTES = 61
-LEAST_BYTES = (26, 34, HEADER_BYTES)
-"""The shortest batch of each magic, prefix included."""
-MAGIC_AT = 16
 
 CODEC_MASK = 0x07
 LOG_APPEND_TIME, TRANSACTIONAL, CONTROL, DELETE_HORIZON = 0x08, 0x10, 0x20, 0x40

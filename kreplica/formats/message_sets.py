@@ -13,8 +13,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from kreplica.formats.batch_layout import KEY_AT, LEAST_BYTES, MAGIC_AT, PREFIX_BYTES, TIMESTAMP_AT
 from kreplica.formats.batches import CODEC_MASK, NONE
 from kreplica.formats.damage import Damage
+from kreplica.formats.fixed_integers import integers_at
 from kreplica.formats.record_columns import RecordColumns
 
 if TYPE_CHECKING:
@@ -24,8 +26,6 @@ if TYPE_CHECKING:
     from kreplica.formats.records import Areas
 
 _MESSAGE = struct.Struct(">qiIbb")
-_LEAST = (26, 34)
-_TIMESTAMP_AT = 18
 MOST_AT_ONCE = 1 << 17
 
 
@@ -75,8 +75,8 @@ def _inside(data: NDArray[np.uint8], begin: int, end: int) -> tuple[list[tuple[i
     found, position, view = [], begin, data.data
     while position + _MESSAGE.size <= end:
         offset, size, _, magic, attributes = _MESSAGE.unpack_from(view, position)
-        behind = position + 12 + size
-        if magic not in (0, 1) or attributes & CODEC_MASK or 12 + size < _LEAST[magic] or behind > end:
+        behind = position + PREFIX_BYTES + size
+        if magic not in (0, 1) or attributes & CODEC_MASK or behind - position < LEAST_BYTES[magic] or behind > end:
             break
         found.append((position, behind, offset))
         position = behind
@@ -85,14 +85,14 @@ def _inside(data: NDArray[np.uint8], begin: int, end: int) -> tuple[list[tuple[i
 
 def _columns(window: BatchWindow, areas: Areas, messages: _Messages, damage: tuple[Damage, ...]) -> RecordColumns:
     data, start = areas.data, messages.start
-    stamped = data.take(start + 16, mode="clip") == 1
-    key_at = start + np.where(stamped, 26, 18)
-    key_length, key_start = _number(data, ">i4", key_at), key_at + 4
+    stamped = data.take(start + MAGIC_AT, mode="clip") == 1
+    key_at = start + np.where(stamped, KEY_AT[1], KEY_AT[0])
+    key_length, key_start = integers_at(data, ">i4", key_at), key_at + 4
     value_at = key_start + np.maximum(key_length, 0)
-    value_length, value_start = _number(data, ">i4", value_at), value_at + 4
+    value_length, value_start = integers_at(data, ">i4", value_at), value_at + 4
     sound = (key_length >= NONE) & (value_length >= NONE)
     sound &= value_start + np.maximum(value_length, 0) == messages.end
-    timestamp = np.where(stamped, _number(data, ">i8", start + _TIMESTAMP_AT), NONE)
+    timestamp = np.where(stamped, integers_at(data, ">i8", start + TIMESTAMP_AT), NONE)
     appended = window.batches.log_append_time[messages.batch]
     timestamp = np.where(appended, window.batches.max_timestamp[messages.batch], timestamp)
     faults = [
@@ -120,11 +120,3 @@ def _columns(window: BatchWindow, areas: Areas, messages: _Messages, damage: tup
         nothing,
     )
     return records if not faults else records.take(sound)
-
-
-def _number(data: NDArray[np.uint8], kind: str, positions: NDArray[np.int64]) -> NDArray[np.int64]:
-    width = np.dtype(kind).itemsize
-    if len(data) < width:
-        return np.zeros(len(positions), np.int64)
-    numbers = np.ndarray((len(data) - width + 1,), kind, data, strides=(1,))
-    return np.asarray(numbers[np.clip(positions, 0, len(numbers) - 1)].astype(np.int64))

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from kreplica.formats.fixed_integers import integers_at
 from kreplica.formats.latest_keys import DistinctKeys, rows_of
 from kreplica.formats.varints import read_unsigned
 
@@ -130,34 +131,34 @@ def _keys(
     data: NDArray[np.uint8], start: NDArray[np.int64], length: NDArray[np.int64]
 ) -> tuple[tuple[NDArray[np.int64], ...], NDArray[np.bool_]]:
     """The key's fields in the order of CommitColumns, and whether they fill it."""
-    group_length = _number(data, ">i2", start + 2)
+    group_length = integers_at(data, ">i2", start + 2)
     topic_at = start + 4 + np.maximum(group_length, 0)
-    topic_length = _number(data, ">i2", topic_at)
+    topic_length = integers_at(data, ">i2", topic_at)
     partition_at = topic_at + 2 + np.maximum(topic_length, 0)
     sound = (group_length >= 0) & (topic_length >= 0) & (partition_at + 4 == start + length)
-    return (start + 4, group_length, topic_at + 2, topic_length, _number(data, ">i4", partition_at)), sound
+    return (start + 4, group_length, topic_at + 2, topic_length, integers_at(data, ">i4", partition_at)), sound
 
 
 def _values(
     data: NDArray[np.uint8], start: NDArray[np.int64], length: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], tuple[NDArray[np.int64], ...], NDArray[np.bool_]]:
     """Version, fields behind it in the order of CommitColumns, and whether they fill the value."""
-    version = _number(data, ">i2", start)
+    version = integers_at(data, ">i2", start)
     epoch_here, flexible = version >= 3, version == NEWEST_VALUE
-    offset = _number(data, ">i8", start + 2)
-    leader_epoch = np.where(epoch_here, _number(data, ">i4", start + 10), NONE)
+    offset = integers_at(data, ">i8", start + 2)
+    leader_epoch = np.where(epoch_here, integers_at(data, ">i4", start + 10), NONE)
     metadata_at = start + 10 + 4 * epoch_here
-    metadata_length, metadata_start = _number(data, ">i2", metadata_at), metadata_at + 2
+    metadata_length, metadata_start = integers_at(data, ">i2", metadata_at), metadata_at + 2
     if flexible.any():
         compact, behind = read_unsigned(data, metadata_at)
         metadata_length = np.where(flexible, compact - 1, metadata_length)
         metadata_start = np.where(flexible, behind, metadata_start)
     time_at = metadata_start + np.maximum(metadata_length, 0)
     expires = version == 1
-    commit_timestamp = _number(data, ">i8", time_at)
+    commit_timestamp = integers_at(data, ">i8", time_at)
     expire_timestamp = np.full(len(start), NONE, np.int64)
     if expires.any():
-        expire_timestamp = np.where(expires, _number(data, ">i8", time_at + 8), NONE)
+        expire_timestamp = np.where(expires, integers_at(data, ">i8", time_at + 8), NONE)
     stopped_at, end = time_at + 8 + 8 * expires, start + length
     topic_id_start = np.full(len(start), NONE, np.int64)
     if flexible.any():
@@ -204,12 +205,3 @@ def _any_tags(
         left[going] -= 1
         going = going[sound & (left[going] > 0) & (position[going] < end[going])]
     return topic_id, np.where(left == 0, position, NONE)
-
-
-def _number(data: NDArray[np.uint8], kind: str, positions: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Numbers at any positions; one outside is the nearest inside: who calls compares where the fields end."""
-    width = np.dtype(kind).itemsize
-    if len(data) < width:
-        return np.zeros(len(positions), np.int64)
-    numbers: NDArray[Any] = np.ndarray((len(data) - width + 1,), kind, data, strides=(1,))
-    return numbers[np.clip(positions, 0, len(numbers) - 1)].astype(np.int64)

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from kreplica.formats.batches import CODEC_MASK, CONTROL, HEADER_BYTES, TRANSACTIONAL
+from kreplica.formats.batch_layout import HEADER_BYTES
+from kreplica.formats.batches import CODEC_MASK, CONTROL, TRANSACTIONAL
 from kreplica.formats.known_keys import KnownKeys
 from kreplica.formats.latest_commits import EMPTY, HELD_BYTES, CommitSlices, copied, joined
 from kreplica.formats.latest_keys import key_words

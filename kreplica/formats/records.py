@@ -24,7 +24,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from kreplica.formats.batches import HEADER_BYTES, NONE, Codec
+from kreplica.formats.batch_layout import HEADER_BYTES, KEY_AT
+from kreplica.formats.batches import NONE, Codec
 from kreplica.formats.codecs import InflateError, inflate
 from kreplica.formats.damage import Damage
 from kreplica.formats.message_sets import decode_messages
@@ -116,7 +117,7 @@ def _inflated(window: BatchWindow, index: int) -> bytes | memoryview:
     magic, codec = int(batches.magic[index]), int(batches.codec[index])
     if magic == 2:
         return inflate(codec, content[HEADER_BYTES:])
-    key_at = 18 if magic == 0 else 26
+    key_at = KEY_AT[magic]
     value_at = key_at + 8 + max(0, int.from_bytes(content[key_at : key_at + 4], "big", signed=True))
     length = int.from_bytes(content[value_at - 4 : value_at], "big", signed=True)
     if length < 0 or value_at + length != len(content):

@@ -22,6 +22,16 @@ from typing import Final
 
 from kreplica.entry_points import brought, require_unique
 from kreplica.errors import UsageError
+from kreplica.formats.batch_layout import (
+    ATTRIBUTES_AT,
+    CHECKED_FROM,
+    CRC_AT,
+    HEADER_BYTES,
+    LAST_OFFSET_DELTA_AT,
+    LENGTH_AT,
+    MAGIC_AT,
+    PREFIX_BYTES,
+)
 from kreplica.formats.damage import Damage
 from kreplica.formats.files import read_beginning
 from kreplica.formats.key_value_text import META_PROPERTIES, PARTITION_METADATA
@@ -59,19 +69,21 @@ def _batches(beginning: bytes) -> bool:
 
     Old messages have no mark but the CRC; those longer than the beginning are not told from other bytes.
     """
-    size = int.from_bytes(beginning[8:12], "big", signed=True)
-    if len(beginning) < _HEADER_BYTES or beginning[0] > 127 or size < 0:
+    if len(beginning) < HEADER_BYTES:
         return False
-    if beginning[_MAGIC_AT] == 2:
-        delta = int.from_bytes(beginning[23:27], "big", signed=True)
-        return size >= _HEADER_BYTES - _PREFIX_BYTES and beginning[21] == 0 and delta >= 0
-    end = _PREFIX_BYTES + size
-    message = beginning[_MAGIC_AT:end]
-    crc = int.from_bytes(beginning[_PREFIX_BYTES:_MAGIC_AT], "big")
-    return beginning[_MAGIC_AT] < 2 and _MAGIC_AT < end <= len(beginning) and zlib.crc32(message) == crc
+    size, magic = _integer(beginning, LENGTH_AT), beginning[MAGIC_AT]
+    if beginning[0] > 127 or size < 0 or magic > 2:
+        return False
+    end = PREFIX_BYTES + size
+    if magic == 2:
+        delta = _integer(beginning, LAST_OFFSET_DELTA_AT)
+        return end >= HEADER_BYTES and beginning[ATTRIBUTES_AT[magic]] == 0 and delta >= 0
+    crc = _integer(beginning, CRC_AT[magic], signed=False)
+    return MAGIC_AT < end <= len(beginning) and zlib.crc32(beginning[CHECKED_FROM[magic] : end]) == crc
 
 
-_PREFIX_BYTES, _MAGIC_AT, _HEADER_BYTES = 12, 16, 61
+def _integer(beginning: bytes, at: int, *, signed: bool = True) -> int:
+    return int.from_bytes(beginning[at : at + 4], "big", signed=signed)
 
 
 def _matches(expression: bytes) -> Callable[[bytes], bool]:
