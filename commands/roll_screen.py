@@ -156,7 +156,7 @@ def _next_sentence(told: Told) -> str:
 
 def _left_over(plan: RollPlan) -> str:
     verb = "is" if len(plan.never) == 1 else "are"
-    return f"; {_named([one.node for one in plan.never])} {verb} in none" if plan.never else ""
+    return f"; {_named([one.node for one in plan.never])} {verb} in no wave" if plan.never else ""
 
 
 def _waiting(told: Told) -> Iterator[str]:

@@ -183,7 +183,8 @@ def _controllers(played: Played) -> Iterator[str]:
         quorum = step.quorum
         if quorum is None or not (quorum.stopping or quorum.lost):
             continue
-        down = f"; down {', '.join(map(str, quorum.down))}" if quorum.down else ""
+        voters = f"voter{'s' if len(quorum.down) > 1 else ''} {', '.join(map(str, quorum.down))}"
+        down = f" ({voters} already down)" if quorum.down else ""
         left = f"{quorum.up_after} of {len(quorum.voters)} voters left, {quorum.needed} needed{down}"
         lead = f"while {_named(step.brokers)} restarts: " if played.question.rolling else ""
         yield f"{lead}{left}{_election(quorum.lost, target.controller in step.brokers, played.question.rolling)}"

@@ -87,7 +87,7 @@ def test_the_end_of_a_plan_that_leaves_nodes_out(kreplica: Any, tmp_path: Path) 
     plan = tmp_path / "roll.json"
     assert kreplica("roll", "plan", "--dump", "sample", "--out", plan).code == 1
     ended = kreplica("roll", "next", plan, "--dump", "sample")
-    assert (ended.code, ended.out.splitlines()[0]) == (1, "PARTIAL 0 waves of 0 done; nodes 1, 2 are in none")
+    assert (ended.code, ended.out.splitlines()[0]) == (1, "PARTIAL 0 waves of 0 done; nodes 1, 2 are in no wave")
     assert "single-copy-1: one replica only" in ended.out
     assert ended.out.endswith("next     kreplica roll plan --dump sample\n")
     assert kreplica("roll", "next", plan, "--dump", "sample", "-o", "json").document["summary"]["verdict"] == "partial"

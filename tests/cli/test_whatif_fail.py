@@ -66,7 +66,7 @@ def test_the_sample_with_rack_r1(kreplica: Any) -> None:
     assert ended.out.startswith(
         "HARM failing broker 1 leaves no controller (no elections, no ISR changes), 77 partitions"
     )
-    assert "control  1 of 3 voters left, 2 needed; down 3: no leader of the quorum" in ended.out
+    assert "control  1 of 3 voters left, 2 needed (voter 3 already down): no leader of the quorum" in ended.out
     assert "\n1       r1    no     77       0\n" in ended.out
     listed = kreplica("describe", "--all", "--dump", "sample", "-o", "json").document["partitions"]
     document = kreplica("whatif", "fail", "--rack", "r1", "--dump", "sample", "-o", "json").document
