@@ -21,6 +21,9 @@ from kreplica.formats.message_schema import Array, Field, Fields, SchemaError, m
 _KEY = struct.Struct(">hh")
 _VERSION = struct.Struct(">h")
 
+ABORT, COMMIT = 0, 1
+"""Types of the markers that end a transaction."""
+
 LEADER_CHANGE: Final = "LEADER_CHANGE"
 SNAPSHOT_HEADER: Final = "SNAPSHOT_HEADER"
 SNAPSHOT_FOOTER: Final = "SNAPSHOT_FOOTER"
@@ -49,8 +52,8 @@ class _Form:
 
 _MARKER: Fields = (_VERSIONED, Field("coordinatorEpoch", "int32"))
 _FORMS: Mapping[int, _Form] = {
-    0: _Form("ABORT", 0, _MARKER, flexible=False),
-    1: _Form("COMMIT", 0, _MARKER, flexible=False),
+    ABORT: _Form("ABORT", 0, _MARKER, flexible=False),
+    COMMIT: _Form("COMMIT", 0, _MARKER, flexible=False),
     2: _Form(
         LEADER_CHANGE,
         1,

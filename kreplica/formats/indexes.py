@@ -33,6 +33,10 @@ _TRANSACTION_ENTRY = np.dtype(
         ("last_stable_offset", ">i8"),
     ]
 )
+OFFSET_ENTRY_BYTES = _OFFSET_ENTRY.itemsize
+TIME_ENTRY_BYTES = _TIME_ENTRY.itemsize
+TRANSACTION_ENTRY_BYTES = _TRANSACTION_ENTRY.itemsize
+
 Integers = npt.NDArray[np.int64]
 
 

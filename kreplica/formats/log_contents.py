@@ -10,12 +10,10 @@ import numpy as np
 
 from kreplica.formats.batch_windows import BatchWindow, read_windows
 from kreplica.formats.batches import BatchColumns, read_headers
+from kreplica.formats.control_records import ABORT
 from kreplica.formats.damage import Damage
 from kreplica.formats.file_bytes import ByteSource, FileBytes
 from kreplica.formats.records import decode_records
-
-ABORT = 0
-"""Type of a control record that ends a transaction by an abort (ControlRecordType)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from kreplica.formats.control_records import ABORT, COMMIT
+from kreplica.formats.fixed_integers import integers_at
 from kreplica.formats.latest_commits import CommitSlices, LatestCommits, copied, joined, last_of_each
 from kreplica.formats.latest_keys import last_of_each_key
 from kreplica.formats.offset_commits import NEWEST_COMMIT_KEY, key_types
@@ -25,8 +27,6 @@ if TYPE_CHECKING:
 
     from kreplica.formats.batch_windows import BatchWindow
 
-ABORT, COMMIT = 0, 1
-"""Types of control records (ControlRecordType), behind the int16 version of the key."""
 HELD_PIECES = 64
 NO_PRODUCER = -1
 
@@ -168,10 +168,7 @@ def _latest(records: RecordColumns, which: NDArray[np.int64]) -> CommitSlices:
 
 def _marker_types(records: RecordColumns) -> NDArray[np.int64]:
     """ABORT or COMMIT of a control record of a transaction; -1 for any other."""
-    numbers: NDArray[Any] = np.ndarray((max(0, len(records.data) - 1),), ">i2", records.data, strides=(1,))
-    if not len(numbers):
-        return np.full(len(records), -1, np.int64)
-    found = numbers[np.clip(records.key_start + 2, 0, len(numbers) - 1)].astype(np.int64)
+    found = integers_at(records.data, ">i2", records.key_start + 2)
     return np.where((records.key_length >= 4) & ((found == ABORT) | (found == COMMIT)), found, -1)
 
 

@@ -51,6 +51,12 @@ class ProducerSnapshot:
     damage: tuple[Damage, ...]
 
 
+def place_in_file(row: int, field: str) -> int:
+    """Where a field of an entry stands in the file; entries are counted from 0."""
+    assert _ENTRY.fields is not None
+    return _HEADER.size + row * _ENTRY.itemsize + int(_ENTRY.fields[field][1])
+
+
 def decode_producer_snapshot(content: bytes, file: str, unread: Sequence[Damage] = ()) -> ProducerSnapshot:
     """Decodes a .snapshot file of a partition.
 

@@ -18,8 +18,6 @@ from kreplica.formats.damage import Damage
 from kreplica.formats.indexes import OffsetIndex, TimeIndex
 from kreplica.formats.log_contents import SegmentContents
 
-OFFSET_ENTRY, TIME_ENTRY = 8, 12
-"""Bytes of an entry."""
 _NO_TIMESTAMP = -1
 
 

@@ -7,17 +7,15 @@ from collections.abc import Iterator
 import numpy as np
 
 from kreplica.formats.checks.index_entries import (
-    OFFSET_ENTRY,
-    TIME_ENTRY,
     EntryVerdict,
     index_damage,
     offset_entries,
     time_entries,
 )
 from kreplica.formats.checks.replicas import Finding, ReplicaFiles
+from kreplica.formats.indexes import OFFSET_ENTRY_BYTES, TIME_ENTRY_BYTES, TRANSACTION_ENTRY_BYTES
 from kreplica.formats.log_contents import SegmentContents
 
-TRANSACTION_ENTRY = 34
 """Bytes of an entry."""
 
 
@@ -35,7 +33,7 @@ def offset_index(replica: ReplicaFiles) -> Iterator[Finding]:
         if not index.damage:
             verdicts = offset_entries(segment, index, rebuilt=rebuilt)
             file = replica.file(segment.base_offset, ".index")
-            yield from _wrong(replica, "offset-index", file, OFFSET_ENTRY, verdicts)
+            yield from _wrong(replica, "offset-index", file, OFFSET_ENTRY_BYTES, verdicts)
 
 
 def time_index(replica: ReplicaFiles) -> Iterator[Finding]:
@@ -49,7 +47,7 @@ def time_index(replica: ReplicaFiles) -> Iterator[Finding]:
         if not index.damage:
             verdicts = time_entries(segment, index, rebuilt=rebuilt)
             file = replica.file(segment.base_offset, ".timeindex")
-            yield from _wrong(replica, "time-index", file, TIME_ENTRY, verdicts)
+            yield from _wrong(replica, "time-index", file, TIME_ENTRY_BYTES, verdicts)
 
 
 def _wrong(
@@ -93,7 +91,7 @@ def _entries_without_marker(replica: ReplicaFiles, segment: SegmentContents) -> 
         if (last, producer) not in markers and (there or (behind and not replica.rebuilt(segment))):
             expected = f"an abort marker of producer {producer} at offset {last} of {segment.path.name}"
             found = "no batch" if behind else f"another batch at byte {int(batches.position[place])}"
-            message, at = "an aborted transaction without its marker", row * TRANSACTION_ENTRY
+            message, at = "an aborted transaction without its marker", row * TRANSACTION_ENTRY_BYTES
             yield replica.finding("transaction-index", file, at, message, expected, found)
 
 
@@ -125,10 +123,10 @@ def _wrong_bounds(replica: ReplicaFiles, segment: SegmentContents) -> Iterator[F
                 "an aborted transaction from another offset",
                 f"first offset {begun}, of its first batch",
             )
-            yield replica.finding("transaction-index", file, row * TRANSACTION_ENTRY, message, expected, first)
+            yield replica.finding("transaction-index", file, row * TRANSACTION_ENTRY_BYTES, message, expected, first)
         if stable > last + 1:
             message, expected = "a last stable offset behind the marker", f"last stable offset {last + 1} at most"
-            yield replica.finding("transaction-index", file, row * TRANSACTION_ENTRY, message, expected, stable)
+            yield replica.finding("transaction-index", file, row * TRANSACTION_ENTRY_BYTES, message, expected, stable)
 
 
 def _begun(segment: SegmentContents, marker: int, producer: int) -> tuple[int, int | None]:

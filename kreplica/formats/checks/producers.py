@@ -6,10 +6,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from kreplica.engine.rules.producer_state import sequence_after
 from kreplica.formats.checks.replicas import Finding, ReplicaFiles
-
-_FIRST_ENTRY, _ENTRY = 10, 46
-_LAST_SEQUENCE_AT, _LAST_OFFSET_AT = 10, 14
+from kreplica.formats.producer_snapshot import place_in_file
 
 
 def producer_snapshots(replica: ReplicaFiles) -> Iterator[Finding]:
@@ -44,12 +43,9 @@ def producer_state(replica: ReplicaFiles) -> Iterator[Finding]:
                 continue
             last = int(mine[-1])
             count = int(before.last_offset[last] - before.base_offset[last])
-            sequence = (int(before.base_sequence[last]) + count) & 0x7FFFFFFF
-            for name, at, expected in (
-                ("last_sequence", _LAST_SEQUENCE_AT, sequence),
-                ("last_offset", _LAST_OFFSET_AT, int(before.last_offset[last])),
-            ):
+            sequence = sequence_after(int(before.base_sequence[last]), count)
+            for name, expected in (("last_sequence", sequence), ("last_offset", int(before.last_offset[last]))):
                 if int(entry[name]) != expected:
-                    file, position = replica.file(offset, ".snapshot"), _FIRST_ENTRY + row * _ENTRY + at
+                    file, position = replica.file(offset, ".snapshot"), place_in_file(row, name)
                     message = f"{name.replace('_', ' ')} of producer {int(entry['producer_id'])} is not the log's"
                     yield replica.finding("producer-state", file, position, message, expected, int(entry[name]))

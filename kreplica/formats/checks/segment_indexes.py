@@ -10,8 +10,6 @@ from typing import Final
 
 from kreplica.errors import InputError
 from kreplica.formats.checks.index_entries import (
-    OFFSET_ENTRY,
-    TIME_ENTRY,
     EntryVerdict,
     index_damage,
     offset_entries,
@@ -20,7 +18,7 @@ from kreplica.formats.checks.index_entries import (
 from kreplica.formats.checks.replicas import ReplicaFiles, replica_beside
 from kreplica.formats.damage_tally import DamageTally
 from kreplica.formats.file_bytes import SmallFile, read_small_file
-from kreplica.formats.indexes import decode_offset_index, decode_time_index
+from kreplica.formats.indexes import OFFSET_ENTRY_BYTES, TIME_ENTRY_BYTES, decode_offset_index, decode_time_index
 from kreplica.formats.interrupted_swap import SWAP
 from kreplica.formats.log_contents import SegmentContents, read_log
 from kreplica.formats.partition_logs import PartitionLog, segment_offset
@@ -120,7 +118,7 @@ def _offset_rows(
     damage.add(index_damage(segment, index.damage, rebuilt=rebuilt))
     verdicts = offset_entries(segment, index, rebuilt=rebuilt)
     for verdict, offset, position in zip(verdicts, index.offsets.tolist(), index.positions.tolist(), strict=True):
-        entry = {"kind": IndexKind.offset.value, "byte": verdict.row * OFFSET_ENTRY}
+        entry = {"kind": IndexKind.offset.value, "byte": verdict.row * OFFSET_ENTRY_BYTES}
         yield {"file": file, **entry, "offset": offset, "position": position} | _judged(segment, verdict)
 
 
@@ -131,7 +129,7 @@ def _time_rows(
     damage.add(index_damage(segment, index.damage, rebuilt=rebuilt))
     verdicts = time_entries(segment, index, rebuilt=rebuilt)
     for verdict, offset, timestamp in zip(verdicts, index.offsets.tolist(), index.timestamps.tolist(), strict=True):
-        entry = {"kind": IndexKind.time.value, "byte": verdict.row * TIME_ENTRY}
+        entry = {"kind": IndexKind.time.value, "byte": verdict.row * TIME_ENTRY_BYTES}
         yield {"file": file, **entry, "offset": offset, "timestamp": timestamp} | _judged(segment, verdict)
 
 
