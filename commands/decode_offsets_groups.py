@@ -14,6 +14,7 @@ from commands.tables import print_table
 from kreplica.errors import ExitCode
 from kreplica.formats.damage import Damage
 from kreplica.formats.group_states import EMPTY, GroupState
+from kreplica.formats.identity import topic_names
 from kreplica.model.schema import Kind
 
 if TYPE_CHECKING:
@@ -55,6 +56,7 @@ def show_groups(reading: OffsetsReading, groups: Sequence[str], output: OutputFo
         if is_wanted(str(row["group"]), patterns)
     ]
     reading.damage.add(damage)
+    _name_topics(rows, reading)
     answer = Answer(
         command="decode-offsets-groups",
         rows_name="groups",
@@ -96,6 +98,22 @@ def _row(state: GroupState, offsets: int, partition: int | None) -> Row:
     }
 
 
+def _name_topics(rows: Sequence[Row], reading: OffsetsReading) -> None:
+    """Consumer and share groups have topics by id: the directories beside the logs tell the names of most."""
+    assigned = [each for row in rows for member in _objects(row) for each in member["assignment"] or ()]
+    by_id = [each for each in assigned if "topic_id" in each]
+    names = topic_names(log.home for log in (*reading.logs, *reading.others)) if by_id else {}
+    for each in by_id:
+        if each["topic_id"] in names:
+            each["topic"] = names[each["topic_id"]]
+
+
+def _objects(row: Row) -> list[dict[str, Any]]:
+    members = row["members"]
+    assert isinstance(members, list)
+    return members
+
+
 def _summary(reading: OffsetsReading, rows: Sequence[Row]) -> Row:
     return {
         "groups": len(rows),
@@ -113,9 +131,7 @@ def _summary(reading: OffsetsReading, rows: Sequence[Row]) -> Row:
 
 
 def _members(row: Row) -> int:
-    members = row["members"]
-    assert isinstance(members, list)
-    return len(members)
+    return len(_objects(row))
 
 
 def _show(answer: Answer, reading: OffsetsReading, console: Console) -> None:
@@ -133,16 +149,25 @@ def _show(answer: Answer, reading: OffsetsReading, console: Console) -> None:
 def _member_lines(rows: Iterable[Row]) -> Iterator[str]:
     """A line for each member, its partitions as kafka-consumer-groups --members --verbose prints them."""
     for row in rows:
-        members = row["members"]
-        assert isinstance(members, list)
-        for member in members:
-            instance = f", instance {member['instance_id']}" if member["instance_id"] else ""
-            who = f"{member['member_id']} ({member['client_id']} of {member['client_host']}{instance})"
-            yield f"{row['group']}: {who} has {_assigned(member['assignment'])}"
+        for member in _objects(row):
+            yield f"{row['group']}: {member['member_id']}{_who(member)} has {_assigned(member['assignment'])}"
+
+
+def _who(member: Mapping[str, Any]) -> str:
+    if member["client_id"] is None:
+        return ""
+    instance = f", instance {member['instance_id']}" if member["instance_id"] else ""
+    return f" ({member['client_id']} of {member['client_host']}{instance})"
 
 
 def _assigned(assignment: Sequence[Mapping[str, Any]] | None) -> str:
     if assignment is None:
         return "what is not known"
-    places = [(each.get("topic") or each["topic_id"], each["partitions"]) for each in assignment if each["partitions"]]
+    places = [(_place(each), each["partitions"]) for each in assignment if each["partitions"]]
     return ";".join(f"{topic}:{','.join(map(str, numbers))}" for topic, numbers in sorted(places)) or "nothing"
+
+
+def _place(each: Mapping[str, Any]) -> str:
+    if "subtopology_id" in each:
+        return f"{each['tasks']} {each['subtopology_id']}"
+    return str(each.get("topic") or each["topic_id"])

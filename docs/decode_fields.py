@@ -60,7 +60,9 @@ GROUPS_REMARK = (
     + ", ".join(f"`{name}`" for name in decode_offsets_groups.KINDS)
     + ". `state` and `epoch` are null where the log does not tell them; `epoch` is the generation of a classic group. "
     "`members` are objects with member_id, instance_id, client_id, client_host, epoch, subscription (topics) and "
-    "assignment (objects with topic, or topic_id in consumer and share groups, and partitions)."
+    "assignment (objects with topic and partitions; in consumer and share groups with topic_id, and topic where a "
+    "partition.metadata beside the logs tells it; in streams groups with subtopology_id and tasks instead: active, "
+    "standby or warmup)."
 )
 OFFSETS_REMARKS = (
     EVENTS_REMARK,

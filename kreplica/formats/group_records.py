@@ -16,8 +16,8 @@
     19     StreamsGroupMemberMetadata             23  StreamsGroupTopology
     20     StreamsGroupTargetAssignmentMetadata   24  StreamsGroupTargetAssignmentResolvedTopicIds
 
-Of streams groups (KIP-1071) the keys are decoded; their values still change from release to release. Subscriptions and
-assignments inside a classic group are decoded where its protocol type is consumer (ConsumerProtocol). Schemas:
+Values of streams groups are those of ``streams_group_records``; what earlier releases wrote is left out. Subscriptions
+and assignments inside a classic group are decoded where its protocol type is consumer (ConsumerProtocol). Schemas:
 group-coordinator/src/main/resources/common/message of Kafka. Kafka: GroupCoordinatorRecordSerde, CoordinatorRecordType.
 """
 
@@ -29,6 +29,13 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from kreplica.formats.message_schema import Array, Field, Fields, SchemaError, message_reader
+from kreplica.formats.streams_group_records import (
+    STREAMS_CURRENT,
+    STREAMS_MEMBER,
+    STREAMS_METADATA,
+    STREAMS_TARGET_MEMBER,
+    STREAMS_TOPOLOGY,
+)
 
 _GROUP: Final[Fields] = (Field("groupId", "string"),)
 _MEMBER: Final[Fields] = (Field("groupId", "string"), Field("memberId", "string"))
@@ -174,15 +181,19 @@ _TYPES: Final[Mapping[int, _Type]] = {
     14: _Type("ShareGroupCurrentMemberAssignment", _MEMBER, _SHARE_CURRENT),
     15: _Type("ShareGroupStatePartitionMetadata", _GROUP, _SHARE_STATE),
     16: _Type("ConsumerGroupRegularExpression", _REGEX_KEY, _REGEX),
-    17: _Type("StreamsGroupMetadata", _GROUP, None),
+    17: _Type("StreamsGroupMetadata", _GROUP, STREAMS_METADATA),
     18: _Type("StreamsGroupPartitionMetadata", _GROUP, None),
-    19: _Type("StreamsGroupMemberMetadata", _MEMBER, None),
-    20: _Type("StreamsGroupTargetAssignmentMetadata", _GROUP, None),
-    21: _Type("StreamsGroupTargetAssignmentMember", _MEMBER, None),
-    22: _Type("StreamsGroupCurrentMemberAssignment", _MEMBER, None),
-    23: _Type("StreamsGroupTopology", _GROUP, None),
+    19: _Type("StreamsGroupMemberMetadata", _MEMBER, STREAMS_MEMBER),
+    20: _Type("StreamsGroupTargetAssignmentMetadata", _GROUP, _TARGET),
+    21: _Type("StreamsGroupTargetAssignmentMember", _MEMBER, STREAMS_TARGET_MEMBER),
+    22: _Type("StreamsGroupCurrentMemberAssignment", _MEMBER, STREAMS_CURRENT),
+    23: _Type("StreamsGroupTopology", _GROUP, STREAMS_TOPOLOGY),
     24: _Type("StreamsGroupTargetAssignmentResolvedTopicIds", _GROUP, None),
 }
+
+
+_STREAMS: Final = range(17, 25)
+"""Types whose values were laid out otherwise, under the same version, before they were released for use."""
 
 
 def type_name(number: int) -> str | None:
@@ -227,7 +238,12 @@ def decode_group_record(key: bytes, value: bytes | None) -> GroupRecord:
     if value is None or version is None or known.value is None or not 0 <= version <= known.newest:
         return GroupRecord(known.name, number, fields, version, None, value is None)
     schema = _COMMIT_V1 if known.value is _COMMIT and version == 1 else known.value
-    data = _message(value, schema, version, flexible=version >= known.flexible)
+    try:
+        data = _message(value, schema, version, flexible=version >= known.flexible)
+    except SchemaError:
+        if number not in _STREAMS:
+            raise
+        return GroupRecord(known.name, number, fields, version, None, tombstone=False)
     return GroupRecord(known.name, number, fields, version, _readable(known.value, data, version), tombstone=False)
 
 

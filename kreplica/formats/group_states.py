@@ -7,14 +7,16 @@ Of each key the last record counts, a null value removes it. What makes a group,
     consumer   ConsumerGroupMetadata (3), members (5), their target assignment (6, 7), what they have (8). Assigning
                while the target is older than the group; Reconciling until all members have their target; else Stable
     share      ShareGroupMetadata (11), members (10), what they have (14). Empty without members, else Stable
-    streams    StreamsGroupMetadata (17), members (19) by their ids; values are not decoded, so that no state is known
+    streams    StreamsGroupMetadata (17), members (19), their target (20, 21), what they have (22), topology (23).
+               NotReady until the topics of the topology were found; else as a consumer group
 
-Kafka: GroupMetadataManager.replay, ClassicGroup, ConsumerGroup.maybeUpdateGroupState, ShareGroup, MemberState.
+Kafka: GroupMetadataManager.replay, ClassicGroup, ConsumerGroup.maybeUpdateGroupState, ShareGroup,
+StreamsGroup.maybeUpdateGroupState, MemberState (STABLE is 0 of consumer groups, 1 of streams groups).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
@@ -30,9 +32,10 @@ if TYPE_CHECKING:
     from kreplica.formats.record_columns import RecordColumns
     from kreplica.formats.until import Until
 
-EMPTY, STABLE, ASSIGNING, RECONCILING = "Empty", "Stable", "Assigning", "Reconciling"
-_STABLE_MEMBER = 0
-"""MemberState.STABLE: neither revoking nor waiting for partitions."""
+EMPTY, STABLE, ASSIGNING, RECONCILING, NOT_READY = "Empty", "Stable", "Assigning", "Reconciling", "NotReady"
+_STABLE_MEMBER, _STABLE_STREAMS_MEMBER = 0, 1
+"""MemberState.STABLE: neither revoking nor waiting for partitions or tasks."""
+_TASKS: Final = {"active": "activeTasks", "standby": "standbyTasks", "warmup": "warmupTasks"}
 
 Values = Mapping[str, Any]
 
@@ -50,7 +53,8 @@ class GroupState:
         changed: When a classic group last changed its state, ms since the epoch; None where it is not known.
         members: By member id: each with member_id, instance_id, client_id, client_host, epoch, subscription (names of
             topics, None where bytes say it that are not a consumer's) and assignment (objects with topic or topic_id,
-            and partitions; None likewise).
+            and partitions, in a streams group with subtopology_id, tasks (active, standby or warmup) and partitions;
+            None likewise).
     """
 
     group: str
@@ -153,20 +157,27 @@ def _classic_member(member: Values) -> Values:
 def _consumer(group: str, records: _Records) -> GroupState:
     epoch, target = records[3][""].get("epoch"), records.get(6, {}).get("", {}).get("assignmentEpoch", 0)
     current, members = records.get(8, {}), records.get(5, {})
-    if not members:
-        state = EMPTY
-    elif epoch is None:
-        state = None  # of a version that is not known
-    elif epoch > target:
-        state = ASSIGNING
-    else:
-        has_target = (_has_target(current.get(member, {}), target) for member in members)
-        state = STABLE if all(has_target) else RECONCILING
+    state = _state(epoch, target, [current.get(member, {}) for member in members], _STABLE_MEMBER)
     return GroupState(group, "consumer", state, epoch, "consumer", members=_members(members, current))
 
 
-def _has_target(current: Values, target: int) -> bool:
-    return current.get("state") == _STABLE_MEMBER and current.get("memberEpoch") == target
+def _state(epoch: int | None, target: int, members: Sequence[Values], stable: int) -> str | None:
+    """Of a consumer or streams group.
+
+    Args:
+        epoch: Of the group; None for a version that is not known.
+        target: Of the target assignment.
+        members: What each has.
+        stable: The number of a member's state that is stable.
+    """
+    if not members:
+        return EMPTY
+    if epoch is None:
+        return None
+    if epoch > target:
+        return ASSIGNING
+    has_target = (each.get("state") == stable and each.get("memberEpoch") == target for each in members)
+    return STABLE if all(has_target) else RECONCILING
 
 
 def _members(members: Mapping[str, Values], current: Mapping[str, Values]) -> tuple[Values, ...]:
@@ -200,7 +211,28 @@ def _share(group: str, records: _Records) -> GroupState:
 
 
 def _streams(group: str, records: _Records) -> GroupState:
-    return GroupState(group, "streams", None, None, "streams", members=_members(records.get(19, {}), {}))
+    value, target = records[17][""], records.get(20, {}).get("", {}).get("assignmentEpoch", 0)
+    topology = records.get(23, {}).get("", {})
+    current, members = records.get(22, {}), records.get(19, {})
+    state = _state(value.get("epoch"), target, [current.get(member, {}) for member in members], _STABLE_STREAMS_MEMBER)
+    if state not in (None, EMPTY) and value.get("validatedTopologyEpoch", -1) != topology.get("epoch"):
+        state = NOT_READY
+    topics = {name for each in topology.get("subtopologies", ()) for name in each["sourceTopics"]}
+    told = tuple(
+        {**member, "subscription": sorted(topics) or None, "assignment": _tasks(current.get(member["member_id"], {}))}
+        for member in _members(members, current)
+    )
+    return GroupState(group, "streams", state, value.get("epoch"), "streams", members=told)
+
+
+def _tasks(current: Values) -> list[Values] | None:
+    if not current:
+        return None
+    return [
+        {"subtopology_id": each["subtopologyId"], "tasks": kind, "partitions": each["partitions"]}
+        for kind, name in _TASKS.items()
+        for each in current[name]
+    ]
 
 
 _BUILDERS: Final[Mapping[int, Callable[[str, _Records], GroupState]]] = {

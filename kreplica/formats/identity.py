@@ -13,6 +13,7 @@ from kreplica.formats.key_value_text import (
     decode_meta_properties,
     decode_partition_metadata,
 )
+from kreplica.formats.log_directory import parse_partition_directory
 
 
 def cluster_id_of(home: Path) -> str | None:
@@ -33,6 +34,20 @@ def topic_id_of(directory: Path) -> str | None:
     """
     path = directory / PARTITION_METADATA
     return decode_partition_metadata(read_small_file(path).content, str(path)).topic_id if path.is_file() else None
+
+
+def topic_names(homes: Iterable[Path]) -> dict[str, str]:
+    """Names of topics by their id, as far as partition directories of these log directories tell them (KIP-516).
+
+    Raises:
+        InputError: A file is there and cannot be read.
+    """
+    found: dict[str, str] = {}
+    for path in sorted(path for home in set(homes) for path in home.glob(f"*/{PARTITION_METADATA}")):
+        place = parse_partition_directory(path.parent.name)
+        if place is not None and place.state == "current" and (topic_id := topic_id_of(path.parent)) is not None:
+            found[topic_id] = place.topic
+    return found
 
 
 def require_one_cluster(homes: Iterable[Path], what: str = "logs") -> None:

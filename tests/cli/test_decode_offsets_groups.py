@@ -63,6 +63,59 @@ def spelled(group: str, member: dict[str, Any]) -> tuple[str, ...]:
     return group, instance, member["client_host"], member["client_id"], epoch, ";".join(sorted(places))
 
 
+def test_streams_groups_are_as_kafka_described_them(kreplica: Any) -> None:
+    home = GOLDEN / "streams-groups"
+    told = re.findall(r"^(\S+) +[\d.:]+ \(1\) +(\w+) +(\d+) +\d+ +(\d+)", (home / "state.txt").read_text(), re.M)
+    (member,) = re.findall(
+        r"^(\S+) +\d+ +0 +(\S+) +streams +(\d+) +\S+ +(\S+) ", (home / "members.txt").read_text(), re.M
+    )
+    words = ("decode", "offsets", home, "--partitions", "1", "--groups", "--group", "rich|streams-app")
+    rows = kreplica(*words, "-o", "json").document["groups"]
+    found = [(row["group"], row["state"], str(row["epoch"]), str(len(row["members"]))) for row in rows]
+    assert found == told == [("rich", "Stable", "3", "1"), ("streams-app", "Empty", "4", "0")]
+    (mine,) = rows[0]["members"]
+    assert ("rich", mine["member_id"], str(mine["epoch"]), mine["client_id"]) == member
+    assert mine["subscription"] == ["t1"]
+    assert mine["assignment"] == [
+        {"subtopology_id": name, "tasks": "active", "partitions": [0, 1, 2]} for name in ("sub-0", "sub-1")
+    ]
+    shown = kreplica(*words).out
+    assert f"rich: {mine['member_id']} (st of /127.0.0.1) has active sub-0:0,1,2;active sub-1:0,1,2\n" in shown
+
+
+@pytest.mark.parametrize(
+    ("offset", "state"), [(5, "NotReady"), (6, "Assigning"), (8, "Reconciling"), (9, "Stable"), (21, "Empty")]
+)
+def test_a_streams_group_while_it_came_together(kreplica: Any, offset: int, state: str) -> None:
+    """The group metadata says at offset 5 that the topology's topics were found, the target is at 6, 7; the member
+    has it at 8 (StreamsGroup.maybeUpdateGroupState)."""
+    home = GOLDEN / "streams-groups" / "__consumer_offsets-0"
+    words = ("--groups", "--group", "streams-app", "--as-of-offset", str(offset), "-o", "json")
+    (row,) = kreplica("decode", "offsets", home, *words).document["groups"]
+    assert row["state"] == state
+
+
+def test_topics_have_the_names_that_directories_beside_the_log_tell(kreplica: Any, tmp_path: Path) -> None:
+    shutil.copytree(NEXT_GEN, tmp_path / NEXT_GEN.name)
+    words = ("decode", "offsets", tmp_path, "--group", "next-gen", "--groups", "--as-of-time", WHEN["1-healthy"])
+    before = kreplica(*words).out
+    (member, *_) = kreplica(*words, "-o", "json").document["groups"][0]["members"]
+    (topic_id, *_) = [each["topic_id"] for each in member["assignment"]]
+    for name, beside in (
+        ("orders-3", topic_id),
+        ("other-0", "A" * 22),
+        ("orders-4.0123456789abcdef0123456789abcdef-delete", "x"),
+    ):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "partition.metadata").write_text(f"version: 0\ntopic_id: {beside}\n")
+    assert f" has {topic_id}:" in before
+    after = kreplica(*words).out
+    assert topic_id not in after
+    assert sorted(after) == sorted(before.replace(topic_id, "orders"))
+    (named, *_) = kreplica(*words, "-o", "json").document["groups"][0]["members"]
+    assert named["assignment"][0] == {**member["assignment"][0], "topic": "orders"}
+
+
 @pytest.mark.parametrize("state", WHEN)
 def test_groups_are_as_kafka_described_them(kreplica: Any, state: str) -> None:
     ended = kreplica("decode", "offsets", NODE, "--groups", "--as-of-time", WHEN[state], "-o", "json")

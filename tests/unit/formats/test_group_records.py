@@ -25,9 +25,21 @@ _PRINTED = re.compile(r'key: (?P<key>\{"type".*?\}) payload: (?P<value>\{.*\}|<D
 
 @pytest.mark.parametrize("version", ["kafka-4.3.1", "kafka-3.9.2", "kafka-3.9.2-ibp-1.1", "kafka-3.9.2-ibp-0.10.0"])
 def test_every_record_has_the_values_that_kafka_prints(version: str) -> None:
+    types = checked(GOLDEN / version / "dump-clean" / "broker-1" / "consumer-offsets.txt", version + "/clean/broker-1")
+    assert types >= {"OffsetCommit", "GroupMetadata"}
+    assert len(types) == (13 if version == "kafka-4.3.1" else 2)
+
+
+def test_every_record_of_streams_groups_has_the_values_that_kafka_prints() -> None:
+    types = checked(GOLDEN / "streams-groups" / "dump.txt", "streams-groups")
+    assert len({name for name in types if name.startswith("Streams")}) == 6
+
+
+def checked(dump: Path, folder: str) -> set[str]:
+    """Holds the records of the files that were dumped against the dump; gives their types."""
     types = set()
-    for dumped in dumped_files(GOLDEN / version / "dump-clean" / "broker-1" / "consumer-offsets.txt"):
-        with FileBytes.open(GOLDEN / version / "clean" / "broker-1" / dumped.path) as source:
+    for dumped in dumped_files(dump):
+        with FileBytes.open(GOLDEN / folder / dumped.path) as source:
             found = [
                 (records.key(index), records.value(index))
                 for window in read_windows(source)
@@ -38,8 +50,7 @@ def test_every_record_has_the_values_that_kafka_prints(version: str) -> None:
         for (key, value), record in zip(found, printed, strict=True):
             if match := _PRINTED.search(str(record["rest"])):
                 types.add(check(key or b"", value, match["key"], match["value"]))
-    assert types >= {"OffsetCommit", "GroupMetadata"}
-    assert len(types) == (13 if version == "kafka-4.3.1" else 2)
+    return types
 
 
 def check(key: bytes, value: bytes | None, printed_key: str, printed_value: str) -> str:
