@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from kreplica.engine.rules.producer_state import sequence_after
 from kreplica.formats.checks.replicas import Finding, ReplicaFiles
 from kreplica.formats.producer_snapshot import place_in_file
+
+if TYPE_CHECKING:
+    from kreplica.formats.batches import BatchColumns
 
 
 def producer_snapshots(replica: ReplicaFiles) -> Iterator[Finding]:
@@ -28,7 +32,8 @@ def producer_state(replica: ReplicaFiles) -> Iterator[Finding]:
     """A producer's last offset and sequence are those of its last batch in front of the snapshot.
 
     Compared where the log still has a batch of that producer and epoch; a marker that began a new epoch takes the
-    last batch out of the state (ProducerStateEntry.maybeUpdateProducerEpoch).
+    last batch out of the state (ProducerStateEntry.maybeUpdateProducerEpoch). Compaction takes the last batch of an
+    epoch away once it was aborted or the producer has another epoch: no batch at that offset is nothing wrong.
     """
     batches = replica.log.batches
     data = batches.take((batches.producer_id >= 0) & ~batches.control)
@@ -39,7 +44,7 @@ def producer_state(replica: ReplicaFiles) -> Iterator[Finding]:
         for row, entry in enumerate(snapshot.entries):
             same = (before.producer_id == entry["producer_id"]) & (before.producer_epoch == entry["producer_epoch"])
             mine = np.flatnonzero(same)
-            if not len(mine) or entry["last_offset"] < 0:
+            if not len(mine) or entry["last_offset"] < 0 or _compacted_away(batches, int(entry["last_offset"]), offset):
                 continue
             last = int(mine[-1])
             count = int(before.last_offset[last] - before.base_offset[last])
@@ -49,3 +54,9 @@ def producer_state(replica: ReplicaFiles) -> Iterator[Finding]:
                     file, position = replica.file(offset, ".snapshot"), place_in_file(row, name)
                     message = f"{name.replace('_', ' ')} of producer {int(entry['producer_id'])} is not the log's"
                     yield replica.finding("producer-state", file, position, message, expected, int(entry[name]))
+
+
+def _compacted_away(batches: BatchColumns, last_offset: int, snapshot: int) -> bool:
+    """Whether the log has batches on both sides of an offset, and none there."""
+    behind = int(np.searchsorted(batches.last_offset, last_offset))
+    return 0 < behind < len(batches) and last_offset < min(snapshot, int(batches.base_offset[behind]))

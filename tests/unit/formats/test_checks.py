@@ -296,6 +296,16 @@ def test_the_transaction_index_has_the_abort_markers(tmp_path: Path) -> None:
     assert told(tmp_path) == []
 
 
+@pytest.mark.parametrize("there", [False, True])
+def test_a_producers_last_batch_may_be_compacted_away(tmp_path: Path, there: bool) -> None:
+    """The transaction was aborted by a marker of the next epoch, and cleaned with a delete.retention.ms of 1 s: Kafka
+    4.3.1 left the batch before it as the last of that epoch."""
+    batches = [batch(0, 0, producer=(9, 0, 0), attributes=0x10), marker(1, 0, 9, abort=False)]
+    batches += [batch(2, 0)] if there else []
+    write_partition(tmp_path, [*batches, batch(3, 0)], files={f"{4:020d}.snapshot": producer_snapshot((9, 0, 0, 2))})
+    assert [rule for rule, _ in told(tmp_path)] == ["producer-state"] * there
+
+
 def test_producer_snapshots(tmp_path: Path) -> None:
     batches = [batch(0, 0, records=2, producer=(7, 1, 10)), batch(2, 0, records=3, producer=(7, 1, 12))]
     folder = write_partition(tmp_path, batches)
