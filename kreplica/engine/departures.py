@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -65,6 +65,11 @@ def outcomes(snapshot: ClusterSnapshot, states: PartitionStates, departure: Depa
     else:
         columns.append(np.full(len(states), snapshot.elr_enabled))
         found = for_each_state(_kraft, *columns)
+    return outcomes_table(found)
+
+
+def outcomes_table(found: Sequence[tuple[int, int, int, int]]) -> Outcomes:
+    """A row for each partition; sets of replicas are integers of any size."""
     table = np.empty((len(found), 4), dtype=object)
     if found:
         table[:] = found

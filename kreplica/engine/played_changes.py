@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from kreplica.engine.departures import Outcomes, dead_replicas, min_isr_known, with_outcomes
+from kreplica.engine.departures import dead_replicas, min_isr_known, outcomes_table, with_outcomes
 from kreplica.engine.partition_states import for_each_state, partition_states
 from kreplica.engine.rules.elections import zookeeper_leader_for_offline
 from kreplica.engine.rules.isr import kraft_change
@@ -77,10 +77,7 @@ def _leaderless_elected(snapshot: ClusterSnapshot) -> ClusterSnapshot:
     else:
         enabled = np.full(len(states), snapshot.elr_enabled)
         found = for_each_state(_kraft, *columns, min_isr_known(snapshot), enabled)
-    table: Outcomes = np.empty((len(found), 4), dtype=object)
-    if found:
-        table[:] = found
-    return with_outcomes(snapshot, states, table, ())
+    return with_outcomes(snapshot, states, outcomes_table(found), ())
 
 
 def _kraft(  # noqa: PLR0913 - the facts of one state

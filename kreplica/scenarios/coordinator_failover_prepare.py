@@ -4,7 +4,6 @@ from kreplica.engine.faults import At, Crash, Cut, Start, Step, When
 from kreplica.engine.setup import (
     MILLISECOND,
     SECOND,
-    ReaderSetup,
     Send,
     TopicSetup,
     Transaction,
@@ -13,7 +12,7 @@ from kreplica.engine.setup import (
 )
 from kreplica.engine.trace import Kind
 from kreplica.scenarios.scenario import Case, Scenario
-from kreplica.scenarios.transactions import PROBES, transaction_state
+from kreplica.scenarios.transactions import PROBES, reads_committed, transaction_state
 
 _DECIDED = When(kind=Kind.TRANSACTION_STATE, fields={"state": "prepare_commit"}, after=2 * MILLISECOND)
 
@@ -36,7 +35,7 @@ SCENARIO = Scenario(
                 (Transaction((Send(2 * SECOND, "d1", "debit-0"), Send(2 * SECOND, "c1", "credit-0")), 3 * SECOND),),
                 {"transactional.id": "transfer"},
             ),
-            ReaderSetup("auditor", ("debit-0", "credit-0"), settings={"isolation.level": "read_committed"}),
+            reads_committed("auditor", "debit-0", "credit-0"),
         ),
         settings={"linger.ms": 0},
         duration=40 * SECOND,

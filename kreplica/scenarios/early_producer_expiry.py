@@ -5,15 +5,13 @@ from kreplica.engine.setup import (
     MILLISECOND,
     SECOND,
     ProducerSetup,
-    ReaderSetup,
-    TopicSetup,
     Transaction,
     TransactionalSetup,
     cluster,
     sends,
 )
 from kreplica.scenarios.scenario import Case, Scenario
-from kreplica.scenarios.transactions import PROBES, transaction_state
+from kreplica.scenarios.transactions import BILLS, PROBES, reads_committed, transaction_state
 
 _MINUTE = 60 * SECOND
 
@@ -28,7 +26,7 @@ SCENARIO = Scenario(
     source="KAFKA-9144; ProducerStateEntry.lastTimestamp of 2.4.0 and 2.4.1",
     setup=cluster(
         3,
-        TopicSetup("bills", ((2, 3, 1),), {"min.insync.replicas": 2}),
+        BILLS,
         transaction_state(1, 2, 3),
         clients=(
             TransactionalSetup(
@@ -36,7 +34,7 @@ SCENARIO = Scenario(
             ),
             TransactionalSetup("second", (), {"transactional.id": "billing"}, start=10 * SECOND),
             ProducerSetup("other", sends("bills-0", "plain", start=16 * _MINUTE)),
-            ReaderSetup("auditor", ("bills-0",), settings={"isolation.level": "read_committed"}),
+            reads_committed("auditor", "bills-0"),
         ),
         settings={"linger.ms": 0, "replica.fetch.wait.max.ms": 10_000},
         duration=17 * _MINUTE,

@@ -16,7 +16,7 @@ from kreplica.engine.setup import (
 from kreplica.engine.trace import Event, Kind
 from kreplica.scenarios.group_setups import OFFSETS
 from kreplica.scenarios.scenario import Case, Scenario
-from kreplica.scenarios.transactions import PROBES, transaction_state
+from kreplica.scenarios.transactions import BILLS, PROBES, transaction_state
 
 _ORDERS = ("m1", "m2", "m3", "m4", "m5", "m6")
 _WORKER = {"transactional.id": "worker"}
@@ -42,7 +42,7 @@ SCENARIO = Scenario(
     setup=cluster(
         3,
         TopicSetup("orders", ((1, 2, 3),), {"min.insync.replicas": 2}),
-        TopicSetup("bills", ((2, 3, 1),), {"min.insync.replicas": 2}),
+        BILLS,
         transaction_state(3, 1, 2),
         OFFSETS,
         clients=(

@@ -5,15 +5,13 @@ from kreplica.engine.setup import (
     MILLISECOND,
     SECOND,
     ProducerSetup,
-    ReaderSetup,
-    TopicSetup,
     Transaction,
     TransactionalSetup,
     cluster,
     sends,
 )
 from kreplica.scenarios.scenario import Case, Scenario
-from kreplica.scenarios.transactions import PROBES, transaction_state
+from kreplica.scenarios.transactions import BILLS, PROBES, reads_committed, transaction_state
 
 _VERIFICATION = "transaction.partition.verification.enable"
 
@@ -28,14 +26,14 @@ SCENARIO = Scenario(
     source="KIP-890; KIP-664 (kafka-transactions.sh find-hanging)",
     setup=cluster(
         3,
-        TopicSetup("bills", ((2, 3, 1),), {"min.insync.replicas": 2}),
+        BILLS,
         transaction_state(1, 2, 3),
         clients=(
             TransactionalSetup(
                 "billing", (Transaction(sends("bills-0", "late", start=2 * SECOND)),), {"transactional.id": "billing"}
             ),
             ProducerSetup("other", sends("bills-0", "plain", start=30 * SECOND)),
-            ReaderSetup("auditor", ("bills-0",), settings={"isolation.level": "read_committed"}),
+            reads_committed("auditor", "bills-0"),
         ),
         settings={"linger.ms": 0, "request.timeout.ms": 1000, "delivery.timeout.ms": 3000},
         duration=50 * SECOND,

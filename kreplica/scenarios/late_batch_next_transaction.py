@@ -4,15 +4,13 @@ from kreplica.engine.faults import At, Slow, Step
 from kreplica.engine.setup import (
     MILLISECOND,
     SECOND,
-    ReaderSetup,
-    TopicSetup,
     Transaction,
     TransactionalSetup,
     cluster,
     sends,
 )
 from kreplica.scenarios.scenario import Case, Scenario
-from kreplica.scenarios.transactions import PROBES, transaction_state
+from kreplica.scenarios.transactions import BILLS, PROBES, reads_committed, transaction_state
 
 SCENARIO = Scenario(
     name="late-batch-next-transaction",
@@ -26,7 +24,7 @@ SCENARIO = Scenario(
     source="KIP-890, motivation; KAFKA-5494",
     setup=cluster(
         3,
-        TopicSetup("bills", ((2, 3, 1),), {"min.insync.replicas": 2}),
+        BILLS,
         transaction_state(1, 2, 3),
         clients=(
             TransactionalSetup(
@@ -37,7 +35,7 @@ SCENARIO = Scenario(
                 ),
                 {"transactional.id": "billing"},
             ),
-            ReaderSetup("auditor", ("bills-0",), settings={"isolation.level": "read_committed"}),
+            reads_committed("auditor", "bills-0"),
         ),
         settings={"linger.ms": 0, "request.timeout.ms": 1000, "delivery.timeout.ms": 10_000, "retries": 2},
         duration=50 * SECOND,

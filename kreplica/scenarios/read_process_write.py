@@ -6,7 +6,7 @@ from kreplica.engine.trace import Kind
 from kreplica.scenarios.group_setups import OFFSETS, ORDERS, batches, member
 from kreplica.scenarios.processing import consumed_by, done_twice
 from kreplica.scenarios.scenario import Case, Scenario
-from kreplica.scenarios.transactions import PROBES, transaction_state
+from kreplica.scenarios.transactions import PROBES, reads_committed, transaction_state
 
 _EXACTLY_ONCE = Application(processing=10 * MILLISECOND, writes_to="results-0", transactional=True)
 _RESULTS = tuple(f"m{number}-out" for number in range(9))
@@ -31,7 +31,7 @@ SCENARIO = Scenario(
             batches(("m0", "m1", "m2"), ("m3", "m4", "m5"), ("m6", "m7", "m8")),
             member("consumer-a", _EXACTLY_ONCE, settings={"isolation.level": "read_committed"}),
             member("consumer-b", _EXACTLY_ONCE, settings={"isolation.level": "read_committed"}),
-            ReaderSetup("audit", ("results-0",), settings={"isolation.level": "read_committed"}),
+            reads_committed("audit", "results-0"),
             ReaderSetup("dirty", ("results-0",)),
         ),
         duration=160 * SECOND,

@@ -1,9 +1,9 @@
 """An application stands still in a transaction for longer than the transaction may take."""
 
 from kreplica.engine.faults import At, Pause, Step
-from kreplica.engine.setup import SECOND, ReaderSetup, TopicSetup, Transaction, TransactionalSetup, cluster, sends
+from kreplica.engine.setup import SECOND, Transaction, TransactionalSetup, cluster, sends
 from kreplica.scenarios.scenario import Between, Case, Scenario
-from kreplica.scenarios.transactions import PROBES, first_abort_seconds, transaction_state
+from kreplica.scenarios.transactions import BILLS, PROBES, first_abort_seconds, reads_committed, transaction_state
 
 SCENARIO = Scenario(
     name="transaction-timeout",
@@ -17,7 +17,7 @@ SCENARIO = Scenario(
     source="KIP-98; TransactionCoordinator.abortTimedOutTransactions; KAFKA-6119, KAFKA-19367",
     setup=cluster(
         3,
-        TopicSetup("bills", ((2, 3, 1),), {"min.insync.replicas": 2}),
+        BILLS,
         transaction_state(1, 2, 3),
         clients=(
             TransactionalSetup(
@@ -25,7 +25,7 @@ SCENARIO = Scenario(
                 (Transaction(sends("bills-0", "b1", "b2", start=5 * SECOND, every=SECOND), end=7 * SECOND),),
                 {"transactional.id": "billing"},
             ),
-            ReaderSetup("auditor", ("bills-0",), settings={"isolation.level": "read_committed"}),
+            reads_committed("auditor", "bills-0"),
         ),
         settings={"linger.ms": 0, "transaction.timeout.ms": 30_000},
         duration=150 * SECOND,

@@ -10,10 +10,18 @@ from kreplica.engine.trace import Event, Kind, fields_of
 from kreplica.engine.transaction_outcomes import transaction_outcomes
 from kreplica.scenarios.scenario import Probe
 
+BILLS = TopicSetup("bills", ((2, 3, 1),), {"min.insync.replicas": 2})
+"""What is billed, in one partition; its leader coordinates no transactions."""
+
 
 def transaction_state(*replicas: int) -> TopicSetup:
     """__transaction_state with one partition on these brokers; Kafka makes 50, with min.insync.replicas=2."""
     return TopicSetup(TRANSACTIONS_TOPIC, (replicas,), {"min.insync.replicas": min(2, len(replicas))})
+
+
+def reads_committed(name: str, *partitions: str) -> ReaderSetup:
+    """A reader of what is committed."""
+    return ReaderSetup(name, partitions, settings={"isolation.level": "read_committed"})
 
 
 def transfers(debited: int, credited: int) -> tuple[TransactionalSetup, ReaderSetup]:
@@ -28,7 +36,7 @@ def transfers(debited: int, credited: int) -> tuple[TransactionalSetup, ReaderSe
     transactions = (Transaction(first, 3 * SECOND), Transaction(second, commit=False))
     return (
         TransactionalSetup("transfer", transactions, {"transactional.id": "transfer"}),
-        ReaderSetup("auditor", ("debit-0", "credit-0"), settings={"isolation.level": "read_committed"}),
+        reads_committed("auditor", "debit-0", "credit-0"),
     )
 
 

@@ -3,15 +3,13 @@
 from kreplica.engine.faults import At, Pause, Step
 from kreplica.engine.setup import (
     SECOND,
-    ReaderSetup,
-    TopicSetup,
     Transaction,
     TransactionalSetup,
     cluster,
     sends,
 )
 from kreplica.scenarios.scenario import Case, Scenario
-from kreplica.scenarios.transactions import transaction_state
+from kreplica.scenarios.transactions import BILLS, reads_committed, transaction_state
 
 _ID = {"transactional.id": "billing"}
 
@@ -25,7 +23,7 @@ SCENARIO = Scenario(
     source="KIP-98, KIP-588",
     setup=cluster(
         3,
-        TopicSetup("bills", ((2, 3, 1),), {"min.insync.replicas": 2}),
+        BILLS,
         transaction_state(1, 2, 3),
         clients=(
             TransactionalSetup(
@@ -36,7 +34,7 @@ SCENARIO = Scenario(
             TransactionalSetup(
                 "successor", (Transaction(sends("bills-0", "s1", start=8 * SECOND)),), _ID, start=5 * SECOND
             ),
-            ReaderSetup("auditor", ("bills-0",), settings={"isolation.level": "read_committed"}),
+            reads_committed("auditor", "bills-0"),
         ),
         settings={"linger.ms": 0},
         duration=20 * SECOND,

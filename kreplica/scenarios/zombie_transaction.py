@@ -1,12 +1,12 @@
 """A process that was thought dead goes on with its transaction: its successor has done the work meanwhile."""
 
 from kreplica.engine.faults import Pause, Step, When
-from kreplica.engine.setup import MILLISECOND, SECOND, Application, ReaderSetup, TopicSetup, cluster
+from kreplica.engine.setup import MILLISECOND, SECOND, Application, TopicSetup, cluster
 from kreplica.engine.trace import Kind
 from kreplica.scenarios.group_setups import OFFSETS, ORDERS, batches, member
 from kreplica.scenarios.processing import consumed_by
 from kreplica.scenarios.scenario import Case, Scenario
-from kreplica.scenarios.transactions import PROBES, transaction_state
+from kreplica.scenarios.transactions import PROBES, reads_committed, transaction_state
 
 _TRANSFORMING = Application(processing=10 * MILLISECOND, writes_to="results-0", transactional=True)
 _RESULTS = tuple(f"m{number}-out" for number in range(9))
@@ -33,7 +33,7 @@ SCENARIO = Scenario(
             batches(("m0", "m1", "m2"), ("m3", "m4", "m5"), ("m6", "m7", "m8")),
             member("consumer-a", _TRANSFORMING),
             member("consumer-b", _TRANSFORMING),
-            ReaderSetup("audit", ("results-0",), settings={"isolation.level": "read_committed"}),
+            reads_committed("audit", "results-0"),
         ),
         settings={"isolation.level": "read_committed", "session.timeout.ms": 10_000},
         duration=120 * SECOND,

@@ -12,6 +12,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from flipped_bits import flip
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "support"))
 from kafka_dumps import GOLDEN, dumped
@@ -231,9 +232,7 @@ def test_damage_is_told_and_the_rest_is_read(kreplica: Any, tmp_path: Path) -> N
     home = tmp_path / "__cluster_metadata-0"
     shutil.copytree(LOG, home)
     segment = home / "00000000000000000000.log"
-    content = bytearray(segment.read_bytes())
-    content[40_350] ^= 1
-    segment.write_bytes(content)
+    flip(segment, 40_350)
     ended = kreplica("decode", "metadata", home, "-o", "json")
     assert ended.code == 1
     (damage,) = ended.document["summary"]["damage"]

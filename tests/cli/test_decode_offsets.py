@@ -18,6 +18,7 @@ from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
+from flipped_bits import flip
 from log_directories import write_meta
 from record_batches import PlainRecord, batch_bytes
 
@@ -180,9 +181,7 @@ def test_damage_is_told_and_the_rest_is_read(kreplica: Any, tmp_path: Path) -> N
     folder = tmp_path / "__consumer_offsets-9"
     shutil.copytree(BROKER / BILLING, folder)
     segment = folder / "00000000000000000000.log"
-    content = bytearray(segment.read_bytes())
-    content[200] ^= 1
-    segment.write_bytes(content)
+    flip(segment, 200)
     ended = kreplica("decode", "offsets", folder, "--group", "billing")
     assert ended.code == 1
     assert re.match(
@@ -382,9 +381,7 @@ def test_damage_among_events(kreplica: Any, tmp_path: Path) -> None:
     folder = tmp_path / "__consumer_offsets-9"
     shutil.copytree(BROKER / BILLING, folder)
     segment = folder / "00000000000000000000.log"
-    content = bytearray(segment.read_bytes())
-    content[200] ^= 1
-    segment.write_bytes(content)
+    flip(segment, 200)
     for form in ("jsonl", "table"):
         ended = kreplica("decode", "offsets", folder, "--events", "--group", "billing", "-o", form)
         assert ended.code == 1

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from flipped_bits import flip
 from kafka_dumps import GOLDEN, dumped, numbers
 from log_directories import batch, close, write_checkpoint, write_partition
 
@@ -75,9 +76,7 @@ def _without_swap(document: dict[str, Any]) -> dict[str, Any]:
 
 def test_a_wrong_entry_is_a_finding(kreplica: Any, folder: Path) -> None:
     index = folder / f"{FIRST}.index"
-    content = bytearray(index.read_bytes())
-    content[15] ^= 1
-    index.write_bytes(content)
+    flip(index, 15)
     ended = kreplica("decode", "segment", folder, "--index", "-o", "json")
     first, second = ended.document["entries"]
     assert (ended.code, first["valid"], second["valid"], second["batch_base_offset"]) == (1, True, False, None)
@@ -96,9 +95,7 @@ def test_a_wrong_entry_is_a_finding(kreplica: Any, folder: Path) -> None:
 
 def test_the_timestamp_of_an_entry_is_that_of_its_batch(kreplica: Any, folder: Path) -> None:
     index = folder / f"{FIRST}.timeindex"
-    content = bytearray(index.read_bytes())
-    content[7] ^= 1
-    index.write_bytes(content)
+    flip(index, 7)
     ended = kreplica("decode", "segment", folder, "--timeindex", "-o", "json")
     assert ended.code == 1
     assert [row["valid"] for row in ended.document["entries"]] == [False, True, True]

@@ -14,6 +14,7 @@ from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
+from flipped_bits import flip
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "support"))
 from kafka_dumps import GOLDEN, dumped, end_offsets, numbers
@@ -174,9 +175,7 @@ def test_damage_is_told_and_the_rest_is_read(kreplica: Any, tmp_path: Path) -> N
     home = tmp_path / "__transaction_state-17"
     shutil.copytree(NODE / "data" / "__transaction_state-17", home)
     segment = home / "00000000000000000000.log"
-    content = bytearray(segment.read_bytes())
-    content[200] ^= 4
-    segment.write_bytes(content)
+    flip(segment, 200, 4)
     ended = kreplica("decode", "transactions", home, "-o", "json")
     assert ended.code == 1
     (damage,) = ended.document["summary"]["damage"]

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
+from flipped_bits import flip
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "support"))
 from log_directories import (
@@ -73,9 +74,7 @@ def test_a_log_directory_may_have_the_name_of_a_partition(tmp_path: Path) -> Non
 
 def test_damage_of_a_log_and_of_small_files(home: Path) -> None:
     path = home / "orders-0" / f"{FIRST}.log"
-    content = bytearray(path.read_bytes())
-    content[-1] ^= 1
-    path.write_bytes(content)
+    flip(path, -1)
     write_checkpoint(home, REPLICATION, 5, place="orders zero")
     at = sum(map(len, BATCHES[:2]))
     assert told(home) == [("small-files", 4), ("log-damage", at)]
