@@ -220,3 +220,10 @@ def test_who_reads_the_same_topics_is_even_over_all_of_them(
         sizes = [len(has) for has in answer.values()]
         assert sum(sizes) == sum(partitions[topic] for topic in topics)
         assert max(sizes) - min(sizes) <= 1
+
+
+def test_who_has_too_much_keeps_low_numbers_and_of_equal_ones_the_first_topic() -> None:
+    """ConstrainedAssignmentBuilder.assignOwnedPartitions sorts them by partition, then by topic."""
+    owned = {"a": [("u", 1), ("u", 0), ("t", 0)], "b": []}
+    assert sticky_assignor(owned, {"t": 1, "u": 2}) == {"a": (("t", 0), ("u", 0)), "b": (("u", 1),)}
+    assert sticky_assignor(owned, {"t": 1, "u": 1}) == {"a": (("t", 0),), "b": (("u", 0),)}
