@@ -135,6 +135,23 @@ def test_the_search_finds_what_the_rule_of_thumb_does_not() -> None:
     assert sorted(node for wave in plan.waves for node in wave) == [1, 2, 3, 4, 5]
 
 
+@given(st.integers(1, 6), st.integers(1, 6), st.data())
+def test_two_groups_of_nodes_take_two_waves_without_a_search(left: int, right: int, data: st.DataObject) -> None:
+    """DSATUR is exact on bipartite graphs (Brelaz, 1979): who may join the fewest waves comes first."""
+    pairs = [(one, left + other) for one in range(left) for other in range(right)]
+    limits = [({*pair}, 1) for pair in data.draw(st.lists(st.sampled_from(pairs), unique=True))]
+    plan = plan_waves(problem(left + right, *limits), most_steps=0)
+    assert len(plan.waves) == (2 if limits else 1)
+
+
+def test_a_search_ends_when_its_steps_do() -> None:
+    """Eight nodes in thirteen pairs: three waves by trying all, four by the rule of thumb."""
+    pairs = ["03", "05", "07", "13", "15", "16", "23", "24", "26", "27", "45", "56", "67"]
+    given = problem(8, *(({int(one), int(other)}, 1) for one, other in pairs))
+    assert fewest(given) == len(plan_waves(given).waves) == 3
+    assert len(plan_waves(given, most_steps=1).waves) == 4
+
+
 def test_more_than_300_nodes_are_not_searched() -> None:
     """An odd cycle needs three waves, which only a search shows."""
     assert plan_waves(problem(299, *cycle(299))).bound.kind is BoundKind.SEARCH
