@@ -6,7 +6,9 @@ org.apache.kafka.clients.consumer.internals.SubscriptionState, Fetcher, FetchCol
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kreplica.engine.records import Record
 from kreplica.engine.rules.consumer_position import Validation, needs_validation, validate_position
@@ -102,49 +104,71 @@ class Positions:
         if partition in self._busy:
             return
         self._busy.add(partition)
+        again = partial(self._later, partition, self._ask_offset, partition, policy, why)
         if leader is None:
-            self._later(partition, self._ask_offset, partition, policy, why)
+            again()
             return
-        current = self._round
+        committed_only = consumer.isolation == READ_TO_LAST_STABLE_OFFSET
+        self._call(
+            leader,
+            "ListOffsets",
+            partial(consumer_requests.list_offset, leader),
+            (partition, policy, consumer.scheduler.now, committed_only, self._sent_epoch(partition)),
+            partial(self._given_offset, partition, policy, why, again),
+            again,
+        )
 
-        def heard(error: ErrorCode, offset: int, epoch: int) -> None:
-            if current != self._round:
-                return
-            if error:
-                self._later(partition, self._ask_offset, partition, policy, why)
-                return
-            if offset == NOT_YET:  # OffsetFetcher asks again when the request would have timed out
-                again = consumer.microseconds("request.timeout.ms")
-                self._later(partition, self._ask_offset, partition, policy, why, after=again)
-                return
+    def _given_offset(
+        self,
+        partition: str,
+        policy: str,
+        why: str,
+        again: Callable[..., None],
+        error: ErrorCode,
+        offset: int,
+        epoch: int,
+    ) -> None:
+        consumer = self._consumer
+        if error:
+            again()
+        elif offset == NOT_YET:  # OffsetFetcher asks again when the request would have timed out
+            again(after=consumer.microseconds("request.timeout.ms"))
+        else:
             self._busy.discard(partition)
             self.seek(partition, offset, -1, f"{policy}, {why}")
             self.at[partition] = self.at[partition]._replace(leader_epoch=epoch)
             consumer.fetch_more()
 
+    def _call(
+        self,
+        broker: Broker,
+        name: str,
+        handler: Callable[..., object],
+        arguments: tuple[object, ...],
+        then: Callable[..., None],
+        again: Callable[[], object],
+    ) -> None:
+        """Sends a request; what comes of it once other partitions are assigned comes to nothing."""
+        consumer, current = self._consumer, self._round
+
+        def heard(*answer: Any) -> None:
+            if current == self._round:
+                then(*answer)
+
         def failed(_reason: str) -> None:
             if current == self._round:
-                self._later(partition, self._ask_offset, partition, policy, why)
+                again()
 
-        committed_only = consumer.isolation == READ_TO_LAST_STABLE_OFFSET
-        consumer.simulation.network.call(
-            consumer,
-            leader,
-            "ListOffsets",
-            lambda *arguments: consumer_requests.list_offset(leader, *arguments),
-            (partition, policy, consumer.scheduler.now, committed_only, self._sent_epoch(partition)),
-            heard,
-            failed,
-        )
+        consumer.simulation.network.call(consumer, broker, name, handler, arguments, heard, failed)
 
-    def _later(self, partition: str, function: object, *arguments: object, after: int = 0) -> None:
+    def _later(self, partition: str, function: Callable[..., None], *arguments: object, after: int = 0) -> None:
         """Asks who leads after so many microseconds, retry.backoff.ms if 0, and tries again."""
         consumer, current = self._consumer, self._round
 
         def again() -> None:
             if current == self._round:
                 self._busy.discard(partition)
-                function(*arguments)  # type: ignore[operator]
+                function(*arguments)
 
         consumer.after(after or consumer.microseconds("retry.backoff.ms"), consumer.refresh, again)
 
@@ -171,33 +195,26 @@ class Positions:
 
     def _validate(self, partition: str) -> None:
         consumer, position = self._consumer, self.at.get(partition)
-        leader, current = consumer.leader(partition), self._round
+        leader = consumer.leader(partition)
         if position is None or partition in self._busy:
             return
         self._busy.add(partition)
+        again = partial(self._later, partition, self._validate, partition)
         if leader is None:
-            self._later(partition, self._validate, partition)
+            again()
             return
         asked_epoch = consumer.leader_epoch(partition)
 
         def heard(answers: tuple[tuple[str, ErrorCode, int, int], ...]) -> None:
             _, error, epoch, end_offset = answers[0]
-            if current != self._round:
-                return
             if error:
-                self._later(partition, self._validate, partition)
+                again()
                 return
             self._busy.discard(partition)
             self._validated(partition, asked_epoch, epoch, end_offset)
 
-        def failed(_reason: str) -> None:
-            if current == self._round:
-                self._later(partition, self._validate, partition)
-
         asked = ((partition, position.epoch, asked_epoch),)
-        consumer.simulation.network.call(
-            consumer, leader, "OffsetsForLeaderEpoch", leader.reads.ends_of_epochs, (asked,), heard, failed
-        )
+        self._call(leader, "OffsetsForLeaderEpoch", leader.reads.ends_of_epochs, (asked,), heard, again)
 
     def _validated(self, partition: str, leader_epoch: int, epoch: int, end_offset: int) -> None:
         position = self.at[partition]
@@ -225,7 +242,7 @@ class Positions:
     def _fetch(self, partition: str) -> None:
         if partition in self.at and partition not in self._busy:
             self._compare_epochs(partition)
-        consumer, position, current = self._consumer, self.at.get(partition), self._round
+        consumer, position = self._consumer, self.at.get(partition)
         if position is None or partition in self._busy:
             return
         self._busy.add(partition)
@@ -233,28 +250,20 @@ class Positions:
         if source is None:
             self._later(partition, self._fetch, partition)
             return
-
-        def failed(_reason: str) -> None:
-            if current == self._round:
-                self._refused(partition)
-                self._later(partition, self._fetch, partition)
-
-        def answered(given: ConsumerGiven, preferred: int) -> None:
-            if current == self._round:
-                self._take(given, position, preferred)
-
         most, wait = consumer.integer("max.poll.records"), consumer.microseconds("fetch.max.wait.ms")
-        reading = (consumer.isolation, most, wait)
-        rack = str(consumer.settings["client.rack"])
-        consumer.simulation.network.call(
-            consumer,
+        reading, rack = (consumer.isolation, most, wait), str(consumer.settings["client.rack"])
+        self._call(
             source,
             "Fetch",
-            lambda *arguments: consumer_requests.fetch(source, *arguments),
+            partial(consumer_requests.fetch, source),
             (partition, position.offset, reading, self._sent_epoch(partition), rack),
-            answered,
-            failed,
+            partial(self._take, position),
+            partial(self._fetch_failed, partition),
         )
+
+    def _fetch_failed(self, partition: str) -> None:
+        self._refused(partition)
+        self._later(partition, self._fetch, partition)
 
     def _source(self, partition: str) -> Broker | None:
         consumer = self._consumer
@@ -285,7 +294,7 @@ class Positions:
             return ANY_EPOCH
         return self._consumer.leader_epoch(partition)
 
-    def _take(self, given: ConsumerGiven, asked: Position, preferred: int) -> None:
+    def _take(self, asked: Position, given: ConsumerGiven, preferred: int) -> None:
         partition, consumer = given.partition, self._consumer
         self._busy.discard(partition)
         if self.at.get(partition) is not asked:
@@ -297,9 +306,8 @@ class Positions:
         elif given.error is ErrorCode.OFFSET_OUT_OF_RANGE:
             self._out_of_range(partition)
         elif given.error:
-            self._refused(partition)
             self._busy.add(partition)
-            self._later(partition, self._fetch, partition)
+            self._fetch_failed(partition)
         else:
             self._keep_records(given)
 
