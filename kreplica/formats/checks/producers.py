@@ -57,6 +57,7 @@ def producer_state(replica: ReplicaFiles) -> Iterator[Finding]:
 
 
 def _compacted_away(batches: BatchColumns, last_offset: int, snapshot: int) -> bool:
-    """Whether the log has batches on both sides of an offset, and none there."""
-    behind = int(np.searchsorted(batches.last_offset, last_offset))
-    return 0 < behind < len(batches) and last_offset < min(snapshot, int(batches.base_offset[behind]))
+    """Whether no batch holds an offset that was in front of the snapshot."""
+    place = int(np.searchsorted(batches.last_offset, last_offset))
+    held = place < len(batches) and int(batches.base_offset[place]) <= last_offset
+    return last_offset < snapshot and not held

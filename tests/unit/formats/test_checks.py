@@ -301,7 +301,10 @@ def test_a_producers_last_batch_may_be_compacted_away(tmp_path: Path, there: boo
     4.3.1 left the batch before it as the last of that epoch."""
     batches = [batch(0, 0, producer=(9, 0, 0), attributes=0x10), marker(1, 0, 9, abort=False)]
     batches += [batch(2, 0)] if there else []
-    write_partition(tmp_path, [*batches, batch(3, 0)], files={f"{4:020d}.snapshot": producer_snapshot((9, 0, 0, 2))})
+    files = {f"{4:020d}.snapshot": producer_snapshot((9, 0, 0, 2))}
+    write_partition(tmp_path, [*batches, batch(3, 0)], files=files)
+    assert [rule for rule, _ in told(tmp_path)] == ["producer-state"] * there
+    write_partition(tmp_path, batches)  # the next segment is empty yet
     assert [rule for rule, _ in told(tmp_path)] == ["producer-state"] * there
 
 
