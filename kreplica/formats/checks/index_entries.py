@@ -9,13 +9,13 @@ makes the index anew, so that nothing in it is wrong.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
 from kreplica.formats.damage import Damage
-from kreplica.formats.indexes import OffsetIndex, TimeIndex
+from kreplica.formats.indexes import OFFSET_ENTRY_BYTES, TIME_ENTRY_BYTES, OffsetIndex, TimeIndex
 from kreplica.formats.log_contents import SegmentContents
 
 _NO_TIMESTAMP = -1
@@ -42,10 +42,19 @@ class EntryVerdict:
     found: str = ""
 
 
-def index_damage(segment: SegmentContents, damage: Sequence[Damage], *, rebuilt: bool) -> list[Damage]:
-    """What is damage of an index: entries that go back are none behind others that a follower cut."""
-    was_cut = rebuilt and _cut_from(segment) < segment.end_offset
-    return [each for each in damage if each.skipped or not was_cut]
+def index_damage(segment: SegmentContents, index: OffsetIndex | TimeIndex, *, rebuilt: bool) -> list[Damage]:
+    """What is damage of an index: entries that go back are none behind others that a follower cut, nor half written."""
+    if not rebuilt or _cut_from(segment) < segment.end_offset:
+        return [each for each in index.damage if each.skipped or not rebuilt]
+    torn = _torn_row(segment, index)
+    size = OFFSET_ENTRY_BYTES if isinstance(index, OffsetIndex) else TIME_ENTRY_BYTES
+    return [each for each in index.damage if each.skipped or each.position != torn * size]
+
+
+def _torn_row(segment: SegmentContents, index: OffsetIndex | TimeIndex) -> int:
+    """The last entry if a running or killed broker has written the first of its two numbers alone; else -1."""
+    second = index.positions if isinstance(index, OffsetIndex) else index.offsets - segment.base_offset
+    return int(index.rows[-1]) if len(second) and not second[-1] else -1
 
 
 def _known_up_to(segment: SegmentContents, *, rebuilt: bool) -> float:
@@ -78,7 +87,7 @@ def offset_entries(segment: SegmentContents, index: OffsetIndex, *, rebuilt: boo
         rebuilt: Whether the broker makes the index anew when it starts (LogLoader.recoverLog), so that an entry behind
             the end of a log that a crash or a follower cut is nothing wrong.
     """
-    known_up_to = _known_up_to(segment, rebuilt=rebuilt)
+    known_up_to, torn = _known_up_to(segment, rebuilt=rebuilt), _torn_row(segment, index) if rebuilt else -1
     sound_up_to = min((each.position for each in segment.damage), default=None)
     entries = zip(index.rows.tolist(), index.offsets.tolist(), index.positions.tolist(), strict=True)
     for row, offset, position in entries:
@@ -87,7 +96,8 @@ def offset_entries(segment: SegmentContents, index: OffsetIndex, *, rebuilt: boo
             yield EntryVerdict(row, batch, None)
         else:
             verdict = _offset_entry(segment, row, offset, position, batch)
-            yield verdict if verdict.valid or offset < known_up_to else EntryVerdict(row, batch, None)
+            unknown = offset >= known_up_to or row == torn
+            yield verdict if verdict.valid or not unknown else EntryVerdict(row, batch, None)
 
 
 def _batch_at(segment: SegmentContents, position: int) -> int | None:
@@ -120,11 +130,12 @@ def time_entries(segment: SegmentContents, index: TimeIndex, *, rebuilt: bool) -
         index: Its entries.
         rebuilt: As for ``offset_entries``.
     """
-    known_up_to = _known_up_to(segment, rebuilt=rebuilt)
+    known_up_to, torn = _known_up_to(segment, rebuilt=rebuilt), _torn_row(segment, index) if rebuilt else -1
     entries = zip(index.rows.tolist(), index.timestamps.tolist(), index.offsets.tolist(), strict=True)
     for row, timestamp, offset in entries:
         verdict = _time_entry(segment, row, timestamp, offset)
-        yield verdict if verdict.valid or offset < known_up_to else EntryVerdict(row, verdict.batch, None)
+        unknown = offset >= known_up_to or row == torn
+        yield verdict if verdict.valid or not unknown else EntryVerdict(row, verdict.batch, None)
 
 
 def _time_entry(segment: SegmentContents, row: int, timestamp: int, offset: int) -> EntryVerdict:

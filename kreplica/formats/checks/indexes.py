@@ -29,7 +29,7 @@ def offset_index(replica: ReplicaFiles) -> Iterator[Finding]:
         if index is None:
             continue
         rebuilt = replica.rebuilt(segment)
-        yield from replica.damaged("offset-index", index_damage(segment, index.damage, rebuilt=rebuilt))
+        yield from replica.damaged("offset-index", index_damage(segment, index, rebuilt=rebuilt))
         if not index.damage:
             verdicts = offset_entries(segment, index, rebuilt=rebuilt)
             file = replica.file(segment.base_offset, ".index")
@@ -43,7 +43,7 @@ def time_index(replica: ReplicaFiles) -> Iterator[Finding]:
         if index is None:
             continue
         rebuilt = replica.rebuilt(segment)
-        yield from replica.damaged("time-index", index_damage(segment, index.damage, rebuilt=rebuilt))
+        yield from replica.damaged("time-index", index_damage(segment, index, rebuilt=rebuilt))
         if not index.damage:
             verdicts = time_entries(segment, index, rebuilt=rebuilt)
             file = replica.file(segment.base_offset, ".timeindex")
@@ -62,7 +62,8 @@ def transaction_index(replica: ReplicaFiles) -> Iterator[Finding]:
     """An aborted transaction ends at an abort marker of its producer, and every marker with data is in the index.
 
     It begins with its first batch, which compaction may have taken away, behind the producer's transaction before it;
-    its last stable offset is that of the next open transaction, or else behind the marker: consumers go by these.
+    its last stable offset is where the next open transaction of another producer begins, or else behind the marker:
+    consumers go by these. A follower enters all that it appends at once, so that that one may begin behind the marker.
     UnifiedLog.append, ProducerStateManager.lastStableOffset, TransactionIndex. Compaction takes markers away: no batch
     at the offset is nothing wrong.
     """
@@ -124,9 +125,22 @@ def _wrong_bounds(replica: ReplicaFiles, segment: SegmentContents) -> Iterator[F
                 f"first offset {begun}, of its first batch",
             )
             yield replica.finding("transaction-index", file, row * TRANSACTION_ENTRY_BYTES, message, expected, first)
-        if stable > last + 1:
-            message, expected = "a last stable offset behind the marker", f"last stable offset {last + 1} at most"
+        if stable > last + 1 and not _may_begin_a_transaction(replica, segment, stable, producer):
+            message = "a last stable offset behind the marker"
+            expected = f"last stable offset {last + 1}, or where another producer's transaction begins"
             yield replica.finding("transaction-index", file, row * TRANSACTION_ENTRY_BYTES, message, expected, stable)
+
+
+def _may_begin_a_transaction(replica: ReplicaFiles, segment: SegmentContents, offset: int, other: int) -> bool:
+    """Whether records of another producer's transaction begin there, or the log does not tell."""
+    batches = segment.batches
+    place = int(np.searchsorted(batches.last_offset, offset))
+    if place == len(batches):
+        return replica.rebuilt(segment)  # the log was cut
+    if batches.base_offset[place] > offset:
+        return True  # compacted away
+    data = bool(batches.transactional[place]) and not batches.control[place]
+    return data and int(batches.base_offset[place]) == offset and int(batches.producer_id[place]) != other
 
 
 def _begun(segment: SegmentContents, marker: int, producer: int) -> tuple[int, int | None]:

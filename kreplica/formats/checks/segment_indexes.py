@@ -115,7 +115,7 @@ def _offset_rows(
     segment: SegmentContents, read: SmallFile, file: str, rebuilt: bool, damage: DamageTally
 ) -> Iterator[Row]:
     index = decode_offset_index(read.content, segment.base_offset, file, read.unread)
-    damage.add(index_damage(segment, index.damage, rebuilt=rebuilt))
+    damage.add(index_damage(segment, index, rebuilt=rebuilt))
     verdicts = offset_entries(segment, index, rebuilt=rebuilt)
     for verdict, offset, position in zip(verdicts, index.offsets.tolist(), index.positions.tolist(), strict=True):
         entry = {"kind": IndexKind.offset.value, "byte": verdict.row * OFFSET_ENTRY_BYTES}
@@ -126,7 +126,7 @@ def _time_rows(
     segment: SegmentContents, read: SmallFile, file: str, rebuilt: bool, damage: DamageTally
 ) -> Iterator[Row]:
     index = decode_time_index(read.content, segment.base_offset, file, read.unread)
-    damage.add(index_damage(segment, index.damage, rebuilt=rebuilt))
+    damage.add(index_damage(segment, index, rebuilt=rebuilt))
     verdicts = time_entries(segment, index, rebuilt=rebuilt)
     for verdict, offset, timestamp in zip(verdicts, index.offsets.tolist(), index.timestamps.tolist(), strict=True):
         entry = {"kind": IndexKind.time.value, "byte": verdict.row * TIME_ENTRY_BYTES}
