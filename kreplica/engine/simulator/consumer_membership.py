@@ -6,6 +6,7 @@ org.apache.kafka.clients.consumer.internals.AbstractCoordinator and ConsumerCoor
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from kreplica.engine.rules import assignors
@@ -103,30 +104,20 @@ class Membership:
         With an ``attempt`` to join, only as long as there is no later one.
         """
         consumer, broker = self._consumer, self._coordinator
-        if attempt and attempt != self._attempt:
+        once_more = partial(self.ask, name, handler, arguments, on_reply, timeout, attempt)
+        if self._is_over(attempt):
+            return
+        if broker is None:
+            self._find(once_more)
             return
 
         def again(_reason: str = "") -> None:
-            if attempt and attempt != self._attempt:
-                return
-            self._coordinator = None
-            consumer.after(
-                consumer.microseconds("retry.backoff.ms"),
-                self.ask,
-                name,
-                handler,
-                arguments,
-                on_reply,
-                timeout,
-                attempt,
-            )
-
-        if broker is None:
-            self._find(lambda: self.ask(name, handler, arguments, on_reply, timeout, attempt))
-            return
+            if not self._is_over(attempt):
+                self._coordinator = None
+                consumer.after(consumer.microseconds("retry.backoff.ms"), once_more)
 
         def answered(*values: Any) -> None:
-            if attempt and attempt != self._attempt:
+            if self._is_over(attempt):
                 return
             if _first_error(values) in {ErrorCode.NOT_COORDINATOR, ErrorCode.COORDINATOR_NOT_AVAILABLE}:
                 again()
@@ -137,6 +128,10 @@ class Membership:
         consumer.simulation.network.call(
             consumer, broker, name, target, (self.group, *arguments), answered, again, timeout
         )
+
+    def _is_over(self, attempt: int) -> bool:
+        """Whether a later attempt to join has begun; 0 is none."""
+        return attempt not in (0, self._attempt)
 
     def _find(self, then: Callable[[], object]) -> None:
         consumer = self._consumer

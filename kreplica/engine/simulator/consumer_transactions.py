@@ -129,7 +129,7 @@ class Transactions:
 
         def answered(error: ErrorCode) -> None:
             if error:
-                self._abort(error)
+                self._abort()
                 return
             self._added.add(partition)
             then()
@@ -151,7 +151,7 @@ class Transactions:
             elif error in _FENCED:
                 self._fenced(error)
             elif error:
-                self._abort(error)
+                self._abort()
             else:
                 self._sequences[target] = sequence + 1
                 self._values.append(value)
@@ -184,7 +184,7 @@ class Transactions:
         if not consumer.simulation.version.stable_offsets:
             generation, member = UNKNOWN_GENERATION, NO_MEMBER
         elif generation == UNKNOWN_GENERATION:
-            self._abort(ErrorCode.UNKNOWN_MEMBER_ID)
+            self._abort()
             return
         sent = membership.generation
 
@@ -195,14 +195,14 @@ class Transactions:
             consumer.emit(Kind.COMMIT_FAILED, membership.group, error.name)
             if sent == membership.generation:
                 membership.refused(error)
-            self._abort(error)
+            self._abort()
 
         arguments = (member, generation, self.producer, consumer.positions.offsets())
         membership.ask("TxnOffsetCommit", lambda one: one.commit_in_transaction, arguments, answered)
 
     # -- its end
 
-    def _abort(self, _error: ErrorCode) -> None:
+    def _abort(self) -> None:
         """Aborts; the consumer goes back to its committed offsets."""
         self._queue.clear()
         self._consumer.positions.keep(())
