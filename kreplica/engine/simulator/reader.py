@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kreplica.engine.rules.error_codes import ErrorCode
-from kreplica.engine.rules.offset_reset import BY_DURATION
+from kreplica.engine.rules.offset_reset import BY_DURATION, NO_RESET, reset_policy, reset_position
 from kreplica.engine.setup import ReaderSetup
 from kreplica.engine.simulator.broker_reads import ConsumerGiven
 from kreplica.engine.simulator.client import Client
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 class Reader(Client):
     """Reads every partition of its setup from the beginning; a position out of range is reset as it is set to."""
 
-    __slots__ = ("positions", "setup")
+    __slots__ = ("_failed", "positions", "setup")
 
     def __init__(self, simulation: Simulation, setup: ReaderSetup) -> None:
         super().__init__(simulation, setup.name, setup.settings)
@@ -30,10 +30,12 @@ class Reader(Client):
             )
         self.setup = setup
         self.positions: dict[str, int] = {}
+        self._failed = False
 
     def on_start(self) -> None:
         """Begins at offset 0 at its time."""
         self.positions = dict.fromkeys(self.setup.partitions, 0)
+        self._failed = False
         self.after(max(0, self.setup.start - self.scheduler.now), self._begin)
 
     def _begin(self) -> None:
@@ -66,10 +68,12 @@ class Reader(Client):
 
     def _take(self, given: ConsumerGiven) -> None:
         partition = given.partition
+        if self._failed:
+            return
         if given.error is ErrorCode.OFFSET_OUT_OF_RANGE:
-            latest = self.settings["auto.offset.reset"] == "latest"
-            self.positions[partition] = given.high_watermark if latest else given.log_start
-        elif given.error:
+            self._reset(given)
+            return
+        if given.error:
             self.refresh_later(self._fetch, partition)
             return
         for offset, record, handed_out in fetched_records(given):
@@ -77,3 +81,14 @@ class Reader(Client):
                 self.emit(Kind.CONSUMED, partition, offset, record.value, "")
             self.positions[partition] = offset + 1
         self._fetch(partition)
+
+    def _reset(self, given: ConsumerGiven) -> None:
+        policy = reset_policy(str(self.settings["auto.offset.reset"]))
+        assert policy is not None
+        position = reset_position(policy, given.log_start, given.high_watermark, None)
+        if position == NO_RESET:  # OffsetOutOfRangeException: the application ends
+            self._failed = True
+            self.emit(Kind.CLIENT_FAILED, f"no position in {given.partition}: out of range")
+            return
+        self.positions[given.partition] = position
+        self._fetch(given.partition)
