@@ -166,9 +166,7 @@ def _step(event: Event, logs: ReplicaLogs) -> Row:
 
 
 def _offsets(partition: str, logs: ReplicaLogs) -> Row:
-    replicas = dict(sorted(logs.partitions.get(partition, {}).items()))
-    leader = logs.leader(partition)
-    followers = {name: replica for name, replica in replicas.items() if replica is not leader}
+    leader, followers = logs.leader(partition), logs.followers(partition)
     return {
         "leader": None if leader is None else leader.node,
         "leader_leo": None if leader is None else leader.end_offset,

@@ -100,6 +100,12 @@ class ReplicaLogs:
         replica = self.replica(partition, known[1])
         return replica if replica.running and replica.leader_epoch == known[0] else None
 
+    def followers(self, partition: str) -> dict[str, ReplicaLog]:
+        """Every replica but the leader, by node."""
+        leader = self.leader(partition)
+        replicas = sorted(self.partitions.get(partition, {}).items())
+        return {node: replica for node, replica in replicas if replica is not leader}
+
     def remaining(self, partition: str) -> list[ReplicaLog]:
         """Whose log counts at the end of a run: the leader's, or without one every replica's, the longest first."""
         leader = self.leader(partition)

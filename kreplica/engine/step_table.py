@@ -93,9 +93,7 @@ def _concerns(event: Event, partition: str) -> bool:
 
 
 def _step(logs: ReplicaLogs, moment: Moment, partition: str) -> Step:
-    leader = logs.leader(partition)
-    replicas = dict(sorted(logs.partitions.get(partition, {}).items()))
-    followers = {name: each for name, each in replicas.items() if each is not leader}
+    leader, followers = logs.leader(partition), logs.followers(partition)
     return Step(
         time=moment.time,
         node=moment.node,
