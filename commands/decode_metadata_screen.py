@@ -87,11 +87,17 @@ def _show_state(answer: Answer, console: Console) -> None:
             f"{counted(summary['partitions'], 'partition')} of {counted(summary['topics'], 'topic')},"
             f" {counted(len(summary['brokers']), 'broker')}" + (f", fenced: {fenced}" if fenced else ""),
             f"metadata quorum: {leader}, voters {', '.join(map(str, summary['voters'])) or 'not known'}",
+            *_features(summary["features"]),
             *([] if summary["timestamp"] is None else [f"last record written {_time(summary['timestamp'])}"]),
         ],
     )
     counts = [f"{count:>6}  {name}" for name, count in summary["changes"].items() if count]
     print_lines(console, "changes", counts)
+
+
+def _features(levels: Mapping[str, int]) -> list[str]:
+    said = ", ".join(f"{name} {_level(name, levels[name])}" for name in sorted(levels))
+    return [f"features: {said}"] if said else []
 
 
 def _show_next(summary: Mapping[str, Any], again: Sequence[str], dump: str | None, console: Console) -> None:
@@ -112,7 +118,10 @@ def _show_next(summary: Mapping[str, Any], again: Sequence[str], dump: str | Non
 def _show_differences(differences: Mapping[str, Any], console: Console) -> None:
     brokers = [f"{each['broker']}: {each['before']}, then {each['after']}" for each in differences["brokers"]]
     print_lines(console, "brokers", brokers)
-    print_lines(console, "features", [f"{name}: {a}, then {b}" for name, (a, b) in differences["features"].items()])
+    features = differences["features"].items()
+    print_lines(
+        console, "features", [f"{name}: {_level(name, a)}, then {_level(name, b)}" for name, (a, b) in features]
+    )
     print_lines(
         console,
         "configs",
@@ -121,6 +130,14 @@ def _show_differences(differences: Mapping[str, Any], console: Console) -> None:
             for each in differences["configs"]
         ],
     )
+
+
+def _level(feature: str, level: int | None) -> str:
+    """A feature's level; that of metadata.version with the name that Kafka's tools give it."""
+    from kreplica.formats.metadata_versions import metadata_version_name
+
+    name = None if feature != "metadata.version" or level is None else metadata_version_name(level)
+    return _value(level) if name is None else f"{level} ({name})"
 
 
 def _value(value: object) -> str:

@@ -112,6 +112,9 @@ def test_the_screen_says_what_may_have_been_lost_first(kreplica: Any) -> None:
     lines = ended.out.splitlines()
     assert lines[0].startswith("UNCLEAN 2 unclean elections (records may have been lost), 515 leader changes")
     assert f"kreplica decode metadata {DATA} --kind unclean" in ended.out
+    assert "metadata.version 30 (4.3-IV0), share.version 1, " in ended.out
+    compared = kreplica("decode", "metadata", DATA, "--diff", "2", "40").out
+    assert "metadata.version: not set, then 30 (4.3-IV0)\n" in compared
     listed = kreplica("decode", "metadata", DATA, "--kind", "unclean")
     assert [line.split()[2:4] for line in listed.out.splitlines()[1:3]] == [["single-copy", "0"], ["single-copy", "2"]]
 
