@@ -60,6 +60,15 @@ RULES = [
     ("more_stays", "4.0", "4.0.1"),
     ("single_epoch_rise", "4.0", "4.0.1"),
     ("fence_rotates", "4.2", "4.3"),
+    # by the release that the KIP names
+    ("offsets_expire_with_group", "2.0.1", "2.1"),  # KIP-211
+    ("raises_own_epoch", "2.4.1", "2.5"),  # KIP-360
+    ("truncate_on_fetch", "2.6.3", "2.7"),  # KIP-595
+    ("fenced_is_final", "2.6.3", "2.7"),  # KIP-588
+    ("tells_abortable", "3.7.2", "3.8"),  # KIP-890
+    ("consumer_protocol", "3.9.1-kraft", "4.0"),  # KIP-848
+    ("resets_by_duration", "3.9.1-kraft", "4.0"),  # KIP-1106
+    ("elr", "4.0.1", "4.1"),  # KIP-966: on by default in new clusters
 ]
 DEFAULTS = [
     ("max.poll.interval.ms", "0.10.0", "0.10.1"),
