@@ -27,6 +27,7 @@ from kreplica.engine.versions import NEVER
 
 if TYPE_CHECKING:
     from kreplica.engine.simulator.controller_link import ControllerLink
+    from kreplica.engine.simulator.coordinator import Coordinator
     from kreplica.engine.simulator.simulation import Simulation
 
 EXPIRY_INTERVAL = 600 * SECOND
@@ -47,6 +48,7 @@ class Broker(Node):
         "broker_epoch",
         "clean",
         "controller_link",
+        "coordinators",
         "disk_delay",
         "fetchers",
         "id",
@@ -54,7 +56,6 @@ class Broker(Node):
         "kept_unflushed",
         "lag_time_max",
         "leaving",
-        "listeners",
         "power_lost",
         "rack",
         "reads",
@@ -79,7 +80,7 @@ class Broker(Node):
         self.kept_unflushed = 0
         self.lag_time_max = self.integer("replica.lag.time.max.ms") * MICROSECONDS
         self.controller_link: ControllerLink = simulation.link_to_controller(self)
-        self.listeners: list[Any] = []
+        self.coordinators: list[Coordinator[Any]] = []
         self.reads = BrokerReads(self)
 
     def integer(self, name: str) -> int:
@@ -100,8 +101,6 @@ class Broker(Node):
         self._every("log.flush.offset.checkpoint.interval.ms", Replica.checkpoint_recovery_point)
         self._every("log.flush.scheduler.interval.ms", Replica.flush_if_overdue)
         self.after(EXPIRY_INTERVAL, self._expire_producers)
-        for listener in self.listeners:
-            listener.broker_started(self)
 
     def on_end(self) -> None:
         """Forgets what only the process knew."""
@@ -113,8 +112,8 @@ class Broker(Node):
             replica.leadership = None
             replica.parked = []
         self.controller_link.ended()
-        for listener in self.listeners:
-            listener.broker_ended(self)
+        for coordinator in self.coordinators:
+            coordinator.ended()
 
     def lose_power(self, keep: int) -> None:
         """Ends at once, and the page cache with it."""
@@ -239,13 +238,13 @@ class Broker(Node):
 
     def leads(self, replica: Replica) -> None:
         """Tells the coordinators that live on a partition's leader."""
-        for listener in self.listeners:
-            listener.leads(self, replica)
+        for coordinator in self.coordinators:
+            coordinator.leads(replica)
 
     def resigned(self, replica: Replica) -> None:
         """Tells them that it leads no longer."""
-        for listener in self.listeners:
-            listener.resigned(self, replica)
+        for coordinator in self.coordinators:
+            coordinator.resigned(replica)
 
     def follow(self, replica: Replica) -> None:
         """Fetches from the partition's leader from now on."""

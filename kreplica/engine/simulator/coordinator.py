@@ -38,7 +38,7 @@ S = TypeVar("S", bound=Closing)
 
 
 class Coordinator(ABC, Generic[S]):
-    """Hears from its broker of what it leads, as one of its ``listeners``."""
+    """Hears from its broker of what it leads, as one of its ``coordinators``."""
 
     __slots__ = ("_shards", "broker")
 
@@ -51,7 +51,7 @@ class Coordinator(ABC, Generic[S]):
     @classmethod
     def of(cls, broker: Broker) -> Self:
         """That of a broker; every broker of a setup with the topic has one."""
-        found = next((one for one in broker.listeners if isinstance(one, cls)), None)
+        found = next((one for one in broker.coordinators if isinstance(one, cls)), None)
         assert found is not None, f"{broker.name} has no {cls.__name__}: there is no {cls.topic}"
         return found
 
@@ -61,22 +61,19 @@ class Coordinator(ABC, Generic[S]):
 
     # -- what the broker tells
 
-    def broker_started(self, broker: Broker) -> None:
-        """Nothing is led yet."""
-
-    def broker_ended(self, _broker: Broker) -> None:
+    def ended(self) -> None:
         """The process is gone, and what it knew with it; what it would still answer reaches nobody."""
         for shard in self._shards.values():
             shard.close()
         self._shards = {}
 
-    def leads(self, broker: Broker, replica: Replica) -> None:
+    def leads(self, replica: Replica) -> None:
         """The broker leads a partition in a new epoch."""
         if replica.topic == self.topic:
-            self.resigned(broker, replica)
+            self.resigned(replica)
             self._shards[replica.partition] = self.begin(replica)
 
-    def resigned(self, _broker: Broker, replica: Replica) -> None:
+    def resigned(self, replica: Replica) -> None:
         """The broker leads a partition no more."""
         shard = self._shards.pop(replica.partition, None)
         if shard is not None:

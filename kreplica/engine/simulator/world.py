@@ -74,7 +74,7 @@ def _add_coordinators(simulation: Simulation) -> None:
     for kind in (GroupCoordinator, TransactionCoordinator):
         if kind.topic in simulation.partitions:
             for broker in simulation.brokers.values():
-                broker.listeners.append(kind(broker))
+                broker.coordinators.append(kind(broker))
 
 
 def _transactional(simulation: Simulation, setup: TransactionalSetup | TransformSetup) -> dict[str, Value]:
