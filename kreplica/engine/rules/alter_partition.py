@@ -38,7 +38,7 @@ def kraft_alter_partition_error(
     sent_isr: int,
     sent_recovering: bool,
     ineligible: int,
-) -> int:
+) -> ErrorCode:
     """Why a KRaft controller refuses an ISR; NONE if it takes it.
 
     ReplicationControlManager.validateAlterPartitionData. Epochs above the controller's mean that another one is
@@ -65,7 +65,9 @@ def kraft_alter_partition_error(
     return ErrorCode.INELIGIBLE_REPLICA if ineligible != 0 else ErrorCode.NONE
 
 
-def _epochs_error(leader_epoch: int, partition_epoch: int, sent_leader_epoch: int, sent_partition_epoch: int) -> int:
+def _epochs_error(
+    leader_epoch: int, partition_epoch: int, sent_leader_epoch: int, sent_partition_epoch: int
+) -> ErrorCode:
     if sent_leader_epoch > leader_epoch or sent_partition_epoch > partition_epoch:
         return ErrorCode.NOT_CONTROLLER
     if sent_leader_epoch < leader_epoch:
@@ -100,7 +102,7 @@ def zookeeper_alter_partition_error(
     sent_partition_epoch: int,
     sent_isr: int,
     ineligible: int,
-) -> int:
+) -> ErrorCode:
     """Why a ZooKeeper controller refuses an ISR; NONE if it takes it.
 
     KafkaController.tryProcessAlterPartition, 2.7 to 3.9. A partition that is as the sender wants it is answered
@@ -122,7 +124,7 @@ def zookeeper_alter_partition_error(
     return error
 
 
-def answer_to_change(sender: int, elected: int) -> int:
+def answer_to_change(sender: int, elected: int) -> ErrorCode:
     """What the sender is told once its ISR has been taken: NEW_LEADER_ELECTED if the change made another one lead.
 
     ReplicationControlManager.alterPartition: the ISR completed a reassignment that removes the leader. KRaft, since

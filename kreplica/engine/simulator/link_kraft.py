@@ -74,8 +74,8 @@ class KraftLink:
         name: str,
         handler: Callable[[KraftController], Callable[..., object]],
         arguments: tuple[Any, ...],
-        on_reply: Any,
-        on_failure: Any,
+        on_reply: Callable[..., object],
+        on_failure: Callable[[str], object],
     ) -> None:
         """Asks the voter that it takes for the active controller; ``handler`` is what takes the request there."""
         simulation = self.broker.simulation

@@ -10,6 +10,7 @@ from kreplica.engine.fault_words import detail_of, name_of
 from kreplica.engine.faults import At, Plan, Step, When
 from kreplica.engine.settings import parse
 from kreplica.engine.simulator.broker import Broker
+from kreplica.engine.simulator.network import Link
 from kreplica.engine.simulator.node import Node
 from kreplica.engine.simulator.plan_checks import check_step
 from kreplica.engine.simulator.simulation import NobodyError
@@ -97,7 +98,7 @@ def _power_loss(simulation: Simulation, action: faults.PowerLoss) -> None:
 
 
 def _on_links(
-    simulation: Simulation, action: faults.Cut | faults.Slow | faults.Lossy, change: Callable[[Any, int], None]
+    simulation: Simulation, action: faults.Cut | faults.Slow | faults.Lossy, change: Callable[[Link, int], None]
 ) -> None:
     """Changes the links that an action names, and changes them back when its time is over."""
     sources, targets = _named(simulation, action.source), _named(simulation, action.target)
@@ -115,21 +116,21 @@ def _named(simulation: Simulation, name: str) -> list[Node]:
 
 
 def _cut(simulation: Simulation, action: faults.Cut) -> None:
-    def change(link: Any, sign: int) -> None:
+    def change(link: Link, sign: int) -> None:
         link.cuts += sign
 
     _on_links(simulation, action, change)
 
 
 def _slow(simulation: Simulation, action: faults.Slow) -> None:
-    def change(link: Any, sign: int) -> None:
+    def change(link: Link, sign: int) -> None:
         link.delay += sign * action.delay
 
     _on_links(simulation, action, change)
 
 
 def _lossy(simulation: Simulation, action: faults.Lossy) -> None:
-    def change(link: Any, sign: int) -> None:
+    def change(link: Link, sign: int) -> None:
         link.loss += sign * action.percent
 
     _on_links(simulation, action, change)
