@@ -150,6 +150,7 @@ def test_a_search_ends_when_its_steps_do() -> None:
     given = problem(8, *(({int(one), int(other)}, 1) for one, other in pairs))
     assert fewest(given) == len(plan_waves(given).waves) == 3
     assert len(plan_waves(given, most_steps=1).waves) == 4
+    assert max(plan_waves(given, most_steps=steps).bound.waves for steps in range(100)) == 3, "cut short, not proven"
 
 
 def test_more_than_300_nodes_are_not_searched() -> None:
