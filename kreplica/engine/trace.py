@@ -206,7 +206,7 @@ KINDS: dict[str, EventType] = {
         "{node} sets {partition}: leader {leader}, epoch {leader_epoch}, ISR {isr}: {why}",
     ),
     Kind.MOVE_REFUSED: EventType(
-        ("partition", "why", "rule"), "{node} refuses, the replicas of {partition} stay as they are: {why}"
+        ("partition", "why", "rule"), "{node} refuses to change the replicas of {partition}: {why}"
     ),
     Kind.NO_LEADER: EventType(("partition", "isr", "why"), "{partition} has no leader, ISR {isr}: {why}"),
     Kind.CONTROLLER_REFUSED: EventType(
