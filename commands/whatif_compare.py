@@ -60,6 +60,10 @@ COLUMNS = (
     "isr_changes",
     "not_played",
 )
+_OF_RECORDS = frozenset(
+    ("lost", "unseen", "duplicated", "reordered", "aborted_read", "stale_read", "lost_read", "read_twice", "skipped")
+)
+"""Rows that name records."""
 _ALWAYS = ("as_expected", "acknowledged", "lost", "duplicated", "reordered", "diverged", "unavailable_ms")
 
 
@@ -196,7 +200,7 @@ def _show(answer: Answer, runs: list[Run], console: Console) -> None:
     print_verdict(console, word, color, f"{runs[0].scenario.name}: {losing} of {len(runs)} lose acknowledged records")
     console.print()
     shown = [name for name in COLUMNS[4:-1] if name in _ALWAYS or _says_something(answer, name)]
-    cells = [[name, *(_cell(row[name]) for row in answer.rows)] for name in shown]
+    cells = [[name, *(_cell(name, row[name]) for row in answer.rows)] for name in shown]
     print_table(["", *map(_title, answer.rows)], cells, color=console.is_terminal and not console.no_color)
     console.print()
     titles = [_title(row) for row in answer.rows if not row["not_played"]]
@@ -230,5 +234,9 @@ def _title(row: Row) -> str:
     return " ".join([str(row["version"]), *told])
 
 
-def _cell(value: object) -> object:
+def _cell(name: str, value: object) -> object:
+    from commands.whatif_screen import some
+
+    if isinstance(value, list) and value and name in _OF_RECORDS:
+        return some([str(one) for one in value])
     return f"{value:g}" if isinstance(value, float) else value

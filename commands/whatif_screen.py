@@ -87,7 +87,7 @@ def verdict(run: Run) -> tuple[str, str, str]:
     outcome, histories = run.outcome, run.outcome.histories
     told = f"{counted(histories.acknowledged, 'record')} acknowledged of {histories.sent} sent"
     if histories.lost:
-        return "LOST", "red", f"{_some(histories.lost)} although acknowledged; {told}"
+        return "LOST", "red", f"{some(histories.lost)} although acknowledged; {told}"
     if outcome.diverged:
         return "DIVERGED", "red", f"the logs of {', '.join(outcome.diverged)} differ below the high watermark; {told}"
     if outcome.findings:
@@ -101,10 +101,10 @@ def verdict(run: Run) -> tuple[str, str, str]:
 
 
 def _named(found: Mapping[str, Sequence[str]], words: Mapping[str, str]) -> list[str]:
-    return [f"{told} {_some(found[name])}" for name, told in words.items() if found[name]]
+    return [f"{told} {some(found[name])}" for name, told in words.items() if found[name]]
 
 
-def _some(values: Sequence[str]) -> str:
+def some(values: Sequence[str]) -> str:
     """Records by name; of many the first and the last, and how many: -o json has them all."""
     if len(values) <= MOST_VALUES:
         return ", ".join(values)

@@ -287,11 +287,16 @@ class Setup:
         )
 
 
+def scope_of(holder: TopicSetup | Client) -> Scope:
+    """Which settings it takes."""
+    if isinstance(holder, TopicSetup):
+        return Scope.TOPIC
+    writes = isinstance(holder, ProducerSetup | TransactionalSetup | TransformSetup)
+    return Scope.PRODUCER if writes else Scope.CONSUMER
+
+
 def _client_with(client: Client, settings: Mapping[str, Value]) -> Client:
-    scope = (
-        Scope.PRODUCER if isinstance(client, ProducerSetup | TransactionalSetup | TransformSetup) else Scope.CONSUMER
-    )
-    return replace(client, settings={**client.settings, **of_scope(settings, scope)})
+    return replace(client, settings={**client.settings, **of_scope(settings, scope_of(client))})
 
 
 def cluster(brokers: int, *topics: TopicSetup, racks: tuple[str, ...] = (), **others: object) -> Setup:

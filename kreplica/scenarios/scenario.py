@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from kreplica.engine.faults import Plan
 from kreplica.engine.outcome import Outcome, measure
 from kreplica.engine.random_plans import DEFAULT_PROFILE, Profile
-from kreplica.engine.settings import Value
-from kreplica.engine.setup import Setup
+from kreplica.engine.settings import SETTINGS, Value
+from kreplica.engine.setup import Setup, scope_of
 from kreplica.engine.trace import Event
 from kreplica.engine.versions import ControllerKind, Version, order_of, version_named
 
@@ -109,7 +109,14 @@ class Scenario:
         return max(below, key=lambda case: order_of(version_named(case.version))) if below else None
 
     def _other_than_own(self, settings: Mapping[str, Value]) -> dict[str, Value]:
-        return {name: value for name, value in settings.items() if self.setup.settings.get(name) != value}
+        return {name: value for name, value in settings.items() if not self._has_already(name, value)}
+
+    def _has_already(self, name: str, value: Value) -> bool:
+        """Whether whoever the setting is for has that value in the scenario as it is."""
+        scope, default = SETTINGS[name].scope, self.setup.settings.get(name)
+        holders = (*self.setup.topics, *self.setup.clients)
+        found = [one.settings.get(name, default) for one in holders if scope_of(one) is scope] or [default]
+        return all(one == value for one in found)
 
 
 def _holds_for(stated: Version, asked: Version) -> bool:

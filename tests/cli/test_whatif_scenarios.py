@@ -97,6 +97,14 @@ def test_compare_sweeps_versions_and_settings(run_cli: RunCli) -> None:
     assert table.startswith("DIFFERS")
 
 
+def test_many_records_of_a_column_are_counted_and_a_setting_of_the_scenario_is_expected(run_cli: RunCli) -> None:
+    """Fifty names a cell would push the second column off the screen; -o json has them all."""
+    table = run_cli("whatif", "compare", "zombie-leader", "--set", "acks=1,all").stdout
+    assert "m8…m59 (52 records)" in table
+    (expected,) = (line.split() for line in table.splitlines() if line.startswith("as_expected"))
+    assert expected == ["as_expected", "yes", "yes"]
+
+
 def test_compare_leaves_out_what_a_version_cannot_play(run_cli: RunCli) -> None:
     words = ("whatif", "compare", "unfenced-fetch", "--kafka-version", "2.0,4.1")
     done = run_cli(*words)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from kreplica.engine.histories import Histories
 from kreplica.engine.measures import Measures
 from kreplica.engine.outcome import Outcome
-from kreplica.engine.setup import TopicSetup, cluster
+from kreplica.engine.settings import Value
+from kreplica.engine.setup import ProducerSetup, TopicSetup, cluster
 from kreplica.errors import UsageError
 from kreplica.scenarios import Between, Case, Scenario, scenario_named
 from kreplica.scenarios.scenario import differences
@@ -47,6 +50,26 @@ SCENARIO = Scenario(
 def test_the_newest_case_that_is_not_above(version: str, settings: dict[str, int], expected: int | None) -> None:
     case = SCENARIO.case_for(version, settings)
     assert case is (None if expected is None else SCENARIO.cases[expected])
+
+
+@pytest.mark.parametrize(
+    ("settings", "asked"),
+    [
+        ({"acks": 1}, True),
+        ({"acks": -1}, False),
+        ({"min.insync.replicas": 2}, True),
+        ({"min.insync.replicas": 1}, False),
+        ({"retries": 5, "acks": 1}, True),
+        ({"retries": 6}, False),
+        ({"isolation.level": "read_committed"}, False),
+    ],
+)
+def test_a_setting_that_everybody_has_already_asks_for_nothing_else(settings: dict[str, Value], asked: bool) -> None:
+    topics = (TopicSetup("t", ((1,),), {"min.insync.replicas": 2}), TopicSetup("u", ((1,),)))
+    clients = (ProducerSetup("p", settings={"acks": 1}), ProducerSetup("q", settings={"acks": 1, "retries": 5}))
+    setup = cluster(1, *topics, clients=clients, settings={"min.insync.replicas": 2, "retries": 5})
+    made_up = replace(SCENARIO, setup=setup, cases=SCENARIO.cases[1:2])
+    assert (made_up.case_for("4.1", settings) is not None) is asked
 
 
 @pytest.mark.parametrize(
