@@ -63,15 +63,16 @@ class KraftOperations:
     # -- what operators ask for
 
     def reassign(self, partition: str, target: tuple[int, ...]) -> None:
-        """Begins a reassignment."""
+        """Begins a reassignment; one whose target is in sync already is one record. PartitionChangeBuilder.build."""
         state = self.controller.partitions[partition]
         replicas, adding, removing = kraft_merged(state.replicas, target)
         awaited = self.controller.simulation.version.moves_wait_for
-        in_sync = state.ids(state.isr)
-        self._reassigned(state, replicas, in_sync, adding, removing, "a reassignment begins")
-        new = self.controller.partitions[partition]
+        new = state.on(replicas)._replace(adding=adding, removing=removing)
         if completes(new.everybody, new.places(adding), new.places(removing), new.isr, awaited):
             self.complete(new, new.isr)
+        else:
+            why = "a reassignment begins" if adding or removing else "its replicas get another order"
+            self._reassigned(state, replicas, state.ids(state.isr), adding, removing, why)
         self.controller.commit(lambda: None)
 
     def cancel_reassignment(self, partition: str) -> None:

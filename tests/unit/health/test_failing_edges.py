@@ -10,7 +10,7 @@ from generated_clusters import partition, snapshot_of
 
 from kreplica.engine.played_changes import Changes
 from kreplica.health.failing import QUORUM_NOT_KNOWN, FailureJudgement, Fate, controller_left, judge_failure
-from kreplica.model.schema import REPLICAS
+from kreplica.model.schema import QUORUM, REPLICAS
 from kreplica.model.snapshot import ClusterSnapshot
 from kreplica.model.table import Table
 
@@ -47,6 +47,8 @@ def test_a_quorum_is_asked_for_in_kraft_mode_alone() -> None:
     assert judge_failure(cluster(partition()), [1]).unknown == ()
     kraft = replace(cluster(partition()), source="kafka", features={"metadata.version": 25})
     assert judge_failure(kraft, [1]).unknown == (QUORUM_NOT_KNOWN,)
+    voter = {"node": 2, "voter": True, "leader": True, "last_fetch_ms": 10**6}
+    assert judge_failure(replace(kraft, quorum=Table.from_rows(QUORUM, [voter])), [1]).unknown == ()
 
 
 def test_broker_0_is_a_broker() -> None:
@@ -66,7 +68,8 @@ def test_a_leader_that_is_not_known_is_counted_nowhere_and_is_no_other() -> None
 
 def test_where_no_broker_is_listed_leaders_before_and_after_are_counted() -> None:
     row = partition(replicas=[9, 1], isr=[9, 1], leader=9, min_isr=1)
-    assert leaders(judge_failure(snapshot_of([row], **ZOOKEEPER), [9])) == {1: (0, 1), 9: (1, 0)}
+    nobody = partition(number=1, replicas=[9], isr=[9], leader=-1)
+    assert leaders(judge_failure(snapshot_of([row, nobody], **ZOOKEEPER), [9])) == {1: (0, 1), 9: (1, 0)}
 
 
 def test_a_leader_that_stays_is_no_unclean_one_whatever_the_isr_says() -> None:

@@ -144,6 +144,18 @@ def test_a_move_ends_without_its_whole_target_in_kraft_before_3_8_and_since_4_3(
     assert (left["isr"] == (1, 4)) is ends
 
 
+@pytest.mark.parametrize(
+    ("target", "ends"),
+    [((2,), (2, 1, (2,))), ((1, 3), (1, 1, (1, 3))), ((2, 1, 3), (1, 0, (2, 1, 3))), ((1, 2, 3), None)],
+)
+def test_a_move_whose_target_is_in_sync_is_one_record(target: tuple[int, ...], ends: object) -> None:
+    """PartitionChangeBuilder completes it as it begins: so did a real 4.3.1. A move to where all is changes nothing."""
+    events = play((at(5, Reassign("t-0", target)),), "4.3", seconds=20)
+    changes = of(events, Kind.PARTITION_CHANGED, partition="t-0")
+    found = [(e["leader"], e["leader_epoch"], e["isr"], e["partition_epoch"]) for e in changes if e["at"] > 4]  # type: ignore[operator]
+    assert found == ([] if ends is None else [(*ends, 1)])  # type: ignore[misc]
+
+
 @pytest.mark.parametrize(("unclean", "isr"), [(False, (4,)), (True, (1,))])
 def test_kraft_takes_no_move_back_for_those_who_are_not_in_sync(unclean: bool, isr: tuple[int, ...]) -> None:
     """PartitionReassignmentRevert: only with unclean elections does the first of the old replicas stand for all."""
