@@ -141,8 +141,8 @@ def _alone(copies: Sequence[Row]) -> int:
 
 
 def _cut(copies: Sequence[Row]) -> int:
-    """How many acknowledged offsets of a partition are lost when its brokers start as they are."""
-    return max(int(str(row["cut_acknowledged"] or 0)) for row in copies)
+    """How many committed offsets of a partition are lost when its brokers start as they are."""
+    return max(int(str(row["cut_committed"] or 0)) for row in copies)
 
 
 def _notable(copies: Sequence[Row]) -> bool:
@@ -163,7 +163,7 @@ def _summary(found: Folders, compared: Mapping[Place, Sequence[Row]]) -> Row:
         "differing": sum(_differs(copies) for copies in compared.values()),
         "of_different_length": sum(len({row["end_offset"] for row in copies}) > 1 for copies in compared.values()),
         "only_one_copy_holds": sum(_alone(copies) for copies in compared.values()),
-        "cut_acknowledged": sum(_cut(copies) for copies in compared.values()),
+        "cut_committed": sum(_cut(copies) for copies in compared.values()),
     }
 
 
@@ -190,8 +190,8 @@ def _show(answer: Answer, console: Console) -> None:
     print_lines(console, "ahead", _ahead(answer.rows))
     if answer.rows:
         print_lines(console, "means", _MEANINGS)
-    if int(str(answer.summary["cut_acknowledged"])):
-        row = max(answer.rows, key=lambda row: int(str(row["cut_acknowledged"] or 0)))
+    if int(str(answer.summary["cut_committed"])):
+        row = max(answer.rows, key=lambda row: int(str(row["cut_committed"] or 0)))
         folder = shlex.quote(str(Path(str(row["log_dir"])) / f"{row['topic']}-{row['partition']}"))
         command = f"kreplica decode segment {folder} --records -o jsonl"
         print_lines(console, "next", ["keep what will be cut before its broker starts, as", command], whole=True)
@@ -224,11 +224,11 @@ def _verdict(summary: Row) -> tuple[str, str, str]:
     if not number["compared"]:
         return "INCOMPLETE", "yellow", f"no partition has two copies on these disks; {scope}"
     if number["differing"]:
-        cut = f", {counted(number['cut_acknowledged'], 'acknowledged offset')} would be cut"
-        said = f"copies of {counted(number['differing'], 'partition')} differ" + cut * bool(number["cut_acknowledged"])
+        cut = f", {counted(number['cut_committed'], 'committed offset')} would be cut"
+        said = f"copies of {counted(number['differing'], 'partition')} differ" + cut * bool(number["cut_committed"])
         return "DIVERGED", "red", f"{said}; {scope}"
-    if number["cut_acknowledged"]:
-        said = f"{counted(number['cut_acknowledged'], 'acknowledged offset')} would be cut when brokers start"
+    if number["cut_committed"]:
+        said = f"{counted(number['cut_committed'], 'committed offset')} would be cut when brokers start"
         return "AT RISK", "red", f"{said}; {scope}"
     if number["only_one_copy_holds"]:
         said = f"{counted(number['only_one_copy_holds'], 'acknowledged offset')} on one disk alone"
@@ -247,7 +247,7 @@ def _differences(rows: Sequence[Row]) -> list[str]:
     return [
         _sentence(row, leaders.get((row["topic"], row["partition"], row["topic_id"]), "the other copy"))
         for row in rows
-        if row["differs_at"] is not None or row["cut_acknowledged"]
+        if row["differs_at"] is not None or row["cut_committed"]
     ]
 
 
@@ -273,8 +273,8 @@ def _sentence(row: Row, leader: str) -> str:
     """What is other, and what comes of it; the high watermark decides where a version before 0.11 (KIP-101) runs."""
     at, cut = row["differs_at"], int(str(row["cut_by_leader_epoch"] or 0))
     what = f"goes further than {leader}" if at is None else f"holds other records from offset {at} on"
-    lost = int(str(row["cut_acknowledged"] or 0))
-    after = [f"following {leader} cuts {_offsets(cut)}, {lost or 'none'} of them acknowledged"]
+    lost = int(str(row["cut_committed"] or 0))
+    after = [f"following {leader} cuts {_offsets(cut)}, {lost or 'none'} of them known to be committed"] if cut else []
     after += [
         f"{name} leaves that in place"
         for name, offset in (

@@ -182,8 +182,8 @@ COMPARE = {
     "cut_by_high_watermark": "number of offsets that would be cut then",
     "truncation_by_leader_epoch": "offset at which it is cut since KIP-101 and KIP-279; null for the leader's copy",
     "cut_by_leader_epoch": "number of offsets that are cut then",
-    "cut_acknowledged": "how many of them are below the highest high watermark: acknowledged, and lost when this broker"
-    " starts, unless they are copied before; null likewise, or where no high watermark is known",
+    "cut_committed": "how many of them the leader's copy has not, though a high watermark of this copy, or of one that"
+    " has them too, is behind them: lost when this broker starts; null likewise, or where no high watermark is known",
     "only_here_from": "first of the offsets below the highest high watermark that no other copy has; null if none",
     "only_here": "number of those offsets; null where no high watermark is known",
     "only_here_above": "number of offsets from the highest high watermark on that no other copy has: acknowledged to"

@@ -27,7 +27,7 @@ COLUMNS: Final = (
     "cut_by_high_watermark",
     "truncation_by_leader_epoch",
     "cut_by_leader_epoch",
-    "cut_acknowledged",
+    "cut_committed",
     "only_here_from",
     "only_here",
     "only_here_above",
@@ -98,16 +98,28 @@ def copy_of(replica: ReplicaFiles) -> Copy:
 def compare_copies(copies: Sequence[Copy]) -> list[Mapping[str, object]]:
     """A row for each copy of one partition.
 
-    The copy with the highest latest leader epoch, then the longest, is taken for the leader's.
+    The copy with the highest latest leader epoch, then the longest, is taken for the leader's. Where there are no
+    leader epochs yet (before 0.11), a longer one that differs below a high watermark that it does not know is not.
 
     Args:
         copies: All that were found; at least one.
     """
-    leader = max(copies, key=lambda each: (each.latest_epoch, each.end_offset, -copies.index(each)))
     begin = max(copy.replica.log_start_offset for copy in copies)
     differences = _differences(copies, begin)
+    leader = _leading(copies, differences)
     committed = max((copy.high_watermark for copy in copies if copy.high_watermark is not None), default=None)
     return [_row(copy, leader, copies, differences, begin, committed) for copy in copies]
+
+
+def _leading(copies: Sequence[Copy], differences: Mapping[frozenset[int], int | None]) -> Copy:
+    longest = max(copies, key=lambda each: (each.latest_epoch, each.end_offset, -copies.index(each)))
+    known = [each for each in copies if each.high_watermark is not None]
+    if longest.latest_epoch >= 0 or not known:
+        return longest
+    committed = max(known, key=lambda each: (each.high_watermark or 0, each.end_offset, -copies.index(each)))
+    at = differences.get(frozenset((copies.index(longest), copies.index(committed))))
+    ahead = (longest.high_watermark or 0) < (committed.high_watermark or 0)
+    return committed if ahead and at is not None and at < (committed.high_watermark or 0) else longest
 
 
 def _differences(copies: Sequence[Copy], begin: int) -> Mapping[frozenset[int], int | None]:
@@ -133,6 +145,10 @@ def _row(
     shared = max(_shared(me, copies, differences), default=begin)
     from_here = max(begin, shared)
     upto = min(copy.end_offset, copy.end_offset if committed is None else committed)
+    cut = None
+    if by_epoch is not None and committed is not None:  # what the leader has, too, is fetched again
+        kept = max(begin, by_epoch, _shared_with(me, copies.index(leader), copies, differences))
+        cut = max(0, _committed(me, copies, differences) - kept)
     only_here = max(0, upto - from_here) if len(copies) > 1 and committed is not None else None
     return {
         "topic": replica.place.topic,
@@ -150,7 +166,7 @@ def _row(
         "cut_by_high_watermark": None if by_watermark is None else copy.end_offset - by_watermark,
         "truncation_by_leader_epoch": by_epoch,
         "cut_by_leader_epoch": None if by_epoch is None else copy.end_offset - by_epoch,
-        "cut_acknowledged": None if by_epoch is None or committed is None else max(0, upto - max(begin, by_epoch)),
+        "cut_committed": cut,
         "only_here_from": from_here if only_here else None,
         "only_here": only_here,
         "only_here_above": None if only_here is None else copy.end_offset - from_here - only_here,
@@ -159,10 +175,21 @@ def _row(
 
 def _shared(me: int, copies: Sequence[Copy], differences: Mapping[frozenset[int], int | None]) -> Iterator[int]:
     """Up to which offset each other copy has what this one has."""
-    for other, copy in enumerate(copies):
+    for other in range(len(copies)):
         if other != me:
-            parted = differences[frozenset((me, other))]
-            yield min(copy.end_offset, copies[me].end_offset) if parted is None else parted
+            yield _shared_with(me, other, copies, differences)
+
+
+def _shared_with(me: int, other: int, copies: Sequence[Copy], differences: Mapping[frozenset[int], int | None]) -> int:
+    parted = differences[frozenset((me, other))]
+    return min(copies[other].end_offset, copies[me].end_offset) if parted is None else parted
+
+
+def _committed(me: int, copies: Sequence[Copy], differences: Mapping[frozenset[int], int | None]) -> int:
+    """Up to where its own records were committed: by its high watermark, or by that of a copy that has them, too."""
+    known = {at: copy.high_watermark for at, copy in enumerate(copies) if copy.high_watermark is not None}
+    upto = [mark if at == me else min(mark, _shared_with(me, at, copies, differences)) for at, mark in known.items()]
+    return min(copies[me].end_offset, max(upto, default=0))
 
 
 def _by_high_watermark(copy: Copy) -> int | None:

@@ -26,11 +26,9 @@ def test_diverged_copies(kreplica: Any, tmp_path: Path) -> None:
     homes = diverged(tmp_path)
     ended = kreplica("decode", "compare", *homes)
     assert ended.code == 1
-    assert (
-        "DIVERGED copies of 1 partition differ, 1 acknowledged offset would be cut; 1 partition compared\n" in ended.out
-    )
+    assert "DIVERGED copies of 1 partition differ, 1 committed offset would be cut; 1 partition compared\n" in ended.out
     said = "orders-0 on node 1 holds other records from offset 1 on: following node 2 cuts 1 offset, 1 of them"
-    assert f"differ   {said} acknowledged; the high watermark rule leaves that in place\n" in ended.out
+    assert f"differ   {said} known to be committed; the high watermark rule leaves that in place\n" in ended.out
     assert f"kreplica decode segment {homes[0] / 'orders-0'} --records -o jsonl" in ended.out
     document = kreplica("decode", "compare", *homes, "-o", "json").document
     assert document["schema"] == "kreplica/decode-compare/v1"
@@ -72,12 +70,14 @@ def test_an_unclean_leader_that_wrote_nothing_yet(kreplica: Any, tmp_path: Path)
     write_partition(homes[1], [batch(0, 0)], epochs=((0, 0), (2, 1)))
     ended = kreplica("decode", "compare", *homes)
     assert ended.code == 1
-    assert "AT RISK 1 acknowledged offset would be cut when brokers start; 1 partition compared\n" in ended.out
-    said = "orders-0 on node 1 goes further than node 2: following node 2 cuts 2 offsets, 1 of them acknowledged"
+    assert "AT RISK 1 committed offset would be cut when brokers start; 1 partition compared\n" in ended.out
+    said = (
+        "orders-0 on node 1 goes further than node 2: following node 2 cuts 2 offsets, 1 of them known to be committed"
+    )
     assert f"differ   {said}\n" in ended.out
     document = kreplica("decode", "compare", *homes, "-o", "json").document
-    found = [(row["truncation_by_leader_epoch"], row["cut_acknowledged"]) for row in document["copies"]]
-    assert (found, document["summary"]["cut_acknowledged"]) == ([(1, 1), (None, None)], 1)
+    found = [(row["truncation_by_leader_epoch"], row["cut_committed"]) for row in document["copies"]]
+    assert (found, document["summary"]["cut_committed"]) == ([(1, 1), (None, None)], 1)
     write_checkpoint(homes[0], REPLICATION, 1)
     assert kreplica("decode", "compare", *homes).code == 0
 

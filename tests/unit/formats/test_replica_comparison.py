@@ -54,6 +54,29 @@ def test_scenario_2_of_kip_101(tmp_path: Path) -> None:
     assert (leader["only_here_from"], leader["only_here"]) == (1, 1)
 
 
+def test_what_was_committed_and_is_cut(tmp_path: Path) -> None:
+    """After an unclean election; the third's high watermark covers records of the first that it has, too."""
+    old = [batch(at, 0, b"old") for at in range(6)]
+    one = home_of(tmp_path, 1, old, [(0, 0)], 3)
+    two = home_of(tmp_path, 2, [*old[:2], *(batch(at, 1, b"new") for at in range(2, 9))], [(0, 0), (1, 2)], 8)
+    three = home_of(tmp_path, 3, old[:5], [(0, 0)], 5)
+    found = rows(one, two, three)
+    assert [(row["cut_by_leader_epoch"], row["cut_committed"]) for row in found] == [(4, 3), (None, None), (3, 3)]
+
+
+def test_without_leader_epochs_a_longer_log_does_not_hide_what_was_committed(tmp_path: Path) -> None:
+    """A leader of inter.broker.protocol.version 0.10 was killed above its high watermark: Kafka 3.9.2 truncated it
+    there when it came back, though its log was longer than that of its successors, who had a higher one."""
+    common, old = [batch(0, -1, b"m1")], [batch(at, -1, b"old") for at in range(1, 6)]
+    one = home_of(tmp_path, 1, [*common, *old], [], 1)
+    two = home_of(tmp_path, 2, [*common, batch(1, -1, b"new"), batch(2, -1, b"new")], [], 3)
+    killed, leader = rows(one, two)
+    assert (killed["leads"], leader["leads"], killed["differs_at"]) == (False, True, 1)
+    assert (killed["truncation_by_leader_epoch"], killed["cut_by_leader_epoch"], killed["cut_committed"]) == (1, 5, 0)
+    write_checkpoint(two, REPLICATION, 1)  # nothing was committed since: the longest is all that is known
+    assert [row["leads"] for row in rows(one, two)] == [True, False]
+
+
 def test_scenario_1_of_kip_101(tmp_path: Path) -> None:
     """A has both messages but has not heard of the second's commit: cutting at its high watermark would lose it."""
     batches = [batch(0, 0, b"m1"), batch(1, 0, b"m2")]
