@@ -56,7 +56,7 @@ def compare(
 
     The copy with the highest leader epoch, then the longest, is taken for the leader's. For the others it is told how
     many offsets they would cut when they follow it: by their high watermark (before KIP-101) and by leader epochs
-    (since). only_here counts offsets below the highest high watermark that no other disk has.
+    (since). only_here counts offsets below the high watermark that no other disk has.
 
     Exits 1 when copies differ or acknowledged records are on one disk alone, 5 when no partition has two copies.
     """
@@ -199,7 +199,7 @@ def _show(answer: Answer, console: Console) -> None:
 
 _MEANINGS = (
     "cut_by_hw: offsets cut on a restart before KIP-101; cut_by_epoch: since; - where this copy would lead",
-    "only_here: offsets below the highest high watermark on these disks that no other of them has",
+    "only_here: offsets below the high watermark, so committed, that no other of these disks has",
 )
 _AHEAD = (
     "producers with acks=1 or 0 were told that these are written; with acks=all, too, if the ISR had shrunk to that",

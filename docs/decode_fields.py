@@ -184,9 +184,10 @@ COMPARE = {
     "cut_by_leader_epoch": "number of offsets that are cut then",
     "cut_committed": "how many of them the leader's copy has not, though a high watermark of this copy, or of one that"
     " has them too, is behind them: lost when this broker starts; null likewise, or where no high watermark is known",
-    "only_here_from": "first of the offsets below the highest high watermark that no other copy has; null if none",
+    "only_here_from": "first of the committed offsets that no other copy has: below the high watermark of this one, or"
+    " of another as far as both have the same; null if none",
     "only_here": "number of those offsets; null where no high watermark is known",
-    "only_here_above": "number of offsets from the highest high watermark on that no other copy has: acknowledged to"
+    "only_here_above": "number of offsets above the high watermark that no other copy has: acknowledged to"
     " producers with acks=1 or 0, and to all if the ISR had shrunk to this broker after it was written; null likewise",
 }
 COMPARE_REMARKS = (

@@ -107,8 +107,8 @@ def compare_copies(copies: Sequence[Copy]) -> list[Mapping[str, object]]:
     begin = max(copy.replica.log_start_offset for copy in copies)
     differences = _differences(copies, begin)
     leader = _leading(copies, differences)
-    committed = max((copy.high_watermark for copy in copies if copy.high_watermark is not None), default=None)
-    return [_row(copy, leader, copies, differences, begin, committed) for copy in copies]
+    marked = any(copy.high_watermark is not None for copy in copies)
+    return [_row(copy, leader, copies, differences, begin, marked) for copy in copies]
 
 
 def _leading(copies: Sequence[Copy], differences: Mapping[frozenset[int], int | None]) -> Copy:
@@ -137,19 +137,18 @@ def _row(
     copies: Sequence[Copy],
     differences: Mapping[frozenset[int], int | None],
     begin: int,
-    committed: int | None,
+    marked: bool,
 ) -> Mapping[str, object]:
     replica, leads = copy.replica, copy is leader
     me = copies.index(copy)
     by_watermark, by_epoch = (None, None) if leads else (_by_high_watermark(copy), _by_leader_epoch(copy, leader))
     shared = max(_shared(me, copies, differences), default=begin)
     from_here = max(begin, shared)
-    upto = min(copy.end_offset, copy.end_offset if committed is None else committed)
+    upto = _committed(me, copies, differences)
     cut = None
-    if by_epoch is not None and committed is not None:  # what the leader has, too, is fetched again
-        kept = max(begin, by_epoch, _shared_with(me, copies.index(leader), copies, differences))
-        cut = max(0, _committed(me, copies, differences) - kept)
-    only_here = max(0, upto - from_here) if len(copies) > 1 and committed is not None else None
+    if by_epoch is not None and marked:  # what the leader has, too, is fetched again
+        cut = max(0, upto - max(begin, by_epoch, _shared_with(me, copies.index(leader), copies, differences)))
+    only_here = max(0, upto - from_here) if len(copies) > 1 and marked else None
     return {
         "topic": replica.place.topic,
         "partition": replica.place.partition,
@@ -187,9 +186,12 @@ def _shared_with(me: int, other: int, copies: Sequence[Copy], differences: Mappi
 
 def _committed(me: int, copies: Sequence[Copy], differences: Mapping[frozenset[int], int | None]) -> int:
     """Up to where its own records were committed: by its high watermark, or by that of a copy that has them, too."""
-    known = {at: copy.high_watermark for at, copy in enumerate(copies) if copy.high_watermark is not None}
-    upto = [mark if at == me else min(mark, _shared_with(me, at, copies, differences)) for at, mark in known.items()]
-    return min(copies[me].end_offset, max(upto, default=0))
+    upto = [0]
+    for at, copy in enumerate(copies):
+        parted = None if at == me else differences[frozenset((me, at))]
+        if copy.high_watermark is not None:  # without a difference it may have lost what it knew to be committed
+            upto.append(copy.high_watermark if parted is None else min(copy.high_watermark, parted))
+    return min(copies[me].end_offset, max(upto))
 
 
 def _by_high_watermark(copy: Copy) -> int | None:

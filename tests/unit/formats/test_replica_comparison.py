@@ -51,7 +51,7 @@ def test_scenario_2_of_kip_101(tmp_path: Path) -> None:
     assert (follower["truncation_by_high_watermark"], follower["cut_by_high_watermark"]) == (2, 0)
     assert (follower["truncation_by_leader_epoch"], follower["cut_by_leader_epoch"]) == (1, 1)
     assert (follower["only_here_from"], follower["only_here"]) == (1, 1)
-    assert (leader["only_here_from"], leader["only_here"]) == (1, 1)
+    assert (leader["only_here_from"], leader["only_here"], leader["only_here_above"]) == (None, 0, 1)  # it knows of 1
 
 
 def test_what_was_committed_and_is_cut(tmp_path: Path) -> None:
