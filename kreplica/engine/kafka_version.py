@@ -73,6 +73,7 @@ class Version:
         moves_wait_for: Who has to be in sync for a move to end (KRaft 3.8, KAFKA-15665; 4.3, KAFKA-19975).
         moves_must_live: Who has to be alive for a move to begin, in ZooKeeper mode (0.10.1, KAFKA-4214; 2.5,
             KAFKA-9329).
+        moves_can_change: A move that runs can be cancelled or led elsewhere (2.4, KIP-455).
         restarted_leave_isrs: Who registers anew leaves the ISRs that its last life was in (KRaft 4.0, KAFKA-18106).
         fenced_keep_sessions: Who stopped cleanly waits for its session, too, before it may register again (KRaft 4.0,
             BrokerHeartbeatTracker).
@@ -147,6 +148,7 @@ class Version:
     ineligible_refused: bool = False
     moves_wait_for: Awaited = Awaited.TARGET
     moves_must_live: MustLive = MustLive.TARGET
+    moves_can_change: bool = False
     restarted_leave_isrs: bool = False
     fenced_keep_sessions: bool = False
     unclean_setting_obeyed: bool = True

@@ -183,7 +183,13 @@ CHANGES: tuple[Change, ...] = (
     _since("2.1.1", stale_epoch_ends_dropped=True),
     _since("2.2", bounces_are_seen=True, member_id_required=True, latest_waits_for_epoch=True),
     _since("2.3", consumer_detects_truncation=True),
-    _since("2.4", follower_reads=True, failover_cleans_isrs=True, high_watermark_wakes_followers=True),
+    _since(
+        "2.4",
+        follower_reads=True,
+        failover_cleans_isrs=True,
+        high_watermark_wakes_followers=True,
+        moves_can_change=True,
+    ),
     _since("2.4.1", markers_keep_producer=True),
     _since(
         "2.5",

@@ -96,6 +96,19 @@ def zookeeper_missing(target: Assignment, adding: Assignment, live: Assignment, 
     return tuple(broker for broker in asked if broker not in live)
 
 
+def zookeeper_move_is_fixed(moving: bool, changeable: bool) -> bool:
+    """Whether a partition cannot be moved elsewhere now, nor its move be cancelled.
+
+    Before 2.4 (KIP-455) moves stood in /admin/reassign_partitions: ReassignPartitionsCommand wrote no other as long as
+    it was there, and nothing took one back.
+
+    Args:
+        moving: Whether its replicas are being moved.
+        changeable: Whether the version has AlterPartitionReassignments.
+    """
+    return moving and not changeable
+
+
 def original(replicas: Assignment, adding: Assignment) -> Assignment:
     """The assignment without what is being added.
 

@@ -17,6 +17,7 @@ from kreplica.engine.rules.reassignment import (
     zookeeper_elect_reassigned,
     zookeeper_merged,
     zookeeper_missing,
+    zookeeper_move_is_fixed,
 )
 from kreplica.engine.rules.replica_set import NO_LEADER
 from kreplica.engine.setup import topic_of
@@ -32,6 +33,9 @@ if TYPE_CHECKING:
     from kreplica.engine.simulator.controller_zookeeper import ZooKeeperController
 
 WHY = "its replicas are moved"
+
+Refusal = tuple[str, str]
+"""Why a move is refused, and by which rule."""
 
 
 class ZooKeeperMoves:
@@ -125,24 +129,35 @@ class ZooKeeperMoves:
     def _cancel(self, partition: str) -> None:
         _, replicas, adding, removing = self.controller.known.assigned[partition]
         if adding or removing:
-            self._reassign(partition, original(replicas, adding))
+            self._unless(self._fixed(partition), partition, original(replicas, adding))
         else:
             self.controller.finished()
 
     def _asked(self, partition: str, target: tuple[int, ...]) -> None:
-        """Begins a move where those are alive that the version asks for."""
-        controller = self.controller
-        known = controller.known
+        self._unless(self._fixed(partition) or self._missing(partition, target), partition, target)
+
+    def _unless(self, refused: Refusal | None, partition: str, target: tuple[int, ...]) -> None:
+        if refused is None or not self.controller.active:
+            self._reassign(partition, target)
+            return
+        self.controller.emit(Kind.MOVE_REFUSED, partition, *refused)
+        self.controller.finished()
+
+    def _fixed(self, partition: str) -> Refusal | None:
+        """Whether a move that runs has to end first."""
+        changeable = self.controller.broker.simulation.version.moves_can_change
+        if not zookeeper_move_is_fixed(partition in self._moving(), changeable):
+            return None
+        return "its move has to end first", "reassignment.zookeeper_move_is_fixed"
+
+    def _missing(self, partition: str, target: tuple[int, ...]) -> Refusal | None:
+        """Whether somebody is not alive who has to be for the version."""
+        known = self.controller.known
         _, replicas, adding, _ = known.assigned[partition]
         live = tuple(broker for broker in known.live if broker not in known.shutting_down)
-        must_live = controller.broker.simulation.version.moves_must_live
+        must_live = self.controller.broker.simulation.version.moves_must_live
         missing = zookeeper_missing(target, zookeeper_merged(replicas, adding, target)[1], live, must_live)
-        if controller.active and missing:
-            why = f"not alive: {', '.join(map(str, missing))}"
-            controller.emit(Kind.MOVE_REFUSED, partition, why, "reassignment.zookeeper_missing")
-            controller.finished()
-        else:
-            self._reassign(partition, target)
+        return (f"not alive: {', '.join(map(str, missing))}", "reassignment.zookeeper_missing") if missing else None
 
     def _reassign(self, partition: str, target: tuple[int, ...]) -> None:
         if not self.controller.active:

@@ -48,6 +48,7 @@ RULES = [
     ("freeze_below_min_isr", "3.6.2-kraft", "3.7-kraft"),
     ("failed_directories_tolerated", "3.6.2-kraft", "3.7-kraft"),
     ("moves_must_live", "0.10.0", "0.10.1"),
+    ("moves_can_change", "2.3.1", "2.4"),
     ("moves_must_live", "2.4.1", "2.5"),
     ("moves_wait_for", "3.7.2-kraft", "3.8-kraft"),
     ("moves_wait_for", "4.2", "4.3"),

@@ -284,3 +284,13 @@ def test_a_move_is_taken_back_whoever_is_gone() -> None:
     events = play(plan, "3.9", brokers=4)
     assert not of(events, Kind.MOVE_REFUSED)
     assert states(events)[-1][2] == (1, 2, 3)
+
+
+@pytest.mark.parametrize(("version", "refused"), [("2.3", True), ("2.4", False)])
+@pytest.mark.parametrize("other", [CancelReassignment("t-0"), Reassign("t-0", (2, 3))])
+def test_a_move_has_to_end_before_2_4(version: str, refused: bool, other: object) -> None:
+    """KIP-455: until then whoever wanted another move, or none, had to wait."""
+    plan = (at(5, Crash("broker-4")), at(30, Reassign("t-0", (1, 4))), at(40, other))
+    events = play(plan, version, brokers=4, seconds=50)
+    assert [e["why"] for e in of(events, Kind.MOVE_REFUSED)] == ["its move has to end first"] * refused
+    assert bool([one for one in decisions(events, partition="t-0") if float(str(one["at"])) > 39]) is not refused
