@@ -57,3 +57,31 @@ class ErrorCode(IntEnum):
     UNRELEASED_INSTANCE_ID = 111
     STALE_MEMBER_EPOCH = 113
     TRANSACTION_ABORTABLE = 120
+
+
+INVALID_METADATA = frozenset(
+    (
+        ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+        ErrorCode.LEADER_NOT_AVAILABLE,
+        ErrorCode.NOT_LEADER_OR_FOLLOWER,
+        ErrorCode.NETWORK_EXCEPTION,
+        ErrorCode.FENCED_LEADER_EPOCH,
+        ErrorCode.UNKNOWN_LEADER_EPOCH,
+        ErrorCode.UNKNOWN_TOPIC_ID,
+    )
+)
+"""Errors whose exception is an org.apache.kafka.common.errors.InvalidMetadataException: who leads has to be asked."""
+
+RETRIABLE = INVALID_METADATA | {
+    ErrorCode.REQUEST_TIMED_OUT,
+    ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
+    ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    ErrorCode.NOT_COORDINATOR,
+    ErrorCode.NOT_ENOUGH_REPLICAS,
+    ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND,
+    ErrorCode.NOT_CONTROLLER,
+    ErrorCode.CONCURRENT_TRANSACTIONS,
+    ErrorCode.OFFSET_NOT_AVAILABLE,
+    ErrorCode.UNSTABLE_OFFSET_COMMIT,
+}
+"""Errors whose exception is an org.apache.kafka.common.errors.RetriableException: the same request may do later."""

@@ -14,24 +14,16 @@ from typing import TYPE_CHECKING, Any
 from kreplica.engine.records import Record
 from kreplica.engine.rules.acknowledgement import ACKS_ALL
 from kreplica.engine.rules.coordinator_partition import OFFSETS_TOPIC
-from kreplica.engine.rules.error_codes import ErrorCode
+from kreplica.engine.rules.error_codes import RETRIABLE, ErrorCode
 from kreplica.engine.rules.group_membership import NO_MEMBER, UNKNOWN_GENERATION
 from kreplica.engine.simulator.consumer_application import DONE, Handed, result_of
-from kreplica.engine.simulator.coordinator_requests import TRY_AGAIN, Handler, ask_transaction_coordinator
+from kreplica.engine.simulator.coordinator_requests import Handler, ask_transaction_coordinator
 from kreplica.engine.simulator.transaction_coordinator import TransactionCoordinator
 from kreplica.engine.trace import ABORTED, COMMITTED, UNKNOWN, Kind
 
 if TYPE_CHECKING:
     from kreplica.engine.simulator.consumer import Consumer
 
-_SEND_AGAIN = TRY_AGAIN | {
-    ErrorCode.NOT_LEADER_OR_FOLLOWER,
-    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
-    ErrorCode.REQUEST_TIMED_OUT,
-    ErrorCode.NOT_ENOUGH_REPLICAS,
-    ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND,
-}
-"""With these a record is sent again: its leader, or the coordinator that it asked, cannot do it at the moment."""
 _FENCED = frozenset(
     (ErrorCode.PRODUCER_FENCED, ErrorCode.INVALID_PRODUCER_EPOCH, ErrorCode.INVALID_PRODUCER_ID_MAPPING)
 )
@@ -146,7 +138,7 @@ class Transactions:
             self._consumer.refresh_later(self._send, target)
 
         def answered(_partition: str, error: ErrorCode, base: int) -> None:
-            if error in _SEND_AGAIN:
+            if error in RETRIABLE:
                 again()
             elif error in _FENCED:
                 self._fenced(error)

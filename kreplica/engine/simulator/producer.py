@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from kreplica.engine.records import Record
-from kreplica.engine.rules.error_codes import ErrorCode
+from kreplica.engine.rules.error_codes import INVALID_METADATA, RETRIABLE, ErrorCode
 from kreplica.engine.rules.producer_state import NO_SEQUENCE
 from kreplica.engine.setup import ProducerSetup, Send
 from kreplica.engine.simulator.client import Client
@@ -16,16 +16,6 @@ from kreplica.engine.trace import Kind
 if TYPE_CHECKING:
     from kreplica.engine.simulator.broker import Broker
     from kreplica.engine.simulator.simulation import Simulation
-
-FATAL = (
-    ErrorCode.INVALID_PRODUCER_EPOCH,
-    ErrorCode.PRODUCER_FENCED,
-    ErrorCode.INVALID_TXN_STATE,
-    ErrorCode.UNKNOWN_PRODUCER_ID,
-    ErrorCode.INVALID_PRODUCER_ID_MAPPING,
-    ErrorCode.TRANSACTION_ABORTABLE,
-)
-"""Errors after which a batch is not sent again: those of a leader that are no RetriableException."""
 
 
 class Batch:
@@ -167,7 +157,7 @@ class Producer(Client):
     def _answered(self, batch: Batch, error: ErrorCode, base: int) -> None:
         if error in (ErrorCode.NONE, ErrorCode.DUPLICATE_SEQUENCE_NUMBER):
             self._succeeded(batch, base)
-        elif error in FATAL or self._is_too_old(batch) or self._is_exhausted(batch):
+        elif error not in RETRIABLE or self._is_too_old(batch) or self._is_exhausted(batch):
             self._give_up(batch, error)
         else:
             self._retry(batch, error)
@@ -201,7 +191,7 @@ class Producer(Client):
 
     def _give_up(self, batch: Batch, error: ErrorCode) -> None:
         self._tell_failure(batch, error)
-        if error not in FATAL:  # the next batch asks the right one: Sender.completeBatch
+        if error in INVALID_METADATA:  # the next batch asks the right one: Sender.completeBatch
             self.refresh(lambda: None)
         self._done(batch)
 

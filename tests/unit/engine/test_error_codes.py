@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kreplica.engine.rules.error_codes import ErrorCode
+from kreplica.engine.rules.error_codes import INVALID_METADATA, RETRIABLE, ErrorCode
 
 OTHER_NAMES = {
     "UNKNOWN": "UNKNOWN_SERVER_ERROR",
@@ -18,5 +18,8 @@ OTHER_NAMES = {
 def test_code_is_kafkas(code: ErrorCode) -> None:
     from kafka.errors import for_code
 
-    name = str(for_code(int(code)).message)
+    known = for_code(int(code))
+    name = str(known.message)
     assert OTHER_NAMES.get(name, name) == code.name
+    assert (code in RETRIABLE) is bool(getattr(known, "retriable", False))
+    assert (code in INVALID_METADATA) is bool(getattr(known, "invalid_metadata", False))

@@ -8,12 +8,11 @@ from __future__ import annotations
 import pytest
 
 from kreplica.engine.faults import At, Cut, Pause, Plan, Step
-from kreplica.engine.rules.error_codes import ErrorCode
 from kreplica.engine.settings import Value
 from kreplica.engine.setup import MILLISECOND, SECOND, ProducerSetup, TopicSetup, cluster, sends
 from kreplica.engine.simulator import simulate
 from kreplica.engine.simulator.idempotent_producer import Line
-from kreplica.engine.simulator.producer import FATAL, Batch
+from kreplica.engine.simulator.producer import Batch
 from kreplica.engine.trace import Event, Kind, Trace, fields_of
 from kreplica.engine.versions import version_named
 
@@ -118,10 +117,3 @@ def test_the_last_unresolved_batch_decides_where_the_line_resolves() -> None:
     line.leave_unresolved(batches[1])
     line.leave_unresolved(batches[0])
     assert line.resolves_at == 5
-
-
-def test_which_errors_of_a_leader_end_a_batch() -> None:
-    """RetriableException in Kafka's Errors: of the others none is sent again."""
-    names = "INVALID_PRODUCER_EPOCH PRODUCER_FENCED INVALID_TXN_STATE UNKNOWN_PRODUCER_ID"
-    abortable = "INVALID_PRODUCER_ID_MAPPING TRANSACTION_ABORTABLE"
-    assert set(FATAL) == {ErrorCode[name] for name in f"{names} {abortable}".split()}
