@@ -87,6 +87,7 @@ def test_a_move_does_not_end_while_only_removed_replicas_are_in_sync(awaited: Aw
     replicas, adding, removing = reassignment.kraft_merged((0, 1, 2), (0, 1))
     facts = [mask(replicas, brokers) for brokers in (replicas, adding, removing, (2,))]
     assert not reassignment.completes(*facts, awaited)
+    assert not reassignment.completes(0b11, 0, 0b01, 0b01, awaited), "whichever place it has"
 
 
 def test_kafka_15665_an_isr_too_small_ended_a_move() -> None:
