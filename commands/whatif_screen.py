@@ -142,8 +142,8 @@ def _print_step_table(steps: Sequence[Step], partition: str, console: Console) -
 
 def _step_cells(step: Step, names: Sequence[str]) -> list[object]:
     def each(offsets: Mapping[str, int | None]) -> str:
-        several = len(names) > 2
         told = [(name.rpartition("-")[2], offsets[name]) for name in names if name in offsets]
+        several = len(names) > 2 or len(told) > 1
         return " ".join(
             (f"{name}:" if several else "") + ("-" if value is None else str(value)) for name, value in told
         )

@@ -83,6 +83,13 @@ def test_a_plan_is_kept_and_played_again(run_cli: RunCli, tmp_path: Path) -> Non
     assert again["outcome"]["as_expected"] is None  # type: ignore[index]
 
 
+def test_while_nobody_leads_the_step_table_says_whose_offsets_are_whose(run_cli: RunCli) -> None:
+    """Both replicas are followers then."""
+    table = run_cli("whatif", "run", LOSS, "--kafka-version", "0.10").stdout
+    (row,) = [line.split() for line in table.splitlines() if line.startswith("14504.600")]
+    assert row[-4:] == ["2:1", "3:2", "2:1", "3:-"]
+
+
 def test_compare_sweeps_versions_and_settings(run_cli: RunCli) -> None:
     done = run_cli("whatif", "compare", LOSS, "--kafka-version", "0.10,0.11,4.1", "--set", "acks=0,1,all", "-o", "json")
     rows = answer(done)["runs"]

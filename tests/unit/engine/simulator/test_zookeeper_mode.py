@@ -294,3 +294,11 @@ def test_a_move_has_to_end_before_2_4(version: str, refused: bool, other: object
     events = play(plan, version, brokers=4, seconds=50)
     assert [e["why"] for e in of(events, Kind.MOVE_REFUSED)] == ["its move has to end first"] * refused
     assert bool([one for one in decisions(events, partition="t-0") if float(str(one["at"])) > 39]) is not refused
+
+
+def test_a_controller_goes_on_after_it_has_refused_something_and_after_nothing_was_to_be_done() -> None:
+    """Events are worked on one after the other: one that never ends would hold up all others."""
+    dead = (at(5, Crash("broker-4")), at(35, Reassign("t-0", (1, 4))), at(36, CancelReassignment("t-0")))
+    events = play((*dead, at(40, Reassign("t-0", (3, 1)))), "3.9", brokers=4)
+    assert len(of(events, Kind.MOVE_REFUSED)) == 1
+    assert (states(events)[-1][0], set(states(events)[-1][2])) == (1, {1, 3})  # type: ignore[call-overload]
