@@ -216,6 +216,7 @@ def _refuse_nothing(found: History, who_led: str | None) -> None:
         return
     topics = sorted(topic.name for topic in found.replay.image.topics.values())
     why = f"at its end it holds {len(topics)} topics: {', '.join(topics[:5])}{', …' if len(topics) > 5 else ''}"
+    why = why if topics else "at its end it holds no topic"
     raise UsageError(f"the log says nothing of {who_led}", why, "a partition is written TOPIC-PARTITION")
 
 

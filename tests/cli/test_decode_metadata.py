@@ -263,6 +263,10 @@ def test_describe_takes_the_log_as_a_dump(kreplica: Any) -> None:
         (["/nowhere"], "error: cannot read /nowhere; there is no such file or directory"),
         ([str(DATA), "--who-led", "orders"], "error: --who-led orders names no partition; --who-led orders-0"),
         ([str(DATA), "--who-led", "nope-0"], "error: the log says nothing of nope-0; at its end it holds 18 topics"),
+        (
+            [str(LOG / f"{0:020d}-{0:010d}.checkpoint"), "--who-led", "orders-0"],
+            "error: the log says nothing of orders-0; at its end it holds no topic; a partition is written",
+        ),
         ([str(DATA), "--who-led", "orders-0", "--topic", "x"], "error: --who-led lists the leaders of one partition"),
         ([str(DATA), "--diff", "9", "3"], "error: --diff 9 3 does not go forward"),
         ([str(DATA), "--diff", "0", "99999"], "error: cannot read "),
