@@ -302,3 +302,32 @@ def test_a_controller_goes_on_after_it_has_refused_something_and_after_nothing_w
     events = play((*dead, at(40, Reassign("t-0", (3, 1)))), "3.9", brokers=4)
     assert len(of(events, Kind.MOVE_REFUSED)) == 1
     assert (states(events)[-1][0], set(states(events)[-1][2])) == (1, {1, 3})  # type: ignore[call-overload]
+
+
+def test_a_broker_that_is_back_and_in_no_target_changes_no_move() -> None:
+    """KafkaController.onBrokerStartup asks for targets that the new brokers are in."""
+    plan = (
+        at(5, Crash("broker-3")),
+        at(30, Reassign("t-0", (4, 3))),
+        at(40, Stop("broker-2")),
+        at(60, Start("broker-2")),
+    )
+    decided = states(play(plan, "3.9", brokers=4, seconds=80))
+    (stopped,) = [number for number, one in enumerate(decided) if one[2] == (4, 1)]
+    assert decided[stopped + 1 :] == [(1, decided[stopped][1], (4, 1, 2))]
+
+
+@pytest.mark.parametrize(
+    ("gone", "when", "target"), [("broker-3", 5, (2, 3)), ("broker-4", 29, (1, 2, 3, 4))], ids=["fewer", "more"]
+)
+def test_a_move_that_only_adds_or_only_removes_is_taken_back(gone: str, when: int, target: tuple[int, ...]) -> None:
+    """Whoever it waits for comes back later, and nothing is moved then."""
+    plan = (
+        at(when, Crash(gone)),
+        at(30, Reassign("t-0", target)),
+        at(50, CancelReassignment("t-0")),
+        at(60, Start(gone)),
+    )
+    events = play(plan, "3.9", brokers=4, seconds=80)
+    assert not of(events, Kind.MOVE_REFUSED)
+    assert (states(events)[-1][0], set(states(events)[-1][2])) == (1, {1, 2, 3})  # type: ignore[call-overload]
