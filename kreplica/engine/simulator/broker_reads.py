@@ -67,7 +67,8 @@ class Given(NamedTuple):
 class ConsumerGiven(NamedTuple):
     """What a consumer's fetch brings: records from ``offset`` on, and how far it could read.
 
-    ``aborted`` are the aborted transactions that reach into the records, for read_committed.
+    ``aborted`` are the aborted transactions that reach into the records, for read_committed; ``readable_end`` is the
+    high watermark, or for read_committed the last stable offset.
     """
 
     partition: str
@@ -79,6 +80,7 @@ class ConsumerGiven(NamedTuple):
     log_end: int
     leader_epoch: int
     aborted: tuple[AbortedTransaction, ...] = ()
+    readable_end: int = -1
 
 
 class BrokerReads:
@@ -191,7 +193,8 @@ class BrokerReads:
         if replica is None or not self._serves(replica):
             return ConsumerGiven(partition, ErrorCode.NOT_LEADER_OR_FOLLOWER, offset, (), -1, -1, -1, -1)
         log = replica.log
-        error, end = readable_until(offset, log.start, replica.readable_end(isolation), log.end)
+        readable_end = replica.readable_end(isolation)
+        error, end = readable_until(offset, log.start, readable_end, log.end)
         records = log.read(offset, end, most) if offset < end else ()
         aborted: tuple[AbortedTransaction, ...] = ()
         if isolation == READ_TO_LAST_STABLE_OFFSET and records:
@@ -206,6 +209,7 @@ class BrokerReads:
             log.end,
             replica.state.leader_epoch,
             aborted,
+            readable_end,
         )
 
     def _serves(self, replica: Replica) -> bool:

@@ -85,7 +85,7 @@ class Reader(Client):
     def _reset(self, given: ConsumerGiven) -> None:
         policy = reset_policy(str(self.settings["auto.offset.reset"]))
         assert policy is not None
-        position = reset_position(policy, given.log_start, given.high_watermark, None)
+        position = reset_position(policy, given.log_start, given.readable_end, None)
         if position == NO_RESET:  # OffsetOutOfRangeException: the application ends
             self._failed = True
             self.emit(Kind.CLIENT_FAILED, f"no position in {given.partition}: out of range")

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from kreplica.engine.faults import At, Crash, Cut, Plan, Start, Step, When
 from kreplica.engine.rules.error_codes import ErrorCode
+from kreplica.engine.rules.fetching import READ_TO_HIGH_WATERMARK, READ_TO_LAST_STABLE_OFFSET
 from kreplica.engine.rules.transaction_append import verification_answer
 from kreplica.engine.settings import Value
 from kreplica.engine.setup import (
@@ -25,6 +26,7 @@ from kreplica.engine.setup import (
     sends,
 )
 from kreplica.engine.simulator import simulate
+from kreplica.engine.simulator.broker_reads import ConsumerGiven
 from kreplica.engine.simulator.transaction_coordinator import TransactionCoordinator
 from kreplica.engine.simulator.world import build
 from kreplica.engine.trace import Event, Kind, Trace, fields_of
@@ -141,6 +143,20 @@ def test_a_coordinator_that_was_replaced_cannot_end_a_transaction() -> None:
     there.write_marker("a-0", 1, known.epoch, known.coordinator_epoch - 1, True, answers.append)
     there.write_marker("a-0", 1, known.epoch - 1, known.coordinator_epoch, True, answers.append)
     assert answers == [ErrorCode.TRANSACTION_COORDINATOR_FENCED, ErrorCode.INVALID_PRODUCER_EPOCH]
+
+
+def test_what_a_reader_of_committed_records_may_read_ends_before_an_open_transaction() -> None:
+    """auto.offset.reset=latest leads there: Partition.fetchOffsetForTimestamp answers the last stable offset."""
+    begun = Transaction((Send(2 * SECOND, "t", "a-0"),), end=30 * SECOND)
+    simulation = build(setup((begun,), duration=10), version_named("4.1"), 0, Trace())
+    simulation.run(())
+    told: list[ConsumerGiven] = []
+    for isolation in (READ_TO_LAST_STABLE_OFFSET, READ_TO_HIGH_WATERMARK):
+        simulation.brokers[1].reads.for_consumer("a-0", 99, isolation, 10, 0, told.append)
+    assert [(one.error, one.high_watermark, one.readable_end) for one in told] == [
+        (ErrorCode.OFFSET_OUT_OF_RANGE, 1, 0),
+        (ErrorCode.OFFSET_OUT_OF_RANGE, 1, 1),
+    ]
 
 
 BROKERS = st.sampled_from(["broker-1", "broker-2", "broker-3"])
