@@ -15,6 +15,7 @@ from kreplica.formats.registry import (
     TIME_INDEX,
     TRANSACTION_INDEX,
     FileFormat,
+    named_offset,
     own_format,
 )
 
@@ -60,7 +61,7 @@ def index_rows(name: str, read: SmallFile, file: str, damage: list[Damage]) -> R
     if found is None or found not in _KINDS:
         raise ValueError(f"{name} is neither an index nor a producer snapshot")
     kind, decode = _KINDS[found]
-    for row in decode(read, int(name.partition(".")[0]), file, damage):
+    for row in decode(read, named_offset(name), file, damage):
         yield {"file": file, "kind": kind} | row
 
 

@@ -13,6 +13,7 @@ from collections.abc import Callable, Collection
 from pathlib import Path
 
 from kreplica.formats.log_end import segment_end
+from kreplica.formats.registry import named_offset
 
 SWAP, CLEANED, DELETED = ".swap", ".cleaned", ".deleted"
 """Endings of files that are to take the place of others, that are not whole yet, and that have been replaced."""
@@ -38,7 +39,7 @@ def files_after_swap(directory: Path, names: Collection[str]) -> dict[str, Path]
 
     def next_offset(name: str) -> int:
         end = segment_end(directory / name)
-        return _number(name) if end is None else end.end_offset
+        return named_offset(name) if end is None else end.end_offset
 
     return {name: directory / now for name, now in after_swap(names, next_offset).items()}
 
@@ -56,7 +57,7 @@ def after_swap(names: Collection[str], next_offset: Callable[[str], int]) -> dic
     left = [name for name in names if not is_temporary(name)]
     logs = [name for name in swaps if name.endswith(".log" + SWAP)]
     if logs:
-        begin, end = min(map(_number, logs)), max(next_offset(name) for name in logs)
+        begin, end = min(map(named_offset, logs)), max(next_offset(name) for name in logs)
         left = [name for name in left if (offset := _offset(name)) is None or not begin <= offset < end]
     # a file that is there under the name already is overwritten
     return {name: name for name in left} | {name.removesuffix(SWAP): name for name in swaps}
@@ -64,16 +65,12 @@ def after_swap(names: Collection[str], next_offset: Callable[[str], int]) -> dic
 
 def _valid_swaps(names: Collection[str]) -> list[str]:
     """Those whose replacement had come so far that it is ended; the segments of a split (KAFKA-6264) may not have."""
-    unfinished = [_number(name) for name in names if name.endswith(CLEANED) and _offset(name) is not None]
+    unfinished = [named_offset(name) for name in names if name.endswith(CLEANED) and _offset(name) is not None]
     most = min(unfinished, default=None)
     swaps = (name for name in names if name.endswith(SWAP) and _offset(name) is not None)
-    return [name for name in swaps if most is None or _number(name) < most]
+    return [name for name in swaps if most is None or named_offset(name) < most]
 
 
 def _offset(name: str) -> int | None:
     found = _NUMBERED.fullmatch(name)
     return None if found is None else int(found[1])
-
-
-def _number(name: str) -> int:
-    return int(name.partition(".")[0])

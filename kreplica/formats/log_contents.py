@@ -14,6 +14,7 @@ from kreplica.formats.control_records import ABORT
 from kreplica.formats.damage import Damage
 from kreplica.formats.file_bytes import ByteSource, FileBytes
 from kreplica.formats.records import decode_records
+from kreplica.formats.registry import named_offset
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +117,7 @@ def read_segment(source: ByteSource, path: Path) -> SegmentContents:
         parts.append(window.batches.take(window.batches.valid))
         damage += window.damage
         aborts += _aborts(window)
-    base = int(path.name.partition(".")[0])
+    base = named_offset(path.name)
     return SegmentContents(path, base, _filled_in(BatchColumns.concatenate(parts), base), tuple(aborts), tuple(damage))
 
 

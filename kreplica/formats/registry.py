@@ -163,6 +163,15 @@ OWN_FORMATS: Final = (
 """Formats of this package; where two fit, the first."""
 
 
+def named_offset(name: str) -> int:
+    """The offset that is the name of a segment or of what stands beside one. LogFileUtils.offsetFromFileName.
+
+    Raises:
+        ValueError: It begins with no number.
+    """
+    return int(name.partition(".")[0])
+
+
 def own_format(name: str) -> FileFormat | None:
     """The format of this package that a file of that name has."""
     return next((each for each in OWN_FORMATS if each.pattern.fullmatch(name)), None)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 
 import numpy as np
@@ -79,7 +79,8 @@ def find_transaction_logs(paths: Sequence[str]) -> TransactionLogs:
             topic.append(replace(log, topic=None, partition=None))  # restored-3 tells no partition of this topic
         elif log.topic is not None and log.partition is not None:
             others.setdefault((log.topic, log.partition), []).append(log)
-    require_one_cluster(log.home for some in others.values() for log in (*some, *topic))
+    if others:
+        require_one_cluster(log.home for log in chain(topic, *others.values()))
     logs, copies = first_copies(topic)
     return TransactionLogs(logs, copies, others)
 
