@@ -9,7 +9,9 @@ from typing import Annotated
 import typer
 
 from commands.durations import parse_duration
+from commands.ids import parse_ids
 from commands.options import (
+    BROKERS,
     ExcludeInternalOption,
     ExitZeroOption,
     OutputOption,
@@ -88,7 +90,7 @@ def describe(
     topic: TopicOption = None,
     exclude_internal: ExcludeInternalOption = False,
     broker: Annotated[
-        list[int] | None, typer.Option("--broker", metavar="ID", help="Only partitions with a replica there.")
+        list[str] | None, typer.Option("--broker", metavar=BROKERS, help="Only partitions with a replica there.")
     ] = None,
     group_by: Annotated[GroupBy | None, typer.Option("--group-by", help="Gather what matches.")] = None,
     measure: Annotated[
@@ -120,7 +122,7 @@ def describe(
     filters = tuple(name for name, wanted in chosen.items() if wanted)
     if everything and filters:
         raise UsageError("--all lists every partition", "a health filter lists some", "leave one of them out")
-    selection = (topic, exclude_internal, tuple(broker or ()))
+    selection = (topic, exclude_internal, parse_ids(broker or ()))
     seconds = None if measure is None else parse_duration(measure, "--measure", least=1)
     question = Question(filters, everything, group_by, *selection, timed=watch is not None, measure=seconds)
     if watch is None:

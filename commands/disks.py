@@ -6,7 +6,8 @@ from typing import Annotated
 
 import typer
 
-from commands.options import ExitZeroOption, OutputOption, SourceOptions, takes_sources
+from commands.ids import parse_ids
+from commands.options import BROKERS, ExitZeroOption, OutputOption, SourceOptions, takes_sources
 from kreplica.errors import UsageError
 
 COLUMNS = (
@@ -38,7 +39,7 @@ def register(app: typer.Typer) -> None:
 def disks(
     sources: SourceOptions,
     broker: Annotated[
-        list[int] | None, typer.Option("--broker", metavar="ID", help="Only log directories of this broker.")
+        list[str] | None, typer.Option("--broker", metavar=BROKERS, help="Only log directories of these brokers.")
     ] = None,
     top: Annotated[int, typer.Option("--top", min=0, metavar="N", help="How many of the largest partitions.")] = 10,
     since: Annotated[
@@ -76,6 +77,6 @@ def disks(
     if min_days is not None and since is None:
         raise UsageError("--min-days needs --since", "growth takes two snapshots", "name an earlier one: --since DUMP")
     limits = Limits(min_usable, min_days)
-    found = answer(sources, tuple(broker or ()), top, since, limits)
+    found = answer(sources, parse_ids(broker or ()), top, since, limits)
     emit(found.answer, output, lambda console: show(found, sources, console))
     raise typer.Exit(found.exit_code(exit_zero=exit_zero))

@@ -15,6 +15,7 @@ import typer
 
 from commands.output import OutputFormat, drop_stdout, one_line, print_error, print_error_object
 from commands.plain_values import take_plain_values
+from commands.repeats import watch_repeats
 from kreplica import __version__
 from kreplica.errors import ExitCode, KreplicaError, UsageError, as_clause
 
@@ -72,6 +73,7 @@ def build_app(words: Sequence[str] | None = None) -> typer.Typer:
     for name in [named] if named else COMMANDS:
         more = {"below": below} if name in GROUPS else {}
         importlib.import_module(f"commands.{name}").register(app, **more)
+    watch_repeats(app)
     return app
 
 
@@ -176,7 +178,8 @@ def _report_full(error: OSError, output: OutputFormat | None) -> ExitCode:
 
 
 def _usage_error(error: Exception) -> UsageError:
-    message = str(error.format_message()).strip().rstrip(".").replace(": Value error, ", ": ")  # type: ignore[attr-defined]
+    message = " ".join(str(error.format_message()).split())  # type: ignore[attr-defined]
+    message = message.rstrip(".").replace(": Value error, ", ": ")
     context = getattr(error, "ctx", None)
     path = context.command_path if context is not None else "kreplica"
     return UsageError(as_clause(message), fix=f"see {path} --help")

@@ -35,9 +35,11 @@ StdinFilenameOption = Annotated[
 TopicOption = Annotated[
     str | None,
     typer.Option(
-        "--topic", metavar="REGEX", help="Only topics whose whole name matches; commas separate alternatives."
+        "--topic", metavar="REGEX,…", help="Only topics whose whole name matches; commas separate alternatives."
     ),
 ]
+BROKERS = "ID,…"
+"""Metavar of options that name brokers; ``commands.ids`` reads them."""
 ExcludeInternalOption = Annotated[bool, typer.Option("--exclude-internal", help="Leave out Kafka's internal topics.")]
 ExitZeroOption = Annotated[bool, typer.Option("--exit-zero", help="Exit 0 even with findings: for reports.")]
 TimeoutOption = Annotated[

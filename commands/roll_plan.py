@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from commands.ids import parse_ids
-from commands.options import OutputOption, SourceOptions, takes_sources
+from commands.options import BROKERS, OutputOption, SourceOptions, takes_sources
 from commands.safe_to_stop import Accept, AcceptOption, AcceptTopicOption, one_cluster
 from kreplica.errors import ExitCode, UsageError
 
@@ -38,7 +38,7 @@ def plan(
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Let --out replace a file that is there.")] = False,
     broker: Annotated[
-        list[str] | None, typer.Option("--broker", metavar="ID,…", help="Only these nodes; all if not given.")
+        list[str] | None, typer.Option("--broker", metavar=BROKERS, help="Only these nodes; all if not given.")
     ] = None,
     accept: AcceptOption = None,
     accept_topic: AcceptTopicOption = None,

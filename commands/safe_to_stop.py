@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from commands.durations import parse_duration
+from commands.ids import parse_ids
 from commands.options import OutputOption, SourceOptions, takes_sources
 from kreplica.errors import ExitCode, UsageError
 
@@ -48,7 +49,7 @@ AcceptOption = Annotated[
 ]
 AcceptTopicOption = Annotated[
     str | None,
-    typer.Option("--accept-topic", metavar="REGEX", help="Whatever happens to topics whose whole name matches."),
+    typer.Option("--accept-topic", metavar="REGEX,…", help="Whatever happens to topics whose whole name matches."),
 ]
 """What may be down while a broker is stopped; safe-to-stop and roll plan take both."""
 
@@ -63,7 +64,7 @@ def register(app: typer.Typer) -> None:
 @takes_sources
 def safe_to_stop(
     sources: SourceOptions,
-    broker: Annotated[list[int] | None, typer.Argument(metavar="BROKER", help="Ids, stopped together.")] = None,
+    broker: Annotated[list[str] | None, typer.Argument(metavar="BROKER", help="Ids, stopped together.")] = None,
     rack: Annotated[
         list[str] | None, typer.Option("--rack", metavar="RACK", help="Every broker of that rack; may be repeated.")
     ] = None,
@@ -87,7 +88,7 @@ def safe_to_stop(
     from commands.safe_to_stop_screen import show
     from commands.stop_gate import ask, brokers_named
 
-    brokers, racks = broker or [], rack or []
+    brokers, racks = parse_ids(broker or (), "BROKER"), rack or []
     if not brokers and not racks:
         raise UsageError("no broker is named", fix="give ids, or --rack")
     handle = one_cluster(sources.handles(), "brokers are stopped in one cluster at a time")

@@ -215,14 +215,14 @@ def topic(
 
 
 def tool(
-    tool: Annotated[str, typer.Argument(metavar="TOOL", help="As topics, reassign-partitions, leader-election.")],
+    tool: Annotated[str, typer.Argument(metavar="TOOL", help="As topics, or kafka-topics; kafka-leader-election.")],
     arguments: Annotated[list[str] | None, typer.Argument(metavar="ARGUMENTS…", help="Its own arguments.")] = None,
     name: NameOption = "default",
 ) -> None:
     """Run one of Kafka's own tools against the sandbox; --bootstrap-server is put in.
 
-    The name is that of Kafka's script without kafka- and .sh, the exit code is the tool's own. kreplica's own options
-    stand before the name.
+    The name is that of Kafka's script, with or without kafka- and .sh; the exit code is the tool's own. kreplica's own
+    options stand before the name.
     """
     from kreplica.sandbox import Sandbox
 

@@ -12,6 +12,8 @@ from typing import Any, get_args
 
 import typer
 
+from commands.repeats import joins_repeats
+
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
@@ -104,7 +106,7 @@ def _parameter(built: Any) -> Parameter:
         help=built.help or "",
         default=_default(built),
         required=bool(built.required),
-        several=built.nargs == -1 or bool(built.multiple),
+        several=built.nargs == -1 or bool(built.multiple) or joins_repeats(built),
     )
 
 

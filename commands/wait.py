@@ -11,7 +11,16 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from commands.durations import parse_duration, spell_duration
-from commands.options import ExcludeInternalOption, OutputOption, SourceOptions, TopicOption, narrowed, takes_sources
+from commands.ids import parse_ids
+from commands.options import (
+    BROKERS,
+    ExcludeInternalOption,
+    OutputOption,
+    SourceOptions,
+    TopicOption,
+    narrowed,
+    takes_sources,
+)
 from kreplica.errors import ExitCode, UnreachableError, UsageError
 
 if TYPE_CHECKING:
@@ -100,9 +109,7 @@ def register(app: typer.Typer) -> None:
 def wait(
     sources: SourceOptions,
     goal: Annotated[For, typer.Option("--for", help="What to wait for.")],
-    broker: Annotated[
-        list[int] | None, typer.Option("--broker", metavar="ID", help="Of that broker; may be repeated.")
-    ] = None,
+    broker: Annotated[list[str] | None, typer.Option("--broker", metavar=BROKERS, help="Of these brokers.")] = None,
     timeout: Annotated[str, typer.Option("--timeout", metavar="DURATION", help="Give up after so long.")] = TIMEOUT,
     topic: TopicOption = None,
     exclude_internal: ExcludeInternalOption = False,
@@ -116,7 +123,7 @@ def wait(
     from commands.output import emit
     from commands.safe_to_stop import one_cluster
 
-    question = Question(goal, tuple(broker or ()), topic, exclude_internal)
+    question = Question(goal, parse_ids(broker or ()), topic, exclude_internal)
     if goal is For.in_sync and not broker:
         raise UsageError("--for in-sync needs a broker", "which one is waited for?", "give --broker ID")
     patience = parse_duration(timeout, "--timeout")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -14,7 +14,6 @@ from commands.whatif_options import (
     ScenarioArgument,
     SeedOption,
     SetOption,
-    VersionOption,
     split_setting,
 )
 from kreplica.errors import ExitCode, UsageError
@@ -74,7 +73,10 @@ def register(group: typer.Typer) -> None:
 
 def compare(
     scenario: ScenarioArgument,
-    kafka_version: VersionOption = None,
+    kafka_version: Annotated[
+        str | None,
+        typer.Option("--kafka-version", metavar="VERSION,…", help="A column each; else where the scenario changes."),
+    ] = None,
     settings: SetOption = None,
     seed: SeedOption = 0,
     output: OutputOption = None,

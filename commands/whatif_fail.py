@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from commands.ids import parse_ids
-from commands.options import ExcludeInternalOption, OutputOption, SourceOptions, TopicOption, takes_sources
+from commands.options import BROKERS, ExcludeInternalOption, OutputOption, SourceOptions, TopicOption, takes_sources
 from commands.output import emit
 from kreplica.errors import UsageError
 
@@ -90,7 +90,7 @@ def register(app: typer.Typer) -> None:
 def fail(
     sources: SourceOptions,
     broker: Annotated[
-        list[str] | None, typer.Option("--broker", metavar="ID,…", help="Brokers that crash together.")
+        list[str] | None, typer.Option("--broker", metavar=BROKERS, help="Brokers that crash together.")
     ] = None,
     rack: Annotated[
         list[str] | None, typer.Option("--rack", metavar="RACK", help="Every broker of that rack; may be repeated.")

@@ -19,7 +19,7 @@ from kreplica.sandbox.server_logs import LOG_FILE, reason_of_failure, write_tool
 from kreplica.sandbox.settings import Listener, Mode, SandboxSettings
 from kreplica.sandbox.state import LOCK_FILE, SandboxState, load_state
 from kreplica.sandbox.status import ServerStatus, server_status
-from kreplica.sandbox.tools import CLUSTER_TOOLS, ToolResult, main_class, run_tool
+from kreplica.sandbox.tools import CLUSTER_TOOLS, ToolResult, main_class, run_tool, short_name
 
 if TYPE_CHECKING:
     from confluent_kafka.admin import ClusterMetadata
@@ -373,7 +373,7 @@ class Sandbox:
             timeout: Seconds.
         """
         program = [main_class(tool, self.kafka_version)]
-        if tool in CLUSTER_TOOLS:
+        if short_name(tool) in CLUSTER_TOOLS:
             program += ["--bootstrap-server", self.live_bootstrap_servers()]
         logging = write_tool_logging(self.kafka_version, self.folder)
         class_path = self.folder / "class-path.args"

@@ -50,11 +50,13 @@ class ToolResult:
 
 
 def main_class(tool: str, kafka_version: str) -> str:
-    """Return the main class of a tool by its short name (``topics``) or of a class name as it is.
+    """Return the main class of a tool by its short name (``topics``) or its script's (``kafka-topics.sh``), or of a
+    class name as it is.
 
     Raises:
         SandboxError: No such tool.
     """
+    tool = short_name(tool)
     if "." in tool:
         return tool
     if kafka_version < "4" and tool in _OF_KAFKA_3:
@@ -63,6 +65,11 @@ def main_class(tool: str, kafka_version: str) -> str:
     if found is None:
         raise SandboxError(f"Kafka has no tool {tool!r}", f"there is: {', '.join([*CLUSTER_TOOLS, *LOCAL_TOOLS])}")
     return found
+
+
+def short_name(tool: str) -> str:
+    """A tool's name without what Kafka's scripts have around it."""
+    return tool.removeprefix("kafka-").removesuffix(".sh")
 
 
 def run_tool(java: Path, class_path: Path, logging: str, program: list[str], timeout: float) -> ToolResult:
