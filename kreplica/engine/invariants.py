@@ -6,7 +6,7 @@ of what is there.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
@@ -20,11 +20,18 @@ class Invariant(StrEnum):
     """What must hold; a finding names what did not."""
 
     COMMITTED_LOST = "committed-record-lost"
+    STRONG_ISR = "isr-member-lacks-committed-record"
     DIVERGED = "logs-diverge"
     HIGH_WATERMARK_BACK = "high-watermark-went-back"
+    HIGH_WATERMARK_OUTSIDE = "high-watermark-outside-the-log"
     LSO_ABOVE_HIGH_WATERMARK = "last-stable-offset-above-high-watermark"
     TWO_LEADERS = "two-leaders-in-one-epoch"
     UNCOMMITTED_READ = "uncommitted-data-read"
+    IDEMPOTENCE_DUPLICATE = "idempotent-producer-duplicated"
+    IDEMPOTENCE_ORDER = "idempotent-producer-reordered"
+    STAYS_UNAVAILABLE = "stays-unavailable-after-faults"
+    ISR_DOES_NOT_SETTLE = "isr-does-not-settle-after-faults"
+    WRITES_NOT_TAKEN = "writes-not-taken-after-faults"
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +66,7 @@ class Invariants:
     them.
     """
 
-    __slots__ = ("_committed", "_epochs", "_lost", "_returning", "_writers", "findings", "logs", "setbacks", "takes")
+    __slots__ = ("_epochs", "_lost", "_returning", "_writers", "committed", "findings", "logs", "setbacks", "takes")
 
     def __init__(self, logs: ReplicaLogs) -> None:
         self.logs = logs
@@ -67,7 +74,7 @@ class Invariants:
         self.setbacks = 0
         """How often a new leader began with a lower high watermark than had been reached."""
         self._returning: set[tuple[str, str]] = set()
-        self._committed: dict[str, list[Record | None]] = {}
+        self.committed: dict[str, list[Record | None]] = {}
         self._epochs: dict[str, int] = {}
         self._lost: dict[str, set[tuple[int, Any]]] = {}
         self._writers: dict[tuple[str, int], str] = {}
@@ -106,6 +113,7 @@ class Invariants:
         partition, reached, _ = event.values
         replica = self.logs.replica(partition, event.node)
         before = replica.high_watermark
+        self._within_log(event, replica, reached, replica.end_offset)
         if replica.leader_epoch >= 0:
             if reached < before:
                 self._found(event, Invariant.HIGH_WATERMARK_BACK, reached, f"at least {before}", reached)
@@ -113,7 +121,7 @@ class Invariants:
         self._compare(event, replica, before, reached)
 
     def _commit(self, partition: str, leader: ReplicaLog, reached: int) -> None:
-        committed = self._committed.setdefault(partition, [])
+        committed = self.committed.setdefault(partition, [])
         have = len(committed)
         if reached <= have:
             return
@@ -121,8 +129,19 @@ class Invariants:
             committed.extend([None] * (leader.base - have))
         committed.extend(leader.between(len(committed), reached))
 
+    def _within_log(self, event: Event, replica: ReplicaLog, high_watermark: int, end: int) -> None:
+        """A high watermark lies between the log's start and its end, on every replica.
+
+        Source: Kafka's UnifiedLog.updateHighWatermark, which takes no other.
+        """
+        if not replica.log_start <= high_watermark <= end:
+            told = f"from {replica.log_start} to {end}"
+            self._found(event, Invariant.HIGH_WATERMARK_OUTSIDE, high_watermark, told, high_watermark)
+
     def _recovered(self, event: Event) -> None:
-        self._returning.add((event.values[0], event.node))
+        partition, end, _, high_watermark = event.values
+        self._within_log(event, self.logs.replica(partition, event.node), high_watermark, end)
+        self._returning.add((partition, event.node))
 
     def _follower_position(self, event: Event) -> None:
         self._returned(event, f"broker-{event.values[1]}")
@@ -150,8 +169,8 @@ class Invariants:
             return
         pairs = zip(replica.between(begin, end), other.between(begin, end), strict=True)
         place, (mine, theirs) = next((place, pair) for place, pair in enumerate(pairs) if pair[0] != pair[1])
-        told = f"{_told(theirs)} as on {other.node}"
-        self._found(event, Invariant.DIVERGED, begin + place, told, _told(mine))
+        told = f"{told_record(theirs)} as on {other.node}"
+        self._found(event, Invariant.DIVERGED, begin + place, told, told_record(mine))
 
     def _became_leader(self, event: Event) -> None:
         self._returned(event, event.node)
@@ -160,15 +179,15 @@ class Invariants:
             return
         self._epochs[partition] = epoch
         replica = self.logs.replica(partition, event.node)
-        committed = self._committed.setdefault(partition, [])
+        committed = self.committed.setdefault(partition, [])
         if replica.high_watermark < len(committed):
             self.setbacks += 1
-        agreed = _agreed(committed, replica)
+        agreed = agreed_end(committed, replica)
         if agreed == len(committed):
             return
         found = replica.between(agreed, agreed + 1)
-        told = _told(found[0]) if found else f"a log that ends at {replica.end_offset}"
-        self._found(event, Invariant.COMMITTED_LOST, agreed, _told(committed[agreed]), told)
+        told = told_record(found[0]) if found else f"a log that ends at {replica.end_offset}"
+        self._found(event, Invariant.COMMITTED_LOST, agreed, told_record(committed[agreed]), told)
         lost = self._lost.setdefault(partition, set())
         lost.update((agreed + place, record.value) for place, record in enumerate(committed[agreed:]) if record)
         del committed[agreed:]
@@ -181,25 +200,28 @@ class Invariants:
 
     def _consumed(self, event: Event) -> None:
         partition, offset, value = event.values[:3]
-        committed = self._committed.get(partition, [])
+        committed = self.committed.get(partition, [])
         there = committed[offset] if offset < len(committed) else None
         if there is not None and there.value == value:
             return
         if (offset, value) not in self._lost.get(partition, ()):
-            told = "nothing committed there" if there is None else _told(there)
+            told = "nothing committed there" if there is None else told_record(there)
             self._found(event, Invariant.UNCOMMITTED_READ, offset, told, value)
 
 
-def _agreed(committed: list[Record | None], replica: ReplicaLog) -> int:
-    """The offset up to which a replica holds what is committed; what it has deleted counts as held."""
-    own = replica.records
-    shift = replica.base
+def agreed_end(committed: Sequence[Record | None], replica: ReplicaLog, begin: int = 0) -> int:
+    """The offset up to which a replica holds what is committed from ``begin`` on; what was deleted counts as held."""
+    own, base = replica.records, replica.base
+    first = max(begin, base)
     end = min(len(committed), replica.end_offset)
-    if committed[shift:end] == own[: max(end - shift, 0)]:
-        return max(end, min(shift, len(committed)))
-    differs = (place for place in range(shift, end) if committed[place] not in (None, own[place - shift]))
-    return next(differs, max(end, min(shift, len(committed))))
+    if first >= end:
+        return max(end, min(first, len(committed)))
+    if committed[first:end] == own[first - base : end - base]:
+        return end
+    differs = (place for place in range(first, end) if committed[place] not in (None, own[place - base]))
+    return next(differs, end)
 
 
-def _told(record: Record | None) -> str:
+def told_record(record: Record | None) -> str:
+    """A committed record in words; None is one that was deleted before anybody could compare it."""
     return f"{record.value} of epoch {record.epoch}" if record else "a deleted record"

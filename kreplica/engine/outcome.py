@@ -10,9 +10,10 @@ from kreplica.engine.invariants import Finding, Invariant, Invariants
 from kreplica.engine.measures import Measures, Meter
 from kreplica.engine.replica_logs import ReplicaLogs
 from kreplica.engine.setup import ConsumerSetup, ReaderSetup, Setup
+from kreplica.engine.strong_isr import ControllerIsr, StrongIsr
 from kreplica.engine.trace import KINDS, Event, Trace, TraceHash
-from kreplica.engine.versions import Version
-from kreplica.model.settings import MIN_ISR
+from kreplica.engine.versions import ControllerKind, Version
+from kreplica.model.settings import MIN_ISR, UNCLEAN
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +96,7 @@ class Judge:
         trace: Fed live.
     """
 
-    __slots__ = ("_counts", "_hash", "_histories", "_invariants", "_meter", "_takes", "logs")
+    __slots__ = ("_counts", "_hash", "_histories", "_invariants", "_meter", "_strong_isr", "_takes", "logs")
 
     def __init__(self, setup: Setup, version: Version, trace: Trace) -> None:
         self.logs = ReplicaLogs()
@@ -104,7 +105,9 @@ class Judge:
         self._histories = HistoryKeeper(self.logs, _read_committed(setup, version))
         self._meter = Meter(_min_isr(setup, version))
         self._counts: dict[str, int] = {}
-        folds = (self._invariants, self._histories, self._meter, self.logs)
+        isr = ControllerIsr(version.controller is ControllerKind.ZOOKEEPER)
+        self._strong_isr = StrongIsr(self.logs, isr, self._invariants.committed, _unclean(setup, version))
+        folds = (self._invariants, self._strong_isr, isr, self._histories, self._meter, self.logs)
         self._takes = {kind: tuple(fold.takes[kind] for fold in folds if kind in fold.takes) for kind in KINDS}
         trace.subscribe(self)
 
@@ -122,7 +125,7 @@ class Judge:
             trace_hash=self._hash.hexdigest(),
             events=self._hash.events,
             histories=self._histories.histories(),
-            findings=tuple(self._invariants.findings),
+            findings=tuple(sorted((*self._invariants.findings, *self._strong_isr.findings), key=lambda one: one.time)),
             measures=self._meter.measures(end),
             setbacks=self._invariants.setbacks,
             counts=self._counts,
@@ -134,6 +137,12 @@ def _read_committed(setup: Setup, version: Version) -> frozenset[str]:
     default = {**version.defaults, **setup.settings}[name]
     readers = (client for client in setup.clients if isinstance(client, ReaderSetup | ConsumerSetup))
     return frozenset(each.name for each in readers if each.settings.get(name, default) == "read_committed")
+
+
+def _unclean(setup: Setup, version: Version) -> frozenset[str]:
+    """The topics that elect uncleanly."""
+    default = {**version.defaults, **setup.settings}[UNCLEAN]
+    return frozenset(topic.name for topic in setup.topics if topic.settings.get(UNCLEAN, default))
 
 
 def _min_isr(setup: Setup, version: Version) -> dict[str, int]:

@@ -84,7 +84,8 @@ def steps_missed(plan: Plan, events: Sequence[Event]) -> Plan:
     missed = []
     for step in plan:
         told = (name_of(step.do), detail_of(step.do))
-        if not done[told]:
+        if done[told]:
+            done[told] -= 1
+        else:
             missed.append(step)
-        done[told] -= 1
     return tuple(missed)

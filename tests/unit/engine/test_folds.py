@@ -134,6 +134,17 @@ def test_high_watermark_never_goes_back_in_an_epoch() -> None:
     assert (broken(later), later.setbacks) == ([], 1)
 
 
+def test_a_high_watermark_lies_within_the_log_on_every_replica() -> None:
+    assert broken(judge(*REPLICATED, mark(TWO, 2, FOLLOWS))) == []
+    assert broken(judge(*REPLICATED, mark(TWO, 3, FOLLOWS))) == [Invariant.HIGH_WATERMARK_OUTSIDE]
+    assert broken(judge(*REPLICATED, (Kind.LOG_START, TWO, P, 2), mark(TWO, 1, FOLLOWS))) == [
+        Invariant.HIGH_WATERMARK_OUTSIDE
+    ]
+    stopped = (Kind.CRASHED, TWO, False), (Kind.STARTED, TWO)
+    assert broken(judge(*REPLICATED, *stopped, (Kind.RECOVERED, TWO, P, 2, 0, 2))) == []
+    assert broken(judge(*REPLICATED, *stopped, (Kind.RECOVERED, TWO, P, 2, 0, 3))) == [Invariant.HIGH_WATERMARK_OUTSIDE]
+
+
 def test_last_stable_offset_above_the_high_watermark() -> None:
     outcome = judge(*REPLICATED, (Kind.LAST_STABLE_OFFSET, ONE, P, 2), (Kind.LAST_STABLE_OFFSET, ONE, P, 3))
     assert broken(outcome) == [Invariant.LSO_ABOVE_HIGH_WATERMARK]

@@ -6,13 +6,16 @@ from dataclasses import replace
 
 import pytest
 
+from kreplica.engine.faults import Crash, Step, When
 from kreplica.engine.histories import Histories
 from kreplica.engine.measures import Measures
 from kreplica.engine.outcome import Outcome
 from kreplica.engine.settings import Value
 from kreplica.engine.setup import ProducerSetup, TopicSetup, cluster
+from kreplica.engine.trace import Event, Kind
 from kreplica.errors import UsageError
 from kreplica.scenarios import Between, Case, Scenario, scenario_named
+from kreplica.scenarios.playing import steps_missed
 from kreplica.scenarios.scenario import differences
 
 OUTCOME = Outcome("", 9, Histories(sent=3, lost=("m2",)), (), Measures(isr_changes=2))
@@ -105,3 +108,11 @@ def test_a_measure_that_is_none_is_a_defect_of_the_scenario() -> None:
 def test_an_unknown_scenario() -> None:
     with pytest.raises(UsageError, match="no scenario 'hw-loss'"):
         scenario_named("hw-loss")
+
+
+def test_steps_that_never_came_about_are_reported_as_often_as_they_are_planned() -> None:
+    crash = Step(When(kind=Kind.STARTED, node="broker-1", count=2), Crash("broker-1"))
+    event = Event(1, Kind.FAULT, "plan", ("crash", "broker-1"))
+    assert steps_missed((crash, crash, crash), ()) == (crash, crash, crash)
+    assert steps_missed((crash, crash, crash), (event,)) == (crash, crash)
+    assert steps_missed((crash, crash), (event, event)) == ()
