@@ -25,8 +25,8 @@ __all__ = [
 
 _KRAFT = "-kraft"
 _LISTED = (
-    *("0.8.1", "0.8.2", "0.9", "0.10", "0.11", "1.1", "2.0", "2.1", "2.5", "2.7", "3.0", "3.7", "3.9", "3.9-kraft"),
-    *("4.0", "4.1", "4.3"),
+    *("0.8.1", "0.8.2", "0.9", "0.10", "0.11", "1.1", "2.0", "2.1", "2.5", "2.7", "3.0", "3.3-kraft", "3.7"),
+    *("3.7-kraft", "3.9", "3.9-kraft", "4.0", "4.1", "4.3"),
 )
 _SERIES: dict[Number, Number] = {(0, 10): (0, 10, 2)}
 """Names that stand for the last release of a series: before 1.0 the third number was a release with features."""

@@ -29,7 +29,7 @@ SCENARIO = Scenario(
         -1 only if all are gone: that holds with unclean elections, the default before 0.11 alone.""",
     cases=(
         Case("0.8.1", {"set_p": _SET_P, "last_states": _AFTER, "lost": ()}),
-        Case("3.9-kraft", {"set_p": _SET_P, "last_states": _AFTER, "lost": ()}),
+        Case("3.3-kraft", {"set_p": _SET_P, "last_states": _AFTER, "lost": ()}),
         # eligible leader replicas: an ISR may be empty, and who left it last waits in the ELR
         Case("4.1", {"set_p": _SET_P, "last_states": (*_AFTER[:3], "orders-4: -1 of "), "lost": ()}),
     ),

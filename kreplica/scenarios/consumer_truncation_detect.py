@@ -49,6 +49,10 @@ SCENARIO = Scenario(
     cases=(
         Case("0.10", {"lost": ("m3", "m4"), "never_done": ("n3", "n4")}),
         Case("2.3", {"lost": ("m3", "m4"), "never_done": (), "done_twice": ()}),
+        # nobody leads: broker 1 has m3 and m4 still, n3 to n5 are never acknowledged
+        Case("3.3-kraft", {"lost": (), "acknowledged": 4, "never_done": (), "done_twice": ()}),
+        Case("3.9-kraft", {"lost": ("m3", "m4"), "never_done": (), "done_twice": ()}),
     ),
     probes=PROBES,
+    notes="KRaft controllers before 3.9 do not look at unclean.leader.election.enable: nobody leads (KAFKA-12670).",
 )

@@ -4,9 +4,10 @@ from kreplica.engine.faults import At, Crash, Cut, Step, When
 from kreplica.engine.setup import SECOND, ProducerSetup, TopicSetup, cluster, sends
 from kreplica.engine.trace import Kind
 from kreplica.scenarios.controller_probes import is_kind, milliseconds_between
-from kreplica.scenarios.scenario import Between, Case, Scenario
+from kreplica.scenarios.scenario import ZOOKEEPER_MODE, Between, Case, Scenario
 
 _PARTITION = "orders-0"
+_SAFE = {"lost": (), "is_safe": True}
 _SHRINKS = is_kind(Kind.ISR_ASKED, isr=(2, 3))
 
 SCENARIO = Scenario(
@@ -35,8 +36,8 @@ SCENARIO = Scenario(
     ),
     probes={"isr_answered_ms": milliseconds_between(_SHRINKS, is_kind(Kind.ACKNOWLEDGED, after=30 * SECOND))},
     cases=(
-        Case("0.8.1", {"isr_answered_ms": Between(0, 10_000), "lost": (), "is_safe": True}),
-        Case("2.7", {"isr_answered_ms": Between(10_000, 20_000), "lost": (), "is_safe": True}),
-        Case("3.9-kraft", {"isr_answered_ms": Between(1_000, 5_000), "lost": (), "is_safe": True}),
+        Case("0.8.1", {"isr_answered_ms": Between(0, 10_000), **_SAFE}, controllers=ZOOKEEPER_MODE),
+        Case("2.7", {"isr_answered_ms": Between(10_000, 20_000), **_SAFE}, controllers=ZOOKEEPER_MODE),
+        Case("3.3-kraft", {"isr_answered_ms": Between(1_000, 5_000), **_SAFE}),
     ),
 )

@@ -40,7 +40,7 @@ SCENARIO = Scenario(
     },
     cases=(
         Case(
-            "3.9-kraft",
+            "3.3-kraft",
             {
                 "decided_without_majority": (),
                 "decided_with_it": ("orders-0", "orders-1"),

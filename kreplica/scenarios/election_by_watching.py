@@ -6,7 +6,7 @@ from kreplica.engine.faults import At, Crash, Cut, Step
 from kreplica.engine.rules.controller_election import watches_by_replicas
 from kreplica.engine.setup import SECOND, ProducerSetup, TopicSetup, cluster, sends
 from kreplica.engine.trace import Event, Kind, fields_of
-from kreplica.scenarios.scenario import Between, Case, Scenario
+from kreplica.scenarios.scenario import ZOOKEEPER_MODE, Between, Case, Scenario
 
 _PARTITIONS = 30
 _CRASH = 30 * SECOND
@@ -50,13 +50,14 @@ SCENARIO = Scenario(
         Step(At(time=_CRASH), Crash("broker-2")),
     ),
     cases=(
-        Case("0.8.1", {"watch_events": 1, "lost": ()}),
+        Case("0.8.1", {"watch_events": 1, "lost": ()}, controllers=ZOOKEEPER_MODE),
         Case(
             "0.8.1",
             {"watch_events": watches_by_replicas(_PARTITIONS, 3), "lost": Between(1)},
             {"leader.election": "watching"},
+            ZOOKEEPER_MODE,
         ),
-        Case("3.9-kraft", {"watch_events": 0, "lost": ()}),
+        Case("3.3-kraft", {"watch_events": 0, "lost": ()}),
     ),
     probes={"watch_events": _watch_events},
     notes="""leader.election=watching is no setting of Kafka, and ZooKeeper mode's alone. ZooKeeper tells each watcher

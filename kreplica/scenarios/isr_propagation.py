@@ -6,7 +6,7 @@ from typing import Any
 from kreplica.engine.faults import At, Cut, Step
 from kreplica.engine.setup import SECOND, ProducerSetup, TopicSetup, cluster, sends
 from kreplica.engine.trace import Event, Kind, fields_of
-from kreplica.scenarios.scenario import Between, Case, Scenario
+from kreplica.scenarios.scenario import ZOOKEEPER_MODE, Between, Case, Scenario
 
 _SMALLER = (2, 3)
 
@@ -46,9 +46,9 @@ SCENARIO = Scenario(
     plan=(Step(At(time=10 * SECOND), Cut("broker-2", "broker-4", 100 * SECOND)),),
     probes={"told_ms": _told_ms},
     cases=(
-        Case("0.8.1", {"told_ms": None, "isr_changes": 1}),
-        Case("0.9", {"told_ms": Between(5_000, 7_600)}),
-        Case("2.7", {"told_ms": Between(0, 10)}),
-        Case("3.9-kraft", {"told_ms": Between(0, 500)}),
+        Case("0.8.1", {"told_ms": None, "isr_changes": 1}, controllers=ZOOKEEPER_MODE),
+        Case("0.9", {"told_ms": Between(5_000, 7_600)}, controllers=ZOOKEEPER_MODE),
+        Case("2.7", {"told_ms": Between(0, 10)}, controllers=ZOOKEEPER_MODE),
+        Case("3.3-kraft", {"told_ms": Between(0, 500)}),
     ),
 )

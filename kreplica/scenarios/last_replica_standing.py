@@ -37,7 +37,7 @@ SCENARIO = Scenario(
     ),
     cases=(
         Case("3.7", {"lost": ("m1", "m2", "m3"), "committed_lost": ("t-0",)}),
-        Case("3.9-kraft", {"lost": ("m1", "m2", "m3"), "committed_lost": ("t-0",)}),
+        Case("3.3-kraft", {"lost": ("m1", "m2", "m3"), "committed_lost": ("t-0",)}),
         Case("4.1", {"lost": (), "committed_lost": ()}),
     ),
     probes={"leaders": lambda events: tuple(e.node for e in events if e.kind == Kind.BECAME_LEADER)},

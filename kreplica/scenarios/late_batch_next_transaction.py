@@ -46,10 +46,10 @@ SCENARIO = Scenario(
             "0.11",
             {"broken": ("billing 1", "billing 2"), "committed": ("billing 2",), "count:consumed": 1, "lost": ("next",)},
         ),
-        Case("1.1", {"broken": ("billing 1",), "committed": ("billing 2",), "count:consumed": 2, "lost": ()}),
-        Case("3.7", {"broken": (), "committed": ("billing 2",), "count:consumed": 1}),
+        Case("1.0", {"broken": ("billing 1",), "committed": ("billing 2",), "count:consumed": 2, "lost": ()}),
+        Case("3.6", {"broken": (), "committed": ("billing 2",), "count:consumed": 1}),
         Case(
-            "3.7",
+            "3.6",
             {"broken": ("billing 1",), "committed": ("billing 2",), "count:consumed": 2},
             {"transaction.partition.verification.enable": False},
         ),

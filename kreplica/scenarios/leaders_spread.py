@@ -32,6 +32,6 @@ SCENARIO = Scenario(
     probes={"written_by_leader": written_by_leader},
     cases=(
         Case("0.8.1", {"written_by_leader": _ONE_AWAY, "lost": ()}),
-        Case("3.9-kraft", {"written_by_leader": _ONE_AWAY, "lost": ()}),
+        Case("3.3-kraft", {"written_by_leader": _ONE_AWAY, "lost": ()}),
     ),
 )

@@ -36,6 +36,9 @@ SCENARIO = Scenario(
     cases=(
         Case("0.9", {"done_twice": Between(30, 45), "never_done": ()}),
         Case("0.9", {"done_twice": (), "never_done": ()}, {UNCLEAN: False}),
+        Case("3.3-kraft", {"done_twice": (), "never_done": ()}),
+        Case("3.9-kraft", {"done_twice": Between(30, 45), "never_done": ()}),
     ),
     probes=PROBES,
+    notes="KRaft controllers before 3.9 do not look at unclean.leader.election.enable: off or on is one (KAFKA-12670).",
 )

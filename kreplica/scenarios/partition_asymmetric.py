@@ -37,8 +37,8 @@ SCENARIO = Scenario(
     ),
     probes={"fenced_ms": milliseconds_between(_CUT, _FENCED)},
     cases=(
-        Case("3.9-kraft", {"fenced_ms": Between(7_000, 9_100), "lost": (), "acknowledged": 80, "is_safe": True}),
-        Case("3.9-kraft", {"fenced_ms": Between(7_000, 9_100), "lost": Between(10)}, {"acks": 1}),
+        Case("3.3-kraft", {"fenced_ms": Between(7_000, 9_100), "lost": (), "acknowledged": 80, "is_safe": True}),
+        Case("3.3-kraft", {"fenced_ms": Between(7_000, 9_100), "lost": Between(10)}, {"acks": 1}),
     ),
     controllers=(ControllerKind.KRAFT,),
 )

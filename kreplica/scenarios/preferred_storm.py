@@ -31,8 +31,8 @@ SCENARIO = Scenario(
     },
     cases=(
         Case("0.8.1", {"waited_ms": Between(200_000, 300_000), "last_states": _PREFERRED}),
-        Case("3.9-kraft", {"waited_ms": Between(200_000, 300_000), "last_states": _PREFERRED}),
+        Case("3.3-kraft", {"waited_ms": Between(200_000, 300_000), "last_states": _PREFERRED}),
         Case("0.8.1", {"waited_ms": None}, {"auto.leader.rebalance.enable": False}),
-        Case("3.9-kraft", {"waited_ms": None}, {"auto.leader.rebalance.enable": False}),
+        Case("3.3-kraft", {"waited_ms": None}, {"auto.leader.rebalance.enable": False}),
     ),
 )

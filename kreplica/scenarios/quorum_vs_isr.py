@@ -61,7 +61,7 @@ SCENARIO = Scenario(
             },
         ),
         Case(
-            "3.9-kraft",
+            "3.3-kraft",
             {
                 "majority_ms": Between(0, 10),
                 "produce_ms_50": Between(_SLOW),

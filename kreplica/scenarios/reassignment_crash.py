@@ -44,5 +44,5 @@ SCENARIO = Scenario(
         Step(At(time=60 * SECOND), Start("broker-5")),
     ),
     probes={"moved_ms": milliseconds_between(_ASKED, _DONE), "last_states": last_states},
-    cases=(Case("0.8.1", _EXPECTED), Case("3.9-kraft", _EXPECTED)),
+    cases=(Case("0.8.1", _EXPECTED), Case("3.3-kraft", _EXPECTED)),
 )

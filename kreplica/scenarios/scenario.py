@@ -13,6 +13,9 @@ from kreplica.engine.setup import Setup, scope_of
 from kreplica.engine.trace import Event
 from kreplica.engine.versions import ControllerKind, Version, order_of, version_named
 
+ZOOKEEPER_MODE = (ControllerKind.ZOOKEEPER,)
+"""For a case, or a scenario, that is about ZooKeeper mode alone."""
+
 _MODES = {ControllerKind.ZOOKEEPER: "ZooKeeper", ControllerKind.KRAFT: "KRaft"}
 
 Probe = Callable[[Sequence[Event]], object]
@@ -45,11 +48,20 @@ class Case:
             values, a number is the value or how many there are, ``Between`` leaves room. What is not named may be
             anything.
         settings: As ``--set`` gives them, over those of the scenario.
+        controllers: The modes it holds for. A version that ends in ``-kraft`` says KRaft alone by itself; a case that
+            one controller decides names it, so that it is not taken for what the other one does.
     """
 
     version: str
     expected: Mapping[str, object]
     settings: Mapping[str, Value] = field(default_factory=dict)
+    controllers: tuple[ControllerKind, ...] = tuple(ControllerKind)
+
+    def holds_for(self, asked: Version) -> bool:
+        """Whether it says what comes out of a version: its own or a later one, in a mode that it is about."""
+        stated = version_named(self.version)
+        modes = (stated.controller,) if stated.controller is ControllerKind.KRAFT else self.controllers
+        return stated.number <= asked.number and asked.controller in modes
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,11 +114,15 @@ class Scenario:
         return version.controller in self.controllers and not old
 
     def case_for(self, version: str, settings: Mapping[str, Value]) -> Case | None:
-        """The case that says what comes out: same settings, newest version that is not above; None if there is none."""
+        """The case that says what comes out: of the mode, same settings, newest version not above; None if none."""
         asked = version_named(version)
         same = [case for case in self.cases if self._other_than_own(case.settings) == self._other_than_own(settings)]
-        below = [case for case in same if _holds_for(version_named(case.version), asked)]
+        below = [case for case in same if case.holds_for(asked)]
         return max(below, key=lambda case: order_of(version_named(case.version))) if below else None
+
+    def is_as_it_is(self, settings: Mapping[str, Value]) -> bool:
+        """Whether settings are those that the scenario has by itself."""
+        return not self._other_than_own(settings)
 
     def _other_than_own(self, settings: Mapping[str, Value]) -> dict[str, Value]:
         return {name: value for name, value in settings.items() if not self._has_already(name, value)}
@@ -117,12 +133,6 @@ class Scenario:
         holders = (*self.setup.topics, *self.setup.clients)
         found = [one.settings.get(name, default) for one in holders if scope_of(one) is scope] or [default]
         return all(one == value for one in found)
-
-
-def _holds_for(stated: Version, asked: Version) -> bool:
-    """Whether what is said of one version is said of another: of later ones, and of ZooKeeper mode for both modes."""
-    only_kraft = stated.controller is ControllerKind.KRAFT and asked.controller is ControllerKind.ZOOKEEPER
-    return order_of(stated) <= order_of(asked) and not only_kraft
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from kreplica.engine.faults import At, ElectPreferred, Start, Step, Stop
 from kreplica.engine.setup import SECOND, ProducerSetup, TopicSetup, cluster, sends
 from kreplica.engine.trace import Kind
 from kreplica.scenarios.controller_probes import is_kind, milliseconds_between
-from kreplica.scenarios.scenario import Between, Case, Scenario
+from kreplica.scenarios.scenario import ZOOKEEPER_MODE, Between, Case, Scenario
 
 _LEFT = is_kind(Kind.STARTED, "broker-2", 30 * SECOND)
 _MOVED = is_kind(Kind.BECAME_LEADER, "broker-2", 60 * SECOND, partition="orders-9")
@@ -30,8 +30,8 @@ SCENARIO = Scenario(
     ),
     probes={"came_back_ms": milliseconds_between(_LEFT, _MOVED)},
     cases=(
-        Case("0.8.1", {"came_back_ms": None}),
-        Case("3.9-kraft", {"came_back_ms": Between(200_000, 300_000)}),
+        Case("0.8.1", {"came_back_ms": None}, controllers=ZOOKEEPER_MODE),
+        Case("3.3-kraft", {"came_back_ms": Between(200_000, 300_000)}),
         Case("0.8.1", {"came_back_ms": Between(200_000, 300_000)}, {"leader.imbalance.per.broker.percentage": 9}),
     ),
 )

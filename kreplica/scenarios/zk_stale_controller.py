@@ -4,7 +4,7 @@ from kreplica.engine.faults import At, Crash, Slow, Step
 from kreplica.engine.setup import SECOND, ProducerSetup, TopicSetup, cluster, sends
 from kreplica.engine.trace import Kind
 from kreplica.scenarios.controller_probes import controller_epochs, last_states
-from kreplica.scenarios.scenario import Between, Case, Scenario
+from kreplica.scenarios.scenario import ZOOKEEPER_MODE, Between, Case, Scenario
 
 SCENARIO = Scenario(
     name="zk-stale-controller",
@@ -42,8 +42,9 @@ SCENARIO = Scenario(
                 "last_states": ("orders-0: 3 of 3,4",),
                 "lost": (),
             },
+            controllers=ZOOKEEPER_MODE,
         ),
         # no broker is the controller: nothing of this happens
-        Case("3.9-kraft", {"controller_epochs": (1,), f"count:{Kind.CONTROLLER_STALE}": 0, "lost": ()}),
+        Case("3.3-kraft", {"controller_epochs": (1,), f"count:{Kind.CONTROLLER_STALE}": 0, "lost": ()}),
     ),
 )

@@ -34,8 +34,8 @@ SCENARIO = Scenario(
     ),
     plan=tuple(Step(At(5 * SECOND), Cut("broker-1", name, 60 * SECOND)) for name in _OTHERS),
     cases=(
-        Case("3.9-kraft", {"lost": Between(40, 55)}),
-        Case("3.9-kraft", {"lost": 0, "acknowledged": 60}, {"acks": -1}),
+        Case("3.3-kraft", {"lost": Between(40, 55)}),
+        Case("3.3-kraft", {"lost": 0, "acknowledged": 60}, {"acks": -1}),
     ),
     controllers=(ControllerKind.KRAFT,),
 )

@@ -13,6 +13,7 @@ from kreplica.engine.outcome import Outcome
 from kreplica.engine.settings import Value
 from kreplica.engine.setup import ProducerSetup, TopicSetup, cluster
 from kreplica.engine.trace import Event, Kind
+from kreplica.engine.versions import ControllerKind
 from kreplica.errors import UsageError
 from kreplica.scenarios import Between, Case, Scenario, scenario_named
 from kreplica.scenarios.playing import steps_missed
@@ -53,6 +54,19 @@ SCENARIO = Scenario(
 def test_the_newest_case_that_is_not_above(version: str, settings: dict[str, int], expected: int | None) -> None:
     case = SCENARIO.case_for(version, settings)
     assert case is (None if expected is None else SCENARIO.cases[expected])
+
+
+@pytest.mark.parametrize(
+    ("version", "expected"),
+    [("2.7", 0), ("3.9", 0), ("3.3-kraft", 1), ("3.6-kraft", 1), ("3.8-kraft", 2), ("3.9-kraft", 2), ("4.3", 2)],
+)
+def test_a_case_is_of_the_modes_it_names(version: str, expected: int) -> None:
+    """Of KRaft 3.3 nothing is said by what ZooKeeper mode does, nor of 3.9 in ZooKeeper mode by KRaft 3.8."""
+    zookeeper = Case("2.7", {"lost": ()}, controllers=(ControllerKind.ZOOKEEPER,))
+    cases = (zookeeper, Case("3.3-kraft", {"lost": 1}), Case("3.8-kraft", {"lost": 2}))
+    made_up = replace(SCENARIO, cases=cases)
+    assert made_up.case_for(version, {}) is cases[expected]
+    assert replace(SCENARIO, cases=cases[:1]).case_for("3.3-kraft", {}) is None
 
 
 @pytest.mark.parametrize(

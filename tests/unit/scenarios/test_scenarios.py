@@ -24,12 +24,46 @@ def told(scenario: Scenario, case: Case) -> str:
 
 
 @pytest.mark.parametrize(("scenario", "case"), CASES, ids=[told(*each) for each in CASES])
-def test_it_comes_out_as_it_says(scenario: Scenario, case: Case) -> None:
+def test_it_comes_out_as_it_says_and_can_be_drawn(scenario: Scenario, case: Case) -> None:
     run = play(scenario, case.version, case.settings)
     assert run.case is case, "another case with the same version and settings stands before it"
     assert run.differences == (), f"{told(scenario, case)}: {'; '.join(map(str, run.differences))}"
-    again = play(scenario, case.version, case.settings)
-    assert again.outcome.trace_hash == run.outcome.trace_hash, "the same seed gave another run"
+    if case is scenario.cases[0]:
+        told_moments = moments(run.events)
+        assert told_moments
+        assert space_time_svg(scenario.name, told_moments, ()).startswith("<svg")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("scenario", ALL, ids=lambda scenario: scenario.name)
+def test_it_comes_out_as_it_says_under_every_version(scenario: Scenario) -> None:
+    """A case holds for later versions of its modes, those included that no case names."""
+    played = [version for version in VERSIONS if scenario.is_played_under(version)]
+    missing, wrong = [], []
+    for version in played:
+        run = play(scenario, version.name)
+        wrong += [f"{version.name}: {difference}" for difference in run.differences]
+        missing += [version.name] if run.case is None and said_before(scenario, version) else []
+    assert wrong == []
+    assert missing == [], "a mode that is played and of which no case says anything"
+
+
+def said_before(scenario: Scenario, version: Version) -> bool:
+    """Whether a case says, of this version or an earlier one in any mode, what comes out without other settings."""
+    own = [version_named(case.version) for case in scenario.cases if scenario.is_as_it_is(case.settings)]
+    return any(stated.number <= version.number for stated in own)
+
+
+def test_the_same_seed_gives_the_same_run() -> None:
+    """One of each: ZooKeeper, KRaft, transactions, groups of both protocols."""
+    for name, version in (("isr-flap", "0.9"), ("elr-overrun", "4.1"), ("zombie-transaction", "4.0")):
+        scenario = scenario_named(name)
+        first, again = play(scenario, version, seed=7), play(scenario, version, seed=7)
+        assert first.outcome.trace_hash == again.outcome.trace_hash, name
+    groups = scenario_named("consumer-dup-on-rebalance")
+    for protocol in ("classic", "consumer"):
+        first, again = (play(groups, "4.1", {"group.protocol": protocol}, seed=7) for _ in range(2))
+        assert first.outcome.trace_hash == again.outcome.trace_hash, protocol
 
 
 @pytest.mark.parametrize("scenario", ALL, ids=lambda scenario: scenario.name)
@@ -64,11 +98,3 @@ def is_accepted(scenario: Scenario, version: Version) -> bool:
 def test_a_version_that_cannot_play_it_is_refused_in_words() -> None:
     with pytest.raises(UsageError, match=r"4\.1 cannot play unfenced-fetch; ZooKeeper mode only"):
         play(scenario_named("unfenced-fetch"), "4.1")
-
-
-@pytest.mark.parametrize("scenario", ALL, ids=lambda scenario: scenario.name)
-def test_it_can_be_drawn(scenario: Scenario) -> None:
-    run = play(scenario)
-    told_moments = moments(run.events)
-    assert told_moments
-    assert space_time_svg(scenario.name, told_moments, ()).startswith("<svg")
