@@ -54,12 +54,23 @@ class Version:
             where the log ended at its fetch before had caught up then (0.10.2, KAFKA-4485).
         end_suffices: A follower that has everything stays in the ISR, dead or not (2.1, KAFKA-7152).
         waits_only_for_eligible: The high watermark does not wait for brokers that could not join (3.6, KAFKA-15021).
+        dead_leaders_ignored: A follower takes over no leader that is not alive (0.8.2, KAFKA-1647).
+        epochs_followed_on: How many leader epochs on a follower of the same leader goes on as it is (0.8.2, KAFKA-1188:
+            any number; 2.0.1, KAFKA-7164: one; 2.1, KAFKA-7395: none).
+        truncation_needs_unclean: A broker ends rather than cut a log to the end of a leader that has less, where
+            unclean elections are not allowed (0.8.2, KAFKA-1028, up to 2.0.0, KAFKA-7414).
+        halts_by_exit: It then ends by System.exit, which stops it cleanly (0.10.0.1, KAFKA-3924), not by
+            Runtime.halt.
         truncation: How a follower cuts.
         epoch_noted_at_election: A leader notes where its epoch begins before it writes, and answers for an epoch older
             than all it knows with the start of the first (2.0.1, KAFKA-7415).
         stale_epoch_ends_dropped: What a leader says of an epoch's end is not used if the leader epoch has changed since
             (2.1.1, KAFKA-7786).
-        truncate_on_fetch: The answer to a fetch tells where to cut (2.7, KIP-595).
+        truncate_on_fetch: The answer to a fetch tells where to cut (2.8, KAFKA-10554).
+        diverging_position_noted: The leader notes a follower's position although it tells it to cut (2.8.0 alone,
+            KAFKA-13141).
+        watermark_before_cut: A follower takes the high watermark of such an answer before it cuts (2.8.0 to 3.4.0,
+            KAFKA-14704).
         join_at_epoch_start: A follower joins the ISR only once it has the leader's epoch (2.0.1, KAFKA-7128).
         fenced_fetch: Followers' requests carry the leader epoch, and another epoch is refused (2.1, KIP-320).
         isr_notification: ISR changes are told to the controller (0.9, KAFKA-1367).
@@ -132,10 +143,16 @@ class Version:
     waits_for_joining: bool = False
     end_suffices: bool = False
     waits_only_for_eligible: bool = False
+    dead_leaders_ignored: bool = False
+    epochs_followed_on: int = 0
+    truncation_needs_unclean: bool = False
+    halts_by_exit: bool = False
     truncation: Truncation = Truncation.HIGH_WATERMARK
     epoch_noted_at_election: bool = False
     stale_epoch_ends_dropped: bool = False
     truncate_on_fetch: bool = False
+    diverging_position_noted: bool = False
+    watermark_before_cut: bool = False
     join_at_epoch_start: bool = False
     fenced_fetch: bool = False
     isr_notification: bool = False

@@ -51,6 +51,7 @@ class Kind(StrEnum):
     # a replica
     APPENDED = "appended"
     TRUNCATED = "truncated"
+    TRUNCATION_REFUSED = "truncation-refused"
     HIGH_WATERMARK = "high-watermark"
     FOLLOWER_POSITION = "follower-position"
     LOG_START = "log-start"
@@ -162,6 +163,11 @@ KINDS: dict[str, EventType] = {
     Kind.TRUNCATED: EventType(
         ("partition", "from_offset", "end_offset", "rule"), "{node} cuts {partition} from {from_offset} to {end_offset}"
     ),
+    Kind.TRUNCATION_REFUSED: EventType(
+        ("partition", "end_offset", "leader_end_offset"),
+        "{node} ends rather than cut {partition} from {end_offset} to {leader_end_offset}, where its leader ends",
+        "fetching.out_of_range_halts",
+    ),
     Kind.HIGH_WATERMARK: EventType(
         ("partition", "high_watermark", "role"),
         "{node} ({role}) sets the high watermark of {partition} to {high_watermark}",
@@ -183,6 +189,7 @@ KINDS: dict[str, EventType] = {
     Kind.BECAME_FOLLOWER: EventType(
         ("partition", "leader_epoch", "leader"),
         "{node} follows broker-{leader} for {partition} in epoch {leader_epoch}",
+        "leader_and_isr.makes_follower",
     ),
     Kind.RESIGNED: EventType(("partition", "leader_epoch"), "{node} no longer leads {partition}"),
     Kind.FETCH_REFUSED: EventType(

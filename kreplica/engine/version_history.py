@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 from kreplica.engine.kafka_version import NEVER, ControllerKind, Truncation, Version
 from kreplica.engine.rules.acknowledgement import ACKS_ALL
+from kreplica.engine.rules.leader_and_isr import ANY_NUMBER
 from kreplica.engine.rules.producer_state import CACHED_BATCHES, UnknownProducer
 from kreplica.engine.rules.reassignment import Awaited, MustLive
 from kreplica.engine.settings import Value
@@ -136,6 +137,9 @@ CHANGES: tuple[Change, ...] = (
             "max.in.flight.requests.per.connection": 5,
         },
         position_before_read=False,
+        dead_leaders_ignored=True,  # KAFKA-1647
+        epochs_followed_on=ANY_NUMBER,  # KAFKA-1188
+        truncation_needs_unclean=True,  # KAFKA-1028
     ),
     _since(
         "0.9",
@@ -144,6 +148,7 @@ CHANGES: tuple[Change, ...] = (
         lag_by_messages=False,
         isr_notification=True,
     ),
+    _since("0.10.0.1", halts_by_exit=True),  # KAFKA-3924
     _since(
         "0.10.1",
         {"session.timeout.ms": 10_000, "max.poll.interval.ms": 300_000},  # KIP-62
@@ -167,6 +172,8 @@ CHANGES: tuple[Change, ...] = (
     _since("2.0", {"offsets.retention.minutes": 10_080}, truncation=Truncation.KIP_279),
     _since(
         "2.0.1",
+        epochs_followed_on=1,  # KAFKA-7164
+        truncation_needs_unclean=False,  # KAFKA-7414
         join_at_epoch_start=True,
         epoch_noted_at_election=True,
         unknown_producer=UnknownProducer.UNKNOWN_OR_ONLY_MARKER,
@@ -175,6 +182,7 @@ CHANGES: tuple[Change, ...] = (
         "2.1",
         {"retries": 2**31 - 1, "delivery.timeout.ms": 120_000},
         truncation=Truncation.KIP_320,
+        epochs_followed_on=0,  # KAFKA-7395
         fenced_fetch=True,
         end_suffices=True,
         offsets_expire_with_group=True,
@@ -204,7 +212,14 @@ CHANGES: tuple[Change, ...] = (
         raises_own_epoch=True,
     ),
     _since("2.6", high_watermark_wakes_followers=False),
-    _since("2.7", truncate_on_fetch=True, alter_partition=True, fenced_is_final=True),
+    _since("2.7", alter_partition=True, fenced_is_final=True),
+    _since(
+        "2.8",
+        truncate_on_fetch=True,  # KAFKA-10554
+        diverging_position_noted=True,
+        watermark_before_cut=True,
+    ),
+    _since("2.8.1", diverging_position_noted=False),  # KAFKA-13141
     # 3.0.0 and 3.1.0 forgot to switch idempotence on (KAFKA-13598): what holds is as in 3.0.1
     _since("3.0", {"acks": ACKS_ALL, "enable.idempotence": True, "session.timeout.ms": 45_000}),
     _since("3.2", redirects_at_once=True),
@@ -218,6 +233,7 @@ CHANGES: tuple[Change, ...] = (
     ),
     _since("3.3.2", reads_in_sync_only=True, errors_lead_to_leader=True),
     _since("3.4", {"producer.id.expiration.ms": 86_400_000}, balances_while_moving=True),  # KIP-854
+    _since("3.4.1", watermark_before_cut=False),  # KAFKA-14704
     _kraft_since("3.5", broker_epoch_in_isr=True),
     _since(
         "3.6",

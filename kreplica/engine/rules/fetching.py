@@ -47,8 +47,8 @@ def readable_end(isolation: int, log_end: int, high_watermark: int, last_stable_
 def diverges(last_fetched_epoch: int, fetch_offset: int, epoch: int, end_offset: int) -> bool:
     """Whether a follower's log leaves the leader's before the offset it fetches from.
 
-    kafka.cluster.Partition.readRecords, since 2.7 (KIP-595): the leader looks up its own end of the epoch of the
-    follower's last record.
+    kafka.cluster.Partition.readRecords, since 2.7 (KIP-595), and asked by brokers since 2.8 (KAFKA-10554): the leader
+    looks up its own end of the epoch of the follower's last record.
 
     Args:
         last_fetched_epoch: Epoch of the follower's last record.
@@ -56,6 +56,41 @@ def diverges(last_fetched_epoch: int, fetch_offset: int, epoch: int, end_offset:
         epoch, end_offset: What ``log_truncation.epoch_end_offset`` answers for that epoch at the leader.
     """
     return epoch < last_fetched_epoch or end_offset < fetch_offset
+
+
+def updates_follower_fetch_state(refused: bool, diverging: bool, diverging_position_noted: bool) -> bool:
+    """Whether a leader notes where a follower is, from the offset that it fetches at.
+
+    kafka.server.ReplicaManager.updateFollowerFetchState. Not from a fetch that ends in an error, in every version. Nor
+    from one that is answered with the end of a diverging epoch: that offset is of a log that the follower is about to
+    cut. 2.8.0 noted it (KAFKA-13141; so did leaders of 2.7.0 and 2.7.1, whose followers did not ask yet): a follower
+    joined the ISR, and the high watermark rose, on records that it did not have.
+    """
+    return not refused and (not diverging or diverging_position_noted)
+
+
+def processes_partition_data(diverging: bool, watermark_before_cut: bool) -> bool:
+    """Whether a follower takes over records and watermarks of an answer: not where it is told to cut its log first.
+
+    kafka.server.AbstractFetcherThread.processFetchRequest. From 2.8.0 to 3.4.0 it did so before it cut
+    (KAFKA-14704): the high watermark rose over records that differ from the leader's, and consumers could read them.
+    """
+    return not diverging or watermark_before_cut
+
+
+def out_of_range_halts(log_end: int, leader_end: int, unclean: bool, truncation_needs_unclean: bool) -> bool:
+    """Whether a follower's broker ends instead of cutting the log to the end of a leader that has less.
+
+    kafka.server.ReplicaFetcherThread.handleOffsetOutOfRange, from 0.8.2 (KAFKA-1028) to 2.0.0 (KAFKA-7414): such a
+    leader can only have been elected uncleanly, and where that is not allowed nothing is to be cut for it.
+
+    Args:
+        log_end: The follower's.
+        leader_end: The leader's.
+        unclean: unclean.leader.election.enable of the topic.
+        truncation_needs_unclean: Whether the version asks for it.
+    """
+    return truncation_needs_unclean and leader_end < log_end and not unclean
 
 
 def out_of_range_end(log_end: int, leader_start: int, leader_end: int) -> tuple[int, int]:

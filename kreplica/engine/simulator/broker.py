@@ -138,6 +138,13 @@ class Broker(Node):
         else:
             self._stop_now()
 
+    def halt(self) -> None:
+        """Ends by itself: at once, or by System.exit and with it as a clean stop (since 0.10.0.1)."""
+        if self.simulation.version.halts_by_exit:
+            self.stop()
+        else:
+            self.kill()
+
     def _stop_now(self) -> None:
         for replica in self.replicas.values():
             replica.flush()
@@ -181,15 +188,21 @@ class Broker(Node):
     def apply(self, state: PartitionState) -> None:
         """Takes a controller's decision on a partition into the image, and acts on it where it has a replica."""
         self.image[state.partition] = state
+        replica = self.host(state)
+        if replica is not None:
+            replica.apply(state)
+
+    def host(self, state: PartitionState) -> Replica | None:
+        """Has a replica of a partition, empty if there was none; none where the assignment or the disk has no place."""
         replica = self.replicas.get(state.partition)
         if self.id not in state.replicas or state.partition in self.simulation.offline_directories.get(self.id, ()):
             if replica is not None:
                 self.drop(replica)
-            return
+            return None
         if replica is None:
             replica = self.replicas[state.partition] = Replica(self, state._replace(partition_epoch=-1))
             replica.state = replica.state._replace(leader_epoch=-1)
-        replica.apply(state)
+        return replica
 
     def know_alive(self, alive: dict[int, int], leaving: frozenset[int] = frozenset()) -> None:
         """Takes over which brokers are there, with their epochs, and which of them shut down (KRaft)."""

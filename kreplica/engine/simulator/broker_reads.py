@@ -17,6 +17,7 @@ from kreplica.engine.rules.fetching import (
     follower_fetch_waits,
     is_out_of_range,
     leader_epoch_error,
+    updates_follower_fetch_state,
 )
 from kreplica.engine.rules.follower_reads import readable_until
 from kreplica.engine.rules.isolation import AbortedTransaction, aborted_transactions
@@ -137,14 +138,17 @@ class BrokerReads:
         if version.position_before_read and first_read:
             leadership.follower_at(place, want.offset, log.end, want.log_start, broker_epoch)
         high_watermark, leader_end = replica.high_watermark, log.end
-        elsewhere = _elsewhere(log, want)
-        if elsewhere is not None:
-            return elsewhere
-        records = log.read(want.offset, leader_end, most)
-        if first_read and not version.position_before_read:
+        given = _elsewhere(replica, want)
+        if given is None:
+            records = log.read(want.offset, leader_end, most)
+            given = Given(want.partition, ErrorCode.NONE, records, high_watermark, log.start)
+            leadership.told[place] = high_watermark
+        notes = first_read and not version.position_before_read
+        if notes and updates_follower_fetch_state(
+            given.error != 0, given.end_offset >= 0, version.diverging_position_noted
+        ):
             leadership.follower_at(place, want.offset, leader_end, want.log_start, broker_epoch)
-        leadership.told[place] = high_watermark
-        return Given(want.partition, ErrorCode.NONE, records, high_watermark, log.start)
+        return given
 
     def _refusal(self, replica: Replica | None, want: Want, follower: int) -> ErrorCode:
         if replica is None:
@@ -216,14 +220,15 @@ class BrokerReads:
         return replica.leadership is not None or self._broker.simulation.version.follower_reads
 
 
-def _elsewhere(log: Log, want: Want) -> Given | None:
+def _elsewhere(replica: Replica, want: Want) -> Given | None:
     """The answer to a follower whose log ends where the leader never was: where its last epoch ended, or the range."""
+    log = replica.log
     if want.last_fetched_epoch >= 0:
         epoch, end_offset = epoch_end_offset(log.epochs, log.starts, log.end, want.last_fetched_epoch)
         if end_offset == UNDEFINED_EPOCH_OFFSET:
             return _out_of_range(log, want)
         if diverges(want.last_fetched_epoch, want.offset, epoch, end_offset):
-            return Given(want.partition, ErrorCode.NONE, (), -1, log.start, epoch, end_offset)
+            return Given(want.partition, ErrorCode.NONE, (), replica.high_watermark, log.start, epoch, end_offset)
     return _out_of_range(log, want) if is_out_of_range(want.offset, log.start, log.end) else None
 
 

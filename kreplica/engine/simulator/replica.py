@@ -18,6 +18,8 @@ from kreplica.engine.rules.durability import (
 )
 from kreplica.engine.rules.fetching import readable_end
 from kreplica.engine.rules.high_watermark import follower_high_watermark
+from kreplica.engine.rules.leader_and_isr import makes_follower
+from kreplica.engine.rules.replica_set import NO_LEADER
 from kreplica.engine.settings import MICROSECONDS
 from kreplica.engine.setup import topic_of
 from kreplica.engine.simulator.leadership import Leadership
@@ -35,9 +37,10 @@ if TYPE_CHECKING:
 class Replica:
     """A partition's log on one broker and what the broker knows of the partition.
 
-    ``checkpointed`` is the high watermark on the disk. ``leadership`` is there while this replica leads. ``truncating``
-    and ``delayed_until`` steer its fetcher while it follows. ``held_back`` says that open transactions keep the last
-    stable offset below the high watermark.
+    ``checkpointed`` is the high watermark on the disk. ``leadership`` is there while this replica leads.
+    ``known_leader`` is whom it has led or followed as since the process began. ``followed_since``, ``truncating`` and
+    ``delayed_until`` steer its fetcher while it follows. ``held_back`` says that open transactions keep the last stable
+    offset below the high watermark.
     """
 
     __slots__ = (
@@ -46,8 +49,10 @@ class Replica:
         "delayed_until",
         "failed",
         "flushed_at",
+        "followed_since",
         "held_back",
         "high_watermark",
+        "known_leader",
         "last_stable_offset",
         "leadership",
         "log",
@@ -77,6 +82,8 @@ class Replica:
         self.recovery_point = 0
         self.flushed_at = broker.scheduler.now
         self.leadership: Leadership | None = None
+        self.known_leader = NO_LEADER
+        self.followed_since = -1
         self.truncating = False
         self.failed = False
         self.delayed_until = 0
@@ -175,6 +182,7 @@ class Replica:
         self._rebuild_producers()
         self.high_watermark = recovered_high_watermark(self.checkpointed, log.start, log.end)
         self.leadership = None
+        self.known_leader = NO_LEADER
         self.parked = []
         self.broker.emit(Kind.RECOVERED, self.partition, log.end, lost, self.high_watermark)
         self._settle()
@@ -199,6 +207,7 @@ class Replica:
             before.committed(state)
             return
         self.broker.stop_following(self)
+        self.known_leader = self.broker.id
         if self.broker.simulation.version.epoch_noted_at_election:
             self.log.assign_epoch(state.leader_epoch)
         self.leadership = Leadership(self, state, before)
@@ -209,14 +218,15 @@ class Replica:
             self.broker.leads(self)
 
     def _follow(self, state: PartitionState, known: PartitionState) -> None:
-        led = self.leadership is not None
         if self.leadership is not None:
             leadership, self.leadership = self.leadership, None
             leadership.resign()
             self.broker.emit(Kind.RESIGNED, self.partition, leadership.epoch)
             self.broker.resigned(self)
-        if not led and state.leader_epoch == known.leader_epoch and self.broker.follows(self, state.leader_id):
+        followed_on = self.broker.simulation.version.epochs_followed_on
+        if not makes_follower(state.leader_id, self.known_leader, state.leader_epoch, known.leader_epoch, followed_on):
             return
+        self.known_leader = state.leader_id
         self.broker.stop_following(self)
         self.wake(follower_too=True)
         if state.leader >= 0:

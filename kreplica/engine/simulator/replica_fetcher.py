@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kreplica.engine.rules.error_codes import ErrorCode
-from kreplica.engine.rules.fetching import out_of_range_end
+from kreplica.engine.rules.fetching import out_of_range_end, out_of_range_halts, processes_partition_data
 from kreplica.engine.rules.log_truncation import (
     truncate_to_high_watermark,
     truncation_by_end_offset,
@@ -17,7 +17,9 @@ from kreplica.engine.rules.log_truncation import (
 from kreplica.engine.settings import MICROSECONDS
 from kreplica.engine.simulator.broker_reads import Given, Want
 from kreplica.engine.simulator.replica import Replica
+from kreplica.engine.trace import Kind
 from kreplica.engine.versions import Truncation
+from kreplica.model.settings import UNCLEAN
 
 if TYPE_CHECKING:
     from kreplica.engine.simulator.broker import Broker
@@ -40,6 +42,7 @@ class ReplicaFetcher:
         replica.truncating = not (version.truncate_on_fetch and replica.log.epochs)
         replica.failed = False
         replica.delayed_until = 0
+        replica.followed_since = replica.state.leader_epoch
         self.following[replica.partition] = replica
         self.go()
 
@@ -86,17 +89,15 @@ class ReplicaFetcher:
             (replica.partition, replica.log.last_epoch, replica.state.leader_epoch if fenced else -1)
             for replica in replicas
         )
-        epochs = {replica.partition: replica.state.leader_epoch for replica in replicas}
+        since = {replica.partition: replica.followed_since for replica in replicas}
         leader = self.broker.simulation.brokers[self.leader]
-        self._send(
-            "OffsetForLeaderEpoch", leader.reads.ends_of_epochs, (asked,), lambda given: self._cut(epochs, given)
-        )
+        self._send("OffsetForLeaderEpoch", leader.reads.ends_of_epochs, (asked,), lambda given: self._cut(since, given))
 
-    def _cut(self, epochs: dict[str, int], given: tuple[tuple[str, ErrorCode, int, int], ...]) -> None:
+    def _cut(self, since: dict[str, int], given: tuple[tuple[str, ErrorCode, int, int], ...]) -> None:
         self.busy = False
         drops = self.broker.simulation.version.stale_epoch_ends_dropped
         for partition, error, epoch, end_offset in given:
-            replica = self._still_followed(partition, epochs) if drops else self.following.get(partition)
+            replica = self._still_followed(partition, since) if drops else self.following.get(partition)
             if replica is None:
                 continue
             if error:
@@ -130,28 +131,30 @@ class ReplicaFetcher:
             )
             for replica in replicas
         )
-        epochs = {replica.partition: replica.state.leader_epoch for replica in replicas}
+        since = {replica.partition: replica.followed_since for replica in replicas}
         offsets = {want.partition: want.offset for want in wants}
         leader = self.broker.simulation.brokers[self.leader]
         self._send(
             "Fetch",
             leader.reads.for_follower,
             (self.broker.id, self.broker.broker_epoch, self.broker.integer("replica.fetch.max.records"), wants),
-            lambda given: self._take(epochs, offsets, given),
+            lambda given: self._take(since, offsets, given),
         )
 
-    def _take(self, epochs: dict[str, int], offsets: dict[str, int], given: tuple[Given, ...]) -> None:
+    def _take(self, since: dict[str, int], offsets: dict[str, int], given: tuple[Given, ...]) -> None:
         if self.broker.disk_delay and any(answer.records for answer in given):
-            self.broker.after(self.broker.disk_delay, self._take_now, epochs, offsets, given)
+            self.broker.after(self.broker.disk_delay, self._take_now, since, offsets, given)
         else:
-            self._take_now(epochs, offsets, given)
+            self._take_now(since, offsets, given)
 
-    def _take_now(self, epochs: dict[str, int], offsets: dict[str, int], given: tuple[Given, ...]) -> None:
+    def _take_now(self, since: dict[str, int], offsets: dict[str, int], given: tuple[Given, ...]) -> None:
         self.busy = False
         for answer in given:
-            replica = self._still_followed(answer.partition, epochs)
+            replica = self._still_followed(answer.partition, since)
             if replica is not None and replica.log.end == offsets[answer.partition]:
                 self._take_one(replica, answer)
+            if self.busy:
+                return  # the broker ends, and this thread has
         self.go()
 
     def _take_one(self, replica: Replica, given: Given) -> None:
@@ -159,20 +162,32 @@ class ReplicaFetcher:
             self._out_of_range(replica, given)
         elif given.error:
             self._hold_back(replica, given.error)
-        elif given.end_offset >= 0:
-            self._cut_one(replica, given.epoch, given.end_offset)
-            replica.truncating = False  # the next fetch tells whether that was enough
         else:
-            if given.log_start > replica.log.start:
-                replica.delete_before(min(given.log_start, replica.log.end + len(given.records)))
-            replica.take(given.records, given.high_watermark)
+            diverging = given.end_offset >= 0
+            if processes_partition_data(diverging, self.broker.simulation.version.watermark_before_cut):
+                self._process_partition_data(replica, given)
+            if diverging:
+                self._cut_one(replica, given.epoch, given.end_offset)
+                replica.truncating = False  # the next fetch tells whether that was enough
+
+    def _process_partition_data(self, replica: Replica, given: Given) -> None:
+        if given.log_start > replica.log.start:
+            replica.delete_before(min(given.log_start, replica.log.end + len(given.records)))
+        replica.take(given.records, given.high_watermark)
 
     def _out_of_range(self, replica: Replica, given: Given) -> None:
-        end, start = out_of_range_end(replica.log.end, given.log_start, given.end_offset)
+        log, simulation = replica.log, self.broker.simulation
+        unclean = simulation.topic_boolean(replica.topic, UNCLEAN)
+        if out_of_range_halts(log.end, given.end_offset, unclean, simulation.version.truncation_needs_unclean):
+            self.broker.emit(Kind.TRUNCATION_REFUSED, replica.partition, log.end, given.end_offset)
+            self.busy = True
+            self.broker.halt()
+            return
+        end, start = out_of_range_end(log.end, given.log_start, given.end_offset)
         if start >= 0:
             replica.begin_at(start)
         else:
-            replica.truncate(max(end, replica.log.start), "fetching.out_of_range_end")
+            replica.truncate(max(end, log.start), "fetching.out_of_range_end")
 
     # -- errors
 
@@ -193,9 +208,9 @@ class ReplicaFetcher:
     def _backoff(self) -> int:
         return self.broker.integer("replica.fetch.backoff.ms") * MICROSECONDS
 
-    def _still_followed(self, partition: str, epochs: dict[str, int]) -> Replica | None:
+    def _still_followed(self, partition: str, since: dict[str, int]) -> Replica | None:
         replica = self.following.get(partition)
-        return replica if replica is not None and replica.state.leader_epoch == epochs[partition] else None
+        return replica if replica is not None and replica.followed_since == since[partition] else None
 
     def _send(self, name: str, handler: object, arguments: tuple[object, ...], on_reply: object) -> None:
         self.busy = True

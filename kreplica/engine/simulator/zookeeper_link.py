@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from kreplica.engine.rules.alter_partition import RETRY, ROLL_BACK, leader_reaction
 from kreplica.engine.rules.controller_election import stale_controller
 from kreplica.engine.rules.error_codes import ErrorCode
+from kreplica.engine.rules.leader_and_isr import takes_leader
 from kreplica.engine.rules.replica_set import NO_LEADER
 from kreplica.engine.rules.zookeeper_isr import CHECK_INTERVAL_MS, NOT_WRITTEN, conditional_write, propagates
 from kreplica.engine.settings import MICROSECONDS
@@ -140,14 +141,18 @@ class ZooKeeperLink:
         offline = self.broker.simulation.offline_directories.get(self.broker.id, set())
         for state in states:
             if state.partition not in offline and state.leader_epoch > self._epochs.get(state.partition, -1):
-                self._epochs[state.partition] = state.leader_epoch
                 self._lead_or_follow(state)
         reply(ErrorCode.NONE, tuple(state.partition for state in states if state.partition in offline))
 
     def _lead_or_follow(self, state: PartitionState) -> None:
-        """A leader that is not alive is not followed, and nothing is cut for it: ReplicaManager.makeFollowers."""
-        known = (self.broker.id, *self.broker.alive)
-        self.broker.apply(state if state.leader_id in known else state._replace(leader=NO_LEADER))
+        """A leader that is not alive is not followed, and its epoch not taken over: ReplicaManager.makeFollowers."""
+        alive = state.leader_id == self.broker.id or state.leader_id in self.broker.alive
+        if alive:
+            self._epochs[state.partition] = state.leader_epoch
+        if takes_leader(alive, self.broker.simulation.version.dead_leaders_ignored):
+            self.broker.apply(state if alive else state._replace(leader=NO_LEADER))
+        else:
+            self.broker.host(state)
 
     def update_metadata(
         self,

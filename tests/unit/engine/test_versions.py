@@ -12,7 +12,11 @@ from kreplica.model.settings import UNCLEAN
 # The last release without and the first release with the commit, by the tags of apache/kafka.
 RULES = [
     ("position_before_read", "0.8.1", "0.8.2"),
+    ("dead_leaders_ignored", "0.8.1", "0.8.2"),
+    ("epochs_followed_on", "0.8.1", "0.8.2"),
+    ("truncation_needs_unclean", "0.8.1", "0.8.2"),
     ("lag_by_messages", "0.8.2", "0.9"),
+    ("halts_by_exit", "0.10.0.0", "0.10.0.1"),
     ("looks_twice", "0.10.1", "0.10.2"),
     ("waits_for_joining", "0.10.1", "0.10.2"),
     ("idempotence", "0.10.2", "0.11"),
@@ -21,6 +25,9 @@ RULES = [
     ("keeps_last_in_sync", "1.0", "1.1"),
     ("truncation", "1.1", "2.0"),
     ("join_at_epoch_start", "2.0", "2.0.1"),
+    ("epochs_followed_on", "2.0", "2.0.1"),
+    ("truncation_needs_unclean", "2.0", "2.0.1"),
+    ("epochs_followed_on", "2.0.1", "2.1"),
     ("truncation", "2.0.1", "2.1"),
     ("end_suffices", "2.0.1", "2.1"),
     ("fenced_fetch", "2.0.1", "2.1"),
@@ -35,6 +42,12 @@ RULES = [
     ("markers_keep_producer", "2.4", "2.4.1"),
     ("stable_offsets", "2.4.1", "2.5"),
     ("alter_partition", "2.6.3", "2.7"),
+    ("truncate_on_fetch", "2.7.2", "2.8"),
+    ("diverging_position_noted", "2.7.2", "2.8"),
+    ("diverging_position_noted", "2.8", "2.8.1"),
+    ("watermark_before_cut", "2.7.2", "2.8"),
+    ("watermark_before_cut", "3.4", "3.4.1"),
+    ("watermark_before_cut", "3.4-kraft", "3.4.1-kraft"),
     ("redirects_at_once", "3.1.2", "3.2"),
     ("ineligible_refused", "3.2.3", "3.3"),
     ("reads_in_sync_only", "3.3.1", "3.3.2"),
@@ -64,7 +77,6 @@ RULES = [
     # by the release that the KIP names
     ("offsets_expire_with_group", "2.0.1", "2.1"),  # KIP-211
     ("raises_own_epoch", "2.4.1", "2.5"),  # KIP-360
-    ("truncate_on_fetch", "2.6.3", "2.7"),  # KIP-595
     ("fenced_is_final", "2.6.3", "2.7"),  # KIP-588
     ("tells_abortable", "3.7.2", "3.8"),  # KIP-890
     ("consumer_protocol", "3.9.1-kraft", "4.0"),  # KIP-848

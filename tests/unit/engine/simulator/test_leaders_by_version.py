@@ -14,7 +14,9 @@ from kreplica.engine.faults import (
     CancelReassignment,
     Crash,
     Cut,
+    ElectPreferred,
     ElectUnclean,
+    ExpireSession,
     Pause,
     Plan,
     Reassign,
@@ -251,3 +253,145 @@ def test_who_registers_anew_before_it_is_fenced_leads_no_more_since_4_0(version:
     events = play(plan, version, sent=(), seconds=120, broker_session_timeout_ms=90_000)
     assert not of(events, Kind.BROKER_FENCED)
     assert bool(of(events, Kind.BECAME_LEADER, node="broker-3", partition="t-1")) is moves
+
+
+DEPOSED_AND_ELECTED_AGAIN = (
+    at(5, Cut("broker-3", "broker-2", SECOND)),
+    at(5.5, Cut("broker-1", "broker-4", 20 * SECOND)),
+    at(5.5, ExpireSession("broker-2")),
+    at(9, Cut("broker-4", "broker-2", 20 * SECOND, one_way=True)),
+    at(9, ElectPreferred("t-0")),
+    at(10, Crash("broker-1")),
+)
+"""Broker 2 leads, is deposed and leads again; broker 4 hears of both at once, from the next controller."""
+
+
+def play_deposed(version: str, lost: int, written: int, **settings: Value) -> list[dict[str, object]]:
+    """Broker 4 has ``lost`` records of broker 2 that broker 3 lacks, which writes ``written`` others in their place."""
+    sent = (1.0, *(5.2 + number / 100 for number in range(lost)), *(7 + number / 100 for number in range(written)))
+    sends = tuple(Send(int(second * SECOND), f"m{number}", "t-0") for number, second in enumerate((*sent, 40)))
+    setup = cluster(
+        4,
+        TopicSetup("t", ((2, 3, 4),)),
+        clients=(ProducerSetup("producer", sends, {"acks": 1, "retries": 20}),),
+        duration=60 * SECOND,
+    ).with_settings({name.replace("_", "."): value for name, value in settings.items()})
+    trace = Trace()
+    simulate(setup, DEPOSED_AND_ELECTED_AGAIN, version_named(version), 1, trace)
+    return [{"at": e.time / SECOND, "kind": e.kind, "node": e.node, **fields_of(e)} for e in trace.events]
+
+
+def log_of(events: list[dict[str, object]], broker: int) -> list[str]:
+    """The values of t-0 on a broker, from what was appended and cut."""
+    log: list[str] = []
+    for event in events:
+        if event["node"] == f"broker-{broker}" and event.get("partition") == "t-0":
+            if event["kind"] == Kind.APPENDED:
+                log += [record.value for record in event["records"]]  # type: ignore[attr-defined]
+            elif event["kind"] == Kind.TRUNCATED:
+                del log[event["end_offset"] :]  # type: ignore[misc]
+    return log
+
+
+@pytest.mark.parametrize(
+    ("version", "diverges"),
+    [("0.11", True), ("1.1", True), ("2.0", True), ("2.0.1", False), ("2.1", False), ("3.9", False)],
+)
+def test_logs_diverge_where_a_leader_was_deposed_and_elected_again_before_2_0_1(version: str, diverges: bool) -> None:
+    """Partition.makeFollower compares the leader alone from 0.8.2 to 2.0.0 (KAFKA-7164)."""
+    events = play_deposed(version, lost=1, written=3, enable_idempotence=False)
+    assert [e["leader"] for e in of(events, Kind.PARTITION_CHANGED, partition="t-0", isr=(3, 4))] == [3]
+    assert log_of(events, 2) == ["m0", "m2", "m3", "m4", "m5"]
+    assert (log_of(events, 4) != log_of(events, 2)) is diverges
+    assert (log_of(events, 4) == ["m0", "m1", "m3", "m4", "m5"]) is diverges
+
+
+@pytest.mark.parametrize(
+    ("version", "again"),
+    [("0.8.1", [0, 1]), ("0.8.2", [0]), ("0.10", [0]), ("2.0", [0]), ("2.0.1", [0]), ("2.1", [0, 1]), ("3.9", [0, 1])],
+)
+def test_the_same_leader_in_the_next_epoch_is_followed_on_from_0_8_2_to_2_0_1(version: str, again: list[int]) -> None:
+    """Partition.makeFollower returns false: broker 3's death raises the epoch of leader 1, and nothing is cut."""
+    events = play((at(3.2, Crash("broker-3")),), version, seconds=40)
+    assert [e["leader_epoch"] for e in of(events, Kind.BECAME_LEADER, node="broker-1", partition="t-0")] == [0, 1]
+    followed = of(events, Kind.BECAME_FOLLOWER, node="broker-2", partition="t-0")
+    assert [event["leader_epoch"] for event in followed] == again
+    assert log_of(events, 1) == log_of(events, 2) == [f"m{number}" for number in range(20)]
+
+
+@pytest.mark.parametrize(
+    ("version", "unclean", "ends"),
+    [
+        ("0.8.2", False, Kind.CRASHED),
+        ("0.9", False, Kind.CRASHED),
+        ("0.10", False, Kind.STOPPED),
+        ("2.0", False, Kind.STOPPED),
+        ("2.0", True, None),
+        ("2.0.1", False, None),
+        ("3.9", False, None),
+    ],
+)
+def test_a_broker_with_more_than_its_leader_ends_from_0_8_2_to_2_0(version: str, unclean: bool, ends: str) -> None:
+    """ReplicaFetcherThread.handleOffsetOutOfRange: fatal where unclean elections are off (KAFKA-1028, KAFKA-7414)."""
+    events = play_deposed(version, lost=4, written=1, unclean_leader_election_enable=unclean, enable_idempotence=False)
+    refused = of(events, Kind.TRUNCATION_REFUSED, node="broker-4", partition="t-0", end_offset=5, leader_end_offset=2)
+    ended = [e["kind"] for e in events if e["node"] == "broker-4" and e["kind"] in (Kind.CRASHED, Kind.STOPPED)]
+    assert (len(refused), ended) == ((1, [ends]) if ends else (0, []))
+    if ends:
+        assert log_of(events, 4) == ["m0", "m1", "m2", "m3", "m4"]
+    elif unclean:
+        assert log_of(events, 4) == ["m0", "m1", "m6"], "cut to the leader's end, as it is"
+    else:
+        assert log_of(events, 4) == log_of(events, 2) == ["m0", "m5", "m6"]
+
+
+def play_diverging(version: str) -> list[dict[str, object]]:
+    """Broker 1 comes back to leader 2 with three records that broker 2 never had, after one that all have."""
+    plan = (
+        at(2, Cut("broker-1", "broker-2", 20 * SECOND)),
+        at(2, Cut("broker-1", "broker-3", 20 * SECOND)),
+        at(4, Crash("broker-1")),
+        at(40, Start("broker-1")),
+    )
+    sends = tuple(Send(int(second * SECOND), f"m{second}", "t-0") for second in (1, 3, 3.1, 3.2, 30, 31))
+    setup = cluster(
+        4,
+        TopicSetup("t", ((1, 2, 3),)),
+        clients=(ProducerSetup("producer", sends, {"acks": 1, "enable.idempotence": False}),),
+        duration=60 * SECOND,
+    )
+    trace = Trace()
+    simulate(setup, plan, version_named(version), 1, trace)
+    return [{"at": e.time / SECOND, "kind": e.kind, "node": e.node, **fields_of(e)} for e in trace.events]
+
+
+@pytest.mark.parametrize(
+    ("version", "noted"), [("2.7", 1), ("2.8", 4), ("2.8.1", 1), ("3.4", 1), ("3.4-kraft", 1), ("4.1", 1)]
+)
+def test_2_8_0_notes_the_position_of_a_follower_that_it_tells_to_cut(version: str, noted: int) -> None:
+    """ReplicaManager.updateFollowerFetchState without KAFKA-13141: offset 4 is of a log that has to be cut to 1."""
+    events = play_diverging(version)
+    (cut,) = of(events, Kind.TRUNCATED, node="broker-1", partition="t-0")
+    assert (cut["from_offset"], cut["end_offset"]) == (4, 1)
+    positions = of(events, Kind.FOLLOWER_POSITION, node="broker-2", follower=1)
+    assert positions[0]["end_offset"] == noted
+
+
+@pytest.mark.parametrize(
+    ("version", "before"),
+    [
+        ("2.7", []),
+        ("2.8", [3, 1]),
+        ("3.4", [3, 1]),
+        ("3.4-kraft", [3, 1]),
+        ("3.4.1", []),
+        ("3.4.1-kraft", []),
+        ("4.1", []),
+    ],
+)
+def test_a_follower_takes_a_high_watermark_before_it_cuts_from_2_8_to_3_4(version: str, before: list[int]) -> None:
+    """AbstractFetcherThread.processFetchRequest without KAFKA-14704: the leader's 3 holds for another log."""
+    events = play_diverging(version)
+    (cut,) = of(events, Kind.TRUNCATED, node="broker-1", partition="t-0")
+    risen = of(events, Kind.HIGH_WATERMARK, node="broker-1", partition="t-0")
+    assert [e["high_watermark"] for e in risen if 40 < e["at"] <= cut["at"]] == before  # type: ignore[operator]
