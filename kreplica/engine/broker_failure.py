@@ -76,8 +76,9 @@ def fail(snapshot: ClusterSnapshot, failure: Failure) -> FailedCluster:
     """
     states = partition_states(snapshot)
     lost = states.on(failure.brokers) | replicas_on_disks(snapshot, states, failure.disks)
-    gone = dead_replicas(snapshot, states) | lost
-    departure = Departure(gone, np.zeros_like(gone))
+    down = dead_replicas(snapshot, states)
+    gone = down | lost
+    departure = Departure(down, lost & ~down, np.zeros_like(gone))
     never = np.zeros(len(states), dtype=np.bool_)
     no_clean_leader = without_clean_leader(outcomes(snapshot, states, departure, never), snapshot)
     touched = (lost != 0).astype(np.bool_)

@@ -35,11 +35,13 @@ class Departure:
     """Which replicas leave, as bitmasks of each partition.
 
     Args:
-        gone: On brokers that are dead or have crashed, or on a failed log directory.
-        stopping: On brokers that shut down in a controlled way; whoever is gone is none of them.
+        down: On brokers that are down already.
+        failing: On brokers that crash together, or on log directories that fail; whoever is down is none of them.
+        stopping: On brokers that shut down in a controlled way; whoever is down or fails is none of them.
     """
 
-    gone: Bitmasks
+    down: Bitmasks
+    failing: Bitmasks
     stopping: Bitmasks
 
 
@@ -59,7 +61,8 @@ def outcomes(snapshot: ClusterSnapshot, states: PartitionStates, departure: Depa
         unclean: unclean.leader.election.enable of each partition.
     """
     columns: list[npt.NDArray[Any]] = [states.leader, states.replicas, states.isr, states.elr, states.last_known_elr]
-    columns += [states.offline, departure.gone, departure.stopping, min_isr_known(snapshot), unclean]
+    columns += [states.offline, departure.down, departure.failing, departure.stopping]
+    columns += [min_isr_known(snapshot), unclean]
     if snapshot.mode is MetadataMode.ZOOKEEPER:
         found = for_each_state(_zookeeper, *columns)
     else:
@@ -128,14 +131,17 @@ def _kraft(  # noqa: PLR0913 - the facts of one state
     elr: int,
     last_known_elr: int,
     offline: int,
-    gone: int,
+    down: int,
+    failing: int,
     stopping: int,
     min_isr: int,
     unclean: bool,
     elr_enabled: bool,
 ) -> tuple[int, int, int, int]:
-    acceptable = replicas & ~offline & ~gone
-    for replica in (*members(gone), *members(stopping & ~gone)):
+    """Who is down may not lead; of those that fail together, as of those that stop, each may until it is fenced."""
+    acceptable = replicas & ~offline & ~down
+    leaving = (failing | stopping) & ~down
+    for replica in (*members(down), *members(leaving)):
         acceptable &= ~only(replica)
         leader, isr, elr, last_known_elr = kraft_broker_stops(
             replica, leader, isr, elr, last_known_elr, acceptable, min_isr, elr_enabled, unclean
@@ -150,11 +156,14 @@ def _zookeeper(
     _elr: int,
     _last_known_elr: int,
     offline: int,
-    gone: int,
+    down: int,
+    failing: int,
     stopping: int,
     _min_isr: int,
     unclean: bool,
 ) -> tuple[int, int, int, int]:
+    """Whose session has ended is gone for the controller, all of them at once."""
+    gone = down | failing
     live = (replicas | isr) & ~offline & ~gone
     leader, isr = zookeeper_brokers_fail(gone, leader, replicas, isr, live, unclean)
     shutting_down = 0

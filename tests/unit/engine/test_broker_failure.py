@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from generated_clusters import partition, snapshot_of
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from plain_controllers import NONE, Partition, ZooKeeperController, kraft_broker_stops
 
@@ -23,11 +23,16 @@ ELR = KRAFT | {"eligible.leader.replicas.version": 1}
 
 @st.composite
 def rows(draw: st.DrawFn, number: int, elr: bool) -> dict[str, Any]:
-    """A partition while every broker lives: some replicas out of sync, some of them in the ELR."""
+    """A partition while every broker lives: some replicas out of sync, below min ISR some of them in the ELR.
+
+    PartitionChangeBuilder.maybePopulateTargetElr: once the ISR reaches min ISR the ELR is empty.
+    """
     replicas = draw(st.lists(st.sampled_from(IDS), unique=True, min_size=1))
     isr = draw(st.lists(st.sampled_from(replicas), unique=True, min_size=1))
+    min_isr = draw(st.integers(1, 4))
     rest = [broker for broker in replicas if broker not in isr]
-    eligible = draw(st.lists(st.sampled_from(rest), unique=True)) if rest and elr else []
+    below = len(isr) < min(min_isr, len(replicas))
+    eligible = draw(st.lists(st.sampled_from(rest), unique=True)) if rest and elr and below else []
     return partition(
         number=number,
         replicas=replicas,
@@ -36,7 +41,7 @@ def rows(draw: st.DrawFn, number: int, elr: bool) -> dict[str, Any]:
         elr=eligible,
         last_known_elr=[],
         offline_replicas=[],
-        min_isr=draw(st.integers(1, 4)),
+        min_isr=min_isr,
         unclean_leader_election=draw(st.booleans()),
     )
 
@@ -44,6 +49,21 @@ def rows(draw: st.DrawFn, number: int, elr: bool) -> dict[str, Any]:
 def tables(elr: bool) -> st.SearchStrategy[list[dict[str, Any]]]:
     return st.integers(1, 4).flatmap(lambda count: st.tuples(*(rows(number, elr) for number in range(count))).map(list))
 
+
+SECOND_ELECTED_CLEANLY = [
+    partition(
+        number=0,
+        replicas=[7, 40, 3, 101],
+        isr=[40, 3],
+        leader=40,
+        elr=[101],
+        last_known_elr=[],
+        offline_replicas=[],
+        min_isr=4,
+        unclean_leader_election=True,
+    )
+]
+"""The last of the ISR that is fenced leaves 101, of the ELR, to lead: 7 would be unclean."""
 
 failing = st.lists(st.sampled_from(IDS), unique=True, min_size=1)
 ALIVE = [{"broker": broker, "alive": True} for broker in IDS]
@@ -81,10 +101,14 @@ def test_one_broker_of_kraft_with_elr(table: list[dict[str, Any]], broker: int) 
         assert after[row["partition"]] == (state.leader, set(state.isr), set(state.elr), state.last_known_elr)
 
 
-@given(tables(elr=False), failing, st.booleans())
+@given(tables(elr=True), failing, st.booleans())
+@example(SECOND_ELECTED_CLEANLY, [3, 40], True)
+@example(SECOND_ELECTED_CLEANLY, [40, 3], True)
 def test_whoever_is_fenced_first_the_same_replica_leads(
     table: list[dict[str, Any]], brokers: list[int], elr_enabled: bool
 ) -> None:
+    if not elr_enabled:
+        table = [row | {"elr": []} for row in table]
     snapshot = snapshot_of(table, ALIVE, features=ELR if elr_enabled else KRAFT)
     after = found_in(fail(snapshot, Failure(brokers)).after)
     for row in table:
