@@ -30,11 +30,13 @@ class ClientSettings:
         librdkafka: Settings for confluent-kafka, ``bootstrap.servers`` not among them.
         kafka_python: Settings by kafka-python's names; ``ssl_context`` is an ssl.SSLContext where TLS is used.
         warnings: One clause for each property that has no effect.
+        librdkafka_lacks: Why librdkafka cannot be used with them; empty if it can.
     """
 
     librdkafka: Mapping[str, object] = field(repr=False)
     kafka_python: Mapping[str, object] = field(repr=False)
     warnings: tuple[str, ...] = ()
+    librdkafka_lacks: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,7 +249,7 @@ def translate(properties: Mapping[str, str]) -> ClientSettings:
     Raises:
         ConfigurationError: A value cannot be used; names the property, never its value.
     """
-    from kreplica.client_security import translate_sasl, translate_tls
+    from kreplica.client_security import check_credentials_encrypted, translate_sasl, translate_tls
 
     librdkafka: dict[str, object] = {"client.id": DEFAULT_CLIENT_ID}
     kafka_python: dict[str, object] = {"client_id": DEFAULT_CLIENT_ID}
@@ -261,11 +263,11 @@ def translate(properties: Mapping[str, str]) -> ClientSettings:
     protocol = security_protocol(properties)
     librdkafka["security.protocol"] = protocol
     kafka_python["security_protocol"] = protocol
-    if protocol in (SSL, SASL_SSL):
-        translate_tls(properties, librdkafka, kafka_python)
+    lacks = translate_tls(properties, librdkafka, kafka_python) if protocol in (SSL, SASL_SSL) else ""
     if protocol in (SASL_PLAINTEXT, SASL_SSL):
+        check_credentials_encrypted(properties)
         translate_sasl(properties, librdkafka, kafka_python)
-    return ClientSettings(librdkafka, kafka_python, property_warnings(properties))
+    return ClientSettings(librdkafka, kafka_python, property_warnings(properties), lacks)
 
 
 def security_protocol(properties: Mapping[str, str]) -> str:

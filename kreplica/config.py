@@ -16,7 +16,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from kreplica.client_properties import parse_property_lines, property_warnings
-from kreplica.client_security import parse_jaas
+from kreplica.client_security import parse_jaas, security_warnings
 from kreplica.contexts import Context, ContextsFile, check_timeout, load_contexts
 from kreplica.errors import ConfigurationError, UsageError
 from kreplica.secret_exposure import exposure_warnings
@@ -200,6 +200,8 @@ def resolve(settings: ClusterSettings, environ: Mapping[str, str]) -> ClusterHan
     if "zookeeper" in found:
         parse_zookeeper(found["zookeeper"])
     texts = {name: setting.text for name, setting in settings.properties.items()}
+    by_zookeeper = "bootstrap_servers" not in found and "zookeeper" in found
+    protection = security_warnings(properties, by_zookeeper=by_zookeeper)
     return ClusterHandle(
         name=settings.name,
         bootstrap_servers=found.get("bootstrap_servers"),
@@ -208,7 +210,7 @@ def resolve(settings: ClusterSettings, environ: Mapping[str, str]) -> ClusterHan
         timeout=float(found["timeout"]),
         read_only=found.get("read_only") == "true",
         production=found.get("production") == "true",
-        warnings=(*property_warnings(texts), *exposure_warnings(settings)),
+        warnings=(*property_warnings(texts), *protection, *exposure_warnings(settings)),
         zookeeper=found.get("zookeeper"),
     )
 

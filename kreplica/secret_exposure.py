@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import stat
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,14 +11,13 @@ from typing import TYPE_CHECKING
 from kreplica.client_properties import is_known_property
 from kreplica.client_security import parse_jaas
 from kreplica.errors import ConfigurationError
-from kreplica.secret_values import HIDDEN, files_read, is_secret_name, references
+from kreplica.secret_values import HIDDEN, files_read, is_secret_name, references, without_url_secrets
 
 if TYPE_CHECKING:
     from kreplica.config import ClusterSettings, Setting
 
 _JAAS = "sasl.jaas.config"
 _KEY_STORE = "ssl.keystore.location"
-_URL_USER = re.compile(r"(?<=://)[^/@]*@")
 
 
 def shown(key: str, text: str) -> str:
@@ -34,7 +32,7 @@ def shown(key: str, text: str) -> str:
         return _shown_jaas(text)
     if is_secret_name(key) or not is_known_property(key):
         return HIDDEN
-    return _URL_USER.sub(f"{HIDDEN}@", text)
+    return without_url_secrets(text)
 
 
 def is_reference(text: str) -> bool:

@@ -30,6 +30,8 @@ LARGEST_SECRET = 1 << 20
 _SHORTEST_HIDDEN = 4
 _REFERENCE = re.compile(r"\$\{(env|file|directory|command):(?:([^}]*?):)?([^}]*)\}")
 _SECRET_NAME = re.compile(r"password|secret|token$|jaas\.config|keystore\.key|digest\.auth|credential", re.IGNORECASE)
+_URL_USER = re.compile(r"(?<=://)[^/?#\s]*@")
+_URL_QUERY = re.compile(r"(://[^\s?]*)\?\S*")
 _FOUND: set[str] = set()
 
 
@@ -111,6 +113,11 @@ def without_secrets(text: str) -> str:
     for value in sorted(_FOUND, key=len, reverse=True):
         text = text.replace(value, HIDDEN)
     return text
+
+
+def without_url_secrets(text: str) -> str:
+    """A URL, or a text with some, as it may be shown: user, password and query may be secrets."""
+    return _URL_QUERY.sub(rf"\1?{HIDDEN}", _URL_USER.sub(f"{HIDDEN}@", text))
 
 
 class _LookupFailedError(Exception):

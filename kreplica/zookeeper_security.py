@@ -12,12 +12,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from kreplica.client_properties import translate
+from kreplica.client_security import ZOOKEEPER_TLS, zookeeper_tls_properties
 from kreplica.errors import ConfigurationError
 
 if TYPE_CHECKING:
     import ssl
 
-TLS_ENABLED = "zookeeper.ssl.client.enable"
 DIGEST = "zookeeper.digest.auth"
 SET_ACL = "zookeeper.set.acl"
 
@@ -44,19 +44,18 @@ def zookeeper_security(properties: Mapping[str, str]) -> ZookeeperSecurity:
     digest = properties.get(DIGEST)
     if digest is not None and not all(digest.partition(":")):
         raise ConfigurationError(f"{DIGEST} cannot be used", "expected USER:PASSWORD")
-    enabled = properties.get(TLS_ENABLED, "false").strip().lower()
+    enabled = properties.get(ZOOKEEPER_TLS, "false").strip().lower()
     if enabled not in ("true", "false"):
-        raise ConfigurationError(f"{TLS_ENABLED} cannot be used", "expected true or false")
+        raise ConfigurationError(f"{ZOOKEEPER_TLS} cannot be used", "expected true or false")
     return ZookeeperSecurity(_context(properties) if enabled == "true" else None, digest)
 
 
 def _context(properties: Mapping[str, str]) -> ssl.SSLContext:
     import ssl
 
-    prefix = "zookeeper.ssl."
-    own = {f"ssl.{key.removeprefix(prefix)}": value for key, value in properties.items() if key.startswith(prefix)}
+    own = {**zookeeper_tls_properties(properties), "security.protocol": "SSL"}
     try:
-        context = translate({**own, "security.protocol": "SSL"}).kafka_python["ssl_context"]
+        context = translate(own).kafka_python["ssl_context"]
     except ConfigurationError as error:
         raise ConfigurationError(f"TLS to ZooKeeper cannot be set up: {error.what}", error.why, error.fix) from None
     assert isinstance(context, ssl.SSLContext)

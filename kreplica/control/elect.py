@@ -8,12 +8,14 @@ may fall back to another one. Read the state again afterwards.
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from kreplica.client_properties import translate
+from kreplica.client_security import TOKEN_SECONDS
 from kreplica.control import require_brokers, require_writable
 from kreplica.errors import (
     AuthenticationError,
@@ -24,6 +26,7 @@ from kreplica.errors import (
 )
 from kreplica.sources.deadline import Deadline
 from kreplica.sources.kafka_messages import error_name
+from kreplica.sources.kafka_sasl import OIDC, TOKEN, with_token
 from kreplica.sources.permissions import ALTER_CLUSTER, needed
 
 if TYPE_CHECKING:
@@ -99,6 +102,25 @@ def elect_preferred(handle: ClusterHandle, partitions: Sequence[TopicPartition])
     return tuple(results[key] for key in wanted)
 
 
+def librdkafka_settings(handle: ClusterHandle, deadline: Deadline) -> dict[str, Any]:
+    """The client properties in librdkafka's words, with the token that OAUTHBEARER takes from an endpoint.
+
+    librdkafka would fetch it by itself, follow redirects with the client's secret, and know no deadline.
+
+    Raises:
+        ConfigurationError: A property cannot be used, or librdkafka cannot keep to it.
+        AuthenticationError, UnreachableError: The endpoint gives no token.
+    """
+    translated = translate(handle.properties)
+    if translated.librdkafka_lacks:
+        raise ConfigurationError("elections go through librdkafka", translated.librdkafka_lacks)
+    settings = dict(translated.librdkafka)
+    if OIDC in translated.kafka_python:
+        token = str(with_token(translated.kafka_python, deadline)[TOKEN])
+        settings["oauth_cb"] = lambda _: (token, time.time() + TOKEN_SECONDS)
+    return settings
+
+
 class _Client:
     """An admin client of librdkafka, new for each call: one keeps to a broker that has died since."""
 
@@ -108,7 +130,7 @@ class _Client:
 
         self._handle = handle
         self._reports: list[Any] = []
-        settings: dict[str, Any] = dict(translate(handle.properties).librdkafka)
+        settings = librdkafka_settings(handle, Deadline(handle.timeout))
         settings |= {
             "bootstrap.servers": handle.bootstrap_servers,
             "error_cb": self._reports.append,

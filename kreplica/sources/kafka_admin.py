@@ -278,7 +278,7 @@ class BrokerConnection:
     def _broken(self, error: OSError | None) -> NoReturn:
         import ssl
 
-        if isinstance(error, ssl.SSLError):
+        if isinstance(error, ssl.SSLError) and not isinstance(error, ssl.SSLEOFError | ssl.SSLZeroReturnError):
             # In TLS 1.3 the broker judges the client's certificate after the handshake has ended here.
             raise self._tls_failure(error) from None
         if not self._versions:

@@ -85,7 +85,8 @@ def explain_tls_error(address: Address, error: OSError, *, has_certificate: bool
         return CredentialsRefusedError(address, "it does not accept the client's certificate")
     if "WRONG_VERSION_NUMBER" in alert or "RECORD_LAYER" in alert or "UNEXPECTED_EOF" in alert:
         return BrokerFailure(address, f"TLS handshake failed, {_PLAINTEXT_HINT}")
-    if isinstance(error, ssl.SSLEOFError | ConnectionResetError):
+    # Which class an ended connection is differs by Python: SSLZeroReturnError in 3.11.2, SSLEOFError in later ones.
+    if isinstance(error, ssl.SSLEOFError | ssl.SSLZeroReturnError | ConnectionResetError):
         return BrokerFailure(address, f"TLS handshake failed, {_PLAINTEXT_HINT}")
     text = alert.lower().replace("_", " ") or error.strerror or str(error)
     return BrokerFailure(address, f"TLS handshake failed: {text}")

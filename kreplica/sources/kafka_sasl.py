@@ -4,24 +4,20 @@ from __future__ import annotations
 
 import base64
 import json
-import ssl
 import time
-import urllib.error
-import urllib.parse
-import urllib.request
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Protocol
 
-from kreplica.errors import AuthenticationError, ConfigurationError, UnreachableError
-from kreplica.secret_values import remember_secret
+from kreplica.errors import ConfigurationError
 from kreplica.sources.kafka_failures import CredentialsRefusedError
 from kreplica.sources.kafka_messages import AbstractTokenProvider, get_sasl_mechanism
+from kreplica.sources.token_endpoint import fetch_token
 
 if TYPE_CHECKING:
     from kreplica.sources.deadline import Deadline
     from kreplica.sources.kafka_admin import Address
 
-TOKEN = "sasl_oauth_token"
+TOKEN, OIDC = "sasl_oauth_token", "sasl_oauth_oidc"
 _TOKEN_LIFETIME = 3600
 _PACKAGES = {
     "GSSAPI": ("gssapi", "pip install gssapi, then kinit"),
@@ -93,19 +89,12 @@ def with_token(settings: Mapping[str, object], deadline: Deadline) -> Mapping[st
     if "sasl_oauth_unsecured_subject" in settings:
         token = _unsecured_token(str(settings["sasl_oauth_unsecured_subject"]), int(time.time()))
         return {**settings, TOKEN: token}
-    client = settings.get("sasl_oauth_oidc")
+    client = settings.get(OIDC)
     if not isinstance(client, dict):
         return settings
-    what, endpoint = "no token from sasl.oauthbearer.token.endpoint.url", client["endpoint"]
-    try:
-        return {**settings, TOKEN: _fetch_token(client, deadline.remaining(), settings.get("sasl_oauth_trusted"))}
-    except urllib.error.HTTPError as error:
-        error.close()
-        raise AuthenticationError(what, f"{endpoint} answers HTTP {error.code} {error.reason}") from None
-    except OSError as error:
-        raise UnreachableError(what, f"{endpoint}: {getattr(error, 'reason', error)}") from None
-    except (ValueError, KeyError, TypeError):
-        raise AuthenticationError(what, f"{endpoint} answers no access_token") from None
+    trusted = settings.get("sasl_oauth_trusted")
+    token = fetch_token(client, trusted if isinstance(trusted, str) else None, deadline)
+    return {**settings, TOKEN: token}
 
 
 def _unsecured_token(subject: str, now: int) -> str:
@@ -113,16 +102,3 @@ def _unsecured_token(subject: str, now: int) -> str:
     parts = ({"alg": "none"}, {"sub": subject, "iat": now, "exp": now + _TOKEN_LIFETIME})
     encoded = [base64.urlsafe_b64encode(json.dumps(part).encode()).rstrip(b"=").decode() for part in parts]
     return ".".join([*encoded, ""])
-
-
-def _fetch_token(client: Mapping[str, str], timeout: float, trusted: object) -> str:
-    # The client credentials grant of RFC 6749, section 4.4, as Kafka's HttpAccessTokenRetriever sends it.
-    form = {"grant_type": "client_credentials", **({"scope": client["scope"]} if client["scope"] else {})}
-    credentials = base64.b64encode(f"{client['client']}:{client['secret']}".encode()).decode()
-    headers = {"Authorization": f"Basic {credentials}", "Accept": "application/json"}
-    request = urllib.request.Request(client["endpoint"], urllib.parse.urlencode(form).encode(), headers)
-    context = ssl.create_default_context(cadata=trusted) if isinstance(trusted, str) else None
-    with urllib.request.urlopen(request, timeout=timeout, context=context) as answer:
-        token: str = json.load(answer)["access_token"]
-    remember_secret(token)
-    return token

@@ -16,10 +16,12 @@ from token_endpoint import TokenAuthority, keys_allowed, settings_for_tokens, to
 
 from kreplica.client_properties import translate
 from kreplica.config import ClusterHandle
+from kreplica.control.elect import librdkafka_settings
 from kreplica.errors import AuthenticationError, UnreachableError
 from kreplica.model.snapshot import ClusterSnapshot
 from kreplica.sandbox import Listener, Mode, Sandbox
 from kreplica.sources import Facet
+from kreplica.sources.deadline import Deadline
 from kreplica.sources.kafka import read_live
 from kreplica.sources.kafka_view import read_broker_view
 from kreplica.sources.permissions import DESCRIBE_CLUSTER, DESCRIBE_TOPIC_CONFIGS, Permission
@@ -88,7 +90,7 @@ def handle_with(properties: dict[str, str]) -> ClusterHandle:
 def metadata_by_librdkafka(properties: dict[str, str]) -> Any:
     from confluent_kafka.admin import AdminClient
 
-    settings: dict[str, Any] = dict(translate(properties).librdkafka)
+    settings = librdkafka_settings(handle_with(properties), Deadline(20))
     admin = AdminClient(settings | {"bootstrap.servers": properties["bootstrap.servers"]})
     if properties.get("sasl.mechanism") == "OAUTHBEARER":
         admin.poll(2)  # the token is fetched by what serves its events
@@ -122,7 +124,6 @@ def test_one_brokers_view_counts_hidden_topics_too(secured: Sandbox) -> None:
 def test_a_deleted_topic_whose_files_are_left_is_not_hidden(secured: Sandbox) -> None:
     with allowed(secured, DESCRIBE_CLUSTER):
         names = {"orders-1", "secret-1", "never-was"}
-        from kreplica.sources.deadline import Deadline
         from kreplica.sources.kafka_admin import Address, BrokerConnection
         from kreplica.sources.kafka_layout import hidden_topics
 

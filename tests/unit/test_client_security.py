@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import ssl
+from contextlib import nullcontext
 
 import pytest
 
 from kreplica.client_properties import translate
-from kreplica.client_security import parse_jaas
+from kreplica.client_security import IDENTIFICATION, parse_jaas, security_warnings
+from kreplica.config import ClusterHandle
+from kreplica.control.elect import librdkafka_settings
 from kreplica.errors import ConfigurationError
+from kreplica.sources.deadline import Deadline
+from kreplica.zookeeper_security import zookeeper_security
 
 PLAIN = "org.apache.kafka.common.security.plain.PlainLoginModule"
 
@@ -65,11 +70,11 @@ def test_user_and_password_reach_both_libraries(mechanism: str) -> None:
     assert settings.kafka_python["sasl_plain_password"] == "p"
 
 
-def test_a_token_endpoint_reaches_both_libraries() -> None:
+def test_a_token_endpoint_reaches_what_fetches_the_token() -> None:
     jaas = 'OAuthBearerLoginModule required clientId="c" clientSecret="s" scope="kafka";'
     settings = translate(sasl("OAUTHBEARER", jaas, **{"sasl.oauthbearer.token.endpoint.url": "https://idp/token"}))
-    assert settings.librdkafka["sasl.oauthbearer.method"] == "oidc"
-    assert settings.librdkafka["sasl.oauthbearer.client.secret"] == "s"
+    # librdkafka gets the token itself: it would follow redirects with the secret.
+    assert "s" not in settings.librdkafka.values()
     assert settings.kafka_python["sasl_oauth_oidc"] == {
         "endpoint": "https://idp/token",
         "client": "c",
@@ -99,6 +104,30 @@ def test_unusable_sasl_is_told(properties: dict[str, str], told: str) -> None:
     assert told in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("endpoint", "told"),
+    [
+        ("http://idp.example/token", "the client's secret would go in clear to idp.example; give an https endpoint"),
+        ("http://127.0.0.1.example/token", "in clear to 127.0.0.1.example"),
+        ("ftp://idp.example/token", "expected https://HOST/PATH"),
+        ("https:///token", "expected https://HOST/PATH"),
+        ("https://[::1/token", "it is no URL"),
+    ],
+)
+def test_the_secret_of_a_client_goes_to_no_endpoint_in_clear(endpoint: str, told: str) -> None:
+    jaas = 'OAuthBearerLoginModule required clientId="c" clientSecret="hush";'
+    with pytest.raises(ConfigurationError) as caught:
+        translate(sasl("OAUTHBEARER", jaas, **{"sasl.oauthbearer.token.endpoint.url": endpoint}))
+    assert told in str(caught.value)
+    assert "hush" not in str(caught.value)
+
+
+@pytest.mark.parametrize("endpoint", ["http://localhost:1/t", "http://127.1.2.3/t", "http://[::1]:8080/t"])
+def test_an_endpoint_of_this_machine_needs_no_tls(endpoint: str) -> None:
+    jaas = 'OAuthBearerLoginModule required clientId="c" clientSecret="s";'
+    translate(sasl("OAUTHBEARER", jaas, **{"sasl.oauthbearer.token.endpoint.url": endpoint}))
+
+
 @pytest.mark.parametrize(("algorithm", "checked"), [(None, True), ("https", True), ("HTTPS", True), ("", False)])
 def test_host_names_are_checked_unless_switched_off(algorithm: str | None, checked: bool) -> None:
     properties = {"security.protocol": "SSL"}
@@ -110,6 +139,89 @@ def test_host_names_are_checked_unless_switched_off(algorithm: str | None, check
     assert context.check_hostname is checked
     assert context.verify_mode is ssl.CERT_REQUIRED
     assert settings.librdkafka["ssl.endpoint.identification.algorithm"] == ("https" if checked else "none")
+
+
+@pytest.mark.parametrize("algorithm", ["htps", "none", "false", "LDAPS", "http s"])
+@pytest.mark.parametrize("zookeeper", [False, True])
+def test_another_word_does_not_switch_the_check_of_host_names_off(algorithm: str, zookeeper: bool) -> None:
+    """Java's trust manager refuses every connection then: "Unknown identification algorithm"."""
+    properties = {"security.protocol": "SSL", IDENTIFICATION: algorithm}
+    if zookeeper:
+        properties = {"zookeeper.ssl.client.enable": "true", f"zookeeper.{IDENTIFICATION}": algorithm}
+    with pytest.raises(ConfigurationError, match="https checks host names, an empty value switches") as caught:
+        zookeeper_security(properties) if zookeeper else translate(properties)
+    assert ("did you mean https?" in str(caught.value)) is (algorithm in ("htps", "http s"))
+
+
+CLEAR = {"security.protocol": "SASL_PLAINTEXT", "ssl.truststore.location": "ca.pem"}
+
+
+@pytest.mark.parametrize("mechanism", ["PLAIN", "OAUTHBEARER"])
+def test_credentials_do_not_go_in_clear_where_tls_is_set_up(mechanism: str) -> None:
+    with pytest.raises(
+        ConfigurationError, match=r"in clear; ssl.truststore.location says .*security.protocol=SASL_SSL"
+    ):
+        translate({**sasl(mechanism, 'X required username="u" password="p";'), **CLEAR})
+
+
+@pytest.mark.parametrize(
+    ("properties", "told"),
+    [
+        ({"security.protocol": "SSL", IDENTIFICATION: ""}, ["host names of brokers are not checked"]),
+        ({"security.protocol": "SSL", IDENTIFICATION: "https", "ssl.truststore.location": "x"}, []),
+        (
+            {"ssl.truststore.location": "x"},
+            ["ssl.truststore.location has no effect", "PLAINTEXT where it is not given"],
+        ),
+        ({"sasl.jaas.config": "x"}, ["sasl.jaas.config has no effect", "the connection is without login"]),
+        ({"sasl.mechanism": "PLAIN", "security.protocol": "SSL"}, ["sasl.mechanism has no effect", "protocol is SSL,"]),
+        ({**CLEAR, "sasl.mechanism": "SCRAM-SHA-256"}, ["ssl.truststore.location has no effect", "without TLS"]),
+        ({"security.protocol": "SASL_SSL", "sasl.mechanism": "PLAIN", "ssl.keystore.location": "x"}, []),
+        ({"ssl.truststore.location": ""}, []),
+    ],
+)
+def test_what_is_set_up_and_does_not_protect_is_told(properties: dict[str, str], told: list[str]) -> None:
+    warnings = security_warnings(properties)
+    assert len(warnings) == bool(told)
+    assert all(words in warnings[0] for words in told)
+
+
+@pytest.mark.parametrize(
+    ("properties", "told"),
+    [
+        ({}, ["zookeeper.ssl.truststore.location has no effect", "zookeeper.ssl.client.enable is not true"]),
+        ({"zookeeper.ssl.client.enable": "true"}, []),
+        (
+            {"zookeeper.ssl.client.enable": "true", f"zookeeper.{IDENTIFICATION}": ""},
+            [f"zookeeper.{IDENTIFICATION} is empty: host names of ZooKeeper servers are not checked"],
+        ),
+    ],
+)
+def test_the_same_is_told_of_zookeeper(properties: dict[str, str], told: list[str]) -> None:
+    warnings = security_warnings(
+        {"zookeeper.ssl.truststore.location": "x", "sasl.mechanism": "PLAIN", **properties}, by_zookeeper=True
+    )
+    assert len(warnings) == bool(told)
+    assert all(words in warnings[0] for words in told)
+
+
+@pytest.mark.parametrize(
+    ("protocols", "told"),
+    [("TLSv1.4", "'TLSv1.4' is no version of TLS"), ("TLSv1,SSLv3", "older versions than TLSv1.2 are not used")],
+)
+def test_protocols_that_cannot_be_used_are_told(protocols: str, told: str) -> None:
+    with pytest.raises(ConfigurationError, match=told):
+        translate({"security.protocol": "SSL", "ssl.enabled.protocols": protocols})
+
+
+@pytest.mark.parametrize(
+    ("protocols", "refused"), [("TLSv1.3", True), ("TLSv1.2", True), ("TLSv1.2,TLSv1.3", False), ("", False)]
+)
+def test_elections_are_refused_where_librdkafka_would_not_keep_to_the_protocols(protocols: str, refused: bool) -> None:
+    """librdkafka has no setting for them (CONFIGURATION.md)."""
+    handle = ClusterHandle("x", "h:1", properties={"security.protocol": "SSL", "ssl.enabled.protocols": protocols})
+    with pytest.raises(ConfigurationError, match="no setting for ssl") if refused else nullcontext():
+        librdkafka_settings(handle, Deadline(1))
 
 
 def test_enabled_protocols_bound_the_versions() -> None:

@@ -70,6 +70,7 @@ def test_files_with_secrets_that_everybody_can_read_are_warned_about(tmp_path: P
     config = tmp_path / "config.toml"
     config.write_text(
         "[contexts.a]\nbootstrap_servers = 'a:1'\ncommand_config = 'a.properties'\n[contexts.a.properties]\n"
+        "'security.protocol' = 'SSL'\n"
         "'ssl.keystore.location' = 'store.p12'\n'ssl.keystore.password' = '${file:pw}'\n"
         "'ssl.truststore.password' = 'hush'\n"
     )

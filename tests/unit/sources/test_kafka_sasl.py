@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import json
+import socket
 import threading
+import time
 import urllib.parse
 from collections.abc import Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, HTTPServer
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
@@ -19,7 +22,9 @@ from kreplica.sources.kafka_sasl import TOKEN, sasl_client, with_token
 
 
 @contextmanager
-def token_endpoint(status: int, body: bytes) -> Iterator[tuple[str, list[tuple[str, dict[str, list[str]]]]]]:
+def token_endpoint(
+    status: int, body: bytes, header: str = "X: y", seconds_a_byte: float = 0
+) -> Iterator[tuple[str, list[tuple[str, dict[str, list[str]]]]]]:
     seen: list[tuple[str, dict[str, list[str]]]] = []
 
     class Handler(BaseHTTPRequestHandler):
@@ -27,16 +32,37 @@ def token_endpoint(status: int, body: bytes) -> Iterator[tuple[str, list[tuple[s
             form = self.rfile.read(int(self.headers["Content-Length"])).decode()
             seen.append((self.headers["Authorization"], urllib.parse.parse_qs(form)))
             self.send_response(status)
+            self.send_header(*header.split(": "))
             self.end_headers()
-            self.wfile.write(body)
+            with contextlib.suppress(OSError):
+                for part in [body[begin : begin + 1] for begin in range(len(body))] if seconds_a_byte else [body]:
+                    self.wfile.write(part)
+                    time.sleep(seconds_a_byte)
 
         def log_message(self, *arguments: object) -> None:
             """Prints nothing."""
 
-    with HTTPServer(("127.0.0.1", 0), Handler) as server:
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        server.block_on_close = False
+        server.daemon_threads = True
         threading.Thread(target=server.serve_forever, daemon=True).start()
         yield f"http://127.0.0.1:{server.server_port}/token", seen
         server.shutdown()
+
+
+@contextmanager
+def answering(answer: bytes) -> Iterator[str]:
+    """Answers one connection with these bytes and ends it."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def serve() -> None:
+            connection, _ = server.accept()
+            with connection:
+                connection.recv(4096)
+                connection.sendall(answer)
+
+        threading.Thread(target=serve, daemon=True).start()
+        yield f"127.0.0.1:{server.getsockname()[1]}"
 
 
 def oidc(endpoint: str) -> dict[str, object]:
@@ -65,6 +91,38 @@ def test_a_refusing_endpoint_is_an_authentication_error(status: int, body: bytes
     assert told in str(caught.value)
     assert endpoint in str(caught.value)
     assert "hush" not in str(caught.value)
+
+
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+def test_the_secret_does_not_follow_a_redirect(status: int) -> None:
+    with token_endpoint(200, b'{"access_token": "abc"}') as (elsewhere, seen):
+        redirecting = token_endpoint(status, b"", f"Location: {elsewhere}")
+        with redirecting as (endpoint, _), pytest.raises(AuthenticationError, match=f"HTTP {status} .*is not sent on"):
+            with_token(oidc(endpoint), Deadline(5))
+    assert seen == []
+
+
+def test_an_endpoint_that_drips_its_answer_is_left_at_the_deadline() -> None:
+    begun = time.monotonic()
+    with token_endpoint(200, b"x" * 1000, seconds_a_byte=0.1) as (endpoint, _):
+        with pytest.raises(UnreachableError, match="no whole answer within 1 s"):
+            with_token(oidc(endpoint), Deadline(1))
+        assert time.monotonic() - begun < 3
+
+
+@pytest.mark.parametrize("answer", [b"\x15\x03\x03\x00\x02\x02\x46", b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n{"])
+def test_an_endpoint_that_speaks_something_else_or_stops_is_told(answer: bytes) -> None:
+    with answering(answer) as server, pytest.raises(UnreachableError, match="cut short or is not HTTP"):
+        with_token(oidc(f"http://{server}/token"), Deadline(5))
+
+
+def test_secrets_in_the_url_of_the_endpoint_are_neither_shown_nor_sent() -> None:
+    with token_endpoint(401, b"") as (endpoint, _), pytest.raises(AuthenticationError) as caught:
+        with_token(oidc(endpoint.replace("://", "://me:p@ss%2Fw:ord@") + "?key=hidden"), Deadline(5))
+    shown = str(caught.value)
+    assert "HTTP 401" in shown
+    assert "://(hidden)@127.0.0.1" in shown
+    assert not any(secret in shown for secret in ("ss%2Fw", "ord@", "key=hidden"))
 
 
 def test_an_unreachable_endpoint_is_named() -> None:

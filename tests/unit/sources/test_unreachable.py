@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import socket
+import ssl
 import threading
 import time
 from collections.abc import Iterator
@@ -13,6 +14,8 @@ import pytest
 from kreplica.config import ClusterHandle
 from kreplica.errors import UnreachableError
 from kreplica.sources.kafka import read_live
+from kreplica.sources.kafka_admin import Address
+from kreplica.sources.kafka_failures import explain_tls_error
 
 
 @contextlib.contextmanager
@@ -53,3 +56,10 @@ def test_unreachable_servers_are_all_named_in_one_line_within_the_timeout() -> N
     assert "nowhere.invalid:9092 (name not known)" in line
     assert f"{silent} (no answer within 2 s)" in line
     assert "\n" not in line
+
+
+@pytest.mark.parametrize("ending", [ssl.SSLZeroReturnError, ssl.SSLEOFError, ConnectionResetError])
+def test_a_handshake_that_the_other_side_ends_is_told(ending: type[OSError]) -> None:
+    """Python 3.11.2 raises the first of them, later ones the second."""
+    failure = explain_tls_error(Address("broker", 9092), ending(6, "closed (EOF)"), has_certificate=False)
+    assert failure.reason.startswith("TLS handshake failed, its listener speaks no TLS")
