@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from analyzers.jvm import Jvm, no_remarks
+from kreplica.environment import SAFE_PATH, environment
 from kreplica.errors import KreplicaError, MissingExtraError, UnreachableError, UsageError
 from kreplica.installation import line_that_adds
 
@@ -48,6 +49,8 @@ _ALWAYS = {
 """Set on any session, a Connect server's too."""
 
 _QUIET = {"spark.ui.enabled": "false", "spark.driver.maxResultSize": "0"}
+_WORKERS = {f"spark.executorEnv.{name}": value for name, value in SAFE_PATH.items()}
+"""Python workers of a standalone master inherit nothing of this process."""
 _LOGGERS = ("py4j", "DataFrameQueryContextLogger", "SQLQueryContextLogger", "pyspark.sql.connect.client.logging")
 """Loggers that print what comes as an exception anyway."""
 _LOGGING = Path(__file__).with_name("log4j2.properties")
@@ -112,7 +115,7 @@ def _classic_session(master: str, settings: Mapping[str, str]) -> Iterator[Spark
         _reach(*standalone, what=f"the Spark master {master}")
     java_home = str(java_home_for_spark(quiet=True))
     near = standalone is None or standalone[0] in ("127.0.0.1", "localhost", "::1")
-    with _environment(_environment_values(java_home, near=near)):
+    with environment(_environment_values(java_home, near=near)):
         jvm = Jvm()
         try:
             session = _start(jvm, master, {**_classic_settings(), **_ALWAYS, **settings}, settings)
@@ -154,6 +157,7 @@ def _start_failure(master: str, error: Exception) -> KreplicaError:
 def _classic_settings() -> dict[str, str]:
     return {
         **_QUIET,
+        **_WORKERS,
         "spark.ui.showConsoleProgress": "true" if sys.stderr.isatty() else "false",
         "spark.driver.memory": f"{_driver_gibibytes()}g",
     }
@@ -173,6 +177,7 @@ def _environment_values(java_home: str, *, near: bool) -> dict[str, str | None]:
         "JAVA_HOME": java_home,
         "PYSPARK_PYTHON": sys.executable,
         "PYSPARK_DRIVER_PYTHON": sys.executable,
+        **SAFE_PATH,
         # Either would turn a session of our own into a client of another server.
         "SPARK_REMOTE": None,
         "SPARK_CONNECT_MODE_ENABLED": None,
@@ -180,25 +185,6 @@ def _environment_values(java_home: str, *, near: bool) -> dict[str, str | None]:
     if near:
         values["SPARK_LOCAL_IP"] = "127.0.0.1"
     return values
-
-
-@contextmanager
-def _environment(values: Mapping[str, str | None]) -> Iterator[None]:
-    """Sets environment variables (None unsets) for the block."""
-    before = {name: os.environ.get(name) for name in values}
-    _set_environment(values)
-    try:
-        yield
-    finally:
-        _set_environment(before)
-
-
-def _set_environment(values: Mapping[str, str | None]) -> None:
-    for name, value in values.items():
-        if value is None:
-            os.environ.pop(name, None)
-        else:
-            os.environ[name] = value
 
 
 def _await_executor(session: SparkSession, master: str) -> None:
@@ -225,7 +211,7 @@ def _connect_session(remote: str, settings: Mapping[str, str]) -> Iterator[Spark
     _reach(host, port, what=f"the Spark Connect server {remote}")
     from pyspark.sql import SparkSession
 
-    with _environment({"SPARK_REMOTE": None, "SPARK_LOCAL_REMOTE": None}):
+    with environment({"SPARK_REMOTE": None, "SPARK_LOCAL_REMOTE": None}):
         session = SparkSession.builder.remote(remote).getOrCreate()
     try:
         for name, value in {**_ALWAYS, **settings}.items():

@@ -22,6 +22,7 @@ from kreplica.engine.settings import PROMISING, Value
 from kreplica.engine.shrinking import shrink
 from kreplica.engine.smaller_setup import leave_out
 from kreplica.engine.versions import version_named
+from kreplica.environment import SAFE_PATH, environment
 from kreplica.scenarios import scenario_named
 from kreplica.scenarios.scenario import Scenario
 
@@ -159,7 +160,8 @@ def _in_turn(job: Job, seeds: range) -> Iterator[Verdict]:
 
 def _in_processes(job: Job, seeds: range, processes: int) -> Iterator[Verdict]:
     parts = [seeds[begin : begin + AT_ONCE] for begin in range(0, len(seeds), AT_ONCE)]
-    with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as pool:
+    spawned = get_context("spawn")
+    with environment(SAFE_PATH), ProcessPoolExecutor(processes, mp_context=spawned) as pool:
         for verdicts in pool.map(_part, [job] * len(parts), parts):
             yield from verdicts
 

@@ -1,0 +1,32 @@
+"""Environment variables for the children of this process, for as long as they are started."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+
+SAFE_PATH = {"PYTHONSAFEPATH": "1"}
+"""For every Python that is started here: none imports what happens to lie in the current folder.
+
+PYTHONPATH holds all the same. Programs of the user's own (``${command:NAME}``) are left as they are.
+"""
+
+
+@contextmanager
+def environment(values: Mapping[str, str | None]) -> Iterator[None]:
+    """Sets environment variables (None unsets) for the block."""
+    before = {name: os.environ.get(name) for name in values}
+    _set(values)
+    try:
+        yield
+    finally:
+        _set(before)
+
+
+def _set(values: Mapping[str, str | None]) -> None:
+    for name, value in values.items():
+        if value is None:
+            os.environ.pop(name, None)
+        else:
+            os.environ[name] = value
