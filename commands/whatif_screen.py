@@ -179,7 +179,7 @@ def _say_left_out(number: int, console: Console, noun: str) -> None:
 
 
 def _print_sentences(run: Run, console: Console) -> None:
-    from kreplica.engine.explain import explain, rule_link, rule_summary
+    from kreplica.engine.explain import explain, rule_link, rule_source, rule_summary
 
     sentences = explain(run.events)
     console.print("\nStep by step, with the rule that acted")
@@ -188,7 +188,8 @@ def _print_sentences(run: Run, console: Console) -> None:
         console.print(f"{told.time / 1000:>12.3f} ms  {told.text}{rule}")
     console.print("\nThe rules")
     for rule in dict.fromkeys(told.rule for told in sentences if told.rule):
-        console.print(f"  {rule}  {rule_summary(rule)} ({rule_link(rule)})")
+        source = rule_source(rule)
+        console.print(f"  {rule}  {rule_summary(rule)} ({f'{source}; ' if source else ''}{rule_link(rule)})")
 
 
 def _print_strips(strips: Sequence[Strip], console: Console) -> None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from itertools import groupby
+from functools import cache
+from itertools import dropwhile, groupby
 
 from kreplica.engine.brief import few
-from kreplica.engine.moments import QUIET
 from kreplica.engine.trace import KINDS, Event, Kind, fields_of, rule_of, sentence
 
 RULES_PAGE = "docs/reference/protocol-rules.md"
@@ -16,7 +17,11 @@ RULES_PAGE = "docs/reference/protocol-rules.md"
 
 _OF_RECORDS = frozenset((Kind.SENT, Kind.ACKNOWLEDGED, Kind.SEND_FAILED, Kind.CONSUMED))
 _OF_A_RECORD = frozenset(("value", "offset"))
-_LEFT_OUT = QUIET | {Kind.MESSAGE, Kind.DROPPED}
+_LEFT_OUT = frozenset((Kind.MESSAGE, Kind.DROPPED))
+
+
+MOST_CLASSES = 3
+"""Of a rule's documentation so many of Kafka's classes are told: those it names first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,15 +40,24 @@ class Sentence:
 
 
 def explain(events: Iterable[Event]) -> tuple[Sentence, ...]:
-    """What happened, a sentence an event; messages and what a leader learns of its followers are left out.
+    """A sentence for each event but messages, and for each parking of a fetch that something woke later.
 
-    Records that a client sends, reads or is told of at one moment are one sentence.
+    Records that a client sends, reads or is told of at one moment are one sentence. The znodes that are there before
+    the run begins are left out.
     """
-    told = (event for event in events if event.kind not in _LEFT_OUT)
-    return tuple(
-        Sentence(event.time, sentence(event), rule_of(event))
-        for event in (_as_one([each for _, each in group]) for _, group in groupby(enumerate(told), key=_alike))
-    )
+    begun = dropwhile(lambda event: event.kind == Kind.ZNODE_WRITTEN, events)
+    told = [event for event in begun if event.kind not in _LEFT_OUT]
+    grouped = (_as_one([each for _, each in group]) for _, group in groupby(enumerate(told), key=_alike))
+    sentences = [Sentence(event.time, sentence(event), rule_of(event)) for event in grouped]
+    return tuple(sorted((*sentences, *_parked(told)), key=lambda one: one.time))
+
+
+def _parked(events: Iterable[Event]) -> Iterator[Sentence]:
+    for event in events:
+        if event.kind == Kind.FETCH_WOKEN:
+            named = fields_of(event)
+            text = f"{event.node} parks the fetch of {named['partition']} by {named['reader']}: nothing to read"
+            yield Sentence(named["since"], text, rule_of(event))
 
 
 def _alike(numbered: tuple[int, Event]) -> tuple[object, ...]:
@@ -66,13 +80,33 @@ def _as_one(events: list[Event]) -> Event:
 
 def rule_summary(rule: str) -> str:
     """The first line of a rule's documentation; empty if there is no such rule."""
+    return _documentation(rule)[0].partition("\n")[0].strip()
+
+
+@cache
+def rule_source(rule: str) -> str:
+    """Kafka's classes, KIPs and issues that a rule's documentation names; its module's classes where it has none."""
+    own, module = _documentation(rule)
+    classes = _CLASS.findall(own) or _CLASS.findall(module)
+    return ", ".join((*list(dict.fromkeys(classes))[:MOST_CLASSES], *dict.fromkeys(_PROPOSAL.findall(own))))
+
+
+_CLASS = re.compile(
+    r"\b(?:kafka|org\.apache)(?:\.[a-z]+)+\.[A-Z]\w*(?:\.\w+)*"  # in full
+    r"|\b(?!ZooKeeper\b)(?:[A-Z][a-z]+){2,}(?:\.[a-z]\w*)*\b"
+)
+_PROPOSAL = re.compile(r"\b(?:KIP|KAFKA)-\d+")
+
+
+def _documentation(rule: str) -> tuple[str, str]:
+    """What a rule says of itself, and its module; both empty if there is no such rule."""
     module_name, _, name = rule.rpartition(".")
     try:
         module = importlib.import_module(f"kreplica.engine.rules.{module_name}")
     except ModuleNotFoundError:
-        return ""
-    documentation = getattr(module, name, None).__doc__ or "" if hasattr(module, name) else ""
-    return documentation.strip().partition("\n")[0].strip()
+        return "", ""
+    function = getattr(module, name, None)
+    return (function.__doc__ or "").strip() if function is not None else "", module.__doc__ or ""
 
 
 def rule_link(rule: str) -> str:

@@ -26,7 +26,9 @@ class Moment:
 
 
 _MESSAGES = frozenset((Kind.MESSAGE, Kind.DROPPED))
-QUIET = frozenset((Kind.FOLLOWER_POSITION, Kind.BROKER_REGISTERED, Kind.ZNODE_WRITTEN, Kind.ZNODE_DELETED))
+QUIET = frozenset(
+    (Kind.FOLLOWER_POSITION, Kind.FETCH_WOKEN, Kind.BROKER_REGISTERED, Kind.ZNODE_WRITTEN, Kind.ZNODE_DELETED)
+)
 """Kinds that say little by themselves: a moment of nothing else is left out."""
 
 

@@ -60,6 +60,7 @@ class Kind(StrEnum):
     BECAME_FOLLOWER = "became-follower"
     RESIGNED = "resigned"
     FETCH_REFUSED = "fetch-refused"
+    FETCH_WOKEN = "fetch-woken"
     # the ISR
     ISR_ASKED = "isr-asked"
     ISR_REFUSED = "isr-refused"
@@ -175,6 +176,7 @@ KINDS: dict[str, EventType] = {
     Kind.FOLLOWER_POSITION: EventType(
         ("partition", "follower", "end_offset"),
         "{node} learns that broker-{follower} has {partition} up to {end_offset}",
+        "follower_lag.last_caught_up_after_fetch",
     ),
     Kind.LOG_START: EventType(("partition", "log_start"), "{node} begins {partition} at {log_start}"),
     Kind.LAST_STABLE_OFFSET: EventType(
@@ -185,29 +187,42 @@ KINDS: dict[str, EventType] = {
     Kind.BECAME_LEADER: EventType(
         ("partition", "leader_epoch", "isr", "start_offset"),
         "{node} leads {partition} in epoch {leader_epoch} from offset {start_offset}, ISR {isr}",
+        "leader_and_isr.takes_state",
     ),
     Kind.BECAME_FOLLOWER: EventType(
         ("partition", "leader_epoch", "leader"),
         "{node} follows broker-{leader} for {partition} in epoch {leader_epoch}",
         "leader_and_isr.makes_follower",
     ),
-    Kind.RESIGNED: EventType(("partition", "leader_epoch"), "{node} no longer leads {partition}"),
+    Kind.RESIGNED: EventType(
+        ("partition", "leader_epoch"), "{node} no longer leads {partition}", "leader_and_isr.takes_state"
+    ),
     Kind.FETCH_REFUSED: EventType(
-        ("partition", "follower", "error"), "{node} refuses a fetch of {partition} by {follower}: {error}"
+        ("partition", "follower", "error"),
+        "{node} refuses a fetch of {partition} by {follower}: {error}",
+        "fetching.leader_epoch_error",
     ),
-    Kind.ISR_ASKED: EventType(("partition", "isr", "why"), "{node} asks for the ISR {isr} of {partition}: {why}"),
+    Kind.FETCH_WOKEN: EventType(
+        ("partition", "reader", "since", "why", "rule"),
+        "{node} answers the fetch of {partition} by {reader} that was parked at {since} ms: {why}",
+    ),
+    Kind.ISR_ASKED: EventType(
+        ("partition", "isr", "why", "rule"), "{node} asks for the ISR {isr} of {partition}: {why}"
+    ),
     Kind.ISR_REFUSED: EventType(
-        ("partition", "isr", "error"), "{node} is refused the ISR {isr} of {partition}: {error}"
+        ("partition", "isr", "error", "rule"), "{node} is refused the ISR {isr} of {partition}: {error}"
     ),
-    Kind.CONTROLLER_ELECTED: EventType(("epoch",), "{node} is the controller, epoch {epoch}"),
-    Kind.CONTROLLER_RESIGNED: EventType(("epoch",), "{node} is no longer the controller"),
+    Kind.CONTROLLER_ELECTED: EventType(("epoch", "rule"), "{node} is the controller, epoch {epoch}"),
+    Kind.CONTROLLER_RESIGNED: EventType(("epoch", "rule"), "{node} is no longer the controller"),
     Kind.BROKER_REGISTERED: EventType(
-        ("broker", "broker_epoch"), "{node} registers broker-{broker}, epoch {broker_epoch}"
+        ("broker", "broker_epoch"),
+        "{node} registers broker-{broker}, epoch {broker_epoch}",
+        "broker_registration.registration_refused",
     ),
     Kind.BROKER_FENCED: EventType(
-        ("broker", "why"), "{node} no longer counts broker-{broker} among the live brokers: {why}"
+        ("broker", "why", "rule"), "{node} no longer counts broker-{broker} among the live brokers: {why}"
     ),
-    Kind.BROKER_UNFENCED: EventType(("broker",), "{node} counts broker-{broker} among the live brokers"),
+    Kind.BROKER_UNFENCED: EventType(("broker", "rule"), "{node} counts broker-{broker} among the live brokers"),
     Kind.PARTITION_CHANGED: EventType(
         ("partition", "leader", "leader_epoch", "isr", "elr", "partition_epoch", "why", "rule"),
         "{node} sets {partition}: leader {leader}, epoch {leader_epoch}, ISR {isr}: {why}",
@@ -215,7 +230,7 @@ KINDS: dict[str, EventType] = {
     Kind.MOVE_REFUSED: EventType(
         ("partition", "why", "rule"), "{node} refuses to change the replicas of {partition}: {why}"
     ),
-    Kind.NO_LEADER: EventType(("partition", "isr", "why"), "{partition} has no leader, ISR {isr}: {why}"),
+    Kind.NO_LEADER: EventType(("partition", "isr", "why", "rule"), "{partition} has no leader, ISR {isr}: {why}"),
     Kind.CONTROLLER_REFUSED: EventType(
         ("partition", "epoch", "newer"),
         "{node}, controller of epoch {epoch}, leaves {partition}: the controller of epoch {newer} has written it",
@@ -228,7 +243,9 @@ KINDS: dict[str, EventType] = {
     ),
     Kind.ZNODE_WRITTEN: EventType(("path", "data", "version"), "{path} says {data}, version {version}"),
     Kind.ZNODE_DELETED: EventType(("path",), "{path} is deleted"),
-    Kind.SESSION_EXPIRED: EventType(("client",), "{node} ends the session of {client}"),
+    Kind.SESSION_EXPIRED: EventType(
+        ("client",), "{node} ends the session of {client}", "zookeeper_session.session_is_over"
+    ),
     Kind.DUPLICATE: EventType(
         ("partition", "producer_id", "sequence", "offset"),
         "{node} knows the batch from sequence {sequence} on: it stands at {offset} of {partition}",
@@ -255,39 +272,59 @@ KINDS: dict[str, EventType] = {
         "{node} forgets {transactional_id}, which nobody uses",
         "transaction_timeouts.transactional_id_expired",
     ),
-    Kind.TRANSACTION_BEGUN: EventType(("number",), "{node} begins transaction {number}"),
+    Kind.TRANSACTION_BEGUN: EventType(
+        ("number",), "{node} begins transaction {number}", "transaction_partitions.add_partitions"
+    ),
     Kind.TRANSACTION_ENDED: EventType(
-        ("number", "outcome", "values"), "{node} is told that transaction {number} is {outcome}"
+        ("number", "outcome", "values"),
+        "{node} is told that transaction {number} is {outcome}",
+        "end_transaction.end_transaction",
     ),
-    Kind.PRODUCER_FENCED: EventType(("error",), "{node} is told that another has its transactional id: {error}"),
+    Kind.PRODUCER_FENCED: EventType(
+        ("error",), "{node} is told that another has its transactional id: {error}", "init_producer_id.init_producer_id"
+    ),
     Kind.PRODUCER_ID: EventType(
-        ("producer_id", "producer_epoch"), "{node} has producer id {producer_id}, epoch {producer_epoch}"
+        ("producer_id", "producer_epoch"),
+        "{node} has producer id {producer_id}, epoch {producer_epoch}",
+        "init_producer_id.init_producer_id",
     ),
-    Kind.SENT: EventType(("partition", "value", "acks"), "{node} sends {value} to {partition} with acks={acks}"),
-    Kind.RETRIED: EventType(("partition", "values", "error"), "{node} sends {values} again: {error}"),
+    Kind.SENT: EventType(
+        ("partition", "value", "acks"),
+        "{node} sends {value} to {partition} with acks={acks}",
+        "producer_batches.batch_is_full",
+    ),
+    Kind.RETRIED: EventType(
+        ("partition", "values", "error"), "{node} sends {values} again: {error}", "producer_batches.is_sent_again"
+    ),
     Kind.ACKNOWLEDGED: EventType(
-        ("partition", "value", "offset", "acks"), "{node} is told that {value} stands at offset {offset} of {partition}"
+        ("partition", "value", "offset", "acks"),
+        "{node} is told that {value} stands at offset {offset} of {partition}",
+        "acknowledgement.waits_for_followers",
     ),
-    Kind.SEND_FAILED: EventType(("partition", "value", "error"), "{node} gives up on {value}: {error}"),
+    Kind.SEND_FAILED: EventType(
+        ("partition", "value", "error"), "{node} gives up on {value}: {error}", "producer_batches.is_sent_again"
+    ),
     Kind.CONSUMED: EventType(
-        ("partition", "offset", "value", "group"), "{node} reads {value} at offset {offset} of {partition}"
+        ("partition", "offset", "value", "group"),
+        "{node} reads {value} at offset {offset} of {partition}",
+        "fetching.readable_end",
     ),
     Kind.PROCESSED: EventType(
         ("partition", "offset", "value", "group", "result"),
         "{node} processes {value} at offset {offset} of {partition}: {result}",
     ),
     Kind.ASSIGNED: EventType(
-        ("group", "generation", "partitions"), "{node} reads {partitions} in generation {generation} of {group}"
+        ("group", "generation", "partitions", "rule"), "{node} reads {partitions} in generation {generation} of {group}"
     ),
     Kind.POSITION_SET: EventType(
-        ("partition", "offset", "why"), "{node} sets its position in {partition} to {offset}: {why}"
+        ("partition", "offset", "why", "rule"), "{node} sets its position in {partition} to {offset}: {why}"
     ),
     Kind.READS_FROM: EventType(
         ("partition", "broker"),
         "{node} reads {partition} from broker-{broker}",
         "follower_reads.preferred_read_replica",
     ),
-    Kind.COMMIT_FAILED: EventType(("group", "error"), "{node} cannot commit for {group}: {error}"),
+    Kind.COMMIT_FAILED: EventType(("group", "error", "rule"), "{node} cannot commit for {group}: {error}"),
     Kind.CLIENT_FAILED: EventType(("error",), "{node} ends: {error}"),
     Kind.GROUP_CHANGED: EventType(
         ("group", "state", "generation", "members", "why", "rule"),
@@ -374,14 +411,39 @@ def sentence(event: Event) -> str:
 def rule_of(event: Event) -> str:
     """The rule that acted, ``module.function`` of ``kreplica.engine.rules``; empty where none did."""
     named = fields_of(event)
-    return str(named.get("rule") or KINDS[event.kind].rule or _BY_ROLE.get((event.kind, named.get("role", "")), ""))
+    own = named.get("rule")
+    if own is not None:
+        return str(own)
+    if event.kind in (Kind.ZNODE_WRITTEN, Kind.ZNODE_DELETED):
+        return next((rule for path, rule in _BY_PATH if named["path"].startswith(path)), "")
+    field, rules = _BY_FIELD.get(event.kind, ("", {}))
+    return rules.get(named.get(field), KINDS[event.kind].rule)
 
 
-_BY_ROLE: dict[tuple[str, str], str] = {
-    (Kind.HIGH_WATERMARK, LEADER): "high_watermark.leader_high_watermark",
-    (Kind.HIGH_WATERMARK, FOLLOWER): "high_watermark.follower_high_watermark",
+_OF_SEQUENCES = dict.fromkeys(
+    ("OUT_OF_ORDER_SEQUENCE_NUMBER", "UNKNOWN_PRODUCER_ID"), "idempotent_client.reaction_to_sequence_error"
+)
+
+_BY_FIELD: dict[str, tuple[str, dict[Any, str]]] = {
+    Kind.APPENDED: ("role", {LEADER: "acknowledgement.append_error", FOLLOWER: "fetching.readable_end"}),
+    Kind.HIGH_WATERMARK: (
+        "role",
+        {LEADER: "high_watermark.leader_high_watermark", FOLLOWER: "high_watermark.follower_high_watermark"},
+    ),
+    Kind.RETRIED: ("error", _OF_SEQUENCES),
+    Kind.SEND_FAILED: ("error", _OF_SEQUENCES),
 }
-"""Rules of events that another rule decides at a leader than at a follower."""
+"""Kinds of which a field says the rule: a leader decides by another than a follower."""
+
+_BY_PATH = (
+    ("/controller", "controller_election.controller_epoch"),
+    ("/brokers/ids", "zookeeper_session.session_is_over"),
+    ("/brokers/topics", "reassignment.zookeeper_merged"),
+    ("/brokers/partitions", "zookeeper_isr.conditional_write"),
+    ("/isr_change_notification", "zookeeper_isr.propagates"),
+    ("/log_dir_event_notification", "log_directory.broker_stops"),
+)
+"""The rule by which each of Kafka's znodes is written, by the beginning of its path."""
 
 
 def _plain(name: str, value: Any) -> Any:
@@ -390,4 +452,6 @@ def _plain(name: str, value: Any) -> Any:
         return "all"
     if name == "leader" and value == NO_LEADER:
         return "none"
+    if name == "since":
+        return f"{value / 1000:.3f}"
     return ",".join(map(str, value)) or "none" if isinstance(value, tuple) else value

@@ -123,3 +123,17 @@ def follower_fetch_waits(available: int, refused: bool, diverging: bool, untold:
             answers and wakes it (KIP-392); it made followers fetch too often (KAFKA-9952).
     """
     return available == 0 and not refused and not diverging and not untold
+
+
+def consumer_fetch_waits(available: int, refused: bool, wait: int) -> bool:
+    """Whether a consumer's fetch is parked: no record that it may read, no error to tell, and it has time.
+
+    kafka.server.ReplicaManager.fetchMessages with fetch.min.bytes 1. A risen high watermark, an append or another
+    leader wakes it, or its time is over.
+
+    Args:
+        available: Records that it may read.
+        refused: Whether it is answered with an error.
+        wait: fetch.max.wait.ms, in any unit.
+    """
+    return available == 0 and not refused and wait > 0

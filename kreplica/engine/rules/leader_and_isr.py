@@ -1,6 +1,7 @@
-"""What a broker does when a controller tells it whom to follow.
+"""What a broker does when a controller tells it to lead or whom to follow.
 
-kafka.server.ReplicaManager.becomeLeaderOrFollower, makeFollowers, applyDelta; kafka.cluster.Partition.makeFollower.
+kafka.server.ReplicaManager.becomeLeaderOrFollower, makeFollowers, applyDelta; kafka.cluster.Partition.makeLeader and
+makeFollower, in every version.
 """
 
 ANY_NUMBER = 2**31 - 1
@@ -35,3 +36,16 @@ def takes_leader(leader_is_alive: bool, dead_leaders_ignored: bool) -> bool:
         dead_leaders_ignored: Whether the version looks.
     """
     return leader_is_alive or not dead_leaders_ignored
+
+
+def takes_state(known_leader_epoch: int, known_partition_epoch: int, leader_epoch: int, partition_epoch: int) -> bool:
+    """Whether a replica goes by a decision: neither of its epochs is older than what the replica knows.
+
+    kafka.server.ReplicaManager.becomeLeaderOrFollower: a stale LeaderAndIsr request is ignored for the partition. The
+    replica then leads (Partition.makeLeader) or follows (Partition.makeFollower).
+
+    Args:
+        known_leader_epoch, known_partition_epoch: Of the state that the replica goes by.
+        leader_epoch, partition_epoch: Of the decision.
+    """
+    return partition_epoch >= known_partition_epoch and leader_epoch >= known_leader_epoch

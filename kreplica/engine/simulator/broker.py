@@ -19,6 +19,7 @@ from kreplica.engine.setup import SECOND, BrokerSetup
 from kreplica.engine.simulator.broker_reads import BrokerReads
 from kreplica.engine.simulator.leadership import Answer, Leadership
 from kreplica.engine.simulator.node import Node
+from kreplica.engine.simulator.parked_fetch import LEADER_CHANGED
 from kreplica.engine.simulator.partition_state import PartitionState
 from kreplica.engine.simulator.replica import Replica
 from kreplica.engine.simulator.replica_fetcher import ReplicaFetcher
@@ -228,7 +229,7 @@ class Broker(Node):
         self.stop_following(replica)
         if replica.leadership is not None:
             replica.leadership.resign()
-        replica.wake(follower_too=True)
+        replica.wake(True, LEADER_CHANGED)
         del self.replicas[replica.partition]
 
     def eligible(self, leadership: Leadership) -> int:

@@ -13,6 +13,7 @@ from kreplica.engine.rules.error_codes import ErrorCode
 from kreplica.engine.rules.fetching import (
     READ_TO_LAST_STABLE_OFFSET,
     READ_TO_LOG_END,
+    consumer_fetch_waits,
     diverges,
     follower_fetch_waits,
     is_out_of_range,
@@ -28,7 +29,7 @@ from kreplica.engine.rules.log_truncation import (
 )
 from kreplica.engine.settings import MICROSECONDS
 from kreplica.engine.simulator.log import Log
-from kreplica.engine.simulator.parked_fetch import ParkedFetch
+from kreplica.engine.simulator.parked_fetch import HIGH_WATERMARK_ROSE, ParkedFetch
 from kreplica.engine.simulator.replica import Replica
 from kreplica.engine.trace import Kind
 
@@ -116,9 +117,9 @@ class BrokerReads:
 
         replicas = [self._broker.replicas[want.partition] for want in wants]
         wait = self._broker.integer("replica.fetch.wait.max.ms") * MICROSECONDS
-        parked = ParkedFetch(self._broker, replicas, answer_again, wait, follower=True)
+        parked = ParkedFetch(self._broker, f"broker-{follower}", replicas, answer_again, wait, follower=True)
         if self._any_untold(follower, wants):  # by this very fetch
-            parked.complete()
+            parked.wake(replicas[0], HIGH_WATERMARK_ROSE)
 
     def _any_untold(self, follower: int, wants: tuple[Want, ...]) -> bool:
         """Whether a high watermark has risen since the follower was last told, where that is told at once."""
@@ -181,11 +182,12 @@ class BrokerReads:
         """Answers a consumer with a ConsumerGiven: at once if there are records, otherwise after ``wait``."""
         replica = self._broker.replicas.get(partition)
         given = self._for_consumer(partition, offset, isolation, most)
-        if replica is None or given.error or given.records or wait == 0:
+        if replica is None or not consumer_fetch_waits(len(given.records), given.error != 0, wait):
             reply(given)
             return
         ParkedFetch(
             self._broker,
+            "a consumer",
             [replica],
             lambda: reply(self._for_consumer(partition, offset, isolation, most)),
             wait,

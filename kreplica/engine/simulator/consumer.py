@@ -327,7 +327,7 @@ class Consumer(Client):
             return
         membership = self.membership
         if membership.member_id == NO_MEMBER or membership.generation == UNKNOWN_GENERATION:
-            self.emit(Kind.COMMIT_FAILED, membership.group, "CommitFailedException")
+            self.emit(Kind.COMMIT_FAILED, membership.group, "CommitFailedException", membership.commit_rule)
             then()
             return
         generation = membership.generation
@@ -338,7 +338,7 @@ class Consumer(Client):
                 self._commit(offsets, then, revoking)
                 return
             if error:
-                self.emit(Kind.COMMIT_FAILED, membership.group, error.name)
+                self.emit(Kind.COMMIT_FAILED, membership.group, error.name, membership.commit_rule)
                 if generation == membership.generation:
                     membership.refused(error)
             if not self.failed:

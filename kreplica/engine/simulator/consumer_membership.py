@@ -29,6 +29,15 @@ JOIN_GROUP_TIMEOUT_LAPSE = 5 * SECOND
 """How much longer than a rebalance may take a member waits for it (AbstractCoordinator)."""
 
 
+_ASSIGNORS = {
+    "range": "assignors.range_assignor",
+    "roundrobin": "assignors.round_robin_assignor",
+    "sticky": "assignors.sticky_assignor",
+    "cooperative-sticky": "assignors.cooperative_adjustment",
+}
+"""The rule by which each value of partition.assignment.strategy assigns."""
+
+
 class Membership:
     """What the member knows of its group.
 
@@ -48,6 +57,9 @@ class Membership:
         "member_id",
         "needs_join",
     )
+
+    commit_rule = "offset_commit.commit_to_classic_group"
+    """The rule by which its commits are taken or refused."""
 
     def __init__(self, consumer: Consumer) -> None:
         self._consumer = consumer
@@ -197,7 +209,8 @@ class Membership:
         self.joining = False
         self.assigned = partitions
         self._consumer.positions.keep(partitions)
-        self._consumer.emit(Kind.ASSIGNED, self.group, self.generation, partitions)
+        strategy = str(self._consumer.settings["partition.assignment.strategy"])
+        self._consumer.emit(Kind.ASSIGNED, self.group, self.generation, partitions, _ASSIGNORS[strategy])
         # who had to give partitions up says so by joining again: the next one hands them out (KIP-429)
         self.needs_join = self.needs_join or (self.cooperative and bool(lost))
         self._consumer.assigned_now()

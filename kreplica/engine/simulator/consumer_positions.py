@@ -78,11 +78,11 @@ class Positions:
         if offset == INVALID_OFFSET:
             self.reset(partition, "no committed offset")
         else:
-            self.seek(partition, offset, epoch, "the committed offset")
+            self.seek(partition, offset, epoch, "the committed offset", "offset_commit.fetched_offset")
 
-    def seek(self, partition: str, offset: int, epoch: int, why: str) -> None:
-        """Reads on at an offset."""
-        self._consumer.emit(Kind.POSITION_SET, partition, offset, why)
+    def seek(self, partition: str, offset: int, epoch: int, why: str, rule: str = "") -> None:
+        """Reads on at an offset; ``rule`` says what decided it, nothing where the application did."""
+        self._consumer.emit(Kind.POSITION_SET, partition, offset, why, rule)
         self.at[partition] = Position(offset, epoch, self._consumer.leader_epoch(partition))
         self._buffers.pop(partition, None)
 
@@ -135,7 +135,7 @@ class Positions:
             again(after=consumer.microseconds("request.timeout.ms"))
         else:
             self._busy.discard(partition)
-            self.seek(partition, offset, -1, f"{policy}, {why}")
+            self.seek(partition, offset, -1, f"{policy}, {why}", "offset_reset.reset_position")
             self.at[partition] = self.at[partition]._replace(leader_epoch=epoch)
             consumer.fetch_more()
 
@@ -227,7 +227,7 @@ class Positions:
             self.reset(partition, "the log was truncated")
             return
         if verdict is Validation.TRUNCATED:
-            self.seek(partition, offset, epoch, "the log was truncated")
+            self.seek(partition, offset, epoch, "the log was truncated", "consumer_position.validate_position")
         self.at[partition] = self.at[partition]._replace(leader_epoch=leader_epoch)
         self._consumer.fetch_more()
 

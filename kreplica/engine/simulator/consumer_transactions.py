@@ -184,7 +184,7 @@ class Transactions:
             if not error:
                 self._end(True)
                 return
-            consumer.emit(Kind.COMMIT_FAILED, membership.group, error.name)
+            consumer.emit(Kind.COMMIT_FAILED, membership.group, error.name, membership.commit_rule)
             if sent == membership.generation:
                 membership.refused(error)
             self._abort()

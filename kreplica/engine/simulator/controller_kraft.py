@@ -253,7 +253,7 @@ class KraftController:
             new = new._replace(partition_epoch=partition_epoch(old.partition_epoch, True))
             self.write_partition(new, why, rule)
             if new.leader == NO_LEADER and moved:
-                self.voter.emit(Kind.NO_LEADER, new.partition, new.ids(new.isr), why)
+                self.voter.emit(Kind.NO_LEADER, new.partition, new.ids(new.isr), why, "elections.kraft_elect")
 
     def alter_partition(self, broker: int, broker_epoch: int, requests: tuple[IsrRequest, ...], reply: Reply) -> None:
         """Takes or refuses the ISRs that a leader asks for: error, and partition, error, state for each."""

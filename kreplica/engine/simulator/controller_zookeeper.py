@@ -119,7 +119,7 @@ class ZooKeeperController:
     def resign(self) -> None:
         """Is the controller no longer. KafkaController.onControllerResignation."""
         if self.active:
-            self.emit(Kind.CONTROLLER_RESIGNED, self.epoch)
+            self.emit(Kind.CONTROLLER_RESIGNED, self.epoch, "controller_election.controller_epoch")
         self.active = False
         for channel in self.channels.values():
             channel.close()
@@ -187,7 +187,7 @@ class ZooKeeperController:
             self.elect()  # somebody was quicker: look again, and watch
             return
         self.active, self.epoch, self.epoch_version = True, wanted, raised.version
-        self.emit(Kind.CONTROLLER_ELECTED, self.epoch)
+        self.emit(Kind.CONTROLLER_ELECTED, self.epoch, "controller_election.controller_epoch")
         self._failover()
 
     def _failover(self) -> None:
@@ -257,7 +257,7 @@ class ZooKeeperController:
     def _brokers_gone(self, gone: tuple[int, ...], then: Callable[[], object]) -> None:
         """KafkaController.onBrokerFailure: new leaders first, then the replicas leave the ISRs."""
         for broker in gone:
-            self.emit(Kind.BROKER_FENCED, broker, "its znode is gone")
+            self.emit(Kind.BROKER_FENCED, broker, "its znode is gone", "broker_failure.brokers_changed")
             del self.known.live[broker]
             self.known.shutting_down.pop(broker, None)
             self.channels.pop(broker).close()
@@ -274,7 +274,7 @@ class ZooKeeperController:
             self.known.live[broker] = registered[broker]
             self.known.offline = {one: None for one in self.known.offline if one[1] != broker}
             self._open_channel(broker)
-            self.emit(Kind.BROKER_UNFENCED, broker)
+            self.emit(Kind.BROKER_UNFENCED, broker, "broker_failure.brokers_changed")
         if not new:
             then()
             return
@@ -289,17 +289,18 @@ class ZooKeeperController:
     def _elect_offline(self, then: Callable[[], object]) -> None:
         """Leaders for all that have none. PartitionStateMachine.triggerOnlinePartitionStateChange."""
 
+        why, rule = "its leader is gone", "elections.zookeeper_leader_for_offline"
+
         def decide(state: PartitionState) -> Decision | None:
             unclean = self.broker.simulation.topic_boolean(topic_of(state.partition), UNCLEAN)
             everybody, online = state.places(state.replicas), self.known.online(state)
             leader, isr = zookeeper_leader_for_offline(everybody, state.isr, online, unclean)
             if leader == NO_LEADER:
-                self.emit(Kind.NO_LEADER, state.partition, state.ids(state.isr), "no replica may lead")
+                self.emit(Kind.NO_LEADER, state.partition, state.ids(state.isr), "no replica may lead", rule)
                 return None
             return leader, isr
 
         self.known.note_unled()
-        why, rule = "its leader is gone", "elections.zookeeper_leader_for_offline"
         self.known.change(tuple(self.known.unled), Change(decide, why, rule, self._announced(then)))
 
     def _leave_isrs(self, brokers: list[int], then: Callable[[], object]) -> None:

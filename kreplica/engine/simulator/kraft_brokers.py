@@ -166,11 +166,11 @@ class KraftBrokers:
         elif state == CONTROLLED_SHUTDOWN:
             self._begin_shutdown(known)
         else:
-            self._fence(known, "it asked for it")
+            self._fence(known, "it asked for it", "broker_registration.next_state")
 
     def _unfence(self, known: Registration) -> None:
         self.controller.write_registration(known._replace(state=UNFENCED))
-        self.controller.voter.emit(Kind.BROKER_UNFENCED, known.broker)
+        self.controller.voter.emit(Kind.BROKER_UNFENCED, known.broker, "broker_registration.next_state")
         self.controller.broker_is_back(known.broker)
 
     def _begin_shutdown(self, known: Registration) -> None:
@@ -180,11 +180,11 @@ class KraftBrokers:
         self.controller.broker_leaves(known.broker, "it shuts down")
         self.controller.write_registration(shutting_down._replace(offset=self.controller.log_end))
 
-    def _fence(self, known: Registration, why: str) -> None:
+    def _fence(self, known: Registration, why: str, rule: str) -> None:
         if known.state == FENCED:
             return
         self.controller.write_registration(known._replace(state=FENCED))
-        self.controller.voter.emit(Kind.BROKER_FENCED, known.broker, why)
+        self.controller.voter.emit(Kind.BROKER_FENCED, known.broker, why, rule)
         self.controller.broker_leaves(known.broker, "it is fenced")
 
     # -- sessions
@@ -207,7 +207,7 @@ class KraftBrokers:
             return
         stale = first_stale = self._stale()
         while stale is not None:
-            self._fence(stale, "its session is over")
+            self._fence(stale, "its session is over", "broker_registration.stale_broker")
             stale = self._stale()
         if first_stale is not None:
             controller.commit(lambda: None)

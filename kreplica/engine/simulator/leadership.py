@@ -23,6 +23,7 @@ from kreplica.engine.rules.high_watermark import (
 from kreplica.engine.rules.producer_state import NO_OFFSET, NO_PRODUCER_ID
 from kreplica.engine.rules.replica_set import contains, everybody, without
 from kreplica.engine.rules.transaction_append import NO_GUARD
+from kreplica.engine.simulator.parked_fetch import APPENDED, HIGH_WATERMARK_ROSE
 from kreplica.engine.simulator.partition_state import PartitionState
 from kreplica.engine.simulator.producer_checks import check_producer
 from kreplica.engine.trace import LEADER, Kind
@@ -149,7 +150,7 @@ class Leadership:
         base = replica.log.end
         replica.append(records, LEADER)
         self.advance()
-        replica.wake(follower_too=True)
+        replica.wake(True, APPENDED)
         return base
 
     def _wait(self, waiting: WaitingProduce) -> None:
@@ -207,7 +208,7 @@ class Leadership:
             return False
         replica.set_high_watermark(high_watermark, LEADER)
         self._answer_producers()
-        replica.wake(follower_too=simulation.version.high_watermark_wakes_followers)
+        replica.wake(simulation.version.high_watermark_wakes_followers, HIGH_WATERMARK_ROSE)
         return True
 
     def _answer_producers(self) -> None:
@@ -285,7 +286,7 @@ class Leadership:
             version.join_at_epoch_start,
         ):
             broker = self.replica.state.replicas[place]
-            self._ask(expanded_isr(self.isr, place), f"broker-{broker} has caught up")
+            self._ask(expanded_isr(self.isr, place), f"broker-{broker} has caught up", "follower_lag.may_join_isr")
 
     def look_for_failed(self) -> None:
         """The periodic look at the ISR, every half replica.lag.time.max.ms.
@@ -298,7 +299,9 @@ class Leadership:
         if remaining != self.isr:
             ids = self.replica.state.ids(self.isr & ~remaining)
             gone = ", ".join(f"broker-{broker}" for broker in ids)
-            self._ask(remaining, f"{gone} did not keep up")
+            by_messages = self.replica.broker.simulation.version.lag_by_messages
+            rule = "follower_lag.in_sync_by_time_or_messages" if by_messages else "follower_lag.in_sync_by_time"
+            self._ask(remaining, f"{gone} did not keep up", rule)
 
     def _remaining(self) -> int:
         place = self.replica.place
@@ -317,10 +320,10 @@ class Leadership:
 
     # -- the ISR and the controller
 
-    def _ask(self, isr: int, why: str) -> None:
+    def _ask(self, isr: int, why: str, rule: str) -> None:
         replica = self.replica
         self.pending = isr
-        replica.broker.emit(Kind.ISR_ASKED, replica.partition, replica.state.ids(isr), why)
+        replica.broker.emit(Kind.ISR_ASKED, replica.partition, replica.state.ids(isr), why, rule)
         replica.broker.controller_link.ask_isr(self)
 
     def committed(self, state: PartitionState) -> None:
@@ -333,10 +336,10 @@ class Leadership:
         self.isr = self.pending = state.isr
         self.advance()
 
-    def refused(self, error: str, roll_back: bool) -> None:
+    def refused(self, error: str, roll_back: bool, rule: str) -> None:
         """Hears that the controller does not take the ISR: back to the confirmed one, or wait for its word."""
         replica = self.replica
-        replica.broker.emit(Kind.ISR_REFUSED, replica.partition, replica.state.ids(self.pending), error)
+        replica.broker.emit(Kind.ISR_REFUSED, replica.partition, replica.state.ids(self.pending), error, rule)
         if roll_back:
             self.pending = self.isr
 

@@ -175,7 +175,7 @@ class KraftLink:
             return
         if error or state is None:
             reaction = leader_reaction(error)
-            leadership.refused(ErrorCode(error).name, reaction == ROLL_BACK)
+            leadership.refused(ErrorCode(error).name, reaction == ROLL_BACK, "alter_partition.leader_reaction")
             if reaction == RETRY:
                 self.broker.after(RETRY_AFTER, self.ask_isr, leadership)
         elif leader_takes_answer(

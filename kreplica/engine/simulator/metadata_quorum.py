@@ -117,27 +117,27 @@ class MetadataQuorum:
         if has_majority(len(self.voters), len(self._reached_by(active)) + 1):
             active.last_contact = now
         elif resigns_without_fetches(now - active.last_contact, self.fetch_timeout):
-            self.resigned(active)
+            self.resigned(active, "quorum.resigns_without_fetches")
 
     def _elect(self, voter: Voter) -> None:
         if self.active is not None:
-            self.resigned(self.active)
+            self.resigned(self.active, "quorum.has_majority")
         self.epoch += 1
         self.active = voter
         del self.entries[self.committed :]
         voter.last_contact = self.simulation.scheduler.now
-        voter.emit(Kind.CONTROLLER_ELECTED, self.epoch)
+        voter.emit(Kind.CONTROLLER_ELECTED, self.epoch, "quorum.has_majority")
         assert voter.controller is not None
         voter.controller.activate(self.epoch)
 
-    def resigned(self, voter: Voter) -> None:
-        """The active controller is gone, or has given up."""
+    def resigned(self, voter: Voter, rule: str = "") -> None:
+        """The active controller is gone, or has given up by a rule."""
         if self.active is not voter:
             return
         self.active = None
         if voter.controller is not None:
             voter.controller.deactivate()
-        voter.emit(Kind.CONTROLLER_RESIGNED, self.epoch)
+        voter.emit(Kind.CONTROLLER_RESIGNED, self.epoch, rule)
 
     def _reached_by(self, voter: Voter) -> list[Voter]:
         network = self.simulation.network

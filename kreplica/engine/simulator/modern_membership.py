@@ -18,6 +18,8 @@ class ModernMembership(Membership):
 
     __slots__ = ("_asking", "_lives", "_wanted")
 
+    commit_rule = "offset_commit.commit_to_consumer_group"
+
     def __init__(self, *arguments: object) -> None:
         super().__init__(*arguments)  # type: ignore[arg-type]
         self._wanted: tuple[str, ...] = ()
@@ -96,7 +98,7 @@ class ModernMembership(Membership):
     def _take_over(self, wanted: tuple[str, ...]) -> None:
         self.assigned = wanted
         self._consumer.positions.keep(wanted)
-        self._consumer.emit(Kind.ASSIGNED, self.group, self.generation, wanted)
+        self._consumer.emit(Kind.ASSIGNED, self.group, self.generation, wanted, "group_epochs.reconcile")
         self._send()  # what it owns now, so that others may have the rest
 
     def refused(self, error: ErrorCode) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from kreplica.engine.records import Record
 from kreplica.engine.rules.error_codes import INVALID_METADATA, RETRIABLE, ErrorCode
+from kreplica.engine.rules.producer_batches import batch_is_full, delivery_is_over, is_sent_again, may_send
 from kreplica.engine.rules.producer_state import NO_SEQUENCE
 from kreplica.engine.setup import ProducerSetup, Send
 from kreplica.engine.simulator.client import Client
@@ -91,7 +92,7 @@ class Producer(Client):
             batch = self._open[send.partition] = Batch(send.partition, self.scheduler.now)
             self.after(self.microseconds("linger.ms"), self._close, batch)
         batch.values.append(send.value)
-        if len(batch.values) >= self.integer("batch.records"):
+        if batch_is_full(len(batch.values), self.integer("batch.records")):
             self._close(batch)
 
     # -- the sender
@@ -120,7 +121,7 @@ class Producer(Client):
         self._drop_expired(partition)
         queue = self._queues.get(partition)
         most = self.integer("max.in.flight.requests.per.connection")
-        while queue and self._in_flight.get(partition, 0) < most:
+        while queue and may_send(self._in_flight.get(partition, 0), most):
             batch = queue.popleft()
             self._in_flight[partition] = self._in_flight.get(partition, 0) + 1
             self._transmit(batch)
@@ -157,10 +158,10 @@ class Producer(Client):
     def _answered(self, batch: Batch, error: ErrorCode, base: int) -> None:
         if error in (ErrorCode.NONE, ErrorCode.DUPLICATE_SEQUENCE_NUMBER):
             self._succeeded(batch, base)
-        elif error not in RETRIABLE or self._is_too_old(batch) or self._is_exhausted(batch):
-            self._give_up(batch, error)
-        else:
+        elif self._may_retry(batch, error):
             self._retry(batch, error)
+        else:
+            self._give_up(batch, error)
 
     def _disconnected(self, batch: Batch) -> None:
         """The connection broke: with acks=0 nobody waits for an answer, but who leads is asked again."""
@@ -180,7 +181,10 @@ class Producer(Client):
         self.refresh_later(self._transmit, batch)
 
     def _is_too_old(self, batch: Batch) -> bool:
-        return self.scheduler.now - batch.born >= self.microseconds("delivery.timeout.ms")
+        return delivery_is_over(self.scheduler.now - batch.born, self.microseconds("delivery.timeout.ms"))
+
+    def _may_retry(self, batch: Batch, error: ErrorCode) -> bool:
+        return is_sent_again(error in RETRIABLE, self._is_too_old(batch), batch.attempts, self.integer("retries"))
 
     def _is_exhausted(self, batch: Batch) -> bool:
         return batch.attempts > self.integer("retries")

@@ -18,12 +18,13 @@ from kreplica.engine.rules.durability import (
 )
 from kreplica.engine.rules.fetching import readable_end
 from kreplica.engine.rules.high_watermark import follower_high_watermark
-from kreplica.engine.rules.leader_and_isr import makes_follower
+from kreplica.engine.rules.leader_and_isr import makes_follower, takes_state
 from kreplica.engine.rules.replica_set import NO_LEADER
 from kreplica.engine.settings import MICROSECONDS
 from kreplica.engine.setup import topic_of
 from kreplica.engine.simulator.leadership import Leadership
 from kreplica.engine.simulator.log import Log
+from kreplica.engine.simulator.parked_fetch import HIGH_WATERMARK_ROSE, LEADER_CHANGED
 from kreplica.engine.simulator.partition_state import PartitionState
 from kreplica.engine.simulator.producer_states import ProducerStates
 from kreplica.engine.trace import FOLLOWER, Kind
@@ -192,7 +193,7 @@ class Replica:
     def apply(self, state: PartitionState) -> None:
         """Takes a controller's decision, unless it is older than what is known."""
         known = self.state
-        if state.partition_epoch < known.partition_epoch or state.leader_epoch < known.leader_epoch:
+        if not takes_state(known.leader_epoch, known.partition_epoch, state.leader_epoch, state.partition_epoch):
             return
         self.state = state
         self.place = state.replicas.index(self.broker.id)
@@ -228,7 +229,7 @@ class Replica:
             return
         self.known_leader = state.leader_id
         self.broker.stop_following(self)
-        self.wake(follower_too=True)
+        self.wake(True, LEADER_CHANGED)
         if state.leader >= 0:
             self.broker.emit(Kind.BECAME_FOLLOWER, self.partition, state.leader_epoch, state.leader_id)
             self.broker.follow(self)
@@ -242,7 +243,7 @@ class Replica:
         high_watermark = follower_high_watermark(leader_high_watermark, self.log.start, self.log.end)
         if high_watermark != self.high_watermark:
             self.set_high_watermark(high_watermark, FOLLOWER)
-            self.wake(follower_too=False)
+            self.wake(False, HIGH_WATERMARK_ROSE)
 
     # -- readers
 
@@ -250,8 +251,8 @@ class Replica:
         """The offset before which such a reader may read."""
         return readable_end(isolation, self.log.end, self.high_watermark, self.last_stable_offset)
 
-    def wake(self, follower_too: bool) -> None:
+    def wake(self, follower_too: bool, why: str) -> None:
         """Completes parked fetches: consumers', and where the log grew or the leader changed also followers'."""
         for parked in tuple(self.parked):
             if follower_too or not parked.follower:
-                parked.complete()
+                parked.wake(self, why)

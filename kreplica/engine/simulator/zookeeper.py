@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from kreplica.engine.rules.zookeeper_session import session_is_over
 from kreplica.engine.simulator.node import Node
 from kreplica.engine.trace import Kind
 
@@ -169,7 +170,7 @@ class ZooKeeper(Node):
         """Ends a session whose time is over, or looks again when it may be."""
         if session.id not in self.sessions:
             return
-        if self.scheduler.now >= session.deadline:
+        if session_is_over(self.scheduler.now, session.deadline):
             self._expire(session)
         else:
             self.after(session.deadline - self.scheduler.now, self._look_at, session)

@@ -26,6 +26,21 @@ RETRY_AFTER = SECOND
 
 NO_SESSION = 0
 
+_NAMES = {
+    "get": "getData",
+    "children": "getChildren",
+    "set": "setData",
+    "create": "create",
+    "delete": "delete",
+    "check": "check",
+}
+"""ZooKeeper's names of operations, as org.apache.zookeeper.ZooDefs.OpCode has them."""
+
+
+def _name(transactions: tuple[Transaction, ...]) -> str:
+    """Requests that are sent together by their names; a transaction of several operations is a multi."""
+    return ", ".join(dict.fromkeys("multi" if len(one) > 1 else _NAMES[one[0].what] for one in transactions))
+
 
 class ZooKeeperClient:
     """The session of one process.
@@ -77,10 +92,8 @@ class ZooKeeperClient:
         Comes to nothing if the session is over before they are answered.
         """
         if self.session != NO_SESSION:
-            arguments = (self.session, transactions)
-            self._call(
-                "requests", self.zookeeper.handle_requests, arguments, self._answered, self.session, then, context
-            )
+            arguments, name = (self.session, transactions), _name(transactions)
+            self._call(name, self.zookeeper.handle_requests, arguments, self._answered, self.session, then, context)
 
     def handle_watch(self, session: int, what: str, path: str, reply: Callable[..., object]) -> None:
         """Takes a watch event."""

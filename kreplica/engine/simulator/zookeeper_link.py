@@ -249,7 +249,8 @@ class ZooKeeperLink:
         same = read.code == OK and read.data == state_data(state, self.controller_epoch)
         version = found if written.code == OK else conditional_write(found, expected, same)
         if version == NOT_WRITTEN:
-            leadership.refused(f"version {expected} expected, {found} found", True)
+            why = f"version {expected} expected, {found} found"
+            leadership.refused(why, True, "zookeeper_isr.conditional_write")
             return
         state = state._replace(partition_epoch=version)
         if written.code == OK:
@@ -324,7 +325,7 @@ class ZooKeeperLink:
         if reaction == RETRY:
             self.broker.after(ASK_AGAIN_AFTER, self._ask_controller, leadership, wanted)
         else:
-            leadership.refused(error.name, reaction == ROLL_BACK)
+            leadership.refused(error.name, reaction == ROLL_BACK, "alter_partition.leader_reaction")
 
     def _controller_link(self) -> ZooKeeperLink | None:
         """The controller as this broker knows it: who sent the request with the highest epoch."""

@@ -64,7 +64,7 @@ SENTENCES = {
     "app sends m1 to t-0 with acks=1": Event(0, Kind.SENT, "app", ("t-0", "m1", 1)),
     "broker-1 crashes": Event(0, Kind.CRASHED, "broker-1", (False,)),
     "broker-1 loses power": Event(0, Kind.CRASHED, "broker-1", (True,)),
-    "t-0 has no leader, ISR none: all gone": Event(0, Kind.NO_LEADER, "broker-1", ("t-0", (), "all gone")),
+    "t-0 has no leader, ISR none: all gone": Event(0, Kind.NO_LEADER, "broker-1", ("t-0", (), "all gone", "")),
     "broker-1 sets t-0: leader none, epoch 2, ISR 1,2: it went": Event(
         0, Kind.PARTITION_CHANGED, "broker-1", ("t-0", -1, 2, (1, 2), (), 1, "it went", "")
     ),

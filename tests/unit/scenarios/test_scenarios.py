@@ -4,18 +4,34 @@ from __future__ import annotations
 
 import pytest
 
+from kreplica.engine.explain import rule_source, rule_summary
 from kreplica.engine.moments import moments
 from kreplica.engine.simulator.plan_player import PlanPlayer
 from kreplica.engine.simulator.world import build
-from kreplica.engine.trace import Trace
+from kreplica.engine.trace import Kind, Trace, rule_of
 from kreplica.engine.versions import VERSIONS, Version, version_named
 from kreplica.errors import UsageError
 from kreplica.report.space_time_svg import space_time_svg
 from kreplica.scenarios import MODULES, Case, Scenario, scenario_named, scenarios
-from kreplica.scenarios.playing import play
+from kreplica.scenarios.playing import Run, play
 
 ALL = scenarios()
 CASES = [(scenario, case) for scenario in ALL for case in scenario.cases]
+
+
+MESSAGES = {Kind.MESSAGE, Kind.DROPPED}
+FAULTS = {Kind.FAULT, Kind.STARTED, Kind.STOPPED, Kind.CRASHED, Kind.PAUSED, Kind.RESUMED, Kind.DISK_LOST}
+APART = MESSAGES | FAULTS | {Kind.PROCESSED}
+"""Events that no rule of Kafka decides: messages, what the plan does to processes, what applications do themselves."""
+
+
+def check_rules(run: Run) -> None:
+    """Nine of ten events name their rule, and each rule names Kafka's class."""
+    rules = [rule_of(event) for event in run.events if event.kind not in APART]
+    assert sum(map(bool, rules)) >= 0.9 * len(rules)
+    for rule in set(rules) - {""}:
+        assert rule_summary(rule), f"{rule} is no rule"
+        assert rule_source(rule), f"{rule} names no class of Kafka's"
 
 
 def told(scenario: Scenario, case: Case) -> str:
@@ -24,7 +40,7 @@ def told(scenario: Scenario, case: Case) -> str:
 
 
 @pytest.mark.parametrize(("scenario", "case"), CASES, ids=[told(*each) for each in CASES])
-def test_it_comes_out_as_it_says_and_can_be_drawn(scenario: Scenario, case: Case) -> None:
+def test_it_comes_out_as_it_says_can_be_drawn_and_names_its_rules(scenario: Scenario, case: Case) -> None:
     run = play(scenario, case.version, case.settings)
     assert run.case is case, "another case with the same version and settings stands before it"
     assert run.differences == (), f"{told(scenario, case)}: {'; '.join(map(str, run.differences))}"
@@ -32,6 +48,7 @@ def test_it_comes_out_as_it_says_and_can_be_drawn(scenario: Scenario, case: Case
         told_moments = moments(run.events)
         assert told_moments
         assert space_time_svg(scenario.name, told_moments, ()).startswith("<svg")
+        check_rules(run)
 
 
 @pytest.mark.slow
