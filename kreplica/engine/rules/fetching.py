@@ -128,8 +128,8 @@ def follower_fetch_waits(available: int, refused: bool, diverging: bool, untold:
 def consumer_fetch_waits(available: int, refused: bool, wait: int) -> bool:
     """Whether a consumer's fetch is parked: no record that it may read, no error to tell, and it has time.
 
-    kafka.server.ReplicaManager.fetchMessages with fetch.min.bytes 1. A risen high watermark, an append or another
-    leader wakes it, or its time is over.
+    kafka.server.ReplicaManager.fetchMessages with fetch.min.bytes 1, in every version. A risen high watermark, an
+    append or another leader wakes it, or its time is over.
 
     Args:
         available: Records that it may read.
