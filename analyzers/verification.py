@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,6 +13,7 @@ import pyarrow.parquet as pq
 from kreplica.model.schema import BROKERS, PARTITIONS, TableSchema
 from kreplica.store.arrow import ARROW_TYPES
 from kreplica.store.manifest import DataFile, Manifest
+from kreplica.untrusted_files import open_file, refuse_special
 
 READ_TABLES: tuple[TableSchema, ...] = (PARTITIONS, BROKERS)
 """What an audit reads; of the other tables it is only checked that their files are there and have their size."""
@@ -39,17 +41,18 @@ def problems_of(manifest: Manifest) -> list[FileProblem]:
 
 def _difference(path: Path, file: DataFile) -> str:
     try:
-        size = path.stat().st_size
+        status = path.stat()
+        refuse_special(status)
     except OSError as error:
         return "its manifest names it, and it is not there" if isinstance(error, FileNotFoundError) else _reason(error)
-    return "" if size == file.bytes else f"{size} bytes, its manifest says {file.bytes}"
+    return "" if status.st_size == file.bytes else f"{status.st_size} bytes, its manifest says {file.bytes}"
 
 
 def _content_problem(path: Path, file: DataFile, schema: TableSchema | None) -> str:
     if schema is None:
         return ""
     try:
-        with path.open("rb") as content:
+        with os.fdopen(open_file(path), "rb") as content:
             digest = hashlib.file_digest(content, "sha256").hexdigest()
         if digest != file.sha256:
             return "its SHA-256 is not the one in its manifest: the content was changed or damaged"

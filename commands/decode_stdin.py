@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import signal
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from io import UnsupportedOperation
 from pathlib import Path, PurePath
-from stat import S_ISCHR
-from typing import BinaryIO
 
-from kreplica.errors import InputError, UsageError
-from kreplica.whole_files import copy_to_end
+from kreplica.errors import InputError, UsageError, as_clause
+from kreplica.untrusted_files import copy_to_end, copy_whole
 
 MOST_BYTES = 4 << 30
 """Twice what a segment can have (segment.bytes is an int32): what goes on would fill the disk it is copied to."""
@@ -130,28 +126,19 @@ def _can_come_back() -> bool:
         return False
 
 
-def _refuse_device(stream: BinaryIO) -> None:
-    """Refuses /dev/zero and the like, which would fill the disk; not a terminal, nor the null device, which end."""
-    try:
-        status = os.fstat(stream.fileno())
-    except UnsupportedOperation:  # no file of the operating system
-        return
-    if S_ISCHR(status.st_mode) and not stream.isatty() and not os.path.samestat(status, Path(os.devnull).stat()):
-        raise InputError("standard input", "", "a device, neither a file nor a pipe", "give the bytes of a file")
-
-
 def _kept(path: str, name: PurePath, folder: Path) -> Path:
     """Copies a stream into a folder that is made for it; messages name the copy, hence its telling name."""
     copy = folder / (name if path == "-" else f"pipe-{Path(path).name}")
     try:
         copy.parent.mkdir(parents=True)
-        with copy.open("wb") as file, ExitStack() as opened:
-            stream = sys.stdin.buffer if path == "-" else opened.enter_context(Path(path).open("rb"))
-            _refuse_device(stream)
-            copy_to_end(stream, file, MOST_BYTES)
+        with copy.open("wb") as file:
+            if path == "-":
+                copy_to_end(sys.stdin.buffer, file, MOST_BYTES)
+            else:
+                copy_whole(Path(path), file, MOST_BYTES)
     except OSError as error:
         what = "standard input" if path == "-" else path
         raise InputError(
-            what, "", (error.strerror or str(error)).lower(), f"its copy is kept in {tempfile.gettempdir()}"
+            what, "", as_clause(error.strerror or str(error)), f"its copy is kept in {tempfile.gettempdir()}"
         ) from None
     return copy

@@ -154,7 +154,7 @@ def _plan_of(scenario: str, path: Path) -> PlanFile:
         UsageError: It cannot be read, is no plan or one of another scenario.
     """
     from kreplica.engine.plan_file import plan_file_from_json
-    from kreplica.whole_files import read_whole
+    from kreplica.untrusted_files import read_whole
 
     try:
         content = read_whole(path)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from kreplica.errors import ConfigurationError
 from kreplica.secret_values import remember_secret
-from kreplica.whole_files import read_whole
+from kreplica.untrusted_files import read_whole
 
 if TYPE_CHECKING:
     import ssl

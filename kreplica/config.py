@@ -21,7 +21,7 @@ from kreplica.contexts import Context, ContextsFile, check_timeout, load_context
 from kreplica.errors import ConfigurationError, UsageError
 from kreplica.secret_exposure import exposure_warnings
 from kreplica.secret_values import Surroundings, is_secret_name, look_up, remember_secret
-from kreplica.whole_files import read_whole
+from kreplica.untrusted_files import read_whole
 
 DEFAULT_TIMEOUT = 10.0
 DEFAULT_PORT = 9092

@@ -18,7 +18,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from kreplica.errors import ConfigurationError, UsageError
-from kreplica.whole_files import read_whole
+from kreplica.untrusted_files import MalformedError, decode_toml, read_whole
 
 CONFIG_VARIABLE = "KREPLICA_CONFIG"
 _NOTHING: Mapping[str, str] = MappingProxyType({})
@@ -202,11 +202,9 @@ def _read_text(path: Path) -> str:
 
 
 def _read_toml(path: Path) -> dict[str, object]:
-    import tomllib
-
     try:
-        return tomllib.loads(_read_text(path).replace("\r\n", "\n"))
-    except tomllib.TOMLDecodeError as error:
+        return decode_toml(_read_text(path).replace("\r\n", "\n"))
+    except MalformedError as error:
         raise ConfigurationError(f"cannot read contexts file {path}", str(error)) from None
 
 

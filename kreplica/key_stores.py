@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 from kreplica.errors import ConfigurationError
 from kreplica.jks import MAGIC
-from kreplica.whole_files import read_whole
+from kreplica.untrusted_files import read_whole
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.types import PrivateKeyTypes

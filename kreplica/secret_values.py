@@ -14,13 +14,17 @@ remembered, so that no error and no defect report shows it (``without_secrets``)
 from __future__ import annotations
 
 import functools
+import os
 import re
+import select
 import subprocess
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from kreplica.errors import ConfigurationError
+from kreplica.untrusted_files import read_whole
 
 HIDDEN = "(hidden)"
 COMMAND_SECONDS = 30.0
@@ -174,13 +178,9 @@ def _path(folder: Path, path: str) -> Path:
 
 def _content(path: Path) -> str:
     try:
-        with path.open("rb") as file:
-            content = file.read(LARGEST_SECRET + 1)
+        return read_whole(path, LARGEST_SECRET).decode("utf-8", "replace")
     except OSError as error:
         raise _LookupFailedError(f"cannot read {path}: {error.strerror or error}") from None
-    if len(content) > LARGEST_SECRET:
-        raise _LookupFailedError(f"{path} is larger than {LARGEST_SECRET} bytes")
-    return content.decode("utf-8", "replace")
 
 
 @functools.cache  # --watch reads again and again; nobody wants to be asked again and again
@@ -191,9 +191,7 @@ def _output(command: tuple[str, ...]) -> str:
     except OSError as error:
         raise _LookupFailedError(f"{command[0]} cannot be run: {error.strerror or error}") from None
     try:
-        printed, _ = process.communicate(timeout=COMMAND_SECONDS)
-    except subprocess.TimeoutExpired:
-        raise _LookupFailedError(f"{command[0]} did not end within {COMMAND_SECONDS:g} s") from None
+        printed = _printed(process, command[0])
     finally:
         _end(process)
     if process.returncode != 0:
@@ -202,6 +200,25 @@ def _output(command: tuple[str, ...]) -> str:
     if not text:
         raise _LookupFailedError(f"{command[0]} printed nothing")
     return text
+
+
+def _printed(process: subprocess.Popen[bytes], name: str) -> bytes:
+    """What a command prints until it ends, which it has to do in time, and before it has printed too much."""
+    assert process.stdout is not None, "its output is a pipe"
+    deadline = time.monotonic() + COMMAND_SECONDS
+    printed, number = bytearray(), process.stdout.fileno()
+    while select.select([number], [], [], max(0, deadline - time.monotonic()))[0]:
+        piece = os.read(number, 1 << 16)
+        if not piece:
+            break
+        printed += piece
+        if len(printed) > LARGEST_SECRET:
+            raise _LookupFailedError(f"{name} printed more than {LARGEST_SECRET} bytes")
+    try:
+        process.wait(max(0, deadline - time.monotonic()))
+    except subprocess.TimeoutExpired:
+        raise _LookupFailedError(f"{name} did not end within {COMMAND_SECONDS:g} s") from None
+    return bytes(printed)
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 import msgspec
 
 from kreplica.errors import UsageError
+from kreplica.untrusted_files import MalformedError, decode_json
 
 
 def _words(name: str) -> str:
@@ -232,6 +233,7 @@ def plan_from_json(content: bytes, source: str) -> Plan:
         UsageError: It is no plan; the message names the place.
     """
     try:
-        return msgspec.json.decode(content, type=tuple[Step, ...])
-    except msgspec.DecodeError as error:
+        plan: Plan = decode_json(content, tuple[Step, ...])
+    except MalformedError as error:
         raise UsageError(f"{source} is no plan of faults", str(error), "give a file written by --save-plan") from None
+    return plan

@@ -12,6 +12,7 @@ import msgspec
 from kreplica.engine.faults import Step, plan_from_json
 from kreplica.engine.leaving_out import LeaveOut
 from kreplica.errors import UsageError
+from kreplica.untrusted_files import MalformedError, decode_json
 
 SCHEMA = "kreplica/faults/v1"
 
@@ -60,10 +61,11 @@ def plan_file_from_json(content: bytes, source: str) -> PlanFile:
     if not content.lstrip().startswith(b"{"):
         return PlanFile(steps=plan_from_json(content, source))
     try:
-        schema = msgspec.json.decode(content, type=_Head).schema
+        schema = decode_json(content, _Head).schema
         if schema != SCHEMA:
             told = f"its schema is {schema}" if schema else "it names no schema"
             raise UsageError(f"{source} cannot be played", told, f"give a plan of schema {SCHEMA}, by --save-plan")
-        return msgspec.json.decode(content, type=PlanFile)
-    except msgspec.DecodeError as error:
+        found: PlanFile = decode_json(content, PlanFile)
+    except MalformedError as error:
         raise UsageError(f"{source} is no plan of faults", str(error), "give a file written by --save-plan") from None
+    return found

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from kreplica.errors import InputError, UsageError
-from kreplica.whole_files import MOST_DUMP_BYTES, read_whole
+from kreplica.untrusted_files import MalformedError, decode_json, input_limit, read_whole
 
 
 def digest_of(document: object) -> str:
@@ -129,14 +129,12 @@ def decode_document(path: Path, document: Mapping[str, Any], kind: type[Any], re
 
 
 def _document(path: Path, remake: str) -> dict[str, Any]:
-    import msgspec
-
     try:
-        content = read_whole(path, MOST_DUMP_BYTES)
-        document = msgspec.json.decode(content)
+        content = read_whole(path, input_limit())
+        document = decode_json(content)
     except OSError as error:
         raise InputError(str(path), "", error.strerror or str(error)) from None
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+    except MalformedError as error:
         raise _not_json(path, error, remake) from None
     if not isinstance(document, dict):
         raise InputError(str(path), "", "expected a JSON object: not a plan of kreplica", remake)

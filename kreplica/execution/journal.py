@@ -13,6 +13,7 @@ fit is an error. The open journal is locked: one executor at a time.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -24,6 +25,7 @@ from typing import Protocol
 from kreplica.errors import ChangeRefusedError, InputError, UsageError
 from kreplica.execution.journal_file import JournalFile, lock, open_journal_file, try_lock
 from kreplica.execution.plan import Plan
+from kreplica.untrusted_files import MalformedError, decode_json, input_limit, open_file, read_to_end
 
 SCHEMA = "kreplica/journal/v1"
 
@@ -161,9 +163,9 @@ def read_journal(plan_path: Path, digest: str) -> tuple[list[Entry], bool]:
     """
     path = journal_path(plan_path)
     try:
-        with path.open("rb") as file:
+        with os.fdopen(open_file(path), "rb") as file:
             running = not try_lock(file.fileno(), shared=True)
-            content = file.read()
+            content = read_to_end(file, input_limit())
     except FileNotFoundError:
         return [], False
     except OSError as error:
@@ -184,7 +186,7 @@ def set_aside(plan_path: Path) -> Path | None:
     path = journal_path(plan_path)
     aside = path.with_name(f"{path.name}.{datetime.now(UTC):%Y%m%dT%H%M%S.%f}")
     try:
-        with path.open("rb") as file:
+        with os.fdopen(open_file(path), "rb") as file:
             lock(file.fileno(), _carried_out(path))
             path.rename(aside)
     except FileNotFoundError:
@@ -221,11 +223,9 @@ def _entry(path: Path, number: int, line: bytes) -> Entry:
 
 
 def _decoded(path: Path, number: int, line: bytes, kind: type) -> object:
-    import msgspec
-
     try:
-        return msgspec.json.decode(line, type=kind)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        return decode_json(line, kind)
+    except MalformedError as error:
         raise InputError(str(path), f"line {number}", f"not a line of a journal: {error}") from None
 
 

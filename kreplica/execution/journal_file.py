@@ -15,6 +15,7 @@ from pathlib import Path
 
 from kreplica.errors import KreplicaError, UsageError
 from kreplica.execution.digest_file import sync_folder
+from kreplica.untrusted_files import input_limit, read_to_end, refuse_special
 
 READ_SECONDS = 1.0
 """How long a reader of a journal may take."""
@@ -58,12 +59,11 @@ def open_journal_file(path: Path, held: KreplicaError) -> Iterator[JournalFile]:
         UsageError: It cannot be written.
     """
     try:
-        number = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
+        number = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NONBLOCK, 0o644)
     except OSError as error:
         raise UsageError(f"cannot write {path}", error.strerror or str(error)) from None
     try:
-        lock(number, held)
-        found = _whole_lines(number)
+        found = _locked(path, number, held)
         if not found:
             sync_folder(path.absolute().parent)
         yield JournalFile(number, found)
@@ -95,6 +95,15 @@ def try_lock(number: int, *, shared: bool) -> bool:
     return True
 
 
+def _locked(path: Path, number: int, held: KreplicaError) -> bytes:
+    try:
+        refuse_special(os.fstat(number))
+        lock(number, held)
+        return _whole_lines(number)
+    except OSError as error:
+        raise UsageError(f"cannot write {path}", error.strerror or str(error)) from None
+
+
 def _whole_lines(number: int) -> bytes:
     content = _read(number)
     whole = content[: content.rfind(b"\n") + 1]
@@ -106,7 +115,5 @@ def _whole_lines(number: int) -> bytes:
 
 def _read(number: int) -> bytes:
     os.lseek(number, 0, os.SEEK_SET)
-    parts: list[bytes] = []
-    while part := os.read(number, 1 << 20):
-        parts.append(part)
-    return b"".join(parts)
+    with os.fdopen(number, "rb", closefd=False) as file:
+        return read_to_end(file, input_limit())

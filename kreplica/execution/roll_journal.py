@@ -22,6 +22,7 @@ from pathlib import Path
 from kreplica.errors import ChangeRefusedError, InputError, UsageError
 from kreplica.execution.journal import journal_path
 from kreplica.execution.journal_file import JournalFile, open_journal_file
+from kreplica.untrusted_files import MalformedError, decode_json
 
 
 class RollEvent(StrEnum):
@@ -100,13 +101,11 @@ def open_roll_journal(plan_path: Path, digest: str) -> Iterator[RollJournal]:
 
 
 def _entries(path: Path, content: bytes, digest: str) -> list[RollEntry]:
-    import msgspec
-
     found = []
     for number, line in enumerate(content.splitlines(), start=1):
         try:
-            entry = msgspec.json.decode(line, type=RollEntry)
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            entry = decode_json(line, RollEntry)
+        except MalformedError as error:
             raise InputError(str(path), f"line {number}", f"not a line of a roll's journal: {error}") from None
         if entry.plan != digest:
             raise InputError(

@@ -16,6 +16,7 @@ from typing import Protocol
 from kreplica.errors import InputError
 from kreplica.formats.damage import Damage
 from kreplica.formats.files import unreadable
+from kreplica.untrusted_files import open_file
 
 PAGE_BYTES = 4096
 """What is tried one by one where a disk refuses a longer read: a page, as Linux reads them."""
@@ -84,7 +85,7 @@ class FileBytes:
             InputError: It cannot be opened.
         """
         try:
-            descriptor = os.open(path, os.O_RDONLY)
+            descriptor = open_file(path)
         except OSError as error:
             raise unreadable(path, error) from None
         return cls(str(path), os.fstat(descriptor).st_size, descriptor)

@@ -8,7 +8,8 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from kreplica.errors import InputError
+from kreplica.errors import InputError, as_clause
+from kreplica.untrusted_files import open_file
 
 DEEPEST = 32
 """How far below a named directory files are looked for; what lies deeper is refused, never left out in silence."""
@@ -58,7 +59,7 @@ def read_beginning(path: Path) -> bytes:
         InputError: It cannot be read.
     """
     try:
-        with path.open("rb") as file:
+        with os.fdopen(open_file(path), "rb") as file:
             return file.read(BEGINNING_BYTES)
     except OSError as error:
         if error.errno == errno.EIO:
@@ -121,4 +122,4 @@ _FIXES: Mapping[type[OSError], str] = {
 def unreadable(path: Path, error: OSError, position: str = "") -> InputError:
     """What a refused read is to the user."""
     fix = next((what for kind, what in _FIXES.items() if isinstance(error, kind)), "")
-    return InputError(str(path), position, (error.strerror or str(error)).lower(), fix)
+    return InputError(str(path), position, as_clause(error.strerror or str(error)), fix)

@@ -7,6 +7,7 @@ Inside a compressed message of magic 1 offsets count from 0 and the message itse
 from __future__ import annotations
 
 import struct
+from array import array
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -53,34 +54,33 @@ def _messages(window: BatchWindow, areas: Areas) -> tuple[_Messages, list[Damage
     alone = batches.codec[areas.index] == 0
     if alone.all():
         return _Messages(areas.begin, areas.end, areas.index, batches.last_offset[areas.index]), []
-    rows: list[tuple[int, int, int, int]] = []
+    rows: list[NDArray[np.int64]] = []
     damage: list[Damage] = []
     for place, index in enumerate(areas.index.tolist()):
         begin, end, offset = int(areas.begin[place]), int(areas.end[place]), int(batches.last_offset[index])
         if alone[place]:
-            rows.append((begin, end, index, offset))
+            rows.append(np.array([[begin, end, index, offset]], np.int64))
             continue
         inside, stopped_at = _inside(areas.data, begin, end)
-        base = offset - inside[-1][2] if inside and batches.magic[index] == 1 else 0
-        rows += [(first, behind, index, base + number) for first, behind, number in inside]
+        base = offset - int(inside[-1, 2]) if len(inside) and batches.magic[index] == 1 else 0
+        rows.append(np.insert(inside + np.array([0, 0, base]), 2, index, axis=1))
         if stopped_at != end:
             reason = "compressed messages do not fill this one"
             damage.append(Damage(window.file, int(batches.position[index]), reason, end - stopped_at))
-    columns = np.array(rows, np.int64).reshape(-1, 4).T
-    return _Messages(*columns), damage
+    return _Messages(*(np.concatenate(rows).T if rows else np.zeros((4, 0), np.int64))), damage
 
 
-def _inside(data: NDArray[np.uint8], begin: int, end: int) -> tuple[list[tuple[int, int, int]], int]:
-    """Start, end and written offset of each message in a compressed one; and where no further one could be read."""
-    found, position, view = [], begin, data.data
+def _inside(data: NDArray[np.uint8], begin: int, end: int) -> tuple[NDArray[np.int64], int]:
+    """Rows of start, end and written offset of each message in a compressed one; and where none could be read."""
+    found, position, view = array("q"), begin, data.data  # an array: a bomb of a kilobyte has millions of them
     while position + _MESSAGE.size <= end:
         offset, size, _, magic, attributes = _MESSAGE.unpack_from(view, position)
         behind = position + PREFIX_BYTES + size
         if magic not in (0, 1) or attributes & CODEC_MASK or behind - position < LEAST_BYTES[magic] or behind > end:
             break
-        found.append((position, behind, offset))
+        found.extend((position, behind, offset))
         position = behind
-    return found, position
+    return np.frombuffer(found, np.int64).reshape(-1, 3) if found else np.zeros((0, 3), np.int64), position
 
 
 def _columns(window: BatchWindow, areas: Areas, messages: _Messages, damage: tuple[Damage, ...]) -> RecordColumns:

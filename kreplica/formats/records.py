@@ -30,6 +30,7 @@ from kreplica.formats.codecs import InflateError, inflate
 from kreplica.formats.damage import Damage
 from kreplica.formats.message_sets import decode_messages
 from kreplica.formats.record_columns import RecordColumns
+from kreplica.formats.record_runs import LEAST_RECORD
 from kreplica.formats.record_starts import RecordStarts, record_starts
 from kreplica.formats.varints import VARLONG_BYTES, read_signed
 
@@ -42,6 +43,8 @@ INFLATED_AT_ONCE = 16 << 20
 """Inflated bytes that are gathered before their records are decoded."""
 RECORDS_AT_ONCE = 1 << 17
 """Records decoded to columns at once: a batch may inflate to millions."""
+STARTS_AT_ONCE = 1 << 20
+"""Records of which it is found at once where they begin: some 100 bytes of memory each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,14 +129,41 @@ def _inflated(window: BatchWindow, index: int) -> bytes | memoryview:
 
 
 def _decode(window: BatchWindow, areas: Areas) -> Iterator[RecordColumns]:
-    batches = window.batches
-    starts = record_starts(areas.data, areas.begin, areas.end, batches.count[areas.index])
-    damage = (*areas.damage, *_start_damage(window, areas, starts))
-    edges = list(range(0, len(starts.body), RECORDS_AT_ONCE)) or [0]
-    for begin in edges:
-        piece = slice(begin, begin + RECORDS_AT_ONCE)
-        yield _fields(window, areas, starts, piece, damage)
-        damage = ()
+    told = areas.damage
+    for part in _portions(window, areas):
+        for starts, damage in _starts(window, part):
+            told = (*told, *damage)
+            for begin in range(0, len(starts.body), RECORDS_AT_ONCE) or [0]:
+                piece = slice(begin, begin + RECORDS_AT_ONCE)
+                yield _fields(window, part, starts, piece, told)
+                told = ()
+
+
+def _portions(window: BatchWindow, areas: Areas) -> Iterator[Areas]:
+    """Some batches after the other, those of a portion with STARTS_AT_ONCE records at most; or one with more."""
+    room = (areas.end - areas.begin) // (LEAST_RECORD + 1)
+    total = np.cumsum(np.clip(window.batches.count[areas.index], 0, room))
+    begin = 0
+    while begin < len(areas.index):
+        before = int(total[begin - 1]) if begin else 0
+        end = max(begin + 1, int(np.searchsorted(total, before + STARTS_AT_ONCE, side="right")))
+        some = slice(begin, end)
+        yield Areas(areas.data, areas.index[some], areas.begin[some], areas.end[some], ())
+        begin = end
+
+
+def _starts(window: BatchWindow, areas: Areas) -> Iterator[tuple[RecordStarts, tuple[Damage, ...]]]:
+    """Where the records of a portion begin; of one batch with very many, some after the other."""
+    said = window.batches.count[areas.index].astype(np.int64)
+    read, begin = np.zeros(len(said), np.int64), areas.begin
+    while True:
+        asked = np.clip(said - read, 0, STARTS_AT_ONCE)
+        starts = record_starts(areas.data, begin, areas.end, asked)
+        read, begin = read + starts.count, starts.stopped_at
+        if not ((read < said) & (starts.count == asked)).any():
+            yield starts, tuple(_start_damage(window, areas, read, begin))
+            return
+        yield starts, ()
 
 
 def _fields(
@@ -221,13 +251,15 @@ _RECORD_FIELDS = (
 )
 
 
-def _start_damage(window: BatchWindow, areas: Areas, starts: RecordStarts) -> Iterator[Damage]:
+def _start_damage(
+    window: BatchWindow, areas: Areas, count: NDArray[np.int64], stopped_at: NDArray[np.int64]
+) -> Iterator[Damage]:
     """Batches whose records do not end where the batch ends, or are not as many as it says."""
     said = window.batches.count[areas.index]
-    for place in np.flatnonzero((starts.count != said) | (starts.stopped_at != areas.end)).tolist():
+    for place in np.flatnonzero((count != said) | (stopped_at != areas.end)).tolist():
         index = int(areas.index[place])
-        left_out = max(0, int(areas.end[place] - starts.stopped_at[place]))
-        read = int(starts.count[place])
+        left_out = max(0, int(areas.end[place] - stopped_at[place]))
+        read = int(count[place])
         yield Damage(
             window.file,
             int(window.batches.position[index]),

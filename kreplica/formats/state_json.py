@@ -11,12 +11,13 @@ CleanShutdownFileHandler.
 
 from __future__ import annotations
 
-import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
 from kreplica.formats.damage import Damage
+from kreplica.untrusted_files import MalformedError, decode_json
 
 QUORUM_STATE: Final = "quorum-state"
 CLEAN_SHUTDOWN: Final = ".kafka_cleanshutdown"
@@ -86,9 +87,9 @@ def _object(
     content: bytes, file: str, version_key: str, known: tuple[int, ...]
 ) -> tuple[Mapping[str, object], tuple[Damage, ...]]:
     try:
-        found = json.loads(content)
-    except (ValueError, RecursionError) as error:
-        position = error.pos if isinstance(error, json.JSONDecodeError) else 0
+        found = decode_json(content)
+    except MalformedError as error:
+        position = int(found[1]) if (found := re.search(r"\(byte (\d+)\)", str(error))) else 0
         return {}, (Damage(file, position, "no JSON", len(content), "a JSON object", repr(content[:20])[1:]),)
     if not isinstance(found, dict):
         return {}, (Damage(file, 0, "no JSON object", len(content), "a JSON object", type(found).__name__),)

@@ -11,6 +11,7 @@ import msgspec
 from kreplica.errors import SandboxError
 from kreplica.sandbox.nodes import Node
 from kreplica.sandbox.settings import SandboxSettings
+from kreplica.untrusted_files import MalformedError, decode_json, read_whole
 
 STATE_FILE = "sandbox.json"
 LOCK_FILE = ".lock"
@@ -63,9 +64,10 @@ def load_state(folder: Path) -> SandboxState:
             "kreplica sandbox start",
         )
     try:
-        return msgspec.json.decode(path.read_bytes(), type=SandboxState)
-    except msgspec.MsgspecError as error:
+        found: SandboxState = decode_json(read_whole(path), SandboxState)
+    except (MalformedError, OSError) as error:
         raise SandboxError(f"the record of the sandbox {folder.name!r} cannot be read", f"{path}: {error}") from error
+    return found
 
 
 def sandbox_names(home: Path) -> list[str]:

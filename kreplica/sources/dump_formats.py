@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from enum import Enum
 
@@ -11,6 +10,7 @@ from kreplica.sources.describe_lines import ABSENT_TOPIC, LOG_LINE, TOOL_FAILURE
 from kreplica.sources.dump_input import DumpText
 from kreplica.sources.kcat_json import RDKAFKA_LOG_LINE, without_log_lines
 from kreplica.sources.znode_json import START as ZNODE_START
+from kreplica.untrusted_files import MalformedError, decode_json
 
 
 class TextFormat(Enum):
@@ -89,8 +89,8 @@ def _check_json(dump: DumpText) -> None:
     if '"brokers"' in text and '"topics"' in text:
         return
     try:
-        document = json.loads(text)
-    except ValueError:
+        document = decode_json(text)
+    except MalformedError:
         return
     raise InputError(dump.source, "", f"it is {_describe_json(document)}, not that of kcat -L -J", TAKEN)
 

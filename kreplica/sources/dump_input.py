@@ -11,13 +11,12 @@ import io
 import sys
 import zlib
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
-from stat import S_ISBLK, S_ISCHR, S_ISREG
 
-from kreplica.errors import InputError
+from kreplica.errors import InputError, as_clause
 from kreplica.model.snapshot import utc_now
-from kreplica.whole_files import MOST_DUMP_BYTES, read_to_end, read_whole
+from kreplica.untrusted_files import beyond_limit, changed_at, input_limit, read_to_end, read_with_status
 
 STDIN = "<stdin>"
 _GZIP_MAGIC = b"\x1f\x8b"
@@ -81,42 +80,32 @@ def decode_dump(source: str, content: bytes) -> str:
 
 def _read_stdin() -> bytes:
     try:
-        return read_to_end(sys.stdin.buffer, MOST_DUMP_BYTES)
+        return read_to_end(sys.stdin.buffer, input_limit())
     except OSError as error:
-        raise InputError(STDIN, "", (error.strerror or str(error)).lower()) from None
+        raise InputError(STDIN, "", as_clause(error.strerror or str(error))) from None
 
 
 def _read_file(path: str) -> tuple[bytes, datetime]:
     try:
-        status = Path(path).stat()
-        if S_ISCHR(status.st_mode) or S_ISBLK(status.st_mode):
-            raise InputError(path, "", "a device, neither a file nor a pipe", "name a dump, or - for standard input")
-        return read_whole(Path(path), MOST_DUMP_BYTES), _changed_at(status.st_mode, status.st_mtime_ns)
+        content, status = read_with_status(Path(path), input_limit())
+        return content, changed_at(status)
     except FileNotFoundError:
         fix = "name a dump, - for standard input, or the word sample for the packaged one"
         raise InputError(path, "", "there is no such file", fix) from None
     except OSError as error:
-        raise InputError(path, "", (error.strerror or str(error)).lower()) from None
-
-
-def _changed_at(mode: int, modified_ns: int) -> datetime:
-    # A pipe, as in --dump <(kafka-topics.sh --describe), is read while it is written.
-    if not S_ISREG(mode):
-        return utc_now()
-    milliseconds = modified_ns // 1_000_000
-    seconds, rest = divmod(milliseconds, 1000)
-    return datetime.fromtimestamp(seconds, UTC).replace(microsecond=rest * 1000)
+        raise InputError(path, "", as_clause(error.strerror or str(error))) from None
 
 
 def _decompress(source: str, content: bytes) -> bytes:
+    most = input_limit()
     try:
         with gzip.GzipFile(fileobj=io.BytesIO(content)) as file:
-            text = file.read(MOST_DUMP_BYTES + 1)
+            text = file.read(most + 1)
     except (OSError, EOFError, zlib.error) as error:
         reason = f"a gzip file that is damaged or cut off: {error}".rstrip(".")
         raise InputError(source, "", reason, "copy the file again") from None
-    if len(text) > MOST_DUMP_BYTES:
-        raise InputError(source, "", f"a gzip file that inflates to more than {MOST_DUMP_BYTES} bytes")
+    if len(text) > most:
+        raise InputError(source, "", f"a gzip file that inflates to {beyond_limit(most)}")
     return text
 
 

@@ -44,6 +44,9 @@ if TYPE_CHECKING:
     from kreplica.sources.deadline import Deadline
 
 LARGEST_RESPONSE = 1 << 30
+LARGEST_FIRST_RESPONSE = 1 << 20
+"""That to ApiVersions has a few kilobytes; before it, four bytes may be anything: a TLS alert reads as 352 MB."""
+RECEIVED_AT_ONCE = 1 << 18
 _UNSUPPORTED_VERSION = 35
 _UNSUPPORTED_SASL_MECHANISM = 33
 _HEADER_SLICE = 64
@@ -255,24 +258,23 @@ class BrokerConnection:
     def _read_frame(self) -> bytes:
         start = self._read(4)
         (size,) = struct.unpack(">i", start)
-        if not 4 <= size <= LARGEST_RESPONSE:
+        if not 4 <= size <= (LARGEST_RESPONSE if self._versions else LARGEST_FIRST_RESPONSE):
             raise BrokerFailure(self.address, explain_foreign_bytes(start))
         return self._read(size)
 
     def _read(self, size: int) -> bytes:
-        buffer = bytearray(size)
-        view, filled = memoryview(buffer), 0
-        while filled < size:
+        buffer = bytearray()  # grows by what comes: a length alone, which may be no length, takes no memory
+        while len(buffer) < size:
             try:
                 self._socket.settimeout(self._wait())
-                count = self._socket.recv_into(view[filled:])
+                piece = self._socket.recv(min(size - len(buffer), RECEIVED_AT_ONCE))
             except TimeoutError:
                 raise BrokerSilentError(self.address, self._silence()) from None
             except OSError as error:
                 self._broken(error)
-            if not count:
+            if not piece:
                 self._broken(None)
-            filled += count
+            buffer += piece
         return bytes(buffer)
 
     def _broken(self, error: OSError | None) -> NoReturn:

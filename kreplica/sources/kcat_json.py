@@ -19,11 +19,12 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from kreplica.errors import InputError, as_clause
+from kreplica.errors import InputError
 from kreplica.model.schema import BROKERS, PARTITIONS
 from kreplica.model.snapshot import INTERNAL_TOPICS, ClusterSnapshot, Gap
 from kreplica.model.table import Table
 from kreplica.sources.dump_input import DumpText
+from kreplica.untrusted_files import MalformedError, decode_json
 
 RDKAFKA_LOG_LINE = re.compile(r"%\d\|\d+\.\d+\|")
 """A line that librdkafka logs to standard error."""
@@ -106,12 +107,12 @@ def without_log_lines(text: str) -> tuple[str, int]:
 
 def _decode(source: str, text: str) -> _Metadata:
     try:
-        return msgspec.json.decode(text, type=_Metadata)
-    except msgspec.ValidationError as error:
-        reason, _, path = str(error).partition(" - at ")
-        raise InputError(source, path.strip("`") or "$", f"not as kcat -L -J prints it: {as_clause(reason)}") from None
-    except msgspec.DecodeError as error:
-        raise InputError(source, "", f"no valid JSON: {as_clause(str(error))}", "make the dump again") from None
+        found: _Metadata = decode_json(text, _Metadata)
+    except MalformedError as error:
+        if error.place is not None:
+            raise InputError(source, error.place, f"not as kcat -L -J prints it: {error.reason}") from None
+        raise InputError(source, "", f"no valid JSON: {error}", "make the dump again") from None
+    return found
 
 
 def _check(source: str, metadata: _Metadata) -> None:

@@ -15,12 +15,13 @@ import re
 
 import msgspec
 
-from kreplica.errors import InputError, as_clause
+from kreplica.errors import InputError
 from kreplica.model.snapshot import ClusterSnapshot
 from kreplica.sources import zookeeper_tree as paths
 from kreplica.sources.dump_input import DumpText
 from kreplica.sources.zookeeper_snapshot import snapshot_of
 from kreplica.sources.zookeeper_tree import Tree, Znode
+from kreplica.untrusted_files import MalformedError, decode_json
 
 START = re.compile(r'\s*\{\s*"/')
 """How an export begins: the first key is a path."""
@@ -55,12 +56,13 @@ def read_znode_json(dump: DumpText) -> ClusterSnapshot:
 
 def _decode(dump: DumpText) -> dict[str, _Exported]:
     try:
-        return msgspec.json.decode(dump.text, type=dict[str, _Exported])
-    except msgspec.ValidationError as error:
-        reason, _, place = str(error).partition(" - at ")
-        raise InputError(dump.source, place.strip("`"), f"no export of znodes: {as_clause(reason)}") from None
-    except msgspec.DecodeError as error:
-        raise InputError(dump.source, "", f"no valid JSON: {as_clause(str(error))}", "make the export again") from None
+        found: dict[str, _Exported] = decode_json(dump.text, dict[str, _Exported])
+    except MalformedError as error:
+        if error.place is not None:
+            place = "" if error.place == "$" else error.place
+            raise InputError(dump.source, place, f"no export of znodes: {error.reason}") from None
+        raise InputError(dump.source, "", f"no valid JSON: {error}", "make the export again") from None
+    return found
 
 
 def _without_chroot(source: str, exported: dict[str, _Exported]) -> dict[str, _Exported]:

@@ -23,7 +23,7 @@ from typing import Annotated, TypeAlias, TypeVar
 
 import msgspec
 
-from kreplica.errors import as_clause
+from kreplica.untrusted_files import MalformedError, decode_json
 
 Decoded = TypeVar("Decoded", bound=msgspec.Struct)
 
@@ -140,9 +140,10 @@ def decode(data: bytes | None, form: type[Decoded]) -> Decoded:
     if not data:
         raise ZnodeError("it is empty")
     try:
-        return msgspec.json.decode(data, type=form)
-    except msgspec.MsgspecError as error:
-        raise ZnodeError(as_clause(str(error))) from None
+        found: Decoded = decode_json(data, form)
+    except MalformedError as error:
+        raise ZnodeError(str(error)) from None
+    return found
 
 
 def decode_epoch(data: bytes | None) -> int | None:

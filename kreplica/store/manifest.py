@@ -21,7 +21,7 @@ import msgspec
 from kreplica.errors import InputError, as_clause
 from kreplica.model.schema import SCHEMA_VERSION
 from kreplica.model.snapshot import ClusterSnapshot, Gap
-from kreplica.whole_files import MOST_DUMP_BYTES, read_whole
+from kreplica.untrusted_files import MalformedError, check_moment, decode_json, input_limit, read_whole
 
 MANIFEST_SCHEMA = "kreplica/manifest/v1"
 _Count = Annotated[int, msgspec.Meta(ge=0)]
@@ -149,21 +149,27 @@ def decode_facts(content: bytes, source: str) -> SnapshotFacts:
         InputError: They are damaged.
     """
     try:
-        return msgspec.json.decode(content, type=SnapshotFacts)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise InputError(source, "snapshot facts in its footer", as_clause(str(error)), _AGAIN) from None
+        facts: SnapshotFacts = decode_json(content, SnapshotFacts)
+        check_moment(facts.taken_at)
+    except MalformedError as error:
+        raise InputError(source, "snapshot facts in its footer", str(error), _AGAIN) from None
+    return facts
 
 
-def read_manifest(path: Path) -> Manifest:
+def read_manifest(path: Path, *, named: bool = False) -> Manifest:
     """Reads one manifest; its data files are not looked at.
+
+    Args:
+        path: Its file.
+        named: Whether the user named it, rather than it was found in a directory.
 
     Raises:
         InputError: It is not there, damaged, foreign, or of a newer kreplica.
     """
     try:
-        content = read_whole(path, MOST_DUMP_BYTES)
+        content = read_whole(path, input_limit(), named=named)
     except OSError as error:
-        raise InputError(str(path), "", (error.strerror or str(error)).lower()) from None
+        raise InputError(str(path), "", as_clause(error.strerror or str(error))) from None
     return decode_manifest(content, path)
 
 
@@ -174,10 +180,11 @@ def decode_manifest(content: bytes, path: Path) -> Manifest:
         InputError: It is damaged, foreign, or of a newer kreplica.
     """
     try:
-        _check_version(msgspec.json.decode(content, type=_Version), path)
-        document = msgspec.json.decode(content, type=_Document)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise InputError(str(path), "", f"not a manifest of kreplica: {as_clause(str(error))}", _AGAIN) from None
+        _check_version(decode_json(content, _Version), path)
+        document = decode_json(content, _Document)
+        check_moment(document.snapshot.taken_at)
+    except MalformedError as error:
+        raise InputError(str(path), "", f"not a manifest of kreplica: {error}", _AGAIN) from None
     _check_files(document, path)
     return Manifest(
         path,

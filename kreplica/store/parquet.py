@@ -16,7 +16,11 @@ from kreplica.model.schema import SCHEMA_VERSION, Kind, TableSchema
 from kreplica.model.table import Table
 from kreplica.store.arrow import check_columns, from_arrow, to_arrow
 from kreplica.store.manifest import SnapshotFacts, decode_facts, encode_facts
+from kreplica.untrusted_files import beyond_limit, input_limit
 
+VALUE_BYTES = 16
+"""Memory that a value takes while a table is decoded: measured, and more than the 8 bytes it has then."""
+_RESTORE = "restore it, or take the snapshot again"
 _FACTS_KEY = "kreplica.snapshot"
 _TABLE_KEY = "kreplica.table"
 _VERSION_KEY = "kreplica.schema_version"
@@ -42,25 +46,49 @@ def encode_table(table: Table, facts: SnapshotFacts) -> bytes:
     return content
 
 
-def decode_table(schema: TableSchema, content: bytes, source: str) -> tuple[Table, SnapshotFacts | None]:
+def decode_table(
+    schema: TableSchema, content: bytes, source: str, rows: int | None = None
+) -> tuple[Table, SnapshotFacts | None]:
     """The rows of a Parquet file in its own order, and the facts in its footer, None if another program wrote it.
 
     Args:
         schema: Which table it should be; only its columns are read.
         content: The whole file.
         source: File name for errors.
+        rows: How many there should be, if that is known.
 
     Raises:
-        InputError: It is not Parquet, damaged, another table, or of a newer kreplica.
+        InputError: It is not Parquet, damaged, another table, of a newer kreplica, of another number of rows, or takes
+            more memory than the limit: that is seen from its footer, before any row is decoded.
     """
     try:
         metadata = pq.ParquetFile(pa.BufferReader(content)).metadata
+        _check_size(schema, metadata, source, rows)
         facts = _read_footer(schema, metadata.metadata or {}, source)
         arrow = _read_columns(schema, content, metadata, source)
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         reason = f"not a Parquet file that can be read: {str(error).splitlines()[0]}"
-        raise InputError(source, "", reason, "restore it, or take the snapshot again") from None
+        raise InputError(source, "", reason, _RESTORE) from None
     return from_arrow(schema, arrow, source), facts
+
+
+def _check_size(schema: TableSchema, metadata: pq.FileMetaData, source: str, rows: int | None) -> None:
+    """Refuses a file of few bytes and of many rows: a run of equal values takes no room until it is decoded."""
+    if rows is not None and metadata.num_rows != rows:
+        raise InputError(source, "", f"expected {rows} rows, found {metadata.num_rows}", _RESTORE)
+    size = metadata.num_rows * len(schema.fields) * VALUE_BYTES
+    for group in map(metadata.row_group, range(metadata.num_row_groups)):
+        columns = [column for column in map(group.column, range(group.num_columns)) if _top(column) in schema.names]
+        # The elements of lists, beyond one a row; and texts.
+        size += sum(max(0, column.num_values - group.num_rows) * VALUE_BYTES for column in columns)
+        size += sum(column.total_uncompressed_size for column in columns)
+    if size > input_limit():
+        reason = f"its {metadata.num_rows} rows take some {size} bytes of memory, {beyond_limit(input_limit())}"
+        raise InputError(source, "", reason)
+
+
+def _top(column: pq.ColumnChunkMetaData) -> str:
+    return str(column.path_in_schema).partition(".")[0]
 
 
 def _read_columns(schema: TableSchema, content: bytes, metadata: pq.FileMetaData, source: str) -> pa.Table:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 from collections.abc import Iterable, Sequence
@@ -11,13 +12,14 @@ from pathlib import Path
 
 import numpy as np
 
-from kreplica.errors import InputError
+from kreplica.errors import InputError, as_clause
 from kreplica.model.schema import PARTITIONS, TABLES, TableSchema
 from kreplica.model.snapshot import ClusterSnapshot
 from kreplica.model.table import Table
 from kreplica.store.layout import MANIFESTS, Entry, parse_manifest_name, path_segment
 from kreplica.store.manifest import DataFile, Manifest, SnapshotFacts, read_manifest
 from kreplica.store.parquet import decode_table
+from kreplica.untrusted_files import beyond_limit, changed_at, input_limit, read_whole, read_with_status
 
 _RESTORE = "copy the dump directory again, or remove this snapshot's manifest to leave it out"
 
@@ -95,7 +97,7 @@ def read_dump_directory(
     """
     root = Path(path)
     if root.is_file():
-        return read_snapshot_files(read_manifest(root))
+        return read_snapshot_files(read_manifest(root, named=True))
     entries: Sequence[Entry] = [
         entry for file in _manifest_files(root) if (entry := parse_manifest_name(file)) is not None
     ]
@@ -128,10 +130,10 @@ def read_partitions_file(path: str | os.PathLike[str]) -> ClusterSnapshot:
     """
     file = Path(path)
     try:
-        content, changed = file.read_bytes(), file.stat().st_mtime_ns
+        content, status = read_with_status(file, input_limit())
     except OSError as error:
-        raise InputError(str(path), "", (error.strerror or str(error)).lower()) from None
-    return read_partitions(str(path), content, _moment(changed))
+        raise InputError(str(path), "", as_clause(error.strerror or str(error))) from None
+    return read_partitions(str(path), content, changed_at(status))
 
 
 def read_partitions(source: str, content: bytes, taken_at: datetime) -> ClusterSnapshot:
@@ -179,7 +181,7 @@ def _manifest_files(path: Path) -> Sequence[Path]:
         reason = "a directory without manifests, so it holds no kreplica snapshots"
         raise InputError(str(path), "", reason, "name a directory that kreplica snapshot wrote") from None
     except OSError as error:
-        raise InputError(str(folder), "", (error.strerror or str(error)).lower()) from None
+        raise InputError(str(folder), "", as_clause(error.strerror or str(error))) from None
     return [folder / name for name in sorted(names) if name.endswith(".json") and not name.startswith(".")]
 
 
@@ -221,22 +223,23 @@ def _read_table(manifest: Manifest, schema: TableSchema) -> Table:
     if file is None:
         return Table.empty(schema)
     source = str(manifest.location(file))
-    table, _ = decode_table(schema, _file_content(manifest, file), source)
-    if len(table) != file.rows:
-        raise InputError(source, "", f"expected {file.rows} rows, found {len(table)}", _RESTORE)
-    return table
+    return decode_table(schema, _file_content(manifest, file), source, file.rows)[0]
 
 
 def _file_content(manifest: Manifest, file: DataFile) -> bytes:
     """Reads a file once and compares it: what is parsed afterwards is what was checked."""
     path = manifest.location(file)
+    if file.bytes > input_limit():
+        raise InputError(str(path), "", beyond_limit(input_limit()))
     try:
-        content = path.read_bytes()
+        content = read_whole(path, file.bytes, named=False)
     except FileNotFoundError:
         reason = f"it is not there, but the manifest {manifest.path} names it"
         raise InputError(str(path), "", reason, _RESTORE) from None
     except OSError as error:
-        raise InputError(str(path), "", (error.strerror or str(error)).lower()) from None
+        larger = f"expected {file.bytes} bytes, found more"
+        reason = larger if error.errno == errno.EFBIG else as_clause(error.strerror or str(error))
+        raise InputError(str(path), "", reason, _RESTORE) from None
     if len(content) != file.bytes:
         raise InputError(str(path), "", f"expected {file.bytes} bytes, found {len(content)}", _RESTORE)
     digest = hashlib.sha256(content).hexdigest()
@@ -257,8 +260,3 @@ def _check_once(partitions: Table, source: str) -> None:
 
 def _times(more: int) -> str:
     return "twice" if more == 1 else f"twice, and {more - 1} rows more repeat others"
-
-
-def _moment(nanoseconds: int) -> datetime:
-    seconds, rest = divmod(nanoseconds // 1_000_000, 1000)
-    return datetime.fromtimestamp(seconds, UTC).replace(microsecond=rest * 1000)

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kreplica import __version__
-from kreplica.errors import UsageError
+from kreplica.errors import UsageError, as_clause
 from kreplica.model.schema import SCHEMA_VERSION, TABLES, TableSchema
 from kreplica.model.snapshot import ClusterSnapshot
 from kreplica.store.layout import STAGING_PREFIX, SnapshotName
@@ -153,7 +153,7 @@ def _explained(root: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        reason = (error.strerror or str(error)).lower()
+        reason = as_clause(error.strerror or str(error))
         where = f" ({error.filename})" if error.filename and str(error.filename) != str(root) else ""
         fix = "nothing was left behind; make room or choose another directory with --out"
         raise UsageError(f"cannot write a snapshot to {root}", reason + where, fix) from error

@@ -22,6 +22,7 @@ def around(tmp_path: Path) -> Surroundings:
         "bad": (sys.executable, "-c", "raise SystemExit(3)"),
     }
     commands |= {"slow": (sys.executable, "-c", "import time; time.sleep(60)"), "mute": (sys.executable, "-c", "")}
+    commands |= {"endless": (sys.executable, "-c", "while True: print('x' * 65536)")}
     commands |= {"none": ("/no/such/program",), "empty": ()}
     return Surroundings({"PW": "from-env", "EMPTY": ""}, tmp_path, commands)
 
@@ -61,10 +62,11 @@ def test_absolute_paths_do_not_start_from_the_folder(around: Surroundings, tmp_p
         ("${file:nope}", "No such file"),
         ("${file:store.properties:nope}", "store.properties has no key nope"),
         ("${directory:secret}", "expected ${directory:DIR:FILE}"),
-        ("${command:nope}", "the commands of this context are: pw, bad, slow, mute, none, empty"),
+        ("${command:nope}", "the commands of this context are: pw, bad, slow, mute, endless, none, empty"),
         ("${command:empty}", "the commands of this context are"),
         ("${command:bad}", "ended with 3"),
         ("${command:mute}", "printed nothing"),
+        ("${command:endless}", "printed more than 1048576 bytes"),
         ("${command:none}", "/no/such/program cannot be run; No such file".replace(";", ":")),
     ],
 )

@@ -17,6 +17,7 @@ from record_batches import PlainRecord, batch_bytes, record_bytes
 from varints import varint
 
 from kreplica.formats import batch_scan, codecs, record_runs
+from kreplica.formats import records as records_module
 from kreplica.formats.batch_windows import BatchWindow, read_windows
 from kreplica.formats.codecs import InflateError, inflate, xxh32_of_few
 from kreplica.formats.damage import Damage
@@ -284,6 +285,18 @@ def test_a_bomb_takes_no_memory_and_the_rest_is_read() -> None:
         f"records cannot be inflated: inflates to more than {codecs.MOST_INFLATED_BYTES} bytes"
     ]
     assert peak < 3 * codecs.MOST_INFLATED_BYTES
+
+
+def test_millions_of_records_in_a_batch_are_read_some_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The columns are those of one step, whatever the number of records that are looked for at once."""
+    one = [PlainRecord(number, number, b"k" * (number % 3), None) for number in range(500)]
+    content = batch_bytes(one) + batch_bytes(one[:3], base_offset=500) + batch_bytes(one, base_offset=503, count=900)
+    content += batch_bytes(one[:7], base_offset=1403, count=5) + batch_bytes([], base_offset=1410)
+    content += batch_bytes(one[:2], base_offset=1411, count=-1)
+    expected = plain_records(windows_of(content))
+    for few in (1, 2, 499, 500, 501, 503):
+        monkeypatch.setattr(records_module, "STARTS_AT_ONCE", few)
+        assert plain_records(windows_of(content)) == expected
 
 
 def test_an_unknown_codec_is_told() -> None:

@@ -94,9 +94,10 @@ def test_a_file_that_cannot_be_read_is_told_with_what_to_do(
     def refusing(*_: object, **__: object) -> int:
         raise error
 
+    path = tmp_path / f"{0:020}.log"
+    path.write_bytes(b"")
     monkeypatch.setattr(os, "open", refusing)
     monkeypatch.setattr(Path, "open", refusing)
-    path = tmp_path / f"{0:020}.log"
     for read in (FileBytes.open, read_beginning, read_small_file):
         with pytest.raises(InputError) as refused:
             read(path)

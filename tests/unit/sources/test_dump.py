@@ -17,10 +17,10 @@ import pytest
 from kreplica.errors import InputError
 from kreplica.model.schema import TABLES
 from kreplica.model.snapshot import ClusterSnapshot
-from kreplica.sources import dump_input
 from kreplica.sources.dump import read_dump
 from kreplica.store.reading import list_manifests, read_dump_directory, read_snapshot_files
 from kreplica.store.writing import write_snapshot
+from kreplica.untrusted_files import LIMIT_VARIABLE
 
 GOLDEN = Path(__file__).parents[2] / "golden"
 DATA = Path(__file__).parents[3] / "kreplica" / "data"
@@ -119,9 +119,16 @@ def test_a_pipe_is_read(tmp_path: Path) -> None:
     assert (datetime.now(UTC) - snapshot.taken_at).total_seconds() < 60
 
 
-@pytest.mark.parametrize("device", ["/dev/zero", "/dev/urandom", os.devnull])
-def test_a_device_is_not_read(device: str) -> None:
+@pytest.mark.parametrize("device", ["/dev/zero", "/dev/urandom"])
+def test_a_device_is_not_read(device: str, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "a device, neither a file nor a pipe" in refusal(device)
+    with Path(device).open("rb") as stream:
+        monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=stream))
+        assert refusal("-") == "cannot read <stdin>; a device, neither a file nor a pipe"
+
+
+def test_the_null_device_is_an_empty_file() -> None:
+    assert "; it is empty; " in refusal(os.devnull)
 
 
 def endless() -> subprocess.Popen[bytes]:
@@ -132,14 +139,13 @@ def endless() -> subprocess.Popen[bytes]:
 
 def test_what_never_ends_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     """As in yes | kreplica describe --dump -, and by the name of the pipe."""
-    monkeypatch.setattr(dump_input, "MOST_DUMP_BYTES", 3 << 20)
+    monkeypatch.setenv(LIMIT_VARIABLE, str(3 << 20))
+    told = f"; more than 3145728 bytes; {LIMIT_VARIABLE} raises this limit"
     with endless() as writer:
         assert writer.stdout is not None
         monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=writer.stdout))
-        assert refusal("-") == "cannot read <stdin>; more than 3145728 bytes, which no such file has"
-        assert refusal(f"/dev/fd/{writer.stdout.fileno()}").endswith(
-            "; more than 3145728 bytes, which no such file has"
-        )
+        assert refusal("-") == f"cannot read <stdin>{told}"
+        assert refusal(f"/dev/fd/{writer.stdout.fileno()}").endswith(told)
         writer.stdout.close()
 
 
@@ -148,9 +154,9 @@ def test_a_dump_may_be_as_large_as_the_limit(monkeypatch: pytest.MonkeyPatch, tm
     packed = tmp_path / "packed"
     packed.write_bytes(gzip.compress(DESCRIBE.read_bytes()))
     for path in (DESCRIBE, packed):
-        monkeypatch.setattr(dump_input, "MOST_DUMP_BYTES", size)
+        monkeypatch.setenv(LIMIT_VARIABLE, str(size))
         assert keys(read_dump(str(path))) == LISTED
-        monkeypatch.setattr(dump_input, "MOST_DUMP_BYTES", size - 1)
+        monkeypatch.setenv(LIMIT_VARIABLE, str(size - 1))
         assert f"more than {size - 1} bytes" in refusal(str(path))
 
 

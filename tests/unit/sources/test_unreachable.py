@@ -7,6 +7,7 @@ import socket
 import ssl
 import threading
 import time
+import tracemalloc
 from collections.abc import Iterator
 
 import pytest
@@ -40,6 +41,33 @@ def test_something_else_than_kafka_is_told() -> None:
     with listening(b"HTTP/1.1 400 Bad Request\r\n\r\n") as server, pytest.raises(UnreachableError) as caught:
         read_live(ClusterHandle("test", server, timeout=5))
     assert f"tried {server} (not a Kafka broker: it answered 'HTTP'...)" in str(caught.value)
+
+
+def test_an_alert_of_tls_is_not_the_length_of_an_answer() -> None:
+    """A TLS server's answer to a client without TLS: alert 10, unexpected_message (RFC 8446, 6); as int32 352 MB."""
+    alert = bytes.fromhex("15 03 03 00 02 02 0a")
+    tracemalloc.start()
+    try:
+        with listening(alert) as server, pytest.raises(UnreachableError) as caught:
+            read_live(ClusterHandle("test", server, timeout=5))
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert f"tried {server} (its listener speaks TLS: security.protocol is SSL or SASL_SSL there)" in str(caught.value)
+    assert peak < 64 << 20
+
+
+def test_a_length_alone_takes_no_memory() -> None:
+    tracemalloc.start()
+    try:
+        with listening((1 << 20).to_bytes(4, "big") + b"x") as server, pytest.raises(UnreachableError):
+            read_live(ClusterHandle("test", server, timeout=5))
+        with listening((1 << 29).to_bytes(4, "big")) as server, pytest.raises(UnreachableError, match="not a Kafka"):
+            read_live(ClusterHandle("test", server, timeout=5))
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 64 << 20
 
 
 def test_unreachable_servers_are_all_named_in_one_line_within_the_timeout() -> None:

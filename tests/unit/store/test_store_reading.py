@@ -9,6 +9,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -262,6 +263,32 @@ def test_parquet_of_something_else_is_refused(tmp_path: Path) -> None:
     path = _foreign(tmp_path / "x.parquet", {"colour": "red"})
     with pytest.raises(InputError, match=r"column topic; it is not there.*found colour"):
         read_partitions_file(path)
+
+
+def test_many_rows_in_few_bytes_are_refused_before_they_are_decoded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A run of equal values takes a few bytes of a Parquet file, however long it is."""
+    path = tmp_path / "x.parquet"
+    part = pa.Table.from_pylist([ROW]).take(np.zeros(200_000, np.int64))
+    pq.write_table(part, path, compression="zstd", write_statistics=False)
+    assert path.stat().st_size < 1 << 16
+    monkeypatch.setenv("KREPLICA_MAX_INPUT_BYTES", str(32 << 20))
+    before = pa.total_allocated_bytes()
+    reason = r"its 200000 rows take some \d+ bytes of memory, more than 33554432 bytes; KREPLICA_MAX_INPUT_BYTES"
+    with pytest.raises(InputError, match=reason):
+        read_partitions_file(path)
+    assert pa.total_allocated_bytes() - before < 16 << 20
+
+
+def test_rows_that_the_manifest_does_not_name_are_refused(tmp_path: Path, make_snapshot: MakeSnapshot) -> None:
+    manifest = write_snapshot(make_snapshot(), tmp_path)
+    document = json.loads(manifest.read_text())
+    for file in document["files"]:
+        file["rows"] += file["table"] == "partitions"
+    manifest.write_text(json.dumps(document))
+    with pytest.raises(InputError, match=r"expected \d+ rows, found \d+"):
+        read_dump_directory(tmp_path)
 
 
 @pytest.mark.parametrize("key", ["kreplica.schema_version", "kreplica.snapshot"])
