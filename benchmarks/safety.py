@@ -1,22 +1,26 @@
-"""A long search for runs that lose acknowledged records, and how soon unsafe settings and missing rules are caught.
+"""A long search for runs that break what is promised, and how soon unsafe settings and missing rules are caught.
 
-    python benchmarks/safety.py --runs 100000               settings that promise safety: nothing may be lost
+    python benchmarks/safety.py --runs 100000               settings that promise safety: every promise holds
+    python benchmarks/safety.py --runs 100000 --keep FILE   writes each part of the seeds down, and goes on from there
     python benchmarks/safety.py --sensitivity --runs 200    what is unsafe: the median number of seeds until it shows
 
-The first prints the coverage of rules by outcome. Both use all cores and give the same numbers on any of them; they end
-with 1 when something is lost that must not be, or when something unsafe takes more than 200 seeds.
+The first prints the coverage of rules by outcome. Both use all cores, or as many as ``--processes`` says, and give the
+same numbers on any of them; they end with 1 when a promise is broken, or when what is unsafe takes more than 200 seeds.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
+from pathlib import Path
+from typing import Any, TextIO
 
 from sensitivity import sensitivity
 
@@ -26,13 +30,14 @@ from kreplica.engine.trace import rule_of
 
 SAFE = ("2.1", "2.5", "2.7", "3.0", "3.7", "3.9", "3.9-kraft", "4.0", "4.1")
 PART = 50
+BROKEN, FAILED, SAFELY, IDLE, SETTLED = "broken", "failed", "safe", "idle", "judged for liveness"
 
 
 def play(seed: int, version: Version) -> tuple[str, Counter[str]]:
-    """The verdict of a run (``lost``, ``safe``, ``idle``), and how often each rule acted."""
+    """The verdict of a run (``broken``, ``safe``, ``idle``), and how often each rule acted."""
     setup, plan = random_run(seed, version)
     trace = Trace(keep=False)
-    judge = Judge(setup, version, trace)
+    judge = Judge(setup, version, trace, plan)
     rules: Counter[str] = Counter()
 
     def note(event: Event) -> None:
@@ -42,14 +47,28 @@ def play(seed: int, version: Version) -> tuple[str, Counter[str]]:
     trace.subscribe(note)
     simulate(setup, plan, version, seed, trace)
     outcome = judge.outcome(setup.duration)
-    if not outcome.is_safe:
-        return "lost", rules
-    return ("safe" if outcome.histories.acknowledged_under_faults else "idle"), rules
+    if outcome.liveness_judged:
+        rules[SETTLED] += 1
+    if not outcome.keeps_promises:
+        print(
+            f"seed {seed} of {version.name}: {outcome.findings[:3]} {outcome.histories.lost_with_acks_all}", flush=True
+        )
+        return BROKEN, rules
+    return (SAFELY if outcome.histories.acknowledged_under_faults else IDLE), rules
 
 
-def search(seeds: range) -> list[tuple[int, str, Counter[str]]]:
-    """Runs with the settings that promise safety."""
-    return [(seed, *play_or_fail(seed)) for seed in seeds]
+def search(seeds: range) -> dict[str, Any]:
+    """Runs with the settings that promise safety: the verdicts, what rules acted in them, and the seeds that broke."""
+    coverage: dict[str, Counter[str]] = {}
+    verdicts: Counter[str] = Counter()
+    broken = []
+    for seed in seeds:
+        verdict, rules = play_or_fail(seed)
+        verdicts[verdict] += 1
+        coverage.setdefault(verdict, Counter()).update(rules)
+        if verdict in (BROKEN, FAILED):
+            broken.append(seed)
+    return {"first": seeds.start, "runs": len(seeds), "verdicts": verdicts, "coverage": coverage, "broken": broken}
 
 
 def play_or_fail(seed: int) -> tuple[str, Counter[str]]:
@@ -58,38 +77,48 @@ def play_or_fail(seed: int) -> tuple[str, Counter[str]]:
         return play(seed, version_named(SAFE[seed % len(SAFE)]))
     except Exception as error:
         print(f"seed {seed} of {SAFE[seed % len(SAFE)]}: {type(error).__name__}: {error}", flush=True)
-        return "failed", Counter()
+        return FAILED, Counter()
 
 
 def parts(first: int, runs: int) -> list[range]:
     return [range(begin, min(begin + PART, first + runs)) for begin in range(first, first + runs, PART)]
 
 
-def pool() -> ProcessPoolExecutor:
-    return ProcessPoolExecutor(len(os.sched_getaffinity(0)), mp_context=get_context("spawn"))
+def pool(processes: int) -> ProcessPoolExecutor:
+    return ProcessPoolExecutor(processes or len(os.sched_getaffinity(0)), mp_context=get_context("spawn"))
 
 
-def safety(first: int, runs: int) -> int:
+def safety(first: int, runs: int, processes: int, keep: Path | None) -> int:
     begin = time.perf_counter()
+    known = [json.loads(line) for line in keep.read_text().splitlines()] if keep and keep.exists() else []
+    done = {(part["first"], part["runs"]) for part in known}
+    left = [seeds for seeds in parts(first, runs) if (seeds.start, len(seeds)) not in done]
+    with pool(processes) as workers, (keep or Path(os.devnull)).open("a") as kept:
+        known += [written(part, kept) for part in workers.map(search, left)]
+    return told(known, time.perf_counter() - begin)
+
+
+def written(part: dict[str, Any], kept: TextIO) -> dict[str, Any]:
+    kept.write(json.dumps(part) + "\n")
+    kept.flush()
+    return part
+
+
+def told(known: Iterable[dict[str, Any]], seconds: float) -> int:
+    """Prints what came of all parts; 1 when a promise was broken or a run failed."""
     verdicts: Counter[str] = Counter()
     coverage: dict[str, Counter[str]] = {}
-    lost = []
-    with pool() as workers:
-        for seed, verdict, rules in flat(workers.map(search, parts(first, runs))):
-            verdicts[verdict] += 1
+    broken: list[int] = []
+    for part in known:
+        verdicts.update(part["verdicts"])
+        broken += part["broken"]
+        for verdict, rules in part["coverage"].items():
             coverage.setdefault(verdict, Counter()).update(rules)
-            if verdict in ("lost", "failed"):
-                lost.append(seed)
-    print(f"{runs} runs in {time.perf_counter() - begin:.0f} s: {dict(verdicts)}; idle ones do not count")
-    print(f"lost, broken or failed: {lost or 'none'}\n\n{'rule':<60}" + "".join(f"{name:>12}" for name in coverage))
+    print(f"{sum(verdicts.values())} runs, {seconds:.0f} s: {dict(verdicts)}; idle ones do not count")
+    print(f"broken or failed: {sorted(broken) or 'none'}\n\n{'rule':<60}" + "".join(f"{name:>12}" for name in coverage))
     for rule in sorted({rule for rules in coverage.values() for rule in rules}):
         print(f"{rule or '(no rule)':<60}" + "".join(f"{coverage[name][rule]:>12}" for name in coverage))
-    return 1 if lost else 0
-
-
-def flat(lists: Iterator[list[tuple[int, str, Counter[str]]]]) -> Iterator[tuple[int, str, Counter[str]]]:
-    for each in lists:
-        yield from each
+    return 1 if broken else 0
 
 
 def main() -> int:
@@ -97,10 +126,12 @@ def main() -> int:
     parser.add_argument("--runs", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=0, help="of the first run")
     parser.add_argument("--sensitivity", action="store_true")
+    parser.add_argument("--processes", type=int, default=0, help="as many as there are cores if not given")
+    parser.add_argument("--keep", type=Path, help="where finished parts are written, and read when it begins again")
     options = parser.parse_args()
     if not options.sensitivity:
-        return safety(options.seed, options.runs)
-    with pool() as workers:
+        return safety(options.seed, options.runs, options.processes, options.keep)
+    with pool(options.processes) as workers:
         return sensitivity(parts(options.seed, options.runs), workers)
 
 

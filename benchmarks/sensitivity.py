@@ -23,6 +23,7 @@ from kreplica.engine.outcome import measure
 from kreplica.engine.random_plans import DEFAULT_PROFILE, KEEPS_DISKS, FaultKind, Profile, near_plan
 from kreplica.engine.random_setups import random_run
 from kreplica.engine.settings import Value
+from kreplica.engine.setup import Setup
 from kreplica.engine.versions import Truncation
 from kreplica.model.settings import MIN_ISR, UNCLEAN
 from kreplica.scenarios import scenario_named
@@ -90,8 +91,8 @@ class Unsafe:
 
     def _random(self, seed: int, version: Version, settings: Settings) -> object:
         setup, plan = random_run(seed, version, self.profile)
-        outcome, _ = observe(setup.with_settings(settings), plan, version, seed, keep=False)
-        return not outcome.is_safe if self.wrong == NOT_SAFE else measure(outcome, self.wrong)
+        outcome, _ = observe(_with(setup, settings), plan, version, seed, keep=False)
+        return not outcome.keeps_promises if self.wrong == NOT_SAFE else measure(outcome, self.wrong)
 
     def _near(self, seed: int, version: Version, settings: Settings) -> object:
         scenario, chance = scenario_named(self.scenario), Random(f"near {seed}")
@@ -99,6 +100,12 @@ class Unsafe:
         probe = scenario.probes.get(self.wrong)
         outcome, events = observe(setup, near_plan(scenario.plan, chance), version, seed, keep=probe is not None)
         return measure(outcome, self.wrong) if probe is None else probe(events)
+
+
+def _with(setup: Setup, settings: Settings) -> Setup:
+    """The setup with other settings, without the clients that have one of them for a reason of their own."""
+    clients = tuple(client for client in setup.clients if not settings.keys() & client.settings.keys())
+    return replace(setup, clients=clients).with_settings(settings)
 
 
 _SETTINGS = (

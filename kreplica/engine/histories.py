@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 from kreplica.engine.records import ABORT, COMMIT, DATA
 from kreplica.engine.replica_logs import ReplicaLog, ReplicaLogs
+from kreplica.engine.rules.acknowledgement import ACKS_ALL
 from kreplica.engine.trace import Event, Kind
 
 Place = tuple[str, object]
@@ -28,6 +29,7 @@ class Histories:
         acknowledged_under_faults: How many acknowledgements came after the first fault.
         failed: How many sends failed: indeterminate.
         lost: Acknowledged, but the leader's log lacks it; without a leader, every replica does.
+        lost_with_acks_all: Those of them that were sent with acks=all.
         unseen: Acknowledged and in the log, but not below the high watermark: no consumer can read it.
         duplicated: Readable more than once in one partition.
         reordered: Behind a record in the log that the same producer sent later.
@@ -45,6 +47,7 @@ class Histories:
     acknowledged_under_faults: int = 0
     failed: int = 0
     lost: tuple[str, ...] = ()
+    lost_with_acks_all: tuple[str, ...] = ()
     unseen: tuple[str, ...] = ()
     duplicated: tuple[str, ...] = ()
     reordered: tuple[str, ...] = ()
@@ -79,6 +82,7 @@ class HistoryKeeper:
         "_last_read",
         "_reads",
         "_under_faults",
+        "_unpromised",
         "acknowledged",
         "failed",
         "logs",
@@ -100,6 +104,7 @@ class HistoryKeeper:
         self._last_read: dict[tuple[str, str], int] = {}
         self._fault_seen = False
         self._under_faults = 0
+        self._unpromised: set[Place] = set()
         self.takes: dict[str, Callable[[Event], None]] = {
             Kind.SENT: self._sent,
             Kind.ACKNOWLEDGED: self._acknowledged,
@@ -118,6 +123,8 @@ class HistoryKeeper:
     def _sent(self, event: Event) -> None:
         place = event.values[0], event.values[1]
         self.sent.setdefault(place, (event.node, len(self.sent)))
+        if event.values[2] != ACKS_ALL:
+            self._unpromised.add(place)
         if event.values[2] == 0:  # with acks=0 the application is told at once that all is well
             self.acknowledged.setdefault(place, event.node)
 
@@ -161,12 +168,14 @@ class HistoryKeeper:
         applications = [partition for partition in self.logs.partitions if not partition.startswith("__")]
         finals = {partition: _final(self.logs, partition) for partition in applications}
         aborted = {(name, *place) for name, final in finals.items() for place in final.aborted}
+        lost = [place for place in self.acknowledged if not _held(finals.get(place[0]), place[1])]
         return Histories(
             sent=len(self.sent),
             acknowledged=len(self.acknowledged),
             acknowledged_under_faults=self._under_faults,
             failed=len(self.failed),
-            lost=_texts(place for place in self.acknowledged if not _held(finals.get(place[0]), place[1])),
+            lost=_texts(lost),
+            lost_with_acks_all=_texts(place for place in lost if place not in self._unpromised),
             unseen=_texts(place for place in self.acknowledged if _above(finals.get(place[0]), place[1])),
             duplicated=_in_order(value for final in finals.values() for value in final.duplicated()),
             reordered=_in_order(value for name, final in finals.items() for value in self._reordered(name, final)),

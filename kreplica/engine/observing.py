@@ -26,6 +26,6 @@ def observe(
         UsageError: The plan names what there is not.
     """
     trace = Trace(keep)
-    judge = Judge(setup, version, trace)
+    judge = Judge(setup, version, trace, plan)
     simulate(setup, plan, version, seed, trace)
     return judge.outcome(setup.duration), trace.events

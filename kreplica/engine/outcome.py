@@ -5,11 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass, field, fields
 from typing import Any
 
+from kreplica.engine.faults import Plan
 from kreplica.engine.histories import Histories, HistoryKeeper
+from kreplica.engine.idempotence import idempotence_findings
 from kreplica.engine.invariants import Finding, Invariant, Invariants
+from kreplica.engine.liveness import Liveness
 from kreplica.engine.measures import Measures, Meter
 from kreplica.engine.replica_logs import ReplicaLogs
-from kreplica.engine.setup import ConsumerSetup, ReaderSetup, Setup
+from kreplica.engine.setup import ConsumerSetup, ProducerSetup, ReaderSetup, Setup, topic_of
+from kreplica.engine.simulator.idempotent_producer import idempotent_settings
 from kreplica.engine.strong_isr import ControllerIsr, StrongIsr
 from kreplica.engine.trace import KINDS, Event, Trace, TraceHash
 from kreplica.engine.versions import ControllerKind, Version
@@ -28,6 +32,7 @@ class Outcome:
         measures: Unavailability, latency, changes.
         setbacks: How often a leader began with a lower high watermark than had been reached.
         counts: How often each kind of event occurred.
+        liveness_judged: Whether the faults ended early enough to say whether all has settled.
     """
 
     trace_hash: str
@@ -37,6 +42,7 @@ class Outcome:
     measures: Measures
     setbacks: int = 0
     counts: dict[str, int] = field(default_factory=dict)
+    liveness_judged: bool = False
 
     @property
     def diverged(self) -> tuple[str, ...]:
@@ -55,6 +61,11 @@ class Outcome:
     def is_safe(self) -> bool:
         """Whether nothing acknowledged was lost and no invariant broken."""
         return not self.histories.lost and not self.findings
+
+    @property
+    def keeps_promises(self) -> bool:
+        """Whether all held that acks=all, read_committed and the invariants promise; acks=1 and 0 promise nothing."""
+        return not (self.histories.lost_with_acks_all or self.histories.aborted_read or self.findings)
 
 
 def measure(outcome: Outcome, name: str) -> Any:
@@ -83,7 +94,7 @@ def measure(outcome: Outcome, name: str) -> Any:
 
 _HISTORIES = frozenset(each.name for each in fields(Histories))
 _MEASURES = frozenset((*(each.name for each in fields(Measures)), "unavailable_ms", "read_only_ms"))
-_OUTCOME = frozenset(("diverged", "committed_lost", "setbacks", "events", "is_safe"))
+_OUTCOME = frozenset(("diverged", "committed_lost", "setbacks", "events", "is_safe", "keeps_promises"))
 _INVARIANTS = frozenset(Invariant)
 
 
@@ -94,20 +105,45 @@ class Judge:
         setup: What is simulated; it says who reads committed data only and what min.insync.replicas is.
         version: Its defaults.
         trace: Fed live.
+        plan: What is played: how long its faults last. Liveness is judged once they are over.
     """
 
-    __slots__ = ("_counts", "_hash", "_histories", "_invariants", "_meter", "_strong_isr", "_takes", "logs")
+    __slots__ = (
+        "_counts",
+        "_hash",
+        "_histories",
+        "_idempotent",
+        "_invariants",
+        "_liveness",
+        "_meter",
+        "_strong_isr",
+        "_takes",
+        "_unclean",
+        "logs",
+    )
 
-    def __init__(self, setup: Setup, version: Version, trace: Trace) -> None:
+    def __init__(self, setup: Setup, version: Version, trace: Trace, plan: Plan = ()) -> None:
         self.logs = ReplicaLogs()
         self._hash = TraceHash()
         self._invariants = Invariants(self.logs)
         self._histories = HistoryKeeper(self.logs, _read_committed(setup, version))
-        self._meter = Meter(_min_isr(setup, version))
+        min_isr = _min_isr(setup, version)
+        self._meter = Meter(min_isr)
+        self._idempotent = _idempotent(setup, version)
+        self._unclean = _unclean(setup, version)
         self._counts: dict[str, int] = {}
         isr = ControllerIsr(version.controller is ControllerKind.ZOOKEEPER)
-        self._strong_isr = StrongIsr(self.logs, isr, self._invariants.committed, _unclean(setup, version))
-        folds = (self._invariants, self._strong_isr, isr, self._histories, self._meter, self.logs)
+        self._strong_isr = StrongIsr(self.logs, isr, self._invariants.committed, self._unclean)
+        self._liveness = Liveness(setup, version, plan, min_isr, self.logs, isr)
+        folds = (
+            self._invariants,
+            self._strong_isr,
+            isr,
+            self._histories,
+            self._meter,
+            self._liveness,
+            self.logs,
+        )
         self._takes = {kind: tuple(fold.takes[kind] for fold in folds if kind in fold.takes) for kind in KINDS}
         trace.subscribe(self)
 
@@ -121,15 +157,31 @@ class Judge:
 
     def outcome(self, end: int) -> Outcome:
         """The verdicts of a run that ended at ``end`` microseconds."""
+        histories = self._histories.histories()
         return Outcome(
             trace_hash=self._hash.hexdigest(),
             events=self._hash.events,
-            histories=self._histories.histories(),
-            findings=tuple(sorted((*self._invariants.findings, *self._strong_isr.findings), key=lambda one: one.time)),
+            histories=histories,
+            findings=self._findings(end, histories),
             measures=self._meter.measures(end),
             setbacks=self._invariants.setbacks,
             counts=self._counts,
+            liveness_judged=self._liveness.is_judged(end),
         )
+
+    def _findings(self, end: int, histories: Histories) -> tuple[Finding, ...]:
+        broken = (*self._invariants.findings, *self._strong_isr.findings)
+        spoiled = {one.partition for one in broken}
+        spoiled.update(partition for partition in self.logs.partitions if topic_of(partition) in self._unclean)
+        sent = self._histories.sent.items()
+        twice = idempotence_findings(end, histories, sent, self._idempotent, frozenset(spoiled))
+        return tuple(sorted((*broken, *twice, *self._liveness.findings(end)), key=lambda one: one.time))
+
+
+def _idempotent(setup: Setup, version: Version) -> frozenset[str]:
+    """The producers with enable.idempotence=true, without a transactional id."""
+    producers = (client for client in setup.clients if isinstance(client, ProducerSetup))
+    return frozenset(each.name for each in producers if idempotent_settings(setup, version, each.settings) is not None)
 
 
 def _read_committed(setup: Setup, version: Version) -> frozenset[str]:

@@ -15,14 +15,18 @@ from random import Random
 from kreplica.engine.faults import (
     AnyAction,
     At,
+    CancelReassignment,
     Crash,
     Cut,
+    DirectoryFailure,
     DiskLoss,
     ElectPreferred,
+    ExpireSession,
     Lossy,
     Pause,
     Plan,
     PowerLoss,
+    Reassign,
     Slow,
     SlowDisk,
     Start,
@@ -38,7 +42,7 @@ from kreplica.engine.versions import ControllerKind, Version
 
 
 class FaultKind(StrEnum):
-    """Kinds of random faults; each heals."""
+    """Kinds of random faults; each heals but a failed log directory."""
 
     CRASH = "crash"
     RESTART = "restart"
@@ -52,6 +56,11 @@ class FaultKind(StrEnum):
     PREFERRED = "preferred"
     FAILOVERS = "failovers"
     LAGGARD = "laggard"
+    BACK_AND_FORTH = "back-and-forth"
+    LATE_CONTROLLER = "late-controller"
+    SESSION = "session"
+    MOVE = "move"
+    DIRECTORY = "directory"
     POWER_LOSS = "power-loss"
     DISK_LOSS = "disk-loss"
 
@@ -68,11 +77,13 @@ class Profile:
         kinds: Each run takes some of them.
         most: At most how many faults.
         quiet: The part of the run, in a hundred, that stays without faults at its end.
+        lasting: Whether one broker stays away when they are over: down, or cut off from the other brokers.
     """
 
     kinds: tuple[FaultKind, ...] = KEEPS_DISKS
     most: int = 8
     quiet: int = 50
+    lasting: bool = False
 
 
 DEFAULT_PROFILE = Profile()
@@ -93,9 +104,11 @@ def random_plan(setup: Setup, version: Version, profile: Profile, chance: Random
     for _ in range(chance.randint(1, profile.most)):
         kind = chance.choice(swarm)
         if kind in _COMPOSED:
-            steps.extend(_COMPOSED[kind](setup, chance, last))
+            steps.extend(_COMPOSED[kind](setup, version, chance, last))
         else:
             steps.extend(_healing(_MAKERS[kind](setup, version, chance, last), _moment(chance, last), last))
+    if profile.lasting:
+        steps.extend(_stays_away(setup, chance, last))
     return in_order(steps)
 
 
@@ -121,7 +134,7 @@ Made = tuple[AnyAction, AnyAction | None, int]
 Trigger = At | When
 
 
-def _failovers(setup: Setup, chance: Random, last: int) -> list[Step]:
+def _failovers(setup: Setup, _: Version, chance: Random, last: int) -> list[Step]:
     """One leader after the other is gone soon after its election, and all come back: elections with few writes between.
 
     What a follower does when it begins to follow shows only if the leader is gone before it has fetched again.
@@ -138,7 +151,7 @@ def _failovers(setup: Setup, chance: Random, last: int) -> list[Step]:
     return steps
 
 
-def _laggard(setup: Setup, chance: Random, last: int) -> list[Step]:
+def _laggard(setup: Setup, _: Version, chance: Random, last: int) -> list[Step]:
     """One replica is cut off until it is out of the ISR, and is the only one left when it is back."""
     topic = chance.choice(setup.topics)
     behind, *others = chance.sample(sorted(chance.choice(topic.assignment)), len(topic.assignment[0]))
@@ -152,10 +165,46 @@ def _laggard(setup: Setup, chance: Random, last: int) -> list[Step]:
     return steps
 
 
-_COMPOSED: dict[FaultKind, Callable[[Setup, Random, int], list[Step]]] = {
+def _back_and_forth(setup: Setup, version: Version, chance: Random, last: int) -> list[Step]:
+    """The leader loses its session and is elected again as the preferred one, several times in a row."""
+    partition = _partition(setup, chance)
+    begin, between = chance.randint(0, last // 2), chance.choice((100, 500, 1500)) * MICROSECONDS
+    steps = []
+    for number in range(chance.randint(2, 5)):
+        time = _round(begin + number * 2 * between)
+        steps.append(Step(At(time=min(time, last)), _session_lost(setup, version, f"leader of {partition}")))
+        steps.append(Step(At(time=min(time + between, last)), ElectPreferred(partition)))
+    return steps
+
+
+def _move(setup: Setup, version: Version, chance: Random, last: int) -> list[Step]:
+    """A partition gets other replicas, or the same in another order; some moves are taken back."""
+    topic = chance.choice(setup.topics)
+    number = chance.randrange(len(topic.assignment))
+    target = chance.sample([broker.id for broker in setup.brokers], len(topic.assignment[number]))
+    moment = _moment(chance, last)
+    steps = [Step(moment, Reassign(f"{topic.name}-{number}", tuple(target)))]
+    if version.moves_can_change and chance.random() < 0.3:
+        after = chance.choice((1, 20, 300, 2000)) * MICROSECONDS
+        steps.append(Step(_later(moment, after, last), CancelReassignment(f"{topic.name}-{number}")))
+    return steps
+
+
+_COMPOSED: dict[FaultKind, Callable[[Setup, Version, Random, int], list[Step]]] = {
     FaultKind.FAILOVERS: _failovers,
     FaultKind.LAGGARD: _laggard,
+    FaultKind.BACK_AND_FORTH: _back_and_forth,
+    FaultKind.MOVE: _move,
 }
+
+
+def _stays_away(setup: Setup, chance: Random, last: int) -> list[Step]:
+    """A broker is down, or cut off from the others and not from the controller, from the last fault to the end."""
+    away, *others = (f"broker-{broker.id}" for broker in chance.sample(setup.brokers, len(setup.brokers)))
+    if chance.random() < 0.5:
+        return [Step(At(time=last), Crash(away))]
+    return [Step(At(time=last), Cut(away, other, setup.duration)) for other in others]
+
 
 _SOON = (0, 300, 1000, 3000, 10_000, 100_000, 600_000)
 """Microseconds from an election to the end of the elected."""
@@ -291,6 +340,32 @@ def _preferred(setup: Setup, _: Version, chance: Random, __: int) -> Made:
     return ElectPreferred(_partition(setup, chance)), None, 0
 
 
+def _session_lost(setup: Setup, version: Version, node: str) -> AnyAction:
+    """ZooKeeper ends its session; KRaft: its heartbeats do not arrive until it is fenced."""
+    if version.controller is ControllerKind.ZOOKEEPER:
+        return ExpireSession(node)
+    session = {**version.defaults, **setup.settings}["broker.session.timeout.ms"]
+    return Cut(node, "active controller", int(session) * MICROSECONDS * 5 // 4)
+
+
+def _session(setup: Setup, version: Version, chance: Random, _: int) -> Made:
+    return _session_lost(setup, version, _broker(setup, chance)), None, 0
+
+
+def _late_controller(setup: Setup, _: Version, chance: Random, last: int) -> Made:
+    """What the controller says reaches one broker late."""
+    delay = chance.choice((50, 300, 1000, 3000)) * MICROSECONDS
+    return Slow("active controller", _broker(setup, chance), delay, _length(chance, last), True), None, 0
+
+
+def _directory(setup: Setup, _: Version, chance: Random, last: int) -> Made:
+    """The directory of one replica; a broker that does not bear that comes back."""
+    topic = chance.choice(setup.topics)
+    number = chance.randrange(len(topic.assignment))
+    node = f"broker-{chance.choice(topic.assignment[number])}"
+    return DirectoryFailure(node, (f"{topic.name}-{number}",)), Start(node), _length(chance, last)
+
+
 _MAKERS: dict[FaultKind, Callable[[Setup, Version, Random, int], Made]] = {
     FaultKind.CRASH: _crash,
     FaultKind.RESTART: _restart,
@@ -302,6 +377,9 @@ _MAKERS: dict[FaultKind, Callable[[Setup, Version, Random, int], Made]] = {
     FaultKind.SLOW_DISK: _slow_disk,
     FaultKind.CONTROLLER: _controller,
     FaultKind.PREFERRED: _preferred,
+    FaultKind.LATE_CONTROLLER: _late_controller,
+    FaultKind.SESSION: _session,
+    FaultKind.DIRECTORY: _directory,
     FaultKind.POWER_LOSS: _power_loss,
     FaultKind.DISK_LOSS: _disk_loss,
 }

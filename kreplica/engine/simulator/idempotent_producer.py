@@ -25,29 +25,31 @@ from kreplica.engine.rules.idempotent_client import (
 from kreplica.engine.rules.producer_state import NO_OFFSET, NO_PRODUCER_ID, NO_SEQUENCE, in_sequence, sequence_after
 from kreplica.engine.rules.transaction_states import MAX_EPOCH
 from kreplica.engine.settings import Value
+from kreplica.engine.setup import Setup
 from kreplica.engine.simulator.producer import Batch, Producer
 from kreplica.engine.trace import Kind
+from kreplica.engine.versions import Version
 from kreplica.errors import UsageError
 
 if TYPE_CHECKING:
-    from kreplica.engine.simulator.simulation import Simulation
+    pass
 
 _IN_FLIGHT = "max.in.flight.requests.per.connection"
 _MOST_RETRIES = 2**31 - 1
 
 
-def idempotent_settings(simulation: Simulation, own: Mapping[str, Value]) -> dict[str, Value] | None:
+def idempotent_settings(setup: Setup, version: Version, own: Mapping[str, Value]) -> dict[str, Value] | None:
     """A producer's settings with what idempotence sets of itself; None if the producer is not idempotent.
 
     Args:
-        simulation: With the version and the settings of the run.
+        setup: With the settings of the run.
+        version: Its defaults, and whether it knows idempotence.
         own: The producer's own settings.
 
     Raises:
         UsageError: enable.idempotence=true, or transactional.id, stands beside a setting that does not go with it.
     """
-    explicit = {**simulation.setup.settings, **own}
-    version = simulation.version
+    explicit = {**setup.settings, **own}
     if not version.idempotence:
         return None
     asked = explicit.get("enable.idempotence")
@@ -55,7 +57,7 @@ def idempotent_settings(simulation: Simulation, own: Mapping[str, Value]) -> dic
         if asked is False:
             raise UsageError("transactional.id needs enable.idempotence=true", "", "leave enable.idempotence out")
         asked = True
-    values = {**simulation.settings, **own}
+    values = {**version.defaults, **explicit}
     if asked:
         values = {**values, "acks": ACKS_ALL, "retries": _MOST_RETRIES, **_own(explicit)}
         if version.cached_batches < MAX_IN_FLIGHT and _IN_FLIGHT not in explicit:

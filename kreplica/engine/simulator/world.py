@@ -89,7 +89,7 @@ def _transactional(simulation: Simulation, setup: TransactionalSetup | Transform
     for topic in needed:
         if topic not in simulation.topics:
             raise UsageError(f"{setup.name} is transactional", f"there is no {topic}", "add it to the topics")
-    settings = idempotent_settings(simulation, setup.settings)
+    settings = idempotent_settings(simulation.setup, simulation.version, setup.settings)
     if settings is None or not settings["transactional.id"]:
         raise UsageError(f"{setup.name} has no transactional.id", "", "set it")
     return settings
@@ -101,7 +101,7 @@ def _client(simulation: Simulation, setup: object) -> Node:
     if isinstance(setup, ProducerSetup):
         if {**simulation.settings, **setup.settings}["transactional.id"]:
             raise UsageError(f"{setup.name} has a transactional.id", "it sends outside transactions", "leave it out")
-        idempotent = idempotent_settings(simulation, setup.settings)
+        idempotent = idempotent_settings(simulation.setup, simulation.version, setup.settings)
         if idempotent is None:
             return Producer(simulation, setup)
         return IdempotentProducer(simulation, replace(setup, settings=idempotent))

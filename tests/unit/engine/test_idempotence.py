@@ -1,0 +1,73 @@
+"""Idempotent producers: what stands twice or late in the logs is a finding, on hand-written traces and random runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from kreplica.engine import Judge, Setup, Trace, cluster, observe, version_named
+from kreplica.engine.invariants import Finding, Invariant
+from kreplica.engine.random_setups import random_run
+from kreplica.engine.records import Record
+from kreplica.engine.rules.error_codes import ErrorCode
+from kreplica.engine.settings import Value
+from kreplica.engine.setup import ProducerSetup, TopicSetup
+from kreplica.engine.simulator import producer_states
+from kreplica.engine.trace import Kind
+
+P, ONE = "t-0", "broker-1"
+DUPLICATE, ORDER = Invariant.IDEMPOTENCE_DUPLICATE, Invariant.IDEMPOTENCE_ORDER
+
+
+def findings(*values: str, idempotent: bool = True, unclean: bool = False) -> list[Finding]:
+    """Of a log with these values; a, b and c were sent in this order."""
+    settings: dict[str, Value] = {"enable.idempotence": idempotent}
+    topic = TopicSetup("t", ((1,),), {"unclean.leader.election.enable": unclean})
+    setup: Setup = cluster(1, topic, clients=(ProducerSetup("writer", settings=settings),), controllers=1)
+    trace = Trace()
+    folds = Judge(setup, version_named("4.1"), trace)
+    trace.emit(0, Kind.BECAME_LEADER, ONE, (P, 0, (1,), 0))
+    for value in "abc":
+        trace.emit(1, Kind.SENT, "writer", (P, value, -1))
+    records = tuple(Record(0, value) for value in values)
+    trace.emit(2, Kind.APPENDED, ONE, (P, 0, len(records), records, "leader"))
+    return list(folds.outcome(1000).findings)
+
+
+def test_duplicates_and_order() -> None:
+    assert findings("a", "b", "c") == []
+    assert findings("a", "c") == []
+    assert [(one.invariant, one.partition, one.node) for one in findings("a", "b", "a")] == [(DUPLICATE, P, "writer")]
+    assert [one.invariant for one in findings("b", "a")] == [ORDER]
+
+
+def test_where_nothing_is_promised() -> None:
+    assert findings("b", "a", "b", idempotent=False) == []
+    assert findings("b", "a", "b", unclean=True) == []
+
+
+def anything(*_: object) -> ErrorCode:
+    return ErrorCode.NONE
+
+
+@pytest.mark.parametrize(
+    ("replaced", "seeds", "expected"),
+    [
+        ({"sequence_error": anything, "duplicate_offset": lambda *_: -1}, 20, DUPLICATE),
+        ({"sequence_error": anything}, 100, ORDER),
+    ],
+    ids=["duplicates are not known", "any sequence is taken"],
+)
+def test_random_runs_without_the_rules_break_it(
+    replaced: dict[str, Callable[..., object]], seeds: int, expected: Invariant, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rules = version_named("3.0")
+    for name, rule in replaced.items():
+        monkeypatch.setattr(producer_states, name, rule)
+    for seed in range(seeds):
+        setup, plan = random_run(seed, rules)
+        outcome, _ = observe(setup, plan, rules, seed, keep=False)
+        if expected in {finding.invariant for finding in outcome.findings}:
+            return
+    pytest.fail(f"no run of the seeds 0 to {seeds - 1} shows {expected}")
