@@ -146,10 +146,12 @@ class KraftLink:
         self._send_isrs()
 
     def _send_isrs(self) -> None:
-        if self._asking or not self._queue:
+        # of a leadership that is over the controller would refuse what it asked for; nobody would look at the answer
+        asked = {name: one for name, one in self._queue.items() if one.replica.leadership is one}
+        if self._asking or not asked:
             return
         self._asking = True
-        asked, self._queue = self._queue, {}
+        self._queue = {}
         requests = tuple(_request(leadership) for leadership in asked.values())
 
         def answered(error: int, answers: tuple[tuple[str, int, PartitionState | None], ...]) -> None:
