@@ -1,0 +1,59 @@
+import java.lang.reflect.Constructor;
+import java.lang.reflect.Field;
+import java.lang.reflect.Method;
+import java.util.Arrays;
+import sun.misc.Unsafe;
+
+/** Objects of Kafka's classes without what their constructors would open, and their private parts. */
+public class Bare {
+    private static final Unsafe UNSAFE = unsafe();
+
+    private static Unsafe unsafe() {
+        try {
+            Field field = Unsafe.class.getDeclaredField("theUnsafe");
+            field.setAccessible(true);
+            return (Unsafe) field.get(null);
+        } catch (ReflectiveOperationException error) {
+            throw new AssertionError(error);
+        }
+    }
+
+    /** An object whose constructor has not run. */
+    @SuppressWarnings("unchecked")
+    static <T> T make(Class<T> kind) throws Exception {
+        return (T) UNSAFE.allocateInstance(kind);
+    }
+
+    /** Sets a field, whoever of its classes declares it. */
+    static void set(Object object, String name, Object value) throws Exception {
+        for (Class<?> kind = object.getClass(); kind != null; kind = kind.getSuperclass())
+            for (Field field : kind.getDeclaredFields())
+                if (field.getName().equals(name) || field.getName().endsWith("$$" + name)) {
+                    field.setAccessible(true);
+                    if (java.lang.reflect.Modifier.isFinal(field.getModifiers()))
+                        UNSAFE.putObject(object, UNSAFE.objectFieldOffset(field), value);
+                    else
+                        field.set(object, value);
+                    return;
+                }
+        throw new NoSuchFieldException(name);
+    }
+
+    /** Sets a final field of shorts. */
+    static void setShort(Object object, Field field, short value) {
+        UNSAFE.putShort(object, UNSAFE.objectFieldOffset(field), value);
+    }
+
+    /** The method of that name, private ones included. */
+    static Method method(Class<?> kind, String name) {
+        Method found = Arrays.stream(kind.getDeclaredMethods()).filter(one -> one.getName().equals(name)).findFirst().get();
+        found.setAccessible(true);
+        return found;
+    }
+
+    /** The constructor with the most parameters. */
+    static Constructor<?> constructor(Class<?> kind) {
+        return Arrays.stream(kind.getDeclaredConstructors())
+            .max((a, b) -> Integer.compare(a.getParameterCount(), b.getParameterCount())).get();
+    }
+}

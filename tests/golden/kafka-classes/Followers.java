@@ -1,0 +1,104 @@
+import java.lang.reflect.Method;
+import java.lang.reflect.Proxy;
+import java.util.List;
+import java.util.Random;
+import java.util.Set;
+import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.utils.Time;
+import scala.Option;
+
+/** Prints whom a broker is told to follow, one after the other, and whether Partition.makeFollower begins anew each time. */
+public class Followers {
+    static final Random RANDOM = new Random(7164);
+
+    public static void main(String[] arguments) throws Exception {
+        for (int left = Integer.parseInt(arguments[0]); left > 0; left--) {
+            Object partition = partition();
+            Method make = Bare.method(partition.getClass(), "makeFollower");
+            StringBuilder line = new StringBuilder();
+            int epoch = -1, leader = 1;
+            for (int told = 0; told < 5; told++) {
+                int later = told == 0 ? 1 : RANDOM.nextInt(4);
+                epoch += later;
+                if (later > 0) leader = 1 + RANDOM.nextInt(2);
+                line.append(leader).append(':').append(epoch).append(':').append(follow(partition, make, leader, epoch)).append(' ');
+            }
+            System.out.println(line.toString().trim());
+        }
+    }
+
+    /** Of broker 0, which is none of the replicas, so that no log is opened. */
+    static Object partition() throws Exception {
+        Class<?> kind = Class.forName("kafka.cluster.Partition");
+        int parameters = Bare.constructor(kind).getParameterCount();
+        if (parameters <= 5) {
+            Object manager = Bare.make(Class.forName("kafka.server.ReplicaManager"));
+            Bare.set(manager, "config", Bare.make(Class.forName("kafka.server.KafkaConfig")));
+            return parameters == 4 ? Bare.constructor(kind).newInstance("t", 0, Time.SYSTEM, manager)
+                : Bare.constructor(kind).newInstance("t", 0, Time.SYSTEM, manager, false);
+        }
+        if (parameters == 11) return newest(kind);
+        Class<?> asks = Class.forName("kafka.server.AlterIsrManager");
+        Object nobody = Proxy.newProxyInstance(asks.getClassLoader(), new Class<?>[] {asks}, (proxy, method, given) -> null);
+        Object partition = Bare.constructor(kind).newInstance(
+            new TopicPartition("t", 0), 10000L, null, 0, Time.SYSTEM, null, null, null, null, nobody);
+        Object log = Bare.make(Class.forName("kafka.log.Log"));
+        Object end = Class.forName("kafka.server.LogOffsetMetadata").getConstructors()[0].newInstance(0L, 0L, 0);
+        Bare.set(log, "nextOffsetMetadata", end);
+        Bare.set(log, "highWatermarkMetadata", end);
+        Bare.set(partition, "log", Option.apply(log));
+        return partition;
+    }
+
+    private static Object newest(Class<?> kind) throws Exception {
+        Object partition = Bare.constructor(kind).newInstance(
+            new TopicPartition("t", 0), 10000L, 0, null, Time.SYSTEM, null, null, null, null, null, Option.empty());
+        Object local = Bare.make(Class.forName("org.apache.kafka.storage.internals.log.LocalLog"));
+        Object log = Bare.make(Class.forName("org.apache.kafka.storage.internals.log.UnifiedLog"));
+        Object end = Class.forName("org.apache.kafka.storage.internals.log.LogOffsetMetadata").getConstructor(long.class).newInstance(0L);
+        Bare.set(local, "nextOffsetMetadata", end);
+        Bare.set(log, "localLog", local);
+        Bare.set(log, "topicId", java.util.Optional.empty());
+        Bare.set(log, "highWatermarkMetadata", end);
+        Bare.set(partition, "log", Option.apply(log));
+        return partition;
+    }
+
+    static Object follow(Object partition, Method make, int leader, int epoch) throws Exception {
+        Class<?>[] takes = make.getParameterTypes();
+        Class<?> state = takes[takes[0] == int.class ? 1 : 0];
+        List<Integer> replicas = List.of(1, 2, 3);
+        switch (state.getSimpleName() + Bare.constructor(state).getParameterCount()) {
+            case "PartitionState6":
+                return make.invoke(partition, 1, Bare.constructor(state).newInstance(1, leader, epoch, replicas, 0, Set.copyOf(replicas)), 0);
+            case "PartitionState7":
+                return make.invoke(partition, 1, Bare.constructor(state).newInstance(1, leader, epoch, replicas, 0, replicas, false), 0);
+            case "PartitionRegistration11":
+                return make.invoke(partition, registration(state, leader, epoch), false, null, Option.empty(), Option.empty());
+            default:
+                Object told = state.getConstructor().newInstance();
+                state.getMethod("setLeader", int.class).invoke(told, leader);
+                state.getMethod("setLeaderEpoch", int.class).invoke(told, epoch);
+                state.getMethod("setReplicas", List.class).invoke(told, replicas);
+                return make.invoke(partition, told, null);
+        }
+    }
+
+    private static Object registration(Class<?> kind, int leader, int epoch) throws Exception {
+        Class<?> builder = Class.forName(kind.getName() + "$Builder");
+        Object made = builder.getConstructor().newInstance();
+        int[] replicas = {1, 2, 3};
+        Object directories = java.lang.reflect.Array.newInstance(Class.forName("org.apache.kafka.common.Uuid"), 3);
+        for (int place = 0; place < 3; place++)
+            java.lang.reflect.Array.set(directories, place, Class.forName("org.apache.kafka.common.Uuid").getField("ZERO_UUID").get(null));
+        Bare.method(builder, "setReplicas").invoke(made, replicas);
+        Bare.method(builder, "setDirectories").invoke(made, directories);
+        Bare.method(builder, "setIsr").invoke(made, replicas);
+        Bare.method(builder, "setLeader").invoke(made, leader);
+        Bare.method(builder, "setLeaderEpoch").invoke(made, epoch);
+        Bare.method(builder, "setPartitionEpoch").invoke(made, epoch);
+        Class<?> recovery = Class.forName("org.apache.kafka.metadata.LeaderRecoveryState");
+        Bare.method(builder, "setLeaderRecoveryState").invoke(made, recovery.getField("RECOVERED").get(null));
+        return Bare.method(builder, "build").invoke(made);
+    }
+}
