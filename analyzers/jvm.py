@@ -11,20 +11,47 @@ import logging
 import signal
 import subprocess
 import threading
+import time
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, NoReturn
 
+START_SECONDS = 180.0
+"""How long the JVM may take until it tells where it listens: minutes on a machine that is busy, not for ever."""
+
 LEAVE_SECONDS = 10.0
 """How long the JVM may take after each of the three ways to end it."""
+
+NOTICE_SECONDS = 1.0
+_EXIT_CODES = {
+    0: " without starting: an option such as -version has it do something else",
+    52: ": out of memory",
+    53: ": no folder for its work can be made below spark.local.dir",
+    55: ": the disk of spark.local.dir does not take what it writes",
+}
+"""What Spark itself ends its JVM with (SparkExitCode, ExecutorExitCode)."""
 
 
 class Jvm:
     """One JVM; ``end`` it however the session went."""
 
     def __init__(self) -> None:
-        self._process: subprocess.Popen[bytes] | None = None
+        self._process: _Submitted | None = None
+
+    def ended(self) -> str:
+        """How the JVM ended; empty while it runs, or where none was started."""
+        process = self._process
+        if process is None:
+            return ""
+        with contextlib.suppress(subprocess.TimeoutExpired):  # its connections break a moment before it is gone
+            process.wait(timeout=NOTICE_SECONDS)
+        code = process.returncode
+        if code is None:
+            return ""
+        if code < 0:
+            return f"was ended by {signal.Signals(-code).name}"
+        return f"ended with exit code {code}" + _EXIT_CODES.get(code, "")
 
     @contextmanager
     def starting(self) -> Iterator[None]:
@@ -50,7 +77,7 @@ class Jvm:
         raise KeyboardInterrupt
 
     def _open(self, *arguments: Any, **options: Any) -> subprocess.Popen[bytes]:
-        self._process = subprocess.Popen(*arguments, **options)
+        self._process = _Submitted(*arguments, **options)
         return self._process
 
     def end(self) -> None:
@@ -65,6 +92,24 @@ class Jvm:
                 gateway.shutdown()
         if process is not None:
             _end(process, started=gateway is not None)
+
+
+class _Submitted(subprocess.Popen[bytes]):
+    """The JVM as PySpark polls it while it starts, without ever giving up.
+
+    One that ends well (``-version`` among its options) has not started either, and one that hangs is ended.
+    """
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        self._starts_until = time.monotonic() + START_SECONDS
+        super().__init__(*arguments, **options)
+
+    def poll(self) -> int | None:
+        code = super().poll()
+        if code is None and time.monotonic() > self._starts_until:
+            self._starts_until = float("inf")  # to kill it polls, too
+            self.kill()
+        return 1 if code == 0 else code
 
 
 def _end(process: subprocess.Popen[bytes], *, started: bool) -> None:

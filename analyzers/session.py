@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+from analyzers.failures import cause_of, explained, refused_setting, words_of
 from analyzers.jvm import Jvm, no_remarks
 from kreplica.environment import SAFE_PATH, environment
 from kreplica.errors import KreplicaError, MissingExtraError, UnreachableError, UsageError
@@ -69,8 +70,10 @@ def spark_session(
 
     Raises:
         MissingExtraError: PySpark, its Connect client, or Java is not installed.
-        UnreachableError: The master or server does not answer, or gives no executor.
-        UsageError: The address cannot be used.
+        UnreachableError: The master or server does not answer, or gives no executor; its JVM was lost.
+        UsageError: The address or a setting cannot be used, or the disk that Spark works on is full.
+        InputError: A file was changed in the midst of the block.
+        SparkDefectError: Spark failed in the block for another reason.
     """
     require_pyspark()
     for name in _LOGGERS:
@@ -120,9 +123,11 @@ def _classic_session(master: str, settings: Mapping[str, str]) -> Iterator[Spark
         try:
             session = _start(jvm, master, {**_classic_settings(), **_ALWAYS, **settings}, settings)
             try:
-                if standalone is not None:
-                    _await_executor(session, master)
-                yield session
+                with explained(settings, jvm.ended):
+                    _check_settings(session, settings)
+                    if standalone is not None:
+                        _await_executor(session, master)
+                    yield session
             finally:
                 with contextlib.suppress(Exception), no_remarks():  # interrupted, it may not answer
                     session.stop()
@@ -144,14 +149,29 @@ def _start(jvm: Jvm, master: str, values: dict[str, str], asked: Mapping[str, st
     try:
         with jvm.starting():
             session: SparkSession = builder.getOrCreate()
-    except (PySparkException, Py4JError) as error:
-        raise _start_failure(master, error) from None
+    except (PySparkException, Py4JError, ConnectionError, EOFError) as error:
+        raise _start_failure(master, words_of(error), asked, jvm.ended()) from None
     return session
 
 
-def _start_failure(master: str, error: Exception) -> KreplicaError:
-    reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-    return UsageError(f"cannot start Spark on {master}", reason, "look at the master's address and the Spark settings")
+def _start_failure(master: str, words: str, asked: Mapping[str, str], ended: str) -> KreplicaError:
+    if refused := refused_setting(words, asked):
+        return refused
+    what = f"cannot start Spark on {master}"
+    if "ended by SIG" in ended:
+        return UnreachableError(what, f"its JVM {ended}", "is there memory for it? --spark-conf spark.driver.memory=1g")
+    why = f"its JVM {ended}" if ended else cause_of(words)
+    return UsageError(what, why, "look at the master's address and the Spark settings")
+
+
+def _check_settings(session: SparkSession, settings: Mapping[str, str]) -> None:
+    """Has Spark look at the settings of its SQL engine now: it would at the first query that one of them concerns."""
+    from pyspark.errors import AnalysisException
+
+    for name, value in settings.items():
+        if name.startswith("spark.sql."):
+            with contextlib.suppress(AnalysisException):  # one that cannot change any more has been looked at
+                session.conf.set(name, value)
 
 
 def _classic_settings() -> dict[str, str]:
@@ -214,9 +234,10 @@ def _connect_session(remote: str, settings: Mapping[str, str]) -> Iterator[Spark
     with environment({"SPARK_REMOTE": None, "SPARK_LOCAL_REMOTE": None}):
         session = SparkSession.builder.remote(remote).getOrCreate()
     try:
-        for name, value in {**_ALWAYS, **settings}.items():
-            _set(session, name, value)
-        yield session
+        with explained(settings):
+            for name, value in {**_ALWAYS, **settings}.items():
+                _set(session, name, value)
+            yield session
     finally:
         session.stop()
 

@@ -92,7 +92,6 @@ def audit(
     require_pyspark()  # before anything else imports it
 
     from analyzers.audit import check_free
-    from analyzers.failures import explained
     from commands.audit_answer import Question, answer_to, run_audit
     from commands.audit_screen import show
     from commands.output import emit
@@ -104,7 +103,7 @@ def audit(
     selection = _select(folders, cluster or (), since, until, strict=strict)
     question = Question(selection, rules, per_snapshot, counts, output)
     tuned = settings_for(sum(item.partition_rows for item in selection.snapshots), master, remote)
-    with ExitStack() as afterwards, spark_session(master, remote, {**tuned, **own}) as spark, explained():
+    with ExitStack() as afterwards, spark_session(master, remote, {**tuned, **own}) as spark:
         audited = run_audit(spark, question)
         if out is not None:
             audited.audit.write(out, afterwards)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import shutil
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -42,3 +44,48 @@ def test_a_file_that_changes_meanwhile_is_named(
         Audit(fleet, {"offline"}).counts()
     assert raised.value.source == victim
     assert capfd.readouterr().err == ""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("setting", "told"),
+    [
+        ("spark.driver.extraJavaOptions=-version", "its JVM ended with exit code 0 without starting"),
+        ("spark.local.dir=/proc/nowhere", "its JVM ended with exit code 53: no folder for its work"),
+        ("spark.default.parallelism=some", "Spark does not take --spark-conf spark.default.parallelism; Illegal value"),
+    ],
+)
+def test_a_wrong_setting_is_told_and_is_no_finding(
+    setting: str, told: str, run_cli: Callable[..., subprocess.CompletedProcess[str]]
+) -> None:
+    done = run_cli("audit", "sample", "--spark-conf", setting, timeout=150)
+    assert (done.returncode, done.stdout) == (2, ""), done.stderr
+    assert told in done.stderr.splitlines()[-1]
+    assert "Traceback" not in done.stderr
+
+
+LOSING_THE_JVM = """
+import os, signal, sys
+import commands.audit_answer
+from commands.main import run
+
+judge = commands.audit_answer.run_audit
+
+def losing(spark, question):
+    os.kill(spark.sparkContext._gateway.proc.pid, signal.SIGKILL)
+    return judge(spark, question)
+
+commands.audit_answer.run_audit = losing
+sys.exit(run(["audit", "sample"]))
+"""
+
+
+@pytest.mark.slow
+def test_a_jvm_that_is_killed_is_a_cluster_that_went_away() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", LOSING_THE_JVM], capture_output=True, text=True, timeout=150, check=False
+    )
+    assert (done.returncode, done.stdout) == (3, ""), done.stderr
+    line = "error: Spark went away before the audit was done; its JVM was ended by SIGKILL; try again"
+    assert done.stderr.splitlines()[-1] == line
+    assert "Traceback" not in done.stderr

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import signal
 import socket
+import time
 
 import pytest
+from py4j.protocol import Py4JError
 
-from analyzers import session
-from analyzers.failures import _explanation
+from analyzers import jvm, session
+from analyzers.failures import SparkDefectError, _explanation, explained
+from analyzers.jvm import _Submitted
 from analyzers.session import require_pyspark, settings_for, spark_session
 from kreplica.errors import InputError, MissingExtraError, UnreachableError, UsageError
 
@@ -70,6 +74,12 @@ def test_settings_grow_with_the_fleet() -> None:
             "cannot read /data/a b.parquet",
         ),
         ("Job aborted: java.lang.OutOfMemoryError: Java heap space", UsageError, "Spark ran out of memory"),
+        (
+            "Job aborted due to stage failure\n\tat X\nCaused by: java.io.IOException: No space left on device\n\tat Y",
+            UsageError,
+            "the disk that Spark works on is full; No space left on device; make room",
+        ),
+        ("Master removed our application: FAILED", UnreachableError, "Spark went away"),
         ("Job 3 cancelled because SparkContext was shut down", UnreachableError, "Spark went away"),
     ],
 )
@@ -81,3 +91,56 @@ def test_failures_of_spark_are_explained(text: str, kind: type[Exception], said:
 
 def test_other_failures_of_spark_are_defects() -> None:
     assert _explanation("[UNRESOLVED_COLUMN] no such column") is None
+
+
+def raised_by(error: Exception, asked: dict[str, str], ended: str = "") -> Exception:
+    try:
+        with explained(asked, lambda: ended):
+            raise error
+    except Exception as found:
+        return found
+
+
+class GoneError(Py4JError):
+    """As Py4JJavaError: its words come from the JVM."""
+
+    def __str__(self) -> str:
+        raise ConnectionRefusedError
+
+
+def test_a_setting_that_spark_names_is_the_users_to_mend() -> None:
+    error = Py4JError("o1.count\n: java.lang.NumberFormatException: spark.a.b should be int, but was x")
+    found = raised_by(error, {"spark.a": "1", "spark.a.b": "x"})
+    assert (
+        str(found)
+        == "Spark does not take --spark-conf spark.a.b; spark.a.b should be int, but was x; leave it out, or mend it"
+    )
+
+
+@pytest.mark.parametrize("error", [GoneError, ConnectionResetError, EOFError, ValueError])
+def test_a_lost_jvm_is_told_whatever_broke(error: type[Exception]) -> None:
+    found = raised_by(error(), {}, "was ended by SIGKILL")
+    assert isinstance(found, UnreachableError)
+    assert found.why == "its JVM was ended by SIGKILL"
+
+
+def test_a_failure_that_nobody_explains_keeps_its_words_without_the_jvm() -> None:
+    found = raised_by(Py4JError("[SOMETHING] is wrong"), {})
+    assert (type(found), str(found)) == (SparkDefectError, "[SOMETHING] is wrong")
+    assert type(raised_by(GoneError(), {})) is SparkDefectError
+
+
+@pytest.mark.parametrize("error", [UsageError("told"), KeyError("a defect of ours")])
+def test_other_errors_pass(error: Exception) -> None:
+    assert raised_by(error, {}) is error
+
+
+def test_a_jvm_that_ends_well_or_hangs_has_not_started(monkeypatch: pytest.MonkeyPatch) -> None:
+    ended = _Submitted(["true"])
+    ended.wait(10)
+    assert ended.poll() == 1
+    monkeypatch.setattr(jvm, "START_SECONDS", 0.0)
+    hanging = _Submitted(["sleep", "60"])
+    time.sleep(0.01)
+    assert hanging.poll() is None
+    assert hanging.wait(10) == -signal.SIGKILL
