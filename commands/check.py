@@ -19,6 +19,7 @@ from commands.options import (
     takes_sources,
 )
 from kreplica.errors import ExitCode, UsageError
+from kreplica.nearest_names import nearest_or_known
 
 if TYPE_CHECKING:
     from commands.output import Row
@@ -109,7 +110,7 @@ def known_rules(names: Sequence[str]) -> frozenset[str]:
     known = {rule.name for rule in ALL_RULES}
     unknown = sorted(set(names) - known)
     if unknown:
-        raise UsageError(f"no rule {', '.join(unknown)}", f"the rules are {', '.join(sorted(known))}")
+        raise UsageError(f"no rule {', '.join(unknown)}", "", nearest_or_known(unknown[0], sorted(known)))
     return frozenset(names or known)
 
 

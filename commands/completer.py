@@ -187,9 +187,15 @@ def _versions() -> list[Candidate]:
 
 
 def _settings() -> list[Candidate]:
-    from kreplica.engine.settings import SETTINGS
+    from kreplica.engine.settings import SETTINGS, Scope
 
-    return [Candidate(f"{name}=") for name in SETTINGS]
+    return [Candidate(f"{name}=") for name, setting in SETTINGS.items() if setting.scope is not Scope.FEATURE]
+
+
+def _features() -> list[Candidate]:
+    from kreplica.engine.features import FEATURE_NAMES
+
+    return [Candidate(f"{name}=") for name in FEATURE_NAMES]
 
 
 def _dumps() -> list[Candidate]:
@@ -201,6 +207,7 @@ _KNOWN_VALUES: dict[str, Callable[[], list[Candidate]]] = {
     "--dump": _dumps,
     "--kafka-version": _versions,
     "--set": _settings,
+    "--feature": _features,
 }
 
 

@@ -134,7 +134,7 @@ def _show_differences(differences: Mapping[str, Any], console: Console) -> None:
 
 def _level(feature: str, level: int | None) -> str:
     """A feature's level; that of metadata.version with the name that Kafka's tools give it."""
-    from kreplica.formats.metadata_versions import metadata_version_name
+    from kreplica.model.metadata_versions import metadata_version_name
 
     name = None if feature != "metadata.version" or level is None else metadata_version_name(level)
     return _value(level) if name is None else f"{level} ({name})"

@@ -11,10 +11,11 @@ import typer
 
 from commands.options import OutputOption
 from commands.whatif_options import (
+    FeatureOption,
     ScenarioArgument,
     SeedOption,
     SetOption,
-    split_setting,
+    split_settings,
 )
 from kreplica.errors import ExitCode, UsageError
 
@@ -78,10 +79,12 @@ def compare(
         typer.Option("--kafka-version", metavar="VERSION,…", help="A column each; else where the scenario changes."),
     ] = None,
     settings: SetOption = None,
+    feature: FeatureOption = None,
     seed: SeedOption = 0,
     output: OutputOption = None,
 ) -> None:
-    """Compare what comes out of a scenario: --kafka-version 0.10,0.11 and --set acks=0,1,all give a column each.
+    """Compare what comes out of a scenario: --kafka-version 0.10,0.11 and --set acks=0,1,all give a column each,
+    and so do levels of --feature.
 
     Several values of several options give every combination; without any, the versions at which the scenario says
     that something else comes out. A column that cannot be played says why. Exits 0; 1 when something else comes out
@@ -91,7 +94,7 @@ def compare(
     from kreplica.scenarios import scenario_named
 
     chosen = scenario_named(scenario)
-    variants = _variants(chosen, kafka_version, settings or [])
+    variants = _variants(chosen, kafka_version, _choices(settings, feature))
     columns = [_column(chosen, version, values, seed) for version, values in variants]
     runs = [run for run in columns if not isinstance(run, _NotPlayed)]
     if not runs:
@@ -153,10 +156,11 @@ def _warnings(rows: Sequence[Row], columns: Sequence[Run | _NotPlayed], asked: S
     return [f"{title}: {remark}" for title, run, version in played for remark in remarks(run, version)]
 
 
-def _variants(scenario: Scenario, versions: str | None, settings: list[str]) -> list[tuple[str, dict[str, Value]]]:
+def _variants(
+    scenario: Scenario, versions: str | None, choices: dict[str, list[Value]]
+) -> list[tuple[str, dict[str, Value]]]:
     from kreplica.engine.versions import version_named
 
-    choices = _choices(settings)
     swept = any(len(values) > 1 for values in choices.values())
     names = _versions(scenario, swept) if versions is None else _each(versions)
     for name in names:
@@ -167,15 +171,14 @@ def _variants(scenario: Scenario, versions: str | None, settings: list[str]) -> 
     return [(name, values) for name in names for values in combined]
 
 
-def _choices(settings: list[str]) -> dict[str, list[Value]]:
+def _choices(settings: list[str] | None, features: list[str] | None) -> dict[str, list[Value]]:
     """The values of each setting, each value once."""
     from kreplica.engine.settings import parse
 
     choices: dict[str, list[Value]] = {}
-    for text in settings:
-        name, values = split_setting(text)
+    for option, name, values in split_settings(settings, features):
         if name in choices:
-            raise UsageError(f"--set {name} is given twice", "", f"give its values at once: --set {name}=A,B")
+            raise UsageError(f"{option} {name} is given twice", "", f"give its values at once: {option} {name}=A,B")
         choices[name] = list(dict.fromkeys(parse(name, value) for value in _each(values)))
     return choices
 

@@ -13,6 +13,7 @@ from commands.options import OutputOption
 from commands.output import OutputFormat
 from commands.whatif_options import (
     SEED_HELP,
+    FeatureOption,
     ScenarioArgument,
     SetOption,
     VersionOption,
@@ -70,6 +71,7 @@ def run(
     scenario: ScenarioArgument,
     kafka_version: VersionOption = None,
     settings: SetOption = None,
+    feature: FeatureOption = None,
     seed: RunSeedOption = None,
     runs: RunsOption = None,
     plan: PlanOption = None,
@@ -87,12 +89,13 @@ def run(
     Exits 0; 1 when something else comes out than the scenario says, or with --runs when a run lost acknowledged
     records or broke an invariant; 2 when the scenario, a setting or a file cannot be used.
     """
+    values = parse_settings(settings, feature)
     if runs is not None:
         _refuse_with_runs(plan, partition, explain, svg)
         from commands.whatif_runs import run_many_times
 
-        return run_many_times(scenario, kafka_version, parse_settings(settings), seed or 0, runs, save_plan, output)
-    return _run_once(scenario, kafka_version, settings, seed, plan, save_plan, partition, explain, svg, output)
+        return run_many_times(scenario, kafka_version, values, seed or 0, runs, save_plan, output)
+    return _run_once(scenario, kafka_version, values, seed, plan, save_plan, partition, explain, svg, output)
 
 
 def _refuse_with_runs(plan: Path | None, partition: str | None, explain: bool, svg: Path | None) -> None:
@@ -105,7 +108,7 @@ def _refuse_with_runs(plan: Path | None, partition: str | None, explain: bool, s
 def _run_once(
     name: str,
     kafka_version: str | None,
-    settings: list[str] | None,
+    settings: Mapping[str, Value],
     seed: int | None,
     given_plan: Path | None,
     save_plan: Path | None,
@@ -127,7 +130,7 @@ def _run_once(
         chosen = replace(chosen, setup=without(chosen.setup, file.leave_out))
         kafka_version = file.kafka_version or None if kafka_version is None else kafka_version
         seed = file.seed if seed is None else seed
-    values = {**(_settings_of(file) if file else {}), **parse_settings(settings)}
+    values = {**(_settings_of(file) if file else {}), **settings}
     played = play(chosen, kafka_version, values, seed or 0, None if file is None else file.steps)
     shown = _partition(played, partition)
     if svg is not None:

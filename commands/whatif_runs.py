@@ -10,7 +10,7 @@ import typer
 
 from commands.output import Answer, OutputFormat, Row, emit
 from commands.screen import counted, print_lines, print_verdict
-from commands.whatif_options import setting_texts, shown_settings
+from commands.whatif_options import setting_options, shown_settings
 from commands.whatif_run import plan_file, write_plan
 from kreplica.errors import ExitCode
 
@@ -140,8 +140,8 @@ def _show_smallest(
     told += [f"without {words}" for words in left_out_words(smallest.leave_out)]
     print_lines(console, "smallest", [f"seed {smallest.seed}, {', '.join(smallest.wrong)}:", *told])
     if save_plan is None:
-        settings = "".join(f" --set {name}={value}" for name, value in setting_texts(given).items())
-        line = f"kreplica whatif run {summary['scenario']} --kafka-version {summary['version']}{settings}"
+        options = setting_options(given)
+        line = f"kreplica whatif run {summary['scenario']} --kafka-version {summary['version']}{options}"
         again = f"{line} --seed {summary['seed']} --runs {summary['runs']} --save-plan plan.json"
     else:
         again = f"kreplica whatif run {summary['scenario']} --plan {save_plan} --explain"

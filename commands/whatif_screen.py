@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from commands.screen import counted, print_lines, print_verdict
-from commands.whatif_options import pairs, setting_texts
+from commands.whatif_options import pairs, setting_options, setting_texts
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -234,7 +234,7 @@ def _next(run: Run, explain: bool, plan: Path | None) -> list[str]:
     if plan is not None:
         return [] if explain else [f"kreplica whatif run {name} --plan {plan} --explain"]
     again = "" if run.version.name == run.scenario.default_version else f" --kafka-version {run.version.name}"
-    again += "".join(f" --set {setting}={text}" for setting, text in setting_texts(run.settings).items())
+    again += setting_options(run.settings)
     seed = f" --seed {run.seed}" if run.seed else ""
     lines = [] if explain else [f"kreplica whatif run {name}{again}{seed} --explain"]
     if len({case.version for case in run.scenario.cases}) > 1:

@@ -11,12 +11,12 @@ here gives a warning; no key is fatal because it is unknown, and no value of a k
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from kreplica.errors import ConfigurationError
+from kreplica.nearest_names import nearest_names
 
 PLAINTEXT, SSL, SASL_PLAINTEXT, SASL_SSL = SECURITY_PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 DEFAULT_CLIENT_ID = "kreplica"
@@ -223,7 +223,7 @@ def unknown_properties(properties: Mapping[str, str]) -> tuple[str, ...]:
 def _unknown_hint(key: str) -> str | None:
     if key in _KNOWN_KEYS or key == "config.providers" or key.startswith(_PROVIDER_PREFIX):
         return None
-    close = difflib.get_close_matches(key, _KNOWN_KEYS, n=1, cutoff=0.8)
+    close = nearest_names(key, _KNOWN_KEYS, most=1, close=0.8, parts=False)
     return f"; did you mean {close[0]}?" if close else ""
 
 

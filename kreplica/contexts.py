@@ -6,7 +6,6 @@ platform. TEMPLATE, which ``kreplica config init`` writes, shows every key.
 
 from __future__ import annotations
 
-import difflib
 import fnmatch
 import math
 import os
@@ -18,6 +17,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from kreplica.errors import ConfigurationError, UsageError
+from kreplica.nearest_names import nearest_or_known
 from kreplica.untrusted_files import MalformedError, decode_toml, read_whole
 
 CONFIG_VARIABLE = "KREPLICA_CONFIG"
@@ -259,9 +259,7 @@ def _strings(properties: object) -> object:
 def _reject_unknown(path: Path, prefix: str, table: Mapping[str, object], known: Sequence[str]) -> None:
     for key in table:
         if key not in known:
-            close = difflib.get_close_matches(key, known, n=1)
-            hint = f"did you mean {close[0]}?" if close else f"known are {', '.join(known)}"
-            raise ConfigurationError(f"{path}: unknown key {prefix}{key}", "", hint)
+            raise ConfigurationError(f"{path}: unknown key {prefix}{key}", "", nearest_or_known(key, known))
 
 
 def _known(contexts: Mapping[str, object]) -> str:

@@ -118,6 +118,7 @@ class Version:
         reads_in_sync_only: Consumers are sent to followers in the ISR alone (3.3.2, KAFKA-14372).
         offsets_expire_with_group: Committed offsets age only while their group does not read (2.1, KIP-211).
         stable_offsets: A read_committed consumer waits for open transactions over its offset (2.5, KIP-447).
+        group_version: 1 where groups may use that protocol (4.0, feature group.version).
         more_stays: Coordinators let a member keep one partition more than others have (4.0.1, KAFKA-18688); before,
             the first ones got it.
         consumer_protocol: Coordinators assign partitions (4.0, KIP-848); by default groups still do it themselves.
@@ -194,6 +195,7 @@ class Version:
     offsets_expire_with_group: bool = False
     stable_offsets: bool = False
     consumer_protocol: bool = False
+    group_version: int = 0
     more_stays: bool = False
     groups_begin_at_epoch: int = 0
     assignment_epochs: bool = False

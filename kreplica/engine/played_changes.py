@@ -12,7 +12,8 @@ from kreplica.engine.rules.elections import zookeeper_leader_for_offline
 from kreplica.engine.rules.isr import kraft_change
 from kreplica.engine.rules.replica_set import NO_LEADER
 from kreplica.model.columns import BoolColumn, Column, IntColumn, IntListColumn
-from kreplica.model.snapshot import ELR_FEATURE, ClusterSnapshot, MetadataMode
+from kreplica.model.settings import ELR_FEATURE
+from kreplica.model.snapshot import ClusterSnapshot, MetadataMode
 from kreplica.model.table import Table
 
 

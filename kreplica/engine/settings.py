@@ -12,7 +12,15 @@ from enum import StrEnum
 from kreplica.engine.rules.acknowledgement import ACKS_ALL
 from kreplica.engine.rules.offset_reset import reset_policy
 from kreplica.errors import UsageError
-from kreplica.model.settings import MIN_ISR, UNCLEAN
+from kreplica.model.settings import (
+    ELR_FEATURE,
+    GROUP_VERSION,
+    METADATA_VERSION,
+    MIN_ISR,
+    TRANSACTION_VERSION,
+    UNCLEAN,
+)
+from kreplica.nearest_names import nearest_or_known
 
 MOST = 2**63 - 1
 """The greatest integer of a setting, Kafka's Long.MAX_VALUE: a flush that never comes, retries without end."""
@@ -32,6 +40,8 @@ class Scope(StrEnum):
     PRODUCER = "producer"
     CONSUMER = "consumer"
     NETWORK = "network"
+    FEATURE = "feature"
+    """A finalized feature of a KRaft cluster, which is no setting in Kafka (``kreplica.engine.features``)."""
 
 
 class ValueType(StrEnum):
@@ -64,7 +74,7 @@ class Setting:
     least: int = 0
 
 
-_B, _T, _P, _C, _N = Scope.BROKER, Scope.TOPIC, Scope.PRODUCER, Scope.CONSUMER, Scope.NETWORK
+_B, _T, _P, _C, _N, _F = Scope.BROKER, Scope.TOPIC, Scope.PRODUCER, Scope.CONSUMER, Scope.NETWORK, Scope.FEATURE
 _BOOLEAN, _TEXT = ValueType.BOOLEAN, ValueType.TEXT
 
 SETTINGS: dict[str, Setting] = {
@@ -134,6 +144,10 @@ SETTINGS: dict[str, Setting] = {
         Setting("partition.assignment.strategy", _C, _TEXT, ("range", "roundrobin", "sticky", "cooperative-sticky")),
         Setting("latency.us", _N),
         Setting("jitter.us", _N),
+        Setting(METADATA_VERSION, _F, _TEXT),
+        Setting(ELR_FEATURE, _F),
+        Setting(TRANSACTION_VERSION, _F),
+        Setting(GROUP_VERSION, _F),
     )
 }
 """By name. ``replica.fetch.max.records`` and ``batch.records`` stand for Kafka's limits in bytes, ``latency.us`` and
@@ -200,11 +214,7 @@ def setting_named(name: str) -> Setting:
     """
     if name in SETTINGS:
         return SETTINGS[name]
-    from difflib import get_close_matches
-
-    near = get_close_matches(name, SETTINGS, n=3)
-    fix = f"did you mean {', '.join(near)}?" if near else f"one of {', '.join(sorted(SETTINGS))}"
-    raise UsageError(f"the engine knows no setting {name!r}", "", fix)
+    raise UsageError(f"the engine knows no setting {name!r}", "", nearest_or_known(name, SETTINGS))
 
 
 def of_scope(values: Mapping[str, Value], scope: Scope) -> dict[str, Value]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Sequence
 
 import numpy as np
@@ -11,6 +10,7 @@ from kreplica.errors import UsageError
 from kreplica.model.columns import Mask
 from kreplica.model.snapshot import ClusterSnapshot
 from kreplica.model.topic_pattern import topic_pattern
+from kreplica.nearest_names import nearest_names
 
 
 def select(
@@ -60,7 +60,7 @@ def _suggestion(text: str, names: Sequence[str]) -> str:
     """What the user may have meant: the whole name has to match, so part of one does not."""
     if any(text in name for name in names):
         return f"the whole name has to match: try .*{text}.*"
-    close = difflib.get_close_matches(text, names, n=1)
+    close = nearest_names(text, names, most=1)
     return f"did you mean {close[0]}?" if close else "the whole name has to match"
 
 

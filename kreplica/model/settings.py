@@ -5,6 +5,13 @@ from __future__ import annotations
 MIN_ISR = "min.insync.replicas"
 UNCLEAN = "unclean.leader.election.enable"
 
+METADATA_VERSION = "metadata.version"
+"""The feature that every KRaft cluster has finalized (KIP-778)."""
+ELR_FEATURE = "eligible.leader.replicas.version"
+"""The finalized feature under which a KRaft controller keeps eligible leader replicas (KIP-966)."""
+TRANSACTION_VERSION = "transaction.version"
+GROUP_VERSION = "group.version"
+
 RETENTION_SETTINGS = (
     "cleanup.policy",
     "retention.ms",

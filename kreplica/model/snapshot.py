@@ -21,6 +21,7 @@ from kreplica.model.schema import (
     REPLICAS,
     TableSchema,
 )
+from kreplica.model.settings import ELR_FEATURE, METADATA_VERSION
 from kreplica.model.table import Table
 
 
@@ -33,8 +34,6 @@ class MetadataMode(Enum):
 
 INTERNAL_TOPICS = frozenset({"__consumer_offsets", "__transaction_state", "__share_group_state"})
 """Kafka's internal topics (org.apache.kafka.common.internals.Topic.INTERNAL_TOPICS)."""
-ELR_FEATURE = "eligible.leader.replicas.version"
-"""The finalized feature under which a KRaft controller keeps eligible leader replicas (KIP-966)."""
 METADATA_TOPIC = "__cluster_metadata"
 """The metadata log of KRaft: a folder on disk, and no topic of the cluster."""
 
@@ -108,7 +107,7 @@ class ClusterSnapshot:
 
         Every KRaft cluster has finalized the feature metadata.version (KIP-584), which brokers tell every client.
         """
-        if "metadata.version" in self.features or len(self.quorum):
+        if METADATA_VERSION in self.features or len(self.quorum):
             return MetadataMode.KRAFT
         return MetadataMode.ZOOKEEPER if self.source in ("kafka", "zookeeper", "znode-json") else None
 

@@ -7,6 +7,7 @@ from importlib.metadata import entry_points
 from typing import Protocol
 
 from kreplica.errors import UsageError
+from kreplica.nearest_names import nearest_names
 from kreplica.scenarios.scenario import Between, Case, Scenario
 
 __all__ = ["GROUP", "MODULES", "Between", "Case", "Scenario", "names", "scenario_named", "scenarios"]
@@ -140,9 +141,7 @@ def scenario_named(name: str) -> Scenario:
     for point in entry_points(group=GROUP):
         if point.name == name:
             return _outside(point.load(), name)
-    from difflib import get_close_matches
-
-    near = get_close_matches(name, names(), n=3, cutoff=0.5)
+    near = nearest_names(name, names(), close=0.5)
     fix = f"did you mean {', '.join(near)}?" if near else "see kreplica whatif list"
     raise UsageError(f"there is no scenario {name!r}", "", fix)
 

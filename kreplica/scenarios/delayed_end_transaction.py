@@ -2,6 +2,7 @@
 
 from kreplica.engine.faults import At, Slow, Step
 from kreplica.engine.setup import MILLISECOND, SECOND, TopicSetup, cluster
+from kreplica.model.settings import TRANSACTION_VERSION
 from kreplica.scenarios.scenario import Case, Scenario
 from kreplica.scenarios.transactions import PROBES, transaction_state, transfers
 
@@ -31,6 +32,12 @@ SCENARIO = Scenario(
     ),
     cases=(
         Case("0.11", {"torn": ("transfer 2",), "broken": ("transfer 2",), "committed": ("transfer 1",)}),
+        # brokers upgraded, and the feature not
+        Case(
+            "4.0",
+            {"torn": ("transfer 2",), "broken": ("transfer 2",), "committed": ("transfer 1",)},
+            {TRANSACTION_VERSION: 1},
+        ),
         Case("4.0", {"torn": (), "broken": (), "committed": ("transfer 1",)}),
     ),
     probes=PROBES,

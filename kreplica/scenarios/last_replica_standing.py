@@ -3,7 +3,7 @@
 from kreplica.engine.faults import At, DiskLoss, Start, Step, Stop
 from kreplica.engine.setup import SECOND, ProducerSetup, TopicSetup, cluster, sends
 from kreplica.engine.trace import Kind
-from kreplica.model.settings import MIN_ISR, UNCLEAN
+from kreplica.model.settings import ELR_FEATURE, MIN_ISR, UNCLEAN
 from kreplica.scenarios.scenario import Case, Scenario
 
 SCENARIO = Scenario(
@@ -39,6 +39,9 @@ SCENARIO = Scenario(
         Case("3.7", {"lost": ("m1", "m2", "m3"), "committed_lost": ("t-0",)}),
         Case("3.3-kraft", {"lost": ("m1", "m2", "m3"), "committed_lost": ("t-0",)}),
         Case("4.1", {"lost": (), "committed_lost": ()}),
+        # upgraded, and the feature not: as before; 4.0 has it where an operator switches it on
+        Case("4.1", {"lost": ("m1", "m2", "m3"), "committed_lost": ("t-0",)}, {ELR_FEATURE: 0}),
+        Case("4.0", {"lost": (), "committed_lost": ()}, {ELR_FEATURE: 1}),
     ),
     probes={"leaders": lambda events: tuple(e.node for e in events if e.kind == Kind.BECAME_LEADER)},
     notes=(

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from kreplica.engine.faults import Plan
+from kreplica.engine.features import feature_levels, same_level
 from kreplica.engine.outcome import Outcome, measure
 from kreplica.engine.random_plans import DEFAULT_PROFILE, Profile
 from kreplica.engine.settings import SETTINGS, Value
@@ -47,7 +48,7 @@ class Case:
         expected: By name of a measure (``kreplica.engine.outcome.measure``) or of a probe: a tuple is exactly these
             values, a number is the value or how many there are, ``Between`` leaves room. What is not named may be
             anything.
-        settings: As ``--set`` gives them, over those of the scenario.
+        settings: As ``--set`` and ``--feature`` give them, over those of the scenario.
         controllers: The modes it holds for. A version that ends in ``-kraft`` says KRaft alone by itself; a case that
             one controller decides names it, so that it is not taken for what the other one does.
     """
@@ -116,7 +117,8 @@ class Scenario:
     def case_for(self, version: str, settings: Mapping[str, Value]) -> Case | None:
         """The case that says what comes out: of the mode, same settings, newest version not above; None if none."""
         asked = version_named(version)
-        same = [case for case in self.cases if self._other_than_own(case.settings) == self._other_than_own(settings)]
+        other = self._other_than_own(_other_levels(asked, settings))
+        same = [case for case in self.cases if self._other_than_own(_other_levels(asked, case.settings)) == other]
         below = [case for case in same if case.holds_for(asked)]
         return max(below, key=lambda case: order_of(version_named(case.version))) if below else None
 
@@ -133,6 +135,12 @@ class Scenario:
         holders = (*self.setup.topics, *self.setup.clients)
         found = [one.settings.get(name, default) for one in holders if scope_of(one) is scope] or [default]
         return all(one == value for one in found)
+
+
+def _other_levels(version: Version, settings: Mapping[str, Value]) -> dict[str, Value]:
+    """The settings without levels of features that a new cluster of the version has anyway."""
+    levels = feature_levels(version)
+    return {name: value for name, value in settings.items() if not same_level(name, value, levels.get(name))}
 
 
 @dataclass(frozen=True, slots=True)

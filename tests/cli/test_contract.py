@@ -146,7 +146,7 @@ USAGE_ERRORS = {
         "no topic matches 'order'; 19 topics are visible; ",
     ),
     "no such broker": (["describe", "--dump", "sample", "--broker", "7"], "no broker 7; known are 1, 2, 3"),
-    "no such rule": (["check", "--dump", "sample", "--rule", "nope"], "no rule nope; the rules are at-min-isr, "),
+    "no such rule": (["check", "--dump", "sample", "--rule", "nope"], "no rule nope; one of at-min-isr, "),
     "no such file": (["describe", "--dump", "/nowhere/dump.txt"], "cannot read /nowhere/dump.txt; "),
     "all and filter": (["describe", "--dump", "sample", "--all", "--masked"], "--all lists every partition; "),
     "two ways in": (["check", "--dump", "sample", "--context", "x"], ""),

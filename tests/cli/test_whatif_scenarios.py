@@ -261,3 +261,41 @@ def test_what_is_odd_is_not_called_safe_and_what_must_come_out_is_shown(run_cli:
     assert "expected as the scenario says for 0.11: torn=transfer 2, broken=transfer 2" in half
     again = run_cli("whatif", "run", "offset-as-lock").stdout
     assert again.startswith("SAFE nothing lost, doubled or out of order; read twice m3, m4, m5;")
+
+
+ELR = "eligible.leader.replicas.version"
+
+
+def test_features_are_set_compared_kept_and_played_again(run_cli: RunCli, tmp_path: Path) -> None:
+    """An upgraded 4.1 without eligible leader replicas loses what a new one keeps (KIP-966)."""
+    words = ("whatif", "compare", "last-replica-standing", "--kafka-version", "4.1", "--feature", f"{ELR}=0,1")
+    rows = answer(run_cli(*words, "-o", "json"))["runs"]
+    told = [(row["settings"], len(row["lost"]), row["as_expected"]) for row in rows]  # type: ignore[attr-defined]
+    assert told == [({ELR: 0}, 3, True), ({ELR: 1}, 0, True)]
+    file = tmp_path / "plan.json"
+    run = ("whatif", "run", "last-replica-standing")
+    first = run_cli(*run, "--kafka-version", "4.1", "--feature", f"{ELR}=0", "--save-plan", str(file))
+    assert f"--feature {ELR}=0 --explain" in first.stdout
+    again = answer(run_cli(*run, "--plan", str(file), "-o", "json"))["outcome"]
+    assert (again["version"], again["settings"], len(again["lost"])) == ("4.1", {ELR: 0}, 3)  # type: ignore[index]
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--feature", "elr=1"), "the engine knows no feature 'elr'; one of metadata.version, "),
+        (("--feature", "eligible.replicas=1"), f"did you mean {ELR}?"),
+        (("--feature", ELR), f"--feature {ELR} is no feature; write it as NAME=LEVEL"),
+        (("--feature", f"{ELR}=on"), f"{ELR}=on cannot be set; give a whole number"),
+        (("--feature", f"{ELR}=7", "--kafka-version", "4.1"), "there is no such level; give 0 or 1"),
+        (("--feature", f"{ELR}=1", "--kafka-version", "3.9-kraft"), "does not know it; it is there from 4.0 on"),
+        (("--feature", f"{ELR}=1", "--kafka-version", "0.10"), "ZooKeeper mode here, which has no features"),
+        (("--feature", f"{ELR}=1", "--feature", f"{ELR}=0"), f"--feature {ELR} is given twice"),
+        (("--set", f"{ELR}=1"), f"it is a feature; give it as --feature {ELR}=1"),
+        (("--feature", "acks=1"), "the engine knows no feature 'acks'"),
+    ],
+)
+def test_features_that_cannot_be_set(words: tuple[str, ...], message: str, run_cli: RunCli) -> None:
+    done = run_cli("whatif", "run", LOSS, *words)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert message in done.stderr

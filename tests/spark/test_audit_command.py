@@ -95,7 +95,7 @@ def test_strict_stops_at_the_first_wrong_file_and_starts_no_spark(dumps: Path, r
         (["."], "no kreplica snapshots"),
         (["sample", "--cluster", "prod-*"], "none of 12 snapshots is wanted"),
         (["sample", "--since", "yesterday"], "--since yesterday is no moment"),
-        (["sample", "--rule", "offlin"], "no rule offlin; the rules are "),
+        (["sample", "--rule", "offlin"], "no rule offlin; did you mean offline?"),
         (["sample", "--master", "yarn"], "yarn is no Spark master"),
         (["sample", "--spark-conf", "memory=1g"], "is no setting of Spark"),
         (["sample", "--fail-on", "fatal"], "fatal"),

@@ -66,10 +66,12 @@ class Consumer(Client):
         """Refuses what the version does not have yet.
 
         Raises:
-            UsageError: It is group.protocol=consumer, or a reset by duration.
+            UsageError: It is group.protocol=consumer, which may also be off by its feature, or a reset by duration.
         """
         version, fix = self.simulation.version, "it is there from 4.0 on"
-        if self.settings["group.protocol"] == "consumer" and not version.consumer_protocol:
+        if self.settings["group.protocol"] == "consumer" and not version.group_version:
+            if version.consumer_protocol:
+                raise UsageError("group.protocol=consumer cannot be used", "the feature group.version is 0", "raise it")
             raise UsageError(f"group.protocol=consumer: {version.name} has no such protocol", "", fix)
         policy = str(self.settings["auto.offset.reset"])
         if policy.startswith(BY_DURATION) and not version.resets_by_duration:

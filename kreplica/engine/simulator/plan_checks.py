@@ -12,6 +12,7 @@ from kreplica.engine.simulator.simulation import ACTIVE_CONTROLLER, LEADER_OF
 from kreplica.engine.trace import KINDS
 from kreplica.engine.versions import ControllerKind
 from kreplica.errors import UsageError
+from kreplica.nearest_names import nearest_or_known
 
 if TYPE_CHECKING:
     from kreplica.engine.simulator.simulation import Simulation
@@ -57,7 +58,9 @@ def _at_least(least: int, number: int, what: str) -> None:
 
 def _check_event(when: When) -> None:
     if when.kind not in KINDS:
-        raise UsageError(f"a step waits for {when.kind!r}", "there is no such event", f"one of {', '.join(KINDS)}")
+        raise UsageError(
+            f"a step waits for {when.kind!r}", "there is no such event", nearest_or_known(str(when.kind), KINDS)
+        )
     unknown = set(when.fields) - set(KINDS[when.kind].fields)
     if unknown:
         known = ", ".join(KINDS[when.kind].fields)

@@ -18,6 +18,7 @@ from kreplica.engine.simulator.zookeeper_operations import ZooKeeperOperations, 
 from kreplica.engine.trace import Trace
 from kreplica.engine.versions import ControllerKind, Version
 from kreplica.errors import UsageError
+from kreplica.nearest_names import nearest_or_known
 
 if TYPE_CHECKING:
     from kreplica.engine.simulator.broker import Broker
@@ -105,7 +106,7 @@ class Simulation:
         if name.startswith(LEADER_OF):
             return self.leader_of(name.removeprefix(LEADER_OF))
         if name not in self.nodes:
-            raise UsageError(f"there is no node {name!r}", "", f"one of {', '.join(self.nodes)}")
+            raise UsageError(f"there is no node {name!r}", "", nearest_or_known(name, self.nodes))
         return self.nodes[name]
 
     def leader_of(self, partition: str) -> Node:
@@ -116,7 +117,7 @@ class Simulation:
             NobodyError: Nobody leads it.
         """
         if partition not in self.assignments:
-            raise UsageError(f"there is no partition {partition!r}", "", f"one of {', '.join(self.assignments)}")
+            raise UsageError(f"there is no partition {partition!r}", "", nearest_or_known(partition, self.assignments))
         leading = [
             (replica.leadership.epoch, broker.id, broker)
             for broker in self.brokers.values()

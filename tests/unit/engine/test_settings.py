@@ -44,7 +44,8 @@ def test_what_else_can_be_given_is_said(setting: str) -> None:
     assert str(found.value) == f"{setting} cannot be set; {CHOICES[setting]}"
 
 
-def test_a_name_that_nothing_is_near_to_gives_them_all() -> None:
+def test_a_name_that_nothing_is_near_to_gives_a_few() -> None:
     with pytest.raises(UsageError) as found:
         parse("zzz", "1")
-    assert f"one of {', '.join(sorted(SETTINGS))}" in str(found.value)
+    told = str(found.value).replace(",", "").split()
+    assert sum(name in told for name in SETTINGS) == 3

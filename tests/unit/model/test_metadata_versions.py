@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kreplica.formats.metadata_versions import metadata_version_name
+from kreplica.model.metadata_versions import metadata_version_name
 
 PRINTED = """
 7 (3.3-IV3) 8 (3.4-IV0) 9 (3.5-IV0) 10 (3.5-IV1) 11 (3.5-IV2) 12 (3.6-IV0) 13 (3.6-IV1) 14 (3.6-IV2) 15 (3.7-IV0)
