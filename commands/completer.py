@@ -199,7 +199,9 @@ def _features() -> list[Candidate]:
 
 
 def _dumps() -> list[Candidate]:
-    return [Candidate("sample", "the packaged dump"), FILES]
+    from kreplica.config import PACKAGED_DUMPS
+
+    return [*(Candidate(name, told) for name, told in PACKAGED_DUMPS.items()), FILES]
 
 
 _KNOWN_VALUES: dict[str, Callable[[], list[Candidate]]] = {

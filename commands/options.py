@@ -90,7 +90,7 @@ _SOURCE_PARAMETERS: dict[str, tuple[Any, Any]] = {
                 metavar="PATH",
                 help="A dump instead of a live cluster: kreplica's snapshot, text of kafka-topics --describe,"
                 " JSON of kcat -L -J, JSON of ZooKeeper's znodes, a KRaft node's log directory or metadata checkpoint;"
-                " - for stdin, sample for the packaged one.",
+                " - for stdin, sample or sample-healthy for a packaged one.",
             ),
         ],
         None,

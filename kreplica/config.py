@@ -30,6 +30,13 @@ WAYS_IN = (
     "give one of --bootstrap-server HOST:PORT, --zookeeper HOST:PORT/CHROOT, --dump PATH (`--dump sample` needs no"
     " cluster) or --context NAME"
 )
+SAMPLE = "sample"
+PACKAGED_DUMPS = {
+    SAMPLE: "packaged: a broker is down, a voter of the quorum with it",
+    "sample-healthy": "packaged: the same cluster before that",
+}
+"""Dumps that the package carries, by the word for ``--dump``: three brokers of Kafka 4.3.1, recorded
+(tests/golden/README.md tells how)."""
 DEFAULT = "default"
 _NO_PROPERTIES: Mapping[str, str] = MappingProxyType({})
 _STORES = (".truststore.location", ".keystore.location")
@@ -42,7 +49,7 @@ class ClusterHandle:
     Args:
         name: What the user calls it: the context's name, the bootstrap servers, the ZooKeeper servers or the dump.
         bootstrap_servers: ``host:port,...``, or None where the brokers are not named.
-        dump: Path of a dump, ``-`` for standard input or ``sample``; None for a live cluster.
+        dump: Path of a dump, ``-`` for standard input, ``sample`` or ``sample-healthy``; None for a live cluster.
         properties: Java client properties, secrets looked up; left out of repr.
         timeout: Seconds that one whole read may take.
         read_only: Changes are refused.
@@ -125,7 +132,7 @@ def resolve_handles(
         bootstrap_server: ``host:port,...``.
         command_config: File of Java client properties; may itself hold ``bootstrap.servers``.
         zookeeper: ``host:port,.../chroot``.
-        dump: A dump's path, ``-`` or ``sample``.
+        dump: A dump's path, ``-``, ``sample`` or ``sample-healthy``.
         contexts: Names of contexts or patterns such as ``prod-*``.
         config_path: The contexts file; the environment or the user's configuration folder if None.
         timeout: Seconds; the context's, or 10, if None.

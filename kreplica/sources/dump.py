@@ -7,6 +7,7 @@ from dataclasses import replace
 from importlib.resources import as_file, files
 from pathlib import Path
 
+from kreplica.config import PACKAGED_DUMPS, SAMPLE
 from kreplica.errors import InputError
 from kreplica.model.snapshot import ClusterSnapshot
 from kreplica.sources.describe_text import read_describe_text
@@ -14,8 +15,6 @@ from kreplica.sources.dump_formats import TAKEN, TextFormat, recognise
 from kreplica.sources.dump_input import STDIN, DumpText, decode_dump, read_dump_bytes
 from kreplica.sources.kcat_json import read_kcat_json
 from kreplica.sources.znode_json import read_znode_json
-
-SAMPLE = "sample"
 
 _PARQUET_MAGIC = b"PAR1"
 _MANIFEST_START = re.compile(rb'\s*\{\s*"schema"\s*:\s*"kreplica/manifest/')
@@ -35,14 +34,14 @@ def read_dump(path: str) -> ClusterSnapshot:
             from it, or a partitions table as a Parquet file; a file with the text of `kafka-topics --describe`, the
             JSON of `kcat -L -J` or an export of znodes as JSON, gzip or not; ``-`` for such text on standard input;
             the metadata log of a KRaft node (its directory, a log directory with it, a checkpoint, a segment), at
-            ``@OFFSET`` where that follows; or the word ``sample`` for the dump that the package carries. A file of
-            that name in the current directory is read as ``./sample``.
+            ``@OFFSET`` where that follows; or the word ``sample`` or ``sample-healthy`` for a dump that the
+            package carries. A file of that name in the current directory is read as ``./sample``.
 
     Raises:
         InputError: It is not there, damaged, or of a format that kreplica does not take.
     """
-    if path == SAMPLE:
-        return read_sample()
+    if path in PACKAGED_DUMPS:
+        return read_sample(path)
     if (metadata := _metadata_log(path)) is not None:
         from kreplica.sources.kraft_metadata import read_kraft_metadata
 
@@ -78,10 +77,11 @@ def _is_directory(path: str) -> bool:
         return False
 
 
-def read_sample() -> ClusterSnapshot:
-    """The packaged dump: three brokers of Kafka 4.3.1, one of them killed (tests/golden/README.md tells its origin)."""
-    with as_file(files("kreplica") / "data" / SAMPLE) as directory:
-        return replace(_read_directory(str(directory)), name=SAMPLE)
+def read_sample(name: str = SAMPLE) -> ClusterSnapshot:
+    """A packaged dump, by its word."""
+    assert name in PACKAGED_DUMPS, name
+    with as_file(files("kreplica") / "data" / name) as directory:
+        return replace(_read_directory(str(directory)), name=name)
 
 
 def _read_directory(path: str) -> ClusterSnapshot:

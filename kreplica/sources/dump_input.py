@@ -90,7 +90,7 @@ def _read_file(path: str) -> tuple[bytes, datetime]:
         content, status = read_with_status(Path(path), input_limit())
         return content, changed_at(status)
     except FileNotFoundError:
-        fix = "name a dump, - for standard input, or the word sample for the packaged one"
+        fix = "name a dump, - for standard input, or the word sample or sample-healthy for a packaged one"
         raise InputError(path, "", "there is no such file", fix) from None
     except OSError as error:
         raise InputError(path, "", as_clause(error.strerror or str(error))) from None

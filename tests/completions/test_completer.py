@@ -92,7 +92,7 @@ def test_flags_end_at_two_dashes(tree: Command) -> None:
 def test_files_are_offered_where_the_help_says_so(tree: Command) -> None:
     assert offers_files(tree, "describe", "--command-config", "a")
     assert offers_files(tree, "describe", "--dump", "")
-    assert offered(tree, "describe", "--dump", "") == ["sample"]
+    assert offered(tree, "describe", "--dump", "") == ["sample", "sample-healthy"]
     assert not offers_files(tree, "describe", "--topic", "")
 
 

@@ -19,7 +19,7 @@ WORDS = [
     ("kreplica describe -o parq", "kreplica describe -o parquet"),
     ("kreplica describe --output=parq", "kreplica describe --output=parquet"),
     ("kreplica sandbox start-b", "kreplica sandbox start-broker"),
-    ("kreplica describe --dump sa", "kreplica describe --dump sample"),
+    ("kreplica describe --dump sample-", "kreplica describe --dump sample-healthy"),
     ("kreplica describe --config my", "kreplica describe --config my file.toml"),
 ]
 """What is typed before Tab, and the words that then stand there."""

@@ -1,10 +1,11 @@
 """Makes the packaged dumps from the recorded states: `python tests/golden/make_sample.py` in the project's folder.
 
-kreplica/data/sample  one snapshot: kafka-4.3.1, state 2-broker-killed
-kreplica/data/fleet   twelve: six states of kafka-4.3.1 and six of kafka-3.9.2, for an audit over time
+kreplica/data/sample          one snapshot: kafka-4.3.1, state 2-broker-killed
+kreplica/data/sample-healthy  one of the same cluster before: state 1-healthy
+kreplica/data/fleet           twelve: six states of kafka-4.3.1 and six of kafka-3.9.2, for an audit over time
 
 A snapshot joins what Kafka's tools printed (topics-describe.txt, configs-*.txt) with what the brokers answered an admin
-client in the same state (api-responses.json). Nothing is invented; only the racks of the sample have shorter names, r1
+client in the same state (api-responses.json). Nothing is invented; only the racks of the samples have shorter names, r1
 for rack-a and so on. The two were asked a few seconds apart; where they do not tell the same replicas, leaders and
 ISRs, this script stops.
 """
@@ -14,6 +15,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
+import sys
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -28,6 +30,7 @@ from kreplica.store.writing import write_snapshot
 
 GOLDEN = Path(__file__).parent
 DATA = GOLDEN.parent.parent / "kreplica" / "data"
+SAMPLES = {"sample": "2-broker-killed", "sample-healthy": "1-healthy"}
 SAMPLE_RACKS = {"rack-a": "r1", "rack-b": "r2", "rack-c": "r3"}
 STATES = ("1-healthy", "2-broker-killed", "3-broker-back", "4-reassigning", "5-elected", "6-before-kill")
 
@@ -214,11 +217,15 @@ def with_short_racks(snapshot: ClusterSnapshot) -> ClusterSnapshot:
 
 
 def main() -> None:
-    """Writes both packaged dumps anew."""
-    for folder in (DATA / "sample", DATA / "fleet"):
-        shutil.rmtree(folder, ignore_errors=True)
-    sample = recorded_snapshot("kafka-4.3.1", "2-broker-killed", "sample")
-    write_snapshot(with_short_racks(sample), DATA / "sample")
+    """Writes the packaged dumps anew, or those named on the command line."""
+    wanted = sys.argv[1:] or [*SAMPLES, "fleet"]
+    for folder in wanted:
+        shutil.rmtree(DATA / folder, ignore_errors=True)
+    for name, state in SAMPLES.items():
+        if name in wanted:
+            write_snapshot(with_short_racks(recorded_snapshot("kafka-4.3.1", state, name)), DATA / name)
+    if "fleet" not in wanted:
+        return
     for cluster in ("kafka-4.3.1", "kafka-3.9.2"):
         for state in STATES:
             write_snapshot(recorded_snapshot(cluster, state), DATA / "fleet")

@@ -39,7 +39,8 @@ def test_every_file_of_the_packages_is_in_the_wheel(names: list[str], root: Path
     }
     assert ours <= set(names)
     assert "kreplica/py.typed" in ours
-    assert any(name.startswith("kreplica/data/fleet/manifests/") for name in ours)
+    for packaged in ("fleet", "sample", "sample-healthy"):
+        assert any(name.startswith(f"kreplica/data/{packaged}/manifests/") for name in ours)
 
 
 def test_the_completion_scripts_are_in_the_wheel(wheel: Path, root: Path) -> None:

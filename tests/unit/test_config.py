@@ -145,7 +145,7 @@ def test_unusable_options_are_told(options: dict[str, object], told: str, monkey
 @pytest.mark.parametrize(
     ("content", "told"),
     [
-        ("colour = 1", "unknown key colour; known are current, contexts"),
+        ("colour = 1", "unknown key colour; one of current, contexts"),
         (
             "[contexts.a]\nbootstrap_server = 'a:1'",
             "unknown key contexts.a.bootstrap_server; did you mean bootstrap_servers?",

@@ -290,10 +290,22 @@ def assert_same(packaged: ClusterSnapshot, made: ClusterSnapshot) -> None:
         assert list(packaged.table(schema).rows()) == list(made.table(schema).rows()), schema.name
 
 
-def test_the_packaged_sample_is_the_recorded_state() -> None:
+@pytest.mark.parametrize(("name", "state"), [("sample", "2-broker-killed"), ("sample-healthy", "1-healthy")])
+def test_the_packaged_samples_are_recorded_states(name: str, state: str) -> None:
     maker = make_sample()
-    recorded = maker.recorded_snapshot("kafka-4.3.1", "2-broker-killed", "sample")
-    assert_same(read_dump("sample"), maker.with_short_racks(recorded))
+    recorded = maker.recorded_snapshot("kafka-4.3.1", state, name)
+    assert_same(read_dump(name), maker.with_short_racks(recorded))
+
+
+def test_nothing_is_wrong_with_the_healthy_sample() -> None:
+    """As Kafka's tool said of that cluster at that moment: it listed nothing."""
+    folder = GOLDEN / "kafka-4.3.1" / "1-healthy"
+    for listing in ("under-replicated", "unavailable"):
+        assert (folder / f"topics-{listing}-partitions.txt").read_text() == ""
+    sample = read_dump("sample-healthy")
+    assert all(sample.is_alive(broker) for broker in (1, 2, 3))
+    assert all(len(row["isr"]) == len(row["replicas"]) and row["leader"] >= 0 for row in sample.partitions.rows())
+    assert sum(bool(row["voter"]) for row in sample.quorum.rows()) == 3
 
 
 def test_the_sample_lists_what_kafkas_own_tool_listed() -> None:
