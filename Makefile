@@ -6,14 +6,21 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 # Tests side by side: on two cores one of three waits for a broker most of the time.
 PROCESSES ?= 3
+# What a developer waits for: no broker, no Spark, no shell, nothing over ten seconds; a process each core.
+QUICK := -n 2 --dist loadgroup --hypothesis-profile=check -m 'not kafka and not spark and not shell and not slow'
+# Of a search: examples of a property, and seconds of each decoder.
+EXAMPLES ?= 1000
+SECONDS ?= 60
+# Compiling every module anew costs each process that tests start more than it does.
+unexport PYTHONDONTWRITEBYTECODE
 BASE_PYTHON ?= $(shell for python in python3.11 python3 python3.12 python3.13 python3.14; do \
   $$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$python && break; done)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint format bench docs completions constraints clean
+.PHONY: help demo test check changed tests-of search lint format bench docs completions constraints clean
 
 help: ## list these targets
-	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' Makefile | expand -t 14
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 14
 
 # One run for each state of pyproject.toml and constraints.txt.
 $(READY): pyproject.toml constraints.txt
@@ -37,6 +44,25 @@ demo: $(READY) ## describe and check a packaged dump, audit packaged dumps on Sp
 
 test: lint ## lint, then every test, those with a real Kafka and Spark too
 	$(BIN)/pytest -n $(PROCESSES) --dist loadgroup
+
+check: lint ## style, types, layering and the quick tests: no broker, no Spark; within three minutes
+	$(BIN)/pytest $(QUICK) tests/unit tests/cli tests/docs tests/completions
+
+changed: $(READY) ## the quick tests that the changed files reach, by imports
+	@files=$$($(BIN)/python tests/support/tests_of.py --changed); \
+	  if [ -n "$$files" ]; then $(BIN)/pytest $(QUICK) $$files; else echo 'no changed file reaches a test'; fi
+
+tests-of: $(READY) ## the quick tests that a file reaches: make tests-of FILE=kreplica/store/layout.py
+	@test -n '$(FILE)' || { echo 'error: name a file: make tests-of FILE=kreplica/store/layout.py' >&2; exit 2; }
+	@files=$$($(BIN)/python tests/support/tests_of.py $(FILE)); \
+	  if [ -n "$$files" ]; then $(BIN)/pytest $(QUICK) $$files; else echo 'no test reaches $(FILE)'; fi
+
+search: $(READY) ## new random examples, then fuzzed decoders, for an hour or two: SEED=, EXAMPLES=, SECONDS=
+	@seed=$(or $(SEED),$$(date +%s)); echo "seed $$seed: make search SEED=$$seed draws the same examples again"; \
+	  EXAMPLES=$(EXAMPLES) $(BIN)/pytest -n $(PROCESSES) --dist loadgroup --timeout 0 --hypothesis-profile=search \
+	  --hypothesis-seed=$$seed -m 'hypothesis and not kafka and not spark'
+	$(BIN)/uv pip install --quiet --python $(BIN)/python --constraints constraints.txt '.[search]'
+	$(BIN)/python tests/support/fuzz_decoders.py --seconds $(SECONDS)
 
 lint: $(READY) ## style, types, layering
 	$(BIN)/ruff check .

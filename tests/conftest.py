@@ -1,4 +1,4 @@
-"""What all tests share: the console script in a process of its own."""
+"""Fixtures, profiles of generated examples, and the assertion that every test has to reach."""
 
 from __future__ import annotations
 
@@ -10,12 +10,14 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from kreplica import secret_values
 
-sys.path.insert(0, str(Path(__file__).parent / "support"))
-
-from reaper import start_reaper
+SUPPORT = Path(__file__).parent / "support"
+sys.path.insert(0, str(SUPPORT))
+pytest.register_assert_rewrite(*(path.stem for path in SUPPORT.glob("*.py")))
+pytest_plugins = ["assertion_counter"]
 
 ROOT = Path(__file__).parent.parent
 PROGRAM = Path(sys.executable).with_name("kreplica")
@@ -44,7 +46,7 @@ def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
 def _shares(item: pytest.Item) -> str | None:
     """What a test shares with others: the Spark session, a real cluster, an installed wheel; None for nothing dear."""
     parameters = getattr(getattr(item, "callspec", None), "params", {}).values()
-    names = {*getattr(item, "fixturenames", ()), *map(str, parameters)}
+    names = {*getattr(item, "fixturenames", ()), *map(str, parameters)} if item.get_closest_marker("kafka") else set()
     for mode in ("kraft", "zookeeper"):
         if any(name == mode or name.startswith(f"{mode}_") for name in names):
             return mode
@@ -53,6 +55,27 @@ def _shares(item: pytest.Item) -> str | None:
     folder = item.path.parent.name
     return item.path.stem if folder == "kafka" else folder if folder == "packaging" else None
 
+
+def _profiles() -> None:
+    """Numbers of generated examples: a change is judged by the same ones each time, ``make search`` draws new ones.
+
+    No time limit for one example: a loaded machine is no failure of what is tested.
+    """
+    same = settings(
+        deadline=None,
+        print_blob=True,
+        derandomize=True,
+        database=None,
+        suppress_health_check=[HealthCheck.too_slow],
+    )
+    settings.register_profile("test", same, max_examples=100)
+    settings.register_profile("check", same, max_examples=25)
+    many = int(os.environ.get("EXAMPLES", "1000"))
+    settings.register_profile("search", same, max_examples=many, derandomize=False)
+    settings.load_profile("test")
+
+
+_profiles()
 
 RunCli = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -67,6 +90,8 @@ def no_secret_of_another_test() -> Iterator[None]:
 @pytest.fixture(scope="session")
 def no_sandbox_outlives_this_process(tmp_path_factory: pytest.TempPathFactory) -> None:
     """For what starts sandboxes: where this process cannot stop them, because it was killed, another does."""
+    from reaper import start_reaper
+
     start_reaper(tmp_path_factory.getbasetemp())
 
 

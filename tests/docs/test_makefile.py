@@ -13,11 +13,14 @@ import pytest
 RunCli = Callable[..., subprocess.CompletedProcess[str]]
 
 
-def recipe(root: Path, target: str) -> list[str]:
+def recipe(root: Path, *words: str) -> list[str]:
     """What make would run for a target whose set-up is done."""
-    dry = ["make", "--no-print-directory", "--dry-run", "--assume-old=.venv/.ready", target]
-    done = subprocess.run(dry, cwd=root, capture_output=True, text=True, timeout=60, check=True)
-    return done.stdout.splitlines()
+    return recipe_output(root, "--dry-run", "--assume-old=.venv/.ready", *words).splitlines()
+
+
+def recipe_output(root: Path, *words: str) -> str:
+    make = ["make", "--no-print-directory", *words]
+    return subprocess.run(make, cwd=root, capture_output=True, text=True, timeout=60, check=True).stdout
 
 
 @pytest.fixture
@@ -36,6 +39,46 @@ def test_make_test_is_everything(root: Path) -> None:
     lines = [line.removeprefix(".venv/bin/") for line in recipe(root, "test")]
     checks = ["ruff check .", "ruff format --check .", "mypy", "lint-imports --no-cache"]
     assert lines[-5:] == [*checks, "pytest -n 3 --dist loadgroup"]
+
+
+QUICK = (
+    "pytest -n 2 --dist loadgroup --hypothesis-profile=check -m 'not kafka and not spark and not shell and not slow'"
+)
+
+
+def test_make_check_is_lint_and_the_quick_tests(root: Path) -> None:
+    lines = [line.removeprefix(".venv/bin/") for line in recipe(root, "check")]
+    assert lines[-5:-1] == ["ruff check .", "ruff format --check .", "mypy", "lint-imports --no-cache"]
+    assert lines[-1] == f"{QUICK} tests/unit tests/cli tests/docs tests/completions"
+
+
+@pytest.mark.parametrize(
+    ("target", "asks"), [("changed", "tests_of.py --changed"), ("tests-of", "tests_of.py kreplica/errors.py")]
+)
+def test_some_of_the_quick_tests_are_those_that_files_reach(root: Path, target: str, asks: str) -> None:
+    text = " ".join(recipe(root, target, "FILE=kreplica/errors.py"))
+    assert asks in text
+    assert f".venv/bin/{QUICK} $files" in text
+
+
+def test_a_search_says_its_seed_first_and_fuzzes_the_decoders(root: Path) -> None:
+    lines = recipe(root, "search", "SEED=7", "SECONDS=3")
+    text = " ".join(lines)
+    assert 'seed=7; echo "seed $seed' in text
+    assert "--hypothesis-profile=search" in text
+    assert "--hypothesis-seed=$seed" in text
+    assert lines[-1] == ".venv/bin/python tests/support/fuzz_decoders.py --seconds 3"
+
+
+def test_every_target_is_listed_by_make_help_and_told_of_in_contributing(root: Path) -> None:
+    text = (root / "Makefile").read_text(encoding="utf-8")
+    targets = re.search(r"^\.PHONY: (.*)$", text, re.MULTILINE)
+    assert targets is not None
+    listed = [line.split()[0] for line in recipe_output(root, "help").splitlines()]
+    assert sorted(listed) == sorted(targets[1].split())
+    contributing = (root / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    for target in ("test", "check", "changed", "tests-of", "search"):
+        assert f"`make {target}" in contributing
 
 
 def test_the_ci_runs_make_test(root: Path) -> None:

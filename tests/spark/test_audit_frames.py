@@ -8,6 +8,7 @@ from random import Random
 from typing import Any
 
 import pytest
+from examples import examples
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
@@ -62,7 +63,7 @@ def expected_spans(snapshots: Sequence[ClusterSnapshot]) -> list[dict[str, Any]]
     return done
 
 
-@settings(max_examples=2, deadline=None, phases=[Phase.generate])
+@settings(examples(0.02), phases=[Phase.generate])
 @given(seed=st.integers(0, 2**32 - 1))
 def test_findings_and_counts_are_those_of_each_snapshot(
     generated: Callable[..., list[ClusterSnapshot]], in_spark: Callable[..., Any], seed: int

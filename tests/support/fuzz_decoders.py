@@ -1,10 +1,10 @@
 """Fuzzes the decoders of kreplica/formats, guided by the lines that the bytes reach.
 
-    .venv/bin/python -m pip install atheris        # not among the dependencies: it is used here alone
+    make search                                    # all of them, after the random examples; installs atheris
     .venv/bin/python tests/support/fuzz_decoders.py segment --seconds 60
 
 Begins from golden files, stops at the first bytes that a decoder does not bear, and leaves them in the folder
---findings. Such bytes, cut to what matters, go into tests/unit/formats/test_fuzz_cases.py. Not part of any test run.
+--findings. Such bytes, cut to what matters, go into tests/unit/formats/test_fuzz_cases.py. No other test run has it.
 """
 
 from __future__ import annotations

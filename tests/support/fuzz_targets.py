@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from crc32c import crc32c
@@ -90,6 +90,17 @@ def sealed(content: bytes) -> bytes:
     return bytes(log)
 
 
+def decoded_or_refused(refusal: type[Exception], decode: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
+    """What a decoder makes of any bytes, None where it refuses them; a refusal says why."""
+    found, reason = None, None
+    try:
+        found = decode(*arguments, **named)
+    except refusal as error:
+        reason = str(error)
+    assert reason != ""
+    return found
+
+
 def _windows(content: bytes) -> Iterator[BatchWindow]:
     yield from read_windows(BufferBytes(content, "a.log"), 4096)
 
@@ -140,22 +151,18 @@ def metadata(content: bytes) -> None:
 
 def metadata_record(content: bytes) -> None:
     """The value of one metadata record."""
-    with suppress(SchemaError):
-        decode_metadata_record(content)
+    decoded_or_refused(SchemaError, decode_metadata_record, content)
 
 
 def control_record(content: bytes) -> None:
     """Key (4 bytes) and value of one control record."""
-    with suppress(SchemaError):
-        decode_control_record(content[:4], content[4:])
+    decoded_or_refused(SchemaError, decode_control_record, content[:4], content[4:])
 
 
 def transaction_record(content: bytes) -> None:
     """Key or value of one record of __transaction_state."""
-    with suppress(SchemaError):
-        decode_transaction_key(content)
-    with suppress(SchemaError):
-        decode_transaction_value(content)
+    decoded_or_refused(SchemaError, decode_transaction_key, content)
+    decoded_or_refused(SchemaError, decode_transaction_value, content)
 
 
 def commit_record(content: bytes) -> None:
@@ -174,16 +181,15 @@ def group_record(content: bytes) -> None:
     if content:
         end = 1 + content[0]
         for value in (content[end:], None):
-            with suppress(SchemaError):
-                decode_group_record(content[1:end], value)
+            decoded_or_refused(SchemaError, decode_group_record, content[1:end], value)
 
 
 def compressed(content: bytes) -> None:
     """Codec (first byte) and what it has compressed."""
     if content:
-        with suppress(InflateError):
-            found = inflate(content[0] % 6, content[1:], magic=content[0] // 6 % 3, most=MOST_INFLATED)
-            assert len(found) <= MOST_INFLATED
+        codec, magic = content[0] % 6, content[0] // 6 % 3
+        found = decoded_or_refused(InflateError, inflate, codec, content[1:], magic=magic, most=MOST_INFLATED)
+        assert found is None or len(found) <= MOST_INFLATED
 
 
 def small_files(content: bytes) -> None:

@@ -64,8 +64,9 @@ def test_a_person_types_the_name_of_a_production_cluster(
 
 
 @pytest.mark.usefixtures("nobody_is_asked")
-def test_a_script_is_not_asked() -> None:
+def test_a_script_is_not_asked(capsys: pytest.CaptureFixture[str]) -> None:
     confirm(STAGING, "id", "run 2 elections", yes=False)
+    assert capsys.readouterr() == ("", "")
 
 
 @pytest.mark.usefixtures("nobody_is_asked")

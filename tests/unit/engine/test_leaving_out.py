@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 
 import pytest
-from hypothesis import example, given, settings
+from examples import examples
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from kreplica.engine import observe, version_named
@@ -59,7 +60,7 @@ def test_clients_topics_and_records_that_are_not_needed_go(needed: set[int]) -> 
     assert found.records.get("shop", (0, 40)) == (min(needed), max(needed) + 1)
 
 
-@settings(max_examples=30)
+@examples(0.3)
 @given(
     st.sets(st.integers(1, 5)),
     st.sets(st.sampled_from(("t-0", "t-2"))),

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from plain_transactions import ProducerEntry, said
 
@@ -45,7 +46,7 @@ def data_error(state: ProducerState, epoch: int, first: int, transactional: bool
     return next((error for error in errors if error is not ErrorCode.NONE), ErrorCode.NONE)
 
 
-@settings(max_examples=200)
+@examples(2)
 @given(
     st.sampled_from([1, 5]),
     st.sampled_from([0, MAX_SEQUENCE - 2]),

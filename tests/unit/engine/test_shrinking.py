@@ -5,7 +5,8 @@ from __future__ import annotations
 from random import Random
 
 import pytest
-from hypothesis import given, settings
+from examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kreplica.engine import observe
@@ -51,7 +52,7 @@ def test_the_steps_of_a_smaller_plan_are_by_time() -> None:
     assert shrink(plan, lambda candidate: [step.when for step in candidate] == [step.when for step in plan]) == by_time
 
 
-@settings(max_examples=8)
+@examples(0.08)
 @given(st.integers(0, 2**32))
 def test_a_plan_in_order_is_played_as_it_was(seed: int) -> None:
     setup, plan = random_run(seed, LATEST)

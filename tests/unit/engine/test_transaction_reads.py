@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kreplica.engine.rules.isolation import (
@@ -80,7 +81,7 @@ def first_undecided(log: Log, high_watermark: int) -> int:
     return min([*undecided, high_watermark])
 
 
-@settings(max_examples=300)
+@examples(3)
 @given(logs(), st.data())
 def test_the_last_stable_offset_is_the_first_undecided_record(log: Log, data: st.DataObject) -> None:
     high_watermark = data.draw(st.integers(0, len(log.batches)))
@@ -89,7 +90,7 @@ def test_the_last_stable_offset_is_the_first_undecided_record(log: Log, data: st
     assert last_stable_offset(unstable, high_watermark) == first_undecided(log, high_watermark)
 
 
-@settings(max_examples=300)
+@examples(3)
 @given(logs(), st.data())
 def test_a_read_committed_consumer_gets_every_committed_record_and_no_other(log: Log, data: st.DataObject) -> None:
     end = len(log.batches)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from plain_transactions import Coordinator, Metadata, said
 
@@ -202,7 +203,7 @@ class Walk:
         self.ruled.failed()
 
 
-@settings(max_examples=300)
+@examples(3)
 @given(
     st.sampled_from([(1, False, False), (2, False, False), (2, True, False), (2, True, True)]),
     st.sampled_from([-1, 0, 32764, 32765, 32766]),

@@ -133,8 +133,8 @@ def test_one_who_reads_for_a_moment_keeps_no_executor_out(paper: Make, monkeypat
         fcntl.flock(file, fcntl.LOCK_SH)
         reader = threading.Timer(0.2, fcntl.flock, (file, fcntl.LOCK_UN))
         reader.start()
-        with open_journal(made.path, made.plan, made.digest):
-            pass
+        with open_journal(made.path, made.plan, made.digest) as opened:
+            assert opened is not None
         reader.join()
 
 

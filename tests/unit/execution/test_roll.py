@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from examples import examples
 from generated_clusters import partition, snapshot_of
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kreplica.errors import InputError, UsageError
@@ -64,7 +65,7 @@ def snapshots(draw: st.DrawFn) -> ClusterSnapshot:
 
 
 @given(snapshots(), st.booleans(), st.sampled_from([None, 1, 2]))
-@settings(max_examples=60)
+@examples(0.6)
 def test_no_plan_of_safe_waves_has_fewer(snapshot: ClusterSnapshot, rf_one: bool, most: int | None) -> None:
     options = RollOptions(accept_rf_one=rf_one, most_in_wave=most)
     found = plan_roll(snapshot, IDS, options, NOW).plan

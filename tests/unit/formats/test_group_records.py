@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import re
 import struct
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
 from dump_log import dumped_files
+from fuzz_targets import decoded_or_refused
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -116,7 +116,5 @@ def test_a_member_of_the_classic_protocol_in_a_new_group() -> None:
 
 @given(st.integers(0, 24), st.binary(max_size=60), st.integers(0, 4), st.none() | st.binary(max_size=80))
 def test_any_bytes_are_decoded_or_refused(number: int, key: bytes, version: int, value: bytes | None) -> None:
-    with suppress(SchemaError):
-        decode_group_record(
-            struct.pack(">h", number) + key, None if value is None else struct.pack(">h", version) + value
-        )
+    versioned = None if value is None else struct.pack(">h", version) + value
+    decoded_or_refused(SchemaError, decode_group_record, struct.pack(">h", number) + key, versioned)

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "support"))
@@ -114,7 +115,7 @@ VERSIONS = [(key, version) for key, known in RECORD_TYPES.items() for version in
 
 
 @pytest.mark.parametrize(("key", "version"), VERSIONS)
-@settings(max_examples=25)
+@examples(0.25)
 @given(data=st.data())
 def test_what_is_written_by_the_schema_is_read(key: int, version: int, data: st.DataObject) -> None:
     known = RECORD_TYPES[key]
@@ -204,7 +205,7 @@ def test_numbers_of_variable_length() -> None:
 LOG = (NODE / "data/__cluster_metadata-0/00000000000000000000.log").read_bytes()[:30_000]
 
 
-@settings(max_examples=50)
+@examples(0.5)
 @given(st.integers(0, len(LOG) - 1), st.integers(1, 255))
 def test_a_flipped_byte_costs_one_batch(position: int, mask: int) -> None:
     """The batch's checksum shows it; every record of every other batch is read."""

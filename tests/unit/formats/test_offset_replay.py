@@ -12,7 +12,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 from dump_log import dumped_files
-from hypothesis import given, settings
+from examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from record_batches import PlainRecord, batch_bytes
 
@@ -229,13 +230,13 @@ def plainly(steps: list[tuple[str, int, int]]) -> tuple[dict[bytes, int], set[tu
     return state, {(producer, key, at) for producer, some in waiting.items() for key, at in some.items()}
 
 
-@settings(max_examples=200)
+@examples(2)
 @given(STEPS, st.sampled_from([80, 500, 1 << 20]))
 def test_a_replay_is_what_a_coordinator_does_step_by_step(steps: list[tuple[str, int, int]], window_bytes: int) -> None:
     assert state_of(replay_of(log_of(steps), window_bytes)) == plainly(steps)
 
 
-@settings(max_examples=100)
+@examples(1)
 @given(STEPS, STEPS)
 def test_stretches_put_together_are_the_whole(
     first: list[tuple[str, int, int]], second: list[tuple[str, int, int]]
@@ -308,7 +309,7 @@ def test_versions_of_the_value(version: int) -> None:
     assert row.topic_id == ("AAECAwQFBgcICQoLDA0ODw" if version == 4 else None)
 
 
-@settings(max_examples=300)
+@examples(3)
 @given(st.integers(0, 4), st.data())
 def test_damaged_keys_and_values_are_told(version: int, data: st.DataObject) -> None:
     key, value = key_bytes("g", "t", 0), value_bytes(3, version)
@@ -330,7 +331,7 @@ def test_any_key_and_value_end(key: bytes, value: bytes) -> None:
     committed_offsets(Replayed(replay_of(batch_bytes([PlainRecord(0, 0, b"\0\1" + key, value)]))), Path())
 
 
-@settings(max_examples=60)
+@examples(0.6)
 @given(st.lists(st.tuples(st.integers(0, 7), st.integers(0, 4), st.booleans(), st.integers(0, 40)), max_size=30))
 def test_events_in_bulk_are_those_read_one_by_one(made: list[tuple[int, int, bool, int]]) -> None:
     """Commits of every version among groups, tombstones and bytes that are cut off."""

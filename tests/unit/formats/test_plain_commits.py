@@ -9,7 +9,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from examples import examples
+from hypothesis import example, given
 from hypothesis import strategies as st
 from record_batches import PlainRecord, batch_bytes, record_bytes
 
@@ -116,7 +117,7 @@ def one_by_one(content: Sequence[list[PlainRecord]]) -> Commits:
     return found
 
 
-@settings(max_examples=80)
+@examples(0.8)
 @given(st.lists(batches(COMMITS), min_size=1, max_size=6), st.sampled_from([100, 2000, 1 << 22]), st.booleans())
 def test_the_last_commit_of_each_key(content: list[list[PlainRecord]], window_bytes: int, small: bool) -> None:
     with pytest.MonkeyPatch.context() as patch:
@@ -129,7 +130,7 @@ def test_the_last_commit_of_each_key(content: list[list[PlainRecord]], window_by
     assert not found.damage
 
 
-@settings(max_examples=80)
+@examples(0.8)
 @given(
     st.lists(batches(st.one_of(COMMITS, COMMITS, OTHERS)), min_size=1, max_size=6),
     st.lists(st.sampled_from([0, 0, 0, 8, 0x10, 1]), min_size=1, max_size=3),
@@ -149,7 +150,7 @@ def test_it_comes_to_what_the_long_way_comes_to(
 RECORD = PlainRecord(0, 0, commit_key("g", "t", 0), b"v")
 
 
-@settings(max_examples=80)
+@examples(0.8)
 @given(st.lists(batches(COMMITS), min_size=1, max_size=2), st.integers(0, 200), st.integers(0, 255), st.integers(-2, 2))
 @example(content=[[RECORD]], at=-1, byte=2, more=0)
 @example(content=[[RECORD]], at=4, byte=25, more=0)

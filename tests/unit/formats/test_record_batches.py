@@ -11,7 +11,8 @@ from contextlib import suppress
 import cramjam
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from record_batches import PlainRecord, batch_bytes, record_bytes
 from varints import varint
@@ -88,7 +89,7 @@ def test_wide_and_narrow_steps_read_the_same(counts: list[int], chance: random.R
     assert plain_records(windows_of(content, 1 << 20)) == (expected, [])
 
 
-@settings(max_examples=200)
+@examples(2)
 @given(BATCHES.filter(any), st.data())
 def test_a_flipped_byte_costs_its_batch_only(batches: list[list[PlainRecord]], data: st.DataObject) -> None:
     content, expected = log_of(batches)
@@ -133,7 +134,7 @@ def test_a_cut_file_gives_what_is_whole(batches: list[list[PlainRecord]], data: 
     assert len(damage) + bool(zeros) == (length != whole)
 
 
-@settings(max_examples=300)
+@examples(3)
 @given(st.binary(max_size=400), st.sampled_from([17, 100, 4096]))
 def test_any_bytes_end_and_are_accounted_for(content: bytes, window_bytes: int) -> None:
     windows = windows_of(content, window_bytes)

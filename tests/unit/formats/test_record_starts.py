@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from varints import varint
 
@@ -50,7 +51,7 @@ def plainly(batches: list[tuple[bytes, int]]) -> Starts:
 
 
 @pytest.mark.parametrize("narrow", [0, 3, 1000])
-@settings(max_examples=120)
+@examples(1.2)
 @given(batches=st.lists(BATCH, min_size=1, max_size=9))
 def test_records_are_found_as_the_format_says(narrow: int, batches: list[tuple[bytes, int]]) -> None:
     sizes = np.array([len(content) for content, _ in batches], np.int64)

@@ -9,7 +9,8 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kreplica.errors import InputError
@@ -22,7 +23,7 @@ def with_process(item: int) -> tuple[int, int]:
     return item * 2, os.getpid()
 
 
-@settings(max_examples=20, deadline=None)
+@examples(0.2)
 @given(st.lists(st.integers(), max_size=7), st.integers(0, 4))
 def test_results_come_in_order_whatever_process_found_them(items: list[int], processes: int) -> None:
     found = side_by_side(with_process, items, processes)

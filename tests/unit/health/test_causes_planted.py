@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from planted_faults import FAULTS, Planted, Truth
 
@@ -87,7 +88,7 @@ def test_a_reassignment_is_named_where_nothing_else_is_wrong() -> None:
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-@settings(max_examples=12, deadline=None)
+@examples(0.12)
 @given(
     seed=st.integers(0, 10_000),
     noise=st.integers(0, 6),

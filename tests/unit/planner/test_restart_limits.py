@@ -6,8 +6,9 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
+from examples import examples
 from generated_clusters import partition, snapshot_of
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kreplica.health.stopping import Accepted, judge_stop
@@ -56,7 +57,7 @@ def snapshots(draw: st.DrawFn) -> ClusterSnapshot:
 
 
 @given(snapshots())
-@settings(max_examples=40)
+@examples(0.4)
 def test_what_the_limits_allow_is_what_safe_to_stop_allows(snapshot: ClusterSnapshot) -> None:
     brokers = [broker for broker in IDS if snapshot.is_alive(broker)]
     found = limits_of(snapshot, brokers)

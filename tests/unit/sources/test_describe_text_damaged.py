@@ -7,7 +7,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kreplica.errors import InputError
@@ -131,7 +132,7 @@ def clusters(draw: st.DrawFn) -> list[Topic]:
     ]
 
 
-@settings(deadline=None, max_examples=300)
+@examples(3)
 @given(clusters(), st.sampled_from(RELEASES))
 def test_what_a_release_prints_is_read_back(topics: list[Topic], release: str) -> None:
     snapshot = parse(render(topics, release))
@@ -235,13 +236,14 @@ def test_a_wrong_line_is_named_with_its_reason(text: str, line: int, reason: str
     assert caught.value.source == "dump.txt"
 
 
-@pytest.mark.parametrize("release", RELEASES)
-@pytest.mark.parametrize("number", range(6))
+LINES = [(release, number) for release in RELEASES for number in range(len(describe(release).splitlines()))]
+
+
+@pytest.mark.parametrize(("release", "number"), LINES)
 def test_a_doubled_line_is_named(release: str, number: int) -> None:
     lines = describe(release).splitlines()
-    if number < len(lines):
-        error = refusal("\n".join([*lines[: number + 1], *lines[number:]]) + "\n")
-        assert error.position == f"line {number + 2}"
+    error = refusal("\n".join([*lines[: number + 1], *lines[number:]]) + "\n")
+    assert error.position == f"line {number + 2}"
 
 
 @pytest.mark.parametrize("release", RELEASES[1:])
@@ -289,7 +291,7 @@ def test_a_text_cut_anywhere_is_refused_or_whole_topics_or_noted(path: Path) -> 
             assert noted or all(row[name] == other[name] for name in ("leader", "replicas", "isr", "last_known_elr"))
 
 
-@settings(deadline=None, max_examples=500)
+@examples(5)
 @given(
     st.sampled_from(sorted(LAYOUTS.glob("*/*.txt"))),
     st.integers(0, 2000),
@@ -307,7 +309,7 @@ def test_an_edit_raises_nothing_but_input_errors(path: Path, at: int, removed: i
         assert 1 <= number <= damaged.count("\n") + 1
 
 
-@settings(deadline=None, max_examples=300)
+@examples(3)
 @given(st.text(st.sampled_from("Topic:Partition Leader\t\n0129,-=IsrElr"), max_size=200))
 def test_any_text_raises_nothing_but_input_errors(text: str) -> None:
     try:

@@ -8,7 +8,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kreplica.errors import InputError
@@ -185,7 +186,7 @@ def test_a_document_cut_anywhere_is_refused() -> None:
             parse(text[:end])
 
 
-@settings(deadline=None, max_examples=300)
+@examples(3)
 @given(st.integers(0, 2000), st.integers(0, 20), st.text(max_size=6))
 def test_an_edit_raises_nothing_but_input_errors(at: int, removed: int, inserted: str) -> None:
     text = json.dumps(DOCUMENT)

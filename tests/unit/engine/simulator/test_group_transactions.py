@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 
-from hypothesis import given, settings
+from examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kreplica.engine.faults import At, Crash, Pause, Start, Step, When
@@ -93,7 +94,7 @@ def plans(draw: st.DrawFn) -> tuple[Step, ...]:
     return tuple(steps)
 
 
-@settings(max_examples=12, deadline=None)
+@examples(0.12)
 @given(plans(), st.sampled_from([("3.9-kraft", "classic"), ("4.1", "classic"), ("4.1", "consumer")]))
 def test_whatever_fails_no_result_is_there_twice_or_missing(plan: tuple[Step, ...], world: tuple[str, str]) -> None:
     events = play(plan, *world)

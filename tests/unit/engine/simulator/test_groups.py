@@ -7,7 +7,8 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kreplica.engine.faults import At, Crash, Cut, Pause, Plan, Slow, Start, Step, When
@@ -268,7 +269,7 @@ def faults(draw: st.DrawFn) -> tuple[Step, ...]:
             return (Step(At(time), Cut(node, other, length)),)
 
 
-@settings(max_examples=20, deadline=None)
+@examples(0.2)
 @given(st.data())
 def test_whatever_fails_nothing_is_passed_over(data: st.DataObject) -> None:
     """Committed after processing, whatever dies and comes back: every record is processed, at least once."""

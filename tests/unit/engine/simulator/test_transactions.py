@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kreplica.engine.faults import At, Crash, Cut, Plan, Start, Step, When
@@ -179,7 +180,7 @@ def plans(draw: st.DrawFn) -> Plan:
     return tuple(steps)
 
 
-@settings(max_examples=20, suppress_health_check=[HealthCheck.too_slow])
+@examples(0.2)
 @given(st.sampled_from(["2.5", "3.9-kraft", "4.1"]), plans())
 def test_transactions_are_whole_or_not_at_all_whatever_happens(version: str, plan: Plan) -> None:
     events = play(setup(transactions(4), transactions(6)[4:], duration=110), plan, version)
@@ -234,7 +235,7 @@ def crashes_of_everything(draw: st.DrawFn) -> Plan:
     return tuple(steps)
 
 
-@settings(max_examples=20, suppress_health_check=[HealthCheck.too_slow])
+@examples(0.2)
 @given(st.sampled_from(["0.11", "2.5", "3.9-kraft", "4.1"]), crashes_of_everything())
 def test_every_record_is_transformed_exactly_once_whoever_crashes(version: str, plan: Plan) -> None:
     assert results(play(transforming({}), plan, version)) == [f"m{number}-done" for number in range(8)]

@@ -1,0 +1,30 @@
+"""Test files that a changed file reaches."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import tests_of
+
+
+@pytest.mark.parametrize(
+    ("file", "reached"),
+    [
+        ("kreplica/execution/drift.py", "tests/unit/execution/test_rollback.py"),  # over another module
+        ("kreplica/engine/observing.py", "tests/unit/engine/test_safety.py"),  # a name that a package loads when used
+        ("commands/roll_next.py", "tests/cli/test_roll.py"),  # by the words of a command line
+        ("tests/support/planted_faults.py", "tests/unit/health/test_causes_planted.py"),
+        ("tests/cli/conftest.py", "tests/cli/test_roll.py"),
+        ("tests/docs/test_makefile.py", "tests/docs/test_makefile.py"),
+        ("Makefile", "tests/docs/test_makefile.py"),  # no module: by its name
+    ],
+)
+def test_a_file_reaches_the_tests_that_need_it(root: Path, file: str, reached: str) -> None:
+    assert root / reached in tests_of.reached_by([root / file])
+
+
+def test_a_file_reaches_no_test_that_does_without_it(root: Path) -> None:
+    reached = tests_of.reached_by([root / "kreplica/execution/drift.py"])
+    assert root / "tests/unit/formats/test_record_batches.py" not in reached
+    assert len(reached) < 80
