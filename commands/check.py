@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from commands.durations import parse_duration
 from commands.options import (
     ExcludeInternalOption,
     ExitZeroOption,
+    MaxAgeOption,
     OutputOption,
     SourceOptions,
     TopicOption,
@@ -25,6 +28,7 @@ if TYPE_CHECKING:
     from commands.output import Row
     from commands.reading import Reading
     from kreplica.health.findings import Finding
+    from kreplica.health.rules import Severity
     from kreplica.model.schema import Kind
     from kreplica.model.snapshot import ClusterSnapshot
 
@@ -58,22 +62,29 @@ def check(
     everything: Annotated[bool, typer.Option("--all", help="List every finding on the screen.")] = False,
     topic: TopicOption = None,
     exclude_internal: ExcludeInternalOption = False,
+    max_age: MaxAgeOption = None,
     exit_zero: ExitZeroOption = False,
     output: OutputOption = None,
 ) -> None:
     """Judge a cluster by kreplica's rules: every finding with its severity and the facts behind it.
 
     On the screen findings are gathered by rule, unless --all or --rule asks for each. Exits 1 when a finding is at
-    least as severe as --fail-on, 5 when there is none but something could not be read.
+    least as severe as --fail-on, 5 when there is none but something could not be read, or a rule that could have one
+    could not be judged.
     """
     from commands.check_screen import CheckedView, show
     from commands.output import Answer, emit
-    from commands.reading import cluster_object, read_clusters, select_each
+    from commands.reading import cluster_object, gaps_beside, judged_each, read_clusters, select_each
+    from kreplica.health.gates import Freshness, gate_code
+    from kreplica.health.rules import Severity
     from kreplica.sources import Facet
 
     rules = known_rules(rule or ())
-    reading = read_clusters(sources.handles(), Facet.HEALTH)
-    snapshots, remarks = select_each(reading.snapshots, topics=topic, exclude_internal=exclude_internal)
+    freshness = Freshness(None if max_age is None else parse_duration(max_age, "--max-age"))
+    reading = read_clusters(sources.handles(), Facet.GATE, freshness)
+    selected, remarks = select_each(reading.snapshots, topics=topic, exclude_internal=exclude_internal)
+    lowest = Severity[fail_on.name.upper()]
+    snapshots = [_with_unjudged(one, rules, lowest) for one in judged_each(reading, selected, freshness)]
     found = [(snapshot, _find(snapshot, rules)) for snapshot in snapshots]
     lead = ("cluster",) if reading.several else ()
     rows = [
@@ -87,8 +98,8 @@ def check(
         columns=(*lead, *COLUMNS),
         rows=rows,
         clusters=[cluster_object(snapshot) for snapshot in snapshots],
-        summary=_summary(rows),
-        warnings=[*reading.warnings(), *remarks],
+        summary=_summary(rows) | {"complete": not _missing(reading, snapshots)},
+        warnings=[*reading.warnings(), *remarks, *gaps_beside(reading, snapshots)],
         kinds=_kinds(),
     )
     views = [
@@ -96,7 +107,9 @@ def check(
         for snapshot, some in found
     ]
     emit(answer, output, lambda console: show(answer, views, console, each=everything or bool(rule)))
-    raise typer.Exit(_exit_code(found, fail_on, reading, exit_zero=exit_zero))
+    against = any(finding.severity >= lowest for _, some in found for finding in some)
+    code = gate_code(against, _missing(reading, snapshots))
+    raise typer.Exit(ExitCode.OK if exit_zero and code is ExitCode.FINDINGS else code)
 
 
 def known_rules(names: Sequence[str]) -> frozenset[str]:
@@ -134,6 +147,26 @@ def _find(snapshot: ClusterSnapshot, rules: frozenset[str]) -> list[Finding]:
     return find(snapshot, rules)
 
 
+def _with_unjudged(snapshot: ClusterSnapshot, rules: frozenset[str], lowest: Severity) -> ClusterSnapshot:
+    """The cluster, with a gap for rules that some partitions could break for all that is known."""
+    from kreplica.health.findings import unjudged
+    from kreplica.model.snapshot import Gap
+
+    by_count: dict[int, list[str]] = {}
+    for name, count in unjudged(snapshot, rules, lowest).items():
+        by_count.setdefault(count, []).append(name)
+    gaps = [
+        Gap("not-judged", f"too little is known of {count} partitions for {', '.join(names)}", count)
+        for count, names in by_count.items()
+    ]
+    return replace(snapshot, gaps=(*snapshot.gaps, *gaps))
+
+
+def _missing(reading: Reading, snapshots: Sequence[ClusterSnapshot]) -> list[object]:
+    """What was not read or is not known."""
+    return [*reading.failures, *(gap for snapshot in snapshots for gap in snapshot.gaps)]
+
+
 def _kinds() -> dict[str, Kind]:
     from kreplica.model.schema import Kind
 
@@ -146,18 +179,3 @@ def _summary(rows: Sequence[Row]) -> dict[str, object]:
         "by_severity": dict(Counter(str(row["severity"]) for row in rows)),
         "by_rule": dict(Counter(str(row["rule"]) for row in rows)),
     }
-
-
-def _exit_code(
-    found: Sequence[tuple[ClusterSnapshot, list[Finding]]],
-    fail_on: FailOn,
-    reading: Reading,
-    *,
-    exit_zero: bool,
-) -> ExitCode:
-    from kreplica.health.rules import Severity
-
-    lowest = Severity[fail_on.name.upper()]
-    if any(finding.severity >= lowest for _, some in found for finding in some):
-        return ExitCode.OK if exit_zero else ExitCode.FINDINGS
-    return ExitCode.INCOMPLETE if reading.incomplete else ExitCode.OK

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from commands.screen import print_lines, print_verdict
+from commands.screen import aged, print_lines, print_verdict
 from commands.tables import print_table
 from kreplica.health.rules import ALL_RULES, Severity
 
@@ -63,11 +63,14 @@ def _show_verdict(view: CheckedView, console: Console) -> None:
     if view.findings:
         worst = max(counts)
         print_verdict(
-            console, worst.word.upper(), _COLORS[worst], f"{len(view.findings)} findings ({said}) among {scope}"
+            console,
+            worst.word.upper(),
+            _COLORS[worst],
+            f"{len(view.findings)} findings ({said}) among {scope}{aged(snapshot)}",
         )
     else:
         word, color = ("INCOMPLETE", "yellow") if snapshot.gaps else ("CLEAN", "green")
-        print_verdict(console, word, color, f"no findings among {scope}")
+        print_verdict(console, word, color, f"no findings among {scope}{aged(snapshot)}")
     print_lines(console, "missing", [gap.message for gap in snapshot.gaps])
 
 

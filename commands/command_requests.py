@@ -50,23 +50,23 @@ _A_BATCH = (
 _ONCE_A_ROUND = "1; with --watch 1 each round"
 
 COMMAND_REQUESTS: Mapping[str, CommandRequests] = {
-    "describe": CommandRequests(Facet.HEALTH | Facet.CAUSES, _ONCE_A_ROUND),
+    "describe": CommandRequests(Facet.GATE | Facet.CAUSES, _ONCE_A_ROUND),
     "describe --measure": CommandRequests(
-        Facet.HEALTH | Facet.CAUSES,
+        Facet.GATE | Facet.CAUSES,
         "1, and two readings of ListOffsets and DescribeLogDirs, 1 each to each broker that a missing replica or its"
         " leader stands on; ListOffsets 1 for each 20,000 of these",
     ),
-    "check": CommandRequests(Facet.HEALTH),
+    "check": CommandRequests(Facet.GATE),
     "imbalance": CommandRequests(Facet.LOG_DIRS | Facet.BALANCE),
-    "safe-to-stop": CommandRequests(Facet.HEALTH | Facet.QUORUM, "2; with --wait 1 each 5 s until it is safe"),
+    "safe-to-stop": CommandRequests(Facet.GATE | Facet.QUORUM, "2; with --wait 1 each 5 s until it is safe"),
     "whatif fail": CommandRequests(
-        Facet.HEALTH | Facet.QUORUM,
+        Facet.GATE | Facet.QUORUM,
         "1; and where records may be lost ListOffsets and DescribeLogDirs, 1 each to each broker that could lead these"
         " partitions or leads them; ListOffsets 1 for each 20,000 of them",
     ),
-    "roll plan": CommandRequests(Facet.HEALTH | Facet.QUORUM),
-    "roll next": CommandRequests(Facet.HEALTH | Facet.QUORUM, "3; 1 where it is not the turn of a wave"),
-    "wait": CommandRequests(Facet.LOG_DIRS, "1 each 2 s; log directories only in the last"),
+    "roll plan": CommandRequests(Facet.GATE | Facet.QUORUM),
+    "roll next": CommandRequests(Facet.GATE | Facet.QUORUM, "3; 1 where it is not the turn of a wave"),
+    "wait": CommandRequests(Facet.LOG_DIRS | Facet.ANSWERS, "1 each 2 s; log directories only in the last"),
     "recommend": CommandRequests(Facet.HEALTH | Facet.BROKER_CONFIGS),
     "disks": CommandRequests(Facet.LOG_DIRS | Facet.RETENTION),
     "decode offsets --against": CommandRequests(Facet.OFFSETS, "1, for the partitions that the offsets name only"),

@@ -14,6 +14,7 @@ from commands.options import (
     BROKERS,
     ExcludeInternalOption,
     ExitZeroOption,
+    MaxAgeOption,
     OutputOption,
     SourceOptions,
     TopicOption,
@@ -44,6 +45,7 @@ class Question:
         topics, exclude_internal, brokers: Which partitions are looked at at all.
         timed: Rows carry ``taken_at``: they are one of many rounds.
         measure: Seconds between two readings of how far missing replicas have come; None not to measure.
+        most_age: How old a dump may be, in seconds; any age if None.
     """
 
     filters: tuple[str, ...]
@@ -54,6 +56,7 @@ class Question:
     brokers: tuple[int, ...]
     timed: bool = False
     measure: float | None = None
+    most_age: float | None = None
 
     def words(self) -> str:
         """The options that narrow the partitions, to be typed again, a space before each."""
@@ -102,6 +105,7 @@ def describe(
     watch: Annotated[
         float | None, typer.Option("--watch", min=0.5, metavar="SECONDS", help="Repeat until interrupted.")
     ] = None,
+    max_age: MaxAgeOption = None,
     exit_zero: ExitZeroOption = False,
     output: OutputOption = None,
 ) -> None:
@@ -124,7 +128,9 @@ def describe(
         raise UsageError("--all lists every partition", "a health filter lists some", "leave one of them out")
     selection = (topic, exclude_internal, parse_ids(broker or ()))
     seconds = None if measure is None else parse_duration(measure, "--measure", least=1)
-    question = Question(filters, everything, group_by, *selection, timed=watch is not None, measure=seconds)
+    age = None if max_age is None else parse_duration(max_age, "--max-age")
+    timed = watch is not None
+    question = Question(filters, everything, group_by, *selection, timed=timed, measure=seconds, most_age=age)
     if watch is None:
         code, _ = _answer_once(sources, question, output)
         raise typer.Exit(ExitCode.OK if exit_zero and code is ExitCode.FINDINGS else code)

@@ -12,10 +12,18 @@ from commands.describe import GroupBy, Question
 from commands.describe_causes import culprit_text, open_text
 from commands.describe_measure import Measured, measurable, measure, require_live
 from commands.output import Answer
-from commands.reading import Reading, cluster_object, read_clusters, select_each
+from commands.reading import (
+    Reading,
+    cluster_object,
+    gaps_beside,
+    judged_each,
+    read_clusters,
+    select_each,
+)
 from kreplica.errors import ExitCode
 from kreplica.health.causes import Explanation, explain
 from kreplica.health.causes.culprits import Verdict, find_culprits
+from kreplica.health.gates import Freshness, gate_code
 from kreplica.health.listing import ROW_FIELDS, ROW_KINDS, partition_rows
 from kreplica.health.summary import Count, PlaceGroup, by_broker, by_rack, by_topic, count_all
 from kreplica.model.evaluate import Evaluator
@@ -89,13 +97,15 @@ def answer(handles: Sequence[ClusterHandle], question: Question) -> Description:
     """
     if question.measure is not None:
         require_live(handles)
-    reading = read_clusters(handles, Facet.HEALTH | Facet.CAUSES)
-    snapshots, remarks = select_each(
+    freshness = Freshness(question.most_age)
+    reading = read_clusters(handles, Facet.GATE | Facet.CAUSES, freshness)
+    selected, remarks = select_each(
         reading.snapshots,
         topics=question.topics,
         exclude_internal=question.exclude_internal,
         brokers=question.brokers,
     )
+    snapshots = judged_each(reading, selected, freshness)
     asked = zip(_handles(reading), reading.snapshots, snapshots, strict=True)
     views = _measured([_view(*each, question) for each in asked], question, reading)
     columns, rows_name, rows = _rows(views, question, several=reading.several)
@@ -106,7 +116,7 @@ def answer(handles: Sequence[ClusterHandle], question: Question) -> Description:
         rows=rows,
         clusters=[cluster_object(view.snapshot) for view in views],
         summary=_summary(views, question, reading),
-        warnings=[*reading.warnings(), *remarks, *_silent(views)],
+        warnings=[*reading.warnings(), *remarks, *gaps_beside(reading, snapshots), *_silent(views)],
         kinds={**ROW_KINDS, "measured": Kind.STRING} if question.group_by is None else _GROUP_KINDS,
     )
     return Description(question, reading, views, document, _exit_code(views, question, reading))
@@ -280,7 +290,7 @@ def _summary(views: Sequence[ClusterView], question: Question, reading: Reading)
         "filters": list(question.filters),
         "counts": counts,
         "unknown": {name: number for name, number in unknown.items() if number},
-        "complete": not reading.incomplete,
+        "complete": not (reading.failures or any(view.snapshot.gaps for view in views)),
         "causes": [_led(view, several, culprit.as_row()) for view in views for culprit in view.verdict.culprits],
         "causes_open": [_led(view, several, question.as_row()) for view in views for question in view.verdict.open],
         "causes_smallest": all(view.verdict.smallest for view in views),
@@ -298,8 +308,6 @@ def _pace(view: ClusterView) -> dict[str, object]:
 
 
 def _exit_code(views: Sequence[ClusterView], question: Question, reading: Reading) -> ExitCode:
-    if question.filters and any(len(view.matched) for view in views):
-        return ExitCode.FINDINGS
-    if reading.incomplete or any(view.unknown for view in views):
-        return ExitCode.INCOMPLETE
-    return ExitCode.OK
+    matched = [view for view in views if question.filters and len(view.matched)]
+    missing = [*reading.failures, *(gap for view in views for gap in view.snapshot.gaps)]
+    return gate_code(matched, [*missing, *(view for view in views if view.unknown)])

@@ -10,7 +10,7 @@ from commands.describe_answer import ClusterView, Description
 from commands.describe_causes import cell, explained, measured_cell, measured_lines
 from commands.describe_measure import measurable
 from commands.describe_next import commands_for_causes
-from commands.screen import print_lines, print_verdict, utc
+from commands.screen import aged, print_lines, print_verdict, read_at
 from commands.tables import print_table
 from kreplica.health.summary import by_broker, by_topic
 from kreplica.planner.preferred_leaders import plan_elections
@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 
 MOST_SHOWN = 5
 """How many topics, brokers and causes a verdict names before it says how many more there are."""
+
+SILENT = "silent-brokers"
+"""Kind of gap that a verdict names, because whoever does not answer may be what is wrong."""
 
 LABELS = {
     "under_replicated": "under-replicated",
@@ -98,14 +101,15 @@ def _closing_line(description: Description) -> str:
     if unexplained:
         tail += f"; the cause not known for {unexplained}: read {next(iter(reads))}"
     found = sum(len(view.matched) for view in views)
+    age = aged(views[0].snapshot) if len(views) == 1 and not missing else ""
     unknown = sum(view.unknown for view in views)
     if unknown:
         tail += f"; for {unknown} partitions this source cannot tell"
     words = " or ".join(LABELS[name] for name in question.filters)
     seen = "visible topics" if missing else "topics"
     if found:
-        return f"{found} of {partitions} partitions {words}{tail}"
-    return f"no findings among {topics} {seen}{tail}"
+        return f"{found} of {partitions} partitions {words}{tail}{age}"
+    return f"no findings among {topics} {seen}{tail}{age}"
 
 
 def _show_verdict(view: ClusterView, question: Question, sources: SourceOptions, console: Console) -> None:
@@ -127,12 +131,13 @@ def _name(view: ClusterView) -> str:
 def _size(view: ClusterView) -> str:
     snapshot = view.snapshot
     sizes = f"{len(snapshot.partitions)} partitions of {snapshot.topic_count} topics on {len(snapshot.brokers)} brokers"
-    return f"{sizes}, {snapshot.source} at {utc(snapshot.taken_at)}"
+    return f"{sizes}, {read_at(snapshot)}"
 
 
 def _verdict(view: ClusterView) -> tuple[str, str, str]:
     """Word, colour and sentence."""
     total = len(view.snapshot.partitions)
+    silent = [gap.message for gap in view.snapshot.gaps if gap.kind == SILENT]
     parts = [
         (view.count("offline"), "without a leader (no reads, no writes)"),
         (view.count("under_replicated"), "under-replicated"),
@@ -142,12 +147,13 @@ def _verdict(view: ClusterView) -> tuple[str, str, str]:
     ]
     (first, words), *rest = [part for part in parts if part[0] > 0] or [(0, "")]
     if first:
-        sentence = ", ".join([f"{first} of {total} partitions {words}", *(f"{count} {words}" for count, words in rest)])
-        return "UNHEALTHY", "red", sentence
-    if view.snapshot.gaps:
-        return "INCOMPLETE", "yellow", f"no findings among {view.snapshot.topic_count} visible topics"
+        others = [f"{count} {words}" for count, words in rest]
+        return "UNHEALTHY", "red", ", ".join([f"{first} of {total} partitions {words}", *others, *silent])
     if not total:
         return "EMPTY", "yellow", "there is no partition to judge"
+    if view.snapshot.gaps:
+        words = "; ".join([f"no findings among {view.snapshot.topic_count} visible topics", *silent])
+        return "INCOMPLETE", "yellow", words
     return "HEALTHY", "green", f"all {total} partitions have their leader and every replica in sync"
 
 

@@ -5,6 +5,9 @@ from __future__ import annotations
 import re
 
 from kreplica.errors import UsageError
+from kreplica.model.durations import spell_duration
+
+__all__ = ["UNIT_SECONDS", "parse_duration", "spell_duration"]
 
 UNIT_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
 _DURATION = re.compile(r"(?P<number>\d{1,6}(?:\.\d{1,3})?)(?P<unit>[smhdw]?)", re.ASCII)
@@ -28,17 +31,3 @@ def parse_duration(text: str, option: str, *, least: float = 0.0) -> float:
     if seconds < least:
         raise UsageError(f"{option} {text} is too short", f"the least is {spell_duration(least)}")
     return seconds
-
-
-def spell_duration(seconds: float) -> str:
-    """``8 s``, ``1 min 5 s``, ``2 h 10 min``, ``3 d 4 h``: the two largest units that say something."""
-    if seconds < 10 and seconds != int(seconds):
-        return f"{seconds:.1f} s"
-    left, parts = round(seconds), []
-    for word, size in (("d", 86400), ("h", 3600), ("min", 60), ("s", 1)):
-        count, left = divmod(left, size)
-        if count:
-            parts.append(f"{count} {word}")
-        elif parts:
-            break
-    return " ".join(parts[:2]) or "0 s"

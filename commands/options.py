@@ -41,6 +41,15 @@ TopicOption = Annotated[
 BROKERS = "ID,…"
 """Metavar of options that name brokers; ``commands.ids`` reads them."""
 ExcludeInternalOption = Annotated[bool, typer.Option("--exclude-internal", help="Leave out Kafka's internal topics.")]
+MaxAgeOption = Annotated[
+    str | None,
+    typer.Option("--max-age", metavar="DURATION", help="Exit 5 where a dump is older; any age if not given."),
+]
+MAX_AGE = "10m"
+MaxAgeOfActionOption = Annotated[
+    str, typer.Option("--max-age", metavar="DURATION", help="Exit 5 where a dump is older, which tells not of now.")
+]
+"""Of gates that lead to an action, which is about the present."""
 ExitZeroOption = Annotated[bool, typer.Option("--exit-zero", help="Exit 0 even with findings: for reports.")]
 TimeoutOption = Annotated[
     float | None,

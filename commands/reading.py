@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from commands.output import one_line
 from kreplica.errors import KreplicaError, UsageError
+from kreplica.model.durations import spell_duration
+from kreplica.model.snapshot import utc_now
 from kreplica.sources import Facet, read_snapshot
 
 if TYPE_CHECKING:
     from kreplica.config import ClusterHandle
+    from kreplica.health.gates import Freshness
     from kreplica.model.snapshot import ClusterSnapshot
 
 MOST_AT_ONCE = 8
+CLOCK_TOLERANCE = 5.0
+"""Seconds by which the clocks of two machines may differ without a word."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +53,15 @@ class Reading:
         found = [(handle.name, remark) for handle in self.handles for remark in handle.warnings]
         found += [(snapshot.name, gap.message) for snapshot in self.snapshots for gap in snapshot.gaps]
         found += [(snapshot.name, note) for snapshot in self.snapshots for note in snapshot.notes]
+        found += [(snapshot.name, remark) for snapshot in self.snapshots for remark in _of_the_future(snapshot)]
         found += [(handle.name, str(error)) for handle, error in self.failures]
         return [f"{name}: {message}" if self.several else message for name, message in found]
+
+
+def _of_the_future(snapshot: ClusterSnapshot) -> Iterator[str]:
+    age = snapshot.age_seconds(utc_now())
+    if age is not None and age < -CLOCK_TOLERANCE:
+        yield f"the dump is of {spell_duration(-age)} in the future: one of the clocks is wrong"
 
 
 def read_offsets_of(handle: ClusterHandle, partitions: Collection[tuple[str, int]]) -> Reading:
@@ -61,14 +73,24 @@ def read_offsets_of(handle: ClusterHandle, partitions: Collection[tuple[str, int
     return _told(lambda: Reading([read_snapshot(handle, Facet.OFFSETS, partitions)], [], [handle]), [handle])
 
 
-def read_clusters(handles: Sequence[ClusterHandle], wanted: Facet) -> Reading:
+def read_clusters(handles: Sequence[ClusterHandle], wanted: Facet, freshness: Freshness | None = None) -> Reading:
     """Reads all handles.
+
+    Args:
+        handles: Which clusters.
+        wanted: What is needed of each.
+        freshness: For a gate: how old a dump may be; what a gate misses is then among the gaps.
 
     Raises:
         KreplicaError: No cluster could be read; the error of the first. Remarks on settings are printed before that,
             since a setting may be what is wrong.
     """
-    return _told(lambda: _read_all(handles, wanted), handles)
+    reading = _told(lambda: _read_all(handles, wanted), handles)
+    if freshness is None:
+        return reading
+    from kreplica.health.gates import for_gate
+
+    return replace(reading, snapshots=[for_gate(snapshot, freshness) for snapshot in reading.snapshots])
 
 
 def _told(read: Callable[[], Reading], handles: Sequence[ClusterHandle]) -> Reading:
@@ -127,6 +149,25 @@ def select_each(
     return selected, [f"{snapshot.name}: {error.what}; {error.why}" for snapshot, error in errors]
 
 
+def judged_each(reading: Reading, selected: Sequence[ClusterSnapshot], freshness: Freshness) -> list[ClusterSnapshot]:
+    """The partitions that a gate judges in each cluster, with what it misses.
+
+    Of several clusters one may have none of the topics that are named, which a remark tells.
+    """
+    from kreplica.health.gates import for_gate
+
+    return [for_gate(one, freshness) if len(one.partitions) or not reading.several else one for one in selected]
+
+
+def gaps_beside(reading: Reading, judged: Sequence[ClusterSnapshot]) -> list[str]:
+    """Gaps of the partitions that were judged which the reading does not tell, each with its cluster's name where there
+    are several.
+    """
+    pairs = zip(reading.snapshots, judged, strict=True)
+    found = [(some.name, gap.message) for whole, some in pairs for gap in some.gaps if gap not in whole.gaps]
+    return [f"{name}: {message}" if reading.several else message for name, message in found]
+
+
 def cluster_object(snapshot: ClusterSnapshot) -> dict[str, object]:
     """One entry of the ``clusters`` list of the contract."""
     return {
@@ -135,6 +176,7 @@ def cluster_object(snapshot: ClusterSnapshot) -> dict[str, object]:
         "name": snapshot.name,
         "source": snapshot.source,
         "taken_at": snapshot.taken_at.isoformat(),
+        "age_seconds": None if (age := snapshot.age_seconds(utc_now())) is None else round(age),
         "controller": snapshot.controller,
         "brokers": len(snapshot.brokers),
         "topics": snapshot.topic_count,

@@ -111,8 +111,9 @@ def next_wave(
     from kreplica.execution.roll_journal import open_roll_journal
 
     handle = one_cluster(sources.handles(), "a plan is of one cluster")
-    if handle.dump == "-":
-        raise UsageError("standard input can be read once only", fix="name a file")
+    if handle.dump is not None:
+        why = "what may restart next is asked of the cluster as it is now"
+        raise UsageError("roll next takes no dump", why, "name the live cluster")
     pause = parse_duration(settle, "--settle")
     found, digest = read_roll(plan)
     with open_roll_journal(plan, digest) as journal:
@@ -127,8 +128,9 @@ def _ask(handle: ClusterHandle, path: Path, plan: RollPlan, journal: RollJournal
     from commands.stop_gate import FACETS, ask
     from kreplica.execution.roll_journal import RollEvent
     from kreplica.execution.roll_progress import check_roll, led_by, look_at_roll
+    from kreplica.health.gates import Freshness
 
-    reading = read_clusters((handle,), FACETS)
+    reading = read_clusters((handle,), FACETS, Freshness())
     snapshot = reading.snapshots[0]
     check_roll(plan, snapshot)
     state = look_at_roll(plan, journal.entries, snapshot, told=done)

@@ -62,11 +62,12 @@ def plan(
     from commands.roll_screen import show_plan
     from commands.stop_gate import FACETS, brokers_named
     from kreplica.execution.roll import RollOptions, plan_roll, restartable_nodes
+    from kreplica.health.gates import Freshness
     from kreplica.model.snapshot import utc_now
 
     options = RollOptions(Accept.rf_one in (accept or ()), accept_topic, one_rack_at_a_time, max_per_wave)
     handle = one_cluster(sources.handles(), "a plan is of one cluster")
-    reading = read_clusters((handle,), FACETS)
+    reading = read_clusters((handle,), FACETS, Freshness())
     snapshot = reading.snapshots[0]
     ids = brokers_named(snapshot, parse_ids(broker or ()), ())
     draft = plan_roll(snapshot, ids or restartable_nodes(snapshot), options, utc_now().isoformat())

@@ -11,7 +11,7 @@ import typer
 
 from commands.durations import parse_duration
 from commands.ids import parse_ids
-from commands.options import OutputOption, SourceOptions, takes_sources
+from commands.options import MAX_AGE, MaxAgeOfActionOption, OutputOption, SourceOptions, takes_sources
 from kreplica.errors import ExitCode, UsageError
 
 if TYPE_CHECKING:
@@ -76,13 +76,16 @@ def safe_to_stop(
     wait: Annotated[
         str | None, typer.Option("--wait", metavar="DURATION", help="Read again until it is safe, at most so long.")
     ] = None,
+    max_age: MaxAgeOfActionOption = MAX_AGE,
     output: OutputOption = None,
 ) -> None:
     """Tell whether brokers can be stopped: which partitions would lose their leader, their last in-sync replica or
     min ISR, and whether the controller quorum keeps its majority, counting what is down already.
 
     Safe is what two reads in a row say. Exits 0 when it is safe, 1 when it is not, 5 when nothing speaks against it but
-    something could not be read: safe-to-stop 3 && restart && kreplica wait --for in-sync --broker 3
+    something could not be read, is not known or is too old.
+
+    As in: safe-to-stop 3 && restart && kreplica wait --for in-sync --broker 3
     """
     from commands.output import emit
     from commands.safe_to_stop_screen import show
@@ -97,7 +100,8 @@ def safe_to_stop(
         raise UsageError("--wait does not go with a dump", "a dump does not change")
     accepted = _accepted(accept or (), accept_topic)
     pause = parse_duration(settle, "--settle")
-    verdict = ask(handle, lambda snapshot: brokers_named(snapshot, brokers, racks), accepted, pause, patience)
+    age = parse_duration(max_age, "--max-age")
+    verdict = ask(handle, lambda snapshot: brokers_named(snapshot, brokers, racks), accepted, pause, patience, age)
     emit(_answer(verdict), output, lambda console: show(verdict, sources, accepted, console))
     raise typer.Exit(verdict.last.exit_code)
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from commands.durations import spell_duration
 from commands.options import READ_TIMEOUT
 from commands.places import places
-from commands.screen import print_cluster, print_lines, print_verdict
+from commands.screen import aged, print_cluster, print_lines, print_verdict
 from kreplica.errors import ExitCode
 from kreplica.health.stopping import OUT_OF_SYNC, Accepted, Consequence, Effect, StopJudgement, judge_stop
 
@@ -66,20 +66,22 @@ def show(verdict: Verdict, sources: SourceOptions, accepted: Accepted, console: 
 def _verdict(verdict: Verdict) -> tuple[str, str, str]:
     """Word, colour and sentence."""
     judgement, code = verdict.last.judgement, verdict.last.exit_code
+    age = aged(verdict.last.snapshot)
     brokers = _named(judgement.brokers)
     if code is ExitCode.FINDINGS:
         fates = _fates(judgement.against)
         parts = [_amount(fate, len(some)) for fate, some in fates.items()]
-        return "UNSAFE", _COLORS[code], f"stopping {brokers} leaves {', '.join(parts)}"
+        return "UNSAFE", _COLORS[code], f"stopping {brokers} leaves {', '.join(parts)}{age}"
     if code is ExitCode.INCOMPLETE:
-        return "INCOMPLETE", _COLORS[code], f"nothing read speaks against stopping {brokers}, but not all could be read"
+        words = f"nothing read speaks against stopping {brokers}, but not all is known{age}"
+        return "INCOMPLETE", _COLORS[code], words
     if not judgement.brokers:
-        return "SAFE", _COLORS[code], f"down already: {_named(judgement.down)}; stopping changes nothing"
+        return "SAFE", _COLORS[code], f"down already: {_named(judgement.down)}; stopping changes nothing{age}"
     kept = f"{judgement.partitions} partitions there keep a leader in sync and min ISR"
     if any(item.accepted for item in judgement.consequences):
         kept = "the rest of its partitions keep a leader in sync and min ISR"
     reads = "" if verdict.apart is None else f"; two reads {spell_duration(round(verdict.apart))} apart say so"
-    return "SAFE", _COLORS[code], f"{brokers} can be stopped: {kept}{reads}"
+    return "SAFE", _COLORS[code], f"{brokers} can be stopped: {kept}{reads}{age}"
 
 
 def _fates(items: Sequence[Consequence]) -> dict[Fate, list[list[Consequence]]]:

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from commands.output import printable
+from kreplica.model.durations import spell_duration
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -29,11 +30,26 @@ def utc(moment: datetime) -> str:
     return f"{moment:%Y-%m-%d %H:%M:%S} UTC"
 
 
+def read_at(snapshot: ClusterSnapshot) -> str:
+    """The way in and the time; of a dump its age, too."""
+    return f"{snapshot.source} at {utc(snapshot.taken_at)}{aged(snapshot, ', ')}"
+
+
+def aged(snapshot: ClusterSnapshot, before: str = "; the dump is ") -> str:
+    """How old a dump is, after ``before``; empty for a cluster that was read itself."""
+    from kreplica.model.snapshot import utc_now
+
+    age = snapshot.age_seconds(utc_now())
+    if age is None:
+        return ""
+    length = spell_duration(round(abs(age)))
+    return f"{before}{length} old" if age >= 0 else f"{before}of {length} in the future"
+
+
 def print_cluster(console: Console, snapshot: ClusterSnapshot, size: str = "") -> None:
     """Prints of which cluster something is said, and from when on it was so."""
     name = snapshot.name if snapshot.cluster_id in (None, snapshot.name) else f"{snapshot.name} ({snapshot.cluster_id})"
-    when = f"{snapshot.source} at {utc(snapshot.taken_at)}"
-    print_lines(console, "cluster", [", ".join([name, *([size] if size else []), when])])
+    print_lines(console, "cluster", [", ".join([name, *([size] if size else []), read_at(snapshot)])])
 
 
 def print_verdict(console: Console, word: str, color: str, sentence: str) -> None:

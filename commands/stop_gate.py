@@ -12,6 +12,7 @@ from commands.progress import Progress
 from commands.reading import Reading, read_clusters
 from kreplica.errors import ExitCode, UnreachableError, UsageError
 from kreplica.health.changes import changes_between
+from kreplica.health.gates import Freshness, gate_code
 from kreplica.health.stopping import StopJudgement, judge_stop
 from kreplica.sources import Facet
 
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 POLL_SECONDS = 5.0
 """Between two reads while the stop is not safe yet."""
 
-FACETS = Facet.HEALTH | Facet.QUORUM
+FACETS = Facet.GATE | Facet.QUORUM
 """min.insync.replicas, the quorum, and log directories: files of topics that are not listed show hidden topics."""
 
 BrokersOf = Callable[["ClusterSnapshot"], Sequence[int]]
@@ -56,9 +57,7 @@ class Round:
     @property
     def exit_code(self) -> ExitCode:
         """Of this read alone."""
-        if self.judgement.against:
-            return ExitCode.FINDINGS
-        return ExitCode.INCOMPLETE if self.missing else ExitCode.OK
+        return gate_code(self.judgement.against, self.missing)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +80,14 @@ class Verdict:
         return None if self.before is None else self.last.at - self.before.at
 
 
-def ask(handle: ClusterHandle, brokers_of: BrokersOf, accepted: Accepted, settle: float, wait: float) -> Verdict:
+def ask(
+    handle: ClusterHandle,
+    brokers_of: BrokersOf,
+    accepted: Accepted,
+    settle: float,
+    wait: float,
+    most_age: float | None = None,
+) -> Verdict:
     """Reads until the stop is safe twice in a row, or the time is up.
 
     Args:
@@ -90,6 +96,7 @@ def ask(handle: ClusterHandle, brokers_of: BrokersOf, accepted: Accepted, settle
         accepted: What does not count.
         settle: Seconds between the two reads; 0 for one read only. A dump is read once.
         wait: For how many seconds to read again while it is not safe; a cluster that does not answer is not safe.
+        most_age: How old a dump may be, in seconds; any age if None.
 
     Raises:
         UnreachableError: The cluster does not answer, and the time is up.
@@ -101,7 +108,7 @@ def ask(handle: ClusterHandle, brokers_of: BrokersOf, accepted: Accepted, settle
     with Progress() as progress:
         while True:
             try:
-                current = _read(handle, brokers_of, accepted)
+                current = _read(handle, brokers_of, accepted, Freshness(most_age))
             except UnreachableError as error:
                 if time.monotonic() >= deadline:
                     raise
@@ -115,9 +122,9 @@ def ask(handle: ClusterHandle, brokers_of: BrokersOf, accepted: Accepted, settle
             time.sleep(settle if fine else max(0.0, min(POLL_SECONDS, deadline - time.monotonic())))
 
 
-def _read(handle: ClusterHandle, brokers_of: BrokersOf, accepted: Accepted) -> Round:
+def _read(handle: ClusterHandle, brokers_of: BrokersOf, accepted: Accepted, freshness: Freshness) -> Round:
     at = time.monotonic()
-    reading = read_clusters((handle,), FACETS)
+    reading = read_clusters((handle,), FACETS, freshness)
     snapshot = reading.snapshots[0]
     return Round(reading, judge_stop(snapshot, brokers_of(snapshot), accepted), at)
 

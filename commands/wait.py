@@ -14,7 +14,9 @@ from commands.durations import parse_duration, spell_duration
 from commands.ids import parse_ids
 from commands.options import (
     BROKERS,
+    MAX_AGE,
     ExcludeInternalOption,
+    MaxAgeOfActionOption,
     OutputOption,
     SourceOptions,
     TopicOption,
@@ -33,11 +35,16 @@ if TYPE_CHECKING:
     from kreplica.model.schema import Kind
     from kreplica.model.snapshot import ClusterSnapshot
     from kreplica.sources import Facet
+    from kreplica.sources.deadline import Deadline
 
 COLUMNS = ("topic", "partition", "leader", "replicas", "isr", "missing")
 TIMEOUT = "30m"
 POLL_SECONDS = 2.0
 """Between two reads."""
+LAST_LOOK = 1.5
+"""Times the length of the look before that a look needs to end in time."""
+SHORTEST_LOOK = 0.05
+"""Seconds below which no look is begun any more."""
 
 
 class For(StrEnum):
@@ -95,9 +102,9 @@ class Outcome:
     @property
     def exit_code(self) -> ExitCode:
         """Never 0 on incomplete data."""
-        if not self.left.reached:
-            return ExitCode.FINDINGS
-        return ExitCode.INCOMPLETE if self.missing else ExitCode.OK
+        from kreplica.health.gates import gate_code
+
+        return gate_code(not self.left.reached, self.missing)
 
 
 def register(app: typer.Typer) -> None:
@@ -113,12 +120,14 @@ def wait(
     timeout: Annotated[str, typer.Option("--timeout", metavar="DURATION", help="Give up after so long.")] = TIMEOUT,
     topic: TopicOption = None,
     exclude_internal: ExcludeInternalOption = False,
+    max_age: MaxAgeOfActionOption = MAX_AGE,
     output: OutputOption = None,
 ) -> None:
     """Wait until no partition is under-replicated, or until brokers are up and every replica on them is in sync.
 
-    Exits 0 when that is reached, 1 when the time is up before, 3 when the cluster does not answer at the end either, 5
-    when it is reached as far as can be seen but something could not be read. A dump is read once.
+    A partition without a leader is not in sync. Exits 0 when that is reached, 1 when the time is up before, 3 when the
+    cluster does not answer at the end either, 5 when it is reached as far as can be seen but something could not be
+    read, is not known or is too old. A dump is read once; --timeout 0 looks once.
     """
     from commands.output import emit
     from commands.safe_to_stop import one_cluster
@@ -128,47 +137,66 @@ def wait(
         raise UsageError("--for in-sync needs a broker", "which one is waited for?", "give --broker ID")
     patience = parse_duration(timeout, "--timeout")
     handle = one_cluster(sources.handles(), "one cluster is waited for at a time")
-    outcome = _wait(handle, question, 0.0 if handle.dump is not None else patience)
+    age = parse_duration(max_age, "--max-age")
+    outcome = _wait(handle, question, 0.0 if handle.dump is not None else patience, age)
     way_in = sources.again(outcome.snapshot.name)
     emit(_answer(question, outcome), output, lambda console: _show(question, outcome, way_in, console))
     raise typer.Exit(outcome.exit_code)
 
 
-def _wait(handle: ClusterHandle, question: Question, patience: float) -> Outcome:
-    """Reads again and again; what looks reached is read once more with log directories, which show hidden topics."""
+def _wait(handle: ClusterHandle, question: Question, patience: float, most_age: float) -> Outcome:
+    """Looks again and again until the goal is reached or the time is up: every read ends with the time, too."""
     from commands.progress import Progress
-    from kreplica.sources import Facet
+    from kreplica.sources.deadline import Deadline
 
-    began = time.monotonic()
+    deadline = Deadline(patience)
     with Progress() as progress:
         while True:
-            late = time.monotonic() - began >= patience
+            began, state = deadline.remaining(), ""
             try:
-                outcome = _read(handle, question, Facet.PARTITIONS, began)
-                if outcome.left.reached or late:
-                    outcome = _read(handle, question, Facet.LOG_DIRS, began)
-                if outcome.exit_code is ExitCode.OK or late:
-                    return outcome
-                state = outcome.left.words() or f"not known: {outcome.missing[0]}"
+                outcome = _look(handle, question, deadline, most_age)
             except UnreachableError as error:
-                if late:
+                if not _time_for_another(deadline, began):
                     raise
                 state = error.what
-            left = max(0.0, patience - (time.monotonic() - began))
+            else:
+                if outcome.exit_code is ExitCode.OK or not _time_for_another(deadline, began):
+                    return outcome
+                state = outcome.left.words() or f"not known: {outcome.missing[0]}"
+            took, left = began - deadline.remaining(), deadline.remaining()
             progress.say(f"waiting for {question.words}: {state}; {spell_duration(left)} left")
-            time.sleep(min(POLL_SECONDS, left))
+            time.sleep(min(POLL_SECONDS, max(0.0, left - LAST_LOOK * took)))
 
 
-def _read(handle: ClusterHandle, question: Question, wanted: Facet, began: float) -> Outcome:
+def _time_for_another(deadline: Deadline, began: float) -> bool:
+    """Whether a look as long as the one that began with so many seconds left can still end in time."""
+    left = deadline.remaining()
+    return left > max(LAST_LOOK * (began - left), SHORTEST_LOOK)
+
+
+def _look(handle: ClusterHandle, question: Question, deadline: Deadline, most_age: float) -> Outcome:
+    """Looks; what looks reached is read once more from every broker, which shows hidden topics and who is silent."""
+    from kreplica.sources import Facet
+
+    outcome = _read(handle, question, Facet.PARTITIONS, deadline, most_age)
+    return (
+        _read(handle, question, Facet.LOG_DIRS | Facet.ANSWERS, deadline, most_age) if outcome.left.reached else outcome
+    )
+
+
+def _read(handle: ClusterHandle, question: Question, wanted: Facet, deadline: Deadline, most_age: float) -> Outcome:
     from commands.reading import read_clusters
+    from kreplica.health.gates import Freshness, for_gate
     from kreplica.health.goals import Goal, what_is_left
     from kreplica.model.selection import select
 
-    reading = read_clusters((handle,), wanted)
-    snapshot = select(reading.snapshots[0], topics=question.topics, exclude_internal=question.exclude_internal)
-    _require_known(reading.snapshots[0], question.brokers)
+    freshness = Freshness(most_age)
+    reading = read_clusters((deadline.bounding(handle),), wanted, freshness)
+    whole = reading.snapshots[0]
+    snapshot = for_gate(select(whole, topics=question.topics, exclude_internal=question.exclude_internal), freshness)
+    _require_known(whole, question.brokers)
     left = what_is_left(snapshot, Goal(question.goal.value), question.brokers)
-    return Outcome(reading, snapshot, left, None if handle.dump is not None else time.monotonic() - began)
+    return Outcome(reading, snapshot, left, None if handle.dump is not None else deadline.passed())
 
 
 def _require_known(snapshot: ClusterSnapshot, brokers: Sequence[int]) -> None:
@@ -198,6 +226,7 @@ def _answer(question: Question, outcome: Outcome) -> Answer:
             "reached": outcome.left.reached,
             "waited_seconds": None if outcome.waited is None else round(outcome.waited, 1),
             "left": len(outcome.left.rows),
+            "without_leader": outcome.left.leaderless,
             "not_up": list(outcome.left.down),
             "complete": not outcome.missing,
         },
@@ -222,17 +251,18 @@ def _kinds() -> dict[str, Kind]:
 
 def _show(question: Question, outcome: Outcome, way_in: str, console: Console) -> None:
     from commands.places import places
-    from commands.screen import print_lines, print_verdict
+    from commands.screen import aged, print_lines, print_verdict
 
     after = "" if outcome.waited is None else f"after {spell_duration(outcome.waited)}: "
+    age = aged(outcome.snapshot)
     if outcome.exit_code is ExitCode.FINDINGS:
-        print_verdict(console, "NOT YET", "red", f"{after}{outcome.left.words()}")
+        print_verdict(console, "NOT YET", "red", f"{after}{outcome.left.words()}{age}")
         left = places([(row["topic"], row["partition"]) for row in _rows(outcome)])
         print_lines(console, "left", [left] * bool(left))
         narrow = narrowed(question.topics, question.exclude_internal, question.brokers)
         print_lines(console, "next", [f"kreplica describe {way_in}{narrow} --under-replicated"], whole=True)
     elif outcome.exit_code is ExitCode.INCOMPLETE:
-        print_verdict(console, "INCOMPLETE", "yellow", f"{after}{question.words}, but not all could be read")
+        print_verdict(console, "INCOMPLETE", "yellow", f"{after}{question.words}, but not all is known{age}")
     else:
-        print_verdict(console, "REACHED", "green", f"{after}{question.words}")
+        print_verdict(console, "REACHED", "green", f"{after}{question.words}{age}")
     print_lines(console, "missing", outcome.missing)

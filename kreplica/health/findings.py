@@ -8,8 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from kreplica.health.rules import (
+    ALL_RULES,
     GROUP_RULES,
     PARTITION_RULES,
+    RACK_VIOLATION,
     Aggregate,
     GroupRule,
     Largest,
@@ -21,7 +23,11 @@ from kreplica.health.rules import (
 )
 from kreplica.model.columns import Column, Indices, IntColumn, Integers
 from kreplica.model.evaluate import Evaluator
+from kreplica.model.expressions import Expression
 from kreplica.model.snapshot import ClusterSnapshot
+
+TELL_RACKS = frozenset({"kafka", "zookeeper", "znode-json", "kraft-metadata"})
+"""Sources that tell the rack of every broker that has one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +69,40 @@ def find(snapshot: ClusterSnapshot, names: Collection[str] | None = None) -> lis
         if names is None or group_rule.name in names:
             found.extend(_group_findings(evaluator, group_rule))
     return sorted(found, key=_order)
+
+
+def unjudged(
+    snapshot: ClusterSnapshot, names: Collection[str] | None = None, least: Severity = Severity.INFO
+) -> dict[str, int]:
+    """For how many partitions a rule could be broken for all that is known, by the names of such rules.
+
+    Args:
+        snapshot: What is judged.
+        names: Only these rules; None for all.
+        least: Only findings at least as severe.
+    """
+    evaluator = Evaluator(snapshot)
+    found: dict[str, int] = {}
+    for rule in ALL_RULES:
+        if (names is None or rule.name in names) and not (rule is RACK_VIOLATION and _rackless(snapshot)):
+            nulls = [evaluator.boolean(condition).is_null() for condition in _conditions(rule, least)]
+            found[rule.name] = int(np.logical_or.reduce(nulls).sum()) if nulls else 0
+    return {name: count for name, count in found.items() if count}
+
+
+def _conditions(rule: PartitionRule | GroupRule, least: Severity) -> list[Expression]:
+    """On what it depends whether a rule has a finding that severe."""
+    if isinstance(rule, GroupRule):
+        gathered = [aggregate.condition for _, aggregate in rule.facts if isinstance(aggregate, RowsWhere)]
+        return gathered if rule.severity >= least else []
+    if rule.severity >= least:
+        return [rule.when]
+    return [rule.when & rule.escalates] if rule.escalates is not None and rule.escalated >= least else []
+
+
+def _rackless(snapshot: ClusterSnapshot) -> bool:
+    """Whether no broker has a rack, as far as the source is one that tells."""
+    return not snapshot.racks and snapshot.source in TELL_RACKS
 
 
 def spell(message: str, facts: Mapping[str, object]) -> str:

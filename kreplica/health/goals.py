@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import functools
+import operator
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 import numpy as np
@@ -11,7 +13,7 @@ import numpy as np
 from kreplica.model import predicates as known
 from kreplica.model.columns import Indices, Mask
 from kreplica.model.evaluate import Evaluator
-from kreplica.model.expressions import Constant, Contains, Not
+from kreplica.model.expressions import Constant, Contains, Expression, Not
 from kreplica.model.snapshot import ClusterSnapshot
 
 
@@ -30,11 +32,13 @@ class Left:
         rows: Partitions that are not as they should be, as rows of the snapshot.
         down: Brokers named that are not up.
         unknown: What cannot be known, one clause each.
+        leaderless: How many of these partitions have no leader that is live.
     """
 
     rows: Indices
     down: tuple[int, ...]
     unknown: tuple[str, ...]
+    leaderless: int = 0
 
     @property
     def reached(self) -> bool:
@@ -44,8 +48,9 @@ class Left:
     def words(self) -> str:
         """What is left, in one clause."""
         down = f"broker{'s' * (len(self.down) > 1)} {', '.join(map(str, self.down))} not up"
-        out = f"{len(self.rows)} partition{'s' * (len(self.rows) > 1)} not in sync"
-        return ", ".join([down] * bool(self.down) + [out] * bool(len(self.rows)))
+        counts = {"not in sync": len(self.rows) - self.leaderless, "without a live leader": self.leaderless}
+        out = [f"{count} partition{'s' * (count > 1)} {words}" for words, count in counts.items() if count]
+        return ", ".join([down] * bool(self.down) + out)
 
 
 def what_is_left(snapshot: ClusterSnapshot, goal: Goal, brokers: Sequence[int]) -> Left:
@@ -54,30 +59,35 @@ def what_is_left(snapshot: ClusterSnapshot, goal: Goal, brokers: Sequence[int]) 
     Args:
         snapshot: The cluster.
         goal: NO_UNDER_REPLICATED: no partition is under-replicated, among those with a replica on the brokers where
-            some are named. IN_SYNC: the brokers are up, and each replica on them is in the ISR.
+            some are named. IN_SYNC: the brokers are up, and each replica on them is in the ISR. Of either, each of
+            these partitions has a leader that is live: without one nothing is replicated.
         brokers: Ids; at least one for IN_SYNC.
     """
     evaluator = Evaluator(snapshot)
+    held = _held(evaluator, brokers)
     if goal is Goal.NO_UNDER_REPLICATED:
-        return _under_replicated(evaluator, brokers)
-    out = np.zeros(len(snapshot.partitions), dtype=np.bool_)
-    for broker in brokers:
-        held = Contains(known.REPLICAS, Constant(broker))
-        out |= evaluator.boolean(held & Not(Contains(known.ISR, Constant(broker)))).is_true()
+        return _left(evaluator, held, known.UNDER_REPLICATED.expression, "under-replicated")
+    out = [Contains(known.REPLICAS, Constant(one)) & Not(Contains(known.ISR, Constant(one))) for one in brokers]
+    left = _left(evaluator, held, functools.reduce(operator.or_, out), "in sync")
     states = {broker: snapshot.is_alive(broker) for broker in brokers}
-    return Left(
-        np.flatnonzero(out),
-        tuple(broker for broker, alive in states.items() if alive is False),
-        tuple(f"whether broker {broker} is up is not known" for broker, alive in states.items() if alive is None),
-    )
+    down = tuple(broker for broker, alive in states.items() if alive is False)
+    doubtful = [f"whether broker {broker} is up is not known" for broker, alive in states.items() if alive is None]
+    return replace(left, down=down, unknown=(*doubtful, *left.unknown))
 
 
-def _under_replicated(evaluator: Evaluator, brokers: Sequence[int]) -> Left:
-    held: Mask = np.ones(evaluator.length, dtype=np.bool_)
-    if brokers:
-        on = [evaluator.boolean(Contains(known.REPLICAS, Constant(broker))).is_true() for broker in brokers]
-        held = np.logical_or.reduce(on)
-    column = evaluator.boolean(known.UNDER_REPLICATED.expression)
-    unknown = int((column.is_null() & held).sum())
-    words = (f"whether {unknown} partitions are under-replicated is not known",) if unknown else ()
-    return Left(np.flatnonzero(column.is_true() & held), (), words)
+def _held(evaluator: Evaluator, brokers: Sequence[int]) -> Mask:
+    """Partitions with a replica on one of the brokers; all where none is named."""
+    on = [evaluator.boolean(Contains(known.REPLICAS, Constant(broker))).is_true() for broker in brokers]
+    return np.logical_or.reduce(on) if on else np.ones(evaluator.length, dtype=np.bool_)
+
+
+def _left(evaluator: Evaluator, held: Mask, amiss: Expression, words: str) -> Left:
+    """Partitions for which ``amiss`` is true or that nobody leads, and what of either cannot be known."""
+    out, leaderless = evaluator.boolean(amiss), evaluator.boolean(known.UNAVAILABLE.expression)
+    wrong = (out.is_true() | leaderless.is_true()) & held
+    unknown = {
+        f"are {words}": int((out.is_null() & held & ~wrong).sum()),
+        "have a live leader": int((leaderless.is_null() & held & ~wrong).sum()),
+    }
+    clauses = tuple(f"whether {count} partitions {what} is not known" for what, count in unknown.items() if count)
+    return Left(np.flatnonzero(wrong), (), clauses, int((leaderless.is_true() & held).sum()))

@@ -43,9 +43,10 @@ class Gap:
     """Something that a complete answer would need and that the source did not give; an answer with gaps exits 5.
 
     Args:
-        kind: ``hidden-topics``, ``silent-brokers``, ``failed-request`` or ``torn-read``.
+        kind: ``hidden-topics``, ``silent-brokers``, ``failed-request`` or ``torn-read``; of gates besides
+            ``nothing-to-judge`` and ``stale``.
         message: One clause for the user, lower case, with names and numbers.
-        count: How many things are missing.
+        count: How many things are missing, 0 where that is not known.
     """
 
     kind: str
@@ -67,6 +68,7 @@ class ClusterSnapshot:
         gaps: What is missing although the source could have told.
         notes: Remarks for the user that change no answer.
         controller_epoch: Epoch of the ZooKeeper controller; None where the source does not tell.
+        dumped: Whether it comes from a dump: the cluster may be otherwise by now.
     """
 
     cluster_id: str | None
@@ -85,6 +87,7 @@ class ClusterSnapshot:
     gaps: tuple[Gap, ...] = ()
     notes: tuple[str, ...] = ()
     controller_epoch: int | None = None
+    dumped: bool = False
 
     def __post_init__(self) -> None:
         assert self.taken_at.tzinfo is not None, "taken_at carries its zone"
@@ -95,6 +98,10 @@ class ClusterSnapshot:
         found = getattr(self, schema.name)
         assert isinstance(found, Table)
         return found
+
+    def age_seconds(self, now: datetime) -> float | None:
+        """How old a dump is, below 0 for one of the future; None for a cluster that was read itself."""
+        return (now - self.taken_at).total_seconds() if self.dumped else None
 
     @property
     def label(self) -> str:

@@ -6,6 +6,7 @@ null, and lists as a Gap whatever it should have known but was not given.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from enum import Flag, auto
 from typing import TYPE_CHECKING
 
@@ -31,7 +32,12 @@ class Facet(Flag):
     """What tells why replicas are missing; nothing is asked for it where none is."""
     BALANCE = auto()
     """Whether and when the controller brings leaders back by itself; part of what BROKER_CONFIGS brings."""
+    ANSWERS = auto()
+    """Whether each broker that is listed as live answers; asked by itself only where ZooKeeper is the source, since
+    log directories are asked of every broker anyway."""
     HEALTH = TOPIC_CONFIGS | LOG_DIRS
+    GATE = HEALTH | ANSWERS
+    """What a gate rests on: settings, and whoever is there."""
     ALL = TOPIC_CONFIGS | BROKER_CONFIGS | LOG_DIRS | OFFSETS | QUORUM | GROUPS | RETENTION | CAUSES
 
 
@@ -54,7 +60,7 @@ def read_snapshot(
     if handle.dump is not None:
         from kreplica.sources.dump import read_dump
 
-        return read_dump(handle.dump)
+        return replace(read_dump(handle.dump), dumped=True)
     if handle.by_zookeeper:
         from kreplica.sources.zookeeper import read_zookeeper
 

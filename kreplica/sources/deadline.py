@@ -6,7 +6,11 @@ import queue
 import threading
 import time
 from collections.abc import Callable, Hashable, Iterator, Mapping
-from typing import Generic, TypeVar
+from dataclasses import replace
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+if TYPE_CHECKING:
+    from kreplica.config import ClusterHandle
 
 Key = TypeVar("Key", bound=Hashable)
 Result = TypeVar("Result")
@@ -27,6 +31,14 @@ class Deadline:
     def __init__(self, seconds: float) -> None:
         self.seconds = seconds
         self._ends = time.monotonic() + seconds
+
+    def passed(self) -> float:
+        """Seconds since it was set."""
+        return time.monotonic() - self._ends + self.seconds
+
+    def bounding(self, handle: ClusterHandle) -> ClusterHandle:
+        """The handle, each of whose reads ends with this deadline at the latest; one of 0 s bounds nothing."""
+        return replace(handle, timeout=min(handle.timeout, max(self.remaining(), 0.001))) if self.seconds else handle
 
     def remaining(self) -> float:
         """Seconds left, never below 0."""

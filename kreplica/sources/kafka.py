@@ -33,20 +33,22 @@ from kreplica.sources.kafka_facets import (
     ask_cluster,
     ask_controller,
 )
-from kreplica.sources.kafka_failures import BrokerFailure, BrokerSilentError
+from kreplica.sources.kafka_failures import BrokerFailure, BrokerSilentError, RequestUnsupportedError
 from kreplica.sources.kafka_groups import Committed
 from kreplica.sources.kafka_layout import (
     Broker,
     Layout,
+    brokers_down_are_listed,
     hidden_gap,
     hidden_topics,
-    not_ruled_out,
+    log_directories_refused,
     read_layout,
 )
 from kreplica.sources.kafka_log_dirs import LogDir, Replica
 from kreplica.sources.kafka_moves import PartitionKey
 from kreplica.sources.kafka_sasl import with_token
 from kreplica.sources.kafka_tables import brokers_table, partitions_table, table_of
+from kreplica.sources.kafka_visibility import why_topics_may_be_hidden
 from kreplica.sources.permissions import DESCRIBE_TOPICS
 
 if TYPE_CHECKING:
@@ -191,6 +193,8 @@ class _Read:
             failures[key] = BrokerSilentError(self._address(key), "")
         self._gather(by_broker)
         self._explain(failures, deadline)
+        if Facet.LOG_DIRS in self.wanted and not failures:
+            self._rule_out_hidden_topics()
 
     def _brokers_to_ask(self, led: Mapping[int, list[PartitionKey]]) -> list[Broker]:
         if not self.wanted & EACH_BROKER:
@@ -290,8 +294,30 @@ class _Read:
         if not self.layout.topics and not self.connection.anonymous:
             lacking = self.connection.lacks(DESCRIBE_TOPICS)
             self.notes.append(f"no topic is visible: there is none, or {lacking}")
+
+    def _rule_out_hidden_topics(self) -> None:
+        """Notes that topics may be hidden where not every broker was seen that may hold the only files of one."""
+        unseen = self._unseen()
+        if self._hidden or not unseen:
+            return
+        try:
+            why = why_topics_may_be_hidden(self.connection, self.layout.topics)
+        except RequestUnsupportedError:  # an old broker cannot know it
+            return
+        except BrokerFailure as failure:
+            why = str(failure)
+        if why:
+            told = unseen if self._refused_logs is not None else f"{unseen}, and {why}"
+            self.gaps.append(Gap("hidden-topics", f"hidden topics cannot be ruled out: {told}", 0))
+
+    def _unseen(self) -> str:
+        """Why a broker may hold files that nobody told of; empty if all told."""
         if self._refused_logs is not None:
-            self.notes.append(not_ruled_out(self.connection, self._refused_logs))
+            return log_directories_refused(self.connection, self._refused_logs)
+        down = [broker.broker for broker in self.layout.brokers if not broker.alive]
+        if down:
+            return f"{_named(down)} {'is' if len(down) == 1 else 'are'} down"
+        return "" if brokers_down_are_listed(self.connection) else "this Kafka lists no brokers that are down"
 
     def _missing(self, key: int) -> str:
         if key == _CLUSTER:

@@ -137,21 +137,25 @@ def hidden_topics(connection: BrokerConnection, candidates: Iterable[str]) -> li
     return hidden
 
 
+def brokers_down_are_listed(connection: BrokerConnection) -> bool:
+    """Whether the list of brokers has those that are down, too (KIP-1073)."""
+    return connection.supports(DescribeClusterRequest, 2)
+
+
 def hidden_gap(count: int) -> Gap:
     """What is missing where that many topics are hidden."""
     message = f"{count} hidden topic{'s' if count != 1 else ''}: the credentials may not describe them"
     return Gap("hidden-topics", message, count)
 
 
-def not_ruled_out(connection: BrokerConnection, refused: str) -> str:
-    """What is said where nothing names hidden topics.
+def log_directories_refused(connection: BrokerConnection, refused: str) -> str:
+    """Says that log directories could not be read, and what the credentials lack.
 
     Args:
         connection: To a broker, with the credentials.
         refused: Kafka's error name.
     """
-    why = f"log directories could not be read, {refused}: {connection.lacks(DESCRIBE_CLUSTER)}"
-    return f"hidden topics cannot be ruled out: {why}"
+    return f"log directories could not be read, {refused}: {connection.lacks(DESCRIBE_CLUSTER)}"
 
 
 def _metadata(connection: BrokerConnection, names: Sequence[str] | None) -> Any:
@@ -167,7 +171,7 @@ def _metadata(connection: BrokerConnection, names: Sequence[str] | None) -> Any:
 
 def _brokers(connection: BrokerConnection, metadata: Any) -> tuple[tuple[Broker, ...], str | None]:
     alive = {one.node_id: one for one in metadata.brokers}
-    if not connection.supports(DescribeClusterRequest, 2):
+    if not brokers_down_are_listed(connection):
         rows = [Broker(one.node_id, one.host, one.port, one.rack, True, None) for one in alive.values()]
         return tuple(rows), metadata.cluster_id
     request = DescribeClusterRequest(

@@ -15,6 +15,7 @@ with warnings.catch_warnings():
     from kafka.errors import for_code
     from kafka.net.sasl import get_sasl_mechanism
     from kafka.net.sasl.oauth import AbstractTokenProvider
+    from kafka.protocol.admin.acl import DescribeAclsRequest, DescribeAclsResponse
     from kafka.protocol.admin.cluster import (
         DescribeClusterRequest,
         DescribeClusterResponse,
@@ -63,6 +64,8 @@ __all__ = [
     "AlterPartitionReassignmentsResponse",
     "ApiVersionsRequest",
     "ApiVersionsResponse",
+    "DescribeAclsRequest",
+    "DescribeAclsResponse",
     "DescribeClusterRequest",
     "DescribeClusterResponse",
     "DescribeConfigsRequest",

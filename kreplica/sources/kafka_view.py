@@ -17,7 +17,7 @@ from kreplica.sources.deadline import Deadline
 from kreplica.sources.kafka import enter
 from kreplica.sources.kafka_admin import Address
 from kreplica.sources.kafka_failures import BrokerFailure, RequestUnsupportedError
-from kreplica.sources.kafka_layout import hidden_gap, hidden_topics, not_ruled_out
+from kreplica.sources.kafka_layout import hidden_gap, hidden_topics, log_directories_refused
 from kreplica.sources.kafka_log_dirs import read_log_dirs
 from kreplica.sources.kafka_sasl import with_token
 from kreplica.sources.kafka_tables import brokers_table, partitions_table
@@ -69,7 +69,8 @@ def _hidden(connection: BrokerConnection, layout: Layout) -> tuple[tuple[Gap, ..
     try:
         logs = read_log_dirs(connection, _ANY)
         if logs.refused is not None:
-            return (), (not_ruled_out(connection, logs.refused),)
+            refused = log_directories_refused(connection, logs.refused)
+            return (), (f"hidden topics cannot be ruled out: {refused}",)
         unlisted = {replica.topic for replica in logs.replicas} - set(layout.topics) - {METADATA_TOPIC}
         found = hidden_topics(connection, unlisted) if unlisted else []
     except RequestUnsupportedError:

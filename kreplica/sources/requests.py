@@ -111,6 +111,14 @@ READS: dict[Facet, tuple[Request, ...]] = {
             "log directories are not known, and hidden topics cannot be ruled out",
         ),
         Request("Metadata", Target.BOOTSTRAP, "1 where brokers hold files of topics that are not listed", each=0),
+        Request(
+            "DescribeAcls",
+            Target.BOOTSTRAP,
+            "1, and 1 Metadata, where a broker is down or Kafka (before 4.0) does not tell: to rule out hidden topics",
+            DESCRIBE_CLUSTER,
+            "hidden topics cannot be ruled out",
+            each=0,
+        ),
     ),
     Facet.OFFSETS: (
         Request(

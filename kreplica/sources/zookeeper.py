@@ -12,6 +12,7 @@ so (``torn-read``).
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -56,7 +57,7 @@ def read_zookeeper(handle: ClusterHandle, wanted: Facet = Facet.HEALTH) -> Clust
     Args:
         handle: With ``zookeeper``; ``handle.timeout`` bounds the whole read.
         wanted: Settings are read if any of topics' or brokers' are wanted; log directories, offsets and groups are not
-            in ZooKeeper.
+            in ZooKeeper. With Facet.ANSWERS the brokers it lists are asked whether they are there.
 
     Raises:
         UnreachableError: No server answered in time.
@@ -70,7 +71,12 @@ def read_zookeeper(handle: ClusterHandle, wanted: Facet = Facet.HEALTH) -> Clust
     with ZookeeperSession(handle, deadline) as session:
         _require_cluster(session)
         taken_at, tree, gaps = _settled(session, settings, deadline)
-    return snapshot_of(tree, name=handle.name, taken_at=taken_at, source="zookeeper", gaps=gaps)
+    snapshot = snapshot_of(tree, name=handle.name, taken_at=taken_at, source="zookeeper", gaps=gaps)
+    if Facet.ANSWERS not in wanted:
+        return snapshot
+    from kreplica.sources.broker_liveness import silent_brokers  # it brings Kafka's messages
+
+    return replace(snapshot, gaps=(*snapshot.gaps, *silent_brokers(snapshot, deadline)))
 
 
 def _require_cluster(session: ZookeeperSession) -> None:

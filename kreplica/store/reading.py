@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -153,7 +154,7 @@ def read_partitions(source: str, content: bytes, taken_at: datetime) -> ClusterS
     return _snapshot(facts or SnapshotFacts(None, source, taken_at, "parquet"), {PARTITIONS.name: partitions})
 
 
-def _snapshot(facts: SnapshotFacts, tables: dict[str, Table]) -> ClusterSnapshot:
+def _snapshot(facts: SnapshotFacts, tables: dict[str, Any]) -> ClusterSnapshot:
     return ClusterSnapshot(
         cluster_id=facts.cluster_id,
         name=facts.name,

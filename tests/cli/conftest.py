@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
@@ -27,6 +28,11 @@ class Ended:
     code: int
     out: str
     err: str
+
+    @property
+    def ageless(self) -> str:
+        """The answer without the ages of dumps, which grow."""
+        return re.sub(r"(; the dump is|, (?=[^,\n]* old$)) ?([\d.]+ \w+ ?)+ old", "", self.out, flags=re.MULTILINE)
 
     @property
     def document(self) -> dict[str, Any]:

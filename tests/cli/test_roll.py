@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from generated_clusters import hidden, partition, snapshot_of
 
+from commands import reading
+from kreplica.config import ClusterHandle
 from kreplica.store.writing import write_snapshot
 
 HEALTHY = [
@@ -28,6 +31,23 @@ def dump(folder: Path, rows: list[dict[str, Any]], down: tuple[int, ...] = (), *
 @pytest.fixture
 def healthy(tmp_path: Path) -> Path:
     return dump(tmp_path / "healthy", HEALTHY)
+
+
+@pytest.fixture
+def ask_next(kreplica: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Asks for the next wave of a cluster that is as a dump says: `roll next` takes no dump itself."""
+    real = reading.read_snapshot
+
+    def ask(plan: Path | str, folder: Path | str, *words: str) -> Any:
+        played = ClusterHandle("played:9092", dump=str(folder))
+        read = lambda _handle, facets: replace(real(played, facets), name="played:9092", dumped=False)  # noqa: E731
+        monkeypatch.setattr(reading, "read_snapshot", read)
+        way_in = ("--bootstrap-server", "played:9092", "--settle", "0")
+        ended = kreplica("roll", "next", plan, *way_in, *words)
+        monkeypatch.setattr(reading, "read_snapshot", real)
+        return ended
+
+    return ask
 
 
 @pytest.fixture
@@ -83,14 +103,14 @@ def test_the_sample_waits_for_broker_3(kreplica: Any) -> None:
     assert ended.out.endswith("next     kreplica wait --for in-sync --broker 3 --dump sample\n")
 
 
-def test_the_end_of_a_plan_that_leaves_nodes_out(kreplica: Any, tmp_path: Path) -> None:
+def test_the_end_of_a_plan_that_leaves_nodes_out(kreplica: Any, ask_next: Any, tmp_path: Path) -> None:
     plan = tmp_path / "roll.json"
     assert kreplica("roll", "plan", "--dump", "sample", "--out", plan).code == 1
-    ended = kreplica("roll", "next", plan, "--dump", "sample")
+    ended = ask_next(plan, "sample")
     assert (ended.code, ended.out.splitlines()[0]) == (1, "PARTIAL 0 waves of 0 done; nodes 1, 2 are in no wave")
     assert "single-copy-1: one replica only" in ended.out
-    assert ended.out.endswith("next     kreplica roll plan --dump sample\n")
-    assert kreplica("roll", "next", plan, "--dump", "sample", "-o", "json").document["summary"]["verdict"] == "partial"
+    assert ended.out.endswith("next     kreplica roll plan --bootstrap-server played:9092\n")
+    assert ask_next(plan, "sample", "-o", "json").document["summary"]["verdict"] == "partial"
 
 
 def test_what_is_missing(kreplica: Any, tmp_path: Path) -> None:
@@ -99,12 +119,12 @@ def test_what_is_missing(kreplica: Any, tmp_path: Path) -> None:
     assert ended.out.startswith("INCOMPLETE 4 nodes restart in 4 waves, no plan has fewer, but not all could be read")
 
 
-def test_a_roll_from_beginning_to_end(kreplica: Any, planned: Path, tmp_path: Path) -> None:
+def test_a_roll_from_beginning_to_end(ask_next: Any, planned: Path, tmp_path: Path) -> None:
     waves = json.loads(planned.read_text())["waves"]
     assert waves == [[2], [3], [4], [1]]
 
     def ask(folder: Path, *words: str) -> tuple[int, str, list[tuple[int, str]]]:
-        ended = kreplica("roll", "next", planned, "--dump", folder, "-o", "json", *words)
+        ended = ask_next(planned, folder, "-o", "json", *words)
         rows = [(row["node"], row["state"]) for row in ended.document["nodes"]]
         return ended.code, ended.document["summary"]["verdict"], rows
 
@@ -133,41 +153,44 @@ def test_a_roll_from_beginning_to_end(kreplica: Any, planned: Path, tmp_path: Pa
     assert events == ["named", "named", "down", "done", "named", "done", "named", "done", "named", "done"]
 
 
-def test_not_now(kreplica: Any, planned: Path, tmp_path: Path) -> None:
+def test_not_now(ask_next: Any, planned: Path, tmp_path: Path) -> None:
     """Somebody else's trouble: replica 4 is out of sync, so 2 would take the partition under min ISR."""
     folder = dump(tmp_path / "later", [HEALTHY[0], HEALTHY[1] | {"isr": [2, 3]}, HEALTHY[2]])
-    ended = kreplica("roll", "next", planned, "--dump", folder)
+    ended = ask_next(planned, folder)
     assert ended.code == 1
     assert ended.out.startswith("UNSAFE not now: stopping node 2 (wave 1 of 4) would do harm\n")
     assert "against  1 partition: under_min_isr, out of sync already: broker 4: orders 1\n" in ended.out
     assert json.loads(planned.read_text())["waves"][0] == [2]
 
 
-def test_on_the_screen(kreplica: Any, planned: Path, tmp_path: Path) -> None:
-    healthy = tmp_path / "healthy"
-    ended = kreplica("roll", "next", planned, "--dump", healthy)
+def test_on_the_screen(ask_next: Any, planned: Path, tmp_path: Path) -> None:
+    ended = ask_next(planned, tmp_path / "healthy")
     assert ended.out.startswith("NEXT restart node 2 (wave 1 of 4): nothing read speaks against it\n")
-    assert ended.out.endswith(f"next     restart it, then: kreplica roll next {planned} --dump {healthy}\n")
+    again = f"kreplica roll next {planned} --bootstrap-server played:9092"
+    assert ended.out.endswith(f"next     restart it, then: {again}\n")
     rows = [HEALTHY[0] | {"isr": [1, 3]}, HEALTHY[1] | {"isr": [3, 4], "leader": 3, "leader_epoch": 6}, HEALTHY[2]]
-    ended = kreplica("roll", "next", planned, "--dump", dump(tmp_path / "behind", rows))
+    ended = ask_next(planned, dump(tmp_path / "behind", rows))
     assert ended.out.startswith("WAIT wave 1 of 4 is not done: node 2 back, not in sync yet\n")
     assert "left     2 partitions with a replica there out of sync: orders 0,1\n" in ended.out
 
 
-def test_what_is_refused(kreplica: Any, planned: Path, healthy: Path, tmp_path: Path) -> None:
+def test_what_is_refused(kreplica: Any, ask_next: Any, planned: Path, healthy: Path, tmp_path: Path) -> None:
     other = dump(tmp_path / "other", HEALTHY, cluster_id="other")
-    ended = kreplica("roll", "next", planned, "--dump", other)
+    ended = ask_next(planned, other)
     assert (ended.code, ended.out) == (4, "")
     assert "the plan is of another cluster; it is of cluster-id, this one is other" in ended.err
     again = kreplica("roll", "plan", "--out", planned, "--dump", healthy)
     assert (again.code, "is there already" in again.err) == (2, True)
-    assert kreplica("roll", "next", planned, "--dump", healthy).code == 0
+    assert ask_next(planned, healthy).code == 0
     begun = kreplica("roll", "plan", "--out", planned, "--dump", healthy)
     assert "a plan of that name was begun; give --force" in begun.err
     assert kreplica("roll", "plan", "--out", planned, "--force", "--dump", healthy).code == 0
     assert len(list(tmp_path.glob("roll.json.journal.*"))) == 1
-    assert "standard input can be read once only" in kreplica("roll", "next", planned, "--dump", "-").err
-    assert "not JSON" in kreplica("roll", "next", __file__, "--dump", healthy).err
+    for old in ("-", healthy):
+        ended = kreplica("roll", "next", planned, "--dump", old)
+        assert (ended.code, ended.out) == (2, "")
+        assert ended.err.startswith("error: roll next takes no dump; what may restart next is asked of the cluster")
+    assert "not JSON" in ask_next(__file__, healthy).err
     assert "no broker 9" in kreplica("roll", "plan", "--broker", "9", "--dump", healthy).err
     text = Path(__file__).parents[1] / "golden/kafka-4.3.1/1-healthy/topics-describe.txt"
     ended = kreplica("roll", "plan", "--out", tmp_path / "x.json", "--dump", text)
