@@ -174,7 +174,7 @@ class Judge:
         spoiled = {one.partition for one in broken}
         spoiled.update(partition for partition in self.logs.partitions if topic_of(partition) in self._unclean)
         sent = self._histories.sent.items()
-        twice = idempotence_findings(end, histories, sent, self._idempotent, frozenset(spoiled))
+        twice = idempotence_findings(end, histories, sent, self._idempotent, frozenset(spoiled), self.logs)
         return tuple(sorted((*broken, *twice, *self._liveness.findings(end)), key=lambda one: one.time))
 
 

@@ -19,7 +19,7 @@ P, ONE = "t-0", "broker-1"
 DUPLICATE, ORDER = Invariant.IDEMPOTENCE_DUPLICATE, Invariant.IDEMPOTENCE_ORDER
 
 
-def findings(*values: str, idempotent: bool = True, unclean: bool = False) -> list[Finding]:
+def findings(*values: str, idempotent: bool = True, unclean: bool = False, first_sequence: int = 0) -> list[Finding]:
     """Of a log with these values; a, b and c were sent in this order."""
     settings: dict[str, Value] = {"enable.idempotence": idempotent}
     topic = TopicSetup("t", ((1,),), {"unclean.leader.election.enable": unclean})
@@ -29,7 +29,7 @@ def findings(*values: str, idempotent: bool = True, unclean: bool = False) -> li
     trace.emit(0, Kind.BECAME_LEADER, ONE, (P, 0, (1,), 0))
     for value in "abc":
         trace.emit(1, Kind.SENT, "writer", (P, value, -1))
-    records = tuple(Record(0, value) for value in values)
+    records = tuple(Record(0, value, 7, 0, first_sequence + place) for place, value in enumerate(values))
     trace.emit(2, Kind.APPENDED, ONE, (P, 0, len(records), records, "leader"))
     return list(folds.outcome(1000).findings)
 
@@ -42,6 +42,8 @@ def test_duplicates_and_order() -> None:
 
 
 def test_where_nothing_is_promised() -> None:
+    assert findings("b", "a", "b", first_sequence=1) == []  # the leader knew nothing of it, and took b first
+    assert findings("b", "a", "b", first_sequence=0) != []
     assert findings("b", "a", "b", idempotent=False) == []
     assert findings("b", "a", "b", unclean=True) == []
 
