@@ -8,6 +8,8 @@ from commands.output import Answer, Row
 from commands.whatif_options import shown_settings
 
 if TYPE_CHECKING:
+    from commands.whatif_view import View
+    from kreplica.engine.causal_slice import CausalSlice
     from kreplica.engine.outcome import Outcome
     from kreplica.engine.replica_logs import ReplicaLogs
     from kreplica.engine.trace import Event
@@ -20,6 +22,14 @@ STEP_COLUMNS = (
     "partition",
     "what",
     "rule",
+    "rule_source",
+    "values",
+    "sender",
+    "receiver",
+    "message",
+    "sent_ms",
+    "received_ms",
+    "carries",
     "leader",
     "leader_leo",
     "remote_leo",
@@ -27,6 +37,9 @@ STEP_COLUMNS = (
     "follower_leo",
     "follower_hw",
 )
+
+MOST_NAMED = 12
+"""Records that a message about an unknown one names."""
 
 VALUE_LISTS = (
     "lost",
@@ -43,20 +56,22 @@ VALUE_LISTS = (
 )
 
 
-def run_answer(run: Run, asked_version: str | None = None) -> Answer:
+def run_answer(run: Run, view: View, asked_version: str | None = None) -> Answer:
     """One run: the outcome beside its timeline.
 
     Args:
         run: What was played.
+        view: The time that is told, and the record whose fate is.
         asked_version: As ``--kafka-version`` gave it.
     """
+    why = None if view.why is None else _why(why_of(run, view.why))
     return Answer(
         command="whatif-run",
         rows_name="timeline",
         columns=STEP_COLUMNS,
-        rows=_timeline(run),
+        rows=_timeline(run, view) if view.timeline else (),
         summary={"events": run.outcome.events, "trace_hash": run.outcome.trace_hash},
-        objects={"outcome": outcome_row(run)},
+        objects={"outcome": outcome_row(run), **({} if why is None else {"why": why})},
         warnings=remarks(run, asked_version),
     )
 
@@ -137,30 +152,69 @@ def measured(outcome: Outcome) -> Row:
     }
 
 
-def _timeline(run: Run) -> list[Row]:
+def why_of(run: Run, value: str) -> CausalSlice:
+    """Why a record is where it is.
+
+    Raises:
+        UsageError: Nobody sent it.
+    """
+    from kreplica.engine.causal_slice import causal_slice, sent_values
+    from kreplica.errors import UsageError
+
+    known = list(sent_values(run.events))
+    if value not in known:
+        ask = f"one of {', '.join(known[:MOST_NAMED])}" + ("…" if len(known) > MOST_NAMED else "")
+        raise UsageError(f"no client sends a record {value!r}", "", ask if known else "")
+    return causal_slice(run.events, value)
+
+
+def _why(found: CausalSlice) -> Row:
+    from kreplica.engine.explain import rule_source
+
+    return {
+        "value": found.value,
+        "partition": found.partition,
+        "fate": str(found.fate),
+        "conclusion": found.conclusion,
+        "causes": [
+            {
+                "event": cause.number,
+                "time_ms": cause.time / 1000,
+                "what": cause.text,
+                "note": cause.note or None,
+                "rule": cause.rule or None,
+                "rule_source": rule_source(cause.rule) or None,
+            }
+            for cause in found.causes
+        ],
+    }
+
+
+def _timeline(run: Run, view: View) -> list[Row]:
     from kreplica.engine.replica_logs import ReplicaLogs
-    from kreplica.engine.trace import Kind
 
     logs = ReplicaLogs()
     rows = []
     for event in run.events:
         logs(event)
-        if event.kind != Kind.MESSAGE:
+        if view.shows(event.time):
             rows.append(_step(event, logs))
     return rows
 
 
 def _step(event: Event, logs: ReplicaLogs) -> Row:
+    from kreplica.engine.explain import rule_source
     from kreplica.engine.trace import KINDS, rule_of, sentence
+    from kreplica.engine.trace_rows import event_row
 
     named = KINDS[event.kind].fields[:1] == ("partition",)
+    rule = rule_of(event)
     return {
-        "time_ms": event.time / 1000,
-        "node": event.node,
-        "kind": str(event.kind),
+        **event_row(event),
         "partition": event.values[0] if named else None,
         "what": sentence(event),
-        "rule": rule_of(event) or None,
+        "rule": rule or None,
+        "rule_source": (rule_source(rule) or None) if rule else None,
         **_offsets(str(event.values[0]) if named else "", logs),
     }
 

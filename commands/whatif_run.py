@@ -24,6 +24,7 @@ from kreplica.errors import ExitCode, UsageError
 
 if TYPE_CHECKING:
     from commands.output import Answer
+    from commands.whatif_view import View
     from kreplica.engine.faults import Plan
     from kreplica.engine.leaving_out import LeaveOut
     from kreplica.engine.plan_file import PlanFile
@@ -56,6 +57,19 @@ ExplainOption = Annotated[
 SvgOption = Annotated[
     Path | None, typer.Option("--svg", metavar="FILE", help="Write the space-time diagram and the logs as SVG.")
 ]
+WhyOption = Annotated[
+    str | None,
+    typer.Option(
+        "--why", metavar="RECORD", help="Why a record is lost, doubled, unseen or there: the events that made it so."
+    ),
+]
+AfterOption = Annotated[
+    str | None,
+    typer.Option("--after", metavar="TIME", help="Tell what happens from then on: 14.5s or 14504.5ms into the run."),
+]
+BeforeOption = Annotated[
+    str | None, typer.Option("--before", metavar="TIME", help="Tell what happens up to then, told in the same way.")
+]
 PartitionOption = Annotated[
     str | None,
     typer.Option("--partition", metavar="TOPIC-N", help="Whose step table is shown; the first one if not given."),
@@ -78,6 +92,9 @@ def run(
     save_plan: SavePlanOption = None,
     partition: PartitionOption = None,
     explain: ExplainOption = False,
+    why: WhyOption = None,
+    after: AfterOption = None,
+    before: BeforeOption = None,
     svg: SvgOption = None,
     output: OutputOption = None,
 ) -> None:
@@ -91,17 +108,31 @@ def run(
     """
     values = parse_settings(settings, feature)
     if runs is not None:
-        _refuse_with_runs(plan, partition, explain, svg)
+        _refuse_with_runs(
+            {
+                "--plan": plan,
+                "--partition": partition,
+                "--explain": explain or None,
+                "--svg": svg,
+                "--why": why,
+                "--after": after,
+                "--before": before,
+            }
+        )
         from commands.whatif_runs import run_many_times
 
         return run_many_times(scenario, kafka_version, values, seed or 0, runs, save_plan, output)
-    return _run_once(scenario, kafka_version, values, seed, plan, save_plan, partition, explain, svg, output)
+    from commands.whatif_view import View, window
+
+    first, last = window(after, before)
+    rows = output not in (None, OutputFormat.table)
+    view = View(partition, explain, why, first, last, svg, plan, timeline=rows)
+    return _run_once(scenario, kafka_version, values, seed, save_plan, view, output)
 
 
-def _refuse_with_runs(plan: Path | None, partition: str | None, explain: bool, svg: Path | None) -> None:
-    given = {"--plan": plan is not None, "--partition": partition is not None, "--explain": explain, "--svg": svg}
-    for name, used in given.items():
-        if used:
+def _refuse_with_runs(given: Mapping[str, object]) -> None:
+    for name, value in given.items():
+        if value is not None:
             raise UsageError(f"{name} does not go with --runs", "it is about one run", "leave one of them out")
 
 
@@ -110,11 +141,8 @@ def _run_once(
     kafka_version: str | None,
     settings: Mapping[str, Value],
     seed: int | None,
-    given_plan: Path | None,
     save_plan: Path | None,
-    partition: str | None,
-    explain: bool,
-    svg: Path | None,
+    view: View,
     output: OutputFormat | None,
 ) -> None:
     from commands.output import emit
@@ -124,7 +152,7 @@ def _run_once(
     from kreplica.scenarios import scenario_named
     from kreplica.scenarios.playing import play
 
-    file = None if given_plan is None else _plan_of(name, given_plan)
+    file = None if view.plan is None else _plan_of(name, view.plan)
     chosen = scenario_named(name)
     if file is not None:
         chosen = replace(chosen, setup=without(chosen.setup, file.leave_out))
@@ -132,14 +160,14 @@ def _run_once(
         seed = file.seed if seed is None else seed
     values = {**(_settings_of(file) if file else {}), **settings}
     played = play(chosen, kafka_version, values, seed or 0, None if file is None else file.steps)
-    shown = _partition(played, partition)
-    if svg is not None:
-        _write_svg(svg, played)
+    view = replace(view, partition=_partition(played, view.partition))
+    answer: Answer = run_answer(played, view, kafka_version)
+    if view.svg is not None:
+        _write_svg(view.svg, played)
     if save_plan is not None:
         leave_out = LeaveOut() if file is None else file.leave_out
         write_plan(save_plan, plan_file(name, played.version.name, values, played.seed, played.plan, leave_out))
-    answer: Answer = run_answer(played, kafka_version)
-    emit(answer, output, lambda console: show_run(played, shown, explain, svg, given_plan, console))
+    emit(answer, output, lambda console: show_run(played, view, console))
     raise typer.Exit(ExitCode.FINDINGS if played.differences else ExitCode.OK)
 
 

@@ -10,11 +10,10 @@ from commands.screen import counted, print_lines, print_verdict
 from commands.whatif_options import pairs, setting_options, setting_texts
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from rich.console import Console
     from rich.text import Text
 
+    from commands.whatif_view import View
     from kreplica.engine.log_strips import Piece, Strip
     from kreplica.engine.step_table import Step
     from kreplica.scenarios.playing import Run
@@ -50,15 +49,12 @@ def title_of(run: Run) -> str:
     return f"{run.scenario.name}, Kafka {run.version.name}{settings}, seed {run.seed}"
 
 
-def show_run(run: Run, partition: str, explain: bool, svg: Path | None, plan: Path | None, console: Console) -> None:
-    """Prints one run.
+def show_run(run: Run, view: View, console: Console) -> None:
+    """Prints one run: with ``--why`` what made it so, otherwise the step table, and the diagram or sentences.
 
     Args:
         run: What was played.
-        partition: Whose step table is shown.
-        explain: Sentences instead of the diagram.
-        svg: Where the picture was written to.
-        plan: The file its plan is from.
+        view: The part of it that is shown.
         console: To print on.
     """
     from kreplica.engine.log_strips import log_strips
@@ -69,15 +65,16 @@ def show_run(run: Run, partition: str, explain: bool, svg: Path | None, plan: Pa
     print_lines(console, "why", [" ".join(run.scenario.why.split())])
     print_lines(console, "expected", _expected(run))
     print_lines(console, "broken", [_finding(run, number) for number in range(len(run.outcome.findings))])
-    _print_step_table(step_table(run.events, partition), partition, console)
-    if explain:
-        _print_sentences(run, console)
+    if view.why is not None:
+        _print_causes(run, view.why, console)
     else:
-        _print_diagram(run, console)
-    _print_strips(log_strips(run.events), console)
+        steps = [step for step in step_table(run.events, view.partition or "") if view.shows(step.time)]
+        _print_step_table(steps, view.partition or "", console)
+        (_print_sentences if view.explain else _print_diagram)(run, view, console)
+    _print_strips(log_strips(run.events, view.last), "at the end" if view.last is None else "then", console)
     console.print()
-    print_lines(console, "svg", [str(svg)] if svg is not None else [])
-    print_lines(console, "next", _next(run, explain, plan), whole=True)
+    print_lines(console, "svg", [str(view.svg)] if view.svg is not None else [])
+    print_lines(console, "next", _next(run, view), whole=True)
 
 
 def verdict(run: Run) -> tuple[str, str, str]:
@@ -161,11 +158,11 @@ def _step_cells(step: Step, names: Sequence[str]) -> list[object]:
     ]
 
 
-def _print_diagram(run: Run, console: Console) -> None:
+def _print_diagram(run: Run, view: View, console: Console) -> None:
     from kreplica.engine.moments import moments
     from kreplica.report.space_time import space_time
 
-    told = moments(run.events)
+    told = [moment for moment in moments(run.events) if view.shows(moment.time)]
     console.print("\nSpace and time (messages that did something)")
     width = console.width if console.is_terminal else None
     for line in space_time(told[:MOST_LINES], width):
@@ -178,22 +175,43 @@ def _say_left_out(number: int, console: Console, noun: str) -> None:
         console.print(f"… {number - MOST_LINES} more {noun}: -o jsonl has every one")
 
 
-def _print_sentences(run: Run, console: Console) -> None:
-    from kreplica.engine.explain import explain, rule_link, rule_source, rule_summary
+def _print_sentences(run: Run, view: View, console: Console) -> None:
+    from kreplica.engine.explain import explain
 
-    sentences = explain(run.events)
+    sentences = [told for told in explain(run.events) if view.shows(told.time)]
     console.print("\nStep by step, with the rule that acted")
     for told in sentences:
-        rule = f"  [{told.rule}]" if told.rule else ""
-        console.print(f"{told.time / 1000:>12.3f} ms  {told.text}{rule}")
+        _print_sentence(told.time, told.text, told.rule, console)
+    _print_rules([told.rule for told in sentences], console)
+
+
+def _print_causes(run: Run, value: str, console: Console) -> None:
+    from commands.whatif_answer import why_of
+
+    found = why_of(run, value)
+    console.print(f"\n{found.conclusion}", highlight=False, markup=False)
+    for cause in found.causes:
+        note = f" ({cause.note})" if cause.note else ""
+        _print_sentence(cause.time, cause.text + note, cause.rule, console)
+    _print_rules([cause.rule for cause in found.causes], console)
+
+
+def _print_sentence(time: int, text: str, rule: str, console: Console) -> None:
+    line = f"{time / 1000:>12.3f} ms  {text}{f'  [{rule}]' if rule else ''}"
+    console.print(line, markup=False, highlight=False, soft_wrap=True)
+
+
+def _print_rules(rules: Sequence[str], console: Console) -> None:
+    from kreplica.engine.explain import rule_link, rule_source, rule_summary
+
     console.print("\nThe rules")
-    for rule in dict.fromkeys(told.rule for told in sentences if told.rule):
-        source = rule_source(rule)
-        console.print(f"  {rule}  {rule_summary(rule)} ({f'{source}; ' if source else ''}{rule_link(rule)})")
+    for rule in dict.fromkeys(rule for rule in rules if rule):
+        places = "; ".join(place for place in (rule_source(rule), rule_link(rule)) if place)
+        console.print(f"  {rule}  {rule_summary(rule)} ({places})", markup=False, highlight=False, soft_wrap=True)
 
 
-def _print_strips(strips: Sequence[Strip], console: Console) -> None:
-    console.print("\nLogs at the end, by leader epoch (| is the high watermark)")
+def _print_strips(strips: Sequence[Strip], when: str, console: Console) -> None:
+    console.print(f"\nLogs {when}, by leader epoch (| is the high watermark)")
     width = max((len(_head(strip)) for strip in strips), default=0)
     for strip in strips:
         console.print(_strip_text(strip, width))
@@ -229,14 +247,20 @@ def _append_piece(text: Text, piece: Piece, high_watermark: int | None, style: s
             text.append("|", "bold")
 
 
-def _next(run: Run, explain: bool, plan: Path | None) -> list[str]:
-    name = run.scenario.name
-    if plan is not None:
-        return [] if explain else [f"kreplica whatif run {name} --plan {plan} --explain"]
+def _next(run: Run, view: View) -> list[str]:
+    name, plan = run.scenario.name, view.plan
     again = "" if run.version.name == run.scenario.default_version else f" --kafka-version {run.version.name}"
     again += setting_options(run.settings)
-    seed = f" --seed {run.seed}" if run.seed else ""
-    lines = [] if explain else [f"kreplica whatif run {name}{again}{seed} --explain"]
+    again = again if plan is None else f" --plan {plan}"
+    seed = f" --seed {run.seed}" if run.seed and plan is None else ""
+    odd = next(
+        iter((*run.outcome.histories.lost, *run.outcome.histories.duplicated, *run.outcome.histories.unseen)), ""
+    )
+    lines = [f"kreplica whatif run {name}{again}{seed} --why {odd}"] if odd and view.why is None else []
+    if not view.explain:
+        lines.append(f"kreplica whatif run {name}{again}{seed} --explain")
+    if plan is not None:
+        return lines
     if len({case.version for case in run.scenario.cases}) > 1:
         lines.append(f"kreplica whatif compare {name}")
     return [*lines, f"kreplica whatif run {name}{again} --runs 1000"]

@@ -28,6 +28,14 @@ RUN = {
     "partition": "partition it is about, null if none",
     "what": "the event as a sentence",
     "rule": "[rule of the protocol](protocol-rules.md) that acted, null if none did",
+    "rule_source": "Kafka's classes, KIPs and issues that the rule names",
+    "values": "what the event says, an object by name; null of a message",
+    "sender": "of a message: the node that sent it; null of other events, as the fields up to carries",
+    "receiver": "the node that got it",
+    "message": "its name: of a request Kafka's or ZooKeeper's, of an answer with answer behind it",
+    "sent_ms": "when it was sent, in milliseconds of virtual time",
+    "received_ms": "when it arrived",
+    "carries": "its contents, a list",
     "leader": "the partition's leader afterwards, null if none",
     "leader_leo": "the leader's log end offset",
     "remote_leo": "what the leader knows of its followers' log end offsets, an object by node",
@@ -68,7 +76,9 @@ COMPARE = {**_OUTCOME, "not_played": "why this column cannot be played, and all 
 _RUN_REMARK = (
     "`outcome` beside the rows says what came out: scenario, version, settings, seed, what the fields of"
     " [compare](#kreplica-whatif-compare) say, sent, non_monotonic, own_unread, differences, and findings: each breach"
-    " of an invariant with time_ms, invariant, partition, offset, node, expected and found."
+    " of an invariant with time_ms, invariant, partition, offset, node, expected and found. With `--why`, `why` has"
+    " value, partition, fate (lost, doubled, unseen, gone, stands), conclusion, causes: each with event (place in the"
+    " run), time_ms, what, note (what it means for the record), rule and rule_source."
 )
 _RUNS_REMARK = (
     "With `--runs` the schema is `kreplica/whatif-runs/v1` and the rows are under `runs`, one a run: seed,"

@@ -93,7 +93,7 @@ def rule_source(rule: str) -> str:
 
 _CLASS = re.compile(
     r"\b(?:kafka|org\.apache)(?:\.[a-z]+)+\.[A-Z]\w*(?:\.\w+)*"  # in full
-    r"|\b(?!ZooKeeper\b)(?:[A-Z][a-z]+){2,}(?:\.[a-z]\w*)*\b"
+    r"|\b(?!ZooKeeper\b)(?:[A-Z][a-z]+){2,}(?:\.[a-z]\w*)*\b|\b[A-Z][a-z]+\.[a-z]\w+"
 )
 _PROPOSAL = re.compile(r"\b(?:KIP|KAFKA)-\d+")
 

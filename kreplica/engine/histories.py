@@ -241,7 +241,7 @@ class _Final:
 def _final(logs: ReplicaLogs, partition: str) -> _Final:
     replicas = logs.remaining(partition)
     longest = replicas[0]
-    aborted = _aborted(longest)
+    aborted = aborted_places(longest)
     places = tuple(
         (longest.base + place, record.value)
         for place, record in enumerate(longest.records)
@@ -260,7 +260,7 @@ def _final(logs: ReplicaLogs, partition: str) -> _Final:
     )
 
 
-def _aborted(replica: ReplicaLog) -> set[int]:
+def aborted_places(replica: ReplicaLog) -> set[int]:
     """Places of the records whose transaction an abort marker ended."""
     is_open: dict[int, list[int]] = {}
     aborted: set[int] = set()

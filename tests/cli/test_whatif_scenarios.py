@@ -68,6 +68,58 @@ def test_each_step_is_explained_by_its_rule(run_cli: RunCli) -> None:
     assert "docs/reference/protocol-rules.md#log_truncationtruncate_to_high_watermark" in done.stdout
 
 
+def test_it_tells_why_a_record_is_lost(run_cli: RunCli) -> None:
+    """The story of KIP-101's first scenario, event by event."""
+    arguments = ("whatif", "run", LOSS, "--kafka-version", "0.10", "--why", "m2")
+    done = run_cli(*arguments)
+    story = [
+        "writer sends m2",
+        "m2 at offset 1 of broker-3",
+        "m2 at offset 1 of broker-2",
+        "the leader knows that broker-2 has m2",
+        "m2 is committed",
+        "writer is told that m2 stands",
+        "broker-2 crashes",
+        "high watermark 1 from its checkpoint",
+        "broker-2 loses m2; left: broker-3)  [log_truncation.truncate_to_high_watermark]",
+        "broker-3 crashes",
+        "leader 2, epoch 1, ISR 2: its leader is gone",
+        "broker-2 leads without m2",
+        "broker-3 loses m2; no copy is left",
+    ]
+    places = [done.stdout.find(part) for part in story]
+    assert -1 not in places
+    assert places == sorted(places)
+    assert "m2 is lost, although it was acknowledged: from 20510.000 ms on no leader's log has it" in done.stdout
+    why = answer(run_cli(*arguments, "-o", "json"))["why"]
+    assert (why["fate"], why["partition"]) == ("lost", "orders-0")  # type: ignore[index]
+    cut = next(cause for cause in why["causes"] if "broker-2 loses m2" in (cause["note"] or ""))  # type: ignore[index]
+    assert cut["rule_source"] == "AbstractFetcherThread.truncateToHighWatermark, KIP-101"
+
+
+def test_a_part_of_the_time_is_told(run_cli: RunCli) -> None:
+    part = ("whatif", "run", LOSS, "--kafka-version", "0.10", "--after", "14.5s", "--before", "14504.5ms")
+    rows = answer(run_cli(*part, "-o", "json"))["timeline"]
+    assert {row["time_ms"] for row in rows} >= {14500, 14504.5}  # type: ignore[attr-defined]
+    assert all(14500 <= row["time_ms"] <= 14504.5 for row in rows)  # type: ignore[attr-defined]
+    done = run_cli(*part, "--explain")
+    assert "broker-2 cuts orders-0 from 2 to 1" in done.stdout
+    assert "crashes" not in done.stdout
+    assert "writer sends" not in done.stdout
+
+
+def test_what_teaches_is_told(run_cli: RunCli) -> None:
+    done = run_cli("whatif", "run", "one-round-of-fetch", "--explain").stdout
+    for part in (
+        "broker-1 learns that broker-2 has t-0 up to 3  [follower_lag.last_caught_up_after_fetch]",
+        "parks the fetch of t-0 by broker-2: nothing to read  [fetching.follower_fetch_waits]",
+        "that was parked at 540.000 ms: records were appended  [fetching.follower_fetch_waits]",
+    ):
+        assert part in done
+    told = run_cli("whatif", "run", "isr-propagation", "--kafka-version", "0.9", "--explain").stdout
+    assert "/isr_change_notification/isr_change_2_1_1 says orders-0, version 0  [zookeeper_isr.propagates]" in told
+
+
 def test_the_svg_is_a_picture_of_the_run(run_cli: RunCli, tmp_path: Path) -> None:
     file = tmp_path / "run.svg"
     assert run_cli("whatif", "run", LOSS, "--svg", str(file)).returncode == 0
@@ -164,6 +216,10 @@ def test_the_smallest_plan_keeps_what_was_promised(run_cli: RunCli) -> None:
         (("run", LOSS, "--svg", "/no/such/folder/x.svg"), "cannot write /no/such/folder/x.svg"),
         (("run", LOSS, "--partition", "orders-7"), "the scenario has no partition 'orders-7'; one of orders-0"),
         (("run", LOSS, "--runs", "2", "--explain"), "--explain does not go with --runs"),
+        (("run", LOSS, "--runs", "2", "--why", "m2"), "--why does not go with --runs"),
+        (("run", LOSS, "--why", "m9"), "no client sends a record 'm9'; one of m1, m2"),
+        (("run", LOSS, "--after", "4s", "--before", "3s"), "--before 3s is earlier than --after 4s"),
+        (("run", LOSS, "--after", "soon"), "--after soon is no length of time"),
         (("compare", LOSS, "--kafka-version", "0.10,x"), "'x' is no version of Kafka"),
         (("compare", LOSS, "--set", "acks=0,2"), "acks=2 cannot be set; give 0 or 1 or all"),
         (("show", "hw"), "there is no scenario 'hw'"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from kreplica.engine.causal_slice import Fate, causal_slice, sent_values
 from kreplica.engine.explain import rule_source, rule_summary
 from kreplica.engine.moments import moments
 from kreplica.engine.simulator.plan_player import PlanPlayer
@@ -34,6 +35,20 @@ def check_rules(run: Run) -> None:
         assert rule_source(rule), f"{rule} names no class of Kafka's"
 
 
+def check_fates(run: Run) -> None:
+    """A causal slice comes to what the histories of clients say, and ends with events of the record."""
+    told = run.outcome.histories
+    for fate, values in ((Fate.LOST, told.lost), (Fate.DOUBLED, told.duplicated), (Fate.UNSEEN, told.unseen)):
+        for value in values[:2]:
+            found = causal_slice(run.events, value)
+            assert found.fate is fate, found.conclusion
+            assert [cause.number for cause in found.causes] == sorted({cause.number for cause in found.causes})
+            assert 2 <= len(found.causes) <= 40
+    wrong = {*told.lost, *told.duplicated, *told.unseen}
+    for value in [value for value in sent_values(run.events) if value not in wrong][:2]:
+        assert causal_slice(run.events, value).fate in (Fate.STANDS, Fate.GONE)
+
+
 def told(scenario: Scenario, case: Case) -> str:
     settings = "".join(f" {name}={value}" for name, value in case.settings.items())
     return f"{scenario.name} {case.version}{settings}"
@@ -49,6 +64,7 @@ def test_it_comes_out_as_it_says_can_be_drawn_and_names_its_rules(scenario: Scen
         assert told_moments
         assert space_time_svg(scenario.name, told_moments, ()).startswith("<svg")
         check_rules(run)
+        check_fates(run)
 
 
 @pytest.mark.slow

@@ -1,0 +1,68 @@
+"""Events as rows of plain values, and back: what JSON tells of a run is the run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
+from enum import Enum, StrEnum
+from typing import Any
+
+from kreplica.engine.records import Record
+from kreplica.engine.settings import MICROSECONDS
+from kreplica.engine.trace import KINDS, Event, Kind, fields_of
+
+Row = dict[str, Any]
+
+MESSAGE_COLUMNS = ("sender", "receiver", "message", "sent_ms", "received_ms", "carries")
+"""What a row says of a message; null in rows of other events, as ``values`` is in rows of messages."""
+
+
+def event_row(event: Event) -> Row:
+    """An event as a row: ``time_ms``, ``node``, ``kind`` and its ``values`` by name, of a message who sent it what."""
+    row: Row = {"time_ms": event.time / MICROSECONDS, "node": event.node, "kind": str(event.kind)}
+    row |= dict.fromkeys(("values", *MESSAGE_COLUMNS))
+    if event.kind != Kind.MESSAGE:
+        return row | {"values": {name: plain(value) for name, value in fields_of(event).items()}}
+    sender, sent, name, arguments = event.values
+    told = (sender, event.node, name, sent / MICROSECONDS, event.time / MICROSECONDS, plain(arguments))
+    return row | dict(zip(MESSAGE_COLUMNS, told, strict=True))
+
+
+def event_of(row: Mapping[str, Any]) -> Event:
+    """The event that a row tells, as every fold but the trace's hash takes it."""
+    time = _microseconds(row["time_ms"])
+    if row["kind"] == Kind.MESSAGE:
+        values = (row["sender"], _microseconds(row["sent_ms"]), row["message"], _tuples(row["carries"]))
+    else:
+        values = tuple(_value(name, row["values"][name]) for name in KINDS[row["kind"]].fields)
+    return Event(time, row["kind"], row["node"], values)
+
+
+def plain(value: object) -> Any:
+    """A value of the simulator as JSON has it: by names where it has names, error codes by theirs."""
+    if isinstance(value, Enum):
+        return str(value) if isinstance(value, StrEnum) else value.name
+    if isinstance(value, Record):  # what coordinators write is told as text
+        written = value.value if isinstance(value.value, str | int) else str(value.value)
+        return value._asdict() | {"value": written}
+    if isinstance(value, tuple) and hasattr(value, "_asdict"):
+        return {name: plain(one) for name, one in value._asdict().items()}
+    if is_dataclass(value) and not isinstance(value, type):
+        return {one.name: plain(getattr(value, one.name)) for one in fields(value)}
+    if isinstance(value, tuple | list | set | frozenset):
+        return [plain(one) for one in value]
+    return value if value is None or isinstance(value, bool | int | float | str) else str(value)
+
+
+def _microseconds(milliseconds: float) -> int:
+    return round(milliseconds * MICROSECONDS)
+
+
+def _value(name: str, value: Any) -> Any:
+    if name == "records":
+        return tuple(Record(**{field: _tuples(one) for field, one in record.items()}) for record in value)
+    return _tuples(value)
+
+
+def _tuples(value: Any) -> Any:
+    return tuple(_tuples(one) for one in value) if isinstance(value, list) else value
