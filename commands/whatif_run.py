@@ -242,7 +242,9 @@ def _write_svg(file: Path, played: Run) -> None:
 
 
 def _write(file: Path, content: bytes) -> None:
+    from kreplica.durable_files import write_whole
+
     try:
-        file.write_bytes(content)
+        write_whole(file, content, replace=True)
     except OSError as error:
         raise UsageError(f"cannot write {file}", error.strerror or str(error)) from None

@@ -8,14 +8,12 @@ from __future__ import annotations
 
 import fnmatch
 import math
-import os
-import stat
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 
+from kreplica.durable_files import make_folders, write_whole
 from kreplica.errors import ConfigurationError, UsageError
 from kreplica.nearest_names import nearest_or_known
 from kreplica.untrusted_files import MalformedError, decode_toml, read_whole
@@ -137,14 +135,12 @@ def write_template(path: Path) -> None:
         ConfigurationError: There is one already, or it cannot be written.
     """
     try:
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        make_folders(path.parent, mode=0o700)
+        write_whole(path, TEMPLATE.encode(), replace=False, mode=0o600)
     except FileExistsError:
         raise ConfigurationError(f"{path} exists already", "", "edit it; it is never written over") from None
     except OSError as error:
         raise ConfigurationError(f"cannot write {path}", error.strerror or str(error)) from None
-    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-        file.write(TEMPLATE)
 
 
 def write_current(file: ContextsFile, name: str) -> None:
@@ -178,15 +174,7 @@ def _with_first_key(text: str, key: str) -> str:
 
 def _replace(path: Path, text: str) -> None:
     try:
-        mode = stat.S_IMODE(path.stat().st_mode)
-        with tempfile.NamedTemporaryFile(
-            "w", dir=path.parent, prefix=path.name, delete=False, encoding="utf-8", newline=""
-        ) as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        Path(file.name).chmod(mode)
-        Path(file.name).replace(path)
+        write_whole(path, text.encode(), replace=True)
     except OSError as error:
         raise ConfigurationError(f"cannot write {path}", error.strerror or str(error)) from None
 

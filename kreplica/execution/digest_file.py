@@ -6,15 +6,13 @@ sorted, no blanks). An edited file has another digest and is refused.
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
-import os
 import re
-import uuid
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from kreplica.durable_files import write_whole
 from kreplica.errors import InputError, UsageError
 from kreplica.untrusted_files import MalformedError, decode_json, input_limit, read_whole
 
@@ -45,50 +43,12 @@ def write_document(document: Mapping[str, Any], path: Path, *, replace: bool = F
     digest = digest_of(document)
     content = msgspec.json.format(msgspec.json.encode({**document, "digest": digest}), indent=1) + b"\n"
     try:
-        _put(content, path, replace=replace)
+        write_whole(path, content, replace=replace)
     except FileExistsError:
         raise UsageError(f"{path} is there already", "a plan is not overwritten unasked", "give --force") from None
     except OSError as error:
         raise UsageError(f"cannot write {path}", error.strerror or str(error)) from None
     return digest
-
-
-def _put(content: bytes, path: Path, *, replace: bool) -> None:
-    written = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
-    try:
-        with written.open("xb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        if replace:
-            written.replace(path)
-        else:
-            _name_if_free(written, path)
-    finally:
-        with contextlib.suppress(FileNotFoundError):
-            written.unlink()
-    sync_folder(path.parent)
-
-
-def _name_if_free(written: Path, path: Path) -> None:
-    """Gives a file its name unless that is taken; a link fails then where a rename would replace."""
-    try:
-        os.link(written, path)
-    except FileExistsError:
-        raise
-    except OSError:  # a file system without hard links
-        if path.exists():
-            raise FileExistsError from None
-        written.rename(path)
-
-
-def sync_folder(folder: Path) -> None:
-    """Makes the names in a folder outlive a loss of power."""
-    number = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(number)
-    finally:
-        os.close(number)
 
 
 def read_document(path: Path, schema: str, remake: str) -> tuple[dict[str, Any], str]:

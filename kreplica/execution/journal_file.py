@@ -13,8 +13,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from kreplica.durable_files import sync, sync_folder
 from kreplica.errors import KreplicaError, UsageError
-from kreplica.execution.digest_file import sync_folder
 from kreplica.untrusted_files import input_limit, read_to_end, refuse_special
 
 READ_SECONDS = 1.0
@@ -40,7 +40,7 @@ class JournalFile:
         try:
             while view:
                 view = view[os.write(self._number, view) :]
-            os.fsync(self._number)
+            sync(self._number)
         except OSError:
             with suppress(OSError):
                 os.ftruncate(self._number, before)
@@ -64,8 +64,6 @@ def open_journal_file(path: Path, held: KreplicaError) -> Iterator[JournalFile]:
         raise UsageError(f"cannot write {path}", error.strerror or str(error)) from None
     try:
         found = _locked(path, number, held)
-        if not found:
-            sync_folder(path.absolute().parent)
         yield JournalFile(number, found)
     finally:
         os.close(number)
@@ -99,9 +97,12 @@ def _locked(path: Path, number: int, held: KreplicaError) -> bytes:
     try:
         refuse_special(os.fstat(number))
         lock(number, held)
-        return _whole_lines(number)
+        found = _whole_lines(number)
+        if not found:
+            sync_folder(path.absolute().parent)
     except OSError as error:
         raise UsageError(f"cannot write {path}", error.strerror or str(error)) from None
+    return found
 
 
 def _whole_lines(number: int) -> bytes:
@@ -109,7 +110,7 @@ def _whole_lines(number: int) -> bytes:
     whole = content[: content.rfind(b"\n") + 1]
     if len(whole) < len(content):
         os.ftruncate(number, len(whole))
-        os.fsync(number)
+        sync(number)
     return whole
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
 
+from kreplica.durable_files import write_whole
 from kreplica.errors import SandboxError
 from kreplica.sandbox.nodes import Node
 from kreplica.sandbox.settings import SandboxSettings
@@ -44,9 +44,7 @@ class SandboxState:
 def save_state(folder: Path, state: SandboxState) -> None:
     """Replace the record; a reader sees the old one or the new one."""
     encoded = msgspec.json.format(msgspec.json.encode(state))
-    with tempfile.NamedTemporaryFile(dir=folder, prefix=".state-", delete=False) as draft:
-        draft.write(encoded)
-    Path(draft.name).replace(folder / STATE_FILE)
+    write_whole(folder / STATE_FILE, encoded, replace=True, mode=0o600)
 
 
 def load_state(folder: Path) -> SandboxState:

@@ -10,7 +10,6 @@ still under way looks the same.
 from __future__ import annotations
 
 import contextlib
-import errno
 import hashlib
 import os
 import secrets
@@ -21,6 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kreplica import __version__
+from kreplica.durable_files import make_folders, move, write_new
 from kreplica.errors import UsageError, as_clause
 from kreplica.model.schema import SCHEMA_VERSION, TABLES, TableSchema
 from kreplica.model.snapshot import ClusterSnapshot
@@ -56,12 +56,12 @@ def write_snapshot(snapshot: ClusterSnapshot, directory: str | os.PathLike[str])
     name = SnapshotName.new(snapshot.taken_at, snapshot.label)
     with _explained(root), _nothing_half(root, name):
         staging = root / name.staging
-        _make_folders(staging)
+        make_folders(staging)
         manifest, staged = _stage_tables(snapshot, root, name)
-        _write_synced(staging / "manifest.json", encode_manifest(manifest))
+        write_new(staging / "manifest.json", encode_manifest(manifest))
         for file in staged:
-            _move(file.written, root / file.target)
-        _move(staging / "manifest.json", root / name.manifest)
+            move(file.written, root / file.target)
+        move(staging / "manifest.json", root / name.manifest)
     with contextlib.suppress(OSError):  # the snapshot is there; what is left over does no harm
         staging.rmdir()
         _remove_forgotten(root)
@@ -77,7 +77,7 @@ def check_directory(directory: str | os.PathLike[str]) -> None:
     root = Path(directory)
     probe = root / f"{STAGING_PREFIX}{secrets.token_hex(6)}"
     with _explained(root):
-        _make_folders(probe)
+        make_folders(probe)
         probe.rmdir()
 
 
@@ -88,7 +88,7 @@ def _stage_tables(snapshot: ClusterSnapshot, root: Path, name: SnapshotName) -> 
     for schema in filled:
         content = encode_table(snapshot.table(schema).sorted(), facts)
         written = root / name.staging / f"{schema.name}.parquet"
-        _write_synced(written, content)
+        write_new(written, content)
         files.append(_data_file(schema, name, len(snapshot.table(schema)), content))
         staged.append(_Staged(written, name.data_file(schema.name)))
     empty = tuple(schema.name for schema in TABLES if schema not in filled)
@@ -98,40 +98,6 @@ def _stage_tables(snapshot: ClusterSnapshot, root: Path, name: SnapshotName) -> 
 def _data_file(schema: TableSchema, name: SnapshotName, rows: int, content: bytes) -> DataFile:
     digest = hashlib.sha256(content).hexdigest()
     return DataFile(schema.name, name.data_file(schema.name), rows, len(content), digest)
-
-
-def _write_synced(path: Path, content: bytes) -> None:
-    with path.open("xb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-
-
-def _move(written: Path, target: Path) -> None:
-    """Moves a file to its place, and does not return before both the file's name and new folders are on disk."""
-    _make_folders(target.parent)
-    written.replace(target)
-    _sync_folder(target.parent)
-
-
-def _make_folders(path: Path) -> None:
-    absent = [folder for folder in (path, *path.parents) if not folder.exists()]
-    path.mkdir(parents=True, exist_ok=True)
-    for folder in absent:
-        _sync_folder(folder.parent)
-
-
-def _sync_folder(folder: Path) -> None:
-    if os.name == "nt":  # Windows opens no folders and needs no such sync
-        return
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    except OSError as error:
-        if error.errno not in (errno.EINVAL, errno.ENOTSUP):  # some network file systems sync no folders
-            raise
-    finally:
-        os.close(descriptor)
 
 
 @contextlib.contextmanager

@@ -1,0 +1,172 @@
+"""Whatever is written is on the disk, bytes and name, and nothing half written is left: told by what is synced when."""
+
+from __future__ import annotations
+
+import errno
+import os
+import resource
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from recorded_disk import is_durable, record_disk, refuse_folders
+
+from kreplica.contexts import ContextsFile, load_contexts, write_current, write_template
+from kreplica.durable_files import write_new, write_whole
+from kreplica.errors import ConfigurationError, ExitCode, UsageError
+from kreplica.execution.digest_file import write_document
+from kreplica.execution.journal_file import open_journal_file
+from kreplica.model.snapshot import ClusterSnapshot
+from kreplica.sources.dump import read_sample
+from kreplica.store.manifest import read_manifest
+from kreplica.store.writing import write_snapshot
+
+HELD = UsageError("held")
+
+
+@pytest.fixture(scope="module")
+def sample() -> ClusterSnapshot:
+    return read_sample()
+
+
+def test_a_snapshot_is_on_the_disk_file_by_file_and_its_manifest_last(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sample: ClusterSnapshot
+) -> None:
+    events = record_disk(monkeypatch)
+    dumps = tmp_path / "new" / "dumps"
+    path = write_snapshot(sample, dumps)
+    manifest = read_manifest(path)
+    files = [manifest.location(file) for file in manifest.files]
+    assert len(files) >= 3
+    for file in [*files, path]:
+        assert is_durable(events, file), file
+        for folder in (file.parent, *file.parent.parents):  # each new folder's own name, too
+            if folder == tmp_path:
+                break
+            assert any(event.what == "sync" and event.path == folder.parent for event in events), folder
+    named = [event.path for event in events if event.what == "name"]
+    assert named[-1] == path
+    synced = [
+        number
+        for number, event in enumerate(events)
+        if event.what == "sync" and event.path in {file.parent for file in files}
+    ]
+    assert max(synced) < next(number for number, event in enumerate(events) if event.path == path), "names come first"
+
+
+def test_a_plan_is_on_the_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    events = record_disk(monkeypatch)
+    for replace in (False, True):
+        events.clear()
+        write_document({"schema": "x", "n": replace}, tmp_path / "plan.json", replace=replace)
+        assert is_durable(events, tmp_path / "plan.json")
+
+
+def test_a_line_of_a_journal_is_on_the_disk_before_it_is_acted_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    events = record_disk(monkeypatch)
+    path = tmp_path / "plan.json.journal"
+    with open_journal_file(path, HELD) as journal:
+        assert [event.path for event in events] == [tmp_path], "the name of a new journal"
+        for line in (b"one\n", b"two\n"):
+            events.clear()
+            journal.append(line)
+            assert [(event.what, event.path, event.size) for event in events] == [("sync", path, path.stat().st_size)]
+    path.write_bytes(b"one\ntorn")
+    events.clear()
+    with open_journal_file(path, HELD):
+        assert [(event.path, event.size) for event in events] == [(path, 4)], "what was cut off is gone for good"
+
+
+def test_contexts_are_on_the_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    events = record_disk(monkeypatch)
+    path = tmp_path / "new" / "config.toml"
+    write_template(path)
+    assert is_durable(events, path)
+    assert path.stat().st_mode & 0o777 == 0o600
+    path.write_text('current = "a"\n[contexts.a]\n[contexts.b]\n')
+    events.clear()
+    write_current(load_contexts(str(path), {}), "b")
+    assert is_durable(events, path)
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert path.read_text().startswith('current = "b"')
+
+
+@pytest.mark.parametrize("number", [errno.EINVAL, errno.ENOTSUP])
+def test_file_systems_that_sync_no_folders_are_written_to(
+    number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sample: ClusterSnapshot
+) -> None:
+    record_disk(monkeypatch, refuse_folders(number))
+    assert write_snapshot(sample, tmp_path / "dumps").is_file()
+    write_document({"schema": "x"}, tmp_path / "plan.json")
+    with open_journal_file(tmp_path / "journal", HELD) as journal:
+        journal.append(b"line\n")
+    write_template(tmp_path / "config.toml")
+    assert {path.name for path in tmp_path.iterdir()} == {"dumps", "plan.json", "journal", "config.toml"}
+
+
+def test_a_disk_that_fails_is_told_by_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sample: ClusterSnapshot
+) -> None:
+    record_disk(monkeypatch, refuse_folders(errno.EIO))
+    for write in (
+        lambda: write_snapshot(sample, tmp_path / "dumps"),
+        lambda: write_document({"schema": "x"}, tmp_path / "plan.json"),
+        lambda: open_journal_file(tmp_path / "journal", HELD).__enter__(),
+        lambda: write_template(tmp_path / "config.toml"),
+    ):
+        with pytest.raises(UsageError, match=r"cannot write .*[Ii]nput/output error") as caught:
+            write()
+        assert caught.value.exit_code == ExitCode.USAGE
+
+
+@contextmanager
+def room_for(size: int) -> Iterator[None]:
+    """The kernel itself refuses the write: a limit on the size of files stands for the full disk."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    ignored = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+        signal.signal(signal.SIGXFSZ, ignored)
+
+
+def test_a_full_disk_leaves_no_half_file(tmp_path: Path) -> None:
+    (tmp_path / "old").write_bytes(b"old")
+    contexts = tmp_path / "contexts.toml"
+    contexts.write_text('current = "a"\n[contexts.a]\n[contexts.b]\n')
+    known = load_contexts(str(contexts), {})
+    writes: list[Callable[[], Any]] = [
+        lambda: write_new(tmp_path / "new", bytes(99)),
+        lambda: write_whole(tmp_path / "new", bytes(99), replace=False),
+        lambda: write_whole(tmp_path / "old", bytes(99), replace=True),
+    ]
+    with room_for(10):
+        for write in writes:
+            with pytest.raises(OSError, match="large"):
+                write()
+        for write in (lambda: write_template(tmp_path / "config.toml"), lambda: write_current(known, "b")):
+            with pytest.raises(ConfigurationError, match="cannot write"):
+                write()
+    assert {path.name for path in tmp_path.iterdir()} == {"old", "contexts.toml"}
+    assert (tmp_path / "old").read_bytes() == b"old"
+    assert load_contexts(str(contexts), {}) == ContextsFile(contexts, known.contexts, "a")
+
+
+def test_links_stay_and_what_is_no_file_is_written_to(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"old")
+    (tmp_path / "link").symlink_to("file")
+    write_whole(tmp_path / "link", b"new", replace=True)
+    assert ((tmp_path / "link").is_symlink(), (tmp_path / "file").read_bytes()) == (True, b"new")
+    write_whole(Path(os.devnull), b"new", replace=True)
+    assert Path(os.devnull).is_char_device()
+    with pytest.raises(FileExistsError):
+        write_whole(tmp_path / "link", b"newer", replace=False)
+    with pytest.raises(FileNotFoundError):
+        write_whole(tmp_path / "absent" / "file", b"new", replace=True)
