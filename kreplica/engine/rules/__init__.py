@@ -2,7 +2,7 @@
 
 Names are Kafka's own, and each docstring names the class a rule was read in and since when it holds. A rule does not
 look at the clock, asks nobody and changes nothing, so that whoever needs it calls the same function: questions over a
-snapshot and the simulator.
+snapshot and the simulator. They keep to the subset of Python that numba compiles, for whoever searches states.
 
 Two kinds are wider. Rules of coordinators and clients (groups, transactions, assignors, positions) take names, mappings
 and small frozen values. ``leader_epoch_cache`` changes the two lists that it is given in place, because every append

@@ -25,8 +25,8 @@ def readable_replicas(
         end_offsets: The log end offset of each place, as the leader knows it from the last fetch.
     """
     chosen = only(leader)
-    for place, (start, end) in enumerate(zip(log_starts, end_offsets, strict=True)):
-        if contains(isr, place) and start <= fetch_offset <= end:
+    for place in range(len(end_offsets)):
+        if contains(isr, place) and log_starts[place] <= fetch_offset <= end_offsets[place]:
             chosen |= only(place)
     return chosen
 

@@ -4,7 +4,23 @@ org.apache.kafka.storage.internals.epoch.LeaderEpochFileCache. Two lists of equa
 ``log_truncation.epoch_end_offset``. They are changed in place.
 """
 
-from bisect import bisect_left
+from collections.abc import Sequence
+
+
+def first_at_or_above(values: Sequence[int], wanted: int) -> int:
+    """The place of the first value that is not below ``wanted``; the length where all are.
+
+    java.util.TreeMap.ceilingEntry, by which LeaderEpochFileCache looks up its entries since 2.7; before, from the
+    first on.
+    """
+    low, high = 0, len(values)
+    while low < high:
+        middle = (low + high) // 2
+        if values[middle] < wanted:
+            low = middle + 1
+        else:
+            high = middle
+    return low
 
 
 def assign_epoch(epochs: list[int], starts: list[int], epoch: int, start: int) -> None:
@@ -13,18 +29,20 @@ def assign_epoch(epochs: list[int], starts: list[int], epoch: int, start: int) -
     LeaderEpochFileCache.assign, since 0.11 (KIP-101). Since 2.0.1 a leader assigns its epoch when it is
     elected, before any write (KAFKA-7415); before, the first record of an epoch did.
     """
-    if epochs and epochs[-1] == epoch and start >= starts[-1]:
+    if len(epochs) > 0 and epochs[-1] == epoch and start >= starts[-1]:
         return
-    keep = min(bisect_left(epochs, epoch), bisect_left(starts, start))
-    del epochs[keep:], starts[keep:]
+    keep = min(first_at_or_above(epochs, epoch), first_at_or_above(starts, start))
+    del epochs[keep:]
+    del starts[keep:]
     epochs.append(epoch)
     starts.append(start)
 
 
 def truncate_epochs_from_end(epochs: list[int], starts: list[int], end_offset: int) -> None:
     """Drops the epochs that begin at or after ``end_offset``: LeaderEpochFileCache.truncateFromEnd, since 0.11."""
-    keep = bisect_left(starts, end_offset)
-    del epochs[keep:], starts[keep:]
+    keep = first_at_or_above(starts, end_offset)
+    del epochs[keep:]
+    del starts[keep:]
 
 
 def truncate_epochs_from_start(epochs: list[int], starts: list[int], start_offset: int) -> None:
@@ -32,8 +50,9 @@ def truncate_epochs_from_start(epochs: list[int], starts: list[int], start_offse
 
     LeaderEpochFileCache.truncateFromStart, since 0.11.
     """
-    later = bisect_left(starts, start_offset + 1)
+    later = first_at_or_above(starts, start_offset + 1)
     if later == 0:
         return
-    del epochs[: later - 1], starts[: later - 1]
+    del epochs[: later - 1]
+    del starts[: later - 1]
     starts[0] = start_offset

@@ -4,8 +4,9 @@ A log's leader epochs stand in two sequences of equal length, ``epochs`` and ``s
 ``epochs[i]`` begins at offset ``starts[i]``; both grow.
 """
 
-from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
+
+from kreplica.engine.rules.leader_epoch_cache import first_at_or_above
 
 UNDEFINED_EPOCH = -1
 UNDEFINED_EPOCH_OFFSET = -1
@@ -30,7 +31,7 @@ def epoch_end_offset(epochs: Sequence[int], starts: Sequence[int], end_offset: i
         return UNDEFINED_EPOCH, UNDEFINED_EPOCH_OFFSET
     if epoch == epochs[-1]:
         return epoch, end_offset
-    higher = bisect_right(epochs, epoch)
+    higher = first_at_or_above(epochs, epoch + 1)
     if higher == len(epochs):
         return UNDEFINED_EPOCH, UNDEFINED_EPOCH_OFFSET
     if higher == 0:
@@ -86,7 +87,7 @@ def truncate_by_leader_epoch(
         end, finished = truncation_round(epochs[:held], starts[:held], end, high_watermark, answered, leader_end)
         if finished:
             return end
-        held = bisect_left(starts, end)
+        held = first_at_or_above(starts, end)
     return min(high_watermark, end)
 
 

@@ -8,6 +8,7 @@ leader, and is rebuilt from what is left after a truncation.
     batch        [0, 2] [3] [4, 5] ...                        last five kept (one in 0.11.0)
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import IntEnum
 
@@ -78,50 +79,63 @@ def in_sequence(last: int, following: int) -> bool:
     return following == last + 1 or (following == 0 and last == MAX_SEQUENCE)
 
 
-def duplicate_offset(state: ProducerState, epoch: int, first_sequence: int, last_sequence: int) -> int:
+def duplicate_offset(
+    known_epoch: int, batches: Sequence[Batch], epoch: int, first_sequence: int, last_sequence: int
+) -> int:
     """Where a batch stands already, NO_OFFSET if it is not among the remembered ones.
 
     ProducerStateEntry.findDuplicateBatch: the same epoch and exactly the same sequences. The leader answers with that
     offset and appends nothing. A batch older than the remembered ones is not known as a duplicate: it is out of order.
+
+    Args:
+        known_epoch: The highest seen of the producer.
+        batches: The remembered ones of that epoch.
+        epoch, first_sequence, last_sequence: Of the batch that came.
     """
-    if epoch != state.epoch:
+    if epoch != known_epoch:
         return NO_OFFSET
-    return next(
-        (at for first, last, at in state.batches if (first, last) == (first_sequence, last_sequence)), NO_OFFSET
-    )
+    for first, last, offset in batches:
+        if first == first_sequence and last == last_sequence:
+            return offset
+    return NO_OFFSET
 
 
-def producer_epoch_error(state: ProducerState, epoch: int) -> ErrorCode:
+def producer_epoch_error(known_epoch: int, epoch: int) -> ErrorCode:
     """INVALID_PRODUCER_EPOCH for an epoch below the highest seen: a zombie. ProducerAppendInfo.checkProducerEpoch.
 
     For appends by clients and coordinators: a follower appends what its leader has appended.
     """
-    return ErrorCode.INVALID_PRODUCER_EPOCH if epoch < state.epoch else ErrorCode.NONE
+    return ErrorCode.INVALID_PRODUCER_EPOCH if epoch < known_epoch else ErrorCode.NONE
 
 
-def sequence_error(state: ProducerState, epoch: int, first_sequence: int, unknown: UnknownProducer) -> ErrorCode:
+def sequence_error(
+    known_epoch: int, known_sequence: int, epoch: int, first_sequence: int, unknown: UnknownProducer
+) -> ErrorCode:
     """What is wrong with the first sequence of a client's batch. ProducerAppendInfo.checkSequence.
 
     A new epoch begins at 0, the same epoch goes on where it stood. Where nothing is known the versions differ.
+
+    Args:
+        known_epoch: The highest seen of the producer, NO_PRODUCER_EPOCH where nothing is known of it.
+        known_sequence: ``last_sequence`` of what is known.
+        epoch, first_sequence: Of the batch.
+        unknown: What holds for a producer without state.
     """
-    if epoch != state.epoch:
+    if epoch != known_epoch:
         if first_sequence == 0:
             return ErrorCode.NONE
-        return ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER if state.epoch != NO_PRODUCER_EPOCH else _NO_STATE[unknown]
-    last = last_sequence(state)
-    if in_sequence(last, first_sequence):
+        return ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER if known_epoch != NO_PRODUCER_EPOCH else _without_state(unknown)
+    if in_sequence(known_sequence, first_sequence):
         return ErrorCode.NONE
-    if last == NO_SEQUENCE and unknown is UnknownProducer.UNKNOWN_OR_ONLY_MARKER:
+    if known_sequence == NO_SEQUENCE and unknown == UnknownProducer.UNKNOWN_OR_ONLY_MARKER:
         return ErrorCode.UNKNOWN_PRODUCER_ID
     return ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
 
 
-_NO_STATE = {
-    UnknownProducer.OUT_OF_ORDER: ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER,
-    UnknownProducer.UNKNOWN: ErrorCode.UNKNOWN_PRODUCER_ID,
-    UnknownProducer.UNKNOWN_OR_ONLY_MARKER: ErrorCode.UNKNOWN_PRODUCER_ID,
-    UnknownProducer.ACCEPT: ErrorCode.NONE,
-}
+def _without_state(unknown: UnknownProducer) -> ErrorCode:
+    if unknown == UnknownProducer.OUT_OF_ORDER:
+        return ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
+    return ErrorCode.NONE if unknown == UnknownProducer.ACCEPT else ErrorCode.UNKNOWN_PRODUCER_ID
 
 
 def after_data(
@@ -176,15 +190,16 @@ def only_last_batch(state: ProducerState) -> ProducerState:
     return replace(state, batches=state.batches[-1:])
 
 
-def producer_expired(state: ProducerState, now: int, expiration: int) -> bool:
+def producer_expired(transaction_start: int, timestamp: int, now: int, expiration: int) -> bool:
     """Whether a replica forgets the producer: idle for long, no transaction open.
 
     ProducerStateManager.isProducerExpired.
 
     Args:
-        state: What is known of it.
+        transaction_start: Where its open transaction begins, NO_OFFSET if there is none.
+        timestamp: Of its latest append, NO_TIMESTAMP if none counts.
         now: The time, in the unit of the timestamps.
         expiration: producer.id.expiration.ms (since 3.4; before, transactional.id.expiration.ms), in that unit.
     """
-    long_ago = state.timestamp == NO_TIMESTAMP or now - state.timestamp >= expiration
-    return state.transaction_start == NO_OFFSET and long_ago
+    long_ago = timestamp == NO_TIMESTAMP or now - timestamp >= expiration
+    return transaction_start == NO_OFFSET and long_ago

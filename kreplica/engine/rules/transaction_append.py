@@ -11,6 +11,7 @@ from kreplica.engine.rules.producer_state import (
     NO_OFFSET,
     ProducerState,
     UnknownProducer,
+    last_sequence,
     producer_epoch_error,
     sequence_error,
 )
@@ -100,7 +101,7 @@ def transactional_sequence_error(
             return ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
         if first_sequence > verification.lowest_sequence:
             return ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
-    return sequence_error(state, epoch, first_sequence, unknown)
+    return sequence_error(state.epoch, last_sequence(state), epoch, first_sequence, unknown)
 
 
 def plain_write_error(state: ProducerState, transactional: bool) -> ErrorCode:
@@ -126,7 +127,7 @@ def marker_error(state: ProducerState, epoch: int, coordinator_epoch: int, stric
     """
     if strict and epoch == state.epoch != MAX_EPOCH and state.transaction_start != NO_OFFSET:
         return ErrorCode.INVALID_PRODUCER_EPOCH
-    error = producer_epoch_error(state, epoch)
+    error = producer_epoch_error(state.epoch, epoch)
     if error is ErrorCode.NONE and coordinator_epoch < state.coordinator_epoch:
         return ErrorCode.TRANSACTION_COORDINATOR_FENCED
     return error

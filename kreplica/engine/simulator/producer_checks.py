@@ -41,7 +41,9 @@ def check_producer(replica: Replica, records: Sequence[Record], guard: int) -> t
     first = records[0]
     state = replica.producers.state(first.producer_id)
     if first.kind == DATA and first.sequence != NO_SEQUENCE:
-        offset = duplicate_offset(state, first.producer_epoch, first.sequence, records[-1].sequence)
+        offset = duplicate_offset(
+            state.epoch, state.batches, first.producer_epoch, first.sequence, records[-1].sequence
+        )
         if offset != NO_OFFSET:
             replica.broker.emit(Kind.DUPLICATE, replica.partition, first.producer_id, first.sequence, offset)
             return ErrorCode.NONE, offset
@@ -82,7 +84,7 @@ def _error(replica: Replica, state: ProducerState, record: Record, guard: int) -
         error = verification_error(replica.producers.verifications.get(record.producer_id), guard)
         if error:
             return error, "transaction_append.verification_error"
-    error = producer_epoch_error(state, record.producer_epoch)
+    error = producer_epoch_error(state.epoch, record.producer_epoch)
     if error:
         return error, "producer_state.producer_epoch_error"
     if by_client:

@@ -148,7 +148,11 @@ class ProducerStates:
 
     def expire(self, now: int, expiration: int) -> tuple[int, ...]:
         """Forgets the producers that were idle for so long; says which."""
-        gone = tuple(number for number, state in self.states.items() if producer_expired(state, now, expiration))
+        gone = tuple(
+            number
+            for number, state in self.states.items()
+            if producer_expired(state.transaction_start, state.timestamp, now, expiration)
+        )
         for number in gone:
             del self.states[number]
         return gone

@@ -19,6 +19,7 @@ from kreplica.engine.rules.producer_state import (
     after_marker,
     duplicate_offset,
     in_sequence,
+    last_sequence,
     only_last_batch,
     producer_epoch_error,
     producer_expired,
@@ -39,8 +40,8 @@ MARKER = st.tuples(st.just("marker"), EPOCHS, st.integers(0, 2))
 def data_error(state: ProducerState, epoch: int, first: int, transactional: bool) -> ErrorCode:
     """The checks in Kafka's order."""
     errors = (
-        producer_epoch_error(state, epoch),
-        sequence_error(state, epoch, first, ACCEPT),
+        producer_epoch_error(state.epoch, epoch),
+        sequence_error(state.epoch, last_sequence(state), epoch, first, ACCEPT),
         plain_write_error(state, transactional),
     )
     return next((error for error in errors if error is not ErrorCode.NONE), ErrorCode.NONE)
@@ -66,7 +67,9 @@ def test_appends_beside_kafkas(retained: int, start: int, strict: bool, steps: l
             first = 0 if step[2] == 2 else (following + step[2]) % (MAX_SEQUENCE + 1)
             last = sequence_after(first, step[3] - 1)
             known = kafka.find_duplicate(epoch, first, last)
-            assert duplicate_offset(state, epoch, first, last) == (NO_OFFSET if known is None else known)
+            assert duplicate_offset(state.epoch, state.batches, epoch, first, last) == (
+                NO_OFFSET if known is None else known
+            )
             error = said(lambda: kafka.append_data(epoch, first, last, offset, transactional=step[4]))  # noqa: B023
             assert data_error(state, epoch, first, step[4]).name == error
             if error == "NONE":
@@ -89,8 +92,8 @@ def test_each_batch_of_the_last_five_is_known_again_and_no_older_one(sizes: list
         state = after_data(state, 0, sent[-1], False, 0)
     again = sent[max(len(sent) - 1 - back, 0)]
     age = len(sent) - 1 - sent.index(again)
-    assert duplicate_offset(state, 0, *again[:2]) == (again[2] if age < 5 else NO_OFFSET)
-    late = sequence_error(state, 0, again[0], ACCEPT)
+    assert duplicate_offset(state.epoch, state.batches, 0, *again[:2]) == (again[2] if age < 5 else NO_OFFSET)
+    late = sequence_error(state.epoch, last_sequence(state), 0, again[0], ACCEPT)
     assert late is ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
 
 
@@ -127,28 +130,32 @@ FORGOTTEN, ONLY_MARKER = EMPTY_STATE, ProducerState(epoch=3, coordinator_epoch=0
 def test_a_sequence_that_nothing_is_known_before(
     version: str, unknown: UnknownProducer, forgotten: str, only_marker: str
 ) -> None:
-    assert sequence_error(FORGOTTEN, 3, 7, unknown).name == forgotten
-    assert sequence_error(ONLY_MARKER, 3, 7, unknown).name == only_marker
-    assert sequence_error(FORGOTTEN, 3, 0, unknown) is ErrorCode.NONE
-    assert sequence_error(ONLY_MARKER, 3, 0, unknown) is ErrorCode.NONE
-    assert sequence_error(ONLY_MARKER, 4, 7, unknown) is ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
+    assert sequence_error(FORGOTTEN.epoch, last_sequence(FORGOTTEN), 3, 7, unknown).name == forgotten
+    assert sequence_error(ONLY_MARKER.epoch, last_sequence(ONLY_MARKER), 3, 7, unknown).name == only_marker
+    assert sequence_error(FORGOTTEN.epoch, last_sequence(FORGOTTEN), 3, 0, unknown) is ErrorCode.NONE
+    assert sequence_error(ONLY_MARKER.epoch, last_sequence(ONLY_MARKER), 3, 0, unknown) is ErrorCode.NONE
+    assert (
+        sequence_error(ONLY_MARKER.epoch, last_sequence(ONLY_MARKER), 4, 7, unknown)
+        is ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
+    )
     known = after_data(ONLY_MARKER, 3, (0, 1, 10), False, 0)
-    assert sequence_error(known, 3, 7, unknown) is ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
-    assert sequence_error(known, 3, 2, unknown) is ErrorCode.NONE
+    assert sequence_error(known.epoch, last_sequence(known), 3, 7, unknown) is ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
+    assert sequence_error(known.epoch, last_sequence(known), 3, 2, unknown) is ErrorCode.NONE
 
 
 def test_a_snapshot_keeps_the_last_batch_alone() -> None:
     state = after_data(after_data(EMPTY_STATE, 0, (0, 1, 10), False, 0), 0, (2, 2, 12), False, 0)
     restarted = only_last_batch(state)
-    assert duplicate_offset(restarted, 0, 0, 1) == NO_OFFSET
-    assert duplicate_offset(restarted, 0, 2, 2) == 12
+    assert duplicate_offset(restarted.epoch, restarted.batches, 0, 0, 1) == NO_OFFSET
+    assert duplicate_offset(restarted.epoch, restarted.batches, 0, 2, 2) == 12
 
 
 def test_expiry_spares_open_transactions() -> None:
     idle = after_data(EMPTY_STATE, 0, (0, 0, 0), False, 100)
-    assert not producer_expired(idle, 100 + 59, 60)
-    assert producer_expired(idle, 100 + 60, 60)
-    assert not producer_expired(after_data(EMPTY_STATE, 0, (0, 0, 0), True, 100), 10_000, 60)
+    open_one = after_data(EMPTY_STATE, 0, (0, 0, 0), True, 100)
+    assert not producer_expired(idle.transaction_start, idle.timestamp, 100 + 59, 60)
+    assert producer_expired(idle.transaction_start, idle.timestamp, 100 + 60, 60)
+    assert not producer_expired(open_one.transaction_start, open_one.timestamp, 10_000, 60)
 
 
 @pytest.mark.parametrize(
@@ -164,7 +171,7 @@ def test_from_when_on_a_producer_ages_after_a_marker(epoch: int, keeps: bool, ex
     """ProducerStateEntry.lastTimestamp: of 2.4.0 that of the last batch, since 2.4.1 of the marker (KAFKA-9144)."""
     begun = after_data(EMPTY_STATE, 0, (0, 0, 0), True, 100)
     ended = after_marker(begun, epoch, 0, 150, keeps)
-    assert producer_expired(ended, expires, 60)
-    assert expires == 151 or not producer_expired(ended, expires - 1, 60)
+    assert producer_expired(ended.transaction_start, ended.timestamp, expires, 60)
+    assert expires == 151 or not producer_expired(ended.transaction_start, ended.timestamp, expires - 1, 60)
     again = after_data(ended, epoch, (0 if epoch else 1, 1, 5), False, 400)
-    assert not producer_expired(again, 459, 60)
+    assert not producer_expired(again.transaction_start, again.timestamp, 459, 60)
