@@ -23,10 +23,13 @@ COMPILED = (
     "rules/*.py",
     "simulator/*.py",
     "trace.py",
+    "idempotence.py",
     "invariants.py",
+    "liveness.py",
     "histories.py",
     "records.py",
     "replica_logs.py",
+    "strong_isr.py",
 )
 """Below kreplica/engine."""
 COMPARED_SEEDS = 18

@@ -19,18 +19,19 @@ from statistics import median
 import switched_off
 
 from kreplica.engine import Version, observe, version_named
+from kreplica.engine.invariants import Invariant
 from kreplica.engine.outcome import measure
 from kreplica.engine.random_plans import DEFAULT_PROFILE, KEEPS_DISKS, FaultKind, Profile, near_plan
-from kreplica.engine.random_setups import random_run
+from kreplica.engine.random_setups import random_run, with_settings
+from kreplica.engine.rules.leader_and_isr import ANY_NUMBER
 from kreplica.engine.settings import Value
-from kreplica.engine.setup import Setup
 from kreplica.engine.versions import Truncation
 from kreplica.model.settings import MIN_ISR, UNCLEAN
 from kreplica.scenarios import scenario_named
 
 MOST_SEEDS = 200
 NOT_SAFE = "not safe"
-"""What goes wrong on random clusters: something acknowledged is lost, or an invariant broken."""
+"""What goes wrong on random clusters: a promise is broken (``Outcome.keeps_promises``)."""
 
 Settings = dict[str, Value]
 
@@ -91,7 +92,7 @@ class Unsafe:
 
     def _random(self, seed: int, version: Version, settings: Settings) -> object:
         setup, plan = random_run(seed, version, self.profile)
-        outcome, _ = observe(_with(setup, settings), plan, version, seed, keep=False)
+        outcome, _ = observe(with_settings(setup, settings), plan, version, seed, keep=False)
         return not outcome.keeps_promises if self.wrong == NOT_SAFE else measure(outcome, self.wrong)
 
     def _near(self, seed: int, version: Version, settings: Settings) -> object:
@@ -102,15 +103,9 @@ class Unsafe:
         return measure(outcome, self.wrong) if probe is None else probe(events)
 
 
-def _with(setup: Setup, settings: Settings) -> Setup:
-    """The setup with other settings, without the clients that have one of them for a reason of their own."""
-    clients = tuple(client for client in setup.clients if not settings.keys() & client.settings.keys())
-    return replace(setup, clients=clients).with_settings(settings)
-
-
 _SETTINGS = (
-    Unsafe("acks=0", "3.9-kraft", settings={"acks": 0, **_NO_IDEMPOTENCE}, safe=_NO_IDEMPOTENCE),
-    Unsafe("acks=1", "3.9-kraft", settings={"acks": 1, **_NO_IDEMPOTENCE}, safe=_NO_IDEMPOTENCE),
+    Unsafe("acks=0", "3.9-kraft", settings={"acks": 0, **_NO_IDEMPOTENCE}, safe=_NO_IDEMPOTENCE, wrong="lost"),
+    Unsafe("acks=1", "3.9-kraft", settings={"acks": 1, **_NO_IDEMPOTENCE}, safe=_NO_IDEMPOTENCE, wrong="lost"),
     Unsafe("unclean elections, ZooKeeper", "3.9", settings=_UNCLEAN),
     Unsafe("unclean elections, KRaft", "3.9-kraft", settings=_UNCLEAN),
     Unsafe(
@@ -160,6 +155,13 @@ _SETTINGS = (
 
 _RULES = (
     Unsafe("0.10 as it was", "0.10", whole="2.1"),
+    Unsafe("KIP-279", "2.1", {"truncation": Truncation.KIP_101}),
+    Unsafe("KIP-320: fetches fenced", "2.1", {"fenced_fetch": False}),
+    Unsafe("KAFKA-7128: joining at the epoch's start", "2.1", {"join_at_epoch_start": False}),
+    Unsafe("KAFKA-7164: every new epoch is noticed", "2.1", {"epochs_followed_on": ANY_NUMBER}),
+    Unsafe("KAFKA-13141: a diverging position is not noted", "3.4.1", {"diverging_position_noted": True}),
+    Unsafe("KAFKA-14704: a follower cuts first", "3.4.1", {"watermark_before_cut": True}),
+    Unsafe("KIP-903: broker epochs in an ISR", "3.5-kraft", {"broker_epoch_in_isr": False}, safe=None, profile=_DISKS),
     Unsafe("2.0 as it was: no KIP-320", "2.0", whole="2.1", scenario="unfenced-fetch", wrong="committed_lost"),
     Unsafe("KIP-101, 2.0", "2.0", {"truncation": _BY_MARK}),
     Unsafe("KIP-101, 2.7", "2.7", {"truncation": _BY_MARK, "truncate_on_fetch": False}),
@@ -192,7 +194,7 @@ _RULES = (
     ),
     Unsafe("KIP-966: ELR", "4.1", {"elr": False}, scenario="last-replica-standing", wrong="committed_lost"),
     Unsafe(
-        "KIP-98: sequences", "3.0", {"idempotence": False}, wrong="duplicated", settings=_IDEMPOTENCE, safe=_IDEMPOTENCE
+        "KIP-98: sequences", "3.5", {"idempotence": False}, wrong="duplicated", settings=_IDEMPOTENCE, safe=_IDEMPOTENCE
     ),
     Unsafe(
         "KIP-447: generations in transactions",
@@ -239,24 +241,28 @@ _ALWAYS = (
         wrong="committed_lost",
         off=switched_off.JOINS_AT_ONCE,
     ),
+    Unsafe("an ISR shrinks", "3.9-kraft", off=switched_off.NEVER_SHRINKS),
+    Unsafe("an ISR fills", "3.9", off=switched_off.NEVER_JOINS),
+    Unsafe("a follower's high watermark lies in its log", "2.1", off=switched_off.AS_THE_LEADER_SAYS),
+    Unsafe("followers join at the high watermark", "2.1", off=switched_off.JOINS_AT_ONCE),
     Unsafe("leaders are of the ISR, KRaft", "3.9-kraft", off=switched_off.LED_BY_ANYBODY_KRAFT),
     Unsafe("leaders are of the ISR, ZooKeeper", "3.9", off=switched_off.LED_BY_ANYBODY_ZOOKEEPER),
     Unsafe("followers cut what diverges, by fetches", "3.9-kraft", off=switched_off.NOTHING_DIVERGES),
     Unsafe("followers cut what diverges, by asking", "2.1", off=switched_off.NOTHING_CUT),
     Unsafe(
         "sequences follow each other",
-        "3.0",
+        "3.5",
         settings=_IDEMPOTENCE,
         safe=_IDEMPOTENCE,
-        wrong="reordered",
+        wrong=str(Invariant.IDEMPOTENCE_ORDER),
         off=switched_off.ANY_SEQUENCE,
     ),
     Unsafe(
         "duplicates are known",
-        "3.0",
+        "3.5",
         settings=_IDEMPOTENCE,
         safe=_IDEMPOTENCE,
-        wrong="duplicated",
+        wrong=str(Invariant.IDEMPOTENCE_DUPLICATE),
         off=switched_off.NO_DUPLICATES_KNOWN,
     ),
     Unsafe(

@@ -52,6 +52,14 @@ def _up_to_high_watermark(_: int, high_watermark: int, *__: object) -> int:
     return high_watermark
 
 
+def _whole_isr(isr: int, *_: object) -> int:
+    return isr
+
+
+def _as_told(leader_high_watermark: int, *_: object) -> int:
+    return leader_high_watermark
+
+
 def _cuts_nothing(_: object, __: object, end_offset: int, *___: object) -> tuple[int, bool]:
     return end_offset, True
 
@@ -63,6 +71,9 @@ ISR_NOT_COUNTED: Rules = {
     "acknowledgement.completion_error": _always(ErrorCode.NONE),
 }
 JOINS_AT_ONCE: Rules = {"follower_lag.may_join_isr": _all_but_members}
+NEVER_JOINS: Rules = {"follower_lag.may_join_isr": _always(False)}
+NEVER_SHRINKS: Rules = {"follower_lag.in_sync_by_time": _whole_isr}
+AS_THE_LEADER_SAYS: Rules = {"high_watermark.follower_high_watermark": _as_told}
 LED_BY_ANYBODY_KRAFT: Rules = {"elections.eligible_leaders": _always(_EVERYBODY)}
 LED_BY_ANYBODY_ZOOKEEPER: Rules = {"elections.zookeeper_leader_for_offline": _any_live}
 NOTHING_DIVERGES: Rules = {"fetching.diverges": _always(False)}

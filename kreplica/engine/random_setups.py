@@ -7,6 +7,7 @@ has settled after the faults: those are judged for liveness, too.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from random import Random
 
@@ -183,3 +184,9 @@ def _until_settled(setup: Setup, version: Version) -> Setup:
     )
     client = ProducerSetup("producer-late", late)
     return replace(setup, settings=settings, clients=(*setup.clients, client), duration=settled + AFTERWARDS)
+
+
+def with_settings(setup: Setup, settings: Mapping[str, Value]) -> Setup:
+    """The setup with other settings, without the clients that have one of them for a reason of their own."""
+    clients = tuple(client for client in setup.clients if not settings.keys() & client.settings.keys())
+    return replace(setup, clients=clients).with_settings(settings)
