@@ -13,7 +13,7 @@ from kreplica.engine.rules.controller_election import state_written_by_newer
 from kreplica.engine.rules.leader_epoch_bump import zookeeper_leader_epoch
 from kreplica.engine.rules.replica_set import contains, without
 from kreplica.engine.simulator.partition_state import PartitionState
-from kreplica.engine.simulator.zookeeper import OK, Operation, Result, Transaction
+from kreplica.engine.simulator.zookeeper import BAD_VERSION, OK, Operation, Result, Transaction
 from kreplica.engine.simulator.zookeeper_paths import (
     CONTROLLER_EPOCH,
     Assigned,
@@ -153,7 +153,7 @@ class ZooKeeperStates:
     ) -> None:
         again: list[str] = []
         for state, result in zip(decided, results, strict=True):
-            if len(result) > 1 and result[0].code != OK:
+            if len(result) > 1 and result[0].code == BAD_VERSION:  # of the check; that of a state is read again
                 self.controller.moved()
                 return
             if result[-1].code == OK:

@@ -93,3 +93,19 @@ NOT_IDEMPOTENT: dict[str, int | bool | str] = {"enable.idempotence": False}
 def test_the_same_search_finds_what_is_unsafe(version: str, changes: dict[str, int | bool | str], seeds: int) -> None:
     assert set(changes) <= {*PROMISES, *NOT_IDEMPOTENT}
     assert first_failing(version, range(seeds), changes) is not None
+
+
+@pytest.mark.parametrize(
+    ("version", "seed"),
+    [
+        ("2.1", 6),  # a ZooKeeper-mode controller gave up because another's write of a partition came first
+        ("2.5", 3043),  # an answer of a later produce request came before a lost one's
+        ("3.9-kraft", 1680),  # a leader took a producer's second batch first
+        ("4.1", 1565),  # a broker asked for the ISR of a leadership that was over
+    ],
+)
+def test_what_a_search_has_found_holds_from_then_on(version: str, seed: int) -> None:
+    rules = version_named(version)
+    setup, plan = random_run(seed, rules)
+    outcome, _ = observe(setup, plan, rules, seed, keep=False)
+    assert outcome.keeps_promises, outcome.findings
