@@ -24,6 +24,7 @@ LEAVE_SECONDS = 10.0
 """How long the JVM may take after each of the three ways to end it."""
 
 NOTICE_SECONDS = 1.0
+_ENDING = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
 _EXIT_CODES = {
     0: " without starting: an option such as -version has it do something else",
     52: ": out of memory",
@@ -125,15 +126,18 @@ def _end(process: subprocess.Popen[bytes], *, started: bool) -> None:
 
 @contextmanager
 def _on_interrupt(handler: Callable[..., NoReturn]) -> Iterator[None]:
-    """Handles Ctrl-C in the block; Python allows that in the main thread only, where it arrives."""
+    """Handles what ends the program as Ctrl-C does; Python allows that in the main thread only, where it arrives."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    before = signal.signal(signal.SIGINT, handler)
+    numbers = [number for number in _ENDING if signal.getsignal(number) is signal.default_int_handler]
+    for number in numbers:
+        signal.signal(number, handler)
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, before)
+        for number in numbers:
+            signal.signal(number, signal.default_int_handler)
 
 
 @contextmanager

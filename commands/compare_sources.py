@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from kreplica.errors import UsageError
+from kreplica.sources.deadline import all_results
 
 if TYPE_CHECKING:
     from kreplica.config import ClusterHandle
@@ -95,20 +96,19 @@ def read_both(left: ClusterHandle, right: ClusterHandle) -> tuple[ClusterSnapsho
     Raises:
         KreplicaError: One cannot be read; the left one's error first.
     """
-    with ThreadPoolExecutor(max_workers=2) as pool:
-        first, second = pool.submit(_read, left), pool.submit(_read, right)
-        return first.result(), second.result()
+    first, second = all_results([partial(_read, handle) for handle in (left, right)])
+    return first, second
 
 
 def read_again(
     left: ClusterHandle, right: ClusterHandle, before: tuple[ClusterSnapshot, ClusterSnapshot]
 ) -> tuple[ClusterSnapshot, ClusterSnapshot]:
     """Reads the live sides again; a dump stays what it is, and standard input is gone."""
-    with ThreadPoolExecutor(max_workers=2) as pool:
-        found = [pool.submit(_read, handle) if handle.dump is None else None for handle in (left, right)]
-        first, second = (
-            old if reading is None else reading.result() for reading, old in zip(found, before, strict=True)
-        )
+    live = [handle for handle in (left, right) if handle.dump is None]
+    found = iter(all_results([partial(_read, handle) for handle in live]))
+    first, second = (
+        next(found) if handle.dump is None else old for handle, old in zip((left, right), before, strict=True)
+    )
     return first, second
 
 

@@ -105,7 +105,8 @@ def show(
     Nothing is looked up and no cluster is asked. Exits 2 when the settings cannot be used.
     """
     from kreplica.config import Setting, effective_settings
-    from kreplica.contexts import check_timeout, locate
+    from kreplica.contexts import locate
+    from kreplica.time_limits import check_timeout
 
     file, chosen = named_contexts(names or (), config)
     option = None if timeout is None else Setting(f"{check_timeout(timeout, '--timeout'):g}", "--timeout")

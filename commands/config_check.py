@@ -44,7 +44,7 @@ def check(
     """
     from commands.config import named_contexts
     from kreplica.config import Setting
-    from kreplica.contexts import check_timeout
+    from kreplica.time_limits import check_timeout
 
     option = None if timeout is None else Setting(f"{check_timeout(timeout, '--timeout'):g}", "--timeout")
     file, chosen = named_contexts(names or (), config)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import signal
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -79,27 +78,13 @@ def named_files(
     if not streams:
         yield list(paths)
         return
-    with _ended_by_signals(), tempfile.TemporaryDirectory(prefix="kreplica_") as folder, ExitStack() as inside:
+    with tempfile.TemporaryDirectory(prefix="kreplica_") as folder, ExitStack() as inside:
         home = Path(folder, "input")  # a level down: what decoders look for above a file is not the user's /tmp
         kept = {path: _kept(path, name, home / str(number)) for number, path in enumerate(streams)}
         if len(set(paths)) == 1 and _can_come_back():
             inside.enter_context(contextlib.chdir(home / "0"))
             kept = {path: file.relative_to(home / "0") for path, file in kept.items()}
         yield [str(kept.get(path, path)) for path in dict.fromkeys(paths)]
-
-
-@contextmanager
-def _ended_by_signals() -> Iterator[None]:
-    """Has what would end the program at once end it as Ctrl-C does: a copy of gigabytes is not to be left behind."""
-    numbers = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
-    taken = [number for number in numbers if signal.getsignal(number) is signal.SIG_DFL]  # nohup ignores one
-    for number in taken:
-        signal.signal(number, signal.default_int_handler)
-    try:
-        yield
-    finally:
-        for number in taken:
-            signal.signal(number, signal.SIG_DFL)
 
 
 def _name_of_stdin(paths: Sequence[str], given: str | None, telling: Telling | None) -> PurePath:

@@ -149,7 +149,9 @@ def _answer_once(sources: SourceOptions, question: Question, output: OutputForma
 
 def _watch(sources: SourceOptions, question: Question, output: OutputFormat | None, seconds: float) -> None:
     from commands.watching import watch
+    from kreplica.time_limits import check_timeout
 
+    check_timeout(seconds, "--watch")
     if output not in (None, OutputFormat.table, OutputFormat.json, OutputFormat.jsonl):
         raise UsageError(f"--watch has no end, and {output} has one", fix="use -o jsonl, or leave out --watch")
     if sources.dump == "-":

@@ -5,8 +5,8 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -91,10 +91,11 @@ def measure(
 def _read_all(
     targets: Sequence[tuple[ClusterHandle, ClusterSnapshot, Sequence[MissingCopy]]],
 ) -> list[tuple[list[LogPosition], list[int]]]:
+    from kreplica.sources.deadline import all_results
     from kreplica.sources.kafka_positions import read_positions
 
-    with ThreadPoolExecutor(max_workers=min(MOST_AT_ONCE, len(targets))) as pool:
-        return list(pool.map(lambda one: read_positions(one[0], one[1], _by_broker(one[2])), targets))
+    calls = [partial(read_positions, handle, snapshot, _by_broker(copies)) for handle, snapshot, copies in targets]
+    return all_results(calls, MOST_AT_ONCE)
 
 
 def _by_broker(copies: Sequence[MissingCopy]) -> dict[int, list[Place]]:

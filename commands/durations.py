@@ -6,6 +6,7 @@ import re
 
 from kreplica.errors import UsageError
 from kreplica.model.durations import spell_duration
+from kreplica.time_limits import LONGEST_SECONDS
 
 __all__ = ["UNIT_SECONDS", "parse_duration", "spell_duration"]
 
@@ -22,7 +23,7 @@ def parse_duration(text: str, option: str, *, least: float = 0.0) -> float:
         least: The shortest length that makes sense, in seconds.
 
     Raises:
-        UsageError: It is no length of time, or too short.
+        UsageError: It is no length of time, too short, or longer than a year.
     """
     found = _DURATION.fullmatch(text.strip())
     if found is None:
@@ -30,4 +31,6 @@ def parse_duration(text: str, option: str, *, least: float = 0.0) -> float:
     seconds = float(found["number"]) * UNIT_SECONDS[found["unit"] or "s"]
     if seconds < least:
         raise UsageError(f"{option} {text} is too short", f"the least is {spell_duration(least)}")
+    if seconds > LONGEST_SECONDS:
+        raise UsageError(f"{option} {text} is too long", f"the most is {spell_duration(LONGEST_SECONDS)}")
     return seconds

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import gc
 import importlib
@@ -96,6 +97,7 @@ def main() -> None:
         return completer.answer(build_app, sys.argv[1:], os.environ)
     _open_closed_streams()
     _escape_what_cannot_be_shown()
+    _lose_what_stderr_does_not_take()
     gc.set_threshold(GC_THRESHOLD)
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # numpy starts a thread a processor for what nothing here does
     sys.exit(run(sys.argv[1:]))
@@ -113,6 +115,26 @@ def _escape_what_cannot_be_shown() -> None:
     """A name that the user's locale cannot spell, or that is no Unicode, must not cost the answer; as on stderr."""
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")
+
+
+class _Remarks(io.TextIOWrapper):
+    """Standard error; where it takes nothing (a full disk, a terminal that is gone) the exit code still tells."""
+
+    def write(self, text: str, /) -> int:
+        with contextlib.suppress(OSError):
+            super().write(text)
+        return len(text)
+
+    def flush(self) -> None:
+        with contextlib.suppress(OSError):
+            super().flush()
+
+
+def _lose_what_stderr_does_not_take() -> None:
+    before = sys.stderr
+    if isinstance(before, io.TextIOWrapper):
+        encoding, errors = before.encoding, before.errors
+        sys.stderr = _Remarks(before.detach(), encoding, errors, line_buffering=True)
 
 
 def run(arguments: Sequence[str]) -> int:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Collection, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from commands.output import one_line
@@ -13,6 +13,7 @@ from kreplica.errors import KreplicaError, UsageError
 from kreplica.model.durations import spell_duration
 from kreplica.model.snapshot import utc_now
 from kreplica.sources import Facet, read_snapshot
+from kreplica.sources.deadline import all_results
 
 if TYPE_CHECKING:
     from kreplica.config import ClusterHandle
@@ -106,8 +107,7 @@ def _told(read: Callable[[], Reading], handles: Sequence[ClusterHandle]) -> Read
 def _read_all(handles: Sequence[ClusterHandle], wanted: Facet) -> Reading:
     if len(handles) == 1:  # in this thread, where Ctrl-C ends it at once
         return Reading([read_snapshot(handles[0], wanted)], [], handles)
-    with ThreadPoolExecutor(max_workers=min(MOST_AT_ONCE, len(handles))) as pool:
-        outcomes = list(pool.map(lambda handle: _read(handle, wanted), handles))
+    outcomes = all_results([partial(_read, handle, wanted) for handle in handles], MOST_AT_ONCE)
     errors = [
         (handle, found) for handle, found in zip(handles, outcomes, strict=True) if isinstance(found, KreplicaError)
     ]

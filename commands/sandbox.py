@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -106,7 +105,7 @@ def start(
         broker_settings=pairs(setting or [], "--set"),
         heap_mib=heap,
     )
-    with _ended_by_term(), _progress() as say:
+    with _progress() as say:
         sandbox = start_sandbox(settings, progress=say)
     _tell("sandbox-start", [sandbox], f"started sandbox {name}", output, _how_to_connect(sandbox))
 
@@ -269,17 +268,3 @@ def _progress() -> Iterator[Callable[[str], None]]:
 
     with Console(stderr=True).status("starting") as shown:
         yield shown.update
-
-
-@contextmanager
-def _ended_by_term() -> Iterator[None]:
-    """SIGTERM ends a start as Ctrl-C does, so that nothing is left behind."""
-
-    def interrupt(*_: object) -> None:
-        raise KeyboardInterrupt
-
-    before = signal.signal(signal.SIGTERM, interrupt)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from commands.interrupts import NUMBERS
 from commands.options import OutputOption
 from commands.sandbox_values import choice
 from kreplica.errors import ExitCode
@@ -80,7 +81,7 @@ def load(
 
 @contextmanager
 def _ended_by_interrupt() -> Iterator[threading.Event]:
-    """The first Ctrl-C (or SIGTERM) sets the event, the second one interrupts."""
+    """The first Ctrl-C, SIGTERM or SIGHUP sets the event, the second one interrupts."""
     ended = threading.Event()
 
     def end(*_: object) -> None:
@@ -89,7 +90,7 @@ def _ended_by_interrupt() -> Iterator[threading.Event]:
         ended.set()
         print("ending: waiting for acknowledgements and reading back; again to give up", file=sys.stderr)
 
-    before = {number: signal.signal(number, end) for number in (signal.SIGINT, signal.SIGTERM)}
+    before = {number: signal.signal(number, end) for number in NUMBERS}
     try:
         yield ended
     finally:

@@ -6,11 +6,23 @@ records of a gigabyte imports numpy meanwhile.
 
 from __future__ import annotations
 
+import os
 import sys
 
 
 def main() -> None:
-    """Runs the program."""
+    """Runs the program; whatever ends it before it is fully there leaves no traceback."""
+    try:
+        _run()
+    except KeyboardInterrupt:
+        os.write(2, b"interrupted\n")
+        sys.exit(130)
+
+
+def _run() -> None:
+    from commands.interrupts import end_as_by_ctrl_c
+
+    end_as_by_ctrl_c()
     if sys.argv[1:3] == ["decode", "offsets"]:
         from kreplica.formats.offset_logs import replay_ahead
 

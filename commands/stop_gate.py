@@ -110,7 +110,7 @@ def ask(
             try:
                 current = _read(handle, brokers_of, accepted, Freshness(most_age))
             except UnreachableError as error:
-                if time.monotonic() >= deadline:
+                if time.monotonic() >= deadline or not error.may_pass:
                     raise
                 fine, state = None, error.what
             else:

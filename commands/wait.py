@@ -156,7 +156,7 @@ def _wait(handle: ClusterHandle, question: Question, patience: float, most_age: 
             try:
                 outcome = _look(handle, question, deadline, most_age)
             except UnreachableError as error:
-                if not _time_for_another(deadline, began):
+                if not error.may_pass or not _time_for_another(deadline, began):
                     raise
                 state = error.what
             else:

@@ -22,7 +22,7 @@ def watch(answer_once: Callable[[], bool], seconds: float, output: OutputFormat 
     """Answers until interrupted or until nobody reads any more.
 
     A cluster that does not answer for a while is what one watches for, so errors do not end it, except in the first
-    round the user's own: an option or a file that cannot be used.
+    round the user's own: an option or a file that cannot be used; and credentials that are refused.
 
     Args:
         answer_once: Prints the answer; returns whether anybody still reads.
@@ -37,7 +37,7 @@ def watch(answer_once: Callable[[], bool], seconds: float, output: OutputFormat 
             if not (painter.answer(answer_once) if painter else answer_once()):
                 return
         except KreplicaError as error:
-            if first and isinstance(error, UsageError):
+            if (first and isinstance(error, UsageError)) or not error.may_pass:
                 raise
             if painter:
                 painter.fail(error)

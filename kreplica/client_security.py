@@ -6,7 +6,6 @@ Key stores are read into PEM once (kreplica/key_stores.py) and both libraries ge
 from __future__ import annotations
 
 import contextlib
-import difflib
 import re
 import time
 from collections.abc import Mapping
@@ -15,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kreplica.errors import ConfigurationError
+from kreplica.nearest_names import nearest_names
 from kreplica.secret_values import remember_secret
 from kreplica.untrusted_files import read_whole
 
@@ -132,7 +132,7 @@ def checks_host_names(properties: Mapping[str, str]) -> bool:
             f"{IDENTIFICATION} is {algorithm!r}",
             "that is no algorithm known here",
             "https checks host names, an empty value switches the check off"
-            + (": did you mean https?" if difflib.get_close_matches(algorithm.lower(), ("https",)) else ""),
+            + (": did you mean https?" if nearest_names(algorithm.lower(), ("https",)) else ""),
         )
     return bool(algorithm)
 

@@ -17,10 +17,11 @@ from types import MappingProxyType
 
 from kreplica.client_properties import parse_property_lines, property_warnings
 from kreplica.client_security import parse_jaas, security_warnings
-from kreplica.contexts import Context, ContextsFile, check_timeout, load_contexts
+from kreplica.contexts import Context, ContextsFile, load_contexts
 from kreplica.errors import ConfigurationError, UsageError
-from kreplica.secret_exposure import exposure_warnings
+from kreplica.secret_exposure import exposure_warnings, require_private
 from kreplica.secret_values import Surroundings, is_secret_name, look_up, remember_secret
+from kreplica.time_limits import check_timeout
 from kreplica.untrusted_files import read_whole
 
 DEFAULT_TIMEOUT = 10.0
@@ -192,8 +193,10 @@ def resolve(settings: ClusterSettings, environ: Mapping[str, str]) -> ClusterHan
 
     Raises:
         UsageError: An address cannot be used.
-        ConfigurationError: A secret cannot be looked up.
+        ConfigurationError: A secret cannot be looked up, or others may write the file that names commands for it.
     """
+    if settings.commands:
+        require_private(settings.files[0])
 
     def value(name: str, setting: Setting) -> str:
         return look_up(setting.text, name, Surroundings(environ, setting.folder, settings.commands))

@@ -7,15 +7,15 @@ platform. TEMPLATE, which ``kreplica config init`` writes, shows every key.
 from __future__ import annotations
 
 import fnmatch
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 
 from kreplica.durable_files import make_folders, write_whole
-from kreplica.errors import ConfigurationError, UsageError
+from kreplica.errors import ConfigurationError
 from kreplica.nearest_names import nearest_or_known
+from kreplica.time_limits import check_timeout
 from kreplica.untrusted_files import MalformedError, decode_toml, read_whole
 
 CONFIG_VARIABLE = "KREPLICA_CONFIG"
@@ -221,17 +221,6 @@ def _decode_context(path: Path, name: str, table: object) -> Context:
     if context.timeout is not None:
         check_timeout(context.timeout, f"{path}: contexts.{name}.timeout")
     return context
-
-
-def check_timeout(timeout: float, what: str) -> float:
-    """The timeout, if it is one.
-
-    Raises:
-        UsageError: It is not finite, or not above 0.
-    """
-    if not math.isfinite(timeout) or timeout <= 0:
-        raise UsageError(f"{what} is {timeout:g}", "expected seconds above 0")
-    return timeout
 
 
 def _strings(properties: object) -> object:

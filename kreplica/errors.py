@@ -49,6 +49,8 @@ class KreplicaError(Exception):
 
     exit_code: ClassVar[ExitCode] = ExitCode.USAGE
     kind: ClassVar[str] = "error"
+    may_pass: ClassVar[bool] = True
+    """Whether asking again may help, for whoever waits."""
 
     def __init__(self, what: str, why: str = "", fix: str = "") -> None:
         super().__init__(what)
@@ -117,6 +119,7 @@ class AuthenticationError(UnreachableError):
     """The cluster refused the credentials."""
 
     kind = "authentication"
+    may_pass = False  # and every try is a failed login in somebody's log, or locks the account
 
 
 class ChangeRefusedError(KreplicaError):

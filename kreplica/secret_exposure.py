@@ -69,6 +69,31 @@ def is_world_readable(path: Path) -> bool:
         return False
 
 
+def require_private(path: Path) -> None:
+    """Refuses a file that names programs to run and that somebody else may write, as ssh refuses its own.
+
+    Held to it are the file, and each folder above it: who may write one puts another file there. A sticky folder such
+    as /tmp lets nobody take away what is not his.
+
+    Raises:
+        ConfigurationError: Somebody else may.
+    """
+    if os.name == "nt":  # access lists instead of modes
+        return
+    file = path.resolve()
+    for place in (file, *file.parents):
+        found = place.stat()
+        fix = f"chmod go-w {place}"
+        others = found.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+        if others and not (place != file and found.st_mode & stat.S_ISVTX):
+            why = f"others may write {place}"
+        elif place == file and found.st_uid not in (0, os.geteuid()):
+            why, fix = "it belongs to somebody else", f"take a copy of your own of {place}"
+        else:
+            continue
+        raise ConfigurationError(f"the commands of {path} are not run", why, fix)
+
+
 def _secret_files(settings: ClusterSettings) -> Iterator[Path]:
     for key, setting in settings.properties.items():
         if setting.file is not None and holds_secret(key, setting.text):

@@ -12,7 +12,7 @@ says what its steps change; ``leaders`` is the first. Another kind brings an act
 from __future__ import annotations
 
 import uuid
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, TypeAlias
@@ -69,6 +69,16 @@ BRING_BACK_PRECONDITIONS = (
     Precondition.ELIGIBLE,
     Precondition.ALL_IN_SYNC,
 )
+
+
+PRECONDITIONS: Mapping[Action, tuple[Precondition, ...]] = {
+    Action.ELECT_PREFERRED: ELECTION_PRECONDITIONS,
+    Action.BRING_BACK_LEADER: BRING_BACK_PRECONDITIONS,
+}
+"""What each action requires: a plan that asks for less is refused."""
+
+STEPS: Mapping[PlanKind, Action] = {PlanKind.LEADERS: Action.ELECT_PREFERRED}
+"""What the steps of each kind of plan do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +153,7 @@ class Step:
     def inverse(self) -> Step:
         """The step that undoes it."""
         changes = tuple(change.inverse() for change in self.changes)
-        return Step(self.number, Action.BRING_BACK_LEADER, BRING_BACK_PRECONDITIONS, changes)
+        return Step(self.number, Action.BRING_BACK_LEADER, PRECONDITIONS[Action.BRING_BACK_LEADER], changes)
 
 
 @dataclass(frozen=True, slots=True)

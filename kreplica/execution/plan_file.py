@@ -10,7 +10,7 @@ from pathlib import Path
 
 from kreplica.errors import InputError
 from kreplica.execution.digest_file import decode_document, read_document, write_document
-from kreplica.execution.plan import SCHEMA, LeaderChange, PartitionFacts, Plan
+from kreplica.execution.plan import PRECONDITIONS, SCHEMA, STEPS, LeaderChange, PartitionFacts, Plan
 
 _REMAKE = "make it anew: kreplica rebalance leaders --out FILE"
 
@@ -57,6 +57,10 @@ def _check_sense(path: Path, plan: Plan) -> None:
         reason = "its steps and what it was made from name other partitions"
     elif [step.number for step in plan.steps] != list(range(1, len(plan.steps) + 1)):
         reason = "its steps are not numbered from 1 on"
+    elif any(step.action is not STEPS[plan.kind] for step in plan.steps):
+        reason = f"a step does something else than {STEPS[plan.kind]}, which is what a plan of {plan.kind} does"
+    elif lacking := _lacking(plan):
+        reason = f"a step does not ask for {lacking}, without which it would act on a cluster that has changed"
     elif not all(_elects_the_first(change, facts[change.key]) for change in plan.changes):
         reason = "a step elects another than the first of the replicas"
     elif not all(_replaces_another_replica(change, facts[change.key]) for change in plan.changes):
@@ -65,6 +69,12 @@ def _check_sense(path: Path, plan: Plan) -> None:
         reason = "its inverse does not undo its steps"
     if reason:
         raise InputError(str(path), "", reason, _REMAKE)
+
+
+def _lacking(plan: Plan) -> str:
+    """Preconditions that the kind of a step requires and that it leaves out."""
+    required = ((step, PRECONDITIONS[step.action]) for step in plan.steps)
+    return ", ".join(dict.fromkeys(one for step, all_of in required for one in all_of if one not in step.preconditions))
 
 
 def _replaces_another_replica(change: LeaderChange, facts: PartitionFacts) -> bool:

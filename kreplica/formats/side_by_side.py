@@ -190,10 +190,11 @@ def _send(pipe: BinaryIO, act: Callable[[], object]) -> None:
 
 
 def _act_and_exit(act: Callable[[BinaryIO], None], writing: int) -> NoReturn:
-    """Ctrl-C reaches every process of a terminal: the first one ends this. Nothing of its own is flushed or run."""
+    """Ctrl-C and its like reach every process of a terminal: the first one ends this. Nothing is flushed or run."""
     status = 1
     try:
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            signal.signal(number, signal.SIG_IGN)
         with os.fdopen(writing, "wb") as results:
             act(results)
         status = 0

@@ -5,9 +5,9 @@ from __future__ import annotations
 import queue
 import threading
 import time
-from collections.abc import Callable, Hashable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar, cast
 
 if TYPE_CHECKING:
     from kreplica.config import ClusterHandle
@@ -54,16 +54,17 @@ class Pool(Generic[Key, Result]):
     Args:
         calls: What to run, by key.
         deadline: When to stop waiting.
+        most: How many run at once.
     """
 
-    def __init__(self, calls: Mapping[Key, Callable[[], Result]], deadline: Deadline) -> None:
+    def __init__(self, calls: Mapping[Key, Callable[[], Result]], deadline: Deadline, most: int = POOL_SIZE) -> None:
         self._deadline = deadline
         self._unfinished = set(calls)
         self._waiting: queue.SimpleQueue[tuple[Key, Callable[[], Result]]] = queue.SimpleQueue()
         self._finished: queue.SimpleQueue[tuple[Key, Result | None, BaseException | None]] = queue.SimpleQueue()
         for item in calls.items():
             self._waiting.put(item)
-        for _ in range(min(POOL_SIZE, len(calls))):
+        for _ in range(min(most, len(calls))):
             threading.Thread(target=self._work, daemon=True).start()
 
     @property
@@ -91,3 +92,24 @@ class Pool(Generic[Key, Result]):
                 self._finished.put((key, call(), None))
             except BaseException as error:  # handed to the thread that waits
                 self._finished.put((key, None, error))
+
+
+def all_results(calls: Sequence[Callable[[], Result]], most: int = POOL_SIZE) -> list[Result]:
+    """Runs calls side by side, each of which keeps to a deadline of its own; Ctrl-C waits for none of them.
+
+    Args:
+        calls: What to run.
+        most: How many run at once.
+
+    Returns:
+        Their results, in the order of the calls.
+
+    Raises:
+        Exception: What the first of those raised that raised anything.
+    """
+    pool = Pool(dict(enumerate(calls)), Deadline(threading.TIMEOUT_MAX), most)
+    outcomes = {key: (result, error) for key, result, error in pool.results()}
+    for key in range(len(calls)):
+        if (error := outcomes[key][1]) is not None:
+            raise error
+    return [cast("Result", outcomes[key][0]) for key in range(len(calls))]

@@ -8,6 +8,7 @@ import pytest
 
 from kreplica.config import effective_settings, resolve
 from kreplica.contexts import load_contexts
+from kreplica.errors import ConfigurationError
 from kreplica.secret_exposure import holds_secret, shown
 
 SCRAM = "org.apache.kafka.common.security.scram.ScramLoginModule"
@@ -88,3 +89,42 @@ def test_files_with_secrets_that_everybody_can_read_are_warned_about(tmp_path: P
         file.chmod(0o640)
         assert str(file) not in warned()
     assert warned() == []
+
+
+def with_commands(folder: Path) -> Path:
+    config = folder / "config.toml"
+    config.write_text("[contexts.a]\nbootstrap_servers = 'a:1'\n[contexts.a.commands]\npassword = ['true']\n")
+    config.chmod(0o600)
+    return config
+
+
+def refusal(config: Path) -> str:
+    try:
+        resolve(effective_settings(load_contexts(str(config), {}), "a"), {})
+    except ConfigurationError as error:
+        return str(error)
+    return ""
+
+
+@pytest.mark.parametrize(("mode", "refused"), [(0o600, False), (0o644, False), (0o664, True), (0o646, True)])
+def test_commands_of_a_file_that_others_may_write_are_not_run(mode: int, refused: bool, tmp_path: Path) -> None:
+    """As ssh judges its own files (readconf.c, auth.c safe_path): neither group nor others may write."""
+    config = with_commands(tmp_path)
+    config.chmod(mode)
+    told = f"the commands of {config} are not run; others may write {config}; chmod go-w {config}"
+    assert refusal(config) == (told if refused else "")
+
+
+@pytest.mark.parametrize(("mode", "refused"), [(0o755, False), (0o777, True), (0o775, True), (0o1777, False)])
+def test_so_is_a_folder_above_it(mode: int, refused: bool, tmp_path: Path) -> None:
+    above = tmp_path / "above"
+    (above / "own").mkdir(parents=True)
+    above.chmod(mode)
+    assert refusal(with_commands(above / "own")).endswith(f"chmod go-w {above}") is refused
+
+
+def test_a_file_without_commands_may_be_everybodys(tmp_path: Path) -> None:
+    config = tmp_path / "config.toml"
+    config.write_text("[contexts.a]\nbootstrap_servers = 'a:1'\n")
+    config.chmod(0o666)
+    assert refusal(config) == ""

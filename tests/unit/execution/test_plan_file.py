@@ -162,4 +162,9 @@ def test_a_plan_that_contradicts_itself_is_refused_whoever_signed_it(paper: Make
         assert "none of the other replicas" in refused(
             steps=[{**first, "changes": [{**change, "from_leader": nobodys}]}, second]
         )
+    for lacking in first["preconditions"]:
+        asked = [one for one in first["preconditions"] if one != lacking]
+        assert f"does not ask for {lacking}, without" in refused(steps=[{**first, "preconditions": asked}, second])
+    assert "same-topic, same-replicas, not-reassigning" in refused(steps=[{**first, "preconditions": []}, second])
+    assert "something else than elect-preferred" in refused(steps=[{**first, "action": "bring-back-leader"}, second])
     assert "does not undo" in refused(inverse=document["inverse"][:1])

@@ -5,7 +5,9 @@ from __future__ import annotations
 import threading
 import time
 
-from kreplica.sources.deadline import POOL_SIZE, Deadline, Pool
+import pytest
+
+from kreplica.sources.deadline import POOL_SIZE, Deadline, Pool, all_results
 
 
 def test_results_and_errors_come_by_key() -> None:
@@ -49,3 +51,19 @@ def test_remaining_time_never_goes_below_zero() -> None:
     deadline = Deadline(0.01)
     time.sleep(0.02)
     assert deadline.remaining() == 0
+
+
+def test_all_results_stand_in_the_order_of_the_calls_and_the_first_error_is_raised() -> None:
+    ready = threading.Event()
+
+    def fail(error: Exception) -> int:
+        raise error
+
+    def last() -> int:
+        ready.set()
+        return 2
+
+    assert all_results([lambda: ready.wait(10), last]) == [True, 2]
+    with pytest.raises(KeyError):
+        all_results([lambda: 1, lambda: fail(KeyError()), lambda: fail(ValueError())])
+    assert all_results([]) == []

@@ -1,0 +1,15 @@
+"""Ctrl-C, SIGTERM and SIGHUP are one thing: what is half done is put in order, then the program exits 130."""
+
+from __future__ import annotations
+
+import signal
+
+NUMBERS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
+"""Signals that ask a program to end."""
+
+
+def end_as_by_ctrl_c() -> None:
+    """Has each of them raise KeyboardInterrupt in the main thread, but one that whoever started us ignores (nohup)."""
+    for number in NUMBERS:
+        if signal.getsignal(number) is signal.SIG_DFL:
+            signal.signal(number, signal.default_int_handler)
