@@ -140,7 +140,7 @@ def _ask(handle: ClusterHandle, path: Path, plan: RollPlan, journal: RollJournal
         state = look_at_roll(plan, journal.entries, snapshot)
         _note_seen(journal, state)
     if state.wave is None:
-        return Told(path, plan, Word.partial if plan.never else Word.finished, state, reading)
+        return Told(path, plan, Word.partial if plan.held_back else Word.finished, state, reading)
     if not state.may_begin:
         word = Word.incomplete if state.over else Word.wait
         return Told(path, plan, word, state, reading)
@@ -191,6 +191,7 @@ def _answer(told: Told) -> Answer:
             "against": _against(told),
             "drift": list(state.drift),
             "never": [one.node for one in told.plan.never],
+            "blocked": [one.node for one in told.plan.blocked],
             "down_when_planned": list(told.plan.down),
             "complete": not told.missing,
         },

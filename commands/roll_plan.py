@@ -54,8 +54,8 @@ def plan(
     in-sync replica or min ISR, in as few waves as can be; voters of the quorum one at a time, the active controller
     in the last wave. Says how few waves there must be at least, and why.
 
-    Exits 0 when every node is in a wave, 1 when some can never restart safely or are down, 5 when every one is but
-    something could not be read.
+    Exits 0 when every node is in a wave, 1 when some can never restart safely, cannot now or are down, 5 when every one
+    is but something could not be read.
     """
     from commands.output import emit
     from commands.reading import read_clusters
@@ -93,7 +93,7 @@ def _write(handle: ClusterHandle, snapshot: ClusterSnapshot, plan: RollPlan, out
 
 
 def _exit_code(snapshot: ClusterSnapshot, draft: RollDraft) -> ExitCode:
-    if draft.plan.never or draft.plan.down:
+    if draft.plan.held_back or draft.plan.down:
         return ExitCode.FINDINGS
     return ExitCode.INCOMPLETE if snapshot.gaps or draft.unknown else ExitCode.OK
 
@@ -116,6 +116,7 @@ def _answer(reading: Reading, draft: RollDraft, out: Path | None) -> Answer:
             "bound": asdict(plan.bound),
             "proven": plan.proven,
             "never": [one.node for one in plan.never],
+            "blocked": [one.node for one in plan.blocked],
             "down": list(plan.down),
             "controller": plan.controller,
             "options": asdict(plan.options),
@@ -136,6 +137,7 @@ def _rows(snapshot: ClusterSnapshot, plan: RollPlan) -> list[dict[str, object]]:
     placed: list[tuple[int, int | None, str, Sequence[str]]] = []
     placed += [(node, wave, "planned", ()) for wave, nodes in enumerate(plan.waves, start=1) for node in nodes]
     placed += [(one.node, None, "never", one.reasons) for one in plan.never]
+    placed += [(one.node, None, "blocked", one.reasons) for one in plan.blocked]
     placed += [(node, None, "down", ()) for node in plan.down]
     return [
         {

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from commands.options import SourceOptions
     from commands.roll_next import Told
-    from kreplica.execution.roll import NeverSafe, RollDraft, RollOptions, RollPlan
+    from kreplica.execution.roll import HeldBack, RollDraft, RollOptions, RollPlan
     from kreplica.model.snapshot import ClusterSnapshot
 
 MOST_NAMED = 12
@@ -44,9 +44,10 @@ def show_plan(
     print_lines(console, "missing", missing)
     print_lines(console, "waves", _waves(snapshot, plan))
     print_lines(console, "bound", _bound(plan))
-    print_lines(console, "never", _never(plan.never))
+    print_lines(console, "never", _held_back(plan.never))
+    print_lines(console, "blocked", _held_back(plan.blocked))
     print_lines(console, "down", [f"{_named(plan.down)} already: to be started first"] if plan.down else ())
-    print_lines(console, "help", _helps(plan.never))
+    print_lines(console, "help", _helps(plan.held_back))
     print_lines(console, "next", _plan_next(plan, out, sources.again(snapshot.name)), whole=True)
 
 
@@ -54,9 +55,10 @@ def _plan_verdict(plan: RollPlan, *, incomplete: bool) -> tuple[str, str, str]:
     nodes = sum(map(len, plan.waves))
     how = "no plan has fewer" if plan.proven else f"there are {plan.bound.waves} at least"
     words = f"{counted(nodes, 'node')} restart in {counted(len(plan.waves), 'wave')}, {how}" if nodes else ""
-    if plan.never or plan.down:
+    if plan.held_back or plan.down:
         parts = [words] * bool(words)
         parts += [f"{counted(len(plan.never), 'node')} can never restart without harm"] * bool(plan.never)
+        parts += [f"{counted(len(plan.blocked), 'node')} cannot restart now"] * bool(plan.blocked)
         parts += [f"{counted(len(plan.down), 'node')} already down"] * bool(plan.down)
         return "PARTIAL", "yellow", "; ".join(parts)
     if incomplete:
@@ -87,13 +89,13 @@ def _bound(plan: RollPlan) -> Iterator[str]:
     yield f"{counted(bound.waves, 'wave')} at least: {why}{gap}"
 
 
-def _never(nodes: Sequence[NeverSafe]) -> Iterator[str]:
+def _held_back(nodes: Sequence[HeldBack]) -> Iterator[str]:
     for one in nodes:
         yield f"node {one.node}: {one.reasons[0] if one.reasons else 'not known why'}"
         yield from (f"        {reason}" for reason in one.reasons[1:])
 
 
-def _helps(nodes: Sequence[NeverSafe]) -> Iterator[str]:
+def _helps(nodes: Sequence[HeldBack]) -> Iterator[str]:
     """What to do about what stands against nodes."""
     reasons = " ".join(reason for one in nodes for reason in one.reasons)
     if "one replica only" in reasons:
@@ -135,7 +137,9 @@ def show_next(told: Told, sources: SourceOptions, console: Console) -> None:
         count = counted(len(told.state.out_of_sync), "partition")
         print_lines(console, "left", [f"{count} with a replica there out of sync: {places(told.state.out_of_sync)}"])
     print_lines(console, "drift", told.state.drift)
-    print_lines(console, "never", _never(told.plan.never) if told.word.value == "partial" else ())
+    if told.word.value == "partial":
+        print_lines(console, "never", _held_back(told.plan.never))
+        print_lines(console, "blocked", _held_back(told.plan.blocked))
     print_lines(console, "next", _next_lines(told, sources), whole=True)
 
 
@@ -155,8 +159,8 @@ def _next_sentence(told: Told) -> str:
 
 
 def _left_over(plan: RollPlan) -> str:
-    verb = "is" if len(plan.never) == 1 else "are"
-    return f"; {_named([one.node for one in plan.never])} {verb} in no wave" if plan.never else ""
+    verb = "is" if len(plan.held_back) == 1 else "are"
+    return f"; {_named([one.node for one in plan.held_back])} {verb} in no wave" if plan.held_back else ""
 
 
 def _waiting(told: Told) -> Iterator[str]:

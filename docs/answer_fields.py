@@ -250,7 +250,8 @@ _ROLL_PLAN = {
     "replicas": "replicas there",
     "voter": "whether it is a voter of the metadata quorum",
     "active_controller": "whether it is the active controller",
-    "state": "planned, never (it cannot restart without harm) or down",
+    "state": "planned, never (its restart does harm whenever it comes), blocked (it does now, until what is down or"
+    " out of sync is back) or down",
     "reason": "what stands against its restart, the most partitions first; null if nothing does",
 }
 _ROLL_NEXT = {

@@ -21,7 +21,7 @@ import numpy as np
 from kreplica.errors import UsageError
 from kreplica.execution.digest_file import decode_document, read_document, write_document
 from kreplica.health.quorum import Quorum, active_controller, quorum_without
-from kreplica.health.stopping import Accepted, judge_stop, taken_into_account
+from kreplica.health.stopping import Accepted, Consequence, judge_stop, taken_into_account
 from kreplica.model.snapshot import ClusterSnapshot, MetadataMode
 from kreplica.model.topic_pattern import topic_pattern
 from kreplica.planner.restart_limits import restart_limits
@@ -54,7 +54,7 @@ class RollOptions:
 
 
 @dataclass(frozen=True, slots=True)
-class NeverSafe:
+class HeldBack:
     """A node that cannot restart without harm.
 
     Args:
@@ -82,9 +82,10 @@ class RollPlan:
         controller: The active controller then, None where not known.
         waves: Nodes that restart together, in order.
         bound: How many waves there are at least, and why.
-        never: Nodes that are in no wave because they cannot restart safely.
+        never: Nodes that are in no wave because their restart does harm whenever it comes.
         down: Nodes that are in no wave because they were down.
         only_some: Whether only some of the cluster's nodes were asked for.
+        blocked: Nodes that are in no wave because of what is down or out of sync: they can restart once it is back.
     """
 
     schema: str
@@ -98,9 +99,15 @@ class RollPlan:
     controller: int | None
     waves: tuple[tuple[int, ...], ...]
     bound: Bound
-    never: tuple[NeverSafe, ...]
+    never: tuple[HeldBack, ...]
     down: tuple[int, ...]
     only_some: bool = False
+    blocked: tuple[HeldBack, ...] = ()
+
+    @property
+    def held_back(self) -> tuple[HeldBack, ...]:
+        """Nodes that are up and in no wave."""
+        return (*self.never, *self.blocked)
 
     @property
     def proven(self) -> bool:
@@ -110,7 +117,8 @@ class RollPlan:
     @property
     def nodes(self) -> tuple[int, ...]:
         """Every node that the plan names."""
-        return tuple(sorted({*self.down, *(one.node for one in self.never), *(n for wave in self.waves for n in wave)}))
+        in_waves = {node for wave in self.waves for node in wave}
+        return tuple(sorted({*self.down, *(one.node for one in self.held_back), *in_waves}))
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +158,7 @@ def plan_roll(
     up = [node for node in sorted(nodes) if node not in down]
     counted = ~taken_into_account(snapshot, options.accepted)
     found = restart_limits(snapshot, up, counted)
-    stuck = _voters_that_must_stay(quorum, up)
+    stuck = _kept_by_the_quorum(quorum, up)
     free = tuple(node for node in up if node not in found.never and node not in stuck)
     kept = [Limit(_renumbered(one.nodes, up, free), one.most) for one in found.limits]
     kept += _voters_apart(quorum, free)
@@ -159,7 +167,7 @@ def plan_roll(
     waves = plan_waves(problem) if most_steps is None else plan_waves(problem, most_steps)
     controller = active_controller(snapshot)
     ordered = _in_order(snapshot, waves.waves, controller, by_rack=options.one_rack_at_a_time)
-    never = tuple(_never(snapshot, node, options.accepted) for node in up if node not in free)
+    never, blocked = _held_back(snapshot, [node for node in up if node not in free], options.accepted)
     plan = RollPlan(
         schema=SCHEMA,
         plan_id=str(uuid.uuid4()),
@@ -175,6 +183,7 @@ def plan_roll(
         never=never,
         down=down,
         only_some=set(restartable_nodes(snapshot)) > set(nodes),
+        blocked=blocked,
     )
     return RollDraft(plan, _judged(snapshot, plan))
 
@@ -186,10 +195,12 @@ def _is_down(snapshot: ClusterSnapshot, node: int, quorum: Quorum | None) -> boo
     return node in quorum.down if quorum is not None else node not in snapshot.quorum["node"].to_list()
 
 
-def _voters_that_must_stay(quorum: Quorum | None, nodes: Sequence[int]) -> set[int]:
-    """Voters without which the quorum has no majority."""
+def _kept_by_the_quorum(quorum: Quorum | None, nodes: Sequence[int]) -> set[int]:
+    """Voters without which the quorum has no majority; every node where it has none: nobody is elected then."""
     if quorum is None or quorum.up - 1 >= quorum.needed:
         return set()
+    if quorum.up < quorum.needed:
+        return set(nodes)
     return set(quorum.voters) & set(nodes)
 
 
@@ -229,12 +240,26 @@ def _in_order(
     return tuple(waves[number] for number in numbers)
 
 
-def _never(snapshot: ClusterSnapshot, node: int, accepted: Accepted) -> NeverSafe:
-    against: dict[str, set[tuple[str | None, int | None]]] = {}
-    for item in judge_stop(snapshot, [node], accepted).against:
-        against.setdefault(item.reason, set()).add((item.topic, item.partition))
-    ordered = sorted(against.items(), key=lambda pair: -len(pair[1]))
-    return NeverSafe(node, tuple(_clause(reason, places) for reason, places in ordered))
+def _held_back(
+    snapshot: ClusterSnapshot, nodes: Sequence[int], accepted: Accepted
+) -> tuple[tuple[HeldBack, ...], tuple[HeldBack, ...]]:
+    """Nodes whose restart does harm: whenever it comes, and only as long as something is down or out of sync."""
+    never: list[HeldBack] = []
+    blocked: list[HeldBack] = []
+    for node in nodes:
+        against = judge_stop(snapshot, [node], accepted).against
+        passing = bool(against) and all(item.waiting_helps for item in against)
+        (blocked if passing else never).append(HeldBack(node, _reasons(against)))
+    return tuple(never), tuple(blocked)
+
+
+def _reasons(against: Sequence[Consequence]) -> tuple[str, ...]:
+    """What lasts comes first, then what most partitions share."""
+    places: dict[tuple[bool, str], set[tuple[str | None, int | None]]] = {}
+    for item in against:
+        places.setdefault((item.waiting_helps, item.reason), set()).add((item.topic, item.partition))
+    ordered = sorted(places.items(), key=lambda pair: (pair[0][0], -len(pair[1])))
+    return tuple(_clause(reason, some) for (_, reason), some in ordered)
 
 
 def _clause(reason: str, places: set[tuple[str | None, int | None]]) -> str:

@@ -140,7 +140,7 @@ def judge_stop(snapshot: ClusterSnapshot, brokers: Collection[int], accepted: Ac
         brokers=up,
         down=down,
         partitions=len(stopped.rows),
-        consequences=(*_of_quorum(quorum), *_of_partitions(stopped, up, accepted)),
+        consequences=(*_of_quorum(quorum, up), *_of_partitions(stopped, up, accepted)),
         quorum=quorum,
         at_min_isr=_newly_at_min_isr(stopped),
         unknown=(*_unknown_quorum(snapshot, quorum), *_unknown_partitions(stopped, accepted)),
@@ -151,8 +151,9 @@ def _only_controller(snapshot: ClusterSnapshot, node: int) -> bool:
     return node in snapshot.quorum["node"].to_list() and node not in snapshot.brokers["broker"].to_list()
 
 
-def _of_quorum(quorum: Quorum | None) -> Iterator[Consequence]:
-    if quorum is not None and quorum.lost and quorum.stopping:
+def _of_quorum(quorum: Quorum | None, brokers: Sequence[int]) -> Iterator[Consequence]:
+    """Without a majority nobody is elected in place of any broker, whether it is a voter or not."""
+    if quorum is not None and quorum.lost and (quorum.stopping or brokers):
         already = quorum.up < quorum.needed
         reason = f"{quorum.up_after} of {len(quorum.voters)} voters would be up, {quorum.needed} are needed"
         room = len(quorum.voters) - len(quorum.stopping) >= quorum.needed

@@ -96,6 +96,28 @@ def test_what_can_never_restart_and_what_is_accepted(kreplica: Any, tmp_path: Pa
     assert kreplica("roll", "plan", "--accept-topic", "single", "--dump", path).code == 0
 
 
+def test_a_broker_that_is_down_blocks_others_and_they_can_restart_once_it_is_back(
+    kreplica: Any, tmp_path: Path
+) -> None:
+    rows = [row | {"isr": [one for one in row["isr"] if one != 4]} for row in HEALTHY]
+    single = partition("single", 0, replicas=[1], isr=[1], leader=1, min_isr=1)
+    path = dump(tmp_path / "dump", [*rows, single], down=(4,))
+    ended = kreplica("roll", "plan", "--dump", path)
+    assert ended.code == 1
+    assert ended.out.startswith(
+        "PARTIAL 1 node can never restart without harm; 2 nodes cannot restart now; 1 node already down\n"
+    )
+    assert "never    node 1: single-0: one replica only\n" in ended.out
+    assert "blocked  node 2: orders-1: out of sync already: broker 4\n" in ended.out
+    assert "         node 3: orders-1 and 1 more: out of sync already: broker 4\n" in ended.out
+    document = kreplica("roll", "plan", "--dump", path, "--accept", "rf-one", "-o", "json").document
+    summary = document["summary"]
+    assert (summary["never"], summary["blocked"], summary["down"]) == ([], [1, 2, 3], [4])
+    assert {row["node"]: row["state"] for row in document["nodes"]} == dict.fromkeys([1, 2, 3], "blocked") | {4: "down"}
+    back = dump(tmp_path / "back", HEALTHY)
+    assert kreplica("roll", "plan", "--dump", back, "-o", "json").document["summary"]["blocked"] == []
+
+
 def test_the_sample_waits_for_broker_3(kreplica: Any) -> None:
     ended = kreplica("roll", "plan", "--dump", "sample")
     assert ended.code == 1
