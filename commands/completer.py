@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import typer
 
 from commands.completions import VARIABLE
+from commands.terminal import printable
 from commands.tree import Command, Parameter, command_tree
 from kreplica.errors import KreplicaError
 
@@ -66,7 +67,9 @@ def answer(build_app: Callable[[Sequence[str]], typer.Typer], words: Sequence[st
     # a shell may drop an empty last word
     typed = [*words[:index], *[""] * (index - len(words))]
     for candidate in candidates(command_tree(build_app(typed[:-1])), typed, environ):
-        line = "file\t." if candidate is FILES else f"word\t{candidate.value}\t{candidate.help}"
+        if not candidate.value.isprintable():  # a shell would show it, and split the line
+            continue
+        line = "file\t." if candidate is FILES else f"word\t{candidate.value}\t{printable(candidate.help)}"
         sys.stdout.write(line + "\n")
 
 

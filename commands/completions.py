@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from enum import StrEnum
 from typing import Annotated
 
@@ -36,7 +37,7 @@ def register(app: typer.Typer) -> None:
 
 def completions(shell: Annotated[Shell, typer.Argument(help="Shell to print the script for.")]) -> None:
     """Print the completion script of a shell; its first lines say how to install it."""
-    print(script(shell), end="")
+    sys.stdout.write(script(shell))
 
 
 def script(shell: Shell) -> str:

@@ -19,6 +19,7 @@ from commands.options import (
     TopicOption,
 )
 from commands.output import OutputFormat, written
+from commands.terminal import print_out
 from kreplica.errors import ExitCode, UsageError
 
 if TYPE_CHECKING:
@@ -216,7 +217,7 @@ def _say_partition(group: str, partitions: int, files: object) -> None:
 
     if files:
         raise UsageError("--partition-of reads no files", fix=f"kreplica decode offsets --partition-of {group!r}")
-    print(coordinator_partition(group, partitions))
+    print_out(str(coordinator_partition(group, partitions)))
 
 
 def _until(offset: int | None, time: str | None) -> Until | None:

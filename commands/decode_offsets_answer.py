@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import sys
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,8 +11,9 @@ from typing import TYPE_CHECKING
 
 from commands.decode_copies import copy_warnings
 from commands.decode_damage import damage_objects, damage_warnings
-from commands.output import Answer, Row, one_line
+from commands.output import Answer, Row
 from commands.screen import counted
+from commands.terminal import print_err
 from kreplica.engine.rules.coordinator_partition import OFFSETS_TOPIC, coordinator_partition
 from kreplica.errors import ExitCode, UsageError
 from kreplica.formats.coordinator_count import doubt_of_count
@@ -139,11 +139,11 @@ class OffsetsReading:
     def warn(self) -> None:
         """Prints the warnings, for the forms that have no place for them."""
         for warning in self.warnings():
-            print(f"warning: {one_line(warning)}", file=sys.stderr)
+            print_err(f"warning: {warning}")
         pending = sum(row.pending for row in self.rows)
         if pending:
             offsets = counted(pending, "offset")
-            print(f"warning: {offsets} of open transactions left out: not committed yet", file=sys.stderr)
+            print_err(f"warning: {offsets} of open transactions left out: not committed yet")
 
     def answer(self) -> Answer:
         """The answer of the contract."""

@@ -6,6 +6,8 @@ import json
 import sys
 from collections.abc import Mapping, Sequence
 
+from commands.terminal import as_shown
+
 _INDENT = 2
 
 
@@ -57,7 +59,7 @@ class JsonDocument:
 def write_bytes(content: bytes | memoryview) -> None:
     """JSON and Parquet are bytes: the locale's encoding has no say in them."""
     sys.stdout.flush()
-    sys.stdout.buffer.write(content)
+    sys.stdout.buffer.write(as_shown(content))
 
 
 def encoded(document: object) -> bytes:

@@ -14,9 +14,10 @@ from typing import Annotated
 
 import typer
 
-from commands.output import OutputFormat, drop_stdout, one_line, print_error, print_error_object
+from commands.output import OutputFormat, drop_stdout, print_error, print_error_object
 from commands.plain_values import take_plain_values
 from commands.repeats import watch_repeats
+from commands.terminal import one_line, pass_on, print_err, print_out
 from kreplica import __version__
 from kreplica.errors import ExitCode, KreplicaError, UsageError, as_clause
 
@@ -150,13 +151,13 @@ def run(arguments: Sequence[str]) -> int:
     try:
         code = int(build_app(arguments)(list(arguments), prog_name="kreplica", standalone_mode=False) or 0)
         if code == ExitCode.INTERRUPTED:  # typer has swallowed the KeyboardInterrupt
-            print("interrupted", file=sys.stderr)
+            print_err("interrupted")
         return _flushed(code)
     except KreplicaError as error:
         print_error(error, output)
         return error.exit_code
     except (KeyboardInterrupt, typer.Abort):
-        print("interrupted", file=sys.stderr)
+        print_err("interrupted")
         return ExitCode.INTERRUPTED
     except SystemExit:  # typer's answer to a reader of stdout that went away; nothing else here exits
         drop_stdout()
@@ -185,7 +186,7 @@ def _flushed(code: int) -> int:
 def _refuse(error: Exception, output: OutputFormat | None) -> ExitCode:
     context = getattr(error, "ctx", None)
     if type(error).__name__ == "NoArgsIsHelpError" and context is not None:
-        print(context.get_help(), file=sys.stderr)
+        pass_on(context.get_help() + "\n", sys.stderr)
     else:
         print_error(_usage_error(error), output)
     return ExitCode.USAGE
@@ -238,13 +239,13 @@ def _report_defect(output: OutputFormat | None) -> None:
     why = "this is a defect of kreplica, not of your cluster"
     look = "after a look for names you would not share"
     fix = f"please report it as an issue of the kreplica project with {file.name}, {look}"
-    print(f"internal error: {what}; {why}; {fix}", file=sys.stderr)
+    print_err(f"internal error: {what}; {why}; {fix}")
     print_error_object("internal", what, why, fix, ExitCode.INTERNAL, output)
 
 
 def _print_version(wanted: bool) -> None:
     if wanted:
-        print(f"kreplica {__version__}")
+        print_out(f"kreplica {__version__}")
         raise typer.Exit
 
 

@@ -16,6 +16,7 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from commands.json_document import JsonDocument, encoded, plain, write_bytes
+from commands.terminal import csv_stream, one_line, print_err, print_out, stdout_console
 from kreplica.errors import KreplicaError, UsageError
 
 if TYPE_CHECKING:
@@ -85,7 +86,7 @@ def emit(answer: Answer, output: OutputFormat | None, human: Callable[[Console],
         UsageError: stdout cannot be written, or not in this form.
     """
     for warning in answer.warnings:
-        print(f"warning: {one_line(warning)}", file=sys.stderr)
+        print_err(f"warning: {warning}")
     if output is None or output is OutputFormat.table:
         return written(lambda: human(stdout_console()))
     return written(lambda: _PRINTERS[output](answer))
@@ -117,35 +118,11 @@ def drop_stdout() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def stdout_console() -> Console:
-    """A console on stdout: colour on a terminal unless NO_COLOR; nothing in a text is taken for markup or emoji."""
-    from rich.console import Console
-
-    wide = None if sys.stdout.isatty() else 4096
-    return Console(file=sys.stdout, width=wide, highlight=False, soft_wrap=True, markup=False, emoji=False)
-
-
-def one_line(text: str) -> str:
-    """The text without line breaks, which may stand in what another program said."""
-    return printable(" ".join(text.splitlines()))
-
-
-def printable(text: str) -> str:
-    """The text with escapes for what would move a terminal's cursor: names of groups and of files may have anything."""
-    if text.isprintable():
-        return text
-    return "".join(letter if letter.isprintable() else _escape(ord(letter)) for letter in text)
-
-
-def _escape(code: int) -> str:
-    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
-
-
 def print_error(error: KreplicaError, output: OutputFormat | None) -> None:
     """Prints an error: one line on stderr, and an error object on stdout where JSON was asked for."""
     from kreplica.secret_values import without_secrets
 
-    print(f"error: {without_secrets(one_line(str(error)))}", file=sys.stderr)
+    print_err(f"error: {without_secrets(one_line(str(error)))}")
     what, why, fix = (without_secrets(text) for text in (error.what, error.why, error.fix))
     print_error_object(error.kind, what, why, fix, error.exit_code, output)
 
@@ -185,7 +162,7 @@ _PLAIN_CELLS = frozenset({str, int, float, type(None)})
 def _print_csv(answer: Answer) -> None:
     import csv
 
-    writer = csv.writer(sys.stdout, lineterminator="\n")
+    writer = csv.writer(csv_stream(), lineterminator="\n")
     writer.writerow(answer.columns)
     cells = (map(row.get, answer.columns) for row in answer.rows)
     writer.writerows([cell if type(cell) in _PLAIN_CELLS else _flat(cell) for cell in row] for row in cells)
@@ -194,7 +171,7 @@ def _print_csv(answer: Answer) -> None:
 def print_markdown(columns: Sequence[str], rows: Iterable[Row]) -> None:
     """Prints rows, each when it comes, below the names of the columns."""
     for cells in chain([columns, ["---"] * len(columns)], _flat_rows(columns, rows)):
-        print("| " + " | ".join(printable(cell.replace("\n", " ")).replace("|", "\\|") for cell in cells) + " |")
+        print_out("| " + " | ".join(cell.replace("\n", " ").replace("|", "\\|") for cell in cells) + " |")
 
 
 def _print_parquet(answer: Answer) -> None:

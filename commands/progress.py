@@ -5,6 +5,8 @@ from __future__ import annotations
 import shutil
 import sys
 
+from commands.terminal import one_line
+
 _BEGIN, _CLEAR = "\r", "\x1b[K"
 
 
@@ -25,5 +27,5 @@ class Progress:
     def say(self, text: str) -> None:
         """Replaces the line; what is wider than the terminal is cut."""
         if self._shown:
-            sys.stderr.write(_BEGIN + text[: shutil.get_terminal_size().columns - 1] + _CLEAR)
+            sys.stderr.write(_BEGIN + one_line(text)[: shutil.get_terminal_size().columns - 1] + _CLEAR)
             sys.stderr.flush()

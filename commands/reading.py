@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from commands.output import one_line
+from commands.terminal import print_err
 from kreplica.errors import KreplicaError, UsageError
 from kreplica.model.durations import spell_duration
 from kreplica.model.snapshot import utc_now
@@ -100,7 +99,7 @@ def _told(read: Callable[[], Reading], handles: Sequence[ClusterHandle]) -> Read
     except KreplicaError:
         for handle in handles:
             for remark in handle.warnings:
-                print(f"warning: {one_line(remark)}", file=sys.stderr)
+                print_err(f"warning: {remark}")
         raise
 
 

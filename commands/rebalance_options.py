@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from commands.output import one_line
+from commands.terminal import print_err
 from kreplica.errors import UsageError
 
 if TYPE_CHECKING:
@@ -105,4 +105,4 @@ def pace_of(batch: int | None, pause: str | None) -> Pace:
 def tell(text: str) -> None:
     """Says on a terminal what is going on; a log gets the answer alone."""
     if sys.stderr.isatty():
-        print(one_line(text), file=sys.stderr)
+        print_err(text)

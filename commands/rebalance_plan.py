@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from commands.rebalance_options import tell, write_words
+from commands.terminal import print_err
 from kreplica.errors import ChangeRefusedError, ExitCode, KreplicaError
 
 if TYPE_CHECKING:
@@ -131,12 +132,11 @@ def _seen(view: PlanView, *, back: bool) -> PlanView:
 
 @contextmanager
 def _interruptions_explained(view: PlanView, way_in: str) -> Iterator[None]:
-    import sys
 
     try:
         yield
     except KeyboardInterrupt:
-        print(f"what was done is in the journal; next {view.again('resume', way_in)} --execute", file=sys.stderr)
+        print_err(f"what was done is in the journal; next {view.again('resume', way_in)} --execute")
         raise
 
 

@@ -12,6 +12,7 @@ import typer
 from commands.options import OutputOption
 from commands.sandbox_values import assignment, choice, pairs
 from commands.sandbox_values import racks as rack_names
+from commands.terminal import pass_on, stderr_console
 
 if TYPE_CHECKING:
     from commands.output import OutputFormat
@@ -226,8 +227,8 @@ def tool(
     from kreplica.sandbox import Sandbox
 
     result = Sandbox.open(name).run_tool(tool, *(arguments or []))
-    sys.stdout.write(result.stdout)
-    sys.stderr.write(result.stderr)
+    pass_on(result.stdout, sys.stdout)
+    pass_on(result.stderr, sys.stderr)
     raise typer.Exit(result.exit_status)
 
 
@@ -264,7 +265,5 @@ def _progress() -> Iterator[Callable[[str], None]]:
     if not sys.stderr.isatty():
         yield lambda _text: None
         return
-    from rich.console import Console
-
-    with Console(stderr=True).status("starting") as shown:
+    with stderr_console().status("starting") as shown:
         yield shown.update

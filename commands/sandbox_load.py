@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import signal
-import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,6 +14,7 @@ import typer
 from commands.interrupts import NUMBERS
 from commands.options import OutputOption
 from commands.sandbox_values import choice
+from commands.terminal import print_err
 from kreplica.errors import ExitCode
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ def _ended_by_interrupt() -> Iterator[threading.Event]:
         if ended.is_set():
             raise KeyboardInterrupt
         ended.set()
-        print("ending: waiting for acknowledgements and reading back; again to give up", file=sys.stderr)
+        print_err("ending: waiting for acknowledgements and reading back; again to give up")
 
     before = {number: signal.signal(number, end) for number in NUMBERS}
     try:

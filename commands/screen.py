@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from commands.output import printable
+from commands.terminal import printable
 from kreplica.model.durations import spell_duration
 
 if TYPE_CHECKING:

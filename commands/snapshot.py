@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from commands.options import OutputOption, SourceOptions, takes_sources
+from commands.terminal import print_out
 from kreplica.errors import ExitCode
 
 if TYPE_CHECKING:
@@ -129,9 +130,9 @@ def _show(outcomes: Sequence[Outcome], out: Path, console: Console) -> None:
     failed, partial = len(outcomes) - len(written), sum(outcome.status == "partial" for outcome in outcomes)
     tail = "".join([f", {partial} partial" if partial else "", f", {failed} failed" if failed else ""])
     verdict = "INCOMPLETE" if tail else "OK"
-    print(f"{verdict} {len(written)} of {len(outcomes)} snapshots written to {out}{tail}")
+    print_out(f"{verdict} {len(written)} of {len(outcomes)} snapshots written to {out}{tail}")
     columns = ["cluster", "name", "status", "taken_at", "partitions", "brokers", "bytes"]
     cells = [[row[name] for name in columns] for row in map(_row, outcomes)]
     print_table([name.upper() for name in columns], cells, color=console.is_terminal and not console.no_color)
     if written:
-        print(f"next   kreplica audit {out}")
+        print_out(f"next   kreplica audit {out}")

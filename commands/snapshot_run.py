@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
+from commands.terminal import one_line, print_err, stderr_console
 from kreplica.errors import KreplicaError
 from kreplica.sources import Facet, read_snapshot
 
@@ -88,7 +89,7 @@ def take_snapshots(
             seen(outcomes[number])
     except KeyboardInterrupt:
         written = sum(outcome.manifest is not None for outcome in outcomes.values())
-        print(f"{written} of {len(handles)} snapshots were written to {directory}, each whole", file=sys.stderr)
+        print_err(f"{written} of {len(handles)} snapshots were written to {directory}, each whole")
         raise
     if len(handles) == 1 and outcomes[0].error is not None:
         raise outcomes[0].error
@@ -150,12 +151,15 @@ def progress(total: int) -> Iterator[Seen]:
     if not sys.stderr.isatty():
         yield lambda _: None
         return
-    from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
     from rich.table import Column
 
-    name = TextColumn("{task.description}", table_column=Column(no_wrap=True, overflow="ellipsis", ratio=1))
+    name = TextColumn(
+        "{task.description}", markup=False, table_column=Column(no_wrap=True, overflow="ellipsis", ratio=1)
+    )
     columns = (SpinnerColumn(), MofNCompleteColumn(), BarColumn(20), TimeElapsedColumn(), name)
-    with Progress(*columns, console=Console(stderr=True), transient=True, expand=True) as bar:
+    with Progress(*columns, console=stderr_console(), transient=True, expand=True) as bar:
         task = bar.add_task("reading clusters", total=total)
-        yield lambda outcome: bar.update(task, advance=1, description=f"{outcome.status} {outcome.handle.name}")
+        yield lambda outcome: bar.update(
+            task, advance=1, description=one_line(f"{outcome.status} {outcome.handle.name}")
+        )

@@ -18,17 +18,9 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from commands.json_document import JsonDocument, encoded, write_bytes
-from commands.output import (
-    OutputFormat,
-    Row,
-    one_line,
-    print_markdown,
-    refuse_parquet_on_terminal,
-    schema_of,
-    stdout_console,
-    written,
-)
+from commands.output import OutputFormat, Row, print_markdown, refuse_parquet_on_terminal, schema_of, written
 from commands.tables import MEASURED, print_table
+from commands.terminal import csv_stream, print_err, stdout_console
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -94,7 +86,7 @@ def emit_long(answer: LongAnswer, output: OutputFormat | None) -> bool:
     read = written(lambda: _print_rows(answer, tables, form, document))
     ending = answer.ending(tables.rows)
     for warning in ending.warnings:
-        print(f"warning: {one_line(warning)}", file=sys.stderr)
+        print_err(f"warning: {warning}")
     if read and document is not None:
         return written(lambda: document.end({"summary": ending.summary, "warnings": ending.warnings}))
     return written(lambda: ending.verdict(stdout_console())) if read and form is OutputFormat.table else read
@@ -178,7 +170,7 @@ def _writer(
             yield write
         return
     if form is OutputFormat.csv:
-        csv.writer(sys.stdout, lineterminator="\n").writerow(schema.names)
+        csv.writer(csv_stream(), lineterminator="\n").writerow(schema.names)
     sys.stdout.flush()
     pieces = _csv_pieces(schema) if form is OutputFormat.csv else _json_pieces(schema)
     pieces[-1] = "}," if document is not None else pieces[-1]

@@ -7,7 +7,8 @@ import sys
 from collections.abc import Iterable, Sequence
 from itertools import islice
 
-from commands.output import ROWS_AT_ONCE, printable
+from commands.output import ROWS_AT_ONCE
+from commands.terminal import printable
 
 _BOOLEANS = {True: "yes", False: "no"}
 MEASURED = 10_000

@@ -11,7 +11,8 @@ import time
 from collections.abc import Callable
 from datetime import UTC, datetime
 
-from commands.output import OutputFormat, one_line, print_error
+from commands.output import OutputFormat, print_error
+from commands.terminal import one_line
 from kreplica.errors import KreplicaError, UsageError
 
 _HOME, _CLEAR_LINE, _CLEAR_BELOW = "\x1b[H", "\x1b[K", "\x1b[J"

@@ -28,7 +28,8 @@ FORMS = {
     OutputFormat.table: "For people; the default. Nothing is cut off when piped.",
     OutputFormat.json: "One object: `schema`, `clusters`, the rows under their name, `summary`, `warnings`.",
     OutputFormat.jsonl: "One row a line.",
-    OutputFormat.csv: "A header and one line a row; null is empty, lists are joined by commas.",
+    OutputFormat.csv: "A header and one line a row; null is empty, lists are joined by commas. Cells are the data as"
+    " it is: one that begins with = or @ is a formula to a spreadsheet, so import such a file as text.",
     OutputFormat.markdown: "A table for an issue or a chat.",
     OutputFormat.parquet: "For other programs; redirect it to a file.",
 }
