@@ -70,7 +70,7 @@ def run_answer(run: Run, view: View, asked_version: str | None = None) -> Answer
         rows_name="timeline",
         columns=STEP_COLUMNS,
         rows=_timeline(run, view) if view.timeline else (),
-        summary={"events": run.outcome.events, "trace_hash": run.outcome.trace_hash},
+        summary={"events": run.outcome.events, "trace_hash": run.outcome.trace_hash, **_heading(run)},
         objects={"outcome": outcome_row(run), **({} if why is None else {"why": why})},
         warnings=remarks(run, asked_version),
     )
@@ -150,6 +150,14 @@ def measured(outcome: Outcome) -> Row:
             for found in outcome.findings
         ],
     }
+
+
+def _heading(run: Run) -> Row:
+    """The words above a picture of the run."""
+    from commands.whatif_screen import heading_of
+
+    heading = heading_of(run)
+    return {"title": heading.title, "verdict": heading.verdict, "look": heading.look, "story": heading.story}
 
 
 def why_of(run: Run, value: str) -> CausalSlice:

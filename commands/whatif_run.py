@@ -55,7 +55,8 @@ ExplainOption = Annotated[
     bool, typer.Option("--explain", help="Each step as a sentence with the rule of the protocol that acted.")
 ]
 SvgOption = Annotated[
-    Path | None, typer.Option("--svg", metavar="FILE", help="Write the space-time diagram and the logs as SVG.")
+    Path | None,
+    typer.Option("--svg", metavar="FILE", help="Write a picture: verdict, logs step by step, space-time diagram."),
 ]
 WhyOption = Annotated[
     str | None,
@@ -163,7 +164,7 @@ def _run_once(
     view = replace(view, partition=_partition(played, view.partition))
     answer: Answer = run_answer(played, view, kafka_version)
     if view.svg is not None:
-        _write_svg(view.svg, played)
+        _write_svg(view.svg, played, view)
     if save_plan is not None:
         leave_out = LeaveOut() if file is None else file.leave_out
         write_plan(save_plan, plan_file(name, played.version.name, values, played.seed, played.plan, leave_out))
@@ -231,14 +232,14 @@ def write_plan(path: Path, file: PlanFile) -> None:
     _write(path, plan_file_to_json(file))
 
 
-def _write_svg(file: Path, played: Run) -> None:
-    from commands.whatif_screen import title_of
-    from kreplica.engine.log_strips import log_strips
-    from kreplica.engine.moments import moments
-    from kreplica.report.space_time_svg import space_time_svg
+def _write_svg(file: Path, played: Run, view: View) -> None:
+    from commands.whatif_screen import heading_of
+    from kreplica.report.run_picture import run_picture
 
-    text = space_time_svg(title_of(played), moments(played.events), log_strips(played.events))
-    _write(file, text.encode())
+    told = played.outcome.histories
+    partition = view.partition or ""
+    drawn = run_picture(heading_of(played), played.events, partition, told.lost, told.duplicated, view.first, view.last)
+    _write(file, drawn.encode())
 
 
 def _write(file: Path, content: bytes) -> None:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from commands.whatif_view import View
     from kreplica.engine.log_strips import Piece, Strip
     from kreplica.engine.step_table import Step
+    from kreplica.report.space_time_svg import Heading
     from kreplica.scenarios.playing import Run
 
 MOST_LINES = 120
@@ -39,6 +40,9 @@ _ODD = {
 }
 _ALSO = {"read_twice": "read twice", "non_monotonic": "read again, further back"}
 """What came out beside losses: what nobody wants, and what readers do anew, which an application may bear well."""
+
+_LOOKS = {"red": "bad", "yellow": "odd", "green": "good"}
+"""Looks of a verdict in a picture, by its colour on a terminal."""
 
 _COLORS = ("blue", "dark_orange", "green", "magenta", "red", "cyan", "yellow")
 
@@ -95,6 +99,14 @@ def verdict(run: Run) -> tuple[str, str, str]:
     if odd:
         return "ODD", "yellow", f"{'; '.join(odd)}{also}; {told}"
     return "SAFE", "green", f"nothing lost, doubled or out of order{also}; {told}"
+
+
+def heading_of(run: Run) -> Heading:
+    """The words above the picture of a run."""
+    from kreplica.report.space_time_svg import Heading
+
+    word, color, sentence = verdict(run)
+    return Heading(title_of(run), f"{word}: {sentence}", _LOOKS[color], " ".join(run.scenario.why.split()))
 
 
 def _named(found: Mapping[str, Sequence[str]], words: Mapping[str, str]) -> list[str]:

@@ -78,7 +78,8 @@ _RUN_REMARK = (
     " [compare](#kreplica-whatif-compare) say, sent, non_monotonic, own_unread, differences, and findings: each breach"
     " of an invariant with time_ms, invariant, partition, offset, node, expected and found. With `--why`, `why` has"
     " value, partition, fate (lost, doubled, unseen, gone, stands), conclusion, causes: each with event (place in the"
-    " run), time_ms, what, note (what it means for the record), rule and rule_source."
+    " run), time_ms, what, note (what it means for the record), rule and rule_source. `summary` has events, trace_hash,"
+    " and the words above a picture: title, verdict, look (bad, odd, good) and story."
 )
 _RUNS_REMARK = (
     "With `--runs` the schema is `kreplica/whatif-runs/v1` and the rows are under `runs`, one a run: seed,"

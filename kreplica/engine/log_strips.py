@@ -69,11 +69,16 @@ def log_strips(events: Iterable[Event], until: int | None = None) -> tuple[Strip
     )
 
 
-def _strip(partition: str, replica: ReplicaLog, leads: bool) -> Strip:
+def pieces_of(replica: ReplicaLog) -> tuple[Piece, ...]:
+    """The records of a log that stand together, by leader epoch."""
     pieces: list[Piece] = []
     start = replica.base
     for epoch, records in groupby(replica.records, key=lambda record: record.epoch):
         values = tuple(str(record.value) if record.kind == DATA else _CONTROL[record.kind] for record in records)
         pieces.append(Piece(epoch, start, start + len(values), values))
         start += len(values)
-    return Strip(replica.node, partition, tuple(pieces), replica.shown_high_watermark, leads, replica.running)
+    return tuple(pieces)
+
+
+def _strip(partition: str, replica: ReplicaLog, leads: bool) -> Strip:
+    return Strip(replica.node, partition, pieces_of(replica), replica.shown_high_watermark, leads, replica.running)

@@ -18,6 +18,12 @@ CELL, HEIGHT, STRIP, GAP = 64, 24, 34, 16
 MOST_CELLS = 16
 """A strip with more records than these shows runs of an epoch instead of records."""
 
+MOST_STRIPS = 12
+"""Strips of one picture: of more logs it says how many there are."""
+
+MOST_EPOCHS = 6
+"""Leader epochs whose colours are told."""
+
 MOST_LETTERS = 9
 """Letters that a cell holds; of a longer value the whole is the cell's title."""
 
@@ -39,11 +45,20 @@ def strips_svg(strips: Sequence[Strip], left: int, top: int) -> list[str]:
     if not strips:
         return []
     drawn = _legend(strips, left, top)
-    for number, strip in enumerate(strips, start=1):
+    for number, strip in enumerate(strips[:MOST_STRIPS], start=1):
         y = top + number * STRIP
         drawn.append(f'<text x="{left}" y="{y + 16}">{escape(_name(strip))}</text>')
         drawn.extend(_strip(strip, left + _left(strips), y))
+    if len(strips) > MOST_STRIPS:
+        y = top + (MOST_STRIPS + 1) * STRIP
+        told = f"… {len(strips) - MOST_STRIPS} more logs: -o json has every one"
+        drawn.append(f'<text x="{left}" y="{y + 16}">{told}</text>')
     return drawn
+
+
+def strips_height(strips: Sequence[Strip]) -> int:
+    """Pixels that the strips need, with what colours mean above them."""
+    return (min(len(strips), MOST_STRIPS + 1) + 2) * STRIP if strips else 0
 
 
 def _left(strips: Sequence[Strip]) -> int:
@@ -58,21 +73,26 @@ def _legend(strips: Sequence[Strip], left: int, top: int) -> list[str]:
     epochs = sorted({piece.epoch for strip in strips for piece in strip.pieces})
     x = left + text_width("logs at the end")
     drawn = [f'<text x="{left}" y="{top + 16}">logs at the end</text>']
-    for epoch in epochs:
-        drawn.append(f'<rect x="{x}" y="{top + 6}" width="12" height="12" fill="{_color(epoch)}"/>')
+    for epoch in epochs[-MOST_EPOCHS:]:
+        drawn.append(f'<rect x="{x}" y="{top + 6}" width="12" height="12" fill="{color_of(epoch)}"/>')
         drawn.append(f'<text x="{x + 18}" y="{top + 16}">leader epoch {epoch}</text>')
         x += 18 + text_width(f"leader epoch {epoch}") + GAP
     return [*drawn, _mark(x, top, "high watermark"), f'<text x="{x + 10}" y="{top + 16}">high watermark</text>']
 
 
-def _color(epoch: int) -> str:
+def color_of(epoch: int) -> str:
+    """The colour of a leader epoch."""
     return COLORS[epoch % len(COLORS)]
 
 
 def _cells(strip: Strip) -> list[tuple[int, str, int]]:
     """Of each cell the epoch, the words and the offset behind it."""
     one_by_one = sum(piece.end - piece.start for piece in strip.pieces) <= MOST_CELLS
-    return [cell for piece in strip.pieces for cell in (_records(piece) if one_by_one else _runs(piece, strip))]
+    cells = [cell for piece in strip.pieces for cell in (_records(piece) if one_by_one else _runs(piece, strip))]
+    if len(cells) <= MOST_CELLS:
+        return cells
+    older = cells[: -MOST_CELLS + 1]
+    return [(older[-1][0], f"{strip.pieces[0].start}–{older[-1][2] - 1}", older[-1][2]), *cells[-MOST_CELLS + 1 :]]
 
 
 def _records(piece: Piece) -> Iterator[tuple[int, str, int]]:
@@ -90,7 +110,7 @@ def _runs(piece: Piece, strip: Strip) -> Iterator[tuple[int, str, int]]:
 def _strip(strip: Strip, left: int, y: int) -> list[str]:
     drawn: list[str] = []
     for number, (epoch, text, _) in enumerate(_cells(strip)):
-        drawn.append(_cell(left + number * CELL, y, _color(epoch), text))
+        drawn.append(_cell(left + number * CELL, y, color_of(epoch), text))
     if strip.high_watermark is not None:
         before = sum(behind <= strip.high_watermark for _, _, behind in _cells(strip))
         drawn.append(_mark(left + before * CELL, y, f"high watermark {strip.high_watermark}"))

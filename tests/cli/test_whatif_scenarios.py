@@ -127,6 +127,21 @@ def test_the_svg_is_a_picture_of_the_run(run_cli: RunCli, tmp_path: Path) -> Non
     assert {"broker-2", "broker-3", "writer", "LeaderAndIsr", "m1"} <= set(texts)
 
 
+def test_the_picture_is_drawn_from_the_json_alone(run_cli: RunCli, tmp_path: Path) -> None:
+    from kreplica.engine.trace_rows import event_of
+    from kreplica.report.run_picture import run_picture
+    from kreplica.report.space_time_svg import Heading
+
+    file = tmp_path / "run.svg"
+    document = answer(run_cli("whatif", "run", LOSS, "--kafka-version", "0.10", "--svg", str(file), "-o", "json"))
+    summary, outcome = document["summary"], document["outcome"]
+    heading = Heading(*(summary[name] for name in ("title", "verdict", "look", "story")))  # type: ignore[index]
+    events = [event_of(row) for row in document["timeline"]]  # type: ignore[attr-defined]
+    drawn = run_picture(heading, events, "orders-0", outcome["lost"], outcome["duplicated"])  # type: ignore[index]
+    assert drawn == file.read_text(encoding="utf-8")
+    assert "LOST: m2 although acknowledged" in drawn
+
+
 def test_a_plan_is_kept_and_played_again(run_cli: RunCli, tmp_path: Path) -> None:
     file = tmp_path / "plan.json"
     first = answer(run_cli("whatif", "run", LOSS, "--save-plan", str(file), "-o", "json"))
