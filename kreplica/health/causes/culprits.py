@@ -7,7 +7,7 @@ ruled out for it; where the smallest set of causes leaves a choice, the choice i
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
@@ -156,11 +156,23 @@ class _Case:
         missing = why.missing
         codes = why.found.codes[places].astype(np.int64)
         size = len(why.facts.broker_ids)
-        led = np.where(missing.leaders[places] >= 0, why.facts.index(missing.leaders[places]), size)
+        # Who leads says nothing where the broker itself is gone; where nobody leads, who is waited for counts.
+        others = missing.leaders[places].copy()
+        others[np.isin(codes, [KINDS.index(kind) for kind in _GONE])] = -1
+        leaderless = np.flatnonzero(codes == KINDS.index(CauseKind.NO_LEADER))
+        others[leaderless] = [int(str(why.details[place]["waits_for"])) for place in places[leaderless].tolist()]
+        led = np.where(others >= 0, why.facts.index(others), size)
         packed = ((codes + 1) * size + why.facts.index(missing.brokers[places])) * (size + 1) + led
         _, first, self.group_of = np.unique(packed, return_index=True, return_inverse=True)
         self.groups = [self._keys_of(int(places[place])) for place in first]
         self.examples: Integers = places[first]
+        self.groups_of: list[list[int]] = [[] for _ in self.keys]
+        for number, keys in enumerate(self.groups):
+            for cause in keys:
+                self.groups_of[cause].append(number)
+        # Rows of the partitions, those of a group side by side.
+        self._rows = why.missing.rows[places[np.argsort(self.group_of, kind="stable")]]
+        self._ends = np.cumsum(np.bincount(self.group_of, minlength=len(self.groups)))
 
     def _keys_of(self, place: int) -> frozenset[int]:
         return frozenset(self._number(key) for key in self._merger.keys(place))
@@ -173,15 +185,16 @@ class _Case:
 
     def is_settled(self, cause: int) -> bool:
         """Whether the facts single the cause out for some replica, or show its broker gone as far as one can see."""
-        groups = (number for number, keys in enumerate(self.groups) if cause in keys)
-        proven = any(self.why.found.codes[self.examples[number]] != UNKNOWN for number in groups)
+        codes = self.why.found.codes
+        proven = any(codes[self.examples[number]] != UNKNOWN for number in self.groups_of[cause])
         return proven or self.keys[cause].kind == CauseKind.BROKER_GONE.value
 
-    def partitions_of(self, groups: Iterable[int]) -> Indices:
+    def partitions_of(self, groups: Sequence[int]) -> Indices:
         """Rows of the partitions with a missing replica of one of these kinds."""
-        chosen = np.zeros(len(self.groups), dtype=np.bool_)
-        chosen[list(groups)] = True
-        return np.unique(self.why.missing.rows[self.places[chosen[self.group_of]]])
+        ends = self._ends[groups]
+        begins = np.where(np.asarray(groups) > 0, self._ends[np.asarray(groups) - 1], 0)
+        parts = [self._rows[begin:end] for begin, end in zip(begins.tolist(), ends.tolist(), strict=True)]
+        return np.unique(np.concatenate(parts))
 
 
 class _Merger:
@@ -257,7 +270,8 @@ def _open_questions(case: _Case, covers: Sequence[Cover], settled: set[int]) -> 
         left_over = dict.fromkeys(tuple(sorted(choice - settled)) for choice in cover.choices)
         choices = tuple(tuple(case.keys[cause] for cause in choice) for choice in left_over)
         causes = frozenset().union(*cover.choices)
-        left = [number for number, keys in enumerate(case.groups) if keys & causes and not keys & settled]
+        near = {number for cause in causes for number in case.groups_of[cause]}
+        left = [number for number in sorted(near) if not case.groups[number] & settled]
         if left:
             yield _open_question(case, left, choices, every_choice=cover.every_tie)
     without = [number for number, keys in enumerate(case.groups) if not keys]
@@ -281,7 +295,7 @@ def _several(case: _Case, groups: list[int]) -> str:
 
 def _culprit(case: _Case, cause: int) -> Culprit:
     key, why = case.keys[cause], case.why
-    groups = [number for number, keys in enumerate(case.groups) if cause in keys]
+    groups = case.groups_of[cause]
     rows = case.partitions_of(groups)
     shown = [int(case.examples[group]) for group in groups if why.found.codes[case.examples[group]] != UNKNOWN]
     found = Culprit(
