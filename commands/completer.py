@@ -150,7 +150,7 @@ def _values(parameter: Parameter, environ: Mapping[str, str]) -> list[Candidate]
         return [Candidate(choice) for choice in parameter.choices]
     if "--context" in parameter.flags or parameter.metavar.strip("[].") == "CONTEXT":
         return _contexts(environ)
-    if parameter.metavar == "SCENARIO":
+    if parameter.metavar.strip("[]") == "SCENARIO":
         return _scenarios()
     for flag in parameter.flags:
         if flag in _KNOWN_VALUES:
@@ -213,6 +213,7 @@ _KNOWN_VALUES: dict[str, Callable[[], list[Candidate]]] = {
     "--kafka-version": _versions,
     "--set": _settings,
     "--feature": _features,
+    "--from": _dumps,
 }
 
 

@@ -65,14 +65,15 @@ def run_answer(run: Run, view: View, asked_version: str | None = None) -> Answer
         asked_version: As ``--kafka-version`` gave it.
     """
     why = None if view.why is None else _why(why_of(run, view.why))
+    outcome = {**outcome_row(run), **view.story.by_partition(run)}
     return Answer(
         command="whatif-run",
         rows_name="timeline",
         columns=STEP_COLUMNS,
         rows=_timeline(run, view) if view.timeline else (),
         summary={"events": run.outcome.events, "trace_hash": run.outcome.trace_hash, **_heading(run)},
-        objects={"outcome": outcome_row(run), **({} if why is None else {"why": why})},
-        warnings=remarks(run, asked_version),
+        objects={"outcome": outcome, **({} if why is None else {"why": why})},
+        warnings=[*view.story.warnings, *remarks(run, asked_version)],
     )
 
 

@@ -15,6 +15,16 @@ if TYPE_CHECKING:
 ScenarioArgument = Annotated[
     str, typer.Argument(metavar="SCENARIO", help="Name of a scenario; kreplica whatif list has them.")
 ]
+OptionalScenarioArgument = Annotated[
+    str | None,
+    typer.Argument(metavar="SCENARIO", help="Name of a scenario; kreplica whatif list has them. Or --from."),
+]
+FromOption = Annotated[
+    str | None,
+    typer.Option(
+        "--from", metavar="PATH", help="Instead of a scenario, the cluster of a dump, as --dump takes it elsewhere."
+    ),
+]
 VersionOption = Annotated[
     str | None,
     typer.Option(
@@ -99,6 +109,13 @@ def setting_options(settings: Mapping[str, Value]) -> str:
 
     told = setting_texts(settings).items()
     return "".join(f" --{'feature' if name in FEATURE_NAMES else 'set'} {name}={value}" for name, value in told)
+
+
+def of_scenario(name: str, source: str = "DUMP") -> str:
+    """What names a scenario on the command line: its name, or where the cluster is from."""
+    from kreplica.scenarios import OWN_CLUSTER
+
+    return f"--from {source}" if name == OWN_CLUSTER else name
 
 
 def pairs(values: object) -> str:

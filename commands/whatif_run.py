@@ -9,21 +9,24 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from commands.options import OutputOption
+from commands.options import OutputOption, TopicOption
 from commands.output import OutputFormat
 from commands.whatif_options import (
     SEED_HELP,
     FeatureOption,
-    ScenarioArgument,
+    FromOption,
+    OptionalScenarioArgument,
     SetOption,
     VersionOption,
+    of_scenario,
     parse_settings,
     setting_texts,
 )
-from kreplica.errors import ExitCode, UsageError
+from kreplica.errors import UsageError
 
 if TYPE_CHECKING:
     from commands.output import Answer
+    from commands.whatif_story import Story
     from commands.whatif_view import View
     from kreplica.engine.faults import Plan
     from kreplica.engine.leaving_out import LeaveOut
@@ -83,7 +86,9 @@ def register(group: typer.Typer) -> None:
 
 
 def run(
-    scenario: ScenarioArgument,
+    scenario: OptionalScenarioArgument = None,
+    from_dump: FromOption = None,
+    topic: TopicOption = None,
     kafka_version: VersionOption = None,
     settings: SetOption = None,
     feature: FeatureOption = None,
@@ -102,12 +107,18 @@ def run(
     """Play a scenario under a version of Kafka and show how offsets and high watermarks move, and what is lost.
 
     With --runs its cluster and clients meet random faults instead of its own: verdicts are counted, the first failing
-    plan is made as small as it gets; the result is the same on any number of cores.
+    plan is made as small as it gets; the result is the same on any number of cores. With --from the cluster is that of
+    a snapshot, and the faults are those of --plan or --runs.
 
-    Exits 0; 1 when something else comes out than the scenario says, or with --runs when a run lost acknowledged
-    records or broke an invariant; 2 when the scenario, a setting or a file cannot be used.
+    Exits 0; 1 when something else comes out than the scenario says, or with --runs or --from when a run lost
+    acknowledged records or broke an invariant; 2 when the scenario, a setting or a file cannot be used; 5 with --from
+    when nothing was lost as far as is known, but the snapshot lacks what that hangs on.
     """
+    from commands.whatif_story import story_of
+
     values = parse_settings(settings, feature)
+    file = None if plan is None else _read_plan(plan)
+    story = story_of(scenario, from_dump, topic, kafka_version, "" if file is None else file.kafka_version)
     if runs is not None:
         _refuse_with_runs(
             {
@@ -122,13 +133,15 @@ def run(
         )
         from commands.whatif_runs import run_many_times
 
-        return run_many_times(scenario, kafka_version, values, seed or 0, runs, save_plan, output)
+        return run_many_times(story, kafka_version, values, seed or 0, runs, save_plan, output)
     from commands.whatif_view import View, window
 
     first, last = window(after, before)
     rows = output not in (None, OutputFormat.table)
-    view = View(partition, explain, why, first, last, svg, plan, timeline=rows)
-    return _run_once(scenario, kafka_version, values, seed, save_plan, view, output)
+    if file is not None and plan is not None:
+        _check_plan(story, file, plan)
+    view = View(story, partition, explain, why, first, last, svg, plan, timeline=rows)
+    return _run_once(view, file, kafka_version, values, seed, save_plan, output)
 
 
 def _refuse_with_runs(given: Mapping[str, object]) -> None:
@@ -138,38 +151,36 @@ def _refuse_with_runs(given: Mapping[str, object]) -> None:
 
 
 def _run_once(
-    name: str,
+    view: View,
+    file: PlanFile | None,
     kafka_version: str | None,
     settings: Mapping[str, Value],
     seed: int | None,
     save_plan: Path | None,
-    view: View,
     output: OutputFormat | None,
 ) -> None:
     from commands.output import emit
     from commands.whatif_answer import run_answer
     from commands.whatif_screen import show_run
     from kreplica.engine.leaving_out import LeaveOut, without
-    from kreplica.scenarios import scenario_named
     from kreplica.scenarios.playing import play
 
-    file = None if view.plan is None else _plan_of(name, view.plan)
-    chosen = scenario_named(name)
+    story, chosen = view.story, view.story.scenario
     if file is not None:
         chosen = replace(chosen, setup=without(chosen.setup, file.leave_out))
         kafka_version = file.kafka_version or None if kafka_version is None else kafka_version
         seed = file.seed if seed is None else seed
     values = {**(_settings_of(file) if file else {}), **settings}
-    played = play(chosen, kafka_version, values, seed or 0, None if file is None else file.steps)
+    played = play(chosen, kafka_version or story.version, values, seed or 0, None if file is None else file.steps)
     view = replace(view, partition=_partition(played, view.partition))
     answer: Answer = run_answer(played, view, kafka_version)
     if view.svg is not None:
         _write_svg(view.svg, played, view)
     if save_plan is not None:
         leave_out = LeaveOut() if file is None else file.leave_out
-        write_plan(save_plan, plan_file(name, played.version.name, values, played.seed, played.plan, leave_out))
+        write_plan(save_plan, plan_file(chosen.name, played.version.name, values, played.seed, played.plan, leave_out))
     emit(answer, output, lambda console: show_run(played, view, console))
-    raise typer.Exit(ExitCode.FINDINGS if played.differences else ExitCode.OK)
+    raise typer.Exit(story.exit_code(bool(played.differences) if story.own is None else not played.outcome.is_safe))
 
 
 def _partition(played: Run, asked: str | None) -> str:
@@ -179,11 +190,11 @@ def _partition(played: Run, asked: str | None) -> str:
     return asked or known[0]
 
 
-def _plan_of(scenario: str, path: Path) -> PlanFile:
+def _read_plan(path: Path) -> PlanFile:
     """The plan of a file.
 
     Raises:
-        UsageError: It cannot be read, is no plan or one of another scenario.
+        UsageError: It cannot be read, or is no plan.
     """
     from kreplica.engine.plan_file import plan_file_from_json
     from kreplica.untrusted_files import read_whole
@@ -192,11 +203,14 @@ def _plan_of(scenario: str, path: Path) -> PlanFile:
         content = read_whole(path)
     except OSError as error:
         raise UsageError(f"cannot read {path}", error.strerror or str(error)) from None
-    file = plan_file_from_json(content, str(path))
-    if file.scenario not in ("", scenario):
-        again = f"kreplica whatif run {file.scenario} --plan {path}"
-        raise UsageError(f"{path} is a plan of {file.scenario}, not of {scenario}", "", again)
-    return file
+    return plan_file_from_json(content, str(path))
+
+
+def _check_plan(story: Story, file: PlanFile, path: Path) -> None:
+    """Refuses a plan of another scenario."""
+    if file.scenario not in ("", story.scenario.name):
+        again = f"kreplica whatif run {of_scenario(file.scenario)} --plan {path}"
+        raise UsageError(f"{path} is a plan of {file.scenario}, not of {story.scenario.name}", "", again)
 
 
 def _settings_of(file: PlanFile) -> dict[str, Value]:

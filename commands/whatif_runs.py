@@ -12,11 +12,12 @@ from commands.output import Answer, OutputFormat, Row, emit
 from commands.screen import counted, print_lines, print_verdict
 from commands.whatif_options import setting_options, shown_settings
 from commands.whatif_run import plan_file, write_plan
-from kreplica.errors import ExitCode
 
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from commands.whatif_story import Story
+    from kreplica.engine.partition_outcomes import PartitionOutcome
     from kreplica.engine.settings import Value
     from kreplica.scenarios.many_runs import ManyRuns
 
@@ -24,7 +25,7 @@ RUN_COLUMNS = ("seed", "acknowledged", "faults", "wrong", "lost", "unavailable_m
 
 
 def run_many_times(
-    name: str,
+    story: Story,
     kafka_version: str | None,
     settings: Mapping[str, Value],
     seed: int,
@@ -37,18 +38,21 @@ def run_many_times(
     from commands.whatif_answer import played_by
     from kreplica.engine.idle_settings import idle_settings
     from kreplica.engine.versions import version_named
-    from kreplica.scenarios import scenario_named
     from kreplica.scenarios.many_runs import Job, run_many
 
-    chosen = scenario_named(name)
-    version = chosen.default_version if kafka_version is None else kafka_version
+    chosen = story.scenario
+    name = chosen.name
+    version = story.version if kafka_version is None else kafka_version
     rules = version_named(version)
     with Progress() as progress:
-        many = run_many(Job(name, version, settings), seed, runs, told=progress.say)
+        many = run_many(
+            Job(name, version, settings, None if story.own is None else chosen), seed, runs, told=progress.say
+        )
     if save_plan is not None and many.smallest is not None:
         found = many.smallest
         write_plan(save_plan, plan_file(name, version, settings, found.seed, found.plan, found.leave_out))
-    summary = _summary(name, version, settings, seed, many)
+    by_partition: Row = {} if story.own is None else {"partitions": _partition_rows(many)}
+    summary = {**_summary(name, version, settings, seed, many), **by_partition}
     answer = Answer(
         command="whatif-runs",
         rows_name="runs",
@@ -57,13 +61,14 @@ def run_many_times(
         summary=summary,
         objects={"outcome": summary},
         warnings=[
+            *story.warnings,
             *([played_by(version, rules.name)] if version != rules.name else []),
             *idle_settings(chosen.setup, rules, settings),
             *([f"no run failed, so {save_plan} is not written"] if save_plan and many.smallest is None else []),
         ],
     )
-    emit(answer, output, lambda console: _show(summary, settings, many, save_plan, console))
-    raise typer.Exit(ExitCode.FINDINGS if many.smallest is not None else ExitCode.OK)
+    emit(answer, output, lambda console: _show(summary, settings, many, save_plan, story, console))
+    raise typer.Exit(story.exit_code(many.smallest is not None))
 
 
 def _rows(many: ManyRuns) -> list[Row]:
@@ -110,7 +115,41 @@ def _summary(name: str, version: str, settings: Mapping[str, Value], seed: int, 
     }
 
 
-def _show(summary: Row, given: Mapping[str, Value], many: ManyRuns, save_plan: Path | None, console: Console) -> None:
+def _partition_rows(many: ManyRuns) -> list[Row]:
+    """In how many runs a partition lost something or kept it unreadable, and how long at worst it was out of use."""
+    found: dict[str, list[PartitionOutcome]] = {}
+    for verdict in many.verdicts:
+        for one in verdict.partitions:
+            found.setdefault(one.partition, []).append(one)
+    return [
+        {
+            "partition": partition,
+            "runs_lost": sum(bool(one.lost) for one in runs),
+            "runs_unseen": sum(bool(one.unseen) for one in runs),
+            "without_leader_ms_max": max(one.without_leader_ms for one in runs),
+            "read_only_ms_max": max(one.read_only_ms for one in runs),
+        }
+        for partition, runs in sorted(found.items())
+    ]
+
+
+def _show_partitions(rows: object, console: Console) -> None:
+    from commands.tables import print_table
+
+    assert isinstance(rows, list)
+    header = ["PARTITION", "RUNS THAT LOST", "RUNS UNREADABLE", "MOST MS WITHOUT LEADER", "MOST MS UNDER MIN ISR"]
+    console.print()
+    print_table(header, [list(row.values()) for row in rows], color=console.is_terminal and not console.no_color)
+
+
+def _show(
+    summary: Row,
+    given: Mapping[str, Value],
+    many: ManyRuns,
+    save_plan: Path | None,
+    story: Story,
+    console: Console,
+) -> None:
     from commands.tables import print_table
 
     failing, runs = summary["failing"], summary["runs"]
@@ -124,12 +163,19 @@ def _show(summary: Row, given: Mapping[str, Value], many: ManyRuns, save_plan: P
         console.print()
         color = console.is_terminal and not console.no_color
         print_table(["WHAT WENT WRONG", "RUNS"], [[name, number] for name, number in many.wrong.items()], color=color)
+    if summary.get("partitions"):
+        _show_partitions(summary["partitions"], console)
     if many.smallest is not None:
-        _show_smallest(summary, given, many, save_plan, console)
+        _show_smallest(summary, given, many, save_plan, story, console)
 
 
 def _show_smallest(
-    summary: Row, given: Mapping[str, Value], many: ManyRuns, save_plan: Path | None, console: Console
+    summary: Row,
+    given: Mapping[str, Value],
+    many: ManyRuns,
+    save_plan: Path | None,
+    story: Story,
+    console: Console,
 ) -> None:
     from kreplica.engine.fault_words import left_out_words, step_words
 
@@ -141,8 +187,8 @@ def _show_smallest(
     print_lines(console, "smallest", [f"seed {smallest.seed}, {', '.join(smallest.wrong)}:", *told])
     if save_plan is None:
         options = setting_options(given)
-        line = f"kreplica whatif run {summary['scenario']} --kafka-version {summary['version']}{options}"
+        line = f"kreplica whatif run {story.words} --kafka-version {summary['version']}{options}"
         again = f"{line} --seed {summary['seed']} --runs {summary['runs']} --save-plan plan.json"
     else:
-        again = f"kreplica whatif run {summary['scenario']} --plan {save_plan} --explain"
+        again = f"kreplica whatif run {story.words} --plan {save_plan} --explain"
     print_lines(console, "next", [again], whole=True)

@@ -61,14 +61,17 @@ def show_run(run: Run, view: View, console: Console) -> None:
         view: The part of it that is shown.
         console: To print on.
     """
+    from commands.whatif_story import show_partitions
     from kreplica.engine.log_strips import log_strips
     from kreplica.engine.step_table import step_table
 
     word, color, sentence = verdict(run)
     print_verdict(console, word, color, f"{sentence} ({title_of(run)})")
     print_lines(console, "why", [" ".join(run.scenario.why.split())])
-    print_lines(console, "expected", _expected(run))
+    print_lines(console, "expected", _expected(run) if view.story.own is None else [])
     print_lines(console, "broken", [_finding(run, number) for number in range(len(run.outcome.findings))])
+    if view.story.own is not None:
+        show_partitions(view.story.partitions(run), console)
     if view.why is not None:
         _print_causes(run, view.why, console)
     else:
@@ -260,7 +263,7 @@ def _append_piece(text: Text, piece: Piece, high_watermark: int | None, style: s
 
 
 def _next(run: Run, view: View) -> list[str]:
-    name, plan = run.scenario.name, view.plan
+    name, plan = view.story.words, view.plan
     again = "" if run.version.name == run.scenario.default_version else f" --kafka-version {run.version.name}"
     again += setting_options(run.settings)
     again = again if plan is None else f" --plan {plan}"

@@ -5,9 +5,13 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from commands.durations import parse_duration
 from kreplica.errors import UsageError
+
+if TYPE_CHECKING:
+    from commands.whatif_story import Story
 
 MICROSECONDS_A_SECOND = 1_000_000
 _MILLISECONDS = re.compile(r"\d{1,9}(?:\.\d{1,3})?ms", re.ASCII)
@@ -18,6 +22,7 @@ class View:
     """What is asked of one run.
 
     Args:
+        story: What was played.
         partition: Whose step table and logs are shown; the first one if None.
         explain: Sentences instead of the diagram.
         why: The record whose fate is explained.
@@ -28,6 +33,7 @@ class View:
         timeline: Whether every event is told as a row.
     """
 
+    story: Story
     partition: str | None = None
     explain: bool = False
     why: str | None = None

@@ -60,7 +60,8 @@ def without(setup: Setup, left_out: LeaveOut) -> Setup:
     settings = _other_than(setup.settings, left_out.settings)
     _check_spoken_of(clients, left_out)
     _check_replicas(topics, left_out)
-    return replace(setup, brokers=brokers, clients=clients, topics=topics, settings=settings)
+    down = tuple(name for name in setup.down if name not in {f"broker-{broker}" for broker in left_out.brokers})
+    return replace(setup, brokers=brokers, clients=clients, topics=topics, settings=settings, down=down)
 
 
 def producers_of(setup: Setup) -> dict[str, int]:
@@ -121,7 +122,9 @@ def _topic(topic: TopicSetup, left_out: LeaveOut) -> TopicSetup:
         else tuple(broker for broker in replicas if broker not in left_out.brokers)
         for number, replicas in enumerate(topic.assignment)
     )
-    return replace(topic, assignment=assignment, settings=_other_than(topic.settings, left_out.settings))
+    starts = {number: start.without(left_out.brokers) for number, start in topic.starts.items()}
+    settings = _other_than(topic.settings, left_out.settings)
+    return replace(topic, assignment=assignment, settings=settings, starts=starts)
 
 
 def _other_than(settings: Mapping[str, str | int | bool], names: Collection[str]) -> dict[str, str | int | bool]:

@@ -109,7 +109,7 @@ class Liveness:
         }
         self._plain = frozenset(client.name for client in setup.clients if isinstance(client, ProducerSetup))
         self._last = 0
-        self._down: set[str] = set()
+        self._down: set[str] = set(setup.down)
         self._cuts: list[Cut] = []
         self._gone: set[tuple[str, str]] = set()
         self._moved: set[str] = set()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 
 from kreplica.engine.settings import MICROSECONDS
@@ -67,18 +67,19 @@ class Meter:
 
     Args:
         min_isr: min.insync.replicas of each partition; without one, nothing is read-only.
+        leaderless: Partitions that nobody leads at the beginning; of the others, the first leader is waited for.
     """
 
     __slots__ = ("_began", "_changes", "_isr", "_last", "_leader", "_sent", "measured", "min_isr", "spans", "takes")
 
-    def __init__(self, min_isr: Mapping[str, int]) -> None:
+    def __init__(self, min_isr: Mapping[str, int], leaderless: Collection[str] = ()) -> None:
         self.min_isr = dict(min_isr)
         self.spans: dict[str, list[Span]] = {"no leader": [], "read only": []}
         self.measured: list[int] = []
         self._leader: dict[str, tuple[int, str]] = {}
         self._last: dict[str, str] = {}
         self._isr: dict[str, tuple[int, ...]] = {}
-        self._began: dict[tuple[str, str], int] = {}
+        self._began: dict[tuple[str, str], int] = {("no leader", partition): 0 for partition in leaderless}
         self._sent: dict[tuple[str, object], int] = {}
         self.takes: dict[str, Callable[[Event], None]] = {
             Kind.SENT: self._send,

@@ -128,7 +128,7 @@ class Judge:
         self._invariants = Invariants(self.logs)
         self._histories = HistoryKeeper(self.logs, _read_committed(setup, version))
         min_isr = _min_isr(setup, version)
-        self._meter = Meter(min_isr)
+        self._meter = Meter(min_isr, _leaderless(setup))
         self._idempotent = _idempotent(setup, version)
         self._unclean = _unclean(setup, version)
         self._counts: dict[str, int] = {}
@@ -182,6 +182,17 @@ def _idempotent(setup: Setup, version: Version) -> frozenset[str]:
     """The producers with enable.idempotence=true, without a transactional id."""
     producers = (client for client in setup.clients if isinstance(client, ProducerSetup))
     return frozenset(each.name for each in producers if idempotent_settings(setup, version, each.settings) is not None)
+
+
+def _leaderless(setup: Setup) -> tuple[str, ...]:
+    """The partitions that nobody leads at the beginning, or a broker that is down."""
+    down = {-1, *(broker.id for broker in setup.brokers if f"broker-{broker.id}" in setup.down)}
+    return tuple(
+        f"{topic.name}-{number}"
+        for topic in setup.topics
+        for number, start in topic.starts.items()
+        if start.leader in down
+    )
 
 
 def _read_committed(setup: Setup, version: Version) -> frozenset[str]:

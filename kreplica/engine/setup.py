@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
@@ -26,6 +26,27 @@ class BrokerSetup:
 
 
 @dataclass(frozen=True, slots=True)
+class PartitionStart:
+    """A partition at the beginning of a run; all its logs are empty.
+
+    Args:
+        leader: Broker id, -1 for none.
+        isr: Broker ids.
+        elr: Eligible leader replicas, broker ids.
+    """
+
+    leader: int
+    isr: tuple[int, ...]
+    elr: tuple[int, ...] = ()
+
+    def without(self, brokers: Collection[int]) -> PartitionStart:
+        """The same without replicas on those brokers."""
+        isr = tuple(broker for broker in self.isr if broker not in brokers)
+        elr = tuple(broker for broker in self.elr if broker not in brokers)
+        return PartitionStart((*isr, -1)[0] if self.leader in brokers else self.leader, isr, elr)
+
+
+@dataclass(frozen=True, slots=True)
 class TopicSetup:
     """A topic with fixed assignments.
 
@@ -33,11 +54,18 @@ class TopicSetup:
         name: Kafka's name.
         assignment: For each partition its replicas, the preferred leader first; none where a partition is left out.
         settings: Its own settings by Kafka's names.
+        starts: By number, partitions of which not the first replica leads and all are in sync at the beginning.
     """
 
     name: str
     assignment: tuple[tuple[int, ...], ...]
     settings: Mapping[str, Value] = field(default_factory=dict)
+    starts: Mapping[int, PartitionStart] = field(default_factory=dict)
+
+    def start_of(self, number: int) -> PartitionStart:
+        """The partition of that number at the beginning."""
+        replicas = self.assignment[number]
+        return self.starts.get(number) or PartitionStart(replicas[0], replicas)
 
     @property
     def partitions(self) -> dict[str, tuple[int, ...]]:
@@ -265,6 +293,7 @@ class Setup:
         clients: Producers and consumers.
         settings: Brokers', topics' and clients' settings, by Kafka's names: defaults for every one of them.
         controllers: How many KRaft controllers there are; ZooKeeper mode has none.
+        down: Nodes that do not run at the beginning, as ``broker-3``; a plan may start them.
         duration: How long a run lasts, in microseconds.
     """
 
@@ -274,6 +303,7 @@ class Setup:
     settings: Mapping[str, Value] = field(default_factory=dict)
     controllers: int = 3
     duration: int = 60 * SECOND
+    down: tuple[str, ...] = ()
 
     def with_settings(self, settings: Mapping[str, Value]) -> Setup:
         """The same with other settings, which win over those that topics and clients have themselves."""

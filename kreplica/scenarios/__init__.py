@@ -10,7 +10,7 @@ from kreplica.errors import UsageError
 from kreplica.nearest_names import nearest_names
 from kreplica.scenarios.scenario import Between, Case, Scenario
 
-__all__ = ["GROUP", "MODULES", "Between", "Case", "Scenario", "names", "scenario_named", "scenarios"]
+__all__ = ["GROUP", "MODULES", "OWN_CLUSTER", "Between", "Case", "Scenario", "names", "scenario_named", "scenarios"]
 
 GROUP = "kreplica.scenarios"
 """Entry points by which other distributions add scenarios: each names a ``Scenario``."""
@@ -113,6 +113,10 @@ MODULES: tuple[str, ...] = (
 )
 """The scenarios of this package, in the order of ``kreplica whatif list``: a module of this name (hyphens as
 underscores) has it as ``SCENARIO``."""
+
+
+OWN_CLUSTER = "own-cluster"
+"""The name, in plans and answers, of the scenario that is made from a snapshot (``kreplica.scenarios.own_cluster``)."""
 
 
 class _Holder(Protocol):

@@ -17,6 +17,7 @@ from kreplica.engine.faults import Plan
 from kreplica.engine.leaving_out import LeaveOut, without
 from kreplica.engine.observing import observe
 from kreplica.engine.outcome import Outcome
+from kreplica.engine.partition_outcomes import PartitionOutcome, partition_outcomes
 from kreplica.engine.random_plans import random_plan
 from kreplica.engine.settings import PROMISING, Value
 from kreplica.engine.shrinking import shrink
@@ -38,11 +39,24 @@ AT_ONCE = 16
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """Runs of one scenario: what they have in common."""
+    """Runs of one scenario: what they have in common.
+
+    Args:
+        scenario: Its name.
+        version: Under which it is played.
+        settings: Over those of the scenario.
+        own: The scenario itself, where it has no name that every process finds.
+    """
 
     scenario: str
     version: str
     settings: Mapping[str, Value]
+    own: Scenario | None = None
+
+    @property
+    def story(self) -> Scenario:
+        """The scenario."""
+        return self.own or scenario_named(self.scenario)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +71,7 @@ class Verdict:
         wrong: What went wrong, by the names of ``Histories`` and ``Invariant``; empty if nothing.
         lost: How many acknowledged records were lost.
         unavailable_ms: Milliseconds without a leader.
+        partitions: Those where something was lost, unseen or out of use.
     """
 
     seed: int
@@ -66,6 +81,7 @@ class Verdict:
     wrong: tuple[str, ...]
     lost: int
     unavailable_ms: float
+    partitions: tuple[PartitionOutcome, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,8 +187,7 @@ def _part(job: Job, seeds: range) -> list[Verdict]:
 
 
 def _verdict(job: Job, seed: int) -> Verdict:
-    scenario = scenario_named(job.scenario)
-    plan = plan_of(scenario, job.version, job.settings, seed)
+    plan = plan_of(job.story, job.version, job.settings, seed)
     outcome = _outcome(job, plan, seed)
     return Verdict(
         seed=seed,
@@ -182,11 +197,12 @@ def _verdict(job: Job, seed: int) -> Verdict:
         wrong=wrong_with(outcome),
         lost=len(outcome.histories.lost),
         unavailable_ms=outcome.measures.unavailable_ms,
+        partitions=tuple(one for one in partition_outcomes(job.story.setup, outcome) if one.is_harmed),
     )
 
 
 def _outcome(job: Job, plan: Plan, seed: int, left_out: LeaveOut = NOTHING) -> Outcome:
-    setup = without(scenario_named(job.scenario).setup, left_out).with_settings(job.settings)
+    setup = without(job.story.setup, left_out).with_settings(job.settings)
     return observe(setup, plan, version_named(job.version), seed, keep=False)[0]
 
 
@@ -195,14 +211,14 @@ def _smallest(job: Job, failed: list[Verdict], told: Callable[[str], None]) -> S
     found = []
     for verdict in failed:
         told(f"making the failing plan of seed {verdict.seed} smaller")
-        plan = plan_of(scenario_named(job.scenario), job.version, job.settings, verdict.seed)
+        plan = plan_of(job.story, job.version, job.settings, verdict.seed)
         found.append((shrink(plan, _same_failure(job, verdict), MOST_RUNS), verdict))
     if not found:
         return None
     plan, verdict = min(found, key=lambda one: len(one[0]))
     told(f"leaving out what the failure of seed {verdict.seed} does not need")
     fails = _same_failure(job, verdict)
-    setup = scenario_named(job.scenario).setup
+    setup = job.story.setup
     left_out = leave_out(setup, lambda more: fails(plan, more), stays={*job.settings, *PROMISING})
     return SmallestPlan(plan, left_out, verdict.seed, wrong_with(_outcome(job, plan, verdict.seed, left_out)))
 

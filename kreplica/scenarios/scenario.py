@@ -12,7 +12,7 @@ from kreplica.engine.random_plans import DEFAULT_PROFILE, Profile
 from kreplica.engine.settings import SETTINGS, Value
 from kreplica.engine.setup import Setup, scope_of
 from kreplica.engine.trace import Event
-from kreplica.engine.versions import ControllerKind, Version, order_of, version_named
+from kreplica.engine.versions import LATEST, ControllerKind, Version, order_of, version_named
 
 ZOOKEEPER_MODE = (ControllerKind.ZOOKEEPER,)
 """For a case, or a scenario, that is about ZooKeeper mode alone."""
@@ -99,8 +99,8 @@ class Scenario:
 
     @property
     def default_version(self) -> str:
-        """The version it is played under when none is asked for: that of its first case."""
-        return self.cases[0].version
+        """The version it is played under when none is asked for: that of its first case, the latest without any."""
+        return self.cases[0].version if self.cases else LATEST.name
 
     @property
     def played_under(self) -> str:

@@ -16,7 +16,7 @@ from kreplica.engine.rules.high_watermark import effective_min_isr
 from kreplica.engine.rules.isr import kraft_change
 from kreplica.engine.rules.leader_epoch_bump import kraft_leader_epoch, partition_epoch
 from kreplica.engine.rules.reassignment import completes
-from kreplica.engine.rules.replica_set import NO_LEADER, everybody, without
+from kreplica.engine.rules.replica_set import NO_LEADER, without
 from kreplica.engine.settings import MICROSECONDS
 from kreplica.engine.setup import MILLISECOND, SECOND, topic_of
 from kreplica.engine.simulator.kraft_brokers import KraftBrokers
@@ -95,13 +95,12 @@ class KraftController:
         self.voter.after(self.simulation.integer(setting) * unit, run)
 
     def _create_topics(self) -> None:
-        """The setup's topics as they are at the start: everybody in sync, the first replica leads."""
+        """The setup's topics as they are at the start."""
         for partition, replicas in self.simulation.assignments.items():
-            self.write_partition(
-                PartitionState(partition, replicas, 0, 0, everybody(len(replicas)), 0), "the topic is created", ""
-            )
+            state = PartitionState.at_start(partition, replicas, self.simulation.starts[partition])
+            self.write_partition(state, "the topic is created", "")
         for broker in self.simulation.brokers.values():
-            self.brokers.there_from_the_start(broker.id)
+            self.brokers.there_from_the_start(broker.id, broker.name in self.simulation.setup.down)
         self.commit(lambda: None)
 
     # -- the log

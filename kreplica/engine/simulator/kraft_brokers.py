@@ -65,10 +65,11 @@ class KraftBrokers:
         self.contacts = dict.fromkeys(unfenced, self._now)
         self.controller.voter.after(0, self._look_for_silent, epoch)
 
-    def there_from_the_start(self, broker: int) -> None:
+    def there_from_the_start(self, broker: int, down: bool) -> None:
         """A broker that has been there before the first epoch; it registers as soon as it runs."""
-        self.controller.write_registration(Registration(broker, -1, 0, UNFENCED, 0))
-        self.contacts[broker] = self._now
+        self.controller.write_registration(Registration(broker, -1, 0, FENCED if down else UNFENCED, 0))
+        if not down:
+            self.contacts[broker] = self._now
 
     @property
     def _now(self) -> int:
@@ -103,7 +104,7 @@ class KraftBrokers:
                 return
             self._former_life_ends(known, previous_epoch)
         epoch = controller.log_end + 1
-        state = UNFENCED if known is not None and known.epoch < 0 else FENCED
+        state = known.state if known is not None and known.epoch < 0 else FENCED
         controller.write_registration(Registration(broker, epoch, incarnation, state, epoch))
         self.contacts.pop(broker, None)
         if state == UNFENCED:

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from kreplica.engine.rules.replica_set import NO_LEADER, contains, everybody
 from kreplica.engine.rules.unclean_election import recovering_after
+from kreplica.engine.setup import PartitionStart
 
 
 class PartitionState(NamedTuple):
@@ -35,6 +36,16 @@ class PartitionState(NamedTuple):
     recovering: bool = False
     adding: tuple[int, ...] = ()
     removing: tuple[int, ...] = ()
+
+    @classmethod
+    def at_start(cls, partition: str, replicas: tuple[int, ...], start: PartitionStart) -> PartitionState:
+        """The state that a run begins with."""
+        state = cls(partition, replicas)
+        return state._replace(
+            leader=replicas.index(start.leader) if start.leader in replicas else NO_LEADER,
+            isr=state.places(start.isr),
+            elr=state.places(start.elr),
+        )
 
     @property
     def leader_id(self) -> int:

@@ -57,6 +57,12 @@ class Simulation:
         }
         self.partitions = {topic.name: len(topic.assignment) for topic in setup.topics}
         self.assignments = {name: each for topic in setup.topics for name, each in topic.partitions.items()}
+        self.starts = {
+            f"{topic.name}-{number}": topic.start_of(number)
+            for topic in setup.topics
+            for number, replicas in enumerate(topic.assignment)
+            if replicas
+        }
         self.network = Network(self, self.integer("latency.us"), self.integer("jitter.us"))
         self.offline_directories: dict[int, set[str]] = {}
         self.kept_offsets: dict[str, dict[str, int]] = {}  # by applications, beside what they write: group, partition

@@ -39,7 +39,7 @@ CLIENTS_START = 10 * MILLISECOND
 
 
 def build(setup: Setup, version: Version, seed: int, trace: Trace) -> Simulation:
-    """A world in which every process starts at once: controllers, brokers, and a moment later the clients."""
+    """A world in which every process that is not down starts at once: controllers, brokers, then the clients."""
     simulation = Simulation(setup, version, seed, trace)
     if version.controller is ControllerKind.KRAFT:
         _add_quorum(simulation)
@@ -59,7 +59,8 @@ def _add(simulation: Simulation, node: Node) -> None:
     simulation.nodes[node.name] = node
     if isinstance(node, Broker):
         simulation.brokers[node.id] = node
-    simulation.scheduler.at(CLIENTS_START if isinstance(node, Client) else 0, node.start)
+    if node.name not in simulation.setup.down:
+        simulation.scheduler.at(CLIENTS_START if isinstance(node, Client) else 0, node.start)
 
 
 def _add_quorum(simulation: Simulation) -> None:
