@@ -23,6 +23,7 @@ from commands.whatif_options import (
     setting_texts,
 )
 from kreplica.errors import UsageError
+from kreplica.nearest_names import nearest_or_known
 
 if TYPE_CHECKING:
     from commands.output import Answer
@@ -171,7 +172,13 @@ def _run_once(
         kafka_version = file.kafka_version or None if kafka_version is None else kafka_version
         seed = file.seed if seed is None else seed
     values = {**(_settings_of(file) if file else {}), **settings}
-    played = play(chosen, kafka_version or story.version, values, seed or 0, None if file is None else file.steps)
+    played = play(
+        chosen,
+        story.version if kafka_version is None else kafka_version,
+        values,
+        seed or 0,
+        None if file is None else file.steps,
+    )
     view = replace(view, partition=_partition(played, view.partition))
     answer: Answer = run_answer(played, view, kafka_version)
     if view.svg is not None:
@@ -183,11 +190,16 @@ def _run_once(
     raise typer.Exit(story.exit_code(bool(played.differences) if story.own is None else not played.outcome.is_safe))
 
 
-def _partition(played: Run, asked: str | None) -> str:
+def _partition(played: Run, asked: str | None) -> str | None:
+    """The partition that is asked for.
+
+    Raises:
+        UsageError: There is none of that name.
+    """
     known = [name for topic in played.scenario.setup.topics for name in topic.partitions]
     if asked is not None and asked not in known:
-        raise UsageError(f"the scenario has no partition {asked!r}", "", f"one of {', '.join(known)}")
-    return asked or known[0]
+        raise UsageError(f"the scenario has no partition {asked!r}", "", nearest_or_known(asked, known))
+    return asked
 
 
 def _read_plan(path: Path) -> PlanFile:

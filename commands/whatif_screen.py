@@ -62,26 +62,34 @@ def show_run(run: Run, view: View, console: Console) -> None:
         console: To print on.
     """
     from commands.whatif_story import show_partitions
-    from kreplica.engine.log_strips import log_strips
-    from kreplica.engine.step_table import step_table
 
     word, color, sentence = verdict(run)
     print_verdict(console, word, color, f"{sentence} ({title_of(run)})")
-    print_lines(console, "why", [" ".join(run.scenario.why.split())])
-    print_lines(console, "expected", _expected(run) if view.story.own is None else [])
+    if view.story.own is None:
+        print_lines(console, "why", [" ".join(run.scenario.why.split())])
+        print_lines(console, "expected", _expected(run))
     print_lines(console, "broken", [_finding(run, number) for number in range(len(run.outcome.findings))])
     if view.story.own is not None:
-        show_partitions(view.story.partitions(run), console)
-    if view.why is not None:
-        _print_causes(run, view.why, console)
-    else:
-        steps = [step for step in step_table(run.events, view.partition or "") if view.shows(step.time)]
-        _print_step_table(steps, view.partition or "", console)
-        (_print_sentences if view.explain else _print_diagram)(run, view, console)
-    _print_strips(log_strips(run.events, view.last), "at the end" if view.last is None else "then", console)
+        show_partitions(view.story, view.story.partitions(run), console)
+    if view.story.own is None or view.partition is not None or view.explain or view.why is not None:
+        _show_details(run, view, console)
     console.print()
     print_lines(console, "svg", [str(view.svg)] if view.svg is not None else [])
     print_lines(console, "next", _next(run, view), whole=True)
+
+
+def _show_details(run: Run, view: View, console: Console) -> None:
+    from kreplica.engine.log_strips import log_strips
+    from kreplica.engine.step_table import step_table
+
+    if view.why is not None:
+        _print_causes(run, view.why, console)
+    else:
+        partition = view.partition or next(iter(run.scenario.setup.topics[0].partitions))
+        steps = [step for step in step_table(run.events, partition) if view.shows(step.time)]
+        _print_step_table(steps, partition, console)
+        (_print_sentences if view.explain else _print_diagram)(run, view, console)
+    _print_strips(log_strips(run.events, view.last), "at the end" if view.last is None else "then", console)
 
 
 def verdict(run: Run) -> tuple[str, str, str]:
@@ -264,7 +272,7 @@ def _append_piece(text: Text, piece: Piece, high_watermark: int | None, style: s
 
 def _next(run: Run, view: View) -> list[str]:
     name, plan = view.story.words, view.plan
-    again = "" if run.version.name == run.scenario.default_version else f" --kafka-version {run.version.name}"
+    again = "" if run.version.name == view.story.version else f" --kafka-version {run.version.name}"
     again += setting_options(run.settings)
     again = again if plan is None else f" --plan {plan}"
     seed = f" --seed {run.seed}" if run.seed and plan is None else ""
@@ -278,4 +286,4 @@ def _next(run: Run, view: View) -> list[str]:
         return lines
     if len({case.version for case in run.scenario.cases}) > 1:
         lines.append(f"kreplica whatif compare {name}")
-    return [*lines, f"kreplica whatif run {name}{again} --runs 1000"]
+    return [*lines, f"kreplica whatif run {name}{again} --runs {1000 if view.story.own is None else 100}"]

@@ -93,8 +93,9 @@ def _of_dump(path: str, topics: str | None, kafka_version: str | None, plans: st
 
     snapshot = read_dump(path)
     another = plans if plans != known_version(snapshot) else ""
-    own = own_cluster(snapshot, topics, kafka_version or another or None)
+    own = own_cluster(snapshot, topics, (another or None) if kafka_version is None else kafka_version)
     words = f"--from {shlex.quote(path)}" + ("" if topics is None else f" --topic {shlex.quote(topics)}")
+    words += "" if kafka_version is None else f" --kafka-version {kafka_version}"
     return Story(own.scenario, own.version, words, own)
 
 
@@ -109,13 +110,14 @@ def _row(one: PartitionOutcome) -> Row:
     }
 
 
-def show_partitions(outcomes: Sequence[PartitionOutcome], console: Console) -> None:
+def show_partitions(story: Story, outcomes: Sequence[PartitionOutcome], console: Console) -> None:
     """Prints the partitions to which anything happened, and how many others there are."""
     from commands.screen import counted, print_lines
     from commands.tables import print_table
     from commands.whatif_screen import some
 
     harmed = [one for one in outcomes if one.is_harmed]
+    print_lines(console, "cluster", [f"{story.scenario.title}; {counted(len(outcomes), 'partition')} played"])
     if harmed:
         console.print()
         header = ["PARTITION", "LOST", "UNREADABLE", "MS WITHOUT LEADER", "MS UNDER MIN ISR"]
@@ -126,5 +128,5 @@ def show_partitions(outcomes: Sequence[PartitionOutcome], console: Console) -> N
         print_table(header, cells, color=console.is_terminal and not console.no_color)
     rest = len(outcomes) - len(harmed)
     if rest:
-        told = f"{counted(rest, 'partition')} had a leader and took writes all the time, and lost nothing"
+        told = f"{counted(rest, 'partition')} always had a leader, took writes and lost nothing"
         print_lines(console, "unharmed", [told])

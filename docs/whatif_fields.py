@@ -86,7 +86,13 @@ _RUNS_REMARK = (
     " acknowledged, faults, wrong (what went wrong), lost (how many), unavailable_ms, trace_hash; `outcome` has runs,"
     " failing, idle, wrong (runs by what went wrong) and smallest: seed, wrong, plan and leave_out."
 )
-RUN_REMARKS = (_RUN_REMARK, _RUNS_REMARK)
+_OWN_REMARK = (
+    "With `--from` `outcome.partitions` lists the partitions that were played: partition, sent, lost and unseen"
+    " (records), without_leader_ms and read_only_ms (below min.insync.replicas). With `--runs`, those to which anything"
+    " happened: partition, runs_lost and runs_unseen (in how many runs), without_leader_ms_max and read_only_ms_max (of"
+    " the worst run)."
+)
+RUN_REMARKS = (_RUN_REMARK, _OWN_REMARK, _RUNS_REMARK)
 FAIL = {
     "topic": PARTITIONS.field("topic").doc,
     "partition": PARTITIONS.field("partition").doc,

@@ -61,13 +61,20 @@ class OwnCluster:
     unknown: tuple[str, ...]
 
 
-def own_cluster(snapshot: ClusterSnapshot, topics: str | None = None, kafka_version: str | None = None) -> OwnCluster:
+def own_cluster(
+    snapshot: ClusterSnapshot,
+    topics: str | None = None,
+    kafka_version: str | None = None,
+    most: int = MOST_PARTITIONS,
+) -> OwnCluster:
     """The scenario of a snapshot.
 
     Args:
         snapshot: One cluster.
         topics: Regular expression over whole names of topics; all but Kafka's own if None.
-        kafka_version: Whose rules hold; those of the brokers, as far as the snapshot tells, if None.
+        kafka_version: Whose rules hold, with the features of a new cluster; if None those of the brokers, as far as the
+            snapshot tells, and its features.
+        most: At most so many partitions are played.
 
     Raises:
         UsageError: No topic matches, there is none, or Kafka's version has to be named.
@@ -76,13 +83,13 @@ def own_cluster(snapshot: ClusterSnapshot, topics: str | None = None, kafka_vers
     rows = [row for row in asked.partitions.rows() if row["replicas"]]
     if not rows:
         raise UsageError(f"{snapshot.name} has no partition to play", "", "name topics: --topic REGEX")
-    played = _first_of_each_topic(rows)
-    name, told = (kafka_version, ()) if kafka_version else _version_of(snapshot)
+    played = _first_of_each_topic(rows, most)
+    name, told = _version_of(snapshot) if kafka_version is None else (kafka_version, ())
     if name is None:
         raise UsageError(f"{snapshot.name} does not tell Kafka's version", "", "name it: --kafka-version 3.9")
     version = version_named(name)
     kraft = version.controller is ControllerKind.KRAFT
-    features = {} if kafka_version or not kraft else _features(snapshot, version)
+    features = {} if kafka_version is not None or not kraft else _features(snapshot, version)
     brokers, shared, odd = _brokers(snapshot, played)
     setup = Setup(
         brokers=brokers,
@@ -123,14 +130,14 @@ def _ids(value: object) -> tuple[int, ...]:
 # -- which partitions
 
 
-def _first_of_each_topic(rows: Sequence[Mapping[str, object]]) -> list[Mapping[str, object]]:
-    """At most MOST_PARTITIONS: the first of every topic, then the second, and so on; in the order of the snapshot."""
+def _first_of_each_topic(rows: Sequence[Mapping[str, object]], most: int) -> list[Mapping[str, object]]:
+    """At most ``most``: the first of every topic, then the second, and so on; in the order of the snapshot."""
     seen: Counter[object] = Counter()
     ranked = []
     for place, row in enumerate(rows):
         ranked.append((seen[row["topic"]], place))
         seen[row["topic"]] += 1
-    return [rows[place] for place in sorted(place for _, place in sorted(ranked)[:MOST_PARTITIONS])]
+    return [rows[place] for place in sorted(place for _, place in sorted(ranked)[:most])]
 
 
 def _left_out(
@@ -140,7 +147,7 @@ def _left_out(
     topics: str | None,
 ) -> Iterator[str]:
     if len(played) < len(asked):
-        yield f"{len(played)} of {len(asked)} partitions are played, at most {MOST_PARTITIONS}; --topic names others"
+        yield f"{len(played)} of {len(asked)} partitions are played, no more at once; --topic names others"
     others = len(snapshot.partitions) - len(asked)
     if others:
         told = "Kafka's own topics" if topics is None else "other topics"

@@ -229,7 +229,7 @@ def test_the_smallest_plan_keeps_what_was_promised(run_cli: RunCli) -> None:
         (("run", LOSS, "--set", "acks=1", "--set", "acks=0"), "--set acks is given twice"),
         (("run", LOSS, "--plan", "no-such-file"), "cannot read no-such-file"),
         (("run", LOSS, "--svg", "/no/such/folder/x.svg"), "cannot write /no/such/folder/x.svg"),
-        (("run", LOSS, "--partition", "orders-7"), "the scenario has no partition 'orders-7'; one of orders-0"),
+        (("run", LOSS, "--partition", "orders-7"), "the scenario has no partition 'orders-7'; did you mean orders-0?"),
         (("run", LOSS, "--runs", "2", "--explain"), "--explain does not go with --runs"),
         (("run", LOSS, "--runs", "2", "--why", "m2"), "--why does not go with --runs"),
         (("run", LOSS, "--why", "m9"), "no client sends a record 'm9'; one of m1, m2"),
@@ -368,5 +368,78 @@ def test_features_are_set_compared_kept_and_played_again(run_cli: RunCli, tmp_pa
 )
 def test_features_that_cannot_be_set(words: tuple[str, ...], message: str, run_cli: RunCli) -> None:
     done = run_cli("whatif", "run", LOSS, *words)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert message in done.stderr
+
+
+OWN = ("whatif", "run", "--from")
+
+
+def test_a_dumps_cluster_is_played_by_partition(run_cli: RunCli) -> None:
+    """single-copy-0 and -2 have their only replica on broker 3, which is down in the sample."""
+    done = run_cli(*OWN, "sample", "--topic", "single-copy", "-o", "json")
+    document = answer(done)
+    assert done.returncode == 0
+    outcome = document["outcome"]
+    rows = {row["partition"]: row for row in outcome["partitions"]}  # type: ignore[index]
+    assert (outcome["scenario"], outcome["version"], outcome["as_expected"]) == ("own-cluster", "4.3", None)  # type: ignore[index]
+    assert list(rows) == ["single-copy-0", "single-copy-1", "single-copy-2"]
+    assert [row["without_leader_ms"] for row in rows.values()] == [120_000, 0, 120_000]
+    assert all(row["sent"] == 27 and row["lost"] == row["unseen"] == [] for row in rows.values())
+    assert any("142 partitions of other topics are left out" in one for one in warnings_of(done))
+    table = run_cli(*OWN, "sample", "--topic", "single-copy").stdout
+    assert "unharmed 1 partition always had a leader" in table
+    assert "step by step" not in table
+    assert "step by step" in run_cli(*OWN, "sample", "--topic", "single-copy", "--partition", "single-copy-1").stdout
+
+
+def test_a_dumps_cluster_meets_a_plan_and_random_faults(run_cli: RunCli, tmp_path: Path) -> None:
+    """acks=1 on one's own topic: random crashes lose records, the smallest plan is kept and played again."""
+    file = tmp_path / "plan.json"
+    words = (*OWN, "sample-healthy", "--topic", "two-copies", "--set", "acks=1")
+    many = run_cli(*words, "--runs", "17", "--seed", "3", "--save-plan", str(file), "-o", "json", timeout=240)
+    outcome = answer(many)["outcome"]
+    assert many.returncode == 1
+    assert {row["partition"] for row in outcome["partitions"]} <= {"two-copies-0", "two-copies-1"}  # type: ignore[index]
+    assert sum(row["runs_lost"] for row in outcome["partitions"]) >= outcome["failing"]  # type: ignore[index]
+    kept = json.loads(file.read_text())
+    assert (kept["scenario"], kept["kafka_version"], kept["settings"]) == ("own-cluster", "4.3", {"acks": "1"})
+    again = run_cli(*OWN, "sample-healthy", "--topic", "two-copies", "--plan", str(file), "-o", "json")
+    assert again.returncode == 1
+    assert answer(again)["outcome"]["lost"]  # type: ignore[index]
+    other = run_cli("whatif", "run", LOSS, "--plan", str(file))
+    assert (other.returncode, other.stdout) == (2, "")
+    assert f"is a plan of own-cluster, not of {LOSS}; kreplica whatif run --from DUMP --plan" in other.stderr
+
+
+def test_what_a_dump_does_not_tell_makes_the_answer_incomplete(run_cli: RunCli, tmp_path: Path) -> None:
+    file = tmp_path / "describe.txt"
+    file.write_text("Topic: t\tPartition: 0\tLeader: 1\tReplicas: 1,2\tIsr: 1,2\n")
+    done = run_cli(*OWN, str(file), "--kafka-version", "4.1", "-o", "json")
+    assert done.returncode == 5
+    told = " ".join(warnings_of(done))
+    assert "features are not known: those of a new cluster of 4.1 are played" in told
+    assert "min.insync.replicas is not known" in told
+    unknown = run_cli(*OWN, str(file))
+    assert unknown.returncode == 2
+    assert "does not tell Kafka's version; name it: --kafka-version" in unknown.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ((), "nothing to play is named; name a SCENARIO (kreplica whatif list), or --from DUMP"),
+        ((LOSS, "--from", "sample"), "a scenario and --from are given"),
+        ((LOSS, "--topic", "orders"), "--topic goes with --from"),
+        (("--from", "no-such-file"), "cannot read no-such-file"),
+        (("--from", "sample", "--topic", "order"), "no topic matches 'order'"),
+        (
+            ("--from", "sample", "--topic", "orders", "--partition", "orders-99"),
+            "no partition 'orders-99'; did you",
+        ),
+    ],
+)
+def test_a_dump_that_cannot_be_played(words: tuple[str, ...], message: str, run_cli: RunCli) -> None:
+    done = run_cli("whatif", "run", *words)
     assert (done.returncode, done.stdout) == (2, "")
     assert message in done.stderr
