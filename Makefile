@@ -46,7 +46,7 @@ test: lint ## lint, then every test, those with a real Kafka and Spark too
 	$(BIN)/pytest -n $(PROCESSES) --dist loadgroup
 
 check: lint ## style, types, layering and the quick tests: no broker, no Spark; within three minutes
-	$(BIN)/pytest $(QUICK) tests/unit tests/cli tests/docs tests/completions
+	$(BIN)/pytest $(QUICK) tests/unit tests/cli tests/completions tests/docs --ignore tests/docs/test_examples.py
 
 changed: $(READY) ## the quick tests that the changed files reach, by imports
 	@files=$$($(BIN)/python tests/support/tests_of.py --changed); \

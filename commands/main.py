@@ -48,7 +48,12 @@ GROUPS = frozenset({"rebalance", "roll", "whatif", "decode", "config", "sandbox"
 GC_THRESHOLD = 500_000
 """Rows by the hundred thousand hold no cycles; to look for some again and again doubles the time of a long list."""
 
+LONGEST = 80
+"""Characters of a name that a message repeats."""
+
 FULL = (errno.ENOSPC, errno.EDQUOT)
+BAD_NAMES = (errno.ENAMETOOLONG, errno.ELOOP)
+"""What the system refuses in a file's name: only a name from outside is so."""
 
 
 def build_app(words: Sequence[str] | None = None) -> typer.Typer:
@@ -169,10 +174,18 @@ def run(arguments: Sequence[str]) -> int:
 def _failed(error: Exception, output: OutputFormat | None) -> ExitCode:
     if isinstance(error, OSError) and error.errno in FULL:
         return _report_full(error, output)
+    if isinstance(error, OSError) and error.errno in BAD_NAMES:
+        print_error(UsageError(f"cannot use {shortened(str(error.filename))}", error.strerror or str(error)), output)
+        return ExitCode.USAGE
     if hasattr(error, "format_message"):  # typer's usage errors; their base class is not public
         return _refuse(error, output)
     _report_defect(output)
     return ExitCode.INTERNAL
+
+
+def shortened(name: str) -> str:
+    """A name as a message can hold it."""
+    return name if len(name) <= LONGEST else f"{name[:LONGEST]}…"
 
 
 def _flushed(code: int) -> int:

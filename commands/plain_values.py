@@ -22,6 +22,7 @@ _BUILDER: Final = "build_runtime_param"
 """What typer.core calls for each parameter, given a value or not."""
 _STRANGE: Final = object()
 """Stands for a value that is not plainly right."""
+GREATEST: Final = 2**63 - 1
 _INTEGER = re.compile(r"-?[0-9]{1,18}")
 _DECIMAL = re.compile(r"-?[0-9]{1,15}(\.[0-9]{1,15})?")
 
@@ -56,7 +57,17 @@ class _Values:
         if value is None:
             return () if param.multiple or param.nargs == -1 else None
         found = _plain(value, self.descriptor.annotation, self.descriptor.parameter_info)
-        return self.build(self.descriptor).coerce(value, param=param, ctx=ctx) if found is _STRANGE else found
+        if found is _STRANGE:
+            found = self.build(self.descriptor).coerce(value, param=param, ctx=ctx)
+        _refuse_huge(found, param, ctx)
+        return found
+
+
+def _refuse_huge(value: Any, param: Any, ctx: Any) -> None:
+    """Numbers beyond 64 bits fit no column and no protocol field; Kafka's own greatest one is Long.MAX_VALUE."""
+    for each in value if isinstance(value, (list, tuple)) else [value]:
+        if isinstance(each, int) and not -GREATEST - 1 <= each <= GREATEST:
+            raise typer.BadParameter(f"{str(each)[:20]} is beyond {GREATEST}", ctx=ctx, param=param)
 
 
 def _plain(value: Any, annotation: Any, info: ParameterInfo) -> Any:

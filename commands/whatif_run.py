@@ -41,7 +41,9 @@ RunSeedOption = Annotated[
 ]
 RunsOption = Annotated[
     int | None,
-    typer.Option("--runs", min=1, metavar="N", help="Play it N times under random faults and count the verdicts."),
+    typer.Option(
+        "--runs", min=1, max=1_000_000, metavar="N", help="Play it N times under random faults and count the verdicts."
+    ),
 ]
 PlanOption = Annotated[
     Path | None,

@@ -62,7 +62,7 @@ def index_rows(name: str, read: SmallFile, file: str, damage: list[Damage]) -> R
         raise ValueError(f"{name} is neither an index nor a producer snapshot")
     kind, decode = _KINDS[found]
     for row in decode(read, named_offset(name), file, damage):
-        yield {"file": file, "kind": kind} | row
+        yield dict.fromkeys(COLUMNS) | {"file": file, "kind": kind} | row
 
 
 def _offset_index(read: SmallFile, base: int, file: str, damage: list[Damage]) -> Rows:

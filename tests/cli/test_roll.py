@@ -77,6 +77,16 @@ def test_a_plan(kreplica: Any, healthy: Path, tmp_path: Path) -> None:
     assert (len(capped["waves"]), capped["bound"]["kind"]) == (4, "most-in-wave")
 
 
+def test_one_rack_at_a_time(kreplica: Any, tmp_path: Path) -> None:
+    """Brokers 1 and 3 are in one rack, 2 and 4 in the other; without the option 1 and 2 may restart together."""
+    alone = dump(tmp_path / "alone", [partition("t", 0, replicas=[1], isr=[1], leader=1, min_isr=1)])
+    words = ("roll", "plan", "--dump", alone, "--accept", "rf-one", "-o", "json")
+    (wave,) = kreplica(*words).document["summary"]["waves"]
+    assert sorted(wave) == [1, 2, 3, 4]
+    waves = kreplica(*words, "--one-rack-at-a-time").document["summary"]["waves"]
+    assert sorted(sorted(wave) for wave in waves) == [[1, 3], [2, 4]]
+
+
 def test_what_can_never_restart_and_what_is_accepted(kreplica: Any, tmp_path: Path) -> None:
     rows = [*HEALTHY, partition("single", 0, replicas=[4], isr=[4], leader=4, min_isr=1)]
     path = dump(tmp_path / "dump", rows)

@@ -196,6 +196,7 @@ def test_compare_shows_torn_transactions(run_cli: RunCli) -> None:
     assert told == [("3.9", ["transfer 2"], ["transfer 2"]), ("4.0", [], [])]
 
 
+@pytest.mark.slow
 def test_many_runs_find_keep_and_replay_a_failing_plan(run_cli: RunCli, tmp_path: Path) -> None:
     file = tmp_path / "plan.json"
     words = ("whatif", "run", "acks1-leader-crash", "--seed", "100", "--runs", "40", "-o", "json")
@@ -211,6 +212,7 @@ def test_many_runs_find_keep_and_replay_a_failing_plan(run_cli: RunCli, tmp_path
     assert (again["seed"], again["settings"], again["version"]) == (smallest["seed"], {"acks": 0}, outcome["version"])  # type: ignore[index]
 
 
+@pytest.mark.slow
 def test_the_smallest_plan_keeps_what_was_promised(run_cli: RunCli) -> None:
     """Without acks=all a record would be lost that was never committed: another failure than that of the version."""
     words = ("whatif", "run", "hw-truncation-loss", "--kafka-version", "0.10", "--runs", "20", "-o", "json")

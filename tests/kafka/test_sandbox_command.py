@@ -65,7 +65,8 @@ def test_a_topic_is_created_loaded_and_deleted(kraft_cluster: Sandbox, capsys: p
     assert [row["replicas"] for row in created["partitions"]] == [[3, 1], [1, 2]]
     assert "retention.ms=777" in kraft_cluster.tool("topics", "--describe", "--topic", "t")
 
-    loaded = answer(capsys, "load", "--topic", "t", "--rate", "100", "--seconds", "1", "--idempotent", *of)
+    large = ("--size", "2000", "--delivery-timeout", "60")
+    loaded = answer(capsys, "load", "--topic", "t", "--rate", "100", "--seconds", "1", "--idempotent", *large, *of)
     assert loaded["summary"]["acknowledged"] == loaded["summary"]["read_back"] == 100
     assert loaded["summary"]["lost"] == 0
     assert [row["sent"] for row in loaded["partitions"]] == [50, 50]
@@ -180,6 +181,8 @@ def test_start_and_stop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys:
     assert config.stat().st_mode & 0o077 == 0
     assert run(["sandbox", "start"]) == 2
     assert "there is a sandbox named 'default'" in capsys.readouterr().err
+    assert [row["state"] for row in answer(capsys, "kill", "1", "--clean")["servers"]] == ["ended"]
+    assert list((tmp_path / "default").rglob(".kafka_cleanshutdown")), "Kafka's own mark of a clean stop"
     assert run(["sandbox", "stop", "--all"]) == 0
     assert "stopped default" in capsys.readouterr().out
     assert servers_of(tmp_path) == []

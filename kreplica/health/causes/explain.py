@@ -240,8 +240,10 @@ def _compare(facts: Facts, missing: Missing, codes: Codes, compared: Mask) -> tu
     codes[np.flatnonzero(compared)[apart]] = _CODES[CauseKind.BROKER_OUT]
     compared = compared.copy()
     compared[np.flatnonzero(compared)[apart]] = False
-    lags = Lags(facts, missing.take(compared))
-    for place, kind in zip(np.flatnonzero(compared).tolist(), classify(lags), strict=True):
+    asked = missing.take(compared)
+    lags, listed = Lags(facts, asked), np.array([bool(rates) for rates in throttle_rates(facts, asked)], dtype=np.bool_)
+    evidence = Lags(facts, asked.take(~listed)) if listed.any() else lags
+    for place, kind in zip(np.flatnonzero(compared).tolist(), classify(lags, evidence), strict=True):
         if kind is not None:
             codes[place] = _CODES[kind]
     return compared & (codes == UNKNOWN), lags

@@ -245,15 +245,20 @@ def in_question(facts: Facts, missing: Missing) -> Mask:
     return found
 
 
-def classify(lags: Lags) -> list[CauseKind | None]:
+def classify(lags: Lags, evidence: Lags) -> list[CauseKind | None]:
     """For each replica in question the cause that the comparison singles out, None where none or several do.
 
     Brokers that are out of everything have been taken out before.
+
+    Args:
+        lags: Of the replicas that are asked about.
+        evidence: Of those among them that no throttle may hold back: a pattern of throttled replicas is the throttle's.
     """
     leaders, followers = lags.leaders, lags.followers
-    follower_slow, leader_slow = slow_follower(lags), slow_leader(lags)
+    follower_slow, leader_slow = slow_follower(evidence), slow_leader(evidence)
     by_follower, by_leader = follower_slow[followers], leader_slow[leaders]
-    by_pair = leader_to_follower(lags, int((~by_follower & ~by_leader).sum()))[leaders, followers]
+    claimed = follower_slow[evidence.followers] | leader_slow[evidence.leaders]
+    by_pair = leader_to_follower(evidence, int((~claimed).sum()))[leaders, followers]
     # A broker that is slow in its other role is as likely the reason as the way between the two.
     by_pair &= ~(leader_slow[followers] | follower_slow[leaders])
     shown: list[tuple[CauseKind, Mask]] = [

@@ -85,6 +85,7 @@ def test_a_rule_that_is_missing_is_caught_and_the_rule_holds(
 NOT_IDEMPOTENT: dict[str, int | bool | str] = {"enable.idempotence": False}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("version", "changes", "seeds"),
     [("4.1", {"acks": 1, **NOT_IDEMPOTENT}, 40), ("4.1", {"acks": 0, **NOT_IDEMPOTENT}, 20), ("0.10", {}, 20)],

@@ -1,0 +1,75 @@
+"""Command lines of every command that answers in forms: ``ANSWERED`` offline, ``LIVE`` in the named file of tests."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+GOLDEN = Path(__file__).parents[1] / "golden" / "kafka-4.3.1"
+BROKER = GOLDEN / "clean" / "broker-1"
+COPIES = [GOLDEN / name for name in ("killed-all/broker-1", "killed-all/broker-2", "killed-one/broker-3")]
+PARTITION = BROKER / "data" / "payments-2"
+
+ANSWERED: dict[str, list[str]] = {
+    "describe": ["--dump", "sample", "--all"],
+    "check": ["--dump", "sample"],
+    "recommend": ["--dump", "sample"],
+    "imbalance": ["--dump", "sample"],
+    "safe-to-stop": ["2", "--dump", "sample"],
+    "wait": ["--dump", "sample", "--for", "in-sync", "--broker", "3"],
+    "compare": ["dump:sample", "dump:sample-healthy"],
+    "disks": ["--dump", "sample"],
+    "snapshot": ["--dump", "sample", "--out", "{folder}/dumps"],
+    "whatif list": [],
+    "whatif show": ["hw-truncation-loss"],
+    "whatif run": ["hw-truncation-loss", "--kafka-version", "0.10"],
+    "whatif compare": ["hw-truncation-loss", "--kafka-version", "0.10,3.9"],
+    "whatif fail": ["--dump", "sample", "--rack", "r1"],
+    "roll plan": ["--dump", "sample"],
+    "rebalance leaders": ["--dump", "sample"],
+    "decode offsets": [f"{BROKER}"],
+    "decode segment": [f"{PARTITION}"],
+    "decode transactions": [f"{BROKER}"],
+    "decode metadata": [f"{COPIES[0] / 'data'}"],
+    "decode checkpoints": [f"{BROKER}"],
+    "decode indexes": [f"{PARTITION}"],
+    "decode check": ["{folder}/damaged"],
+    "decode compare": [*map(str, COPIES)],
+    "config init": ["--config", "{folder}/new.toml"],
+    "config list": ["--config", "{folder}/contexts.toml"],
+    "config use": ["one", "--config", "{folder}/contexts.toml"],
+    "config show": ["one", "--config", "{folder}/contexts.toml"],
+}
+
+LIVE = {
+    "audit": "tests/spark/test_audit_command.py",
+    "roll next": "tests/cli/test_roll.py",
+    "rebalance apply": "tests/kafka/test_plans.py",
+    "rebalance status": "tests/kafka/test_plans.py",
+    "rebalance resume": "tests/kafka/test_plans.py",
+    "rebalance cancel": "tests/cli/test_rebalance_plans.py",
+    "rebalance rollback": "tests/kafka/test_plans.py",
+    "config check": "tests/kafka/test_security_story.py",
+    "sandbox start": "tests/kafka/test_sandbox_command.py",
+    "sandbox stop": "tests/kafka/test_sandbox_command.py",
+    "sandbox status": "tests/kafka/test_sandbox_command.py",
+    "sandbox kill": "tests/kafka/test_sandbox_command.py",
+    "sandbox pause": "tests/kafka/test_sandbox_command.py",
+    "sandbox resume": "tests/kafka/test_sandbox_command.py",
+    "sandbox start-broker": "tests/kafka/test_sandbox_command.py",
+    "sandbox topic": "tests/kafka/test_sandbox_command.py",
+    "sandbox load": "tests/kafka/test_sandbox_command.py",
+}
+
+
+def words(command: str, folder: Path) -> list[str]:
+    """The command line of one command, in a folder that ``prepare`` filled."""
+    return [*command.split(), *(word.replace("{folder}", str(folder)) for word in ANSWERED[command])]
+
+
+def prepare(folder: Path) -> None:
+    """Writes what the command lines read: a contexts file and a log directory with a damaged segment."""
+    (folder / "contexts.toml").write_text('[contexts.one]\nbootstrap_servers = "127.0.0.1:1"\n', encoding="utf-8")
+    damaged = folder / "damaged" / "payments-0"
+    damaged.mkdir(parents=True)
+    (folder / "damaged" / "meta.properties").write_text("version=1\nnode.id=1\n", encoding="utf-8")
+    (damaged / f"{0:020}.log").write_bytes(b"no batch")
