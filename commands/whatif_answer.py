@@ -218,7 +218,7 @@ def _step(event: Event, logs: ReplicaLogs) -> Row:
 
     named = KINDS[event.kind].fields[:1] == ("partition",)
     rule = rule_of(event)
-    return {
+    row = {
         **event_row(event),
         "partition": event.values[0] if named else None,
         "what": sentence(event),
@@ -226,6 +226,7 @@ def _step(event: Event, logs: ReplicaLogs) -> Row:
         "rule_source": (rule_source(rule) or None) if rule else None,
         **_offsets(str(event.values[0]) if named else "", logs),
     }
+    return {name: row[name] for name in STEP_COLUMNS}
 
 
 def _offsets(partition: str, logs: ReplicaLogs) -> Row:
