@@ -111,5 +111,8 @@ _DETAILS: dict[type, Callable[[Any], str]] = {
     faults.ElectUnclean: _partition,
     faults.Reassign: lambda action: f"{action.partition} to {','.join(map(str, action.replicas))}",
     faults.CancelReassignment: lambda action: f"of {action.partition}",
+    faults.DeleteRecords: lambda action: (
+        f"of {action.partition} before {'the high watermark' if action.before < 0 else action.before}"
+    ),
     faults.AlterTopic: lambda action: f"{action.topic} {action.setting}={action.value}",
 }

@@ -9,6 +9,7 @@ from collections.abc import Iterable
 
 import msgspec
 
+from kreplica.engine.rules.high_watermark import TO_HIGH_WATERMARK
 from kreplica.errors import UsageError
 from kreplica.untrusted_files import MalformedError, decode_json
 
@@ -172,6 +173,13 @@ class CancelReassignment(Action, frozen=True):
     partition: str
 
 
+class DeleteRecords(Action, frozen=True):
+    """An operator has the leader delete the records before an offset, with an AdminClient; -1 is the high watermark."""
+
+    partition: str
+    before: int = TO_HIGH_WATERMARK
+
+
 class AlterTopic(Action, frozen=True):
     """An operator changes a topic's setting."""
 
@@ -198,6 +206,7 @@ AnyAction = (
     | ElectUnclean
     | Reassign
     | CancelReassignment
+    | DeleteRecords
     | AlterTopic
 )
 

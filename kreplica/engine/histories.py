@@ -79,6 +79,7 @@ class HistoryKeeper:
     __slots__ = (
         "_committed_reads",
         "_fault_seen",
+        "_gone",
         "_last_read",
         "_reads",
         "_under_faults",
@@ -105,12 +106,14 @@ class HistoryKeeper:
         self._fault_seen = False
         self._under_faults = 0
         self._unpromised: set[Place] = set()
+        self._gone: set[Place] = set()
         self.takes: dict[str, Callable[[Event], None]] = {
             Kind.SENT: self._sent,
             Kind.ACKNOWLEDGED: self._acknowledged,
             Kind.SEND_FAILED: self._failed,
             Kind.CONSUMED: self._consumed,
             Kind.STARTED: self._forget_positions,
+            Kind.LOG_START: self._deleted,
             Kind.FAULT: self._faulty,
         }
 
@@ -127,6 +130,13 @@ class HistoryKeeper:
             self._unpromised.add(place)
         if event.values[2] == 0:  # with acks=0 the application is told at once that all is well
             self.acknowledged.setdefault(place, event.node)
+
+    def _deleted(self, event: Event) -> None:
+        """What a leader deletes is wanted gone; a follower deletes what its leader has deleted."""
+        partition, log_start = event.values
+        replica = self.logs.replica(partition, event.node)
+        if replica.leader_epoch >= 0:
+            self._gone.update((partition, record.value) for record in replica.between(replica.base, log_start))
 
     def _faulty(self, _: Event) -> None:
         self._fault_seen = True
@@ -168,7 +178,8 @@ class HistoryKeeper:
         applications = [partition for partition in self.logs.partitions if not partition.startswith("__")]
         finals = {partition: _final(self.logs, partition) for partition in applications}
         aborted = {(name, *place) for name, final in finals.items() for place in final.aborted}
-        lost = [place for place in self.acknowledged if not _held(finals.get(place[0]), place[1])]
+        left = (place for place in self.acknowledged if place not in self._gone)
+        lost = [place for place in left if not _held(finals.get(place[0]), place[1])]
         return Histories(
             sent=len(self.sent),
             acknowledged=len(self.acknowledged),
@@ -201,7 +212,8 @@ class HistoryKeeper:
     def _lost_reads(self, finals: dict[str, _Final]) -> Iterable[str]:
         for (_, partition), reads in self._reads.items():
             final = finals.get(partition)
-            yield from (str(value) for value in reads.times if not _held(final, value))
+            gone = (value for value in reads.times if not _held(final, value))
+            yield from (str(value) for value in gone if (partition, value) not in self._gone)
 
     def _skipped(self, key: tuple[str, str], finals: dict[str, _Final]) -> Iterable[str]:
         reads, final = self._reads[key], finals.get(key[1])
@@ -209,7 +221,7 @@ class HistoryKeeper:
             return
         first, last = min(reads.places), max(reads.places)
         for offset, value in final.places:
-            if first < offset < last and value not in reads.times:
+            if first < offset < last and value not in reads.times and (key[1], value) not in self._gone:
                 yield str(value)
 
     def _own_unread(self) -> Iterable[str]:

@@ -94,6 +94,7 @@ class Version:
         broker_epoch_in_isr: The controller refuses members restarted since (KRaft from 3.5 on, KIP-903).
         freeze_below_min_isr: The high watermark stands still below min ISR (3.7, KAFKA-15583).
         epoch_rises_on_shrink: A smaller ISR raises the leader epoch (KRaft before metadata version 3.6, KAFKA-15021).
+        deletes_records: Leaders delete records before an offset on request (0.11, KIP-107).
         idempotence: Brokers check sequences (0.11, KIP-98).
         cached_batches: How many batches of a producer a replica remembers: 1 in 0.11, 5 since 1.0 (KAFKA-5494).
         unknown_producer: What a leader says to a sequence that it knows nothing before.
@@ -174,6 +175,7 @@ class Version:
     broker_epoch_in_isr: bool = False
     freeze_below_min_isr: bool = False
     epoch_rises_on_shrink: bool = False
+    deletes_records: bool = False
     idempotence: bool = False
     cached_batches: int = 1
     unknown_producer: UnknownProducer = UnknownProducer.OUT_OF_ORDER

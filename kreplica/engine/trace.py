@@ -55,6 +55,7 @@ class Kind(StrEnum):
     HIGH_WATERMARK = "high-watermark"
     FOLLOWER_POSITION = "follower-position"
     LOG_START = "log-start"
+    RECORDS_DELETED = "records-deleted"
     LAST_STABLE_OFFSET = "last-stable-offset"
     BECAME_LEADER = "became-leader"
     BECAME_FOLLOWER = "became-follower"
@@ -177,6 +178,12 @@ KINDS: dict[str, EventType] = {
         ("partition", "follower", "end_offset"),
         "{node} learns that broker-{follower} has {partition} up to {end_offset}",
         "follower_lag.last_caught_up_after_fetch",
+    ),
+    Kind.RECORDS_DELETED: EventType(
+        ("partition", "offset", "low_watermark", "error"),
+        "{node} answers that the records before {offset} of {partition} be deleted: {error},"
+        " low watermark {low_watermark}",
+        "high_watermark.low_watermark",
     ),
     Kind.LOG_START: EventType(("partition", "log_start"), "{node} begins {partition} at {log_start}"),
     Kind.LAST_STABLE_OFFSET: EventType(

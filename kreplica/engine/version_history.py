@@ -159,6 +159,7 @@ CHANGES: tuple[Change, ...] = (
         "0.11",
         {UNCLEAN: False, "group.initial.rebalance.delay.ms": 3_000},
         truncation=Truncation.KIP_101,
+        deletes_records=True,
         idempotence=True,
         transaction_version=1,
     ),

@@ -3,7 +3,11 @@
 kafka.cluster.Partition.maybeIncrementLeaderHW; kafka.log.UnifiedLog.maybeUpdateHighWatermark.
 """
 
+from kreplica.engine.rules.error_codes import ErrorCode
 from kreplica.engine.rules.replica_set import contains, only, size
+
+TO_HIGH_WATERMARK = -1
+"""org.apache.kafka.common.requests.DeleteRecordsRequest.HIGH_WATERMARK: an offset that stands for it."""
 
 
 def effective_min_isr(min_isr: int, replicas: int) -> int:
@@ -74,6 +78,22 @@ def follower_high_watermark(leader_high_watermark: int, log_start: int, log_end:
     answered.
     """
     return max(log_start, min(leader_high_watermark, log_end))
+
+
+def delete_records_error(offset: int, high_watermark: int) -> ErrorCode:
+    """What a leader says to a request to delete the records before an offset: not what is not committed yet.
+
+    kafka.cluster.Partition.deleteRecordsOnLeader, UnifiedLog.maybeIncrementLogStartOffset, since 0.11 (KIP-107).
+    """
+    return ErrorCode.NONE if 0 <= offset <= high_watermark else ErrorCode.OFFSET_OUT_OF_RANGE
+
+
+def delete_records_waits(low_watermark: int, offset: int) -> bool:
+    """Whether the answer to that request waits: until every live replica has deleted the records, too.
+
+    kafka.server.DelayedDeleteRecords.tryComplete, since 0.11 (KIP-107); the low watermark is the answer.
+    """
+    return low_watermark < offset
 
 
 def low_watermark(log_starts: tuple[int, ...] | list[int], live: int, log_start: int) -> int:

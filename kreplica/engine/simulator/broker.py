@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from kreplica.engine.records import Record
 from kreplica.engine.rules.error_codes import ErrorCode
 from kreplica.engine.rules.follower_lag import time_between_looks
+from kreplica.engine.rules.high_watermark import TO_HIGH_WATERMARK
 from kreplica.engine.rules.log_directory import broker_stops
 from kreplica.engine.rules.replica_set import everybody, without
 from kreplica.engine.rules.transaction_append import NO_GUARD
@@ -30,6 +31,9 @@ if TYPE_CHECKING:
     from kreplica.engine.simulator.controller_link import ControllerLink
     from kreplica.engine.simulator.coordinator import Coordinator
     from kreplica.engine.simulator.simulation import Simulation
+
+DELETE_RECORDS_TIMEOUT = 30 * SECOND
+"""request.timeout.ms of an AdminClient, which it sends with DeleteRecords."""
 
 EXPIRY_INTERVAL = 600 * SECOND
 """producer.id.expiration.check.interval.ms: how often producers are looked at that write no more."""
@@ -292,6 +296,17 @@ class Broker(Node):
 
     def _produce(self, partition: str, records: tuple[Record, ...], acks: int, timeout: int, reply: Reply) -> None:
         self.append_as_leader(partition, records, acks, timeout, lambda error, base: reply(partition, error, base))
+
+    def delete_records(self, partition: str, before: int) -> None:
+        """Answers an operator who wants the records before an offset gone. ReplicaManager.deleteRecords."""
+        replica = self.replicas[partition]
+        assert replica.leadership is not None, partition
+        offset = replica.high_watermark if before == TO_HIGH_WATERMARK else before
+
+        def answer(error: ErrorCode, low_watermark: int) -> None:
+            self.emit(Kind.RECORDS_DELETED, partition, offset, low_watermark, error.name)
+
+        replica.leadership.delete_records(offset, DELETE_RECORDS_TIMEOUT, answer)
 
     def init_producer_id(self, reply: Reply) -> None:
         """Answers an idempotent producer: the error, an id that nobody has, and epoch 0."""

@@ -15,9 +15,12 @@ from kreplica.engine.rules.acknowledgement import ACKS_ALL, append_error, comple
 from kreplica.engine.rules.alter_partition import expanded_isr, maximal_isr
 from kreplica.engine.rules.error_codes import ErrorCode
 from kreplica.engine.rules.high_watermark import (
+    delete_records_error,
+    delete_records_waits,
     effective_min_isr,
     high_watermark_stands_still,
     leader_high_watermark,
+    low_watermark,
     replicas_that_hold_it,
 )
 from kreplica.engine.rules.producer_state import NO_OFFSET, NO_PRODUCER_ID
@@ -48,6 +51,18 @@ class WaitingProduce(NamedTuple):
     answer: Answer
 
 
+class WaitingDeletion(NamedTuple):
+    """A request to delete records that waits for the low watermark to reach ``required``.
+
+    ``found`` is the low watermark as it was: the answer if it does not get there.
+    """
+
+    required: int
+    found: int
+    deadline: int
+    answer: Answer
+
+
 class Leadership:
     """A leader's view of its partition, from its election to the end of its epoch.
 
@@ -57,6 +72,7 @@ class Leadership:
 
     __slots__ = (
         "broker_epochs",
+        "deletions",
         "ends",
         "epoch",
         "epoch_start",
@@ -84,13 +100,14 @@ class Leadership:
         self.isr = self.pending = state.isr
         self.partition_epoch = state.partition_epoch
         self.ends = [UNKNOWN] * replicas
-        self.log_starts = [0] * replicas
+        self.log_starts = [UNKNOWN] * replicas
         self.last_caught_up = [lag.last_caught_up_in_new_epoch(contains(state.isr, i), now) for i in range(replicas)]
         self.last_fetch = [self._before_any_fetch()] * replicas
         self.last_fetch_end = [UNKNOWN] * replicas
         self.broker_epochs = [UNKNOWN] * replicas
         self.told = [0] * replicas
         self.waiting: deque[WaitingProduce] = deque()
+        self.deletions: list[WaitingDeletion] = []
         if before is not None:
             self._lead_on(before)
 
@@ -106,6 +123,9 @@ class Leadership:
         """
         self.waiting, before.waiting = before.waiting, deque()
         self._await_deadline()
+        self.deletions, before.deletions = before.deletions, []
+        for deletion in self.deletions:
+            self._await_deletion(deletion)
         before._remap(self.replicas)
         if not self.replica.broker.simulation.version.lag_by_messages:
             self.ends, self.log_starts, self.broker_epochs = before.ends, before.log_starts, before.broker_epochs
@@ -174,6 +194,55 @@ class Leadership:
             waiting.answer(ErrorCode.REQUEST_TIMED_OUT, -1)
         self._await_deadline()
 
+    # -- what is deleted
+
+    def delete_records(self, offset: int, timeout: int, answer: Answer) -> None:
+        """Deletes the records before an offset; answers once every live replica has deleted them, too.
+
+        kafka.cluster.Partition.deleteRecordsOnLeader; kafka.server.DelayedDeleteRecords.
+
+        Args:
+            offset: Where the log is to begin.
+            timeout: How long the others may take, in microseconds.
+            answer: Called once, with the error and the low watermark.
+        """
+        replica = self.replica
+        error = delete_records_error(offset, replica.high_watermark)
+        if error:
+            answer(error, UNKNOWN)
+            return
+        replica.delete_before(offset)
+        deletion = WaitingDeletion(offset, self.low_watermark(), replica.broker.scheduler.now + timeout, answer)
+        self.deletions.append(deletion)
+        self._answer_deletions()
+        self._await_deletion(deletion)
+
+    def low_watermark(self) -> int:
+        """From where on every live replica's log still has records."""
+        own, alive = self.replica.broker.id, self.replica.broker.alive
+        live = sum(1 << place for place, broker in enumerate(self.replicas) if broker != own and broker in alive)
+        return low_watermark(self.log_starts, live, self.replica.log.start)
+
+    def _answer_deletions(self) -> None:
+        if not self.deletions:
+            return
+        low = self.low_watermark()
+        waiting, self.deletions = self.deletions, []
+        for deletion in waiting:
+            if delete_records_waits(low, deletion.required):
+                self.deletions.append(deletion)
+            else:
+                deletion.answer(ErrorCode.NONE, low)
+
+    def _await_deletion(self, deletion: WaitingDeletion) -> None:
+        broker = self.replica.broker
+        broker.after(max(deletion.deadline - broker.scheduler.now, 0), self._expire_deletion, deletion)
+
+    def _expire_deletion(self, deletion: WaitingDeletion) -> None:
+        if deletion in self.deletions:
+            self.deletions.remove(deletion)
+            deletion.answer(ErrorCode.REQUEST_TIMED_OUT, deletion.found)
+
     # -- the high watermark
 
     def min_isr(self) -> int:
@@ -208,6 +277,7 @@ class Leadership:
             return False
         replica.set_high_watermark(high_watermark, LEADER)
         self._answer_producers()
+        self._answer_deletions()
         replica.wake(simulation.version.high_watermark_wakes_followers, HIGH_WATERMARK_ROSE)
         return True
 
@@ -257,6 +327,7 @@ class Leadership:
             replica.broker.simulation.version.waits_for_joining,
         )
         moved = self.ends[place] != offset
+        deleted = self.log_starts[place] != log_start
         self.last_fetch[place] = now
         self.ends[place] = offset
         self.last_fetch_end[place] = leader_end
@@ -267,6 +338,8 @@ class Leadership:
         self._maybe_let_in(place)
         if moved:
             self.advance()
+        if deleted:
+            self._answer_deletions()
 
     def is_untold(self, follower: int) -> bool:
         """Whether the high watermark stands above the one that a broker was last answered (lastSentHighWatermark)."""
@@ -348,6 +421,9 @@ class Leadership:
         waiting, self.waiting = self.waiting, deque()
         for produce in waiting:
             produce.answer(ErrorCode.NOT_LEADER_OR_FOLLOWER, -1)
+        deletions, self.deletions = self.deletions, []
+        for deletion in deletions:
+            deletion.answer(ErrorCode.NOT_LEADER_OR_FOLLOWER, UNKNOWN)
 
     def _remap(self, replicas: tuple[int, ...]) -> None:
         """Keeps what is known of each broker when a reassignment has given it another place."""
@@ -355,7 +431,7 @@ class Leadership:
         places = [before.get(broker, -1) for broker in replicas]
         self.replicas = replicas
         self.ends = _moved(self.ends, places, UNKNOWN)
-        self.log_starts = _moved(self.log_starts, places, 0)
+        self.log_starts = _moved(self.log_starts, places, UNKNOWN)
         self.last_caught_up = _moved(self.last_caught_up, places, lag.NEVER_CAUGHT_UP)
         self.last_fetch = _moved(self.last_fetch, places, self._before_any_fetch())
         self.last_fetch_end = _moved(self.last_fetch_end, places, UNKNOWN)

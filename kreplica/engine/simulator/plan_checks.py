@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from kreplica.engine import faults
 from kreplica.engine.fault_words import name_of
 from kreplica.engine.faults import At, Step, When
+from kreplica.engine.rules.high_watermark import TO_HIGH_WATERMARK
 from kreplica.engine.settings import SETTINGS, Scope, parse, setting_named
 from kreplica.engine.simulator.simulation import ACTIVE_CONTROLLER, LEADER_OF
 from kreplica.engine.trace import KINDS
@@ -36,6 +37,8 @@ def check_step(simulation: Simulation, step: Step) -> None:
         _check_rack(simulation, step.do)
     if isinstance(step.do, faults.AlterTopic):
         _check_topic(simulation, step.do)
+    if isinstance(step.do, faults.DeleteRecords):
+        _check_deletion(simulation, step.do)
 
 
 def _check_numbers(step: Step) -> None:
@@ -98,6 +101,15 @@ def _check_rack(simulation: Simulation, action: faults.RackLoss) -> None:
     if action.rack not in racks:
         told = f"one of {', '.join(racks)}" if racks else "its brokers are in no rack"
         raise UsageError(f"the plan names {action.rack!r}, which is no rack", "", told)
+
+
+def _check_deletion(simulation: Simulation, action: faults.DeleteRecords) -> None:
+    if action.before < TO_HIGH_WATERMARK:
+        told = f"the plan deletes the records before offset {action.before}"
+        raise UsageError(told, "", f"give 0 or more, or {TO_HIGH_WATERMARK} for the high watermark")
+    if not simulation.version.deletes_records:
+        version = simulation.version.name
+        raise UsageError(f"brokers of {version} delete no records on request", "KIP-107 came with 0.11", "take 0.11")
 
 
 def _check_topic(simulation: Simulation, action: faults.AlterTopic) -> None:

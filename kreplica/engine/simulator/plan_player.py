@@ -155,6 +155,10 @@ def _alter_topic(simulation: Simulation, action: faults.AlterTopic) -> None:
     simulation.controller_operations().topic_changed(action.topic, action.setting)
 
 
+def _delete_records(simulation: Simulation, action: faults.DeleteRecords) -> None:
+    _broker(simulation, simulation.leader_of(action.partition).name).delete_records(action.partition, action.before)
+
+
 _ACTIONS: dict[type, Callable[[Simulation, Any], object]] = {
     faults.Crash: lambda simulation, action: simulation.node(action.node).kill(),
     faults.PowerLoss: _power_loss,
@@ -179,5 +183,6 @@ _ACTIONS: dict[type, Callable[[Simulation, Any], object]] = {
     faults.CancelReassignment: lambda simulation, action: simulation.controller_operations().cancel_reassignment(
         action.partition
     ),
+    faults.DeleteRecords: _delete_records,
     faults.AlterTopic: _alter_topic,
 }

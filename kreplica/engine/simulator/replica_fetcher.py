@@ -171,9 +171,8 @@ class ReplicaFetcher:
                 replica.truncating = False  # the next fetch tells whether that was enough
 
     def _process_partition_data(self, replica: Replica, given: Given) -> None:
-        if given.log_start > replica.log.start:
-            replica.delete_before(min(given.log_start, replica.log.end + len(given.records)))
         replica.take(given.records, given.high_watermark)
+        replica.delete_before(min(given.log_start, replica.log.end))
 
     def _out_of_range(self, replica: Replica, given: Given) -> None:
         log, simulation = replica.log, self.broker.simulation

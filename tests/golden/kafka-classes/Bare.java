@@ -39,6 +39,11 @@ public class Bare {
         throw new NoSuchFieldException(name);
     }
 
+    /** Sets a field of longs. */
+    static void setLong(Object object, String name, long value) throws Exception {
+        UNSAFE.putLong(object, UNSAFE.objectFieldOffset(object.getClass().getDeclaredField(name)), value);
+    }
+
     /** Sets a final field of shorts. */
     static void setShort(Object object, Field field, short value) {
         UNSAFE.putShort(object, UNSAFE.objectFieldOffset(field), value);

@@ -37,8 +37,8 @@ COMPILED = {
     " last_caught_up_after_fetch last_caught_up_in_new_epoch may_join_isr time_between_looks",
     "follower_reads": "goes_to_leader out_of_range_resets preferred_read_replica preferred_read_replica_expired"
     " readable_replicas readable_until",
-    "high_watermark": "effective_min_isr follower_high_watermark high_watermark_stands_still leader_high_watermark"
-    " low_watermark replicas_that_hold_it",
+    "high_watermark": "delete_records_error delete_records_waits effective_min_isr follower_high_watermark"
+    " high_watermark_stands_still leader_high_watermark low_watermark replicas_that_hold_it",
     "isr": "kraft_change kraft_eligible_leader_replicas kraft_isr_of_elected kraft_last_known_elr"
     " zookeeper_remove_from_isr",
     "last_stable_offset": "last_stable_offset",

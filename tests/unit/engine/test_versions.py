@@ -20,6 +20,7 @@ RULES = [
     ("looks_twice", "0.10.1", "0.10.2"),
     ("waits_for_joining", "0.10.1", "0.10.2"),
     ("idempotence", "0.10.2", "0.11"),
+    ("deletes_records", "0.10.2", "0.11"),
     ("cached_batches", "0.11", "1.0"),
     ("failed_directories_tolerated", "0.11", "1.0"),
     ("keeps_last_in_sync", "1.0", "1.1"),

@@ -37,6 +37,8 @@ ACTIONS: dict[str, AnyAction] = {
     "elect-unclean t-0": faults.ElectUnclean("t-0"),
     "reassign t-0 to 3,4": faults.Reassign("t-0", (3, 4)),
     "cancel-reassignment of t-0": faults.CancelReassignment("t-0"),
+    "delete-records of t-0 before 7": faults.DeleteRecords("t-0", 7),
+    "delete-records of t-0 before the high watermark": faults.DeleteRecords("t-0"),
     "alter-topic t min.insync.replicas=2": faults.AlterTopic("t", "min.insync.replicas", "2"),
 }
 
