@@ -23,6 +23,7 @@ from kreplica.engine.invariants import Invariant
 from kreplica.engine.outcome import measure
 from kreplica.engine.random_plans import DEFAULT_PROFILE, KEEPS_DISKS, FaultKind, Profile, near_plan
 from kreplica.engine.random_setups import random_run, with_settings
+from kreplica.engine.rules.acknowledgement import ACKS_ALL
 from kreplica.engine.rules.leader_and_isr import ANY_NUMBER
 from kreplica.engine.settings import Value
 from kreplica.engine.versions import Truncation
@@ -37,9 +38,10 @@ Settings = dict[str, Value]
 
 _DISKS = Profile((*KEEPS_DISKS, FaultKind.DISK_LOSS))
 _POWER = Profile((*KEEPS_DISKS, FaultKind.POWER_LOSS))
+_ELECTIONS = Profile((FaultKind.BACK_AND_FORTH, FaultKind.LATE_CONTROLLER, FaultKind.SESSION, FaultKind.PREFERRED))
 _BY_MARK = Truncation.HIGH_WATERMARK
-_IDEMPOTENCE: Settings = {"enable.idempotence": True}
-_NO_IDEMPOTENCE: Settings = {"enable.idempotence": False}
+_IDEMPOTENCE: Settings = {"enable.idempotence": True, "acks": ACKS_ALL}
+_NO_IDEMPOTENCE: Settings = {"enable.idempotence": False, "acks": ACKS_ALL}
 _UNCLEAN: Settings = {UNCLEAN: True}
 
 
@@ -104,8 +106,8 @@ class Unsafe:
 
 
 _SETTINGS = (
-    Unsafe("acks=0", "3.9-kraft", settings={"acks": 0, **_NO_IDEMPOTENCE}, safe=_NO_IDEMPOTENCE, wrong="lost"),
-    Unsafe("acks=1", "3.9-kraft", settings={"acks": 1, **_NO_IDEMPOTENCE}, safe=_NO_IDEMPOTENCE, wrong="lost"),
+    Unsafe("acks=0", "3.9-kraft", settings={**_NO_IDEMPOTENCE, "acks": 0}, safe=_NO_IDEMPOTENCE, wrong="lost"),
+    Unsafe("acks=1", "3.9-kraft", settings={**_NO_IDEMPOTENCE, "acks": 1}, safe=_NO_IDEMPOTENCE, wrong="lost"),
     Unsafe("unclean elections, ZooKeeper", "3.9", settings=_UNCLEAN),
     Unsafe("unclean elections, KRaft", "3.9-kraft", settings=_UNCLEAN),
     Unsafe(
@@ -155,10 +157,10 @@ _SETTINGS = (
 
 _RULES = (
     Unsafe("0.10 as it was", "0.10", whole="2.1"),
-    Unsafe("KIP-279", "2.1", {"truncation": Truncation.KIP_101}),
-    Unsafe("KIP-320: fetches fenced", "2.1", {"fenced_fetch": False}),
-    Unsafe("KAFKA-7128: joining at the epoch's start", "2.1", {"join_at_epoch_start": False}),
-    Unsafe("KAFKA-7164: every new epoch is noticed", "2.1", {"epochs_followed_on": ANY_NUMBER}),
+    Unsafe("KIP-279", "2.1", {"truncation": Truncation.KIP_101}, profile=_ELECTIONS),
+    Unsafe("KIP-320: fetches fenced", "2.1", {"fenced_fetch": False}, profile=_ELECTIONS),
+    Unsafe("KAFKA-7128: joining at the epoch's start", "2.1", {"join_at_epoch_start": False}, profile=_ELECTIONS),
+    Unsafe("KAFKA-7164: every new epoch is noticed", "2.1", {"epochs_followed_on": ANY_NUMBER}, profile=_ELECTIONS),
     Unsafe("KAFKA-13141: a diverging position is not noted", "3.4.1", {"diverging_position_noted": True}),
     Unsafe("KAFKA-14704: a follower cuts first", "3.4.1", {"watermark_before_cut": True}),
     Unsafe("KIP-903: broker epochs in an ISR", "3.5-kraft", {"broker_epoch_in_isr": False}, safe=None, profile=_DISKS),

@@ -92,6 +92,7 @@ def _summary(name: str, version: str, settings: Mapping[str, Value], seed: int, 
     from msgspec import to_builtins
 
     from kreplica.engine.faults import plan_to_json
+    from kreplica.engine.invariants import PROMISES
     from kreplica.scenarios.many_runs import is_failure
 
     smallest = many.smallest
@@ -104,6 +105,10 @@ def _summary(name: str, version: str, settings: Mapping[str, Value], seed: int, 
         "failing": sum(is_failure(verdict.wrong) for verdict in many.verdicts),
         "idle": many.idle,
         "wrong": dict(many.wrong),
+        "invariants": [
+            {"name": str(name), "promise": promise, "runs": many.wrong.get(str(name), 0)}
+            for name, promise in PROMISES.items()
+        ],
         "smallest": None
         if smallest is None
         else {
@@ -151,6 +156,7 @@ def _show(
     console: Console,
 ) -> None:
     from commands.tables import print_table
+    from kreplica.engine.invariants import PROMISES
 
     failing, runs = summary["failing"], summary["runs"]
     told = f"of {counted(int(str(runs)), 'run')} of {summary['scenario']} under Kafka {summary['version']}"
@@ -162,7 +168,9 @@ def _show(
     if many.wrong:
         console.print()
         color = console.is_terminal and not console.no_color
-        print_table(["WHAT WENT WRONG", "RUNS"], [[name, number] for name, number in many.wrong.items()], color=color)
+        promises = {str(name): f"broken: {promise}" for name, promise in PROMISES.items()}
+        rows = [[name, number, promises.get(name, "")] for name, number in many.wrong.items()]
+        print_table(["WHAT WENT WRONG", "RUNS", "PROMISE"], rows, color=color)
     if summary.get("partitions"):
         _show_partitions(summary["partitions"], console)
     if many.smallest is not None:

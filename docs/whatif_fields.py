@@ -84,7 +84,8 @@ _RUN_REMARK = (
 _RUNS_REMARK = (
     "With `--runs` the schema is `kreplica/whatif-runs/v1` and the rows are under `runs`, one a run: seed,"
     " acknowledged, faults, wrong (what went wrong), lost (how many), unavailable_ms, trace_hash; `outcome` has runs,"
-    " failing, idle, wrong (runs by what went wrong) and smallest: seed, wrong, plan and leave_out."
+    " failing, idle, wrong (runs by what went wrong), invariants (name, promise, and how many runs broke it) and"
+    " smallest: seed, wrong, plan and leave_out."
 )
 _OWN_REMARK = (
     "With `--from` `outcome.partitions` lists the partitions that were played: partition, sent, lost and unseen"

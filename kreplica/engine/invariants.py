@@ -34,6 +34,24 @@ class Invariant(StrEnum):
     WRITES_NOT_TAKEN = "writes-not-taken-after-faults"
 
 
+PROMISES: dict[Invariant, str] = {
+    Invariant.COMMITTED_LOST: "a new leader holds what a high watermark has passed",
+    Invariant.STRONG_ISR: "each member of the ISR, of the ELR where that is empty, holds what is committed",
+    Invariant.DIVERGED: "two logs agree below both high watermarks",
+    Invariant.HIGH_WATERMARK_BACK: "a leader's high watermark does not go back within its epoch",
+    Invariant.HIGH_WATERMARK_OUTSIDE: "a high watermark lies within its log",
+    Invariant.LSO_ABOVE_HIGH_WATERMARK: "the last stable offset is at most the high watermark",
+    Invariant.TWO_LEADERS: "one broker writes in a leader epoch",
+    Invariant.UNCOMMITTED_READ: "consumers read only what is committed",
+    Invariant.IDEMPOTENCE_DUPLICATE: "an idempotent producer leaves no duplicate",
+    Invariant.IDEMPOTENCE_ORDER: "an idempotent producer's records keep their order",
+    Invariant.STAYS_UNAVAILABLE: "once faults have ended, a partition has a leader if one may lead",
+    Invariant.ISR_DOES_NOT_SETTLE: "once faults have ended, an ISR holds the replicas that are there and no other",
+    Invariant.WRITES_NOT_TAKEN: "once faults have ended, writes are committed and acknowledged",
+}
+"""What each invariant says, in words."""
+
+
 @dataclass(frozen=True, slots=True)
 class Finding:
     """One breach of an invariant.

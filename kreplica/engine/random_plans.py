@@ -166,13 +166,20 @@ def _laggard(setup: Setup, _: Version, chance: Random, last: int) -> list[Step]:
 
 
 def _back_and_forth(setup: Setup, version: Version, chance: Random, last: int) -> list[Step]:
-    """The leader loses its session and is elected again as the preferred one, several times in a row."""
+    """The leader loses its session and is elected again as the preferred one, several times in a row.
+
+    In half of them one broker hears of all that late: it then follows, or leads, in an epoch that is over.
+    """
     partition = _partition(setup, chance)
     begin, between = chance.randint(0, last // 2), chance.choice((100, 500, 1500)) * MICROSECONDS
+    times = [min(_round(begin + number * 2 * between), last) for number in range(chance.randint(2, 5))]
     steps = []
-    for number in range(chance.randint(2, 5)):
-        time = _round(begin + number * 2 * between)
-        steps.append(Step(At(time=min(time, last)), _session_lost(setup, version, f"leader of {partition}")))
+    if chance.random() < 0.5:
+        late = chance.choice((300, 1000, 3000)) * MICROSECONDS
+        over = times[-1] - times[0] + between
+        steps.append(Step(At(time=times[0]), Slow("active controller", _named_broker(setup, chance), late, over, True)))
+    for time in times:
+        steps.append(Step(At(time=time), _session_lost(setup, version, f"leader of {partition}")))
         steps.append(Step(At(time=min(time + between, last)), ElectPreferred(partition)))
     return steps
 

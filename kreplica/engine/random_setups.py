@@ -187,6 +187,8 @@ def _until_settled(setup: Setup, version: Version) -> Setup:
 
 
 def with_settings(setup: Setup, settings: Mapping[str, Value]) -> Setup:
-    """The setup with other settings, without the clients that have one of them for a reason of their own."""
-    clients = tuple(client for client in setup.clients if not settings.keys() & client.settings.keys())
-    return replace(setup, clients=clients).with_settings(settings)
+    """The setup with other settings; producers with transactions keep theirs, without which there are none."""
+    changed = setup.with_settings(settings)
+    clients = zip(setup.clients, changed.clients, strict=True)
+    kept = (own if isinstance(own, TransactionalSetup) else other for own, other in clients)
+    return replace(changed, clients=tuple(kept))
