@@ -42,6 +42,7 @@ FATES = tuple(Fate)
 MENDABLE = (Fate.UNAVAILABLE, Fate.UNDER_MIN_ISR)
 """Harm of before that a changed setting can end."""
 
+ELR_NOT_KNOWN = "whether eligible leader replicas (KIP-966) are on is not known, they are taken for off; --elr tells"
 QUORUM_NOT_KNOWN = "the controller quorum is not known: that it keeps its majority is taken for granted"
 UNTOUCHED = -1
 """In arrays of fates: nothing becomes of the partition."""
@@ -150,9 +151,11 @@ def judge_failure(
     """
     nodes = tuple(sorted(set(brokers)))
     quorum = quorum_without(snapshot, nodes)
-    failed = fail(with_changes(snapshot, changes), Failure(nodes, disks, controller_left(snapshot, nodes, quorum)))
+    changed = with_changes(snapshot, changes)
+    failed = fail(changed, Failure(nodes, disks, controller_left(snapshot, nodes, quorum)))
     step = _step(nodes, snapshot, failed, quorum)
-    unknown = (*_unknown_quorum(snapshot, quorum), *_unknown_disks(snapshot, disks), *unknown_partitions(step))
+    of_the_cluster = (*_unknown_quorum(snapshot, quorum), *unknown_elr(changed), *_unknown_disks(snapshot, disks))
+    unknown = (*of_the_cluster, *unknown_partitions(step))
     return FailureJudgement((step,), leaders_before_and_after(snapshot, failed.after), unknown)
 
 
@@ -258,6 +261,12 @@ def _leaderships(snapshot: ClusterSnapshot) -> dict[int, int]:
 def _unknown_quorum(snapshot: ClusterSnapshot, quorum: Quorum | None) -> Iterator[str]:
     if quorum is None and snapshot.mode is not MetadataMode.ZOOKEEPER:
         yield QUORUM_NOT_KNOWN
+
+
+def unknown_elr(snapshot: ClusterSnapshot) -> Iterator[str]:
+    """Who stays eligible to lead depends on it."""
+    if not snapshot.elr_known:
+        yield ELR_NOT_KNOWN
 
 
 def _unknown_disks(snapshot: ClusterSnapshot, disks: Sequence[Disk]) -> Iterator[str]:

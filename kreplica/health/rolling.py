@@ -26,6 +26,7 @@ from kreplica.health.failing import (
     is_true,
     leaders_before_and_after,
     unclean_leaders,
+    unknown_elr,
     unknown_partitions,
 )
 from kreplica.health.quorum import quorum_without
@@ -47,7 +48,7 @@ def judge_rolling_restart(
         changes: Settings changed before.
     """
     current, steps = with_changes(snapshot, changes), []
-    unknown: dict[str, None] = {}
+    unknown: dict[str, None] = dict.fromkeys(unknown_elr(current))
     for broker in brokers:
         if snapshot.is_alive(broker) is False and broker not in snapshot.quorum["node"].to_list():
             continue

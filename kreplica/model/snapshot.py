@@ -119,6 +119,14 @@ class ClusterSnapshot:
         return MetadataMode.ZOOKEEPER if self.source in ("kafka", "zookeeper", "znode-json") else None
 
     @property
+    def elr_known(self) -> bool:
+        """Whether the source shows if eligible leader replicas are on: features are finalized, or one is listed.
+
+        Text of kafka-topics lists those of each partition and not the feature: where none is listed it may be on.
+        """
+        return bool(self.features) or self.mode is MetadataMode.ZOOKEEPER or self.elr_enabled
+
+    @property
     def elr_enabled(self) -> bool:
         """Whether the controller keeps eligible leader replicas (KIP-966), as far as the source shows it."""
         elr = self.lists("elr")

@@ -161,6 +161,9 @@ def test_what_is_missing_makes_it_incomplete(kreplica: Any, tmp_path: Path) -> N
     ended = kreplica("whatif", "fail", "--broker", "1", "--topic", "orders", "--dump", text)
     assert ended.code == 5
     assert "warning: the controller quorum is not known" in ended.err
+    assert "warning: whether eligible leader replicas (KIP-966) are on is not known" in ended.err
+    ended = kreplica("whatif", "fail", "--broker", "1", "--topic", "orders", "--elr", "on", "--dump", text)
+    assert "eligible leader replicas" not in ended.err
 
 
 def test_a_disk_of_the_sample(kreplica: Any) -> None:

@@ -206,9 +206,15 @@ def test_what_is_not_known_is_said() -> None:
     assert judge_failure(cluster(partition(min_isr=None)), [1]).unknown == (
         "min.insync.replicas or the leader of 1 partitions is not known",
     )
-    assert judge_failure(cluster(partition(), source="describe-text"), [1]).unknown == (
-        "the controller quorum is not known: that it keeps its majority is taken for granted",
-    )
+    quorum = "the controller quorum is not known: that it keeps its majority is taken for granted"
+    elr = "whether eligible leader replicas (KIP-966) are on is not known, they are taken for off; --elr tells"
+    text = cluster(partition(elr=[], last_known_elr=[]), source="describe-text")
+    assert judge_failure(text, [1]).unknown == (quorum, elr)
+    assert judge_rolling_restart(text, [1]).unknown == (elr, quorum)
+    for changed in (True, False):
+        assert judge_failure(text, [1], changes=Changes(elr=changed)).unknown == (quorum,)
+    listed = cluster(partition(elr=[3], isr=[1, 2], last_known_elr=[]), source="describe-text")
+    assert judge_failure(listed, [1]).unknown == (quorum,)
     elsewhere = partition(min_isr=None, replicas=[2, 3], isr=[2, 3], leader=2)
     assert judge_failure(cluster(elsewhere), [1]).unknown == ()
     out_of_sync = partition(min_isr=None, isr=[2, 3], leader=2)  # nothing becomes of it, and it has a replica there
