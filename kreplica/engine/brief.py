@@ -7,6 +7,7 @@ from itertools import groupby
 from typing import Any
 
 from kreplica.engine.moments import QUIET, Moment
+from kreplica.engine.records import text_of
 from kreplica.engine.trace import KINDS, Event, Kind
 
 MOST_NAMED = 3
@@ -102,7 +103,7 @@ _BRIEF: dict[str, Callable[[tuple[Any, ...]], str]] = {
     Kind.FAULT: lambda v: f"{v[0]} {v[1]}".strip(),
     Kind.CRASHED: lambda v: "power lost" if v[0] else "crashed",
     Kind.RECOVERED: lambda v: f"recovered, LEO {v[1]}, HW {v[3]}",
-    Kind.APPENDED: lambda v: f"{few(record.value for record in v[3])}: LEO {v[2]}",
+    Kind.APPENDED: lambda v: f"{few(map(text_of, v[3]))}: LEO {v[2]}",
     Kind.TRUNCATED: lambda v: f"truncated {v[1]} to {v[2]}",
     Kind.TRUNCATION_REFUSED: lambda v: f"ends: {v[1]} above its leader's {v[2]}",
     Kind.HIGH_WATERMARK: lambda v: f"HW {v[1]}",

@@ -6,11 +6,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import groupby
 
-from kreplica.engine.records import ABORT, COMMIT, DATA
+from kreplica.engine.records import text_of
 from kreplica.engine.replica_logs import ReplicaLog, ReplicaLogs
 from kreplica.engine.trace import Event
-
-_CONTROL = {COMMIT: "commit", ABORT: "abort"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +72,7 @@ def pieces_of(replica: ReplicaLog) -> tuple[Piece, ...]:
     pieces: list[Piece] = []
     start = replica.base
     for epoch, records in groupby(replica.records, key=lambda record: record.epoch):
-        values = tuple(str(record.value) if record.kind == DATA else _CONTROL[record.kind] for record in records)
+        values = tuple(map(text_of, records))
         pieces.append(Piece(epoch, start, start + len(values), values))
         start += len(values)
     return tuple(pieces)

@@ -37,3 +37,11 @@ class Record(NamedTuple):
     transactional: bool = False
     batch_sequence: int = NO_SEQUENCE
     timestamp: int = 0
+
+
+def text_of(record: Record) -> str:
+    """A record in a word: its value, or which marker it is."""
+    return _MARKERS.get(record.kind) or str(record.value)
+
+
+_MARKERS = {COMMIT: "commit", ABORT: "abort"}

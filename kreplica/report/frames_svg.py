@@ -37,21 +37,22 @@ def frames_svg(title: str, frames: Sequence[Frame], top: int) -> tuple[list[str]
     drawn = [f'<text class="section" x="{GAP}" y="{top + 16}">{escape(title)}</text>']
     y = top + 30
     for row in range(0, len(frames), 2):
-        pair = frames[row : row + 2]
-        height = max(_height(frame) for frame in pair)
-        for column, frame in enumerate(pair):
-            drawn += _frame(row + column + 1, frame, GAP + column * (WIDTH + GAP), y, height)
+        pair = list(enumerate(frames[row : row + 2], start=row + 1))
+        height = max(_height(number, frame) for number, frame in pair)
+        for number, frame in pair:
+            drawn += _frame(number, frame, GAP + (number - row - 1) * (WIDTH + GAP), y, height)
         y += height + GAP
     return drawn, y
 
 
 def _words(number: int, frame: Frame) -> list[str]:
-    left_out = f"  (after {frame.left_out} steps that are left out)" if frame.left_out else ""
+    steps = "1 step that is" if frame.left_out == 1 else f"{frame.left_out} steps that are"
+    left_out = f"  (after {steps} left out)" if frame.left_out else ""
     return wrap(f"{number}.  {frame.time / MICROSECONDS:.3f} ms  {frame.words}{left_out}", LETTERS)
 
 
-def _height(frame: Frame) -> int:
-    lines = len(_words(0, frame)) + len(frame.marks)
+def _height(number: int, frame: Frame) -> int:
+    lines = len(_words(number, frame)) + len(frame.marks)
     return 2 * EDGE + lines * LINE + len(frame.logs) * LOG
 
 

@@ -42,6 +42,26 @@ def test_it_can_be_read(name: str, version: str | None) -> None:
     assert unreadable(drawn(play(scenario_named(name), version))) == []
 
 
+@pytest.mark.parametrize("name", ["controller-failover-mid-isr", "zombie-transaction", "lag-max-messages"])
+def test_logs_stay_within_their_frames(name: str) -> None:
+    """Every cell of a frame, and every label behind it, lies in one frame: also where its words take two lines."""
+    root = drawn(play(scenario_named(name)))
+    rects = [one for one in root.iter(f"{SVG}rect") if (one.get("class") or "").startswith("frame")]
+    frames = [[float(one.attrib[name]) for name in ("x", "y", "width", "height")] for one in rects]
+    offsets = [box for box in boxes(root) if box.text.startswith("LEO ")]
+    assert offsets
+    for box in offsets:
+        assert any(
+            x <= box.left and box.right <= x + width and y <= box.top and box.bottom + 6 <= y + height
+            for x, y, width, height in frames
+        ), box
+
+
+def test_markers_are_named() -> None:
+    root = drawn(play(scenario_named("coordinator-failover-prepare")))
+    assert any("(WriteTxnMarkers): commit: LEO 2" in text for text in words(root, "step"))
+
+
 def test_who_looks_finds_words_that_meet() -> None:
     """The two texts of this picture stand on each other; those of the other two do not."""
     style = "<style>text{font:12px sans-serif}.end{text-anchor:end}</style>"
