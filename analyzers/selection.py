@@ -12,7 +12,8 @@ from pathlib import Path
 
 from analyzers.strangers import find_strangers
 from analyzers.verification import FileProblem, problems_of
-from kreplica.errors import InputError
+from kreplica.errors import InputError, KreplicaError
+from kreplica.guard import attempt
 from kreplica.model.snapshot import Gap
 from kreplica.store.layout import MANIFESTS
 from kreplica.store.manifest import Manifest
@@ -113,7 +114,7 @@ def select_snapshots(paths: Iterable[Path], wanted: Wanted) -> Selection:
     chosen = [manifest for manifest in listing.manifests if wanted.takes(manifest)]
     distinct = _distinct(chosen)
     with ThreadPoolExecutor(max_workers=min(CHECKERS, (os.cpu_count() or 1) + 2)) as pool:
-        found = list(pool.map(problems_of, distinct))
+        found = list(pool.map(_problems_of, distinct))
     whole = [_files(manifest) for manifest, problems in zip(distinct, found, strict=True) if not problems]
     damaged = [FileProblem(str(item.path), item.reason) for item in _damaged_manifests(listing)]
     return Selection(
@@ -124,6 +125,11 @@ def select_snapshots(paths: Iterable[Path], wanted: Wanted) -> Selection:
         repeated=len(chosen) - len(distinct),
         filtered=len(listing.manifests) - len(chosen),
     )
+
+
+def _problems_of(manifest: Manifest) -> list[FileProblem]:
+    found = attempt(lambda: problems_of(manifest))
+    return [FileProblem(str(manifest.path), str(found))] if isinstance(found, KreplicaError) else found
 
 
 def _dump_directories(paths: Iterable[Path]) -> Sequence[Path]:

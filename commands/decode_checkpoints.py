@@ -83,12 +83,12 @@ def checkpoints(
 
 
 def _read(paths: Sequence[str]) -> list[LogDirectory]:
-    from kreplica.formats.file_bytes import read_small_file
+    from kreplica.formats.file_bytes import read_found_file, read_small_file
     from kreplica.formats.files import find_files
     from kreplica.formats.log_directory import OF_A_PARTITION, SMALL_FILES, read_log_directories
 
     files = find_files(paths, SMALL_FILES.__contains__)
-    homes = read_log_directories(files, read_small_file)
+    homes = read_log_directories(files, read_found_file if len(files) > 1 else read_small_file)
     if not homes and any(file.name in OF_A_PARTITION for file in files):
         why = "the directory's name tells the partition, and none here is one"
         fix = "name it as orders-0/leader-epoch-checkpoint"

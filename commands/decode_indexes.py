@@ -76,11 +76,12 @@ def _files(paths: Sequence[str]) -> list[Path]:
 
 
 def _rows(files: Sequence[Path], damage: list[Damage]) -> Iterator[Row]:
-    from kreplica.formats.file_bytes import read_small_file
+    from kreplica.formats.file_bytes import read_found_file, read_small_file
     from kreplica.formats.index_rows import index_rows
 
+    read = read_found_file if len(files) > 1 else read_small_file
     for file in files:
-        yield from index_rows(file.name, read_small_file(file), str(file), damage)
+        yield from index_rows(file.name, read(file), str(file), damage)
 
 
 def _kinds(columns: Sequence[str]) -> dict[str, Kind]:

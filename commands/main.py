@@ -17,7 +17,7 @@ import typer
 from commands.output import OutputFormat, drop_stdout, print_error, print_error_object
 from commands.plain_values import take_plain_values
 from commands.repeats import watch_repeats
-from commands.terminal import one_line, pass_on, print_err, print_out
+from commands.terminal import pass_on, print_err, print_out
 from kreplica import __version__
 from kreplica.errors import ExitCode, KreplicaError, UsageError, as_clause
 
@@ -179,7 +179,12 @@ def _failed(error: Exception, output: OutputFormat | None) -> ExitCode:
         return ExitCode.USAGE
     if hasattr(error, "format_message"):  # typer's usage errors; their base class is not public
         return _refuse(error, output)
-    _report_defect(output)
+    if isinstance(error, MemoryError):
+        from kreplica.guard import out_of_memory
+
+        print_error(out_of_memory(), output)
+        return ExitCode.USAGE
+    _report_defect(error, output)
     return ExitCode.INTERNAL
 
 
@@ -235,25 +240,13 @@ def _requested_output(arguments: Sequence[str]) -> OutputFormat | None:
     return None
 
 
-def _report_defect(output: OutputFormat | None) -> None:
-    """Says where to report the exception that is being handled; its traceback goes into a file."""
-    import tempfile
-    import traceback
+def _report_defect(error: Exception, output: OutputFormat | None) -> None:
+    """Says where to report an exception that nobody expected."""
+    from kreplica.guard import defect
 
-    from kreplica.secret_values import without_secrets
-
-    with tempfile.NamedTemporaryFile(
-        "w", prefix="kreplica-defect-", suffix=".txt", delete=False, encoding="utf-8", errors="backslashreplace"
-    ) as file:
-        happened = without_secrets(traceback.format_exc())
-        file.write(f"kreplica {__version__}, Python {sys.version}, {sys.platform}\n{happened}")
-    error = sys.exc_info()[1]
-    what = without_secrets(one_line(f"{type(error).__name__}: {error}"))
-    why = "this is a defect of kreplica, not of your cluster"
-    look = "after a look for names you would not share"
-    fix = f"please report it as an issue of the kreplica project with {file.name}, {look}"
-    print_err(f"internal error: {what}; {why}; {fix}")
-    print_error_object("internal", what, why, fix, ExitCode.INTERNAL, output)
+    told = defect(error)
+    print_err(f"internal error: {told}")
+    print_error_object(told.kind, told.what, told.why, told.fix, told.exit_code, output)
 
 
 def _print_version(wanted: bool) -> None:

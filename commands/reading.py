@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from commands.terminal import print_err
 from kreplica.errors import KreplicaError, UsageError
+from kreplica.guard import attempt
 from kreplica.model.durations import spell_duration
 from kreplica.model.snapshot import utc_now
 from kreplica.sources import Facet, read_snapshot
@@ -116,10 +117,7 @@ def _read_all(handles: Sequence[ClusterHandle], wanted: Facet) -> Reading:
 
 
 def _read(handle: ClusterHandle, wanted: Facet) -> ClusterSnapshot | KreplicaError:
-    try:
-        return read_snapshot(handle, wanted)
-    except KreplicaError as error:
-        return error
+    return attempt(lambda: read_snapshot(handle, wanted))
 
 
 def select_each(

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from commands.terminal import one_line, print_err, stderr_console
 from kreplica.errors import KreplicaError
+from kreplica.guard import attempt
 from kreplica.sources import Facet, read_snapshot
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from kreplica.model.snapshot import ClusterSnapshot
 
 Seen: TypeAlias = Callable[["Outcome"], None]
-Read: TypeAlias = "ClusterSnapshot | Exception"
+Read: TypeAlias = "ClusterSnapshot | KreplicaError"
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,12 +103,9 @@ def _write(handle: ClusterHandle, read: Read, directory: Path) -> Outcome:
 
     if isinstance(read, KreplicaError):
         return Outcome(handle, error=read)
-    if isinstance(read, Exception):
-        raise read  # a defect of kreplica, told as one
-    try:
-        manifest = write_snapshot(read, directory)
-    except KreplicaError as error:
-        return Outcome(handle, snapshot=read, error=error)
+    manifest = attempt(lambda: write_snapshot(read, directory))
+    if isinstance(manifest, KreplicaError):
+        return Outcome(handle, snapshot=read, error=manifest)
     size = sum(file.bytes for file in read_manifest(manifest).files)
     return Outcome(handle, snapshot=read, manifest=manifest, bytes=size)
 
@@ -135,10 +133,7 @@ def _read_in_background(handles: Sequence[ClusterHandle], wanted: Facet, jobs: i
 
 
 def _read(handle: ClusterHandle, wanted: Facet) -> Read:
-    try:
-        return read_snapshot(handle, wanted)
-    except Exception as error:
-        return error
+    return attempt(lambda: read_snapshot(handle, wanted))
 
 
 @contextmanager

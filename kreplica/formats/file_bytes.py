@@ -16,6 +16,7 @@ from typing import Protocol
 from kreplica.errors import InputError
 from kreplica.formats.damage import Damage
 from kreplica.formats.files import unreadable
+from kreplica.guard import attempt
 from kreplica.untrusted_files import open_file
 
 PAGE_BYTES = 4096
@@ -165,7 +166,7 @@ class SmallFile:
     @property
     def lost(self) -> bool:
         """Whether the disk gave nothing of it."""
-        return bool(self.content) and sum(each.skipped for each in self.unread) == len(self.content)
+        return bool(self.unread) and sum(each.skipped for each in self.unread) >= len(self.content)
 
 
 def read_small_file(path: Path) -> SmallFile:
@@ -178,3 +179,11 @@ def read_small_file(path: Path) -> SmallFile:
         if source.size > LARGEST_SMALL_FILE:
             raise InputError(str(path), "", f"more than {LARGEST_SMALL_FILE} bytes, which no such file has")
         return SmallFile(source.read(0, source.size), source.unread())
+
+
+def read_found_file(path: Path) -> SmallFile:
+    """Reads a file that stands in a directory among others: one that cannot be read is damage, and stops no other."""
+    found = attempt(lambda: read_small_file(path))
+    if isinstance(found, SmallFile):
+        return found
+    return SmallFile(b"", (Damage(str(path), 0, f"it cannot be read: {found.why or found.what}", 0),))

@@ -7,7 +7,6 @@ both show that its process runs. Nothing else is sent, and no credentials are.
 
 from __future__ import annotations
 
-import socket
 import struct
 from collections.abc import Sequence
 from functools import partial
@@ -15,7 +14,7 @@ from functools import partial
 from kreplica.model.snapshot import ClusterSnapshot, Gap
 from kreplica.sources.deadline import Deadline, Pool
 from kreplica.sources.kafka_admin import Address
-from kreplica.sources.kafka_failures import explain_connect_error
+from kreplica.sources.kafka_failures import connect, explain_connect_error
 
 _CLIENT = b"kreplica"
 _API_VERSIONS = 18
@@ -57,7 +56,7 @@ def _why_silent(host: object, port: object, deadline: Deadline) -> str:
         return "ZooKeeper has no address to ask"
     address = Address(str(host), int(str(port)))
     try:
-        with socket.create_connection((address.host, address.port), timeout=max(0.001, deadline.remaining())) as opened:
+        with connect(address.host, address.port, max(0.001, deadline.remaining())) as opened:
             opened.settimeout(max(0.001, deadline.remaining()))
             opened.sendall(_REQUEST)
             opened.recv(1)

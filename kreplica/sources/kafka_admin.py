@@ -23,6 +23,7 @@ from kreplica.sources.kafka_failures import (
     BrokerSilentError,
     CredentialsRefusedError,
     RequestUnsupportedError,
+    connect,
     explain_connect_error,
     explain_foreign_bytes,
     explain_tls_error,
@@ -175,7 +176,7 @@ class BrokerConnection:
     def _connect(self) -> socket.socket:
         try:
             limit = self._wait("socket_connection_setup_timeout_ms")
-            opened = socket.create_connection((self.address.host, self.address.port), timeout=limit)
+            opened = connect(self.address.host, self.address.port, limit)
             opened.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         except OSError as error:
             reason = explain_connect_error(error)
@@ -195,6 +196,8 @@ class BrokerConnection:
             raise BrokerSilentError(self.address, "no answer to the TLS handshake") from None
         except OSError as error:
             raise self._tls_failure(error) from None
+        except ValueError as error:  # a name that TLS cannot ask for
+            raise BrokerFailure(self.address, f"TLS handshake failed: {error}") from None
 
     def _ask_versions(self) -> None:
         version: int = ApiVersionsRequest.max_version

@@ -56,6 +56,20 @@ class RequestUnsupportedError(BrokerFailure):
         self.request = request
 
 
+def connect(host: str, port: int, seconds: float) -> socket.socket:
+    """Opens a TCP connection; names and ports come from users, brokers and znodes, and may be none.
+
+    Raises:
+        OSError: It cannot be opened.
+    """
+    try:
+        return socket.create_connection((host, port), timeout=seconds)
+    except UnicodeError:  # a label that is empty or too long: encodings.idna
+        raise socket.gaierror(socket.EAI_NONAME, "no name of a host") from None
+    except (ValueError, OverflowError):
+        raise OSError(errno.EINVAL, "no address: its port or host cannot be") from None
+
+
 def explain_connect_error(error: OSError) -> str:
     """Why no TCP connection came about."""
     if isinstance(error, socket.gaierror):

@@ -20,6 +20,7 @@ from kazoo.retry import KazooRetry
 
 from kreplica.config import parse_zookeeper
 from kreplica.errors import AuthenticationError, UnreachableError, as_clause
+from kreplica.sources.kafka_failures import connect
 from kreplica.sources.zookeeper_multi_read import MultiRead
 from kreplica.sources.zookeeper_tree import Tree, Znode
 from kreplica.zookeeper_security import zookeeper_security
@@ -274,7 +275,7 @@ class _Handler(SequentialThreadingHandler):  # type: ignore[misc]
 
     def create_connection(self, *, address: tuple[str, int], hostname: str, **_: object) -> socket.socket:
         try:
-            connection = socket.create_connection(address, self._seconds)
+            connection = connect(*address[:2], self._seconds)
             connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             if self._context is not None:
                 connection = self._context.wrap_socket(connection, server_hostname=hostname)

@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from kreplica.errors import InputError, as_clause
+from kreplica.errors import InputError, KreplicaError, as_clause
+from kreplica.guard import attempt
 from kreplica.model.schema import PARTITIONS, TABLES, TableSchema
 from kreplica.model.snapshot import ClusterSnapshot
 from kreplica.model.table import Table
@@ -60,10 +61,11 @@ def list_manifests(paths: Iterable[str | os.PathLike[str]]) -> ManifestListing:
             problems.append(ManifestProblem(path, error.why))
             continue
         for candidate in candidates:
-            try:
-                manifests[candidate.resolve()] = read_manifest(candidate)
-            except InputError as error:
-                problems.append(ManifestProblem(candidate, error.why))
+            found = attempt(lambda path=candidate: read_manifest(path))  # type: ignore[misc]
+            if isinstance(found, KreplicaError):
+                problems.append(ManifestProblem(candidate, found.why or found.what))
+            else:
+                manifests[candidate.resolve()] = found
     ordered = sorted(manifests.values(), key=lambda found: (found.snapshot.taken_at, found.snapshot.label, found.path))
     return ManifestListing(tuple(ordered), tuple(problems))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from kreplica.formats.checks.replicas import Finding
-from kreplica.formats.file_bytes import read_small_file
+from kreplica.formats.file_bytes import read_found_file
 from kreplica.formats.files import find_files
 from kreplica.formats.log_directory import parse_partition_directory
 from kreplica.formats.registry import format_of, other_formats, own_format
@@ -28,6 +28,6 @@ def other_files(paths: Sequence[str]) -> Iterator[Finding]:
             continue
         place = parse_partition_directory(path.absolute().parent.name)
         topic, partition = (None, None) if place is None else (place.topic, place.partition)
-        read = read_small_file(path)
+        read = read_found_file(path)
         for each in read.unread or found.check(read.content, str(path)):
             yield Finding(RULE, each.file, each.position, topic, partition, each.reason, each.expected, each.found)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TypeAlias, TypeVar
 
 from kreplica.formats.damage import Damage
-from kreplica.formats.file_bytes import read_small_file
+from kreplica.formats.file_bytes import read_found_file
 from kreplica.formats.files import find_files, unreadable
 from kreplica.formats.index_rows import is_index_file
 from kreplica.formats.indexes import (
@@ -208,7 +208,7 @@ def find_folders(paths: Sequence[str]) -> tuple[list[LogDirectory], list[Replica
     homes = {_home(folder) for folder in places} | {path.parent for path in files if path.name in OF_THE_DIRECTORY}
     small = {home / name for home in homes for name in OF_THE_DIRECTORY}
     small |= {folder / name for folder in places for name in OF_A_PARTITION}
-    read = {each.path: each for each in read_log_directories(sorted(filter(Path.is_file, small)), read_small_file)}
+    read = {each.path: each for each in read_log_directories(sorted(filter(Path.is_file, small)), read_found_file)}
     owners = {folder: read.setdefault(_home(folder), LogDirectory(_home(folder))) for folder in places}
     lines = {home.path: _lines(home) for home in read.values()}
     folders = [
@@ -234,7 +234,7 @@ def replica_beside(folder: Path) -> ReplicaFiles | None:
     small = [path / name for name in sorted(OF_THE_DIRECTORY) if (path / name).is_file()]
     if place is None or not small:
         return None
-    (home,) = read_log_directories(small, read_small_file)
+    (home,) = read_log_directories(small, read_found_file)
     return ReplicaFiles(home, folder, place, LogContents(()), said=_said(place, _lines(home)))
 
 
@@ -258,7 +258,7 @@ def _home(folder: Path) -> Path:
 def _decoded(files: Mapping[str, Path], ending: str, decode: _Decoder[Decoded]) -> dict[int, Decoded]:
     """The files of one kind, by the offset that their name is."""
     numbered = [(int(name.removesuffix(ending)), files[name]) for name in sorted(files) if name.endswith(ending)]
-    read = {base: (str(path), read_small_file(path)) for base, path in numbered}
+    read = {base: (str(path), read_found_file(path)) for base, path in numbered}
     return {base: decode(small.content, base, file, small.unread) for base, (file, small) in read.items()}
 
 

@@ -17,7 +17,7 @@ from kreplica.formats.checks.index_entries import (
 )
 from kreplica.formats.checks.replicas import ReplicaFiles, replica_beside
 from kreplica.formats.damage_tally import DamageTally
-from kreplica.formats.file_bytes import SmallFile, read_small_file
+from kreplica.formats.file_bytes import SmallFile, read_found_file
 from kreplica.formats.indexes import OFFSET_ENTRY_BYTES, TIME_ENTRY_BYTES, decode_offset_index, decode_time_index
 from kreplica.formats.interrupted_swap import SWAP
 from kreplica.formats.log_contents import SegmentContents, read_log
@@ -93,7 +93,7 @@ def _of_segment(
         raise InputError(str(path), "", reason, "give it the name that its broker gave it: 20 digits and .log")
     beside = {kind: _beside(path, base, _ENDINGS[kind]) for kind in kinds}
     read.absent += [file for file in beside.values() if not file.exists()]
-    contents = {kind: read_small_file(file) for kind, file in beside.items() if file.exists()}
+    contents = {kind: read_found_file(file) for kind, file in beside.items() if file.exists()}
     (segment,) = read_log([path]).segments
     read.damage.add(segment.damage)
     read.files += len(contents)
