@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from kreplica.formats.log_directory import LogDirectory
     from kreplica.model.schema import Kind
 
+MOST_OF_A_KIND = 10
+"""Findings of one rule in one file that are printed for people: an index of rubbish has one for each entry."""
 COLUMNS = ("rule", "file", "position", "topic", "partition", "message", "expected", "found")
 
 PathsArgument = Annotated[
@@ -118,12 +120,21 @@ def _kinds() -> dict[str, Kind]:
 def _show(answer: Answer, homes: Sequence[LogDirectory], console: Console) -> None:
     from commands.screen import counted, print_lines, print_verdict
 
+    shown: Counter[tuple[object, object]] = Counter()
     for row in answer.rows:
+        kind = row["file"], row["rule"]
+        shown[kind] += 1
+        if shown[kind] > MOST_OF_A_KIND:
+            continue
         owner = "" if row["topic"] is None else f"{row['topic']}-{row['partition']} "
         print_lines(console, "wrong", [f"{owner}{row['rule']}: {row['message']}"])
         print_lines(console, "", [f"{row['file']}, byte {row['position']}"])
         if row["expected"] or row["found"]:
             print_lines(console, "", [f"expected {row['expected'] or '-'}, found {row['found'] or '-'}"])
+    for (file, rule), number in shown.items():
+        if number > MOST_OF_A_KIND:
+            more = f"{number - MOST_OF_A_KIND} more of {rule} in {file}: -o jsonl has every one"
+            print_lines(console, "and", [more])
     directories = counted(len(homes), "log directory", "log directories")
     scope = f"{counted(int(str(answer.summary['replicas'])), 'replica')} in {directories}"
     if answer.rows:

@@ -11,6 +11,8 @@ import typer
 
 from commands.json_document import write_bytes
 from commands.options import (
+    LARGEST_INT32,
+    LARGEST_OFFSET,
     BootstrapServerOption,
     CommandConfigOption,
     ConfigOption,
@@ -60,7 +62,11 @@ GroupOption = Annotated[
 OffsetOption = Annotated[
     int | None,
     typer.Option(
-        "--as-of-offset", min=0, metavar="N", help="The state of one log when this offset was next to be written."
+        "--as-of-offset",
+        min=0,
+        max=LARGEST_OFFSET,
+        metavar="N",
+        help="The state of one log when this offset was next to be written.",
     ),
 ]
 TimeOption = Annotated[
@@ -82,7 +88,13 @@ PartitionOfOption = Annotated[
 ]
 PartitionsOption = Annotated[
     int,
-    typer.Option("--partitions", min=1, metavar="N", help="Partitions of the topic: offsets.topic.num.partitions."),
+    typer.Option(
+        "--partitions",
+        min=1,
+        max=LARGEST_INT32,
+        metavar="N",
+        help="Partitions of the topic: offsets.topic.num.partitions.",
+    ),
 ]
 AgainstOption = Annotated[
     str | None,

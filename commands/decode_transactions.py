@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from commands.options import OutputOption, StdinFilenameOption
+from commands.options import LARGEST_INT32, LARGEST_OFFSET, OutputOption, StdinFilenameOption
 from kreplica.errors import ExitCode, UsageError
 
 if TYPE_CHECKING:
@@ -59,6 +59,7 @@ OffsetOption = Annotated[
     typer.Option(
         "--as-of-offset",
         min=0,
+        max=LARGEST_OFFSET,
         metavar="OFFSET",
         help="State of one partition when this offset was next to be written.",
     ),
@@ -72,7 +73,11 @@ TimeOption = Annotated[
 PartitionsOption = Annotated[
     int,
     typer.Option(
-        "--partitions", min=1, metavar="N", help="Partitions of the topic: transaction.state.log.num.partitions."
+        "--partitions",
+        min=1,
+        max=LARGEST_INT32,
+        metavar="N",
+        help="Partitions of the topic: transaction.state.log.num.partitions.",
     ),
 ]
 

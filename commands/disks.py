@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from commands.ids import parse_ids
-from commands.options import BROKERS, ExitZeroOption, OutputOption, SourceOptions, takes_sources
+from commands.options import BROKERS, LARGEST_INT32, ExitZeroOption, OutputOption, SourceOptions, takes_sources
 from kreplica.errors import UsageError
 
 COLUMNS = (
@@ -41,7 +41,9 @@ def disks(
     broker: Annotated[
         list[str] | None, typer.Option("--broker", metavar=BROKERS, help="Only log directories of these brokers.")
     ] = None,
-    top: Annotated[int, typer.Option("--top", min=0, metavar="N", help="How many of the largest partitions.")] = 10,
+    top: Annotated[
+        int, typer.Option("--top", min=0, max=LARGEST_INT32, metavar="N", help="How many of the largest partitions.")
+    ] = 10,
     since: Annotated[
         str | None,
         typer.Option(

@@ -21,6 +21,10 @@ from commands.output import OutputFormat
 if TYPE_CHECKING:
     from kreplica.config import ClusterHandle
 
+LARGEST_INT32 = (1 << 31) - 1
+"""Numbers of partitions, replicas and nodes are int32 in Kafka's protocol; no count needs more."""
+LARGEST_OFFSET = (1 << 63) - 1
+
 OutputOption = Annotated[
     OutputFormat | None, typer.Option("--output", "-o", help="Form of the answer; table if not given.")
 ]

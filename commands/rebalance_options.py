@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from commands.options import LARGEST_INT32
 from commands.terminal import print_err
 from kreplica.errors import UsageError
 
@@ -25,7 +26,11 @@ YesOption = Annotated[
 BatchOption = Annotated[
     int | None,
     typer.Option(
-        "--batch", min=1, metavar="N", help="Most partitions at once; 100, or a plan's own batches, if not given."
+        "--batch",
+        min=1,
+        max=LARGEST_INT32,
+        metavar="N",
+        help="Most partitions at once; 100, or a plan's own batches, if not given.",
     ),
 ]
 PauseOption = Annotated[

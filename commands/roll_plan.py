@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from commands.ids import parse_ids
-from commands.options import BROKERS, OutputOption, SourceOptions, takes_sources
+from commands.options import BROKERS, LARGEST_INT32, OutputOption, SourceOptions, takes_sources
 from commands.safe_to_stop import Accept, AcceptOption, AcceptTopicOption, one_cluster
 from kreplica.errors import ExitCode, UsageError
 
@@ -46,7 +46,8 @@ def plan(
         bool, typer.Option("--one-rack-at-a-time", help="No two racks in one wave, rack after rack.")
     ] = False,
     max_per_wave: Annotated[
-        int | None, typer.Option("--max-per-wave", min=1, metavar="N", help="Most nodes in one wave.")
+        int | None,
+        typer.Option("--max-per-wave", min=1, max=LARGEST_INT32, metavar="N", help="Most nodes in one wave."),
     ] = None,
     output: OutputOption = None,
 ) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from commands.options import OutputOption
+from commands.options import LARGEST_INT32, OutputOption
 from commands.sandbox_values import assignment, choice, pairs
 from commands.sandbox_values import racks as rack_names
 from commands.terminal import pass_on, stderr_console
@@ -174,11 +174,17 @@ def start_broker(server: ServerArgument, name: NameOption = "default", output: O
 
 def topic(
     topic: Annotated[str, typer.Argument(metavar="NAME", help="Name of the topic.")],
-    partitions: Annotated[int, typer.Option("--partitions", min=1, metavar="N", help="Number of partitions.")] = 1,
+    partitions: Annotated[
+        int, typer.Option("--partitions", min=1, max=LARGEST_INT32, metavar="N", help="Number of partitions.")
+    ] = 1,
     replication_factor: Annotated[
         int | None,
         typer.Option(
-            "--replication-factor", min=1, metavar="N", help="Replicas of each; the broker's default if not given."
+            "--replication-factor",
+            min=1,
+            max=LARGEST_INT32,
+            metavar="N",
+            help="Replicas of each; the broker's default if not given.",
         ),
     ] = None,
     replica_assignment: Annotated[

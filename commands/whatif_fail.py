@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from commands.ids import parse_ids
-from commands.options import BROKERS, ExcludeInternalOption, OutputOption, SourceOptions, TopicOption, takes_sources
+from commands.options import (
+    BROKERS,
+    LARGEST_INT32,
+    ExcludeInternalOption,
+    OutputOption,
+    SourceOptions,
+    TopicOption,
+    takes_sources,
+)
 from commands.output import emit
 from kreplica.errors import UsageError
 
@@ -104,7 +112,8 @@ def fail(
         bool, typer.Option("--rolling-restart", help="Instead, each broker in turn shuts down and comes back.")
     ] = False,
     min_isr: Annotated[
-        int | None, typer.Option("--min-isr", min=1, metavar="N", help="Played with this min.insync.replicas.")
+        int | None,
+        typer.Option("--min-isr", min=1, max=LARGEST_INT32, metavar="N", help="Played with this min.insync.replicas."),
     ] = None,
     unclean: Annotated[
         Truth | None, typer.Option("--unclean", help="Played with this unclean.leader.election.enable.")

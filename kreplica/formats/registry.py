@@ -13,6 +13,7 @@ for only where a file is none of those above.
 from __future__ import annotations
 
 import re
+import shlex
 import zlib
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -54,6 +55,8 @@ class FileFormat:
         magic: Whether a file with these first bytes (``BEGINNING_BYTES`` at most) is one; None if they do not tell.
         check: Of a format from outside: what is wrong in a file, given its content and what to call it. It raises
             nothing. ``kreplica decode check`` tells what it finds.
+        example: A name, with its folder where that tells something, by which ``command`` reads such a file of any name
+            on standard input; empty where it reads it as it is.
     """
 
     name: str
@@ -62,6 +65,7 @@ class FileFormat:
     source: str = ""
     magic: Callable[[bytes], bool] | None = None
     check: Callable[[bytes, str], Iterable[Damage]] | None = None
+    example: str = ""
 
 
 def _batches(beginning: bytes) -> bool:
@@ -117,6 +121,7 @@ OFFSET_CHECKPOINT: Final = FileFormat(
     "checkpoints",
     "OffsetCheckpointFile",
     _matches(rb"0\n\d+\n[a-zA-Z0-9._-]+ \d+ -?\d+\n"),
+    example="replication-offset-checkpoint",
 )
 LEADER_EPOCHS: Final = FileFormat(
     "a leader epoch checkpoint",
@@ -124,9 +129,15 @@ LEADER_EPOCHS: Final = FileFormat(
     "checkpoints",
     "LeaderEpochCheckpointFile",
     _matches(rb"0\n\d+\n\d+ \d+\n"),
+    example="orders-0/leader-epoch-checkpoint",
 )
 META: Final = FileFormat(
-    "a meta.properties", _named(META_PROPERTIES), "checkpoints", "MetaProperties", _matches(rb"(#.*\n)*[a-z.]+=.*\n")
+    "a meta.properties",
+    _named(META_PROPERTIES),
+    "checkpoints",
+    "MetaProperties",
+    _matches(rb"(#.*\n)*[a-z.]+=.*\n"),
+    example=META_PROPERTIES,
 )
 TOPIC_ID: Final = FileFormat(
     "a partition.metadata",
@@ -134,6 +145,7 @@ TOPIC_ID: Final = FileFormat(
     "checkpoints",
     "PartitionMetadataFile",
     _matches(rb"version: \d+\ntopic_id: "),
+    example="orders-0/partition.metadata",
 )
 CLEAN_MARK: Final = FileFormat(
     "the mark of a clean stop", _named(CLEAN_SHUTDOWN), "checkpoints", "CleanShutdownFileHandler"
@@ -144,6 +156,7 @@ QUORUM: Final = FileFormat(
     "checkpoints",
     "FileQuorumStateStore",
     _matches(rb'\{(?=.*"leaderEpoch").*"data_version"'),
+    example="__cluster_metadata-0/quorum-state",
 )
 
 OWN_FORMATS: Final = (
@@ -226,5 +239,14 @@ def other_format(path: Path, *fitting: FileFormat) -> FileFormat | None:
 def refusal(path: Path, found: FileFormat) -> UsageError:
     """The error for a file that a command was given and does not read."""
     how = "its name" if found.pattern.fullmatch(path.name) else "how it begins"
-    fix = f"kreplica decode {found.command} reads it" if found.command else ""
-    return UsageError(f"{path} is {found.name}", f"{how} tells", fix)
+    return UsageError(f"{path} is {found.name}", f"{how} tells", _reader(path, found))
+
+
+def _reader(path: Path, found: FileFormat) -> str:
+    """The command that reads a file; one that goes by names is told the name that a broker gives such a file."""
+    if not found.command:
+        return ""
+    if found.pattern.fullmatch(path.name) or not found.example:
+        return f"kreplica decode {found.command} reads it"
+    given = f"- --stdin-filename {found.example} < {shlex.quote(str(path))}"
+    return f"kreplica decode {found.command} {given} reads it"

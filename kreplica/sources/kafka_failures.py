@@ -62,12 +62,14 @@ def connect(host: str, port: int, seconds: float) -> socket.socket:
     Raises:
         OSError: It cannot be opened.
     """
+    if not 0 < port < 1 << 16:  # libraries take the rest of the division
+        raise OSError(errno.EINVAL, f"{port} is no port")
     try:
         return socket.create_connection((host, port), timeout=seconds)
     except UnicodeError:  # a label that is empty or too long: encodings.idna
         raise socket.gaierror(socket.EAI_NONAME, "no name of a host") from None
-    except (ValueError, OverflowError):
-        raise OSError(errno.EINVAL, "no address: its port or host cannot be") from None
+    except ValueError:
+        raise OSError(errno.EINVAL, "no name of a host") from None
 
 
 def explain_connect_error(error: OSError) -> str:

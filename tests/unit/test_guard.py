@@ -103,8 +103,8 @@ def test_names_that_are_no_hosts_are_failures_of_one_broker() -> None:
         ("kafka..prod", 9092, "name not known"),
         ("k" * 64 + ".prod", 9092, "name not known"),
         ("kafka\0prod", 9092, "name not known"),
-        ("127.0.0.1", 99999, "no address"),
-        ("127.0.0.1", -1, "no address"),
+        ("127.0.0.1", 99999, "99999 is no port"),
+        ("127.0.0.1", -1, "-1 is no port"),
     ):
         with pytest.raises(BrokerFailure, match=reason):
             BrokerConnection(Address(host, port), {}, Deadline(5))

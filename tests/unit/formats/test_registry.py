@@ -72,7 +72,8 @@ def test_other_files_among_named_segments_are_left_out(tmp_path: Path) -> None:
     with pytest.raises(UsageError) as refused:
         find_logs([str(copy)])
     assert str(refused.value) == (
-        f"{copy} is an offset checkpoint; how it begins tells; kreplica decode checkpoints reads it"
+        f"{copy} is an offset checkpoint; how it begins tells; "
+        f"kreplica decode checkpoints - --stdin-filename replication-offset-checkpoint < {copy} reads it"
     )
     copy.write_bytes(b"no known beginning")
     assert [log.segments for log in find_logs([str(copy)])] == [(copy,)]
