@@ -128,13 +128,16 @@ def main() -> int:
     parser.add_argument("--runs", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=0, help="of the first run")
     parser.add_argument("--sensitivity", action="store_true")
+    parser.add_argument("--enough", type=int, default=0, help="with --sensitivity: a row is done after so many catches")
     parser.add_argument("--processes", type=int, default=0, help="as many as there are cores if not given")
     parser.add_argument("--keep", type=Path, help="where finished parts are written, and read when it begins again")
     options = parser.parse_args()
     if not options.sensitivity:
         return safety(options.seed, options.runs, options.processes, options.keep)
-    with pool(options.processes) as workers:
-        return sensitivity(parts(options.seed, options.runs), workers)
+    processes = options.processes or len(os.sched_getaffinity(0))
+    with pool(processes) as workers:
+        seeds = range(options.seed, options.seed + options.runs)
+        return sensitivity(seeds, options.enough or options.runs, processes, workers)
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ with jitter. Some rules came with a version, which then is played without; the o
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from concurrent.futures import Executor
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
@@ -31,6 +31,8 @@ from kreplica.model.settings import MIN_ISR, UNCLEAN
 from kreplica.scenarios import scenario_named
 
 MOST_SEEDS = 200
+PART = 5
+"""Seeds that a process takes in one go."""
 NOT_SAFE = "not safe"
 """What goes wrong on random clusters: a promise is broken (``Outcome.keeps_promises``)."""
 
@@ -308,14 +310,19 @@ def search(row: int, seeds: range) -> Found:
     return Found(hits, tuple(seed for seed in seeds if unsafe.shows_all_the_same(seed)))
 
 
-def sensitivity(parts: Sequence[range], workers: Executor) -> int:
-    """Prints the table; 1 when a row shows nothing soon enough, or its runs with the rule do."""
-    runs = sum(map(len, parts))
+def sensitivity(seeds: range, enough: int, processes: int, workers: Executor) -> int:
+    """Prints the table; 1 when a row shows nothing soon enough, or its runs with the rule do.
+
+    Args:
+        seeds: Of each row.
+        enough: A row is done once so many runs have caught it.
+        processes: So many parts are searched at once.
+        workers: Who searches.
+    """
     wrong = []
     print(f"{'unsafe':<44}{'searched':<36}{'caught':>7}{'of':>5}{'median seeds':>14}{'with the rule':>15}")
     for place, unsafe in enumerate(UNSAFE):
-        pieces = list(workers.map(search, [place] * len(parts), parts))
-        found = Found(tuple(s for piece in pieces for s in piece.hits), tuple(s for p in pieces for s in p.others))
+        found, runs = _searched(place, seeds, enough, processes, workers)
         told = f"more than {runs}" if found.median_seeds == inf else f"{found.median_seeds:g}"
         others = "-" if unsafe.safe is None else str(len(found.others))
         row = f"{unsafe.name:<44}{unsafe.where:<36}{len(found.hits):>7}{runs:>5}{told:>14}{others:>15}"
@@ -324,3 +331,18 @@ def sensitivity(parts: Sequence[range], workers: Executor) -> int:
             wrong.append(f"{unsafe.name}, {unsafe.where}")
     print(f"not caught within {MOST_SEEDS} seeds, or not by what is missing: {', '.join(wrong) or 'none'}")
     return 1 if wrong else 0
+
+
+def _searched(row: int, seeds: range, enough: int, processes: int, workers: Executor) -> tuple[Found, int]:
+    """What a row's seeds show, and how many of them were played."""
+    hits: list[int] = []
+    others: list[int] = []
+    step = PART * processes
+    for begin in range(0, len(seeds), step):
+        parts = [seeds[at : at + PART] for at in range(begin, min(begin + step, len(seeds)), PART)]
+        for piece in workers.map(search, [row] * len(parts), parts):
+            hits += piece.hits
+            others += piece.others
+        if len(hits) >= enough:
+            return Found(tuple(hits), tuple(others)), begin + sum(map(len, parts))
+    return Found(tuple(hits), tuple(others)), len(seeds)

@@ -143,6 +143,7 @@ def _transactional(chance: Random, partitions: int) -> TransactionalSetup:
     own: dict[str, Value] = {
         "transactional.id": "x",
         "enable.idempotence": True,
+        "acks": ACKS_ALL,
         "transaction.timeout.ms": chance.choice((1500, 60_000)),
     }
     return TransactionalSetup("producer-x", tuple(transactions), own)

@@ -28,6 +28,11 @@ from kreplica.engine.faults import (
 from kreplica.engine.settings import Value
 from kreplica.engine.setup import SECOND, ProducerSetup, TopicSetup, cluster, sends
 from kreplica.engine.simulator import simulate
+from kreplica.engine.simulator.partition_state import PartitionState
+from kreplica.engine.simulator.world import build
+from kreplica.engine.simulator.zookeeper_operations import zookeeper_controller
+from kreplica.engine.simulator.zookeeper_paths import state_path
+from kreplica.engine.simulator.zookeeper_states import Change
 from kreplica.engine.trace import Event, Kind, Trace, TraceHash, fields_of
 from kreplica.engine.versions import VERSIONS, ControllerKind, version_named
 
@@ -331,3 +336,28 @@ def test_a_move_that_only_adds_or_only_removes_is_taken_back(gone: str, when: in
     events = play(plan, "3.9", brokers=4, seconds=80)
     assert not of(events, Kind.MOVE_REFUSED)
     assert (states(events)[-1][0], set(states(events)[-1][2])) == (1, {1, 2, 3})  # type: ignore[call-overload]
+
+
+def test_a_controller_goes_on_when_a_leader_has_written_a_partition_first() -> None:
+    """Of the refused transaction only the check of the controller's epoch says that another is the controller.
+
+    KafkaZkClient.retryRequestsUntilConnected: ControllerMovedException for BADVERSION of the check alone.
+    """
+    setup = cluster(3, TopicSetup("t", ((1, 2, 3), (2, 3, 1))), duration=4 * SECOND)
+    simulation = build(setup, version_named("2.1"), 0, Trace())
+    simulation.scheduler.run(2 * SECOND)
+    controller = zookeeper_controller(simulation)
+    assert controller is not None
+    meanwhile = ["t-0"]
+    changed: list[PartitionState] = []
+
+    def decide(state: PartitionState) -> tuple[int, int]:
+        if state.partition in meanwhile:
+            meanwhile.remove(state.partition)
+            simulation.zookeeper.znodes[state_path(state.partition)].version += 1
+        return state.leader, state.isr
+
+    controller.known.change(("t-0", "t-1"), Change(decide, "a test", "", changed.extend))
+    simulation.scheduler.run(4 * SECOND)
+    assert controller.active
+    assert [(state.partition, state.partition_epoch) for state in changed] == [("t-1", 1), ("t-0", 2)]
