@@ -79,7 +79,9 @@ BeforeOption = Annotated[
 ]
 PartitionOption = Annotated[
     str | None,
-    typer.Option("--partition", metavar="TOPIC-N", help="Whose step table is shown; the first one if not given."),
+    typer.Option(
+        "--partition", metavar="TOPIC-N", help="Whose step table and logs are shown; the first one's if not given."
+    ),
 ]
 
 
@@ -265,8 +267,9 @@ def _write_svg(file: Path, played: Run, view: View) -> None:
     from kreplica.report.run_picture import run_picture
 
     told = played.outcome.histories
-    partition = view.partition or ""
-    drawn = run_picture(heading_of(played), played.events, partition, told.lost, told.duplicated, view.first, view.last)
+    drawn = run_picture(
+        heading_of(played), played.events, view.partition, told.lost, told.duplicated, view.first, view.last
+    )
     _write(file, drawn.encode())
 
 

@@ -124,7 +124,7 @@ def test_the_svg_is_a_picture_of_the_run(run_cli: RunCli, tmp_path: Path) -> Non
     file = tmp_path / "run.svg"
     assert run_cli("whatif", "run", LOSS, "--svg", str(file)).returncode == 0
     texts = [element.text for element in ET.parse(file).iter("{http://www.w3.org/2000/svg}text")]
-    assert {"broker-2", "broker-3", "writer", "LeaderAndIsr", "m1"} <= set(texts)
+    assert {"broker-2", "broker-3", "writer", "LeaderAndIsr", "m1", "LEO 1  HW 1"} <= set(texts)
 
 
 def test_the_picture_is_drawn_from_the_json_alone(run_cli: RunCli, tmp_path: Path) -> None:
@@ -137,7 +137,7 @@ def test_the_picture_is_drawn_from_the_json_alone(run_cli: RunCli, tmp_path: Pat
     summary, outcome = document["summary"], document["outcome"]
     heading = Heading(*(summary[name] for name in ("title", "verdict", "look", "story")))  # type: ignore[index]
     events = [event_of(row) for row in document["timeline"]]  # type: ignore[attr-defined]
-    drawn = run_picture(heading, events, "orders-0", outcome["lost"], outcome["duplicated"])  # type: ignore[index]
+    drawn = run_picture(heading, events, None, outcome["lost"], outcome["duplicated"])  # type: ignore[index]
     assert drawn == file.read_text(encoding="utf-8")
     assert "LOST: m2 although acknowledged" in drawn
 

@@ -17,9 +17,8 @@ from tests.support.pictures import SVG, boxes, meeting, unreadable
 
 def drawn(run: Run, first: int = 0, last: int | None = None) -> ET.Element:
     told = run.outcome.histories
-    partition = next(iter(run.scenario.setup.topics[0].partitions))
     heading = Heading(run.scenario.name, "LOST: a record, although it was acknowledged", "bad", run.scenario.why)
-    return ET.fromstring(run_picture(heading, run.events, partition, told.lost, told.duplicated, first, last))
+    return ET.fromstring(run_picture(heading, run.events, None, told.lost, told.duplicated, first, last))
 
 
 def words(root: ET.Element, style: str) -> list[str]:
@@ -100,6 +99,15 @@ def test_frames_show_logs_with_their_offsets() -> None:
     offsets = words(root, "offsets")
     assert offsets[2 * cut : 2 * cut + 2] == ["LEO 1  HW 1", "LEO 2  HW 2  remote LEO 2:2"]
     assert offsets[-2:] == ["LEO 1  HW 1", "LEO 1  HW 1"]
+
+
+def test_the_logs_are_framed_of_what_is_asked_or_changed_most() -> None:
+    run = play(scenario_named("hw-truncation-loss"), "4.1")
+    assert "Logs of orders-0 after the steps that matter" in words(drawn(run), "section")
+    assert words(drawn(run), "offsets"), "a run that loses nothing has frames, too"
+    several = play(scenario_named("seven-partitions"))
+    asked = ET.fromstring(run_picture(Heading("x"), several.events, "orders-3"))
+    assert "Logs of orders-3 after the steps that matter" in words(asked, "section")
 
 
 def test_a_record_that_no_log_ever_had_is_marked_where_it_was_acknowledged() -> None:
