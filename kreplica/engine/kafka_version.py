@@ -49,6 +49,7 @@ class Version:
         defaults: Settings by Kafka's names; those of every earlier version that did not change are among them.
         position_before_read: The leader notes a follower's position before it reads for it (up to 0.8.1).
         lag_by_messages: replica.lag.max.messages counts too (before 0.9, KAFKA-1546).
+        begins_anew: A new leader takes the ISR for caught up, whatever it knew before (0.10.2, KAFKA-4485).
         looks_twice: Leaders look for failed followers twice in replica.lag.time.max.ms, not once (0.10.2, KAFKA-4485).
         waits_for_joining: The high watermark waits for who has caught up and is not in the ISR yet; who fetches from
             where the log ended at its fetch before had caught up then (0.10.2, KAFKA-4485).
@@ -141,6 +142,7 @@ class Version:
     defaults: Mapping[str, Value]
     position_before_read: bool = False
     lag_by_messages: bool = False
+    begins_anew: bool = False
     looks_twice: bool = False
     waits_for_joining: bool = False
     end_suffices: bool = False

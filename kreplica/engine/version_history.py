@@ -154,7 +154,7 @@ CHANGES: tuple[Change, ...] = (
         {"session.timeout.ms": 10_000, "max.poll.interval.ms": 300_000},  # KIP-62
         moves_must_live=MustLive.NOBODY,
     ),
-    _since("0.10.2", looks_twice=True, waits_for_joining=True),
+    _since("0.10.2", begins_anew=True, looks_twice=True, waits_for_joining=True),
     _since(
         "0.11",
         {UNCLEAN: False, "group.initial.rebalance.delay.ms": 3_000},

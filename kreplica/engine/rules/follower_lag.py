@@ -40,11 +40,20 @@ def last_caught_up_after_fetch(
     return last_caught_up
 
 
-def last_caught_up_in_new_epoch(in_isr: bool, now: int) -> int:
+def last_caught_up_in_new_epoch(in_isr: bool, now: int, remembered: int, begins_anew: bool = True) -> int:
     """What a new leader assumes: members of the ISR have caught up just now, others never.
 
-    kafka.cluster.Replica.resetReplicaState, since 0.10.2 (KAFKA-4485).
+    kafka.cluster.Replica.resetReplicaState, since 0.10.2 (KAFKA-4485). Before, it went by what it had known itself: a
+    follower that did not fetch from it at once could leave the ISR with its first look.
+
+    Args:
+        in_isr: Whether the follower is in the ISR.
+        now: The time.
+        remembered: When the broker first heard of the replica, or later saw that it had everything.
+        begins_anew: Whether that does not count: since 0.10.2.
     """
+    if not begins_anew:
+        return remembered
     return now if in_isr else NEVER_CAUGHT_UP
 
 

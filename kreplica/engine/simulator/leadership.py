@@ -101,7 +101,11 @@ class Leadership:
         self.partition_epoch = state.partition_epoch
         self.ends = [UNKNOWN] * replicas
         self.log_starts = [UNKNOWN] * replicas
-        self.last_caught_up = [lag.last_caught_up_in_new_epoch(contains(state.isr, i), now) for i in range(replicas)]
+        anew = replica.broker.simulation.version.begins_anew
+        self.last_caught_up = [
+            lag.last_caught_up_in_new_epoch(contains(state.isr, i), now, replica.caught_up.get(broker, now), anew)
+            for i, broker in enumerate(state.replicas)
+        ]
         self.last_fetch = [self._before_any_fetch()] * replicas
         self.last_fetch_end = [UNKNOWN] * replicas
         self.broker_epochs = [UNKNOWN] * replicas

@@ -39,13 +39,15 @@ class Replica:
     """A partition's log on one broker and what the broker knows of the partition.
 
     ``checkpointed`` is the high watermark on the disk. ``leadership`` is there while this replica leads.
-    ``known_leader`` is whom it has led or followed as since the process began. ``followed_since``, ``truncating`` and
+    ``known_leader`` is whom it has led or followed as, ``caught_up`` when others had everything, since the process
+    began. ``followed_since``, ``truncating`` and
     ``delayed_until`` steer its fetcher while it follows. ``held_back`` says that open transactions keep the last stable
     offset below the high watermark.
     """
 
     __slots__ = (
         "broker",
+        "caught_up",
         "checkpointed",
         "delayed_until",
         "failed",
@@ -84,6 +86,7 @@ class Replica:
         self.flushed_at = broker.scheduler.now
         self.leadership: Leadership | None = None
         self.known_leader = NO_LEADER
+        self.caught_up: dict[int, int] = {}
         self.followed_since = -1
         self.truncating = False
         self.failed = False
@@ -184,6 +187,7 @@ class Replica:
         self.high_watermark = recovered_high_watermark(self.checkpointed, log.start, log.end)
         self.leadership = None
         self.known_leader = NO_LEADER
+        self.caught_up = {}
         self.parked = []
         self.broker.emit(Kind.RECOVERED, self.partition, log.end, lost, self.high_watermark)
         self._settle()
@@ -197,10 +201,19 @@ class Replica:
             return
         self.state = state
         self.place = state.replicas.index(self.broker.id)
+        if not self.broker.simulation.version.begins_anew:
+            self._remember(state.replicas)
         if state.leader_id == self.broker.id:
             self._lead(state)
         else:
             self._follow(state, known)
+
+    def _remember(self, replicas: tuple[int, ...]) -> None:
+        """Keeps when each replica had everything, or was first heard of (Partition.getOrCreateReplica)."""
+        if self.leadership is not None:
+            self.caught_up.update(zip(self.leadership.replicas, self.leadership.last_caught_up, strict=True))
+        now = self.broker.scheduler.now
+        self.caught_up = {broker: self.caught_up.get(broker, now) for broker in replicas}
 
     def _lead(self, state: PartitionState) -> None:
         before = self.leadership

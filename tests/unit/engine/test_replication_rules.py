@@ -130,7 +130,7 @@ def test_up_to_0_10_1_only_a_fetch_from_the_end_counts() -> None:
 @pytest.mark.parametrize(("in_isr", "caught_up"), [(True, True), (False, False)])
 def test_who_is_outside_the_isr_at_an_election_has_never_caught_up(in_isr: bool, caught_up: bool) -> None:
     """Replica.resetReplicaState; a clock that begins at 0 must not make it look recent."""
-    last = follower_lag.last_caught_up_in_new_epoch(in_isr, 5)
+    last = follower_lag.last_caught_up_in_new_epoch(in_isr, 5, remembered=4)
     assert follower_lag.is_caught_up(0, 9, last, 6, 30) is caught_up
 
 

@@ -17,6 +17,7 @@ RULES = [
     ("truncation_needs_unclean", "0.8.1", "0.8.2"),
     ("lag_by_messages", "0.8.2", "0.9"),
     ("halts_by_exit", "0.10.0.0", "0.10.0.1"),
+    ("begins_anew", "0.10.1", "0.10.2"),
     ("looks_twice", "0.10.1", "0.10.2"),
     ("waits_for_joining", "0.10.1", "0.10.2"),
     ("idempotence", "0.10.2", "0.11"),

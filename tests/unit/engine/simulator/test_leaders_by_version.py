@@ -6,6 +6,7 @@ Expected is what Kafka's source of each version says, named in each test.
 from __future__ import annotations
 
 from itertools import groupby
+from math import ceil
 
 import pytest
 
@@ -395,3 +396,18 @@ def test_a_follower_takes_a_high_watermark_before_it_cuts_from_2_8_to_3_4(versio
     (cut,) = of(events, Kind.TRUNCATED, node="broker-1", partition="t-0")
     risen = of(events, Kind.HIGH_WATERMARK, node="broker-1", partition="t-0")
     assert [e["high_watermark"] for e in risen if 40 < e["at"] <= cut["at"]] == before  # type: ignore[operator]
+
+
+@pytest.mark.parametrize(
+    ("version", "every", "kept"), [("0.9", 10, 0), ("0.10.1", 10, 0), ("0.10", 5, 10), ("2.0", 5, 10)]
+)
+def test_a_new_leader_takes_the_isr_for_caught_up_since_0_10_2(version: str, every: int, kept: int) -> None:
+    """Partition.makeLeader, KAFKA-4485: broker 3 never fetches from broker 2, which leads once broker 1 is gone.
+
+    Before 0.10.2 its first look goes by when it first heard of broker 3, as it started; since then that has 10 s.
+    """
+    plan = (at(1, Cut("broker-3", "broker-2", 60 * SECOND)), at(30, Crash("broker-1")))
+    events = play(plan, version, sent=(), replica_lag_time_max_ms=10_000, zookeeper_session_timeout_ms=6_000)
+    (elected,) = of(events, Kind.BECAME_LEADER, node="broker-2", partition="t-0")
+    (left,) = of(events, Kind.ISR_ASKED, node="broker-2", partition="t-0", isr=(2,))
+    assert left["at"] == ceil((elected["at"] + kept) / every) * every  # type: ignore[operator]
