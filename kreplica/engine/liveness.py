@@ -200,6 +200,8 @@ class Liveness:
         return self._last <= end - self.bound and self._is_controlled()
 
     def _is_controlled(self) -> bool:
+        if self.setup.settings.get("replication") == "majority":
+            return False  # what an ISR does is not done
         if self.version.controller is ControllerKind.KRAFT:
             down = sum(node.startswith("controller-") for node in self._down)
             return 2 * down < self.setup.controllers

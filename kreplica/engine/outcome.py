@@ -203,9 +203,10 @@ def _read_committed(setup: Setup, version: Version) -> frozenset[str]:
 
 
 def _unclean(setup: Setup, version: Version) -> frozenset[str]:
-    """The topics that elect uncleanly."""
-    default = {**version.defaults, **setup.settings}[UNCLEAN]
-    return frozenset(topic.name for topic in setup.topics if topic.settings.get(UNCLEAN, default))
+    """The topics that elect uncleanly, or where a majority commits: not all of its replicas have what is committed."""
+    defaults = {**version.defaults, **setup.settings}
+    majority = defaults["replication"] == "majority"
+    return frozenset(topic.name for topic in setup.topics if majority or topic.settings.get(UNCLEAN, defaults[UNCLEAN]))
 
 
 def _min_isr(setup: Setup, version: Version) -> dict[str, int]:

@@ -100,6 +100,7 @@ SETTINGS: dict[str, Setting] = {
         Setting("unclean.leader.election.interval.ms", _B, least=1),
         Setting("zookeeper.session.timeout.ms", _B, least=1),
         Setting("leader.election", _B, _TEXT, ("controller", "watching")),
+        Setting("replication", _B, _TEXT, ("isr", "majority")),
         Setting("auto.leader.rebalance.enable", _B, _BOOLEAN),
         Setting("leader.imbalance.check.interval.seconds", _B, least=1),
         Setting("leader.imbalance.per.broker.percentage", _B),
@@ -152,7 +153,8 @@ SETTINGS: dict[str, Setting] = {
 }
 """By name. ``replica.fetch.max.records`` and ``batch.records`` stand for Kafka's limits in bytes, ``latency.us`` and
 ``jitter.us`` are the links': the engine counts records, not bytes. ``leader.election`` is not Kafka's: ``watching`` has
-replicas elect leaders among themselves, to be compared with a controller."""
+replicas elect leaders among themselves, to be compared with a controller. Nor is ``replication``: ``majority`` has a
+majority of the replicas commit and elect, as the metadata quorum of KRaft does, to be compared with an ISR."""
 
 PROMISING = frozenset(
     {

@@ -71,6 +71,7 @@ OLDEST = Version(
         "unclean.leader.election.interval.ms": 300_000,
         "zookeeper.session.timeout.ms": 6_000,
         "leader.election": "controller",
+        "replication": "isr",
         "auto.leader.rebalance.enable": False,
         "leader.imbalance.check.interval.seconds": 300,
         "leader.imbalance.per.broker.percentage": 10,

@@ -107,6 +107,7 @@ MODULES: tuple[str, ...] = (
     "ten-percent",
     "leaders-spread",
     "quorum-vs-isr",
+    "quorum-two-failures",
     "partition-asymmetric",
     "reassignment-crash",
     "reassignment-ends-early",

@@ -1,8 +1,10 @@
-"""What a majority commits, for comparison with the ISR: the metadata quorum of KRaft.
+"""What a majority commits: the metadata quorum of KRaft, and partitions that are played so beside those with an ISR.
 
 org.apache.kafka.raft.LeaderState, since 3.3 (KIP-595). A quorum of 2f+1 goes on with f voters gone or slow; an ISR of
 f+1 replicas bears as many losses with fewer copies, but waits for its slowest member until that is taken out.
 """
+
+from kreplica.engine.rules.replica_set import NO_LEADER, contains, size
 
 
 def quorum_high_watermark(end_offsets: tuple[int, ...], epoch_start_offset: int, high_watermark: int) -> int:
@@ -18,6 +20,29 @@ def quorum_high_watermark(end_offsets: tuple[int, ...], epoch_start_offset: int,
     """
     majority = sorted(end_offsets, reverse=True)[len(end_offsets) // 2]
     return majority if majority > epoch_start_offset and majority > high_watermark else high_watermark
+
+
+def quorum_leader(last_epochs: list[int], end_offsets: list[int], voting: int) -> int:
+    """The voter that a majority elects: the one with the longest log of the latest epoch; NO_LEADER without a majority.
+
+    KafkaRaftClient.handleVoteRequest: a vote is granted where the candidate's last epoch, then its log end offset, is
+    not behind. Of a majority one at least has all that is committed, and only who is not behind it is elected.
+
+    Args:
+        last_epochs: Of each voter's log, -1 of an empty one.
+        end_offsets: Of each voter's log.
+        voting: Those that are there.
+    """
+    if not has_majority(len(end_offsets), size(voting)):
+        return NO_LEADER
+    best = NO_LEADER
+    for voter in range(len(end_offsets)):
+        if contains(voting, voter):
+            later = best != NO_LEADER and last_epochs[voter] > last_epochs[best]
+            same = best != NO_LEADER and last_epochs[voter] == last_epochs[best]
+            if best == NO_LEADER or later or (same and end_offsets[voter] > end_offsets[best]):
+                best = voter
+    return best
 
 
 def has_majority(voters: int, reachable: int) -> bool:

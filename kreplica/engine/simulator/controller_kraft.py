@@ -15,8 +15,9 @@ from kreplica.engine.rules.error_codes import ErrorCode
 from kreplica.engine.rules.high_watermark import effective_min_isr
 from kreplica.engine.rules.isr import kraft_change
 from kreplica.engine.rules.leader_epoch_bump import kraft_leader_epoch, partition_epoch
+from kreplica.engine.rules.quorum import quorum_leader
 from kreplica.engine.rules.reassignment import completes
-from kreplica.engine.rules.replica_set import NO_LEADER, without
+from kreplica.engine.rules.replica_set import NO_LEADER, contains, without
 from kreplica.engine.settings import MICROSECONDS
 from kreplica.engine.setup import MILLISECOND, SECOND, topic_of
 from kreplica.engine.simulator.kraft_brokers import KraftBrokers
@@ -196,6 +197,9 @@ class KraftController:
     def _replica_leaves(self, state: PartitionState, broker: int, why: str, unclean_shutdown: bool = False) -> None:
         if broker not in state.replicas:
             return
+        if self.simulation.by_majority:
+            self._elect_by_majority(state, broker, why)
+            return
         place, facts = state.replicas.index(broker), self.electoral_facts(state)
         changed = kraft_broker_stops(
             place, state.leader, state.isr, state.elr, state.last_known_elr, *facts, unclean_shutdown
@@ -210,12 +214,29 @@ class KraftController:
 
     def _change_isr(self, state: PartitionState, target_isr: int, why: str) -> None:
         """Another ISR, and with it who leads."""
+        if self.simulation.by_majority:
+            self._elect_by_majority(state, NO_LEADER, why)
+            return
         facts = self.electoral_facts(state)
         changed = kraft_change(state.leader, state.isr, state.elr, state.last_known_elr, target_isr, *facts)
         self.settle(state.decided(*changed), why)
 
+    def _elect_by_majority(self, state: PartitionState, gone: int, why: str) -> None:
+        """The replicas elect; of their votes the messages are not played. All of them stay what an ISR is elsewhere."""
+        known = [self.simulation.brokers[broker].replicas.get(state.partition) for broker in state.replicas]
+        unknown = sum(1 << place for place, replica in enumerate(known) if replica is None)
+        voting = without(self.acceptable(state), state.places((gone,)) | unknown)
+        if state.leader != NO_LEADER and contains(voting, state.leader):
+            return
+        epochs = [-1 if replica is None else replica.log.last_epoch for replica in known]
+        ends = [0 if replica is None else replica.log.end for replica in known]
+        leader = quorum_leader(epochs, ends, voting)
+        self.settle(state._replace(leader=leader), why, "quorum.quorum_leader")
+
     def elect_uncleanly(self, state: PartitionState, why: str) -> None:
         """Takes whoever is there for a partition that nobody leads, whatever its topic says."""
+        if self.simulation.by_majority:
+            return
         facts = self.electoral_facts(state)[:-1]
         changed = kraft_change(state.leader, state.isr, state.elr, state.last_known_elr, state.isr, *facts, True)
         if changed[0] != state.leader:

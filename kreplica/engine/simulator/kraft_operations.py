@@ -99,6 +99,8 @@ class KraftOperations:
         self.controller.commit(lambda: None)
 
     def _elect_preferred(self, state: PartitionState) -> None:
+        if self.controller.simulation.by_majority:
+            return  # who is preferred may be behind
         elected, unclean = kraft_elect_preferred(
             state.leader,
             state.isr,

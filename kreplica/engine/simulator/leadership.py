@@ -24,6 +24,7 @@ from kreplica.engine.rules.high_watermark import (
     replicas_that_hold_it,
 )
 from kreplica.engine.rules.producer_state import NO_OFFSET, NO_PRODUCER_ID
+from kreplica.engine.rules.quorum import quorum_high_watermark
 from kreplica.engine.rules.replica_set import contains, everybody, without
 from kreplica.engine.rules.transaction_append import NO_GUARD
 from kreplica.engine.simulator.parked_fetch import APPENDED, HIGH_WATERMARK_ROSE
@@ -265,6 +266,9 @@ class Leadership:
         """Moves the high watermark as far as it may; answers and wakes who waited for it."""
         replica = self.replica
         simulation = replica.broker.simulation
+        if simulation.by_majority:
+            self.ends[replica.place] = replica.log.end
+            return self._rise(quorum_high_watermark(tuple(self.ends), self.epoch_start, replica.high_watermark))
         if simulation.version.freeze_below_min_isr and high_watermark_stands_still(self.isr, self.min_isr()):
             return False
         self.ends[replica.place] = replica.log.end
@@ -276,13 +280,17 @@ class Leadership:
         if caught_up and simulation.version.waits_only_for_eligible:
             eligible = replica.broker.eligible(self)
         holding = replicas_that_hold_it(everyone, replica.place, maximal, caught_up, eligible)
-        high_watermark = leader_high_watermark(replica.high_watermark, self.ends, holding)
+        return self._rise(leader_high_watermark(replica.high_watermark, self.ends, holding))
+
+    def _rise(self, high_watermark: int) -> bool:
+        """Sets the high watermark if it has moved, and tells whoever waits for that."""
+        replica = self.replica
         if high_watermark == replica.high_watermark:
             return False
         replica.set_high_watermark(high_watermark, LEADER)
         self._answer_producers()
         self._answer_deletions()
-        replica.wake(simulation.version.high_watermark_wakes_followers, HIGH_WATERMARK_ROSE)
+        replica.wake(replica.broker.simulation.version.high_watermark_wakes_followers, HIGH_WATERMARK_ROSE)
         return True
 
     def _answer_producers(self) -> None:
@@ -370,7 +378,7 @@ class Leadership:
 
         kafka.cluster.Partition.maybeShrinkIsr.
         """
-        if self.pending != self.isr:
+        if self.pending != self.isr or self.replica.broker.simulation.by_majority:
             return
         remaining = self._remaining()
         if remaining != self.isr:

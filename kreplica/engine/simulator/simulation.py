@@ -63,6 +63,9 @@ class Simulation:
             for number, replicas in enumerate(topic.assignment)
             if replicas
         }
+        if self.by_majority and version.controller is ControllerKind.ZOOKEEPER:
+            told = "its controllers elect from an ISR in ZooKeeper"
+            raise UsageError(f"{version.name} cannot play replication=majority", told, "take a KRaft version")
         self.network = Network(self, self.integer("latency.us"), self.integer("jitter.us"))
         self.offline_directories: dict[int, set[str]] = {}
         self.kept_offsets: dict[str, dict[str, int]] = {}  # by applications, beside what they write: group, partition
@@ -81,6 +84,11 @@ class Simulation:
     def boolean(self, name: str) -> bool:
         """A setting of the cluster."""
         return bool(self.settings[name])
+
+    @property
+    def by_majority(self) -> bool:
+        """Whether a majority of replicas commits and elects, not an ISR."""
+        return self.settings["replication"] == "majority"
 
     def topic_integer(self, topic: str, name: str) -> int:
         """A topic's setting, or the brokers' default for it."""
