@@ -108,8 +108,9 @@ def audit(
         if out is not None:
             audited.audit.write(out, afterwards)
         answer = answer_to(audited)
-        emit(answer, output, lambda console: show(audited, [str(folder) for folder in folders], console))
-    raise typer.Exit(_exit_code(audited, fail_on, exit_zero=exit_zero))
+        code = _exit_code(audited, fail_on)
+        emit(answer, output, lambda console: show(audited, [str(folder) for folder in folders], code, console))
+    raise typer.Exit(ExitCode.OK if exit_zero and code is ExitCode.FINDINGS else code)
 
 
 def _select(
@@ -166,12 +167,12 @@ def _setting(text: str) -> tuple[str, str]:
     return name, value
 
 
-def _exit_code(audited: Audited, fail_on: FailOn, *, exit_zero: bool) -> ExitCode:
+def _exit_code(audited: Audited, fail_on: FailOn) -> ExitCode:
     from kreplica.health.rules import Severity
 
     lowest = Severity[fail_on.name.upper()]
     if any(tally.severity >= lowest for tally in audited.tallies):
-        return ExitCode.OK if exit_zero else ExitCode.FINDINGS
+        return ExitCode.FINDINGS
     selection = audited.question.selection
     incomplete = selection.damaged or any(item.gaps for item in selection.snapshots)
     return ExitCode.INCOMPLETE if incomplete else ExitCode.OK

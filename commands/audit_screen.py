@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 from analyzers.fleet_findings import severity_word
 from commands.screen import print_lines, print_verdict
 from commands.tables import print_table
+from kreplica.errors import ExitCode
+from kreplica.health.rules import Severity
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -58,13 +60,13 @@ class ClusterTrend:
         return (*(-self.now(name) for name in TROUBLE), *(-self.most(name) for name in TROUBLE), self.cluster)
 
 
-def show(audited: Audited, folders: Sequence[str], console: Console) -> None:
-    """Prints the audit for a person."""
+def show(audited: Audited, folders: Sequence[str], code: ExitCode, console: Console) -> None:
+    """Prints the audit for a person; its verdict says what the exit code says."""
     color = console.is_terminal and not console.no_color
     names = _names(audited)
     grouped = groupby(audited.counts, key=lambda item: item.cluster)
     trends = sorted((ClusterTrend(key, names[key], list(some)) for key, some in grouped), key=ClusterTrend.rank)
-    _print_verdict(audited, trends, console)
+    _print_verdict(audited, trends, code, console)
     console.print()
     if audited.question.counts_only:
         _print_counts(audited, names, color=color)
@@ -85,19 +87,27 @@ def _names(audited: Audited) -> dict[str, str]:
     return {cluster: name if used[name] == 1 else cluster for cluster, name in names.items()}
 
 
-def _print_verdict(audited: Audited, trends: Sequence[ClusterTrend], console: Console) -> None:
-    selection = audited.question.selection
+def _word(audited: Audited, code: ExitCode, *, ill: bool) -> tuple[str, str]:
+    """Word and colour: where not the newest snapshots are why it fails, or not bad enough to, the worst severity."""
+    worst = severity_word(max((tally.severity for tally in audited.tallies), default=Severity.INFO)).upper()
+    if code is ExitCode.INCOMPLETE:
+        return "INCOMPLETE", "yellow"
+    if code is ExitCode.OK:
+        return (worst, "yellow") if ill else ("HEALTHY", "green")
+    return ("UNHEALTHY" if ill else worst), "red"
+
+
+def _print_verdict(audited: Audited, trends: Sequence[ClusterTrend], code: ExitCode, console: Console) -> None:
     ill = [trend for trend in trends if any(trend.now(name) for name in TROUBLE)]
     before = [trend for trend in trends if trend not in ill and any(trend.most(name) for name in TROUBLE)]
-    incomplete = bool(selection.damaged) or any(item.gaps for item in selection.snapshots)
+    word, color = _word(audited, code, ill=bool(ill))
     past = f"; {len(before)} had trouble before" if before else ""
     if ill:
         sums = [(sum(trend.now(name) for trend in ill), words) for name, words in TROUBLE.items()]
         said = ", ".join(f"{number} {words}" for number, words in sums if number)
         sentence = f"{len(ill)} of {_number(len(trends), 'cluster')} in their newest snapshot: partitions {said}{past}"
-        print_verdict(console, "UNHEALTHY", "red", sentence)
+        print_verdict(console, word, color, sentence)
     else:
-        word, color = ("INCOMPLETE", "yellow") if incomplete else ("HEALTHY", "green")
         sentence = f"no partition in trouble in the newest snapshot of {_number(len(trends), 'cluster')}{past}"
         print_verdict(console, word, color, sentence)
     print_lines(console, "read", [_read(audited, len(trends))])

@@ -223,7 +223,7 @@ def _verdict(answer: Answer, homes: Sequence[LogDirectory]) -> tuple[str, str, s
         return "DAMAGED", "red", f"{count_places(damage)} in these files; {scope}"
     if unclean:
         said = "without a mark of a clean stop (the broker runs or was killed: these files lag behind the logs)"
-        return "UNCLEAN", "yellow", f"{len(unclean)} of {len(whole)} {said}; {scope}"
+        return "OPEN", "yellow", f"{len(unclean)} of {len(whole)} {said}; {scope}"
     return ("CLEAN", "green", f"{scope}, closed in order") if whole else ("OK", "green", scope)
 
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from commands.options import OutputOption, StdinFilenameOption, TopicOption
-from kreplica.errors import ExitCode, UsageError
+from commands.options import ExitZeroOption, OutputOption, StdinFilenameOption, TopicOption
+from kreplica.errors import UsageError
 from kreplica.formats.metadata_kinds import COLUMNS, ChangeKind
 
 if TYPE_CHECKING:
@@ -78,6 +78,7 @@ def metadata(
     diff: DiffOption = None,
     everything: AllOption = False,
     stdin_filename: StdinFilenameOption = None,
+    exit_zero: ExitZeroOption = False,
     output: OutputOption = None,
 ) -> None:
     """Tell the history of a KRaft cluster from the metadata log of one of its nodes: leaders, ISRs, elections.
@@ -85,12 +86,14 @@ def metadata(
     Of the logs of several nodes the one with the highest last epoch, then the longest, is read, as a vote would have
     it. A state is named by the offset that was next then, as checkpoints are. The log at PATH, or PATH@OFFSET, is a
     --dump for every other command. The last records of a node that did not lead the quorum may not have been
-    committed. Exits 1 when the log is damaged (all else is read nevertheless), 2 when there is none.
+    committed. Exits 1 when the log is damaged (all else is read nevertheless) or tells of an unclean election, 2 when
+    there is none.
     """
     from commands.decode_damage import damage_warnings
-    from commands.decode_metadata_screen import show
+    from commands.decode_metadata_screen import show, verdict
     from commands.decode_stdin import METADATA, OPTION, named_files
     from commands.output import Answer, emit
+    from commands.verdicts import code_of
     from kreplica.formats.metadata_changes import change_row
 
     wanted = _wanted(who_led, topic, kind or ())
@@ -115,7 +118,7 @@ def metadata(
     again = [*named, *([] if stdin_filename is None else [OPTION, stdin_filename])]
     dump = None if "-" in paths else paths[0] if len(paths) == 1 and not others else str(files.home)  # there it is text
     emit(answer, output, lambda console: show(answer, console, again=again, dump=dump, who_led=who_led, listed=listed))
-    raise typer.Exit(ExitCode.FINDINGS if found.replay.damage else ExitCode.OK)
+    raise typer.Exit(code_of(verdict(answer.summary, len(rows), who_led, listed)[0], exit_zero=exit_zero))
 
 
 def _chosen(paths: Sequence[str]) -> tuple[MetadataFiles, list[tuple[MetadataFiles, LogEnd]]]:

@@ -38,7 +38,7 @@ def show(
         header = _LEADERS if who_led else _header(answer.rows[0])
         print_table([name.upper() for name in header], cells, color=console.is_terminal and not console.no_color)
     changes = sum(bool(row["kinds"]) for row in answer.rows)
-    word, color, sentence = _verdict(summary, changes, who_led, listed)
+    word, color, sentence = verdict(summary, changes, who_led, listed)
     print_verdict(console, word, color, sentence)
     if summary["differences"] is not None:
         _show_differences(summary["differences"], console)
@@ -47,7 +47,8 @@ def show(
         _show_next(summary, again, dump, console)
 
 
-def _verdict(summary: Mapping[str, Any], rows: int, who_led: str | None, listed: bool) -> tuple[str, str, str]:
+def verdict(summary: Mapping[str, Any], rows: int, who_led: str | None, listed: bool) -> tuple[str, str, str]:
+    """Word, colour and sentence."""
     span = f"offsets {summary['from_offset']} to {summary['next_offset']}"
     if summary["damage"]:
         return "DAMAGED", "red", f"{count_places(len(summary['damage']))} in the metadata log; {span}"

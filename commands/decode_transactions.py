@@ -141,8 +141,8 @@ def transactions(
     --hanging reads the logs of all partitions there, and lists transactions that no coordinator has among those it will
     end: consumers that read committed records wait in front of them until kafka-transactions aborts them.
 
-    Exits 1 when a file is damaged (all else is read nevertheless) or a transaction hangs, 5 when not all partitions
-    were found, unless the ids that are asked for live in those that were.
+    Exits 1 when a file is damaged (all else is read nevertheless), a transaction hangs or is overdue, 5 when not all
+    partitions were found, unless the ids that are asked for live in those that were.
     """
     from commands.decode_stdin import named_files
 

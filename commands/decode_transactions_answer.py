@@ -85,7 +85,7 @@ class TransactionsReading:
 
     def exit_code(self, summary: Row) -> ExitCode:
         """1 for damage, 5 for missing partitions, 0 otherwise."""
-        if self.damage.places:
+        if self.damage.places or summary.get("overdue"):
             return ExitCode.FINDINGS
         return ExitCode.INCOMPLETE if is_partial(summary) else ExitCode.OK
 

@@ -58,7 +58,8 @@ def _verdict(summary: Mapping[str, Any], scope: str) -> tuple[str, str, str]:
         said = f"{summary['overdue']} of {counted(summary['open'], 'open transaction')} older than the timeout"
         return "OVERDUE", "red", f"{said}; {scope}"
     if summary["open"]:
-        return "OPEN", "yellow", f"{counted(summary['open'], 'open transaction')}, none older than its timeout; {scope}"
+        word = "INCOMPLETE" if is_partial(summary) else "OPEN"
+        return word, "yellow", f"{counted(summary['open'], 'open transaction')}, none older than its timeout; {scope}"
     return (*_whole(summary), f"no open transaction; {scope}")
 
 

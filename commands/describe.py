@@ -111,7 +111,8 @@ def describe(
 ) -> None:
     """Show which partitions are in trouble; without a filter, a verdict on the whole cluster.
 
-    Exits 1 when a health filter matched, 5 when it did not but something could not be read, 3 when no broker answered.
+    Exits 1 when a health filter matched, or without one when the verdict is UNHEALTHY; 5 when nothing is wrong but
+    something could not be read; 3 when no broker answered. --all and --group-by alone are no judgement.
     """
     chosen = {
         "under_replicated": under_replicated,

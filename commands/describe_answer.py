@@ -20,6 +20,7 @@ from commands.reading import (
     read_clusters,
     select_each,
 )
+from commands.verdicts import code_of
 from kreplica.errors import ExitCode
 from kreplica.health.causes import Explanation, explain
 from kreplica.health.causes.culprits import Verdict, find_culprits
@@ -35,6 +36,10 @@ from kreplica.sources import Facet
 if TYPE_CHECKING:
     from kreplica.config import ClusterHandle
     from kreplica.model.columns import Indices
+
+
+TROUBLE = ("offline", "under_replicated", "under_min_isr_broker", "masked", "unavailable")
+"""Predicates of which none may hold in a healthy cluster."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +77,15 @@ class ClusterView:
     def affected(self) -> Indices:
         """Rows of the selected partitions that are under-replicated, openly or masked."""
         return np.flatnonzero(self.why.affected[self.places])
+
+    @property
+    def verdict_word(self) -> str:
+        """What the verdict on these partitions begins with."""
+        if any(self.count(name) for name in TROUBLE):
+            return "UNHEALTHY"
+        if not len(self.snapshot.partitions):
+            return "EMPTY"
+        return "INCOMPLETE" if self.snapshot.gaps else "HEALTHY"
 
     def count(self, name: str) -> int:
         """For how many partitions the predicate of that name is true."""
@@ -308,6 +322,9 @@ def _pace(view: ClusterView) -> dict[str, object]:
 
 
 def _exit_code(views: Sequence[ClusterView], question: Question, reading: Reading) -> ExitCode:
-    matched = [view for view in views if question.filters and len(view.matched)]
     missing = [*reading.failures, *(gap for view in views for gap in view.snapshot.gaps)]
-    return gate_code(matched, [*missing, *(view for view in views if view.unknown)])
+    if question.filters:
+        return gate_code([view for view in views if len(view.matched)], [*missing, *(v for v in views if v.unknown)])
+    if question.everything or question.group_by is not None:
+        return gate_code(against=False, missing=missing)
+    return code_of(*(view.verdict_word for view in views), *["INCOMPLETE"] * bool(missing))

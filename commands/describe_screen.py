@@ -136,25 +136,27 @@ def _size(view: ClusterView) -> str:
 
 def _verdict(view: ClusterView) -> tuple[str, str, str]:
     """Word, colour and sentence."""
-    total = len(view.snapshot.partitions)
+    word, total = view.verdict_word, len(view.snapshot.partitions)
     silent = [gap.message for gap in view.snapshot.gaps if gap.kind == SILENT]
-    parts = [
+    if word == "UNHEALTHY":
+        (first, words), *rest = [part for part in _troubles(view) if part[0] > 0]
+        others = [f"{count} {words}" for count, words in rest]
+        return word, "red", ", ".join([f"{first} of {total} partitions {words}", *others, *silent])
+    if word == "EMPTY":
+        return word, "yellow", "there is no partition to judge"
+    if word == "INCOMPLETE":
+        return word, "yellow", "; ".join([f"no findings among {view.snapshot.topic_count} visible topics", *silent])
+    return word, "green", f"all {total} partitions have their leader and every replica in sync"
+
+
+def _troubles(view: ClusterView) -> list[tuple[int, str]]:
+    return [
         (view.count("offline"), "without a leader (no reads, no writes)"),
         (view.count("under_replicated"), "under-replicated"),
         (view.count("under_min_isr_broker"), "under min ISR (acks=all writes fail)"),
         (view.count("masked"), "masked under-replicated"),
         (view.count("unavailable") - view.count("offline"), "led by a broker that is not live"),
     ]
-    (first, words), *rest = [part for part in parts if part[0] > 0] or [(0, "")]
-    if first:
-        others = [f"{count} {words}" for count, words in rest]
-        return "UNHEALTHY", "red", ", ".join([f"{first} of {total} partitions {words}", *others, *silent])
-    if not total:
-        return "EMPTY", "yellow", "there is no partition to judge"
-    if view.snapshot.gaps:
-        words = "; ".join([f"no findings among {view.snapshot.topic_count} visible topics", *silent])
-        return "INCOMPLETE", "yellow", words
-    return "HEALTHY", "green", f"all {total} partitions have their leader and every replica in sync"
 
 
 def _counted(view: ClusterView) -> Iterator[str]:

@@ -69,16 +69,18 @@ def disks(
     Replicas that the cluster does not place on their broker are listed as strays, copies within a broker as future
     replicas. With an earlier snapshot: growth, and days until a volume is full.
 
-    Exits 0 as a report. With --min-usable or --min-days it is a gate: 1 where a directory has less or is offline.
+    Exits 1 where a directory is offline, nearly full or fills up soon, or has less than --min-usable or --min-days.
     Exits 5 when the log directories of a broker are not known and nothing worse was found.
     """
     from commands.disks_answer import Limits, answer
-    from commands.disks_screen import show
+    from commands.disks_screen import show, verdict
     from commands.output import emit
+    from commands.verdicts import code_of
 
     if min_days is not None and since is None:
         raise UsageError("--min-days needs --since", "growth takes two snapshots", "name an earlier one: --since DUMP")
     limits = Limits(min_usable, min_days)
     found = answer(sources, parse_ids(broker or ()), top, since, limits)
     emit(found.answer, output, lambda console: show(found, sources, console))
-    raise typer.Exit(found.exit_code(exit_zero=exit_zero))
+    words = [verdict(found, view)[0] for view in found.views]
+    raise typer.Exit(code_of(*words, *["INCOMPLETE"] * found.reading.incomplete, exit_zero=exit_zero))

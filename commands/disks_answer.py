@@ -10,7 +10,7 @@ from commands.disks_since import earlier_snapshot
 from commands.options import SourceOptions
 from commands.output import Answer
 from commands.reading import Reading, cluster_object, read_clusters, select_each
-from kreplica.errors import ExitCode, UsageError
+from kreplica.errors import UsageError
 from kreplica.health.disk_facts import DiskReport, FutureReplica, Growth, LogDirectory, StoredPartition, Stray, Trend
 from kreplica.health.disks import disk_report
 from kreplica.model.schema import Kind
@@ -95,13 +95,9 @@ class DiskAnswer:
         """The directories of one cluster that break a limit."""
         return [one for one in view.report.directories if self.limits.broken(one)]
 
-    def exit_code(self, *, exit_zero: bool) -> ExitCode:
-        """How the command ends."""
-        if any(self.broken(view) for view in self.views):
-            return ExitCode.OK if exit_zero else ExitCode.FINDINGS
-        undecided = any(self.limits.undecided(one) for view in self.views for one in view.report.directories)
-        incomplete = self.reading.incomplete or undecided or any(view.incomplete for view in self.views)
-        return ExitCode.INCOMPLETE if incomplete else ExitCode.OK
+    def undecided(self, view: DiskView) -> bool:
+        """Whether a limit was given for what is not known."""
+        return any(self.limits.undecided(one) for one in view.report.directories)
 
 
 def answer(sources: SourceOptions, brokers: tuple[int, ...], top: int, since: str | None, limits: Limits) -> DiskAnswer:

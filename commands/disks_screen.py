@@ -38,7 +38,7 @@ def show(found: DiskAnswer, sources: SourceOptions, console: Console) -> None:
 
 def _show(found: DiskAnswer, view: DiskView, sources: SourceOptions, console: Console) -> None:
     report, color = view.report, console.is_terminal and not console.no_color
-    print_verdict(console, *_verdict(found, view))
+    print_verdict(console, *verdict(found, view))
     print_lines(console, "room", _room(view))
     print_lines(console, "missing", [gap.message for gap in view.snapshot.gaps])
     if view.earlier is not None:
@@ -53,7 +53,7 @@ def _show(found: DiskAnswer, view: DiskView, sources: SourceOptions, console: Co
     print_lines(console, "next", _next(view, sources), whole=True)
 
 
-def _verdict(found: DiskAnswer, view: DiskView) -> tuple[str, str, str]:
+def verdict(found: DiskAnswer, view: DiskView) -> tuple[str, str, str]:
     """Word, colour and sentence: the worst first."""
     count, offline = len(view.report.directories), view.report.offline
     if not count:
@@ -64,7 +64,7 @@ def _verdict(found: DiskAnswer, view: DiskView) -> tuple[str, str, str]:
         return "OFFLINE", "red", said
     if (short := _short_of_room(found, view)) is not None:
         return short
-    if view.incomplete:
+    if view.incomplete or found.undecided(view):
         return "INCOMPLETE", "yellow", f"no trouble in the {count} log directories that are known"
     word, color = ("STRAYS", "yellow") if view.report.strays else ("OK", "green")
     all_of_them = "the only log directory is" if count == 1 else f"all {count} log directories"

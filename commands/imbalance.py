@@ -8,8 +8,15 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from commands.options import ExcludeInternalOption, OutputOption, SourceOptions, TopicOption, narrowed, takes_sources
-from kreplica.errors import ExitCode
+from commands.options import (
+    ExcludeInternalOption,
+    ExitZeroOption,
+    OutputOption,
+    SourceOptions,
+    TopicOption,
+    narrowed,
+    takes_sources,
+)
 
 if TYPE_CHECKING:
     from commands.output import Answer
@@ -64,16 +71,19 @@ def imbalance(
     sources: SourceOptions,
     topic: TopicOption = None,
     exclude_internal: ExcludeInternalOption = False,
+    exit_zero: ExitZeroOption = False,
     output: OutputOption = None,
 ) -> None:
     """Show how leaders lie on the brokers: the ZooKeeper controller's ratio and KRaft's count, whether and when the
     controller brings leaders back by itself or why it does not, which could be elected now, and what is skewed.
 
-    A report: exits 0, or 5 when something could not be read.
+    Exits 1 when partitions are led by another than their preferred leader, 5 when none is but something could not be
+    read.
     """
-    from commands.imbalance_screen import show
+    from commands.imbalance_screen import show, word_of
     from commands.output import emit
     from commands.reading import read_clusters, select_each
+    from commands.verdicts import code_of
     from kreplica.sources import Facet
 
     reading = read_clusters(sources.handles(), Facet.LOG_DIRS | Facet.BALANCE)
@@ -81,8 +91,8 @@ def imbalance(
     narrow = narrowed(topic, exclude_internal)
     views = [_view(snapshot, f"{sources.again(snapshot.name)}{narrow}") for snapshot in snapshots]
     emit(_answer(reading, views, remarks), output, lambda console: show(views, console))
-    unknown = reading.incomplete or any(view.imbalance.unknown for view in views)
-    raise typer.Exit(ExitCode.INCOMPLETE if unknown else ExitCode.OK)
+    words = [word_of(view) for view in views]
+    raise typer.Exit(code_of(*words, *["INCOMPLETE"] * reading.incomplete, exit_zero=exit_zero))
 
 
 def _view(snapshot: ClusterSnapshot, options: str) -> BalancedView:

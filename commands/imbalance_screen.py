@@ -56,22 +56,27 @@ def _show_one(view: BalancedView, console: Console) -> None:
         print_lines(console, "next", [f"kreplica rebalance leaders {view.options}"], whole=True)
 
 
+def word_of(view: BalancedView) -> str:
+    """What the verdict begins with."""
+    if len(view.imbalance.partitions):
+        return "IMBALANCED"
+    if view.imbalance.unknown or view.snapshot.gaps:
+        return "INCOMPLETE"
+    return "SKEWED" if diagnosis(view.spreads, 0) else "BALANCED"
+
+
 def _verdict(view: BalancedView) -> tuple[str, str, str]:
     """Word, colour and sentence."""
-    found, total = view.imbalance, len(view.snapshot.partitions)
-    away = len(found.partitions)
-    if away:
+    word, found, total = word_of(view), view.imbalance, len(view.snapshot.partitions)
+    if word == "IMBALANCED":
         now = f"{found.electable} of them could be elected now"
-        return "IMBALANCED", "yellow", f"{away} of {total} partitions are not led by their preferred leader; {now}"
-    if found.unknown or view.snapshot.gaps:
-        return (
-            "INCOMPLETE",
-            "yellow",
-            f"nothing known of {total} partitions is led by another than its preferred leader",
-        )
-    if diagnosis(view.spreads, 0):
-        return "SKEWED", "yellow", f"all {total} partitions are led by their preferred leader, but brokers are uneven"
-    return "BALANCED", "green", f"all {total} partitions are led by their preferred leader"
+        away = len(found.partitions)
+        return word, "yellow", f"{away} of {total} partitions are not led by their preferred leader; {now}"
+    if word == "INCOMPLETE":
+        return word, "yellow", f"nothing known of {total} partitions is led by another than its preferred leader"
+    if word == "SKEWED":
+        return word, "yellow", f"all {total} partitions are led by their preferred leader, but brokers are uneven"
+    return word, "green", f"all {total} partitions are led by their preferred leader"
 
 
 def _missing(view: BalancedView) -> Iterator[str]:

@@ -41,7 +41,7 @@ def test_the_screen_says_how_the_broker_ended(kreplica: Any) -> None:
     assert "0:0,1:14" in clean.out
     killed = kreplica("decode", "checkpoints", KILLED)
     assert killed.code == 0
-    assert "UNCLEAN 1 of 1 without a mark of a clean stop (the broker runs or was killed" in killed.out
+    assert "OPEN 1 of 1 without a mark of a clean stop (the broker runs or was killed" in killed.out
 
 
 def test_csv_and_parquet_have_the_same_rows(kreplica: Any, process: Any) -> None:

@@ -29,7 +29,7 @@ TOLD = (HOME / "6-before-kill" / "transactions-list.txt").read_text()
 
 def test_states_are_those_that_kafka_listed(kreplica: Any) -> None:
     ended = kreplica("decode", "transactions", NODE, "-o", "json")
-    assert ended.code == 5
+    assert ended.code == 1
     document = ended.document
     assert list(document) == ["schema", "clusters", "transactions", "summary", "warnings"]
     assert document["schema"] == "kreplica/decode-transactions/v1"
@@ -45,7 +45,7 @@ def test_states_are_those_that_kafka_listed(kreplica: Any) -> None:
 def test_an_open_transaction_says_what_it_holds_back(kreplica: Any) -> None:
     """Its first offset is that of the first batch of its producer in Kafka's dump of the partition."""
     ended = kreplica("decode", "transactions", NODE, "--transactional-id", "tx-left-open", "-o", "json")
-    assert (ended.code, ended.err) == (0, "")  # its partition is there: nothing that was asked for is missing
+    assert (ended.code, ended.err) == (1, "")  # its partition is there: nothing that was asked for is missing
     (row,) = ended.document["transactions"]
     lines = dumped(HOME / "dump-clean" / "broker-1" / "user-batches.txt")["data2/payments-1/00000000000000000000.log"]
     first = min(numbers(line, "baseOffset")[0] for line in lines if f"producerId: {row['producer_id']} " in line)
@@ -160,7 +160,7 @@ def test_segments_are_read_from_standard_input_too(process: Any) -> None:
     with (LEFT_OPEN / "00000000000000000000.log").open("rb") as stream:
         ended = process("decode", "transactions", "-", "-o", "csv", stdin=stream)
         out, _ = ended.communicate(timeout=60)
-    assert ended.returncode == 5
+    assert ended.returncode == 1
     assert out.decode().splitlines()[1].startswith("tx-left-open,3,0,Ongoing,880000,")
 
 
@@ -186,9 +186,16 @@ def test_damage_is_told_and_the_rest_is_read(kreplica: Any, tmp_path: Path) -> N
 
 
 def test_all_partitions_found_is_exit_0(kreplica: Any, tmp_path: Path) -> None:
-    shutil.copytree(NODE / "data" / "__transaction_state-17", tmp_path / "__transaction_state-0")
+    stopped = HOME / "clean" / "broker-1" / "data" / "__transaction_state-17"
+    shutil.copytree(stopped, tmp_path / "__transaction_state-0")
     ended = kreplica("decode", "transactions", tmp_path, "--partitions", "1")
     assert (ended.code, ended.err) == (0, "")
+
+
+def test_an_overdue_transaction_is_a_finding_found_all_or_not(kreplica: Any, tmp_path: Path) -> None:
+    shutil.copytree(NODE / "data" / "__transaction_state-17", tmp_path / "__transaction_state-0")
+    for partitions in ("1", "2"):
+        assert kreplica("decode", "transactions", tmp_path, "--partitions", partitions).code == 1
 
 
 @pytest.mark.parametrize(
@@ -221,7 +228,7 @@ def test_bad_input_is_one_line(kreplica: Any, words: list[str], message: str) ->
 def test_a_segment_on_standard_input_tells_no_partition(process: Any) -> None:
     ended = process("decode", "transactions", "-", stdin=subprocess.PIPE)
     out, err = ended.communicate((LEFT_OPEN / f"{0:020}.log").read_bytes(), timeout=60)
-    assert ended.returncode == 5
+    assert ended.returncode == 1
     assert b"1 transactional id in one of 50 partitions of __transaction_state" in out
     assert b"which of the 50 partitions of __transaction_state this is, is not known" in err
 
@@ -289,7 +296,7 @@ def test_segments_that_a_pattern_matches_are_read_where_no_directory_says_otherw
 ) -> None:
     shutil.copy(LEFT_OPEN / f"{0:020}.log", tmp_path)
     ended = kreplica("decode", "transactions", tmp_path / "0*.log", "-o", "csv")
-    assert (ended.code, "tx-left-open" in ended.out) == (5, True)
+    assert (ended.code, "tx-left-open" in ended.out) == (1, True)
     other = kreplica("decode", "transactions", LEFT_OPEN.parent / "orders-*" / "0*.log")
     assert (other.code, other.out) == (2, "")
     assert other.err.startswith("error: no transactions in ")

@@ -98,7 +98,7 @@ def screen_of(child: pexpect.spawn) -> str:
 def test_colour_on_a_terminal_unless_no_color(terminal: Any) -> None:
     child = terminal("describe", "--dump", "sample")
     assert "\x1b[1;31mUNHEALTHY\x1b[0m" in screen_of(child)
-    assert child.exitstatus == 0
+    assert child.exitstatus == 1
     plain = screen_of(terminal("describe", "--dump", "sample", env={"NO_COLOR": "1"}))
     assert "\x1b[1;31m" not in plain
     assert "UNHEALTHY" in plain

@@ -1,0 +1,48 @@
+"""The words of verdicts and the exit code that each stands for: one table for all commands.
+
+The exit code of a command follows the word that its verdict begins with. A report that shall end with 0 whatever it
+says is asked for by --exit-zero, which leaves 2, 3 and 5 as they are. Two kinds of words are judged by what the user
+says instead: severities by --fail-on, and outcomes of scenarios by what the scenario foretells.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from kreplica.errors import ExitCode
+
+_FINE = (
+    *("ALONE", "BALANCED", "CLEAN", "DIFF", "DIFFERS", "FINISHED", "GOOD", "HEALTHY", "HOLDS", "INFO", "NEXT"),
+    *("NO HARM", "OK", "OPEN", "PLANNED", "REACHED", "SAFE", "SAME", "SKEWED", "STRAYS"),
+)
+_FINDINGS = (
+    *("AT RISK", "CRITICAL", "DAMAGED", "DIFFERENT", "DIVERGED", "FAILS", "FILLING", "HANGING", "HARM", "IMBALANCED"),
+    *("LIMIT", "NEARLY FULL", "NOT YET", "OFFLINE", "OUT OF RANGE", "OVERDUE", "PARTIAL", "UNCLEAN", "UNHEALTHY"),
+    *("UNSAFE", "WAIT", "WARNING", "WRONG"),
+)
+
+EXIT_CODES: Mapping[str, ExitCode] = {
+    **dict.fromkeys(_FINE, ExitCode.OK),
+    **dict.fromkeys(_FINDINGS, ExitCode.FINDINGS),
+    "UNUSABLE": ExitCode.USAGE,
+    "UNREACHABLE": ExitCode.UNREACHABLE,
+    "EMPTY": ExitCode.INCOMPLETE,
+    "INCOMPLETE": ExitCode.INCOMPLETE,
+}
+
+BY_EXPECTATION = frozenset({"LOST", "DIVERGED", "BROKEN", "ODD", "SAFE"})
+"""Words of ``whatif run``, whose exit code says whether the scenario came out as foretold."""
+
+_WORST_FIRST = (ExitCode.FINDINGS, ExitCode.UNREACHABLE, ExitCode.USAGE, ExitCode.INCOMPLETE)
+
+
+def code_of(*words: str, exit_zero: bool = False) -> ExitCode:
+    """The exit code of a command that says these words, one for each cluster: the worst of theirs.
+
+    Args:
+        words: The words that verdicts begin with.
+        exit_zero: Findings end with 0: a report.
+    """
+    codes = {EXIT_CODES[word] for word in words}
+    worst = next((code for code in _WORST_FIRST if code in codes), ExitCode.OK)
+    return ExitCode.OK if exit_zero and worst is ExitCode.FINDINGS else worst
