@@ -86,6 +86,16 @@ def test_the_ci_runs_make_test(root: Path) -> None:
     script = (root / ".ci" / "run").read_text(encoding="utf-8")
     assert re.search(r"^exec .*\bmake test$", script, re.MULTILINE)
     assert "export CI=true" in script
+    assert script.rstrip().splitlines()[-1].startswith("exec "), "it ends with pytest's closing line"
+    assert subprocess.run(["bash", "-n"], input=script, text=True, timeout=60, check=False).returncode == 0
+
+
+def test_the_ci_runs_the_quick_tests_on_debians_python_and_the_newest(root: Path) -> None:
+    script = (root / ".ci" / "run").read_text(encoding="utf-8")
+    before, _, _ = script.partition("exec timeout")
+    assert "quick_tests_on /usr/bin/python3.11 " in before
+    assert 'quick_tests_on "$(newest_python)" ' in before
+    assert QUICK.partition("--hypothesis")[2].partition(" -m")[0] in script
 
 
 @pytest.mark.spark
