@@ -85,6 +85,14 @@ def test_a_leader_in_place_of_another_topic_is_drift(paper: Make) -> None:
     assert sight(made).drift.startswith("topic was deleted and created again")
 
 
+@pytest.mark.parametrize("replicas", [[1, 3, 2], [1, 2], [1, 2, 4]], ids=str)
+def test_a_leader_in_place_of_other_replicas_is_drift(paper: Make, replicas: list[int]) -> None:
+    """What the plan would bring back, it knows of its own replicas only."""
+    made = paper(0)
+    made.cluster.change(0, leader=1, replicas=replicas)
+    assert (sight(made).already, sight(made).drift.startswith("replicas changed from 1,2,3 to")) == (False, True)
+
+
 def test_a_partition_that_is_gone_or_hidden(paper: Make) -> None:
     made = paper(0)
     made.cluster.write([row for row in made.cluster.rows() if row["partition"] != 0])

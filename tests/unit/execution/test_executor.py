@@ -74,6 +74,48 @@ def test_trouble_after_a_batch_stops_the_run(paper: Make, monkeypatch: pytest.Mo
     assert sorted(made.progress.apply.values()) == [State.DONE, State.PENDING]
 
 
+def test_nobody_pauses_after_the_cluster_got_worse(paper: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = paper(0, 1, batch=1)
+    elect = made.cluster.elect_preferred
+
+    def harmful(*arguments: Any) -> Any:
+        found = elect(*arguments)
+        made.cluster.change(5, isr=[3])
+        return found
+
+    slept: list[float] = []
+    monkeypatch.setattr("kreplica.execution.executor.time.sleep", slept.append)
+    monkeypatch.setattr("kreplica.control.elect.elect_preferred", harmful)
+    assert "the cluster got worse" in made.run(apply, Pace(pause=600))
+    assert 600 not in slept
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        (
+            {"leader_epoch": 9},
+            "the cluster has drifted from the plan, orders-{second}: leader epoch changed from 5 to 9",
+        ),
+        ({"leader": -1}, "the cluster got worse, 1 partition has no live leader now (orders-{second})"),
+    ],
+    ids=str,
+)
+def test_what_happens_during_a_pause_is_seen(
+    paper: Make, monkeypatch: pytest.MonkeyPatch, changed: dict[str, int], said: str
+) -> None:
+    made = paper(0, 1, batch=1)
+    second = made.plan.changes[1].partition
+
+    def meanwhile(seconds: float) -> None:
+        if seconds == 600:
+            made.cluster.change(second, **changed)
+
+    monkeypatch.setattr("kreplica.execution.executor.time.sleep", meanwhile)
+    assert made.run(apply, Pace(pause=600)).endswith(said.format(second=second))
+    assert made.cluster.row(second)["leader"] != made.plan.changes[1].to_leader
+
+
 def test_trouble_that_was_there_before_stops_nothing(paper: Make) -> None:
     made = paper(0, 1)
     made.cluster.change(5, isr=[3])

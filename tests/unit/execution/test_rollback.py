@@ -230,3 +230,97 @@ def test_an_order_that_somebody_else_made_is_not_undone(paper: Make, monkeypatch
     made.run(rollback)
     assert made.cluster.row(0)["replicas"] == [3, 2, 1]
     assert made.progress.results["orders", 0].error == "the replica order is not restored (its replicas are 3,2,1 now)"
+
+
+def test_what_may_have_been_elected_when_a_run_died_is_brought_back(
+    paper: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = paper(0)
+    before = facts(made)
+    elect = made.cluster.elect_preferred
+
+    def unanswered(*arguments: Any) -> Any:
+        elect(*arguments)
+        raise UnreachableError("no answer to the elections")
+
+    monkeypatch.setattr("kreplica.control.elect.elect_preferred", unanswered)
+    made.run(apply)
+    assert (made.progress.apply, facts(made) != before) == ({("orders", 0): State.UNDER_WAY}, True)
+    monkeypatch.setattr("kreplica.control.elect.elect_preferred", elect)
+    assert made.run(rollback) == ""
+    assert facts(made) == before
+
+
+def left_reordered(paper: Make, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """A plan whose rollback has changed the order of partition 0 and could not restore it."""
+    made, _ = applied(paper, 0)
+    reorder, asked = made.cluster.reorder_replicas, []
+
+    def once(handle: Any, orders: Any) -> Any:
+        asked.append(orders)
+        if len(asked) > 1:
+            raise UnreachableError("no answer")
+        return reorder(handle, orders)
+
+    monkeypatch.setattr("kreplica.execution.rollback.reorder_replicas", once)
+    made.run(rollback)
+    monkeypatch.setattr("kreplica.execution.rollback.reorder_replicas", reorder)
+    assert made.cluster.row(0)["replicas"] == [2, 1, 3]
+    return made
+
+
+@pytest.mark.parametrize(
+    "changed", [{"topic_id": "AAAAAAAAAAAAAAAAAAAAAg"}, {"adding": [3]}, {"removing": [1]}], ids=str
+)
+def test_an_order_is_restored_only_where_it_is_the_rollbacks_own(
+    paper: Make, monkeypatch: pytest.MonkeyPatch, changed: dict[str, Any]
+) -> None:
+    """A topic of that name made anew may have just that order, and a reassignment of somebody else may make it."""
+    made = left_reordered(paper, monkeypatch)
+    made.cluster.change(0, **changed)
+    touched = made.cluster.row(0)
+    assert reordered(made.plan, made.progress, made.cluster.read_snapshot()) == ()
+    assert made.run(rollback) == ""
+    assert made.cluster.row(0) == touched
+
+
+@pytest.mark.parametrize(
+    ("changed", "seen"),
+    [
+        ({"adding": [3]}, "2,1,3 and moving"),
+        ({"topic_id": "AAAAAAAAAAAAAAAAAAAAAg"}, "those of another topic of that name"),
+    ],
+    ids=str,
+)
+def test_what_stands_in_the_way_of_an_order_is_told(
+    paper: Make, monkeypatch: pytest.MonkeyPatch, changed: dict[str, Any], seen: str
+) -> None:
+    made, _ = applied(paper, 0)
+    elect = made.cluster.elect_preferred
+
+    def meddle(*arguments: Any) -> Any:
+        found = elect(*arguments)
+        made.cluster.change(0, **changed)
+        return found
+
+    monkeypatch.setattr("kreplica.control.elect.elect_preferred", meddle)
+    made.run(rollback)
+    assert (
+        made.progress.results["orders", 0].error == f"the replica order is not restored (its replicas are {seen} now)"
+    )
+
+
+def test_the_order_is_asked_back_even_where_it_is_seen(paper: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A request that was not answered may come into effect after it was looked for."""
+    made, _ = applied(paper, 0)
+    asked: list[list[int]] = []
+
+    def unanswered(_: Any, orders: Any) -> Any:
+        asked.extend(list(order) for order in orders.values())
+        if len(asked) == 1:
+            raise UnreachableError("no answer")
+        return dict.fromkeys(orders, "")
+
+    monkeypatch.setattr("kreplica.execution.rollback.reorder_replicas", unanswered)
+    made.run(rollback)
+    assert asked == [[2, 1, 3], [1, 2, 3]]
