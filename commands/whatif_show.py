@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from kreplica.engine.setup import Client
     from kreplica.scenarios import Scenario
 
-COLUMNS = ("version", "settings", "expected")
+COLUMNS = ("version", "settings", "expected", "controllers")
 
 
 def register(group: typer.Typer) -> None:
@@ -42,6 +42,7 @@ def show(scenario: ScenarioArgument, output: OutputOption = None) -> None:
                 "version": case.version,
                 "settings": shown_settings(dict(case.settings)),
                 "expected": {name: _plain(value) for name, value in case.expected.items()},
+                "controllers": [str(mode) for mode in case.modes],
             }
             for case in chosen.cases
         ],
@@ -108,11 +109,16 @@ def _show(answer: Answer, scenario: Scenario, console: Console) -> None:
     print_lines(console, "clients", [_client(client) for client in scenario.setup.clients])
     print_lines(console, "faults", [step_words(step) for step in scenario.plan])
     console.print()
-    cells = [[row["version"], pairs(row["settings"]) or "as it is", pairs(row["expected"])] for row in answer.rows]
+    cells = [[_since(row), pairs(row["settings"]) or "as it is", pairs(row["expected"])] for row in answer.rows]
     header = ["SINCE VERSION", "SETTINGS", "COMES OUT"]
     print_table(header, cells, color=console.is_terminal and not console.no_color)
     console.print()
     print_lines(console, "next", [f"kreplica whatif run {scenario.name} --explain"], whole=True)
+
+
+def _since(row: Row) -> str:
+    """The version; with the mode where the case is not of KRaft too, which a version names by itself."""
+    return f"{row['version']} in ZooKeeper mode" if row["controllers"] == ["zookeeper"] else str(row["version"])
 
 
 def _cluster(scenario: Scenario) -> list[str]:

@@ -15,6 +15,7 @@ SHOW = {
     "version": "version of Kafka from which on this comes out",
     "settings": "other settings than the scenario's own, an object",
     "expected": "what must come out, an object: measures by name",
+    "controllers": "the modes that it holds for: zookeeper, kraft",
 }
 _SHOW_REMARK = (
     "`scenario` beside the rows has why, source, notes, played_under, cluster, settings, plan of faults, and of each"

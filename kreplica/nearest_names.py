@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection
-from difflib import get_close_matches
 
 LISTED = 12
 """So many names and fewer are all told where none is near."""
@@ -52,5 +51,7 @@ def _has_words(name: str, one: str) -> bool:
 
 
 def _similar(name: str, known: Collection[str], most: int, close: float) -> list[str]:
+    from difflib import get_close_matches  # every start of the program would pay for it
+
     as_written = {one.lower(): one for one in known}
     return [as_written[one] for one in get_close_matches(name.lower(), as_written, most, close)]

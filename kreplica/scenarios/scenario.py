@@ -60,9 +60,13 @@ class Case:
 
     def holds_for(self, asked: Version) -> bool:
         """Whether it says what comes out of a version: its own or a later one, in a mode that it is about."""
-        stated = version_named(self.version)
-        modes = (stated.controller,) if stated.controller is ControllerKind.KRAFT else self.controllers
-        return stated.number <= asked.number and asked.controller in modes
+        return version_named(self.version).number <= asked.number and asked.controller in self.modes
+
+    @property
+    def modes(self) -> tuple[ControllerKind, ...]:
+        """The modes that it is about."""
+        stated = version_named(self.version).controller
+        return (stated,) if stated is ControllerKind.KRAFT else self.controllers
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,6 +38,13 @@ def test_show_tells_cluster_faults_and_expectations(run_cli: RunCli) -> None:
     assert scenario["plan"][1] == {"when": {"on": "time", "time": 9_000_000}, "do": {"do": "crash", "node": "broker-1"}}  # type: ignore[index]
 
 
+def test_show_tells_for_which_mode_a_case_holds(run_cli: RunCli) -> None:
+    done = run_cli("whatif", "show", "ten-percent", "-o", "json")
+    told = [(row["version"], row["controllers"]) for row in answer(done)["cases"]]  # type: ignore[attr-defined]
+    assert told == [("0.8.1", ["zookeeper"]), ("3.3-kraft", ["kraft"]), ("0.8.1", ["zookeeper", "kraft"])]
+    assert "0.8.1 in ZooKeeper mode" in run_cli("whatif", "show", "ten-percent").stdout
+
+
 def test_0_10_loses_what_0_11_keeps(run_cli: RunCli) -> None:
     old = run_cli("whatif", "run", LOSS, "--kafka-version", "0.10")
     assert (old.returncode, old.stdout.split()[:2]) == (0, ["LOST", "m2"])

@@ -94,6 +94,13 @@ def test_files_are_offered_where_the_help_says_so(tree: Command) -> None:
     assert offers_files(tree, "describe", "--dump", "")
     assert offered(tree, "describe", "--dump", "") == ["sample", "sample-healthy"]
     assert not offers_files(tree, "describe", "--topic", "")
+    assert offered(tree, "whatif", "run", "--from", "sample-") == ["sample-healthy"]
+
+
+def test_names_of_the_engine_are_offered(tree: Command) -> None:
+    assert offered(tree, "whatif", "run", "--feature", "trans") == ["transaction.version="]
+    assert offered(tree, "whatif", "run", "--set", "metadata.v") == []
+    assert offered(tree, "whatif", "run", "quorum-") == ["quorum-vs-isr", "quorum-two-failures"]
 
 
 def test_every_path_of_the_program_is_completed_by_files(tree: Command) -> None:
