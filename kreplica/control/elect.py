@@ -130,6 +130,7 @@ class _Client:
 
         self._handle = handle
         self._reports: list[Any] = []
+        self._deadline = Deadline(handle.timeout + _GRACE_SECONDS)  # for the token, too
         settings = librdkafka_settings(handle, Deadline(handle.timeout))
         settings |= {
             "bootstrap.servers": handle.bootstrap_servers,
@@ -152,7 +153,7 @@ class _Client:
             [TopicPartition(topic, partition) for topic, partition in batch],
         )
         try:
-            answers = self._wait(future, Deadline(self._handle.timeout + _GRACE_SECONDS))
+            answers = self._wait(future, self._deadline)
         except KafkaException as exception:
             raise self._explained(exception.args[0]) from None
         found = {(key.topic, key.partition): _result(key.topic, key.partition, error) for key, error in answers.items()}
