@@ -201,3 +201,21 @@ def test_what_is_open_is_said_with_what_to_read() -> None:
         "candidates": ["slow-leader", "broker-out", "leader-to-follower"],
         "read": "--measure 10s, then the server.log of brokers 1 and 2",
     }
+
+
+def test_thresholds_of_patterns_hold_at_their_edges() -> None:
+    """Two partitions are a pattern and one is none; half of a pair's partitions are, and fewer are not."""
+
+    def pair(out: int, of: int) -> list[object]:
+        rows = [partition("t", n, replicas=[1, 2], isr=[1] if n < out else [1, 2]) for n in range(of)]
+        others = [
+            partition("t", of + n, replicas=[leader, follower], isr=[leader, follower])
+            for n, (leader, follower) in enumerate([(1, 3), (3, 2), (1, 4), (4, 2), (3, 4), (4, 3), (2, 1), (2, 3)] * 6)
+        ]
+        alive = [{"broker": broker, "alive": True, "fenced": False} for broker in (1, 2, 3, 4)]
+        snapshot = snapshot_of([row | {"leader": row["replicas"][0]} for row in (*rows, *others)], alive)
+        return kinds_in(snapshot)
+
+    assert pair(6, 12) == ["leader-to-follower"]
+    assert pair(5, 12) == []
+    assert pair(1, 1) == []

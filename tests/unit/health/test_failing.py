@@ -298,3 +298,16 @@ def test_harm_is_what_safe_to_stop_has_against_it(known: Any, brokers: list[int]
         for row in step.places(fate, already=already)
     }
     assert told <= played
+
+
+def test_the_loss_of_a_broker_in_the_elr_takes_it_away_as_one_that_could_lead() -> None:
+    """KIP-966: a replica of the ELR may lead cleanly; where it goes, too, only an unclean election brings a leader."""
+    row = partition(replicas=[1, 2, 3], isr=[2], leader=2, min_isr=2) | {"elr": [1]}
+    both, without = (with_voters(cluster(one), 3) for one in (row, row | {"elr": []}))
+
+    def leader_after(snapshot: ClusterSnapshot, *brokers: int) -> object:
+        return judge_failure(snapshot, list(brokers)).steps[-1].after.partitions["leader"].to_list()[0]
+
+    assert leader_after(both, 2) == 1
+    assert leader_after(without, 2) == -1
+    assert leader_after(both, 1, 2) == leader_after(both, 2, 1) == -1

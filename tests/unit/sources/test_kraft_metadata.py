@@ -29,7 +29,7 @@ from kreplica.sources.kraft_files import (
     is_metadata_path,
     state_at,
 )
-from kreplica.sources.kraft_metadata import read_kraft_metadata, snapshot_of_metadata
+from kreplica.sources.kraft_metadata import read_kraft_metadata, shown_settings, snapshot_of_metadata
 
 DATA = GOLDEN / "kafka-4.3.1" / "killed-all" / "broker-1" / "data"
 HOME = DATA / "__cluster_metadata-0"
@@ -255,3 +255,26 @@ def test_a_directory_above_the_log_directories_is_a_dump(tmp_path: Path) -> None
     (tmp_path / "data2").mkdir()
     of_all, of_one = (read_snapshot(ClusterHandle(name="x", dump=str(path))) for path in (tmp_path, HOME))
     assert list(of_all.partitions.rows()) == list(of_one.partitions.rows())
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "ssl.keystore.password",
+        "ssl.key.password",
+        "listener.name.internal.ssl.truststore.password",
+        "sasl.jaas.config",
+        "listener.name.client.scram-sha-512.sasl.jaas.config",
+    ],
+)
+def test_the_value_of_a_secret_setting_reaches_no_table(name: str) -> None:
+    """The metadata log holds it as it was given; Kafka's own answer (ConfigDef.Type.PASSWORD) has no value either."""
+    image = MetadataImage(timestamp=1)
+    image.configs[4, "1"] = {name: "hunter2", "log.retention.ms": "7"}
+    image.configs[4, ""] = {name: "hunter2"}
+    snapshot = snapshot_of_metadata(Replay(image), name="x", cluster_id=None)
+    values = {(row["entity"], row["name"]): row["value"] for row in snapshot.configs.rows()}
+    assert values == {("1", name): None, ("1", "log.retention.ms"): "7", ("", name): None}
+    shown = shown_settings(image)
+    assert (shown["broker 1", name], shown["all brokers", name]) == ("(hidden)", "(hidden)")
+    assert shown["broker 1", "log.retention.ms"] == "7"
