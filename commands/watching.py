@@ -7,14 +7,20 @@ import io
 import re
 import shutil
 import sys
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 
 from commands.output import OutputFormat, print_error
 from commands.terminal import one_line
 from kreplica.errors import KreplicaError, UsageError
+from kreplica.sources.deadline import awaited
 
+PATIENCE_SECONDS = 1.0
+"""How long an answer may take before the page that stands is called stale; and how often that is painted anew."""
+FIRST_SECONDS = 0.2
+"""The same where there is no page yet."""
 _HOME, _CLEAR_LINE, _CLEAR_BELOW = "\x1b[H", "\x1b[K", "\x1b[J"
 _ESCAPES = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 
@@ -56,35 +62,63 @@ class _Page(io.StringIO):
 
 
 class _Painter:
-    """Paints whole pages at once: no flicker, and no half page when interrupted."""
+    """Paints whole pages at once: no flicker, and no half page when interrupted.
+
+    While an answer is waited for, the page before it is painted as what it is: of when, and who keeps silent.
+    """
 
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds
         self._last = ""
-        sys.stdout.write(
+        self._last_at = ""
+        self._terminal = sys.stdout
+        self._terminal.write(
             "\n" * shutil.get_terminal_size().lines
         )  # what stands on the screen scrolls up, it is not lost
 
     def answer(self, answer_once: Callable[[], bool]) -> bool:
         """Paints the answer, warnings included."""
         page = _Page()
-        with contextlib.redirect_stdout(page), contextlib.redirect_stderr(page):
+        redirected = contextlib.redirect_stdout(page), contextlib.redirect_stderr(page)
+        with self._telling_what_is_waited_for(), redirected[0], redirected[1]:
             answer_once()
-        self._last = page.getvalue()
+        self._last, self._last_at = page.getvalue(), _time()
         self._paint(self._last)
         return True
 
     def fail(self, error: KreplicaError) -> None:
         """Paints the error above the answer there was before."""
-        before = f"before that:\n{self._last}" if self._last else ""
+        before = f"before that, at {self._last_at}:\n{self._last}" if self._last else ""
         self._paint(f"error: {one_line(str(error))}\n{before}")
 
+    @contextlib.contextmanager
+    def _telling_what_is_waited_for(self) -> Iterator[None]:
+        over, began = threading.Event(), time.monotonic()
+        telling = threading.Thread(target=self._tell, args=(over, began), daemon=True)
+        telling.start()
+        try:
+            yield
+        finally:
+            over.set()
+            telling.join()
+
+    def _tell(self, over: threading.Event, began: float) -> None:
+        """Says what is waited for, at once where nothing stands on the screen yet, and how old the page below is."""
+        while not over.wait(PATIENCE_SECONDS if self._last else FIRST_SECONDS):
+            names = ", ".join(one_line(name) for name in awaited()) or "the cluster"
+            waiting = f"no answer from {names} for {time.monotonic() - began:.0f} s"
+            self._paint(f"STALE since {self._last_at}: {waiting}\n{self._last}" if self._last else f"{waiting}\n")
+
     def _paint(self, text: str) -> None:
-        head = f"{datetime.now(UTC):%H:%M:%S} UTC, every {self._seconds:g} s; Ctrl-C ends"
+        head = f"{_time()}, every {self._seconds:g} s; Ctrl-C ends"
         width, height = shutil.get_terminal_size()
         lines = _fitting([head, *text.splitlines()], width, height)
-        sys.stdout.write(_HOME + "".join(f"{line}{_CLEAR_LINE}\n" for line in lines) + _CLEAR_BELOW)
-        sys.stdout.flush()
+        self._terminal.write(_HOME + "".join(f"{line}{_CLEAR_LINE}\n" for line in lines) + _CLEAR_BELOW)
+        self._terminal.flush()
+
+
+def _time() -> str:
+    return f"{datetime.now(UTC):%H:%M:%S} UTC"
 
 
 def _fitting(lines: list[str], width: int, height: int) -> list[str]:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import queue
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Generic, TypeVar, cast
 
@@ -17,6 +19,28 @@ Result = TypeVar("Result")
 
 POOL_SIZE = 16
 """Most requests under way at once: enough to hide the way to distant brokers, few enough for a laptop."""
+
+
+_awaited: Counter[str] = Counter()
+_awaited_lock = threading.Lock()
+
+
+@contextmanager
+def waiting_for(name: str) -> Iterator[None]:
+    """Notes who is asked within the block, for whoever shows what is waited for."""
+    with _awaited_lock:
+        _awaited[name] += 1
+    try:
+        yield
+    finally:
+        with _awaited_lock:
+            _awaited[name] -= 1
+
+
+def awaited() -> tuple[str, ...]:
+    """Who is asked just now and has not answered, in order of their names."""
+    with _awaited_lock:
+        return tuple(sorted(name for name, count in _awaited.items() if count > 0))
 
 
 class Deadline:

@@ -18,6 +18,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
+from kreplica.sources.deadline import waiting_for
 from kreplica.sources.kafka_failures import (
     BrokerFailure,
     BrokerSilentError,
@@ -88,6 +89,10 @@ class BrokerConnection:
         self._deadline = deadline
         self._versions: dict[int, tuple[int, int]] = {}
         self._proven = False
+        with waiting_for(str(address)):
+            self._open()
+
+    def _open(self) -> None:
         self._socket = self._connect()
         try:
             self._start_tls()
@@ -143,7 +148,8 @@ class BrokerConnection:
             BrokerFailure: The connection broke or the deadline passed.
         """
         version = self._version(request, oldest, request.max_version if newest is None else newest)
-        answer: Response = self._exchange(request, response, version)
+        with waiting_for(str(self.address)):
+            answer: Response = self._exchange(request, response, version)
         self._proven = True
         return answer
 
