@@ -49,6 +49,9 @@ class Version:
         defaults: Settings by Kafka's names; those of every earlier version that did not change are among them.
         position_before_read: The leader notes a follower's position before it reads for it (up to 0.8.1).
         lag_by_messages: replica.lag.max.messages counts too (before 0.9, KAFKA-1546).
+        offline_by_isr_order: Who is listed first in the ISR, not who stands first in the assignment, leads once the
+            leader is gone (up to 0.8.1, KAFKA-1503).
+        shutdown_by_isr_order: The same where the leader shuts down, alive or not (up to 0.9, KAFKA-3670).
         begins_anew: A new leader takes the ISR for caught up, whatever it knew before (0.10.2, KAFKA-4485).
         looks_twice: Leaders look for failed followers twice in replica.lag.time.max.ms, not once (0.10.2, KAFKA-4485).
         waits_for_joining: The high watermark waits for who has caught up and is not in the ISR yet; who fetches from
@@ -142,6 +145,8 @@ class Version:
     defaults: Mapping[str, Value]
     position_before_read: bool = False
     lag_by_messages: bool = False
+    offline_by_isr_order: bool = False
+    shutdown_by_isr_order: bool = False
     begins_anew: bool = False
     looks_twice: bool = False
     waits_for_joining: bool = False

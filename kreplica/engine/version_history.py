@@ -49,6 +49,8 @@ OLDEST = Version(
     (0, 8, 1),
     ControllerKind.ZOOKEEPER,
     position_before_read=True,
+    offline_by_isr_order=True,
+    shutdown_by_isr_order=True,
     lag_by_messages=True,
     defaults={
         MIN_ISR: 1,  # not there yet: as if it were 1
@@ -138,6 +140,7 @@ CHANGES: tuple[Change, ...] = (
             "max.in.flight.requests.per.connection": 5,
         },
         position_before_read=False,
+        offline_by_isr_order=False,  # KAFKA-1503
         dead_leaders_ignored=True,  # KAFKA-1647
         epochs_followed_on=ANY_NUMBER,  # KAFKA-1188
         truncation_needs_unclean=True,  # KAFKA-1028
@@ -149,6 +152,7 @@ CHANGES: tuple[Change, ...] = (
         lag_by_messages=False,
         isr_notification=True,
     ),
+    _since("0.10.0", shutdown_by_isr_order=False),  # KAFKA-3670
     _since("0.10.0.1", halts_by_exit=True),  # KAFKA-3924
     _since(
         "0.10.1",

@@ -8,6 +8,8 @@ ZooKeeper, up to 3.9: kafka.controller.Election and PartitionLeaderElectionAlgor
 broker is registered and whose log directory is online (ControllerContext.isReplicaOnline).
 """
 
+from collections.abc import Sequence
+
 from kreplica.engine.rules.replica_set import NO_LEADER, contains, first, only, size
 
 MAY_LEAD = 0
@@ -128,6 +130,22 @@ def zookeeper_leader_for_offline(replicas: int, isr: int, live: int, unclean_ena
     if elected == NO_LEADER:
         return NO_LEADER, isr
     return elected, isr & live if contains(isr, elected) else only(elected)
+
+
+def zookeeper_first_in_isr(isr_order: Sequence[int], eligible: int) -> int:
+    """The first eligible member in the order in which ZooKeeper lists the ISR, NO_LEADER if there is none.
+
+    OfflinePartitionLeaderSelector up to 0.8.1 (KAFKA-1503) and ControlledShutdownLeaderSelector up to 0.9 (KAFKA-3670)
+    took it; since then the first in the assignment leads. Who leaves the ISR and joins again is listed last.
+
+    Args:
+        isr_order: Places, as they are listed.
+        eligible: Who may lead.
+    """
+    for replica in isr_order:
+        if contains(eligible, replica):
+            return replica
+    return NO_LEADER
 
 
 def zookeeper_elect_controlled_shutdown(replicas: int, isr: int, live: int, shutting_down: int) -> int:

@@ -16,7 +16,7 @@ from kreplica.engine.rules.broker_failure import (
     zookeeper_remove_from_isr_until_1_0,
 )
 from kreplica.engine.rules.controller_election import NOT_ELECTED, controller_epoch
-from kreplica.engine.rules.elections import zookeeper_leader_for_offline
+from kreplica.engine.rules.elections import zookeeper_first_in_isr, zookeeper_leader_for_offline
 from kreplica.engine.rules.error_codes import ErrorCode
 from kreplica.engine.rules.isr import zookeeper_remove_from_isr
 from kreplica.engine.rules.replica_set import NO_LEADER, contains
@@ -298,6 +298,8 @@ class ZooKeeperController:
             if leader == NO_LEADER:
                 self.emit(Kind.NO_LEADER, state.partition, state.ids(state.isr), "no replica may lead", rule)
                 return None
+            if self.broker.simulation.version.offline_by_isr_order and contains(state.isr, leader):
+                leader = zookeeper_first_in_isr(state.places_in_isr_order(), isr)
             return leader, isr
 
         self.known.note_unled()

@@ -23,6 +23,7 @@ class PartitionState(NamedTuple):
         last_known_elr: Who led last, once ISR and ELR are empty.
         recovering: Whether the leader came by an unclean election and has not recovered.
         adding, removing: Broker ids, while a reassignment runs.
+        isr_order: Broker ids as the znode lists the ISR, in versions that elect by that; empty elsewhere.
     """
 
     partition: str
@@ -36,6 +37,7 @@ class PartitionState(NamedTuple):
     recovering: bool = False
     adding: tuple[int, ...] = ()
     removing: tuple[int, ...] = ()
+    isr_order: tuple[int, ...] = ()
 
     @classmethod
     def at_start(cls, partition: str, replicas: tuple[int, ...], start: PartitionStart) -> PartitionState:
@@ -70,6 +72,16 @@ class PartitionState(NamedTuple):
             elr=other.places(self.ids(self.elr)),
             last_known_elr=other.places(self.ids(self.last_known_elr)),
         )
+
+    def listed_isr(self) -> tuple[int, ...]:
+        """The broker ids of the ISR as a znode lists them: who joins stands last, where that order is kept."""
+        members = self.ids(self.isr)
+        kept = tuple(broker for broker in self.isr_order if broker in members)
+        return (*kept, *(broker for broker in members if broker not in kept))
+
+    def places_in_isr_order(self) -> tuple[int, ...]:
+        """The places of the ISR as a znode lists it."""
+        return tuple(self.replicas.index(broker) for broker in self.listed_isr())
 
     def decided(self, leader: int, isr: int, elr: int, last_known_elr: int) -> PartitionState:
         """What a controller made of it, as ``isr.kraft_change`` tells."""

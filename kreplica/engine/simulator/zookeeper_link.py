@@ -215,18 +215,21 @@ class ZooKeeperLink:
 
     def _proposed(self, leadership: Leadership) -> PartitionState:
         state = leadership.replica.state
-        return state._replace(
+        proposed = state._replace(
             leader=leadership.replica.place,
             leader_epoch=leadership.epoch,
             isr=leadership.pending,
             partition_epoch=leadership.partition_epoch,
         )
+        return proposed._replace(isr_order=proposed.listed_isr()) if state.isr_order else proposed
 
     def _settled(self, leadership: Leadership, state: PartitionState) -> None:
         """The ISR holds: the leader goes by it from now on."""
         replica = leadership.replica
         if replica.leadership is leadership and state.partition_epoch >= leadership.partition_epoch:
-            replica.state = replica.state._replace(isr=state.isr, partition_epoch=state.partition_epoch)
+            replica.state = replica.state._replace(
+                isr=state.isr, isr_order=state.isr_order, partition_epoch=state.partition_epoch
+            )
             leadership.committed(replica.state)
 
     # -- written by the leader, below 2.7

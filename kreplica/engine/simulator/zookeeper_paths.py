@@ -34,13 +34,13 @@ def state_path(partition: str) -> str:
 
 def state_data(state: PartitionState, controller_epoch: int) -> StateData:
     """What that znode says."""
-    return controller_epoch, state.leader_id, state.leader_epoch, state.ids(state.isr)
+    return controller_epoch, state.leader_id, state.leader_epoch, state.listed_isr()
 
 
-def state_of(assigned: Assigned, data: StateData, version: int) -> PartitionState:
-    """A partition as its two znodes say."""
+def state_of(assigned: Assigned, data: StateData, version: int, keeps_order: bool) -> PartitionState:
+    """A partition as its two znodes say; ``keeps_order`` where somebody goes by the order of the ISR."""
     partition, replicas, adding, removing = assigned
     _, leader, leader_epoch, isr = data
-    known = PartitionState(partition, replicas, adding=adding, removing=removing)
+    known = PartitionState(partition, replicas, adding=adding, removing=removing, isr_order=isr if keeps_order else ())
     place = replicas.index(leader) if leader in replicas else NO_LEADER
     return known._replace(leader=place, leader_epoch=leader_epoch, isr=known.places(isr), partition_epoch=version)

@@ -10,7 +10,11 @@ from typing import TYPE_CHECKING
 from kreplica.engine.rules.alter_partition import zookeeper_alter_partition_error
 from kreplica.engine.rules.balance import zookeeper_balances
 from kreplica.engine.rules.controlled_shutdown import zookeeper_controlled_shutdown
-from kreplica.engine.rules.elections import zookeeper_elect_preferred, zookeeper_leader_for_offline
+from kreplica.engine.rules.elections import (
+    zookeeper_elect_preferred,
+    zookeeper_first_in_isr,
+    zookeeper_leader_for_offline,
+)
 from kreplica.engine.rules.error_codes import ErrorCode
 from kreplica.engine.rules.replica_set import NO_LEADER, contains
 from kreplica.engine.setup import SECOND
@@ -108,7 +112,11 @@ class ZooKeeperRequests:
             shutting_down = state.places(tuple(known.shutting_down))
             place, replicas = state.replicas.index(broker), state.places(state.replicas)
             leader, isr = state.leader, state.isr
-            decision = zookeeper_controlled_shutdown(place, leader, replicas, isr, known.up(state), shutting_down)
+            by_order = controller.broker.simulation.version.shutdown_by_isr_order
+            live = replicas if by_order else known.up(state)
+            decision = zookeeper_controlled_shutdown(place, leader, replicas, isr, live, shutting_down)
+            if by_order and decision[0] != leader and leader == place:
+                decision = zookeeper_first_in_isr(state.places_in_isr_order(), decision[1]), decision[1]
             return decision if decision != (leader, isr) else None
 
         def moved(changed: list[PartitionState]) -> None:

@@ -99,7 +99,8 @@ class ZooKeeperStates:
         """Notes what a state znode says."""
         if result.code != OK:
             return None
-        state = self.states[partition] = state_of(self.assigned[partition], result.data, result.version)
+        keeps_order = self.controller.broker.simulation.version.shutdown_by_isr_order
+        state = self.states[partition] = state_of(self.assigned[partition], result.data, result.version, keeps_order)
         return state
 
     def change(self, partitions: Iterable[str], change: Change, changed: list[PartitionState] | None = None) -> None:
@@ -123,7 +124,8 @@ class ZooKeeperStates:
             decision = None if state is None else change.decide(state)
             if state is not None and decision is not None:
                 epoch = zookeeper_leader_epoch(state.leader_epoch, change.by_leader)
-                decided.append(state._replace(leader=decision[0], isr=decision[1], leader_epoch=epoch))
+                made = state._replace(leader=decision[0], isr=decision[1], leader_epoch=epoch)
+                decided.append(made._replace(isr_order=made.listed_isr()) if state.isr_order else made)
         if not decided:
             change.then(done)
             return

@@ -30,7 +30,7 @@ COMPILED = {
     "durability": "flush_is_due flush_is_overdue recovered_end_offset recovered_high_watermark recovery_begins",
     "elections": "eligible_leaders kraft_elect kraft_elect_preferred kraft_last_known_leader leader_obstacle"
     " zookeeper_elect_controlled_shutdown zookeeper_elect_offline zookeeper_elect_preferred"
-    " zookeeper_leader_for_offline",
+    " zookeeper_first_in_isr zookeeper_leader_for_offline",
     "fetching": "consumer_fetch_waits diverges follower_fetch_waits is_out_of_range leader_epoch_error out_of_range_end"
     " out_of_range_halts processes_partition_data readable_end updates_follower_fetch_state",
     "follower_lag": "in_sync_by_time in_sync_by_time_or_messages is_caught_up is_stuck lags_by_messages"

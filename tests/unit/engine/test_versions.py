@@ -12,6 +12,8 @@ from kreplica.model.settings import UNCLEAN
 # The last release without and the first release with the commit, by the tags of apache/kafka.
 RULES = [
     ("position_before_read", "0.8.1", "0.8.2"),
+    ("offline_by_isr_order", "0.8.1", "0.8.2"),
+    ("shutdown_by_isr_order", "0.9.0.1", "0.10.0"),
     ("dead_leaders_ignored", "0.8.1", "0.8.2"),
     ("epochs_followed_on", "0.8.1", "0.8.2"),
     ("truncation_needs_unclean", "0.8.1", "0.8.2"),

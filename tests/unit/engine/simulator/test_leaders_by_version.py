@@ -411,3 +411,21 @@ def test_a_new_leader_takes_the_isr_for_caught_up_since_0_10_2(version: str, eve
     (elected,) = of(events, Kind.BECAME_LEADER, node="broker-2", partition="t-0")
     (left,) = of(events, Kind.ISR_ASKED, node="broker-2", partition="t-0", isr=(2,))
     assert left["at"] == ceil((elected["at"] + kept) / every) * every  # type: ignore[operator]
+
+
+@pytest.mark.parametrize(
+    ("version", "gone", "stopped"),
+    [("0.8.1", 3, 3), ("0.8.2", 2, 3), ("0.9", 2, 3), ("0.10.0", 2, 2), ("2.0", 2, 2)],
+)
+def test_who_is_listed_first_in_the_isr_led_once(version: str, gone: int, stopped: int) -> None:
+    """OfflinePartitionLeaderSelector (KAFKA-1503), ControlledShutdownLeaderSelector (KAFKA-3670).
+
+    Broker 2 leaves the ISR 1, 2, 3 and joins again, last.
+    """
+    away = at(2, Cut("broker-2", "broker-1", 25 * SECOND))
+    for leaves, leader in ((Crash("broker-1"), gone), (Stop("broker-1"), stopped)):
+        events = play((away, at(45, leaves)), version, replica_lag_time_max_ms=10_000, controlled_shutdown_enable=True)
+        assert of(events, Kind.PARTITION_CHANGED, partition="t-0", isr=(1, 3))
+        elected = [e for e in of(events, Kind.BECAME_LEADER, partition="t-0") if e["at"] > 45]  # type: ignore[operator]
+        assert [event["node"] for event in elected] == [f"broker-{leader}"]
+        assert elected[0]["isr"] == (2, 3)
