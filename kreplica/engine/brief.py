@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from itertools import groupby
 from typing import Any
 
-from kreplica.engine.moments import QUIET, Moment
+from kreplica.engine.moments import Moment, is_quiet
 from kreplica.engine.records import text_of
 from kreplica.engine.trace import KINDS, Event, Kind
 
@@ -21,7 +21,7 @@ def brief_moment(moment: Moment, name_partitions: bool = False) -> str:
         moment: Of a trace.
         name_partitions: Whether to say of which partition an offset is, which is clear where there is only one.
     """
-    events = [event for event in moment.events if event.kind not in QUIET]
+    events = [event for event in moment.events if not is_quiet(event)]
     told: list[str] = []
     for _, group in groupby(events, key=_alike):
         told.extend(_brief(tuple(group), name_partitions))
@@ -122,6 +122,8 @@ _BRIEF: dict[str, Callable[[tuple[Any, ...]], str]] = {
     Kind.BROKER_UNFENCED: lambda v: f"broker-{v[0]} live",
     Kind.PARTITION_CHANGED: lambda v: f"leader {_leader(v[1])}, epoch {v[2]}, ISR {_ids(v[3])}",
     Kind.NO_LEADER: lambda _: "no leader",
+    Kind.ZNODE_WRITTEN: lambda v: f"{v[0].split('/')[1]}: {_ids(v[1])}",
+    Kind.ZNODE_DELETED: lambda v: f"{v[0].split('/')[1]}: read and deleted",
     Kind.SESSION_EXPIRED: lambda v: f"session of {v[0]} expired",
     Kind.RETRIED: lambda v: f"again {few(v[1]) if isinstance(v[1], tuple) else v[1]}",
     Kind.DUPLICATE: lambda v: f"duplicate of offset {v[3]}",

@@ -32,6 +32,10 @@ QUIET = frozenset(
 """Kinds that say little by themselves: a moment of nothing else is left out."""
 
 
+_ZNODES = frozenset((Kind.ZNODE_WRITTEN, Kind.ZNODE_DELETED))
+_NOTIFICATIONS = ("/isr_change_notification/", "/log_dir_event_notification/")
+
+
 def moments(events: Iterable[Event], quiet: frozenset[str] = QUIET) -> tuple[Moment, ...]:
     """The moments of a trace in order.
 
@@ -72,8 +76,15 @@ def _without_repeats(events: Iterable[Event]) -> Iterator[Event]:
         yield event
 
 
+def is_quiet(event: Event, quiet: frozenset[str] = QUIET) -> bool:
+    """Whether an event says little by itself; notifications are the znodes that say something."""
+    if event.kind not in quiet:
+        return False
+    return event.kind not in _ZNODES or not event.values[0].startswith(_NOTIFICATIONS)
+
+
 def _close(found: list[Moment], message: Event | None, group: list[Event], quiet: frozenset[str]) -> None:
-    if any(event.kind not in quiet for event in group):
+    if any(not is_quiet(event, quiet) for event in group):
         found.append(Moment(group[0].time, group[0].node, message, tuple(group)))
 
 

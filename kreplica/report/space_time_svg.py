@@ -18,7 +18,7 @@ from kreplica.engine.brief import brief_moment, partitions_in
 from kreplica.engine.log_frames import Frame
 from kreplica.engine.log_strips import Strip
 from kreplica.engine.loss_marks import Mark
-from kreplica.engine.moments import QUIET, Moment, down_after, lanes
+from kreplica.engine.moments import Moment, down_after, is_quiet, lanes
 from kreplica.engine.settings import MICROSECONDS
 from kreplica.engine.trace import PLAN, Kind
 from kreplica.report.frames_svg import frames_svg
@@ -80,6 +80,7 @@ _TELLING: Mapping[str, float] = {
     Kind.SEND_FAILED: 1,
     Kind.CLIENT_FAILED: 4,
     Kind.PARTITION_CHANGED: 2,
+    Kind.ZNODE_WRITTEN: 2,
 }
 """Kinds that say much, however often they come; of others the rare say more."""
 
@@ -212,7 +213,7 @@ def _weights(told: Sequence[Moment], marks: Mapping[int, Mark]) -> list[float]:
             (
                 (20.0 if id(event) in marks else 0.0) + _TELLING.get(event.kind, 0.0) + 1 / counts[event.kind]
                 for event in moment.events
-                if event.kind not in QUIET
+                if not is_quiet(event)
             ),
             default=0.0,
         )

@@ -123,6 +123,9 @@ def test_what_teaches_is_told(run_cli: RunCli) -> None:
         "that was parked at 540.000 ms: records were appended  [fetching.follower_fetch_waits]",
     ):
         assert part in done
+    drawn = run_cli("whatif", "run", "isr-propagation", "--kafka-version", "0.9").stdout
+    assert "zookeeper: isr_change_notification: orders-0" in drawn
+    assert "zookeeper: isr_change_notification: read and deleted" in drawn
     told = run_cli("whatif", "run", "isr-propagation", "--kafka-version", "0.9", "--explain").stdout
     assert "/isr_change_notification/isr_change_2_1_1 says orders-0, version 0  [zookeeper_isr.propagates]" in told
 
