@@ -219,6 +219,28 @@ def test_check_stops_at_what_cannot_be_used(kreplica: Any, contexts: Path, monke
     assert "hush-env" not in ended.out + screen
 
 
+@pytest.mark.parametrize(
+    ("way_in", "prefix"),
+    [
+        ('bootstrap_servers = "127.0.0.1:1"\n[contexts.a.properties]\n"security.protocol" = "SSL"', ""),
+        ('zookeeper = "127.0.0.1:1"\n[contexts.a.properties]\n"zookeeper.ssl.client.enable" = true', "zookeeper."),
+    ],
+    ids=["brokers", "ZooKeeper"],
+)
+def test_check_tells_that_host_names_are_not_checked(kreplica: Any, contexts: Path, way_in: str, prefix: str) -> None:
+    def checked(algorithm: str) -> Any:
+        key = f"{prefix}ssl.endpoint.identification.algorithm"
+        contexts.write_text(f'[contexts.a]\n{way_in}\n"{key}" = "{algorithm}"\n')
+        return kreplica("config", "check", "a", "--config", contexts, "--timeout", "1", "-o", "json")
+
+    warnings = [row["message"] for row in checked("").document["checks"] if row["status"] == "warning"]
+    assert len(warnings) == 1
+    assert warnings[0].startswith(f"{prefix}ssl.endpoint.identification.algorithm is empty: host names of")
+    refused = checked("htps")
+    assert (refused.code, statuses(refused)["security"]) == (2, "failed")
+    assert "warning" not in statuses(checked("https")).values()
+
+
 def test_check_tells_what_cannot_be_reached_and_each_context_on_its_own(kreplica: Any, contexts: Path) -> None:
     contexts.write_text('[contexts.a]\nbootstrap_servers = "127.0.0.1:1"\n[contexts.b]\nzookeeper = "127.0.0.1:1"\n')
     ended = kreplica("config", "check", "*", "--config", contexts, "--timeout", "2", "-o", "json")

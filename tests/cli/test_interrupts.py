@@ -78,7 +78,7 @@ def test_ctrl_c_while_the_program_is_loaded_leaves_no_traceback(name: str) -> No
 @pytest.mark.parametrize(
     ("arguments", "code"),
     [
-        (("describe", "--dump", "sample"), 0),
+        (("describe", "--dump", "sample", "--exit-zero"), 0),
         (("check", "--dump", "sample"), 1),
         (("describe", "--no-such-option"), 2),
         (("describe", "--dump", "/dev/null/nothing"), 2),
