@@ -6,6 +6,7 @@ not ask it (in ZooKeeper mode for about 20 s, in which one row is tried).
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
@@ -99,6 +100,9 @@ def test_kraft(kraft: Sandbox, plan: Path, tmp_path: Path) -> None:
     with paused(kraft, 3):
         outcome["paused"] = found("paused", *everything, seconds=2)
         outcome["paused-hidden"] = found("paused-hidden", *one_topic, seconds=2)
+        began = time.monotonic()
+        assert run([*GATES["wait, broker 1"], "--timeout", "3s", *everything]) == 5
+        assert time.monotonic() - began < 8, "a read by itself would wait 10 s for the broker that hangs"
     with paused(kraft, CONTROLLER):
         outcome["controller-paused"] = found("controller-paused", *everything, seconds=2)
     kraft.shut_down(3)
