@@ -11,6 +11,7 @@ from commands.wait import For, Question, _wait
 from commands.watching import watch
 from kreplica.config import ClusterHandle
 from kreplica.errors import AuthenticationError, UnreachableError
+from kreplica.execution import settling
 from kreplica.health.stopping import Accepted
 
 HANDLE = ClusterHandle("test", "127.0.0.1:1")
@@ -28,7 +29,14 @@ def watches() -> None:
     watch(lambda: bool(reading.read_clusters([HANDLE], stop_gate.FACETS)), 3600, None)
 
 
-@pytest.mark.parametrize("act", [waits, asks_whether_it_is_safe, watches])
+def settles() -> object:
+    return settling.read_settled(HANDLE, stop_gate.FACETS, lambda _: False)
+
+
+EVERY = [waits, asks_whether_it_is_safe, watches, settles]
+
+
+@pytest.mark.parametrize("act", EVERY)
 def test_refused_credentials_end_the_wait(act: Callable[[], object], monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[object] = []
 
@@ -38,12 +46,13 @@ def test_refused_credentials_end_the_wait(act: Callable[[], object], monkeypatch
 
     monkeypatch.setattr(reading, "read_clusters", refuse)
     monkeypatch.setattr(stop_gate, "read_clusters", refuse)
+    monkeypatch.setattr(settling, "read_snapshot", refuse)
     with pytest.raises(AuthenticationError):
         act()
     assert len(asked) == 1
 
 
-@pytest.mark.parametrize("act", [waits, asks_whether_it_is_safe, watches])
+@pytest.mark.parametrize("act", EVERY)
 def test_a_cluster_that_does_not_answer_is_asked_again(
     act: Callable[[], object], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -55,6 +64,7 @@ def test_a_cluster_that_does_not_answer_is_asked_again(
 
     monkeypatch.setattr(reading, "read_clusters", be_away)
     monkeypatch.setattr(stop_gate, "read_clusters", be_away)
+    monkeypatch.setattr(settling, "read_snapshot", be_away)
     monkeypatch.setattr("time.sleep", lambda _: None)
     with pytest.raises(AuthenticationError):
         act()
