@@ -461,4 +461,8 @@ def _plain(name: str, value: Any) -> Any:
         return "none"
     if name == "since":
         return f"{value / 1000:.3f}"
-    return ",".join(map(str, value)) or "none" if isinstance(value, tuple) else value
+    return ",".join(map(_listed, value)) or "none" if isinstance(value, tuple) else value
+
+
+def _listed(value: Any) -> str:
+    return f"[{','.join(map(_listed, value))}]" if isinstance(value, tuple) else str(value)
