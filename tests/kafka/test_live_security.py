@@ -247,7 +247,7 @@ def test_an_untrusted_broker_certificate_is_named(secured: Sandbox) -> None:
 @pytest.mark.parametrize(
     ("client", "listener", "told"),
     [
-        (Listener.PLAINTEXT, Listener.TLS, "wants TLS"),
+        (Listener.PLAINTEXT, Listener.TLS, "its listener speaks TLS"),
         (Listener.PLAINTEXT, Listener.SCRAM_SHA_256, "may want SASL"),
         (Listener.TLS, Listener.PLAINTEXT, "speaks no TLS"),
         (Listener.TLS, Listener.SCRAM_SHA_256, "speaks no TLS"),
