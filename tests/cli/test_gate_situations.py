@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -106,6 +107,21 @@ def test_a_snapshot(kreplica: Any, name: str, plan: Path, tmp_path: Path) -> Non
     snapshot, options = SNAPSHOTS[name]
     write_snapshot(snapshot, tmp_path / "dump")
     assert codes_of(kreplica, name, plan, "--dump", tmp_path / "dump", *options) == ON_DUMPS[name].by_gate()
+
+
+def test_a_dump_tells_its_age_and_one_of_the_future_is_a_warning(kreplica: Any, tmp_path: Path) -> None:
+    for name in ("old", "future"):
+        write_snapshot(SNAPSHOTS[name][0], tmp_path / name)
+    old = kreplica("describe", "--offline", "--dump", tmp_path / "old", "-o", "json")
+    assert old.document["clusters"][0]["age_seconds"] == pytest.approx(DAY.total_seconds(), abs=600)
+    assert old.err == ""
+    assert re.search(
+        r"; the dump is 1 d( \d+ min| \d+ s)? old$", kreplica("check", "--dump", tmp_path / "old").out, re.M
+    )
+    future = kreplica("describe", "--offline", "--dump", tmp_path / "future")
+    assert re.fullmatch(
+        r"warning: the dump is of \d+ h \d+ min in the future: one of the clocks is wrong\n", future.err
+    )
 
 
 @pytest.mark.parametrize(
