@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from kreplica.engine.features import FEATURES, feature_levels
+from kreplica.engine.features import FEATURES, OLDEST_METADATA, feature_levels
 from kreplica.engine.kafka_version import ControllerKind, Version
 from kreplica.engine.settings import SETTINGS, Scope, Value, parse
 from kreplica.engine.setup import (
@@ -27,7 +27,7 @@ from kreplica.engine.setup import (
 )
 from kreplica.engine.versions import version_named
 from kreplica.errors import UsageError
-from kreplica.model.metadata_versions import metadata_version_name
+from kreplica.model.metadata_versions import metadata_version_level, metadata_version_name
 from kreplica.model.selection import select
 from kreplica.model.settings import METADATA_VERSION, MIN_ISR, UNCLEAN
 from kreplica.model.snapshot import ClusterSnapshot, MetadataMode
@@ -200,7 +200,8 @@ def _features(snapshot: ClusterSnapshot, version: Version) -> dict[str, Value]:
         name: snapshot.features.get(name, 0) for name, feature in FEATURES.items() if feature.since <= version.number
     }
     metadata = snapshot.features.get(METADATA_VERSION)
-    if metadata is not None and metadata <= feature_levels(version)[METADATA_VERSION]:
+    oldest = metadata_version_level(OLDEST_METADATA) or 0
+    if metadata is not None and oldest <= metadata <= feature_levels(version)[METADATA_VERSION]:
         levels[METADATA_VERSION] = metadata_version_name(metadata) or str(metadata)
     return levels
 
@@ -308,10 +309,10 @@ def _topic(name: str, rows: Sequence[Mapping[str, object]], settings: Mapping[st
 
 
 def _start(row: Mapping[str, object], elr: bool) -> PartitionStart:
-    leader = row["leader"]
+    isr, leader = _ids(row["isr"]), row["leader"]
     return PartitionStart(
-        leader=-1 if leader is None else int(str(leader)),
-        isr=_ids(row["isr"]),
+        leader=(*isr, -1)[0] if leader is None else int(str(leader)),
+        isr=isr,
         elr=_ids(row["elr"] or ()) if elr else (),
     )
 
@@ -327,6 +328,9 @@ def _topic_settings(snapshot: ClusterSnapshot) -> dict[str, dict[str, Value]]:
 
 def _unknown_settings(played: Sequence[Mapping[str, object]]) -> Iterator[str]:
     """What decides on writes and losses, where the snapshot does not tell it."""
+    led_by = sum(row["leader"] is None for row in played)
+    if led_by:
+        yield f"who leads is not known, of {led_by} of the partitions played: the first in sync is played"
     for setting, column in ((MIN_ISR, "min_isr"), (UNCLEAN, "unclean_leader_election")):
         topics = {str(row["topic"]) for row in played if row[column] is None}
         if topics:

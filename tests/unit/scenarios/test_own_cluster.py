@@ -154,6 +154,20 @@ def test_what_a_text_does_not_tell_is_said() -> None:
     assert not any("features" in one for one in own_cluster(described(), kafka_version="3.9").unknown)
 
 
+def test_a_leader_that_is_not_known_is_the_first_in_sync() -> None:
+    rows = [{**row, "leader": None, "isr": [2]} for row in described().partitions.rows()]
+    own = own_cluster(replace(described(), partitions=Table.from_rows(PARTITIONS, rows)), kafka_version="3.9")
+    assert own.scenario.setup.topics[0].start_of(0).leader == 2
+    assert own.unknown[0] == "who leads is not known, of 1 of the partitions played: the first in sync is played"
+
+
+def test_a_metadata_version_older_than_the_engine_plays_is_that_of_the_release() -> None:
+    old = replace(described(), features={"metadata.version": 4})
+    own = own_cluster(old)
+    assert (own.version, "metadata.version" in own.scenario.setup.settings) == ("3.3-kraft", False)
+    assert play(own.scenario, own.version).outcome.histories.acknowledged == 27
+
+
 def test_nothing_to_play() -> None:
     empty = replace(described(), partitions=Table.empty(PARTITIONS))
     with pytest.raises(UsageError, match="has no partition to play"):
