@@ -283,15 +283,19 @@ def security_protocol(properties: Mapping[str, str]) -> str:
 
 
 def _logical_lines(text: str) -> list[tuple[int, str]]:
-    # A line that ends in an odd number of backslashes goes on in the next one, whose leading blanks do not count;
-    # comments and blank lines are told by the first line alone.
+    # A line that ends in an odd number of backslashes goes on in the next one, whose leading blanks do not count. Lines
+    # are comments or blank only while nothing but continuations stands before them (Properties.LineReader).
     lines: list[tuple[int, str]] = []
     open_line: tuple[int, str] | None = None
-    for number, raw in enumerate(re.split(r"\r\n|\r|\n", text), start=1):
+    raws = re.split(r"\r\n|\r|\n", text)
+    for number, raw in enumerate(raws, start=1):
+        if not raw and number == len(raws) and not text.endswith("\r\n"):
+            break  # Java takes what stands before a continuation at the very end, even if that is nothing
         line = raw.lstrip(_BLANKS)
-        if open_line is None and (not line or line[0] in "#!"):
-            continue
         begun, start = open_line or (number, "")
+        if not start and (not line or line[0] in "#!"):
+            open_line = None
+            continue
         continues = (len(line) - len(line.rstrip("\\"))) % 2 == 1
         joined = start + (line[:-1] if continues else line)
         open_line = (begun, joined) if continues else None

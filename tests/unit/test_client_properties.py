@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import base64
+from collections.abc import Iterator
+from pathlib import Path
+
 import pytest
 
 from kreplica.client_properties import (
@@ -110,3 +114,33 @@ def test_settings_do_not_show_secrets() -> None:
     settings = translate({"security.protocol": "SASL_PLAINTEXT", "sasl.mechanism": "PLAIN", "sasl.jaas.config": jaas})
     assert settings.librdkafka["sasl.password"] == settings.kafka_python["sasl_plain_password"] == "hush"
     assert "hush" not in repr(settings)
+
+
+def loaded_by_java() -> Iterator[tuple[str, dict[str, str] | None]]:
+    """Texts and what java.util.Properties.load makes of each, None where it refuses; how it was made stands beside."""
+    kept = Path(__file__).parents[1] / "golden" / "java-properties" / "loaded.tsv"
+    for line in kept.read_text(encoding="ascii").splitlines():
+        text, *pairs = line.split("\t")
+        if pairs == ["refused"]:
+            yield _plain(text), None
+        else:
+            yield (
+                _plain(text),
+                {_plain(key): _plain(value) for key, _, value in (pair.partition(":") for pair in pairs)},
+            )
+
+
+def _plain(encoded: str) -> str:
+    return base64.b64decode(encoded).decode("utf-8")
+
+
+def test_random_texts_are_read_as_java_reads_them() -> None:
+    wrong = []
+    for text, expected in loaded_by_java():
+        try:
+            found: dict[str, str] | None = parse_properties(text, "x")
+        except ConfigurationError:
+            found = None
+        if found != expected:
+            wrong.append((text, expected, found))
+    assert wrong == []
