@@ -21,7 +21,7 @@ import switched_off
 from kreplica.engine import Version, observe, version_named
 from kreplica.engine.invariants import Invariant
 from kreplica.engine.outcome import measure
-from kreplica.engine.random_plans import DEFAULT_PROFILE, KEEPS_DISKS, FaultKind, Profile, near_plan
+from kreplica.engine.random_plans import DEFAULT_PROFILE, FaultKind, Profile, near_plan
 from kreplica.engine.random_setups import random_run, with_settings
 from kreplica.engine.rules.acknowledgement import ACKS_ALL
 from kreplica.engine.rules.leader_and_isr import ANY_NUMBER
@@ -38,8 +38,9 @@ NOT_SAFE = "not safe"
 
 Settings = dict[str, Value]
 
-_DISKS = Profile((*KEEPS_DISKS, FaultKind.DISK_LOSS))
-_POWER = Profile((*KEEPS_DISKS, FaultKind.POWER_LOSS))
+_ENDS = (FaultKind.CRASH, FaultKind.RESTART, FaultKind.FAILOVERS, FaultKind.LAGGARD)
+_DISKS = Profile((*_ENDS, FaultKind.DISK_LOSS))
+_POWER = Profile((*_ENDS, FaultKind.POWER_LOSS))
 _ELECTIONS = Profile((FaultKind.BACK_AND_FORTH, FaultKind.LATE_CONTROLLER, FaultKind.SESSION, FaultKind.PREFERRED))
 _BY_MARK = Truncation.HIGH_WATERMARK
 _IDEMPOTENCE: Settings = {"enable.idempotence": True, "acks": ACKS_ALL}
@@ -198,7 +199,12 @@ _RULES = (
     ),
     Unsafe("KIP-966: ELR", "4.1", {"elr": False}, scenario="last-replica-standing", wrong="committed_lost"),
     Unsafe(
-        "KIP-98: sequences", "3.5", {"idempotence": False}, wrong="duplicated", settings=_IDEMPOTENCE, safe=_IDEMPOTENCE
+        "KIP-98: sequences",
+        "3.5",
+        {"idempotence": False, "transaction_version": 0},
+        wrong="duplicated",
+        settings=_IDEMPOTENCE,
+        safe=_IDEMPOTENCE,
     ),
     Unsafe(
         "KIP-447: generations in transactions",
