@@ -7,7 +7,7 @@ from typing import Any
 
 from kreplica.engine.faults import Plan
 from kreplica.engine.histories import Histories, HistoryKeeper
-from kreplica.engine.idempotence import idempotence_findings
+from kreplica.engine.idempotence import Idempotence
 from kreplica.engine.invariants import Finding, Invariant, Invariants
 from kreplica.engine.liveness import Liveness
 from kreplica.engine.measures import Measures, Meter
@@ -112,7 +112,7 @@ class Judge:
         "_counts",
         "_hash",
         "_histories",
-        "_idempotent",
+        "_idempotence",
         "_invariants",
         "_liveness",
         "_meter",
@@ -129,7 +129,7 @@ class Judge:
         self._histories = HistoryKeeper(self.logs, _read_committed(setup, version))
         min_isr = _min_isr(setup, version)
         self._meter = Meter(min_isr, _leaderless(setup))
-        self._idempotent = _idempotent(setup, version)
+        self._idempotence = Idempotence(_idempotent(setup, version), self._histories.sent, self.logs)
         self._unclean = _unclean(setup, version)
         self._counts: dict[str, int] = {}
         isr = ControllerIsr(version.controller is ControllerKind.ZOOKEEPER)
@@ -140,6 +140,7 @@ class Judge:
             self._strong_isr,
             isr,
             self._histories,
+            self._idempotence,
             self._meter,
             self._liveness,
             self.logs,
@@ -173,15 +174,19 @@ class Judge:
         broken = (*self._invariants.findings, *self._strong_isr.findings)
         spoiled = {one.partition for one in broken}
         spoiled.update(partition for partition in self.logs.partitions if topic_of(partition) in self._unclean)
-        sent = self._histories.sent.items()
-        twice = idempotence_findings(end, histories, sent, self._idempotent, frozenset(spoiled), self.logs)
+        twice = self._idempotence.findings(end, histories, spoiled)
         return tuple(sorted((*broken, *twice, *self._liveness.findings(end)), key=lambda one: one.time))
 
 
-def _idempotent(setup: Setup, version: Version) -> frozenset[str]:
-    """The producers with enable.idempotence=true, without a transactional id."""
+def _idempotent(setup: Setup, version: Version) -> dict[str, int]:
+    """The producers with enable.idempotence=true and no transactional id: how many requests each has in flight."""
     producers = (client for client in setup.clients if isinstance(client, ProducerSetup))
-    return frozenset(each.name for each in producers if idempotent_settings(setup, version, each.settings) is not None)
+    found = {each.name: idempotent_settings(setup, version, each.settings) for each in producers}
+    return {
+        name: int(settings["max.in.flight.requests.per.connection"])
+        for name, settings in found.items()
+        if settings is not None
+    }
 
 
 def _leaderless(setup: Setup) -> tuple[str, ...]:

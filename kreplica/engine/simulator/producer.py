@@ -38,17 +38,6 @@ class Batch:
         self.records: tuple[Record, ...] = ()
 
 
-class Request:
-    """One batch on its way to a leader, and what was answered as far as an earlier answer is missing."""
-
-    __slots__ = ("answer", "batch", "place")
-
-    def __init__(self, batch: Batch, leader: int) -> None:
-        self.batch = batch
-        self.place = batch.partition, leader
-        self.answer: tuple[ErrorCode, int] | None = None
-
-
 class Producer(Client):
     """Sends what its setup says. Each partition has a queue; so many batches of it are on their way at once.
 
@@ -56,7 +45,7 @@ class Producer(Client):
     with the answer, or when the request has timed out.
     """
 
-    __slots__ = ("_in_flight", "_next", "_open", "_queues", "_requests", "acks", "setup")
+    __slots__ = ("_in_flight", "_next", "_open", "_queues", "acks", "setup")
 
     def __init__(self, simulation: Simulation, setup: ProducerSetup) -> None:
         super().__init__(simulation, setup.name, setup.settings)
@@ -69,7 +58,6 @@ class Producer(Client):
         self._queues: dict[str, deque[Batch]] = {}
         self._in_flight: dict[str, int] = {}
         self._open: dict[str, Batch] = {}
-        self._requests: dict[tuple[str, int], deque[Request]] = {}
 
     # -- the application
 
@@ -150,41 +138,18 @@ class Producer(Client):
         batch.renumbered = False
         timeout = self.microseconds("request.timeout.ms")
         handler, first = self.produce_at(leader)
-        request = Request(batch, leader.id)
-        if self.acks != 0:
-            self._requests.setdefault(request.place, deque()).append(request)
         self.simulation.network.call(
             self,
             leader,
             "Produce",
             handler,
             (*first, batch.partition, batch.records, self.acks, timeout),
-            None if self.acks == 0 else lambda _partition, error, base: self._hear_in_order(request, error, base),
-            lambda _reason: self._disconnected(batch) if self.acks == 0 else self._close_connection(request),
+            None if self.acks == 0 else lambda _partition, error, base: self._answered(batch, error, base),
+            lambda _reason: self._disconnected(batch),
             timeout,
         )
         if self.acks == 0:
             self._succeeded(batch, -1)
-
-    def _hear_in_order(self, request: Request, error: ErrorCode, base: int) -> None:
-        """Takes answers in the order of their requests: a connection brings none before an earlier one.
-
-        org.apache.kafka.clients.InFlightRequests. By partition here, since a broker answers one by one as well.
-        """
-        request.answer = error, base
-        waiting = self._requests.get(request.place, deque())
-        while waiting and waiting[0].answer is not None:
-            first = waiting.popleft()
-            assert first.answer is not None
-            self._answered(first.batch, *first.answer)
-
-    def _close_connection(self, request: Request) -> None:
-        """The connection broke, or an answer did not come in time: it is closed, and nothing comes of what it bore."""
-        waiting = self._requests.get(request.place, deque())
-        if request in waiting:
-            del self._requests[request.place]
-            for each in waiting:
-                self._disconnected(each.batch)
 
     def produce_at(self, leader: Broker) -> tuple[Callable[..., object], tuple[str, ...]]:
         """What answers Produce at a leader, and what it is told first: a transactional producer's id."""
