@@ -17,7 +17,7 @@ BASE_PYTHON ?= $(shell for python in python3.11 python3 python3.12 python3.13 py
   $$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$python && break; done)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check changed tests-of search lint format bench docs completions constraints clean
+.PHONY: help demo test check changed tests-of search mutants lint format bench docs completions constraints clean
 
 help: ## list these targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 14
@@ -63,6 +63,9 @@ search: $(READY) ## new random examples, then fuzzed decoders, for an hour or tw
 	  --hypothesis-seed=$$seed -m 'hypothesis and not kafka and not spark'
 	$(BIN)/uv pip install --quiet --python $(BIN)/python --constraints constraints.txt '.[search]'
 	$(BIN)/python tests/support/fuzz_decoders.py --seconds $(SECONDS)
+
+mutants: $(READY) ## change lines one at a time and count what the tests notice: AREA=, COUNT=, SEED=
+	$(BIN)/python tests/support/mutants.py --area $(or $(AREA),all) --count $(or $(COUNT),40) --seed $(or $(SEED),1)
 
 lint: $(READY) ## style, types, layering
 	$(BIN)/ruff check .

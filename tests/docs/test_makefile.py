@@ -78,7 +78,7 @@ def test_every_target_is_listed_by_make_help_and_told_of_in_contributing(root: P
     listed = [line.split()[0] for line in recipe_output(root, "help").splitlines()]
     assert sorted(listed) == sorted(targets[1].split())
     contributing = (root / "CONTRIBUTING.md").read_text(encoding="utf-8")
-    for target in ("test", "check", "changed", "tests-of", "search"):
+    for target in ("test", "check", "changed", "tests-of", "search", "mutants"):
         assert f"`make {target}" in contributing
 
 
