@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 if TYPE_CHECKING:
     from rich.console import Console
 
+LONGEST_LINE = 4000
 _LINE_ENDS = re.compile(r"(\n+)")
 
 
@@ -47,8 +48,10 @@ def print_out(text: str) -> None:
 
 
 def print_err(text: str) -> None:
-    """Prints one line to stderr."""
-    print(one_line(text), file=sys.stderr)
+    """Prints one line to stderr, as long as a screen takes: a value that it repeats may have megabytes."""
+    line = one_line(text)
+    more = len(line) - LONGEST_LINE
+    print(line if more <= 0 else f"{line[:LONGEST_LINE]}… ({more} characters more)", file=sys.stderr)
 
 
 def pass_on(text: str, stream: TextIO) -> None:

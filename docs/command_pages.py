@@ -55,7 +55,9 @@ def _blocks(command: Command, heading: str) -> list[str]:
         blocks += [f"{heading} Arguments", table(["argument", "meaning"], rows)]
     rows = [[_flags(option), _meaning(option), code(option.default)] for option in command.options]
     blocks += [f"{heading} Options", table(["option", "meaning", "default"], rows)] if rows else []
-    return blocks + (_answer(ANSWERS[name], heading) if name in ANSWERS else [])
+    answers = any("--output" in option.flags for option in command.options)
+    assert answers == (name in ANSWERS), f"{name}: say in docs/answer_fields.py what the fields of its rows mean"
+    return blocks + (_answer(ANSWERS[name], heading) if answers else [])
 
 
 def _synopsis(command: Command) -> str:

@@ -5,10 +5,13 @@ from __future__ import annotations
 import json
 import re
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+
+from commands.main import build_app
+from commands.tree import Command, command_tree
 
 RunCli = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -29,3 +32,25 @@ def test_the_findings_of_an_audit_have_the_documented_fields(run_cli: RunCli, ro
     document = json.loads(run_cli("audit", "sample", "-o", "json", timeout=200).stdout)
     assert document["schema"] == schema
     assert {tuple(row) for row in document[rows_name]} == {tuple(fields)}
+
+
+def test_every_command_with_an_answer_has_its_fields_in_the_reference(root: Path) -> None:
+    """The tree of commands against the pages: a command with -o names its schema and fields, no other one does."""
+    missing, needless = [], []
+    for path, options in commands_below(command_tree(build_app())):
+        page = (root / "docs/reference" / f"{path[1]}.md").read_text(encoding="utf-8")
+        title = " ".join(path)
+        sections = page.split(f"\n## {title}\n") if len(path) > 2 else page.split("\n## kreplica ")
+        own = sections[-1 if len(path) > 2 else 0].split("\n## kreplica ")[0]
+        has = re.search(r"gives `kreplica/\S+/v1` with the rows|`kreplica/\S+/v1`: the same fields", own) is not None
+        if has != ("--output" in options):
+            (missing if "--output" in options else needless).append(title)
+    assert (missing, needless) == ([], [])
+
+
+def commands_below(command: Command) -> Iterator[tuple[tuple[str, ...], set[str]]]:
+    """Path and options of each command that has none below it."""
+    if not command.commands:
+        yield command.path, {flag for option in command.options for flag in option.flags}
+    for each in command.commands:
+        yield from commands_below(each)
