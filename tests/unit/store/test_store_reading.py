@@ -230,6 +230,16 @@ def test_one_partitions_file_alone_keeps_its_facts(tmp_path: Path, make_snapshot
     assert len(read.brokers) == 0
 
 
+def test_another_table_of_a_snapshot_is_not_taken_for_its_partitions(
+    tmp_path: Path, make_snapshot: MakeSnapshot
+) -> None:
+    write_snapshot(make_snapshot(), tmp_path)
+    path = tmp_path / "renamed.parquet"
+    shutil.copy(_parquet(tmp_path, "brokers"), path)
+    with pytest.raises(InputError, match="expected the table partitions of a snapshot, found its table brokers"):
+        read_partitions_file(path)
+
+
 ROW = {"topic": "t", "partition": 1, "internal": False, "replicas": [1, 2], "isr": [1], "leader": 1}
 
 
