@@ -160,9 +160,6 @@ _SETTINGS = (
 
 _RULES = (
     Unsafe("0.10 as it was", "0.10", whole="2.1"),
-    Unsafe("KIP-279", "2.1", {"truncation": Truncation.KIP_101}, profile=_ELECTIONS),
-    Unsafe("KIP-320: fetches fenced", "2.1", {"fenced_fetch": False}, profile=_ELECTIONS),
-    Unsafe("KAFKA-7128: joining at the epoch's start", "2.1", {"join_at_epoch_start": False}, profile=_ELECTIONS),
     Unsafe("KAFKA-7164: every new epoch is noticed", "2.1", {"epochs_followed_on": ANY_NUMBER}, profile=_ELECTIONS),
     Unsafe("KAFKA-13141: a diverging position is not noted", "3.4.1", {"diverging_position_noted": True}),
     Unsafe("KAFKA-14704: a follower cuts first", "3.4.1", {"watermark_before_cut": True}),
@@ -252,7 +249,7 @@ _ALWAYS = (
         off=switched_off.JOINS_AT_ONCE,
     ),
     Unsafe("an ISR shrinks", "3.9-kraft", off=switched_off.NEVER_SHRINKS),
-    Unsafe("an ISR fills", "3.9", off=switched_off.NEVER_JOINS),
+    Unsafe("an ISR fills", "3.9", off=switched_off.NEVER_JOINS, profile=Profile(_ENDS)),
     Unsafe("a follower's high watermark lies in its log", "2.1", off=switched_off.AS_THE_LEADER_SAYS),
     Unsafe("followers join at the high watermark", "2.1", off=switched_off.JOINS_AT_ONCE),
     Unsafe("leaders are of the ISR, KRaft", "3.9-kraft", off=switched_off.LED_BY_ANYBODY_KRAFT),
