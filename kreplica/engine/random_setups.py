@@ -177,7 +177,9 @@ def random_run(seed: int, version: Version, profile: Profile = DEFAULT_PROFILE) 
 
 def _until_settled(setup: Setup, version: Version) -> Setup:
     """The same, for so long that liveness can be judged, with records that are sent then."""
-    settings: dict[str, Value] = {**setup.settings, "replica.fetch.wait.max.ms": 500}
+    lag = int(setup.settings["replica.lag.time.max.ms"])
+    # below the lag, as Kafka wants it: an idle follower would leave the ISR and join it again and again
+    settings: dict[str, Value] = {**setup.settings, "replica.fetch.wait.max.ms": min(500, lag // 2)}
     settled = DURATION + recovery_bound({**version.defaults, **settings}, version)
     names = _names(len(setup.topics[0].assignment))
     late = tuple(
