@@ -63,7 +63,7 @@ def _interrupt() -> None:
 def broken(handle: ClusterHandle, *_: object) -> Any:
     if handle.name == "broken":
         raise RuntimeError("nobody expected that")
-    return read_sample()
+    return read_sample("sample-healthy")
 
 
 CONTEXTS = """
@@ -90,7 +90,7 @@ def test_a_defect_in_one_cluster_stops_no_other(
     printed = capsys.readouterr()
     assert ended == code, printed.err
     document = json.loads(printed.out)
-    assert [cluster["name"] for cluster in document["clusters"]] == ["sample"]
+    assert [cluster["name"] for cluster in document["clusters"]] == ["sample-healthy"]
     assert any(text.startswith("broken: RuntimeError: nobody expected that; ") for text in document["warnings"])
     if command == "snapshot":
         assert document["summary"]["written"] == 1
