@@ -13,7 +13,7 @@ from commands.screen import counted, print_lines, print_verdict
 from kreplica.errors import ExitCode
 from kreplica.formats.batch_windows import BatchWindow, read_windows
 from kreplica.formats.damage_tally import DamageTally
-from kreplica.formats.file_bytes import FileBytes
+from kreplica.formats.file_bytes import FoundBytes
 from kreplica.formats.record_columns import RecordColumns
 from kreplica.formats.records import decode_records
 
@@ -35,7 +35,7 @@ class SegmentsRead:
     def windows(self) -> Iterator[tuple[str, BatchWindow]]:
         """The windows of each segment; everything is counted but the records in them."""
         for name in self.names:
-            with FileBytes.open(Path(name)) as source:
+            with FoundBytes.open(Path(name)) as source:
                 self.read_bytes += source.size
                 for window in read_windows(source):
                     self.damage.add(window.damage)

@@ -248,7 +248,7 @@ KINDS: dict[str, EventType] = {
         "{node} refuses a request of broker-{controller}, controller of epoch {epoch}: it knows of epoch {known}",
         "controller_election.stale_controller",
     ),
-    Kind.ZNODE_WRITTEN: EventType(("path", "data", "version"), "{path} says {data}, version {version}"),
+    Kind.ZNODE_WRITTEN: EventType(("path", "data", "version"), "{path} is set to {data}, version {version}"),
     Kind.ZNODE_DELETED: EventType(("path",), "{path} is deleted"),
     Kind.SESSION_EXPIRED: EventType(
         ("client",), "{node} ends the session of {client}", "zookeeper_session.session_is_over"
@@ -412,6 +412,8 @@ def sentence(event: Event) -> str:
     if event.kind == Kind.CRASHED and event.values[0]:
         return f"{event.node} loses power"
     told = {name: _plain(name, value) for name, value in fields_of(event).items()}
+    if event.kind == Kind.ZNODE_WRITTEN and told["version"] == 0:  # each write behind the first raises it
+        return "{path} is created with {data}".format(**told)
     return KINDS[event.kind].sentence.format(node=event.node, **told)
 
 
@@ -461,7 +463,8 @@ def _plain(name: str, value: Any) -> Any:
         return "none"
     if name == "since":
         return f"{value / 1000:.3f}"
-    return ",".join(map(_listed, value)) or "none" if isinstance(value, tuple) else value
+    empty = "an empty value" if name == "data" else "none"
+    return ",".join(map(_listed, value)) or empty if isinstance(value, tuple) else value
 
 
 def _listed(value: Any) -> str:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
-from kreplica.errors import InputError
+from kreplica.errors import InputError, KreplicaError
 from kreplica.formats.damage import Damage
 from kreplica.formats.files import unreadable
 from kreplica.guard import attempt
@@ -152,6 +152,69 @@ class FileBytes:
 
 
 @dataclass(frozen=True, slots=True)
+class FoundBytes:
+    """A file that stands in a directory among others: where it cannot be read it ends, which is damage.
+
+    Args:
+        path: The file.
+        source: Its bytes; None if it could not be opened.
+        failures: Why nothing more is read.
+    """
+
+    path: Path
+    source: FileBytes | None
+    failures: list[Damage] = field(default_factory=list, compare=False)
+
+    @classmethod
+    def open(cls, path: Path) -> FoundBytes:
+        """Opens a file, or notes why it cannot be opened; ``close`` ends it."""
+        opened = attempt(lambda: FileBytes.open(path))
+        if isinstance(opened, FileBytes):
+            return cls(path, opened)
+        return cls(path, None, [_not_read(path, opened)])
+
+    @property
+    def name(self) -> str:
+        """As ``ByteSource.name``."""
+        return str(self.path)
+
+    @property
+    def size(self) -> int:
+        """As ``ByteSource.size``; 0 for a file that could not be opened."""
+        return 0 if self.source is None else self.source.size
+
+    def read(self, position: int, size: int) -> bytes:
+        """As ``ByteSource.read``; nothing from where it cannot be read, as at the end of the file."""
+        source = self.source
+        if source is None or self.failures:
+            return b""
+        content = attempt(lambda: source.read(position, size))
+        if isinstance(content, bytes):
+            return content
+        self.failures.append(_not_read(self.path, content, position))
+        return b""
+
+    def unread(self) -> tuple[Damage, ...]:
+        """As ``ByteSource.unread``."""
+        return (*(() if self.source is None else self.source.unread()), *self.failures)
+
+    def close(self) -> None:
+        """Gives the file back."""
+        if self.source is not None:
+            self.source.close()
+
+    def __enter__(self) -> FoundBytes:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def _not_read(path: Path, failure: KreplicaError, position: int = 0) -> Damage:
+    return Damage(str(path), position, f"it cannot be read: {failure.why or failure.what}", 0)
+
+
+@dataclass(frozen=True, slots=True)
 class SmallFile:
     """A file that is read whole.
 
@@ -186,4 +249,4 @@ def read_found_file(path: Path) -> SmallFile:
     found = attempt(lambda: read_small_file(path))
     if isinstance(found, SmallFile):
         return found
-    return SmallFile(b"", (Damage(str(path), 0, f"it cannot be read: {found.why or found.what}", 0),))
+    return SmallFile(b"", (_not_read(path, found),))

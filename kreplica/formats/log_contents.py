@@ -12,7 +12,7 @@ from kreplica.formats.batch_windows import BatchWindow, read_windows
 from kreplica.formats.batches import BatchColumns, read_headers
 from kreplica.formats.control_records import ABORT
 from kreplica.formats.damage import Damage
-from kreplica.formats.file_bytes import ByteSource, FileBytes
+from kreplica.formats.file_bytes import ByteSource, FoundBytes
 from kreplica.formats.records import decode_records
 from kreplica.formats.registry import named_offset
 
@@ -93,14 +93,11 @@ def read_log(segments: Sequence[Path]) -> LogContents:
     """Reads segments whose names are their base offsets.
 
     Args:
-        segments: Files of one replica, sorted.
-
-    Raises:
-        InputError: One cannot be read.
+        segments: Files of one replica, sorted; one that cannot be read holds nothing but damage.
     """
     read = []
     for path in segments:
-        with FileBytes.open(path) as source:
+        with FoundBytes.open(path) as source:
             read.append(read_segment(source, path))
     return LogContents(tuple(read))
 

@@ -15,16 +15,12 @@ class LogEnd:
 
 
 def segment_end(path: Path) -> LogEnd | None:
-    """How far a segment goes, as its last valid batch says; None if it holds none.
-
-    Raises:
-        InputError: It cannot be read.
-    """
+    """How far a segment goes, as its last valid batch says; None if it holds none, or cannot be read."""
     from kreplica.formats.batch_windows import read_windows
-    from kreplica.formats.file_bytes import FileBytes
+    from kreplica.formats.file_bytes import FoundBytes
 
     end = None
-    with FileBytes.open(path) as source:
+    with FoundBytes.open(path) as source:
         for window in read_windows(source):
             sound = window.batches.take(window.batches.valid)
             if len(sound):

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kreplica.formats.batch_windows import read_windows
-from kreplica.formats.file_bytes import FileBytes
+from kreplica.formats.file_bytes import FoundBytes
 from kreplica.formats.records import decode_records
 
 if TYPE_CHECKING:
@@ -22,13 +22,10 @@ def log_records(segments: Iterable[Path], until: Until, damage: DamageTally) -> 
     Args:
         segments: Of one log, in order.
         until: Which records count.
-        damage: Takes what cannot be read, while the records are asked for.
-
-    Raises:
-        InputError: A file cannot be read.
+        damage: Takes what cannot be read, whole segments too, while the records are asked for.
     """
     for path in segments:
-        with FileBytes.open(path) as source:
+        with FoundBytes.open(path) as source:
             for window in read_windows(source):
                 damage.add(window.damage)
                 for records in decode_records(window):

@@ -15,7 +15,7 @@ from kreplica.formats.side_by_side import side_by_side, start_ahead
 if TYPE_CHECKING:
     from kreplica.formats.batch_windows import BatchWindow
     from kreplica.formats.damage import Damage
-    from kreplica.formats.file_bytes import ByteSource, FileBytes
+    from kreplica.formats.file_bytes import ByteSource
     from kreplica.formats.group_states import GroupReplay
     from kreplica.formats.offset_replay import OffsetReplay
     from kreplica.formats.until import Until
@@ -88,7 +88,7 @@ class Replayed:
 class _Part:
     """A stretch of a source, seen as a file of its own whose positions are those of the whole."""
 
-    source: FileBytes
+    source: ByteSource
     end: int
 
     @property
@@ -103,7 +103,7 @@ class _Part:
         return self.source.read(position, min(size, max(0, self.end - position)))
 
     def unread(self) -> tuple[Damage, ...]:
-        return tuple(each for each in self.source.unread() if each.position < self.end)
+        return tuple(each for each in self.source.unread() if each.position < self.end or not self.size)
 
 
 def replay_logs(logs: Sequence[Sequence[Path]], until: Until | None = None, *, groups: bool = False) -> list[Replayed]:
@@ -113,9 +113,6 @@ def replay_logs(logs: Sequence[Sequence[Path]], until: Until | None = None, *, g
         logs: The segments of each, in order.
         until: Which records count; all if None.
         groups: Whether groups and their members are asked for, too.
-
-    Raises:
-        InputError: A file cannot be read.
     """
     stretches = [(number, stretch) for number, log in enumerate(logs) for stretch in _stretches(log)]
     work = partial(replay_stretch, until=until, groups=groups)
@@ -199,15 +196,13 @@ def _begun(until: Until | None, *, groups: bool) -> Replayed:
 
 
 def replay_stretch(stretch: Stretch, until: Until | None = None, *, groups: bool = False) -> Replayed:
-    """Replays one stretch; arguments as of ``replay_logs``.
-
-    Raises:
-        InputError: The file cannot be read.
-    """
-    from kreplica.formats.file_bytes import FileBytes
+    """Replays one stretch; arguments as of ``replay_logs``. A file that cannot be read is damage of its first one."""
+    from kreplica.formats.file_bytes import FoundBytes
 
     result = _begun(until, groups=groups)
-    with FileBytes.open(stretch.path) as source:
+    with FoundBytes.open(stretch.path) as source:
+        if stretch.begin and not source.size:  # it could not be opened: the first stretch tells it
+            return result
         begin, end = _bounds(source, stretch)
         _replay(_Part(source, end), begin, result)
         result.whole = end == source.size or not any(each.position + each.skipped == end for each in result.damage.kept)
@@ -215,13 +210,13 @@ def replay_stretch(stretch: Stretch, until: Until | None = None, *, groups: bool
     return result
 
 
-def _bounds(source: FileBytes, stretch: Stretch) -> tuple[int, int]:
+def _bounds(source: ByteSource, stretch: Stretch) -> tuple[int, int]:
     """Where the stretch begins and ends: each time at the first sound batch from the position that it names."""
     begin = _first_batch(source, stretch.begin) if stretch.begin else 0
     return begin, source.size if stretch.end is None else _first_batch(source, stretch.end)
 
 
-def _first_batch(source: FileBytes, position: int) -> int:
+def _first_batch(source: ByteSource, position: int) -> int:
     """Position of the first sound batch from there on; the end of the file when none is near."""
     import numpy as np
 

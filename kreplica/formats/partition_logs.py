@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from kreplica.formats.file_bytes import FileBytes
 from kreplica.formats.files import find_files, named_paths
 from kreplica.formats.identity import require_one_cluster
 from kreplica.formats.interrupted_swap import files_after_swap, is_temporary
@@ -52,7 +53,7 @@ def find_logs(paths: Sequence[str], topic: str | None = None) -> list[PartitionL
             partition then.
 
     Raises:
-        InputError: A path does not exist or cannot be listed.
+        InputError: A path does not exist or cannot be listed, or the only segment cannot be read.
         UsageError: All files that are named are something else than segments.
     """
     named = {path for path in named_paths(paths) if not path.is_dir()}
@@ -64,7 +65,10 @@ def find_logs(paths: Sequence[str], topic: str | None = None) -> list[PartitionL
             found.setdefault(path.parent, []).append(path)
     if others and not found:
         raise refusal(*next(iter(others.items())))
-    return [log for directory, files in found.items() if (log := _log(directory, files, topic, named)).segments]
+    logs = [log for directory, files in found.items() if (log := _log(directory, files, topic, named)).segments]
+    if len(segments := [path for log in logs for path in log.segments]) == 1:
+        FileBytes.open(segments[0]).close()  # of many, one that cannot be read is damage
+    return logs
 
 
 def _is_of(directory: Path, topic: str | None) -> bool:

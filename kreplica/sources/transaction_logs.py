@@ -11,7 +11,7 @@ import numpy as np
 
 from kreplica.formats.batch_windows import read_windows
 from kreplica.formats.damage_tally import DamageTally
-from kreplica.formats.file_bytes import FileBytes
+from kreplica.formats.file_bytes import FoundBytes
 from kreplica.formats.files import named_paths
 from kreplica.formats.identity import require_one_cluster
 from kreplica.formats.log_records import log_records
@@ -151,9 +151,6 @@ def open_in(
         log: Its segments, in order.
         producers: Only of these; of all if None.
         damage: Takes what could not be read, where a marker may have stood.
-
-    Raises:
-        InputError: A file cannot be read.
     """
     begun: dict[int, Begun] = {}
     for path in log.segments:
@@ -163,7 +160,7 @@ def open_in(
 
 def _follow(path: Path, producers: frozenset[int] | None, begun: dict[int, Begun], damage: DamageTally) -> None:
     """Notes where a transaction begins, and forgets it where its marker stands."""
-    with FileBytes.open(path) as source:
+    with FoundBytes.open(path) as source:
         for window in read_windows(source):
             damage.add(window.damage)
             batches = window.batches

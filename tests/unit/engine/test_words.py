@@ -64,8 +64,15 @@ def test_when_a_step_happens() -> None:
 SENTENCES = {
     "app sends m1 to t-0 with acks=all": Event(0, Kind.SENT, "app", ("t-0", "m1", -1)),
     "app sends m1 to t-0 with acks=1": Event(0, Kind.SENT, "app", ("t-0", "m1", 1)),
-    "/brokers/partitions/t-0 says 1,3,0,[3,2], version 4": Event(
+    "/brokers/partitions/t-0 is set to 1,3,0,[3,2], version 4": Event(
         0, Kind.ZNODE_WRITTEN, "zookeeper", ("/brokers/partitions/t-0", (1, 3, 0, (3, 2)), 4)
+    ),
+    "/controller is created with 2": Event(0, Kind.ZNODE_WRITTEN, "zookeeper", ("/controller", (2,), 0)),
+    "/brokers/ids/1 is created with an empty value": Event(
+        0, Kind.ZNODE_WRITTEN, "zookeeper", ("/brokers/ids/1", ("",), 0)
+    ),
+    "/brokers/ids/1 is set to an empty value, version 2": Event(
+        0, Kind.ZNODE_WRITTEN, "zookeeper", ("/brokers/ids/1", ("",), 2)
     ),
     "broker-1 answers the fetch of t-0 by broker-2 that was parked at 540.000 ms: records were appended": Event(
         1_003_000, Kind.FETCH_WOKEN, "broker-1", ("t-0", "broker-2", 540_000, "records were appended", "")
