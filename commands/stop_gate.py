@@ -15,6 +15,7 @@ from kreplica.health.changes import changes_between
 from kreplica.health.gates import Freshness, gate_code
 from kreplica.health.stopping import StopJudgement, judge_stop
 from kreplica.sources import Facet
+from kreplica.sources.deadline import Deadline
 
 if TYPE_CHECKING:
     from kreplica.config import ClusterHandle
@@ -95,31 +96,36 @@ def ask(
         brokers_of: Which brokers, in the cluster as read.
         accepted: What does not count.
         settle: Seconds between the two reads; 0 for one read only. A dump is read once.
-        wait: For how many seconds to read again while it is not safe; a cluster that does not answer is not safe.
+        wait: For how many seconds to read again while it is not safe; a cluster that does not answer is not safe. Every
+            read ends with that time, but the one that confirms another: it follows ``settle`` later, come what may.
         most_age: How old a dump may be, in seconds; any age if None.
 
     Raises:
         UnreachableError: The cluster does not answer, and the time is up.
         UsageError: There is no such broker.
     """
-    deadline = time.monotonic() + wait
+    deadline = Deadline(wait)
     once = settle <= 0 or handle.dump is not None
     fine: Round | None = None
     with Progress() as progress:
         while True:
+            began = deadline.passed()
             try:
-                current = _read(handle, brokers_of, accepted, Freshness(most_age))
+                asked = handle if fine else deadline.bounding(handle)
+                current = _read(asked, brokers_of, accepted, Freshness(most_age))
             except UnreachableError as error:
-                if time.monotonic() >= deadline or not error.may_pass:
+                if not error.may_pass or not deadline.has_time_for(deadline.passed() - began):
                     raise
                 fine, state = None, error.what
             else:
                 safe = current.exit_code is ExitCode.OK
-                if (safe and (once or fine is not None)) or (not safe and time.monotonic() >= deadline):
+                if safe and (once or fine is not None):
+                    return _verdict(current, fine)
+                if not safe and not deadline.has_time_for(deadline.passed() - began):
                     return _verdict(current, fine)
                 fine, state = (current, "safe, read again") if safe else (None, _state(current))
-            progress.say(f"{state}; {spell_duration(max(0.0, deadline - time.monotonic()))} left")
-            time.sleep(settle if fine else max(0.0, min(POLL_SECONDS, deadline - time.monotonic())))
+            progress.say(f"{state}; {spell_duration(deadline.remaining())} left")
+            time.sleep(settle if fine else deadline.pause(POLL_SECONDS, deadline.passed() - began))
 
 
 def _read(handle: ClusterHandle, brokers_of: BrokersOf, accepted: Accepted, freshness: Freshness) -> Round:

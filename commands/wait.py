@@ -41,10 +41,6 @@ COLUMNS = ("topic", "partition", "leader", "replicas", "isr", "missing")
 TIMEOUT = "30m"
 POLL_SECONDS = 2.0
 """Between two reads."""
-LAST_LOOK = 1.5
-"""Times the length of the look before that a look needs to end in time."""
-SHORTEST_LOOK = 0.05
-"""Seconds below which no look is begun any more."""
 
 
 class For(StrEnum):
@@ -152,26 +148,19 @@ def _wait(handle: ClusterHandle, question: Question, patience: float, most_age: 
     deadline = Deadline(patience)
     with Progress() as progress:
         while True:
-            began, state = deadline.remaining(), ""
+            began, state = deadline.passed(), ""
             try:
                 outcome = _look(handle, question, deadline, most_age)
             except UnreachableError as error:
-                if not error.may_pass or not _time_for_another(deadline, began):
+                if not error.may_pass or not deadline.has_time_for(deadline.passed() - began):
                     raise
                 state = error.what
             else:
-                if outcome.exit_code is ExitCode.OK or not _time_for_another(deadline, began):
+                if outcome.exit_code is ExitCode.OK or not deadline.has_time_for(deadline.passed() - began):
                     return outcome
                 state = outcome.left.words() or f"not known: {outcome.missing[0]}"
-            took, left = began - deadline.remaining(), deadline.remaining()
-            progress.say(f"waiting for {question.words}: {state}; {spell_duration(left)} left")
-            time.sleep(min(POLL_SECONDS, max(0.0, left - LAST_LOOK * took)))
-
-
-def _time_for_another(deadline: Deadline, began: float) -> bool:
-    """Whether a look as long as the one that began with so many seconds left can still end in time."""
-    left = deadline.remaining()
-    return left > max(LAST_LOOK * (began - left), SHORTEST_LOOK)
+            progress.say(f"waiting for {question.words}: {state}; {spell_duration(deadline.remaining())} left")
+            time.sleep(deadline.pause(POLL_SECONDS, deadline.passed() - began))
 
 
 def _look(handle: ClusterHandle, question: Question, deadline: Deadline, most_age: float) -> Outcome:

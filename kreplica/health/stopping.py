@@ -228,9 +228,8 @@ class _Listing:
     ) -> tuple[str, bool, Sequence[int]]:
         """Why there is no room, whether replicas that come back would make enough, and which these are."""
         staying = [broker for broker in replicas if broker not in self._stopping]
-        enough = min(min_isr, len(replicas))
-        waiting_helps = len(staying) >= enough
-        if len(staying) >= (enough if effect is Effect.UNDER_MIN_ISR else 1):
+        waiting_helps = len(staying) >= min_isr
+        if len(staying) >= (min_isr if effect is Effect.UNDER_MIN_ISR else 1):
             brokers = ", ".join(map(str, sorted(missing)))
             return f"{OUT_OF_SYNC}: broker{'s' * (len(missing) > 1)} {brokers}", waiting_helps, missing
         if one_replica:

@@ -17,6 +17,12 @@ if TYPE_CHECKING:
 Key = TypeVar("Key", bound=Hashable)
 Result = TypeVar("Result")
 
+LAST_LOOK = 1.5
+"""Times the length of the look before that a look needs to end in time."""
+
+SHORTEST_LOOK = 0.05
+"""Seconds below which no look is begun any more."""
+
 POOL_SIZE = 16
 """Most requests under way at once: enough to hide the way to distant brokers, few enough for a laptop."""
 
@@ -67,6 +73,14 @@ class Deadline:
     def remaining(self) -> float:
         """Seconds left, never below 0."""
         return max(0.0, self._ends - time.monotonic())
+
+    def has_time_for(self, look: float) -> bool:
+        """Whether a look that takes as long as the last one, so many seconds, can still end in time."""
+        return self.remaining() > max(LAST_LOOK * look, SHORTEST_LOOK)
+
+    def pause(self, usual: float, look: float) -> float:
+        """Seconds to the next look: as usual, or less, so that one as long as the last one ends in time."""
+        return min(usual, max(0.0, self.remaining() - LAST_LOOK * look))
 
 
 class Pool(Generic[Key, Result]):

@@ -163,3 +163,66 @@ def test_a_quorum_that_tells_no_times_is_not_known() -> None:
     timeless = [row | {"last_fetch_ms": None} for row in silent.quorum.rows()]
     judgement = judge_stop(replace(silent, quorum=Table.from_rows(QUORUM, timeless)), [1], Accepted())
     assert (judgement.quorum, len(judgement.unknown)) == (None, 1)
+
+
+def test_a_quorum_that_is_lost_already_stands_against_any_stop() -> None:
+    """A majority of three voters is two: with one up nobody is elected in place of broker 7, which is no voter."""
+    brokers = [{"broker": node, "alive": True} for node in (7, 8)]
+    rows = [partition("orders", 0, replicas=[7, 8], isr=[7, 8], leader=7, min_isr=1)]
+    silent = with_quorum(snapshot_of(rows, brokers), SILENT_MS + 1, SILENT_MS + 1)
+    (lost,) = judge_stop(silent, [7], Accepted()).against
+    assert (lost.effect, lost.already) == (Effect.QUORUM_LOST, True)
+    assert lost.reason == "1 of 3 voters would be up, 2 are needed"
+    just = with_quorum(snapshot_of(rows, brokers), SILENT_MS + 1)
+    assert judge_stop(just, [7], Accepted()).against == ()
+    (lost,) = judge_stop(just, [1], Accepted()).against
+    assert (lost.effect, lost.already) == (Effect.QUORUM_LOST, False)
+
+
+@pytest.mark.parametrize(
+    ("silent", "voters", "stopping", "waiting_helps"),
+    [
+        ([], 3, [1, 2], False),
+        ([SILENT_MS + 1], 3, [3], True),
+        ([SILENT_MS + 1], 5, [3, 4], True),
+        ([SILENT_MS + 1], 5, [3, 4, 5], False),
+        ([SILENT_MS + 1], 4, [3], True),
+        ([SILENT_MS + 1], 4, [3, 4], False),
+        ([], 1, [1], False),
+    ],
+)
+def test_waiting_makes_room_where_the_others_are_a_majority(
+    silent: list[int | None], voters: int, stopping: list[int], waiting_helps: bool
+) -> None:
+    (lost,) = judge_stop(with_quorum(cluster(), *silent, voters=voters), stopping, Accepted()).against
+    assert (lost.effect, lost.waiting_helps) == (Effect.QUORUM_LOST, waiting_helps)
+
+
+def test_a_broker_that_is_a_controller_too_is_down_where_the_broker_is() -> None:
+    """Its partitions have gone elsewhere; only a controller that is no broker is not told among the live brokers."""
+    snapshot = with_quorum(cluster(partition(isr=[1, 2]), brokers=DOWN_3), 300, SILENT_MS + 1)
+    judgement = judge_stop(snapshot, [3], Accepted())
+    assert (judgement.brokers, judgement.down, judgement.partitions) == ((), (3,), 0)
+    alone = with_quorum(snapshot_of([], [{"broker": 7, "alive": True}]), 300, SILENT_MS + 1)
+    judgement = judge_stop(alone, [3], Accepted())
+    assert (judgement.brokers, judgement.down) == ((3,), ())
+    assert judge_stop(cluster(partition(isr=[1, 2]), brokers=DOWN_3), [3], Accepted()).down == (3,)
+
+
+@pytest.mark.parametrize(
+    ("row", "brokers", "reason"),
+    [
+        (partition(replicas=[1, 2], isr=[1, 2], min_isr=3), UP, "min.insync.replicas 3 of 2 replicas leaves no room"),
+        (partition(replicas=[1, 3], isr=[1], min_isr=3), DOWN_3, "min.insync.replicas 3 of 2 replicas leaves no room"),
+        (partition(replicas=[1], isr=[1], min_isr=2), UP, "one replica only"),
+    ],
+)
+def test_min_isr_above_the_number_of_replicas_leaves_no_room_for_anyone(
+    row: dict[str, Any], brokers: Any, reason: str
+) -> None:
+    """A leader asks for every replica then, no more (KAFKA-15583): without this one some are missing for ever."""
+    found = judge_stop(in_zookeeper(row, brokers=brokers), [1], Accepted()).consequences
+    first = next(item for item in found if item.effect in (Effect.UNDER_MIN_ISR, Effect.UNAVAILABLE))
+    assert not first.waiting_helps
+    if first.effect is Effect.UNDER_MIN_ISR:
+        assert first.reason == reason

@@ -116,6 +116,17 @@ def test_several_clusters_have_it_each_and_side_by_side() -> None:
         ended_in_time(lambda: read_clusters(handles, Facet.HEALTH))
 
 
+def test_a_command_that_waits_ends_with_its_own_time_whatever_a_read_may_take() -> None:
+    from commands.stop_gate import ask
+    from commands.wait import For, Question, _wait
+    from kreplica.health.stopping import Accepted
+
+    with serving(be_silent) as broker:
+        handle = ClusterHandle("test", broker, timeout=60)
+        ended_in_time(lambda: ask(handle, lambda _: [1], Accepted(), settle=1, wait=TIMEOUT))
+        ended_in_time(lambda: _wait(handle, Question(For.no_under_replicated, (), None, False), TIMEOUT, 0))
+
+
 def test_a_deadline_of_a_year_is_one() -> None:
     from kreplica.time_limits import LONGEST_SECONDS
 
