@@ -14,6 +14,7 @@ from commands.screen import print_lines, print_verdict
 from commands.tables import print_table
 from kreplica.errors import ExitCode
 from kreplica.health.rules import Severity
+from kreplica.health.summary import TROUBLE
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -25,15 +26,6 @@ MOST_CLUSTERS = 20
 MOST_FINDINGS = 15
 MOST_STEPS = 6
 """How many values a trend spells out before it keeps to the first, the highest and the last."""
-
-TROUBLE = {
-    "offline": "without a leader",
-    "under_min_isr_broker": "under min ISR (acks=all writes fail)",
-    "under_replicated": "under-replicated",
-    "masked": "masked under-replicated",
-    "unavailable": "unavailable",
-}
-"""Predicates that make a cluster unhealthy, the worst first, in the words of the verdict."""
 
 TRENDS = (*TROUBLE, "at_min_isr", "non_preferred", "reassigning")
 """Predicates that get a column where any snapshot counts one."""

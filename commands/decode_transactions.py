@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from commands.options import LARGEST_INT32, LARGEST_OFFSET, OutputOption, StdinFilenameOption
+from commands.options import LARGEST_INT32, LARGEST_OFFSET, ExitZeroOption, OutputOption, StdinFilenameOption
 from kreplica.errors import ExitCode, UsageError
 
 if TYPE_CHECKING:
@@ -130,6 +130,7 @@ def transactions(
     as_of_time: TimeOption = None,
     partitions: PartitionsOption = 50,
     stdin_filename: StdinFilenameOption = None,
+    exit_zero: ExitZeroOption = False,
     output: OutputOption = None,
 ) -> None:
     """Show the state of every transactional id from the files of brokers, and what open transactions hold back.
@@ -152,11 +153,9 @@ def transactions(
     asked = Asked(until, frozenset(transactional_id or ()), only_open, partitions, now)
     with named_files(paths, stdin_filename) as names:
         logs = _found(names, until)
-        if hanging:
-            from commands.decode_transactions_hanging import show_hanging
-
-            raise typer.Exit(show_hanging(logs, asked, output))
-        raise typer.Exit((_show_events if events else _show_state)(logs, asked, output))
+        show = _show_hanging if hanging else _show_events if events else _show_state
+        code = show(logs, asked, output)
+    raise typer.Exit(ExitCode.OK if exit_zero and code is ExitCode.FINDINGS else code)
 
 
 def _moments(offset: int | None, moment: str | None) -> tuple[int, Until]:
@@ -185,6 +184,12 @@ def _found(paths: Sequence[str], until: Until) -> TransactionLogs:
         why = f"each partition counts its own: {numbers} are there"
         raise UsageError("--as-of-offset needs one partition", why, "name the directory of one partition")
     return logs
+
+
+def _show_hanging(logs: TransactionLogs, asked: Asked, output: OutputFormat | None) -> ExitCode:
+    from commands.decode_transactions_hanging import show_hanging
+
+    return show_hanging(logs, asked, output)
 
 
 def _show_events(logs: TransactionLogs, asked: Asked, output: OutputFormat | None) -> ExitCode:

@@ -26,7 +26,7 @@ from kreplica.health.causes import Explanation, explain
 from kreplica.health.causes.culprits import Verdict, find_culprits
 from kreplica.health.gates import Freshness, gate_code
 from kreplica.health.listing import ROW_FIELDS, ROW_KINDS, partition_rows
-from kreplica.health.summary import Count, PlaceGroup, by_broker, by_rack, by_topic, count_all
+from kreplica.health.summary import TROUBLE, Count, PlaceGroup, by_broker, by_rack, by_topic, count_all
 from kreplica.model.evaluate import Evaluator
 from kreplica.model.predicates import predicate
 from kreplica.model.schema import Kind
@@ -36,10 +36,6 @@ from kreplica.sources import Facet
 if TYPE_CHECKING:
     from kreplica.config import ClusterHandle
     from kreplica.model.columns import Indices
-
-
-TROUBLE = ("offline", "under_replicated", "under_min_isr_broker", "masked", "unavailable")
-"""Predicates of which none may hold in a healthy cluster."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from commands.terminal import print_err
-from kreplica.errors import KreplicaError, UsageError
+from kreplica.errors import KreplicaError, UsageError, worst_of
 from kreplica.guard import attempt
 from kreplica.model.durations import spell_duration
 from kreplica.model.snapshot import utc_now
@@ -83,7 +83,7 @@ def read_clusters(handles: Sequence[ClusterHandle], wanted: Facet, freshness: Fr
         freshness: For a gate: how old a dump may be; what a gate misses is then among the gaps.
 
     Raises:
-        KreplicaError: No cluster could be read; the error of the first. Remarks on settings are printed before that,
+        KreplicaError: No cluster could be read; the worst of the errors. Remarks on settings are printed before that,
             since a setting may be what is wrong.
     """
     reading = _told(lambda: _read_all(handles, wanted), handles)
@@ -112,7 +112,7 @@ def _read_all(handles: Sequence[ClusterHandle], wanted: Facet) -> Reading:
         (handle, found) for handle, found in zip(handles, outcomes, strict=True) if isinstance(found, KreplicaError)
     ]
     if len(errors) == len(handles):
-        raise errors[0][1]
+        raise worst_of([error for _, error in errors])
     return Reading([found for found in outcomes if not isinstance(found, KreplicaError)], errors, handles)
 
 
@@ -142,7 +142,7 @@ def select_each(
             selected.append(snapshot.without_partitions())
             errors.append((snapshot, error))
     if len(errors) == len(snapshots):
-        raise errors[0][1]
+        raise worst_of([error for _, error in errors])
     return selected, [f"{snapshot.name}: {error.what}; {error.why}" for snapshot, error in errors]
 
 

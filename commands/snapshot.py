@@ -12,7 +12,7 @@ import typer
 
 from commands.options import OutputOption, SourceOptions, takes_sources
 from commands.terminal import print_out
-from kreplica.errors import ExitCode
+from kreplica.errors import ExitCode, worst_of
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -115,10 +115,10 @@ def _warnings(outcomes: Sequence[Outcome]) -> list[str]:
 
 
 def _exit_code(outcomes: Sequence[Outcome]) -> ExitCode:
-    """5 as soon as anything was written but not all; the errors' own code when nothing was."""
+    """5 as soon as anything was written but not all; that of the worst error when nothing was."""
     errors = [outcome.error for outcome in outcomes if outcome.error is not None]
     if len(errors) == len(outcomes):
-        return max(error.exit_code for error in errors)
+        return worst_of(errors).exit_code
     whole = all(outcome.status == "written" for outcome in outcomes)
     return ExitCode.OK if whole else ExitCode.INCOMPLETE
 

@@ -16,6 +16,7 @@ defect of kreplica: exit code 70 (EX_SOFTWARE of sysexits.h).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import IntEnum
 from typing import ClassVar
 
@@ -64,6 +65,11 @@ class KreplicaError(Exception):
     def __reduce__(self) -> tuple[object, ...]:
         # Exception would be made anew by its arguments, which are others in a class below.
         return _made_again, (type(self), self.args), self.__dict__
+
+
+def worst_of(errors: Sequence[KreplicaError]) -> KreplicaError:
+    """The error that decides where nothing worked: of the highest exit code, then one that asking again cannot mend."""
+    return max(errors, key=lambda error: (error.exit_code, not error.may_pass))
 
 
 def _made_again(kind: type[KreplicaError], arguments: tuple[object, ...]) -> KreplicaError:

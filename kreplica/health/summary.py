@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
+from kreplica.model import predicates as known
 from kreplica.model.columns import Indices, IntListColumn
 from kreplica.model.evaluate import Evaluator
 from kreplica.model.predicates import MISSING, PREDICATES, Predicate
+
+TROUBLE: Mapping[str, str] = {
+    known.OFFLINE.name: "without a leader",
+    known.UNDER_MIN_ISR_BROKER.name: "under min ISR (acks=all writes fail)",
+    known.UNDER_REPLICATED.name: "under-replicated",
+    known.MASKED.name: "masked under-replicated",
+    known.UNAVAILABLE.name: "unavailable",
+}
+"""Predicates of which none may hold in a healthy cluster, the worst first, in words."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -198,6 +198,25 @@ def test_an_overdue_transaction_is_a_finding_found_all_or_not(kreplica: Any, tmp
         assert kreplica("decode", "transactions", tmp_path, "--partitions", partitions).code == 1
 
 
+def test_a_report_ends_with_0_whatever_it_finds_but_not_where_something_is_missing(
+    kreplica: Any, forgotten: Path, tmp_path: Path
+) -> None:
+    shutil.copytree(NODE / "data" / "__transaction_state-17", tmp_path / "all" / "__transaction_state-0")
+    for words in (
+        (tmp_path / "all", "--partitions", "1"),
+        (forgotten, "--hanging"),
+    ):
+        assert kreplica("decode", "transactions", *words).code == 1
+        assert kreplica("decode", "transactions", *words, "--exit-zero").code == 0
+    assert kreplica("decode", "transactions", NODE, "--hanging", "--exit-zero").code == 5
+    damaged = tmp_path / "all" / "__transaction_state-0" / f"{0:020}.log"
+    damaged.write_bytes(damaged.read_bytes()[:-20] + bytes(20))
+    for more in ((), ("--events",)):
+        words = (tmp_path / "all", "--partitions", "1", *more)
+        assert kreplica("decode", "transactions", *words).code == 1
+        assert kreplica("decode", "transactions", *words, "--exit-zero").code == 0
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [

@@ -17,7 +17,15 @@ from analyzers.selection import Wanted, select_snapshots
 from commands import reading, snapshot_run
 from commands.main import run
 from kreplica.config import ClusterHandle
-from kreplica.errors import ExitCode, InputError, KreplicaError
+from kreplica.errors import (
+    AuthenticationError,
+    ExitCode,
+    InputError,
+    KreplicaError,
+    UnreachableError,
+    UsageError,
+    worst_of,
+)
 from kreplica.guard import DefectError, attempt
 from kreplica.secret_values import forget, remember_secret
 from kreplica.sources.deadline import Deadline
@@ -95,6 +103,55 @@ def test_a_defect_in_one_cluster_stops_no_other(
     if command == "snapshot":
         assert document["summary"]["written"] == 1
         assert len(list_manifests([tmp_path / "dumps"]).manifests) == 1
+
+
+AWAY, REFUSED = UnreachableError("nobody answers"), AuthenticationError("not with these credentials")
+FAILURES: dict[str, Exception] = {
+    "away": AWAY,
+    "refused": REFUSED,
+    "unusable": UsageError("no such setting"),
+    "defect": RuntimeError("nobody expected that"),
+}
+
+
+@pytest.mark.parametrize(
+    "command", [["describe"], ["check"], ["snapshot", "--out", "dumps"]], ids=lambda words: words[0]
+)
+@pytest.mark.parametrize(
+    ("failures", "code"),
+    [
+        (("away", "defect"), 70),
+        (("away", "unusable"), 3),
+        (("away", "refused"), 3),
+        (("unusable", "unusable"), 2),
+        (("unusable", "defect"), 70),
+    ],
+)
+def test_where_every_cluster_fails_the_highest_code_counts_in_whatever_order(
+    command: list[str],
+    failures: tuple[str, str],
+    code: int,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def fail(handle: ClusterHandle, *_: object) -> Any:
+        raise FAILURES[handle.name.rstrip("12")]
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    monkeypatch.setattr(reading, "read_snapshot", fail)
+    monkeypatch.setattr(snapshot_run, "read_snapshot", fail)
+    names = [f"{name}{number}" for number, name in enumerate(failures, 1)]
+    contexts = [f'[contexts.{name}]\nbootstrap_servers = "127.0.0.1:1"\n' for name in names]
+    for order in (contexts, contexts[::-1]):
+        Path("contexts.toml").write_text("".join(order))
+        asked = [word for text in order for word in ("--context", re.findall(r"\.(\w+)\]", text)[0])]
+        assert run([*command, *asked, "--config", "contexts.toml"]) == code, capsys.readouterr().err
+
+
+def test_credentials_that_are_refused_are_not_tried_again_for_a_cluster_that_is_away() -> None:
+    assert worst_of([AWAY, REFUSED]) is worst_of([REFUSED, AWAY]) is REFUSED
 
 
 def test_names_that_are_no_hosts_are_failures_of_one_broker() -> None:
