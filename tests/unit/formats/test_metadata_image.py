@@ -98,6 +98,51 @@ def test_an_election_outside_isr_and_elr_is_unclean(
     assert "leader" in kinds_of(change)
 
 
+def test_another_order_of_the_isr_is_no_change_of_it(log: Log) -> None:
+    """An ISR is a set (CommittedPartitionState of kafka.cluster.Partition), and so is the ELR."""
+    (change,) = log.change(isr=[3, 1, 2], eligibleLeaderReplicas=[], lastKnownElr=[])
+    assert kinds_of(change) == []
+    log.change(isr=[1], eligibleLeaderReplicas=[2, 3], lastKnownElr=[])
+    (reordered,) = log.change(isr=[1], eligibleLeaderReplicas=[3, 2])
+    assert kinds_of(reordered) == []
+    (shrunk,) = log.change(isr=[1], eligibleLeaderReplicas=[3])
+    assert kinds_of(shrunk) == ["elr"]
+
+
+def test_an_unclean_election_between_two_states_is_told_by_the_recovery_state() -> None:
+    """Broker 3 left the ISR, broker 1 failed, 3 was elected uncleanly: the first state still has 3 in its ISR."""
+    first, second = Log(), Log()
+    for each in (first, second):
+        each.add("TOPIC", name="orders", topicId="T")
+        place = {"partitionId": 0, "topicId": "T", "replicas": [1, 3], "removingReplicas": [], "addingReplicas": []}
+        each.add("PARTITION", **place, isr=[1, 3], leader=1, leaderEpoch=0, partitionEpoch=0)
+    second.change(isr=[1])
+    second.change(leader=-1)
+    second.change(isr=[3], leader=3, leaderRecoveryState=1)
+    (change,) = compare_images(first.image, second.image)
+    assert change.unclean
+    assert kinds_of(change) == ["leader", "unclean", "isr", "recovery"]
+
+
+def test_a_leader_of_the_isr_is_clean_while_the_partition_still_recovers(log: Log) -> None:
+    """PartitionRegistration.electionWasUnclean looks at what a record turns; this one turns nothing."""
+    log.change(isr=[3], leader=3, leaderRecoveryState=1)
+    (again,) = log.change(leader=3)
+    assert (again.after and again.after.recovery_state, again.unclean) == (1, False)
+    (back,) = log.change(isr=[3, 1], leaderRecoveryState=0)
+    assert kinds_of(back) == ["isr", "recovery"]
+
+
+def test_a_state_is_as_late_as_its_latest_record_when_a_clock_goes_back(log: Log) -> None:
+    """A new leader of the quorum may have a clock that is behind that of the one before."""
+    record = MetadataRecord("NO_OP_RECORD", 0, {})
+    for timestamp in (5000, 3000, 4000):
+        log.image.apply(MetadataEntry(log.image.next_offset, timestamp, 3, record))
+        assert log.image.timestamp == 5000
+    log.image.apply(MetadataEntry(log.image.next_offset, 5001, 3, record))
+    assert log.image.timestamp == 5001
+
+
 def test_a_transaction_holds_at_its_end(log: Log) -> None:
     log.add("BEGIN_TRANSACTION", name="x")
     assert log.change(leader=2) == []
