@@ -82,6 +82,24 @@ def test_an_unclean_leader_that_wrote_nothing_yet(kreplica: Any, tmp_path: Path)
     assert kreplica("decode", "compare", *homes).code == 0
 
 
+def test_what_two_disks_hold_is_cut_nevertheless_where_a_third_leads(kreplica: Any, tmp_path: Path) -> None:
+    """No copy differs and none is alone. To a follower whose last epoch is 0 the leader, which began epoch 2 at offset
+    1, answers 1 (OffsetsForLeaderEpoch): of what is below the high watermark 2 one offset goes.
+    """
+    homes = [*diverged(tmp_path), tmp_path / "broker-3"]
+    for home in homes[:2]:
+        write_partition(home, [batch(0, 0), batch(1, 0), batch(2, 0)])
+        write_checkpoint(home, REPLICATION, 2)
+    write_partition(homes[2], [batch(0, 0)], epochs=((0, 0), (2, 1)))
+    write_meta(homes[2], node=3, directory="d3")
+    write_checkpoint(homes[2], REPLICATION, 1)
+    ended = kreplica("decode", "compare", *homes)
+    assert "AT RISK 1 committed offset would be cut when brokers start; 1 partition compared\n" in ended.out
+    assert ended.code == 1
+    summary = kreplica("decode", "compare", *homes, "-o", "json").document["summary"]
+    assert (summary["differing"], summary["only_one_copy_holds"], summary["cut_committed"]) == (0, 0, 1)
+
+
 def test_records_above_the_high_watermark_on_one_disk_alone(kreplica: Any, tmp_path: Path) -> None:
     """A leader that was killed while producers wrote with acks=1: nothing is wrong, but its disk is not to be lost."""
     homes = diverged(tmp_path)

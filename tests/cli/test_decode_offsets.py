@@ -318,6 +318,20 @@ def as_cell(value: object) -> str:
     return json.dumps(value, separators=(",", ":")) if isinstance(value, dict) else "" if value is None else str(value)
 
 
+@pytest.mark.parametrize("form", ["table", "json", "jsonl"])
+def test_events_of_a_part_of_the_topic_are_incomplete(kreplica: Any, tmp_path: Path, form: str) -> None:
+    """Kafka makes 50 partitions of it (offsets.topic.num.partitions)."""
+    ended = kreplica("decode", "offsets", BROKER, "--events", "-o", form)
+    assert ended.code == 5
+    there = len(list(BROKER.glob("data*/__consumer_offsets-*")))
+    assert f"{there} of 50 partitions found" in ended.err
+    if form == "table":
+        assert re.search(r"^INCOMPLETE \d+ events; ", ended.out, re.M)
+    shutil.copytree(BROKER / BILLING, tmp_path / "__consumer_offsets-0")
+    ended = kreplica("decode", "offsets", tmp_path, "--events", "--partitions", "1", "-o", form)
+    assert (ended.code, ended.err) == (0, "")
+
+
 def test_damage_among_events(kreplica: Any, tmp_path: Path) -> None:
     folder = tmp_path / "__consumer_offsets-9"
     shutil.copytree(BROKER / BILLING, folder)

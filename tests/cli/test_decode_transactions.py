@@ -18,7 +18,7 @@ from flipped_bits import flip
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "support"))
 from kafka_dumps import GOLDEN, dumped, end_offsets, numbers
-from log_directories import write_meta
+from log_directories import batch, write_meta, write_partition
 from record_batches import PlainRecord, batch_bytes
 
 HOME = GOLDEN / "kafka-4.3.1"
@@ -301,6 +301,20 @@ def test_what_hangs_is_known_only_with_the_coordinators_partition(kreplica: Any,
         (row["transactional_id"], row["producer_id"], row["state"], row["overdue"])
         for row in ended.document["transactions"]
     ] == [(None, 3, "unknown", None)]
+
+
+def test_a_transaction_that_hangs_for_certain_counts_behind_one_that_may(kreplica: Any, forgotten: Path) -> None:
+    """Of producer 999 no coordinator's partition tells, and 46 of 50 are not here; archive comes before payments."""
+    unknown = batch(0, 0, attributes=0x10, producer=(999, 0, 0))
+    write_partition(forgotten / "data", [unknown], place="archive-0")
+    ended = kreplica("decode", "transactions", forgotten, "--hanging", "-o", "json")
+    rows = ended.document["transactions"]
+    assert [(row["partitions"][0]["topic"], row["overdue"]) for row in rows] == [("archive", None), ("payments", True)]
+    assert ended.code == 1
+    assert (
+        "HANGING 1 transaction that no coordinator will end; "
+        in kreplica("decode", "transactions", forgotten, "--hanging").out
+    )
 
 
 def test_nothing_hangs_that_a_coordinator_will_end(kreplica: Any) -> None:

@@ -151,6 +151,32 @@ def test_what_is_missing(kreplica: Any, tmp_path: Path) -> None:
     assert ended.out.startswith("INCOMPLETE 4 nodes restart in 4 waves, no plan has fewer, but not all could be read")
 
 
+def test_what_is_not_known_is_incomplete(kreplica: Any, tmp_path: Path) -> None:
+    """Nothing is missing of what the source should tell, but it does not tell min.insync.replicas, or the quorum."""
+    unset = dump(tmp_path / "unset", [HEALTHY[0] | {"min_isr": None}, *HEALTHY[1:]])
+    no_quorum = dump(tmp_path / "quorum", HEALTHY, source="kafka", features={"metadata.version": 25})
+    for folder, why in (
+        (unset, "warning: min.insync.replicas or the leader of 1 partitions on these brokers is not known"),
+        (no_quorum, "warning: the controller quorum is not known"),
+    ):
+        ended = kreplica("roll", "plan", "--dump", folder)
+        assert ended.code == 5
+        assert ended.out.startswith("INCOMPLETE 4 nodes restart in ")
+        assert why in ended.err
+        summary = kreplica("roll", "plan", "--dump", folder, "-o", "json").document["summary"]
+        assert (summary["verdict"], summary["complete"]) == ("incomplete", False)
+
+
+def test_a_node_that_is_down_is_a_finding_though_it_holds_nobody_up(kreplica: Any, tmp_path: Path) -> None:
+    path = dump(tmp_path / "dump", HEALTHY[:1], down=(4,))
+    ended = kreplica("roll", "plan", "--dump", path)
+    assert ended.code == 1
+    assert ended.out.startswith("PARTIAL 3 nodes restart in 3 waves, no plan has fewer; 1 node already down\n")
+    summary = kreplica("roll", "plan", "--dump", path, "-o", "json").document["summary"]
+    assert (summary["verdict"], summary["never"], summary["blocked"], summary["down"]) == ("partial", [], [], [4])
+    assert kreplica("roll", "plan", "--broker", "1,2,3", "--dump", path).code == 0
+
+
 def test_a_roll_from_beginning_to_end(ask_next: Any, planned: Path, tmp_path: Path) -> None:
     waves = json.loads(planned.read_text())["waves"]
     assert waves == [[2], [3], [4], [1]]

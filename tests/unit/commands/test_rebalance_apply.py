@@ -105,6 +105,26 @@ def test_a_run_that_stops_says_why_and_what_to_type(
     assert (code, out.splitlines()[-1]) == (0, "2 of 2 planned elections done, 0 failed, 0 not begun")
 
 
+def test_a_run_after_whose_last_batch_the_cluster_got_worse_exits_4(
+    cluster: PaperCluster, rebalance: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every election is done, none is left; what is wrong stands in the message alone."""
+    elect = cluster.elect_preferred
+
+    def harmful(handle: Any, partitions: Any) -> Any:
+        found = elect(handle, partitions)
+        if all(led_by_preferred(cluster)):
+            cluster.change(5, isr=[3])
+        return found
+
+    monkeypatch.setattr("kreplica.control.elect.elect_preferred", harmful)
+    monkeypatch.setattr("kreplica.execution.settling.SETTLE_SECONDS", 0.1)
+    code, out, _ = rebalance("apply", "--execute")
+    assert code == 4
+    assert "2 of 2 planned elections done, 0 failed, 0 not begun\n" in out
+    assert "stopped  after batch 2 of 2: the cluster got worse, 1 partition is under min ISR now (orders-5)\n" in out
+
+
 def test_an_election_after_which_another_leads_is_told_and_exits_4(
     cluster: PaperCluster, rebalance: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
