@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from generated_clusters import Cluster, clusters, partition, snapshot_of
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kreplica.health.failing import judge_failure
+from kreplica.health.failing import FATES, Fate, judge_failure
 from kreplica.health.findings import find
 from kreplica.health.summary import count_all
 from kreplica.model.evaluate import Evaluator
@@ -66,22 +67,58 @@ def test_doubled_topics_double_every_count(cluster: Cluster) -> None:
     assert doubled == {name: (2 * true, 2 * unknown) for name, (true, unknown) in counted(cluster).items()}
 
 
-@given(st.data())
-def test_another_failed_broker_is_never_milder(data: st.DataObject) -> None:
-    """A partition that one failure leaves without a leader has none after that failure and another."""
-    brokers = (1, 2, 3, 4)
+@given(clusters(), st.randoms(use_true_random=False))
+def test_the_order_of_partitions_changes_nothing(cluster: Cluster, chance: Any) -> None:
+    shuffled = Cluster(chance.sample(cluster.partitions, len(cluster.partitions)), cluster.brokers, cluster.log_dirs)
+    assert counted(shuffled) == counted(cluster)
+    assert find(shuffled.snapshot()) == find(cluster.snapshot())
+
+
+BROKERS = (1, 2, 3, 4)
+NO_FEATURE = {"source": "zookeeper"}
+WITHOUT_ELR = {"source": "kafka", "features": {"metadata.version": 25}}
+WITH_ELR = {"source": "kafka", "features": {"metadata.version": 25, "eligible.leader.replicas.version": 1}}
+
+
+@st.composite
+def whole_partitions(draw: st.DrawFn, *, elr: bool) -> list[dict[str, Any]]:
+    """Partitions as a controller writes them: the leader is in the ISR; eligible ones outside it fill up to min ISR."""
     rows = []
-    for number in range(data.draw(st.integers(1, 5))):
-        replicas = data.draw(st.lists(st.sampled_from(brokers), unique=True, min_size=1))
-        isr = data.draw(st.lists(st.sampled_from(replicas), unique=True, min_size=1))
-        rows.append(partition("t", number, replicas=replicas, isr=isr, leader=isr[0], min_isr=1, elr=[]))
-    alive = [{"broker": broker, "alive": True} for broker in brokers]
-    snapshot = snapshot_of(rows, alive, source="zookeeper", controller=1)
-    one, other = data.draw(st.permutations(brokers))[:2]
+    for number in range(draw(st.integers(1, 5))):
+        replicas = draw(st.lists(st.sampled_from(BROKERS), unique=True, min_size=1))
+        isr = draw(st.lists(st.sampled_from(replicas), unique=True, min_size=1))
+        least = draw(st.integers(1, len(replicas)))
+        others = [broker for broker in replicas if broker not in isr][: max(0, least - len(isr))]
+        unclean = draw(st.booleans())
+        facts = {"leader": isr[0], "min_isr": least, "elr": others if elr else [], "last_known_elr": []}
+        rows.append(partition("t", number, replicas=replicas, isr=isr, unclean_leader_election=unclean, **facts))
+    return rows
 
-    def leaderless(*failed: int) -> list[bool]:
-        leaders = judge_failure(snapshot, list(failed)).steps[-1].after.partitions["leader"].to_list()
-        return [leader == -1 for leader in leaders]
 
-    pairs = zip(leaderless(one), leaderless(one, other), strict=True)
-    assert all(both or not alone for alone, both in pairs), (rows, one, other)
+@pytest.mark.parametrize(
+    "facts", [NO_FEATURE, WITHOUT_ELR, WITH_ELR], ids=["zookeeper", "kraft", "kraft with eligible leader replicas"]
+)
+@given(st.data())
+def test_another_failed_broker_is_never_milder(facts: dict[str, Any], data: st.DataObject) -> None:
+    """A partition that one failure leaves without a leader has none after that failure and another; one that loses
+    records in the one way loses them in the other, or has no leader at all.
+    """
+    rows = data.draw(whole_partitions(elr=facts is WITH_ELR))
+    alive = [{"broker": broker, "alive": True} for broker in BROKERS]
+    snapshot = snapshot_of(rows, alive, controller=1, **facts)
+    one, other = data.draw(st.permutations(BROKERS))[:2]
+
+    def after(*failed: int) -> dict[int, tuple[bool, bool]]:
+        step = judge_failure(snapshot, list(failed)).steps[-1]
+        leaders = step.after.partitions["leader"].to_list()
+        unclean = step.fates == FATES.index(Fate.UNCLEAN_LEADER)
+        assert len(leaders) == len(unclean)
+        return {
+            number: (leader == -1, bool(lost))
+            for number, leader, lost in zip(step.after.partitions["partition"].to_list(), leaders, unclean, strict=True)
+        }
+
+    alone, both = after(one), after(one, other)
+    for number, (leaderless, unclean) in alone.items():
+        assert both[number][0] or not leaderless, (rows, one, other, number)
+        assert any(both[number]) or not unclean, (rows, one, other, number)
