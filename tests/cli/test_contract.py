@@ -147,7 +147,7 @@ USAGE_ERRORS = {
     ),
     "no such broker": (["describe", "--dump", "sample", "--broker", "7"], "no broker 7; known are 1, 2, 3"),
     "no such rule": (["check", "--dump", "sample", "--rule", "nope"], "no rule nope; one of at-min-isr, "),
-    "no such file": (["describe", "--dump", "/nowhere/dump.txt"], "cannot read /nowhere/dump.txt; "),
+    "no such file": (["describe", "--dump", "no-such-file.txt"], "cannot read no-such-file.txt; "),
     "all and filter": (["describe", "--dump", "sample", "--all", "--masked"], "--all lists every partition; "),
     "two ways in": (["check", "--dump", "sample", "--context", "x"], ""),
     "change a dump": (["rebalance", "leaders", "--dump", "sample", "--execute"], "a dump cannot be changed; "),
@@ -157,7 +157,10 @@ USAGE_ERRORS = {
 
 
 @pytest.mark.parametrize(("command", "message"), USAGE_ERRORS.values(), ids=USAGE_ERRORS)
-def test_errors_are_one_line_and_exit_2(kreplica: Any, command: list[str], message: str) -> None:
+def test_errors_are_one_line_and_exit_2(
+    kreplica: Any, command: list[str], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
     ended = kreplica(*command)
     assert (ended.code, ended.out) == (ExitCode.USAGE, "")
     assert ended.err.startswith(f"error: {message}")

@@ -96,12 +96,15 @@ def test_a_file_alone_and_a_partition_alone(kreplica: Any) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["/nowhere"], "error: cannot read /nowhere; there is no such file or directory; name a file, "),
+        (["no-such-file"], "error: cannot read no-such-file; there is no such file or directory; name a file, "),
         ([str(CLEAN), "--topic", "nope"], "error: no topic matches 'nope'; the files name "),
         ([str(Path(__file__).parent)], "error: no checkpoint files in "),
     ],
 )
-def test_bad_input_is_one_line(kreplica: Any, words: list[str], message: str) -> None:
+def test_bad_input_is_one_line(
+    kreplica: Any, words: list[str], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
     ended = kreplica("decode", "checkpoints", *words)
     assert (ended.code, ended.out) == (2, "")
     assert ended.err.startswith(message)

@@ -261,7 +261,7 @@ def test_describe_takes_the_log_as_a_dump(kreplica: Any) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["/nowhere"], "error: cannot read /nowhere; there is no such file or directory"),
+        (["no-such-file"], "error: cannot read no-such-file; there is no such file or directory"),
         ([str(DATA), "--who-led", "orders"], "error: --who-led orders names no partition; --who-led orders-0"),
         ([str(DATA), "--who-led", "nope-0"], "error: the log says nothing of nope-0; at its end it holds 18 topics"),
         (
@@ -275,7 +275,10 @@ def test_describe_takes_the_log_as_a_dump(kreplica: Any) -> None:
         ([str(DATA), "--topic", "("], "error: '(' is not a regular expression"),
     ],
 )
-def test_bad_input_is_one_line(kreplica: Any, words: list[str], message: str) -> None:
+def test_bad_input_is_one_line(
+    kreplica: Any, words: list[str], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
     ended = kreplica("decode", "metadata", *words)
     assert (ended.code, ended.out) == (2, "")
     assert ended.err.startswith(message)

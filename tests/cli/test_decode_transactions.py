@@ -220,7 +220,7 @@ def test_a_report_ends_with_0_whatever_it_finds_but_not_where_something_is_missi
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["/nowhere"], "error: cannot read /nowhere; there is no such file or directory"),
+        (["no-such-file"], "error: cannot read no-such-file; there is no such file or directory"),
         ([str(Path(__file__).parent)], "error: no transactions in "),
         (
             [str(NODE), "--as-of-offset", "3"],
@@ -237,7 +237,10 @@ def test_a_report_ends_with_0_whatever_it_finds_but_not_where_something_is_missi
         ([str(NODE), "--as-of-time", "soon"], "error: --as-of-time soon is no moment"),
     ],
 )
-def test_bad_input_is_one_line(kreplica: Any, words: list[str], message: str) -> None:
+def test_bad_input_is_one_line(
+    kreplica: Any, words: list[str], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
     ended = kreplica("decode", "transactions", *words)
     assert (ended.code, ended.out) == (2, "")
     assert ended.err.startswith(message)

@@ -79,11 +79,11 @@ def test_watch_goes_on_while_a_cluster_does_not_answer(process: Any, tmp_path: P
     assert ended.returncode == 130
 
 
-def test_watch_refuses_what_can_never_be_read(process: Any) -> None:
-    ended = process("describe", "--dump", "/nowhere", "--watch", "0.5")
+def test_watch_refuses_what_can_never_be_read(process: Any, tmp_path: Path) -> None:
+    ended = process("describe", "--dump", str(tmp_path / "none"), "--watch", "0.5")
     _, err = ended.communicate(timeout=60)
     assert ended.returncode == 2
-    assert err.startswith(b"error: cannot read /nowhere")
+    assert err.startswith(f"error: cannot read {tmp_path}/none".encode())
 
 
 # terminals

