@@ -64,8 +64,8 @@ search: $(READY) ## new random examples, then fuzzed decoders, for an hour or tw
 	$(BIN)/uv pip install --quiet --python $(BIN)/python --constraints constraints.txt '.[search]'
 	$(BIN)/python tests/support/fuzz_decoders.py --seconds $(SECONDS)
 
-mutants: $(READY) ## change lines one at a time and count what the tests notice: AREA=, COUNT=, SEED=
-	$(BIN)/python tests/support/mutants.py --area $(or $(AREA),all) --count $(or $(COUNT),40) --seed $(or $(SEED),1)
+mutants: $(READY) ## change lines one at a time, record what the tests notice: AREA=, COUNT=, SEED=
+	$(BIN)/python tests/support/mutants.py --area $(or $(AREA),all) --count $(or $(COUNT),15) --seed $(or $(SEED),1)
 
 lint: $(READY) ## style, types, layering
 	$(BIN)/ruff check .

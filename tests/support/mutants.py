@@ -1,26 +1,41 @@
 """Changes lines of the program one at a time and counts what the quick tests notice: ``make mutants AREA=store``.
 
 A change is an operator, a number, a condition or a call that differs; which ones are tried is drawn by a seed. The
-tests are those nearest to the changed module by imports. An area whose share of noticed changes is below its floor ends
-the run with 1. Changes that change nothing are listed in tests/mutants.toml, with the reason.
+tests are those nearest to the changed module; each change is tried in a process of its own, forked from one that has
+the area loaded: there the changed functions get their new code, programs that tests start read the changed file. What
+a test noticed counts only if the same test passes without the change.
+
+tests/mutants_measured.json keeps what was measured of each area, change by change: a second run shows a change first to
+the test that noticed it before. An area whose share of noticed changes is below its floor ends the run with 1. Changes
+that change nothing are listed in tests/mutants.toml, with the reason.
 """
 
 from __future__ import annotations
 
 import argparse
 import ast
+import contextlib
+import gc
+import importlib
+import json
 import os
 import random
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
+import time
 import tomllib
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
+from types import CodeType, FunctionType
+from typing import Any
 
-from tests_of import ROOT, distances
+import pytest
+from tests_of import ROOT, distances, imports
 
 AREAS = {
     "execution": ("kreplica/execution/", "kreplica/control/"),
@@ -42,11 +57,16 @@ FLOORS = {"execution": 0.9, "gates": 0.9, "sources": 0.9, "store": 0.9}
 FLOOR = 0.8
 """Of the other areas."""
 
-TABLE = ROOT / "tests" / "mutants.toml"
-NEAREST = 6
+EQUAL = ROOT / "tests" / "mutants.toml"
+MEASURED = ROOT / "tests" / "mutants_measured.json"
+LEAST = 15
+"""Changes that an area is judged by, at least."""
+NEAREST = 4
 """Test files a change is shown to."""
 SECONDS = 240
 """Of the tests of one change: a loop without end counts as noticed."""
+HEAVY = ("pyarrow.parquet", "rich.console", "typer")
+"""Loaded once, before the first change, as are the area's own modules."""
 
 OTHER: dict[type[ast.AST], type[ast.AST]] = {
     ast.Eq: ast.NotEq,
@@ -165,19 +185,35 @@ def _one(file: str, numbers: random.Random) -> Change | None:
 
 def equal() -> set[tuple[str, str, str]]:
     """Changes that change nothing that anybody could see."""
-    entries = tomllib.loads(TABLE.read_text(encoding="utf-8")).get("equal", [])
+    entries = tomllib.loads(EQUAL.read_text(encoding="utf-8")).get("equal", [])
     return {(entry["file"], entry["before"], entry["after"]) for entry in entries}
 
 
+@cache
+def _reach(test: Path) -> int:
+    """How many files a test reaches: one that reaches few is about one thing."""
+    found, waiting = {test}, [test]
+    while waiting:
+        new = imports(waiting.pop()) - found
+        found |= new
+        waiting += new
+    return len(found)
+
+
+@cache
 def nearest(file: str) -> list[str]:
-    """The test files that a change is shown to: without those that need a broker, Spark or minutes."""
+    """The test files that a change is shown to: without those that need a broker, Spark or minutes.
+
+    First those in the folder of the same name, whose names have a word of the module's, and that say its command most.
+    """
     far = distances([ROOT / file])
     names = {path: str(path.relative_to(ROOT)) for path in far if path.name.startswith("test_")}
     quick = [path for path, name in names.items() if name.startswith(("tests/unit/", "tests/cli/"))]
-    alike = {path: set(path.stem.split("_")) & set(Path(file).stem.split("_")) for path in quick}
-    return [names[path] for path in sorted(quick, key=lambda path: (-len(alike[path]), far[path], names[path]))][
-        :NEAREST
-    ]
+    words = {*Path(file).stem.split("_"), Path(file).parent.name}
+    alike = {path: len({*path.stem.split("_"), path.parent.name} & words) for path in quick}
+    said = {path: path.read_text(encoding="utf-8").count(Path(file).stem.replace("_", "-")) for path in quick}
+    ordered = sorted(quick, key=lambda path: (-alike[path], far[path], -said[path], _reach(path), names[path]))
+    return [names[path] for path in ordered][:NEAREST]
 
 
 def copy(folder: Path) -> None:
@@ -192,58 +228,200 @@ def copy(folder: Path) -> None:
             shutil.copy(ROOT / name, folder / name)
 
 
-def fails(folder: Path, tests: list[str]) -> str | None:
-    """What the tests say of the program in a folder: the first one that fails, None if all pass."""
-    command = [sys.executable, "-m", "pytest", "-x", "-q", "--no-header", "-p", "no:cacheprovider", "-p", "no:xdist"]
-    options = ["--hypothesis-profile=check", "-m", "not kafka and not spark and not shell and not slow"]
-    environment = {**os.environ, "PYTHONPATH": str(folder), "PYTHONDONTWRITEBYTECODE": "1"}
-    try:
-        done = subprocess.run(
-            [*command, *options, *tests], cwd=folder, env=environment,
-            capture_output=True, text=True, timeout=SECONDS, check=False,
-        )  # fmt: skip
-    except subprocess.TimeoutExpired:
-        return "no end"
-    if done.returncode in (0, 5):
-        return None
-    return next((line for line in done.stdout.splitlines() if line.startswith(("FAILED", "ERROR"))), "not collected")
+@dataclass(eq=False, slots=True)
+class FirstFailure:
+    """Writes down which test failed first; a plugin of pytest."""
+
+    file: Path
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if report.failed:
+            self._write(report.nodeid)
+
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        if report.failed:
+            self._write(report.nodeid)
+
+    def _write(self, name: str) -> None:
+        if not self.file.exists():
+            self.file.write_text(name, encoding="utf-8")
 
 
-def try_area(area: str, count: int, seed: int) -> tuple[int, list[Change]]:
-    """How many changes were tried, and those that nothing noticed."""
-    chosen, unnoticed = drawn(area, count, seed), []
+def load(folder: Path, files: list[str]) -> None:
+    """Imports modules of a copy of the project, not of this one."""
+    os.chdir(folder)
+    sys.path.insert(0, str(folder))
+    for name in [*HEAVY, *(file.removesuffix(".py").removesuffix("/__init__").replace("/", ".") for file in files)]:
+        importlib.import_module(name)
+
+
+def put_in(change: Change) -> None:
+    """Gives the functions of a loaded module the code that they have after a change."""
+    place = change.file.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+    new = {code.co_qualname: code for code in _codes(compile(change.source, change.file, "exec"))}
+    for function in gc.get_objects():
+        if isinstance(function, FunctionType) and function.__module__ == place:
+            code = new.get(function.__code__.co_qualname)
+            if code is not None and code.co_freevars == function.__code__.co_freevars:
+                function.__code__ = code
+
+
+def _codes(code: CodeType) -> Iterator[CodeType]:
+    for inner in code.co_consts:
+        if isinstance(inner, CodeType):
+            yield inner
+            yield from _codes(inner)
+
+
+def _run_tests(folder: Path, tests: list[str], failed: Path, change: Change | None) -> None:
+    """Runs tests of the program in a folder; for a process of its own."""
+    os.setsid()
+    if change is not None:
+        put_in(change)
+    os.environ["PYTHONPATH"] = str(folder)
+    silence = os.open(os.devnull, os.O_RDWR)
+    for stream in (0, 1, 2):
+        os.dup2(silence, stream)
+    own = str(Path(__file__).parent)
+    sys.path[:] = [str(folder), *(path for path in sys.path if path != own)]
+    sys.modules.pop("tests_of", None)
+    sys.dont_write_bytecode = False
+    command = ["-x", "-q", "-p", "no:cacheprovider", "--hypothesis-profile=check"]
+    marks = ["-m", "not kafka and not spark and not shell and not slow"]
+    code = pytest.main([*command, *marks, *tests], plugins=[FirstFailure(failed)])
+    if code not in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED) and not failed.exists():
+        failed.write_text("", encoding="utf-8")
+
+
+def fails(folder: Path, tests: list[str], change: Change | None = None) -> str | None:
+    """The first test that fails in a folder, None if all pass; empty if pytest itself could not run."""
+    with tempfile.TemporaryDirectory(prefix="mutants-failed-") as name:
+        failed = Path(name) / "first"
+        child = os.fork()
+        if child == 0:
+            try:
+                _run_tests(folder, tests, failed, change)
+                os._exit(0)
+            except BaseException:
+                os._exit(70)
+        if not _ends(child):
+            return "no end"
+        return failed.read_text(encoding="utf-8") if failed.exists() else None
+
+
+def _ends(child: int) -> bool:
+    """Waits for a process; one that takes too long is killed, with what it started."""
+    last = time.monotonic() + SECONDS
+    while time.monotonic() < last:
+        if os.waitpid(child, os.WNOHANG)[0]:
+            return True
+        time.sleep(0.05)
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    return False
+
+
+@dataclass(slots=True)
+class Trial:
+    """Tries changes in a copy of the project."""
+
+    folder: Path
+    known: dict[tuple[str, str, str], str]
+    """Tests that noticed a change before."""
+    sound: set[str] = field(default_factory=set)
+    """Tests that pass without any change."""
+    marks: int = 0
+
+    def noticed_by(self, change: Change) -> str | None:
+        """The test that notices a change."""
+        before = self.known.get((change.file, change.before, change.after))
+        place = self.folder / change.file
+        whole = place.read_text(encoding="utf-8")
+        self._write(place, change.source)
+        try:
+            there = before and (self.folder / before.split("::")[0]).exists()
+            found = fails(self.folder, [str(before)], change) if there else None
+            found = found or fails(self.folder, nearest(change.file), change)
+        finally:
+            self._write(place, whole)
+        self._prove(found)
+        return found
+
+    def _write(self, place: Path, text: str) -> None:
+        """Gives each text of a file another time: bytecode is told apart by seconds and size."""
+        place.write_text(text, encoding="utf-8")
+        self.marks += 1
+        os.utime(place, (self.marks * 10, self.marks * 10))
+
+    def _prove(self, test: str | None) -> None:
+        """Ends the run where a test fails without any change."""
+        if test is None or test == "no end" or test in self.sound:
+            return
+        if not test or fails(self.folder, [test]) is not None:
+            sys.exit(f"fails without any change, so it notices nothing: {test or 'pytest'}")
+        self.sound.add(test)
+
+
+def try_area(area: str, count: int, seed: int) -> dict[str, Any]:
+    """What came of so many changes of an area, as it is recorded."""
+    began, rows = time.monotonic(), []
+    entries = recorded().get(area, {}).get("changes", [])
+    known = {(entry["file"], entry["before"], entry["after"]): entry["by"] for entry in entries if entry["by"]}
     with tempfile.TemporaryDirectory(prefix="mutants-") as name:
-        folder = Path(name)
-        copy(folder)
+        copy(Path(name))
+        chosen, trial = drawn(area, count, seed), Trial(Path(name), known)
+        load(Path(name), sorted({change.file for change in chosen}))
         for change in chosen:
-            whole = (folder / change.file).read_text(encoding="utf-8")
-            (folder / change.file).write_text(change.source, encoding="utf-8")
-            found = fails(folder, nearest(change.file))
-            (folder / change.file).write_text(whole, encoding="utf-8")
+            found = trial.noticed_by(change)
             told = f"{change.file}:{change.line}: {change.before} -> {change.after}"
             print(f"by {found}: {told}" if found else f"UNNOTICED: {told}", flush=True)
-            if not found:
-                unnoticed.append(change)
-        used = sorted({test for change in chosen for test in nearest(change.file)})
-        if broken := fails(folder, used):
-            sys.exit(f"the tests fail without any change, nothing above counts: {broken}")
-    return len(chosen), unnoticed
+            rows.append({"file": change.file, "before": change.before, "after": change.after, "by": found})
+    return {"seed": seed, "commit": _commit(), "seconds": round(time.monotonic() - began), "changes": rows}
+
+
+def _commit() -> str:
+    words = ["git", "rev-parse", "--short", "HEAD"]
+    return subprocess.run(words, cwd=ROOT, capture_output=True, text=True, timeout=60, check=True).stdout.strip()
+
+
+def recorded() -> dict[str, dict[str, Any]]:
+    """What was measured, by area; of an area that was not, the reason."""
+    found: dict[str, dict[str, Any]] = json.loads(MEASURED.read_text(encoding="utf-8"))
+    return found
+
+
+def record(area: str, found: dict[str, Any]) -> None:
+    """Keeps what was measured of one area, those of the others as they are."""
+    text = json.dumps({**recorded(), area: found}, indent=1, ensure_ascii=False)
+    MEASURED.write_text(text + "\n", encoding="utf-8")
+
+
+def noticed(found: dict[str, Any]) -> float:
+    """The share of changes that a test noticed."""
+    return sum(1 for entry in found["changes"] if entry["by"]) / len(found["changes"])
+
+
+def floor_of(area: str) -> float:
+    return FLOORS.get(area, FLOOR)
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--area", choices=[*AREAS, "all"], default="all")
-    parser.add_argument("--count", type=int, default=40, help="changes of each area")
+    parser.add_argument("--count", type=int, default=LEAST, help=f"changes of each area, at least {LEAST}")
     parser.add_argument("--seed", type=int, default=1)
     given = parser.parse_args()
-    print(f"seed {given.seed}")
-    below = []
-    for area in AREAS if given.area == "all" else [given.area]:
-        tried, unnoticed = try_area(area, given.count, given.seed)
-        share, floor = 1 - len(unnoticed) / tried, FLOORS.get(area, FLOOR)
-        print(f"{area}: {tried - len(unnoticed)} of {tried} noticed, {share:.0%}; the floor is {floor:.0%}", flush=True)
-        below += [area] * (share < floor)
-    return int(bool(below))
+    print(f"seed {given.seed}", flush=True)
+    if given.area == "all":  # a process each: the modules of a copy are loaded once
+        words = ["--count", str(given.count), "--seed", str(given.seed)]
+        return max(subprocess.call([sys.executable, __file__, "--area", area, *words]) for area in AREAS)
+    found = try_area(given.area, given.count, given.seed)
+    if given.count >= LEAST:
+        record(given.area, found)
+    share, count, floor = noticed(found), len(found["changes"]), floor_of(given.area)
+    print(f"{given.area}: {share:.0%} of {count} noticed in {found['seconds']} s; the floor is {floor:.0%}")
+    return int(share < floor)
 
 
 if __name__ == "__main__":

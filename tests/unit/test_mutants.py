@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import importlib
+import tomllib
 from pathlib import Path
 
 import mutants
@@ -46,3 +48,39 @@ def test_the_same_seed_draws_the_same_changes() -> None:
     first, second = ([(one.file, one.line, one.after) for one in mutants.drawn("store", 3, 5)] for _ in range(2))
     assert first == second
     assert all(file.startswith("kreplica/store/") for file, _, _ in first)
+
+
+def test_every_area_is_recorded_and_none_below_its_floor() -> None:
+    """An area that was not measured says so: nothing is claimed of it."""
+    recorded = mutants.recorded()
+    assert list(recorded) == list(mutants.AREAS)
+    for area, found in recorded.items():
+        if "not_measured" in found:
+            assert list(found) == ["not_measured"]
+            assert found["not_measured"]
+            continue
+        assert len(found["changes"]) >= mutants.LEAST, area
+        assert mutants.noticed(found) >= mutants.floor_of(area), area
+        assert {mutants.area_of(one["file"]) for one in found["changes"]} == {area}
+
+
+def test_the_share_is_of_all_changes() -> None:
+    assert mutants.noticed({"changes": [{"by": "a"}, {"by": None}, {"by": "no end"}, {"by": "b"}]}) == 0.75
+
+
+def test_every_change_that_changes_nothing_has_its_reason_and_is_not_drawn() -> None:
+    entries = tomllib.loads(mutants.EQUAL.read_text(encoding="utf-8")).get("equal", [])
+    assert all(set(one) == {"file", "before", "after", "reason"} and one["reason"] for one in entries)
+    drawn = {(one.file, one.before, one.after) for one in mutants.drawn("store", 15, 1)}
+    assert not drawn & mutants.equal()
+
+
+def test_a_loaded_function_gets_the_code_of_a_change(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    source = "class A:\n    def f(self):\n        return 1\n\ndef g():\n    return [n for n in (1, 2)]\n"
+    (tmp_path / "one_module.py").write_text(source, encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    module = importlib.import_module("one_module")
+    held = module.g
+    changed = source.replace("return 1", "return 2").replace("(1, 2)", "(1, 3)")
+    mutants.put_in(mutants.Change("one_module.py", 1, "", "", changed))
+    assert (module.A().f(), held()) == (2, [1, 3])
