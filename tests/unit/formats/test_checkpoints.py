@@ -132,6 +132,18 @@ def test_the_frame(content: bytes, reason: str, entries: int) -> None:
     assert [each.reason for each in found.damage][:1] == ([reason] if reason else [])
 
 
+def test_of_a_partition_that_is_there_twice_the_last_entry_counts() -> None:
+    """CheckpointFile reads line by line into a map: what comes later takes the place of what was there."""
+    content = b"0\n4\norders 0 7\nother 1 5\norders 0 2\norders 1 9\n"
+    found = decode_offset_checkpoint(content, "f")
+    assert found.by_partition() == {("orders", 0): 2, ("other", 1): 5, ("orders", 1): 9}
+    second = content.index(b"orders 0 2")
+    places = dict(zip(zip(found.topics, found.partitions.tolist(), strict=True), found.positions, strict=True))
+    assert places["orders", 0] == second
+    (damage,) = found.damage
+    assert (damage.position, damage.skipped) == (second, 0)
+
+
 def test_epochs_that_do_not_grow_are_told_and_kept() -> None:
     found = decode_leader_epoch_checkpoint(b"0\n3\n0 0\n3 150\n2 160\n", "f")
     assert found.pairs() == [(0, 0), (3, 150), (2, 160)]

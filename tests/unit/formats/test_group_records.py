@@ -103,6 +103,22 @@ def test_an_unknown_version_keeps_its_key() -> None:
     assert (record.key, record.version, record.value, record.tombstone) == ({"group": "g"}, 9, None, False)
 
 
+@pytest.mark.parametrize(
+    ("number", "newest"),
+    # HIGHEST_SUPPORTED_VERSION of the classes that Kafka 4.3.1 generates, such as OffsetCommitValue
+    [(0, 4), (1, 4), (2, 4), *((number, 0) for number in (*range(3, 17), 19, 20, 21, 22, 23))],
+)
+def test_values_are_read_up_to_the_newest_version_of_kafka(number: int, newest: int) -> None:
+    """An unknown version keeps the key; one that is known and cut off is damage, but for early streams groups."""
+    strings = {0: 2, 1: 2, 5: 2, 7: 2, 8: 2, 10: 2, 13: 2, 14: 2, 16: 2, 19: 2, 21: 2, 22: 2}.get(number, 1)
+    content = struct.pack(">h", number) + b"\0\1g" * strings + (bytes(4) if number < 2 else b"")
+    after = decode_group_record(content, struct.pack(">h", newest + 1))
+    assert (after.version, after.value, after.tombstone) == (newest + 1, None, False)
+    if number < 17:
+        with pytest.raises(SchemaError):
+            decode_group_record(content, struct.pack(">h", newest))
+
+
 def test_a_member_of_the_classic_protocol_in_a_new_group() -> None:
     """A tagged structure that is there: marker 1, then its fields; laid out by hand from the schema."""
     structure = struct.pack(">i", 7000) + b"\x02" + b"\x06range" + b"\x03ab" + b"\0" + b"\0"

@@ -75,6 +75,23 @@ def test_the_names_of_the_files() -> None:
         assert segment_offset(name) is checkpoint_offset(name) is None
 
 
+def test_the_newest_versions_are_those_of_kafka() -> None:
+    """HIGHEST_SUPPORTED_VERSION of org.apache.kafka.common.metadata, Kafka 4.3.1: 0 but for these."""
+    newer = {
+        "REGISTER_BROKER_RECORD": 4,
+        "PARTITION_RECORD": 2,
+        "PARTITION_CHANGE_RECORD": 2,
+        "BROKER_REGISTRATION_CHANGE_RECORD": 3,
+    }
+    assert {known.name: known.newest for known in RECORD_TYPES.values()} == dict.fromkeys(SCHEMAS, 0) | newer
+    for key, known in RECORD_TYPES.items():
+        later = decode_metadata_record(bytes([1, key, known.newest + 1]))
+        assert later == MetadataRecord(known.name, known.newest + 1, None)
+        if known.fields:
+            with pytest.raises(SchemaError):
+                decode_metadata_record(bytes([1, key, known.newest]))
+
+
 # every type of every version
 
 TEXT = st.text(alphabet=string.printable + "äω", max_size=12)

@@ -24,7 +24,7 @@ from kreplica.formats.codecs import InflateError, inflate, xxh32_of_few
 from kreplica.formats.damage import Damage
 from kreplica.formats.file_bytes import BufferBytes
 from kreplica.formats.records import decode_records
-from kreplica.formats.varints import read_signed
+from kreplica.formats.varints import read_signed, read_unsigned
 
 BLOBS = st.none() | st.binary(max_size=200)
 RECORDS = st.builds(
@@ -213,6 +213,21 @@ def test_a_count_that_lies(count: int) -> None:
     assert [each.reason for each in damage] == ["records of this batch do not fill it"]
 
 
+@pytest.mark.parametrize(("count", "last_offset_delta", "taken"), [(2, 1, True), (2, 5, True), (3, 1, False)])
+def test_behind_damage_a_batch_has_no_more_records_than_offsets(
+    count: int, last_offset_delta: int, taken: bool
+) -> None:
+    """Each record has an offset of its own; compaction leaves fewer (DefaultRecordBatch, LogValidator)."""
+    records = [PlainRecord(0, 0, b"k", b"v"), PlainRecord(1, 0, b"k", b"w")]
+    doubtful = batch_bytes(records, base_offset=10, count=count, last_offset_delta=last_offset_delta)
+    whole = batch_bytes(records, base_offset=20)
+    windows = windows_of(b"rubbish" * 9 + doubtful + whole)
+    found = [offset for window in windows for offset in window.batches.base_offset.tolist()]
+    assert found == ([10, 20] if taken else [20])
+    skipped = sum(each.skipped for window in windows for each in window.damage)
+    assert skipped == 63 + (0 if taken else len(doubtful))
+
+
 def test_a_record_that_does_not_fill_its_length_is_left_out() -> None:
     good = [PlainRecord(0, 0, b"k", b"v"), PlainRecord(2, 0, b"k", b"w")]
     wrong = varint(8) + b"\0" + varint(0) + varint(1) + varint(50) + b"abcd"
@@ -319,6 +334,37 @@ def test_varints(numbers: list[int]) -> None:
     values, following = read_signed(data, starts, 10)
     assert values.tolist() == numbers
     assert following.tolist() == ends.tolist()
+
+
+@pytest.mark.parametrize(
+    ("encoded", "unsigned", "signed"),
+    [
+        # zigzag, seven bits a byte (ByteUtils.readVarint): the longest of one byte, the shortest of two
+        (b"\x00", 0, 0),
+        (b"\x7e", 126, 63),
+        (b"\x7f", 127, -64),
+        (b"\x80\x01", 128, 64),
+        (b"\x81\x01", 129, -65),
+        (b"\xff\x7f", 16383, -8192),
+        (b"\x80\x80\x01", 16384, 8192),
+    ],
+)
+def test_a_byte_holds_seven_bits_of_a_varint(encoded: bytes, unsigned: int, signed: int) -> None:
+    for beside in (b"", b"\x02", b"\x80\x01"):  # alone, and read together with one of each length
+        data = np.frombuffer(encoded + beside, np.uint8)
+        starts = np.array([0, len(encoded)][: 1 + bool(beside)])
+        values, following = read_signed(data, starts)
+        assert (values[0], following[0]) == (signed, len(encoded))
+        values, following = read_unsigned(data, starts)
+        assert (values[0], following[0]) == (unsigned, len(encoded))
+
+
+@pytest.mark.parametrize("size", [54, 55, 56, 57, 58, 8180, 8181, 8190])
+def test_records_whose_length_takes_one_byte_or_two(size: int) -> None:
+    records = [PlainRecord(number, 0, b"k", b"v" * size) for number in range(3)]
+    found, damage = plain_records(windows_of(batch_bytes(records)))
+    assert [record for _, record in found] == records
+    assert damage == []
 
 
 def test_a_varint_without_end_leads_nowhere() -> None:

@@ -81,5 +81,19 @@ def test_more_ties_than_are_kept_are_not_hidden() -> None:
     assert (len(found.choices), found.every_tie, found.minimal) == (cover.MOST_TIES, False, True)
 
 
+@pytest.mark.parametrize("length", [2, 3, 8, 9, 40, 41])
+def test_a_chain_needs_every_other_cause(length: int) -> None:
+    """A path of n edges has a matching, and so a smallest vertex cover, of n/2 rounded up (Kőnig's theorem)."""
+    chain = [frozenset({number, number + 1}) for number in range(length)]
+    (exact,) = smallest_covers(chain)
+    assert (exact.at_least, len(exact.choices[0]), exact.minimal) == ((length + 1) // 2,) * 2 + (True,)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(cover, "MOST_STEPS", 0)
+        (greedy,) = smallest_covers(chain)
+    assert greedy.at_least == (length + 1) // 2, "the bound from below is that of the matching"
+    assert len(greedy.choices[0]) >= greedy.at_least
+    assert greedy.minimal is (len(greedy.choices[0]) == greedy.at_least)
+
+
 def test_nothing_to_explain() -> None:
     assert smallest_covers([]) == []

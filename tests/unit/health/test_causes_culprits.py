@@ -5,16 +5,18 @@ from __future__ import annotations
 import random
 import time
 from collections import Counter
+from typing import Any
 
 import numpy as np
 import pytest
-from generated_clusters import snapshot_of
+from generated_clusters import partition, snapshot_of
 from planted_faults import FAULTS, Planted
 
 from kreplica.health.causes import Explanation, explain
 from kreplica.health.causes.cover import smallest_covers
 from kreplica.health.causes.culprits import Key, _Merger, find_culprits
-from kreplica.health.causes.kinds import UNKNOWN
+from kreplica.health.causes.kinds import KINDS, UNKNOWN, CauseKind
+from kreplica.health.causes.lagging import slow_follower, slow_leader
 from kreplica.model.evaluate import Evaluator
 from kreplica.model.snapshot import ClusterSnapshot
 
@@ -113,3 +115,46 @@ def test_time_grows_with_the_partitions_and_not_with_the_dead_brokers_too() -> N
         return best
 
     assert seconds(240) < 3 * seconds(30), "eight times as many dead brokers took five times as long once"
+
+
+def culprits(*rows: dict[str, Any], gone: tuple[int, ...] = ()) -> list[tuple[str, int | None, int]]:
+    """Kind, broker and partitions of the culprits of a cluster of brokers 1 to 5."""
+    alive = [{"broker": broker, "alive": broker not in gone, "fenced": False} for broker in range(1, 6)]
+    why = explain(Evaluator(snapshot_of(rows, alive)))
+    verdict = find_culprits(why, np.arange(len(rows)))
+    return [(one.key.kind, one.key.broker, one.partitions) for one in verdict.culprits]
+
+
+def test_a_replica_that_is_being_added_explains_only_what_is_not_under_replicated() -> None:
+    """Whether a partition is under-replicated is decided by its originals (Partition.isUnderReplicated, KIP-455)."""
+    moving = partition("moving", replicas=[1, 2, 4], isr=[1, 2], adding=[4], removing=[])
+    assert culprits(moving) == [("reassignment", 4, 1)]
+    broken = partition("broken", replicas=[1, 2, 3, 4], isr=[1, 2], adding=[4], removing=[])
+    assert culprits(broken, gone=(3,)) == [("broker-gone", 3, 1)]
+    assert culprits(moving, broken, gone=(3,)) == [("broker-gone", 3, 1), ("reassignment", 4, 1)]
+
+
+def test_a_gap_that_two_are_to_blame_for_is_given_to_neither() -> None:
+    """Leader 1 holds up two followers that keep up elsewhere, follower 2 is behind both leaders it has.
+
+    Of the copies of 2 under 1 it cannot be told who is slow; each of the two is found by what it does to others.
+    """
+    under_one = [([1, 2], True)] * 18 + [([1, 3], number < 1) for number in range(20)]
+    under_four = [([4, 2], number < 1) for number in range(18)] + [([4, 3], False)] * 10
+    rows = [
+        partition("t", number, leader=replicas[0], replicas=replicas, isr=replicas[:1] if out else replicas)
+        for number, (replicas, out) in enumerate([*under_one, *under_four])
+    ]
+    alive = [{"broker": broker, "alive": True, "fenced": False} for broker in range(1, 5)]
+    why = explain(Evaluator(snapshot_of(rows, alive)))
+    lags = why.found.lags
+    assert lags is not None
+    assert (slow_leader(lags).tolist(), slow_follower(lags).tolist()) == (
+        [True, False, False, False],
+        [False, True, False, False],
+    )
+    found = {
+        (int(leader), int(broker)): None if code == UNKNOWN else KINDS[code]
+        for leader, broker, code in zip(why.missing.leaders, why.missing.brokers, why.found.codes, strict=True)
+    }
+    assert found == {(1, 2): None, (1, 3): CauseKind.SLOW_LEADER, (4, 2): CauseKind.SLOW_FOLLOWER}

@@ -59,6 +59,20 @@ def test_a_broker_that_did_not_answer_once_is_unknown() -> None:
     assert found.pace is Pace.UNKNOWN
 
 
+def test_two_readings_at_the_same_moment_tell_no_rate() -> None:
+    """The clock may not have moved between two answers, or not forward: what is behind is known, how fast is not."""
+    first = [position(3, 0, 0, 5.0), position(1, 100, 100, 5.0)]
+    for seconds in (5.0, 4.5):
+        (found,) = compare([COPY], first, [position(3, 40, 40, seconds), position(1, 100, 100, seconds)])
+        assert found == Progress(3, 1, Pace.UNKNOWN, 60, 60)
+
+
+def test_two_readings_within_a_second_tell_a_rate() -> None:
+    first = [position(3, 0, 0, 5.0), position(1, 100, 100, 5.0)]
+    (found,) = compare([COPY], first, [position(3, 40, 40, 5.25), position(1, 100, 100, 5.25)])
+    assert found == Progress(3, 1, Pace.CATCHING_UP, 60, 60, 160.0, 160.0, 0.0, 0.375)
+
+
 def test_rows_are_plain_values() -> None:
     row = measured((0, 1001), (2200, 2600)).as_row()
     assert row["pace"] == "catching-up"

@@ -219,3 +219,16 @@ def test_thresholds_of_patterns_hold_at_their_edges() -> None:
     assert pair(6, 12) == ["leader-to-follower"]
     assert pair(5, 12) == []
     assert pair(1, 1) == []
+
+
+def test_a_leader_that_is_out_of_its_own_isr_follows_nobody() -> None:
+    """A leader is in the ISR it keeps; an answer that tells otherwise says nothing of how brokers follow it."""
+    odd = [partition("t", number, leader=1, isr=[2, 3]) for number in range(4)]
+    well = [
+        partition("t", 4 + number, leader=leader, replicas=[1, 2, 3, 4], isr=[1, 2, 3, 4])
+        for number, leader in enumerate([1, 2, 3, 4] * 4)
+    ]
+    snapshot = snapshot_of([*odd, *well], brokers())
+    assert kinds_in(snapshot) == []
+    ((open_,),) = explain(Evaluator(snapshot)).not_known(np.array([0]))
+    assert (open_["broker"], open_["candidates"]) == (1, [])

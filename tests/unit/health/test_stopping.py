@@ -128,6 +128,14 @@ def with_quorum(snapshot: ClusterSnapshot, *silent: int | None, voters: int = 3)
     return replace(snapshot, quorum=Table.from_rows(QUORUM, rows))
 
 
+def test_a_voter_is_down_after_five_seconds_without_a_fetch() -> None:
+    """docs/stopping.md; by default it fetches within half a second, and calls an election itself after 2 s."""
+    for ago, down in ((2000, ()), (5000, ()), (5001, (2,)), (9000, (2,))):
+        quorum = quorum_without(with_quorum(cluster(), ago), [])
+        assert quorum is not None
+        assert quorum.down == down, ago
+
+
 @pytest.mark.parametrize(
     ("silent", "voters", "stopping", "down", "lost"),
     [
