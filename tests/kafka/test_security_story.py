@@ -237,7 +237,7 @@ MISTAKES: dict[str, tuple[Callable[[Sandbox, Path], Path], int, str]] = {
     "unknown client": (other_client, 3, "it does not accept the client's certificate"),
     "no such file": (no_store, 2, "cannot read ssl.truststore.location"),
     "other mechanism": (no_mechanism, 3, "it does not take sasl.mechanism SCRAM-SHA-256, it takes"),
-    "plaintext to TLS": (plaintext_to_tls, 3, "wants TLS (security.protocol)"),
+    "plaintext to TLS": (plaintext_to_tls, 3, "its listener speaks TLS: security.protocol is SSL or SASL_SSL there"),
     "TLS to plaintext": (tls_to_plaintext, 3, "speaks no TLS"),
     "broken login": (no_jaas, 2, "sasl.jaas.config cannot be used"),
 }
