@@ -84,7 +84,7 @@ class TransactionsReading:
         return [*told, f"{counted(self.unknown, 'record')} of a version that is not known"] if self.unknown else told
 
     def exit_code(self, summary: Row) -> ExitCode:
-        """1 for damage, 5 for missing partitions, 0 otherwise."""
+        """1 for damage and what is overdue, 5 for missing partitions, 0 otherwise."""
         if self.damage.places or summary.get("overdue"):
             return ExitCode.FINDINGS
         return ExitCode.INCOMPLETE if is_partial(summary) else ExitCode.OK

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from commands.decode_transactions import COLUMNS
 from commands.decode_transactions_answer import TransactionsReading, answer_of, counts_of, is_partial
-from commands.decode_transactions_screen import held_lines, state_cells, state_header
+from commands.decode_transactions_screen import damaged, held_lines, state_cells, state_header
 from commands.output import Answer, OutputFormat, Row, emit
 from commands.screen import counted, print_lines, print_verdict
 from commands.tables import print_table
@@ -39,7 +39,7 @@ def show_hanging(logs: TransactionLogs, asked: Asked, output: OutputFormat | Non
     summary = {**reading.summary(counts_of(rows)), "logs_read": len(logs.others)}
     answer = answer_of(rows, summary, reading.warnings(summary))
     emit(answer, output, lambda console: _show(answer, console))
-    return ExitCode.FINDINGS if any(row["overdue"] for row in rows) else reading.exit_code(summary)
+    return reading.exit_code(summary)
 
 
 def _row(found: HangingTransaction, now: int, *, certain: bool) -> Row:
@@ -73,6 +73,8 @@ def _verdict(answer: Answer) -> tuple[str, str, str]:
     sure = sum(row["overdue"] is True for row in answer.rows)
     if sure:
         return "HANGING", "red", f"{counted(sure, 'transaction')} that no coordinator will end; {scope}"
+    if found := damaged(answer.summary, scope):
+        return found
     if answer.rows:
         said = f"{counted(len(answer.rows), 'transaction')} of which the coordinator's partition is not here"
         return "INCOMPLETE", "yellow", f"{said}; {scope}"

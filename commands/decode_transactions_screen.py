@@ -27,14 +27,14 @@ def show(answer: Answer, console: Console) -> None:
         cells = [state_cells(row) for row in answer.rows]
         print_table([name.upper() for name in _STATE], cells, color=console.is_terminal and not console.no_color)
     scope = _scope(answer.summary, "transactional id")
-    print_verdict(console, *(_damaged(answer.summary, scope) or _verdict(answer.summary, scope)))
+    print_verdict(console, *(damaged(answer.summary, scope) or _verdict(answer.summary, scope)))
     print_lines(console, "holds", held_lines(answer))
 
 
 def print_events_verdict(console: Console, summary: Mapping[str, Any]) -> None:
     """What stands below the table of all records."""
     scope = _scope(summary, "record")
-    print_verdict(console, *(_damaged(summary, scope) or (*_whole(summary), scope)))
+    print_verdict(console, *(damaged(summary, scope) or (*_whole(summary), scope)))
 
 
 def _scope(summary: Mapping[str, Any], what: str) -> str:
@@ -48,7 +48,8 @@ def _whole(summary: Mapping[str, Any]) -> tuple[str, str]:
     return _INCOMPLETE if is_partial(summary) else ("OK", "green")
 
 
-def _damaged(summary: Mapping[str, Any], scope: str) -> tuple[str, str, str] | None:
+def damaged(summary: Mapping[str, Any], scope: str) -> tuple[str, str, str] | None:
+    """The verdict where files are damaged, None where none is."""
     places = summary["damaged_places"]
     return ("DAMAGED", "red", f"{count_places(places)} in these files; {scope}") if places else None
 

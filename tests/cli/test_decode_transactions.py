@@ -306,6 +306,15 @@ def test_what_hangs_is_known_only_with_the_coordinators_partition(kreplica: Any,
     ] == [(None, 3, "unknown", None)]
 
 
+def test_damage_is_the_verdict_where_nothing_hangs_for_certain(kreplica: Any, tmp_path: Path) -> None:
+    shutil.copytree(NODE, tmp_path / "broker")
+    segment = tmp_path / "broker" / "data" / "__transaction_state-17" / f"{0:020}.log"
+    flip(segment, 200)
+    ended = kreplica("decode", "transactions", tmp_path / "broker", "--hanging")
+    assert ended.code == 1
+    assert ended.out.startswith("DAMAGED 1 damaged place in these files; 7 partitions looked through\n")
+
+
 def test_a_transaction_that_hangs_for_certain_counts_behind_one_that_may(kreplica: Any, forgotten: Path) -> None:
     """Of producer 999 no coordinator's partition tells, and 46 of 50 are not here; archive comes before payments."""
     unknown = batch(0, 0, attributes=0x10, producer=(999, 0, 0))
