@@ -232,3 +232,24 @@ def test_a_leader_that_is_out_of_its_own_isr_follows_nobody() -> None:
     assert kinds_in(snapshot) == []
     ((open_,),) = explain(Evaluator(snapshot)).not_known(np.array([0]))
     assert (open_["broker"], open_["candidates"]) == (1, [])
+
+
+def test_one_follower_or_one_leader_is_not_several() -> None:
+    """A slow leader holds up several followers, a slow follower is behind several leaders: from two on it is one."""
+
+    def rows(*kinds: tuple[int, int, bool]) -> list[dict[str, Any]]:
+        """Twelve partitions of each leader and follower, the follower out in all of them or in none."""
+        each = [kind for kind in kinds for _ in range(12)]
+        return [
+            partition(
+                "t", number, leader=leader, replicas=[leader, follower], isr=[leader] if out else [leader, follower]
+            )
+            for number, (leader, follower, out) in enumerate(each)
+        ]
+
+    one_follower = rows((1, 2, True), (1, 3, False), (3, 2, False), (3, 1, False))
+    assert kinds_in(snapshot_of(one_follower, brokers())) == ["leader-to-follower"]
+    one_leader = snapshot_of(rows((1, 2, True), (1, 3, False), (3, 4, False), (3, 1, False), (2, 4, False)), brokers())
+    assert kinds_in(one_leader) == []
+    ((open_,),) = explain(Evaluator(one_leader)).not_known(np.array([0]))
+    assert open_["candidates"] == ["slow-follower", "leader-to-follower"]
