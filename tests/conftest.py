@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, Phase, settings
 
 from kreplica import secret_values
 
@@ -59,7 +59,8 @@ def _shares(item: pytest.Item) -> str | None:
 def _profiles() -> None:
     """Numbers of generated examples: a change is judged by the same ones each time, ``make search`` draws new ones.
 
-    No time limit for one example: a loaded machine is no failure of what is tested.
+    No time limit for one example: a loaded machine is no failure of what is tested. ``make mutants`` wants to know that
+    a test fails, not the smallest example that it fails on.
     """
     same = settings(
         deadline=None,
@@ -70,6 +71,7 @@ def _profiles() -> None:
     )
     settings.register_profile("test", same, max_examples=100)
     settings.register_profile("check", same, max_examples=25)
+    settings.register_profile("mutants", same, max_examples=25, phases=[Phase.explicit, Phase.generate])
     many = int(os.environ.get("EXAMPLES", "1000"))
     settings.register_profile("search", same, max_examples=many, derandomize=False)
     settings.load_profile("test")

@@ -14,6 +14,7 @@ from kreplica.health.findings import find
 from kreplica.health.rules import ALL_RULES
 from kreplica.store.manifest import read_manifest
 from kreplica.store.reading import read_snapshot_files
+from kreplica.store.writing import write_snapshot
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -54,11 +55,15 @@ def fleet(root: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def outcome(spark: SparkSession, fleet: Path) -> Outcome:
+    return audited(spark, [fleet])
+
+
+def audited(spark: SparkSession, folders: list[Path]) -> Outcome:
     from analyzers.audit import Audit
     from analyzers.fleet import read_fleet
     from analyzers.selection import Wanted, select_snapshots
 
-    selection = select_snapshots([fleet], Wanted())
+    selection = select_snapshots(folders, Wanted())
     assert (selection.damaged, selection.strangers) == ((), ())
     audit = Audit(read_fleet(spark, selection.snapshots), {rule.name for rule in ALL_RULES}, per_snapshot=True)
     names = {item.cluster: item.name for item in selection.snapshots}
@@ -119,3 +124,17 @@ def test_every_finding_is_that_of_check_on_the_same_snapshot(outcome: Outcome, f
         assert sorted(found, key=place) == sorted(expected, key=place)
         compared += len(found)
     assert compared > 500
+
+
+def test_an_audit_of_split_folders_is_that_of_their_union(
+    outcome: Outcome, spark: SparkSession, fleet: Path, tmp_path: Path
+) -> None:
+    """Every second snapshot in another folder: the history of each cluster is in both."""
+    for number, snapshot in enumerate(snapshots(fleet)):
+        write_snapshot(snapshot, tmp_path / str(number % 2))
+    split = audited(spark, [tmp_path / "1", tmp_path / "0"])
+    assert split.times == outcome.times
+    assert split.counts == outcome.counts
+    assert {key: sorted(map(str, rows)) for key, rows in split.findings.items()} == {
+        key: sorted(map(str, rows)) for key, rows in outcome.findings.items()
+    }

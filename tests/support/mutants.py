@@ -286,7 +286,7 @@ def _run_tests(folder: Path, tests: list[str], failed: Path, change: Change | No
     sys.path[:] = [str(folder), *(path for path in sys.path if path != own)]
     sys.modules.pop("tests_of", None)
     sys.dont_write_bytecode = False
-    command = ["-x", "-q", "-p", "no:cacheprovider", "--hypothesis-profile=check"]
+    command = ["-x", "-q", "-p", "no:cacheprovider", "--hypothesis-profile=mutants"]
     marks = ["-m", "not kafka and not spark and not shell and not slow"]
     code = pytest.main([*command, *marks, *tests], plugins=[FirstFailure(failed)])
     if code not in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED) and not failed.exists():

@@ -263,6 +263,20 @@ def test_a_partition_twice_is_named(tmp_path: Path) -> None:
         read_partitions_file(path)
 
 
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        ({"leader": "1"}, "column leader; expected int32, found string;"),
+        ({"topic": b"t"}, "column topic; expected string, found binary;"),
+    ],
+)
+def test_a_column_of_another_type_is_named_with_the_type_it_has(
+    tmp_path: Path, value: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(InputError, match=message):
+        read_partitions_file(_foreign(tmp_path / "x.parquet", ROW | value))
+
+
 def test_another_table_alone_is_refused(tmp_path: Path, make_snapshot: MakeSnapshot) -> None:
     write_snapshot(make_snapshot(), tmp_path)
     with pytest.raises(InputError, match="expected the table partitions of a snapshot, found its table groups"):
