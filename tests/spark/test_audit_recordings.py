@@ -126,6 +126,7 @@ def test_every_finding_is_that_of_check_on_the_same_snapshot(outcome: Outcome, f
     assert compared > 500
 
 
+@pytest.mark.slow
 def test_an_audit_of_split_folders_is_that_of_their_union(
     outcome: Outcome, spark: SparkSession, fleet: Path, tmp_path: Path
 ) -> None:
