@@ -381,7 +381,8 @@ def try_area(area: str, count: int, seed: int) -> dict[str, Any]:
 
 
 def _commit() -> str:
-    words = ["git", "rev-parse", "--short", "HEAD"]
+    """The last one that changed the program."""
+    words = ["git", "log", "-1", "--format=%h", "--", "kreplica", "commands"]
     return subprocess.run(words, cwd=ROOT, capture_output=True, text=True, timeout=60, check=True).stdout.strip()
 
 

@@ -72,6 +72,7 @@ def test_the_newest_until_a_moment_is_read(tmp_path: Path, make_snapshot: MakeSn
 def test_one_of_several_clusters_has_to_be_named(tmp_path: Path, make_snapshot: MakeSnapshot) -> None:
     write_snapshot(make_snapshot(cluster_id="first", name="a", leader=1), tmp_path)
     write_snapshot(make_snapshot(cluster_id="second", name="b", leader=2), tmp_path)
+    assert "snapshots of 2 clusters and none was named" in _refusal(tmp_path)
     write_snapshot(make_snapshot(cluster_id=None, name="dump/of third", leader=3), tmp_path)
     message = _refusal(tmp_path)
     assert "snapshots of 3 clusters" in message
