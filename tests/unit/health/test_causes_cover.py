@@ -95,5 +95,15 @@ def test_a_chain_needs_every_other_cause(length: int) -> None:
     assert greedy.minimal is (len(greedy.choices[0]) == greedy.at_least)
 
 
+def test_a_greedy_cover_that_is_too_large_is_not_called_the_smallest() -> None:
+    """The path 0-4-2-5-1: causes 4 and 5 explain all of it; the greedy way begins in its middle and takes three."""
+    path = [frozenset({0, 4}), frozenset({4, 2}), frozenset({2, 5}), frozenset({5, 1})]
+    assert brute_force(path) == {frozenset({4, 5})}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(cover, "MOST_STEPS", 0)
+        (found,) = smallest_covers(path)
+    assert (len(found.choices[0]), found.at_least, found.minimal) == (3, 2, False)
+
+
 def test_nothing_to_explain() -> None:
     assert smallest_covers([]) == []
