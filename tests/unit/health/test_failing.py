@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kreplica.engine.played_changes import Changes, with_changes
-from kreplica.health.failing import FATES, FailureJudgement, Fate, judge_failure
+from kreplica.health.failing import FATES, FailureJudgement, Fate, judge_failure, unclean_leaders
 from kreplica.health.loss_ranges import candidates, copies_to_ask, with_positions
 from kreplica.health.rolling import judge_rolling_restart
 from kreplica.health.stopping import Accepted, Effect, judge_stop
@@ -311,3 +311,10 @@ def test_the_loss_of_a_broker_in_the_elr_takes_it_away_as_one_that_could_lead() 
     assert leader_after(both, 2) == 1
     assert leader_after(without, 2) == -1
     assert leader_after(both, 1, 2) == leader_after(both, 2, 1) == -1
+
+
+def test_a_leader_from_the_elr_is_a_clean_one() -> None:
+    """KIP-966: eligible leader replicas have every committed record, as the in-sync ones do."""
+    before = cluster(*[partition(isr=[1], elr=[3], leader=1)] * 3)
+    after = cluster(*(partition(isr=[leader], leader=leader) for leader in (3, 2, 1)))
+    assert unclean_leaders(before, after).tolist() == [False, True, False]
