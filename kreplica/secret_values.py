@@ -16,7 +16,6 @@ from __future__ import annotations
 import functools
 import os
 import re
-import select
 import subprocess
 import time
 from collections.abc import Callable, Mapping
@@ -24,7 +23,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from kreplica.errors import ConfigurationError
-from kreplica.untrusted_files import read_whole
+from kreplica.untrusted_files import read_whole, wait_readable
 
 HIDDEN = "(hidden)"
 COMMAND_SECONDS = 30.0
@@ -207,7 +206,7 @@ def _printed(process: subprocess.Popen[bytes], name: str) -> bytes:
     assert process.stdout is not None, "its output is a pipe"
     deadline = time.monotonic() + COMMAND_SECONDS
     printed, number = bytearray(), process.stdout.fileno()
-    while select.select([number], [], [], max(0, deadline - time.monotonic()))[0]:
+    while wait_readable(number, max(0, deadline - time.monotonic())):
         piece = os.read(number, 1 << 16)
         if not piece:
             break

@@ -10,7 +10,7 @@ from __future__ import annotations
 import errno
 import os
 import re
-import select
+import selectors
 import stat
 import time
 from collections.abc import Callable, Iterator
@@ -217,7 +217,7 @@ def _reader(descriptor: int) -> Callable[[int], bytes]:
                 piece = os.read(descriptor, size)
             except BlockingIOError:  # it has a writer, who has nothing to say yet
                 waiting = False
-                select.select([descriptor], [], [])
+                wait_readable(descriptor)
                 continue
             waiting = waiting and not piece
             if not waiting:
@@ -227,6 +227,18 @@ def _reader(descriptor: int) -> Callable[[int], bytes]:
             time.sleep(0.02)
 
     return read
+
+
+def wait_readable(descriptor: int, seconds: float | None = None) -> bool:
+    """Waits until a pipe or socket, whatever its number, has bytes or its end to read; False where the time is up.
+
+    Args:
+        descriptor: The pipe or socket; select.select would take none from 1024 on.
+        seconds: At most so long; None for as long as it takes.
+    """
+    with selectors.DefaultSelector() as selector:
+        selector.register(descriptor, selectors.EVENT_READ)
+        return bool(selector.select(seconds))
 
 
 def _device_of_pipes() -> int:

@@ -108,6 +108,21 @@ def _orders_between(plan: Plan) -> dict[PartitionKey, tuple[int, ...]]:
 
 def bring_back_step(handle: ClusterHandle, plan: Plan, step: Step) -> tuple[Result, ...]:
     """Reorders, elects and restores the order of one step's partitions."""
+    keys = tuple(change.key for change in step.changes)
+    try:
+        leaders, errors = _led_back(handle, plan, step)
+        # Accepted or not, answered or not: every order is asked back.
+        errors |= _restore(handle, plan, keys)
+    except KeyboardInterrupt:
+        _restore(handle, plan, keys)
+        raise
+    return tuple(Result(*key, leaders.get(key), not errors.get(key), errors.get(key, "")) for key in keys)
+
+
+def _led_back(
+    handle: ClusterHandle, plan: Plan, step: Step
+) -> tuple[dict[PartitionKey, int | None], dict[PartitionKey, str]]:
+    """Reorders and elects; the leaders then, and what went wrong."""
     facts = plan.facts
     orders = {change.key: _with_first(facts[change.key], _wanted(change)) for change in step.changes}
     errors: dict[PartitionKey, str] = {}
@@ -121,15 +136,7 @@ def bring_back_step(handle: ClusterHandle, plan: Plan, step: Step) -> tuple[Resu
                 errors[outcome.change.key] = outcome.error or f"broker {outcome.leader} leads"
     except KreplicaError as error:
         errors = {key: str(error) for key in orders} | errors
-    except KeyboardInterrupt:
-        _restore(handle, plan, tuple(orders))
-        raise
-    # Accepted or not, answered or not: every order is asked back.
-    errors |= _restore(handle, plan, tuple(orders))
-    return tuple(
-        Result(*change.key, leaders.get(change.key), not errors.get(change.key), errors.get(change.key, ""))
-        for change in step.changes
-    )
+    return leaders, errors
 
 
 def _wanted(change: LeaderChange) -> int:

@@ -37,6 +37,7 @@ class SegmentContents:
             compressed messages too, as the offset behind the batch before.
         aborts: Markers of aborted transactions.
         damage: What is no sound batch.
+        readable: Whether all of it was read: else nothing is known of what stands behind.
     """
 
     path: Path
@@ -44,6 +45,7 @@ class SegmentContents:
     batches: BatchColumns
     aborts: tuple[AbortMarker, ...]
     damage: tuple[Damage, ...]
+    readable: bool = True
 
     @property
     def end_offset(self) -> int:
@@ -56,6 +58,11 @@ class LogContents:
     """What all segments of a replica hold, by their base offsets."""
 
     segments: tuple[SegmentContents, ...]
+
+    @property
+    def readable(self) -> bool:
+        """Whether all segments were read to their ends: else the log goes further than it seems."""
+        return all(segment.readable for segment in self.segments)
 
     @property
     def start_offset(self) -> int:
@@ -98,7 +105,7 @@ def read_log(segments: Sequence[Path]) -> LogContents:
     read = []
     for path in segments:
         with FoundBytes.open(path) as source:
-            read.append(read_segment(source, path))
+            read.append(replace(read_segment(source, path), readable=not source.failures))
     return LogContents(tuple(read))
 
 

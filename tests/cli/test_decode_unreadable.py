@@ -81,3 +81,18 @@ def test_the_only_one(kreplica: Any, monkeypatch: pytest.MonkeyPatch, words: str
     ended = kreplica("decode", *words.split(), refused)
     assert (ended.code, ended.out) == (2, "")
     assert ended.err.startswith(f"error: cannot read {refused}; permission denied; ")
+
+
+@pytest.mark.parametrize(("fault", "reason"), [("opened", "permission denied"), ("read", "stale file handle")])
+def test_check_says_nothing_more_of_such_a_log(
+    kreplica: Any, monkeypatch: pytest.MonkeyPatch, fault: str, reason: str
+) -> None:
+    """Where a log ends is not known then: no checkpoint is beyond it."""
+    home = GOLDEN / "clean" / "broker-1"
+    assert kreplica("decode", "check", home).code == 0
+    refused = home / "data" / "__consumer_offsets-9" / SEGMENT
+    refuse(monkeypatch, fault, refused)
+    ended = kreplica("decode", "check", home, "-o", "json")
+    assert ended.code == 1
+    told = [(each["rule"], each["file"], each["message"]) for each in ended.document["findings"]]
+    assert told == [("log-damage", str(refused), f"it cannot be read: {reason}")]

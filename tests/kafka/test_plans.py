@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+import signal
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -72,8 +73,8 @@ def rebalance(sandbox: Sandbox, *arguments: str | Path) -> tuple[int, Any, str]:
     return done.returncode, json.loads(done.stdout) if done.stdout else None, done.stderr
 
 
-def killed(sandbox: Sandbox, plan: Path, sign: str, *arguments: str) -> None:
-    """Starts a run and kills it as soon as its journal has a line with this sign."""
+def killed(sandbox: Sandbox, plan: Path, sign: str, *arguments: str, number: signal.Signals = signal.SIGKILL) -> int:
+    """Starts a run and ends it by a signal as soon as its journal has a line with this sign; how it ended."""
     words = [*PROGRAM, *arguments, str(plan), "--bootstrap-server", sandbox.bootstrap_servers, "--execute"]
     journal = plan.with_name(f"{plan.name}.journal")
     before = journal.read_text().count(sign) if journal.exists() else 0
@@ -84,8 +85,10 @@ def killed(sandbox: Sandbox, plan: Path, sign: str, *arguments: str) -> None:
         return journal.exists() and journal.read_text().count(sign) > before
 
     until(signed, f"{sign} in the journal", pause=0.01)
-    run.kill()
-    run.communicate()
+    run.send_signal(number)
+    _, told = run.communicate(timeout=60)
+    assert "Traceback" not in told, told
+    return run.returncode
 
 
 def states(document: Any, field: str = "state") -> list[str]:
@@ -114,7 +117,10 @@ def test_a_plan_is_applied_killed_resumed_and_rolled_back(cluster: Sandbox, tmp_
 
     code, _, said = rebalance(cluster, "rollback", plan, "--execute")
     assert (code, "--allow-reorder" in said) == (4, True)
-    killed(cluster, plan, '"operation":"rollback","step"', "rollback", "--allow-reorder", "--batch", "1")
+    step = '"operation":"rollback","step"'
+    ended = killed(cluster, plan, step, "rollback", "--allow-reorder", "--batch", "1", number=signal.SIGTERM)
+    assert (ended, [order for _, order, _ in told(cluster).values()]) == (130, ORDERS), "restored before it ended"
+    killed(cluster, plan, step, "resume", "--batch", "1")
     code, document, said = rebalance(cluster, "resume", plan, "--execute")
     assert (code, states(document, "rollback")) == (0, ["done"] * 4), said
     until(lambda: told(cluster) == before, "leaders, replica orders and ISRs to be as they were")

@@ -1,6 +1,8 @@
 """Kills a run of a plan by SIGKILL at every point of its protocol, one after the other, and has another process go on.
 
-    python kill_points.py apply FOLDER | rollback FOLDER
+    python kill_points.py apply FOLDER | rollback FOLDER | interrupt FOLDER
+
+``interrupt`` ends a rollback by SIGTERM instead, which has to leave no replica order changed.
 
 Points are: before, in the middle of and after each line of the journal, and before and after each request. Each run is
 a process of its own, forked here, so that what it leaves behind is what a killed process leaves behind. Prints the
@@ -20,7 +22,9 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from paper_cluster import PaperCluster, away
 
+from commands.interrupts import end_as_by_ctrl_c
 from kreplica.config import ClusterHandle
+from kreplica.errors import ExitCode
 from kreplica.execution import journal
 from kreplica.execution.apply import apply
 from kreplica.execution.executor import Pace, Session
@@ -37,27 +41,29 @@ Work = Callable[[Session], str]
 
 
 class Points:
-    """Counts points and dies at the one given."""
+    """Counts points and sends itself a signal at the one given."""
 
-    def __init__(self, fatal: int | None) -> None:
+    def __init__(self, fatal: int | None, number: signal.Signals) -> None:
         self.fatal = fatal
+        self.number = number
         self.passed = 0
 
     def __call__(self, _: str) -> None:
         self.passed += 1
         if self.passed == self.fatal:
-            os.kill(os.getpid(), signal.SIGKILL)
+            os.kill(os.getpid(), self.number)
 
 
-def run(plan_path: Path, work: Work, fatal: int | None) -> None:
+def run(plan_path: Path, work: Work, fatal: int | None, number: signal.Signals) -> None:
     """Carries out a plan in this process, to the fatal point if there is one."""
-    points = Points(fatal)
+    end_as_by_ctrl_c()
+    points = Points(fatal, number)
     PaperCluster(plan_path.with_name("cluster.json"), points).stand_in(setattr)
     append = JournalFile.append
 
     def torn_append(file: JournalFile, line: bytes) -> None:
         points("before a line")
-        if points.fatal == points.passed + 1:
+        if points.fatal == points.passed + 1 and number == signal.SIGKILL:  # no handler runs within a write
             os.write(file._number, line[: len(line) // 2])
         points("in the middle of a line")
         append(file, line)
@@ -69,12 +75,14 @@ def run(plan_path: Path, work: Work, fatal: int | None) -> None:
         work(Session(HANDLE, plan, replay(plan, opened.entries), opened, Pace(), lambda _: None))
 
 
-def in_a_process(plan_path: Path, work: Work, fatal: int | None = None) -> int:
-    """How a forked process ended that carried out the plan: 0, or the signal that killed it."""
+def in_a_process(plan_path: Path, work: Work, fatal: int | None = None, number: signal.Signals = signal.SIGKILL) -> int:
+    """Carries out the plan in a forked process; its exit code, or the signal that killed it."""
     child = os.fork()
     if child == 0:
         try:
-            run(plan_path, work, fatal)
+            run(plan_path, work, fatal, number)
+        except KeyboardInterrupt:
+            os._exit(ExitCode.INTERRUPTED)
         except BaseException:
             import traceback
 
@@ -115,6 +123,22 @@ def every_point(folder: Path, work: Work, prepare: Callable[[Path], None], check
     raise AssertionError("the points do not end")
 
 
+def every_interrupt(folder: Path) -> int:
+    """Ends a rollback by SIGTERM at the first point, the second, ... until one passes them all; how many there are."""
+    orders = [row["replicas"] for row in away(*AWAY)]
+    for fatal in range(1, 500):
+        plan_path, cluster = fresh_plan(folder / str(fatal))
+        apply_first(plan_path)
+        ended = in_a_process(plan_path, rollback, fatal, signal.SIGTERM)
+        assert [row["replicas"] for row in cluster.rows()] == orders, f"point {fatal}: an order is not restored"
+        if ended == 0:
+            return fatal - 1
+        assert ended == ExitCode.INTERRUPTED, f"point {fatal}: ended with {ended}"
+        assert in_a_process(plan_path, rollback) == 0, f"point {fatal}: the run after it fails"
+        check_rolled_back(plan_path)
+    raise AssertionError("the points do not end")
+
+
 def check_applied(plan_path: Path) -> None:
     rows = PaperCluster(plan_path.with_name("cluster.json")).rows()
     assert all(row["leader"] == row["replicas"][0] for row in rows), rows
@@ -144,6 +168,8 @@ if __name__ == "__main__":
     where.mkdir()
     if sys.argv[1] == "apply":
         count = every_point(where, apply, lambda _: None, check_applied)
+    elif sys.argv[1] == "interrupt":
+        count = every_interrupt(where)
     else:
         count = every_point(where, rollback, apply_first, check_rolled_back)
     print(f"{time.monotonic() - began:.1f} s", file=sys.stderr)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from pathlib import Path
@@ -83,6 +84,15 @@ def test_a_command_that_hangs_is_ended(around: Surroundings, monkeypatch: pytest
     with pytest.raises(ConfigurationError, match=r"did not end within 0\.5 s"):
         look_up("${command:slow}", "x", around)
     assert time.monotonic() - begun < 20
+
+
+def test_a_command_of_a_program_with_many_open_files(around: Surroundings) -> None:
+    files = [os.open(os.devnull, os.O_RDONLY) for _ in range(1100)]
+    try:
+        assert look_up("${command:pw}", "x", around) == "from-command"
+    finally:
+        for file in files:
+            os.close(file)
 
 
 def test_a_command_runs_once_for_many_readings(tmp_path: Path) -> None:

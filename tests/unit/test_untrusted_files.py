@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import fcntl
 import io
 import os
+import resource
 import socket
 import subprocess
 import sys
@@ -28,6 +30,7 @@ from kreplica.untrusted_files import (
     open_file,
     read_to_end,
     read_whole,
+    wait_readable,
 )
 
 
@@ -98,6 +101,24 @@ def test_a_pipe_without_a_writer_is_waited_for_a_while(tmp_path: Path, monkeypat
         assert read_whole(Path(f"/dev/fd/{ends[0]}")) == b""
     finally:
         os.close(ends[0])
+
+
+def test_descriptors_above_those_that_select_takes() -> None:
+    """Of a program that has 1,024 files open: FD_SETSIZE of glibc (select(2))."""
+    highest = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    assert highest > 1200, "raise ulimit -n to run this"
+    reading, writing = os.pipe()
+    high = fcntl.fcntl(reading, fcntl.F_DUPFD_CLOEXEC, 1100)
+    try:
+        assert not wait_readable(high, 0.01)
+        os.write(writing, b"x")
+        assert wait_readable(high)
+        os.read(high, 1)
+        os.close(writing)
+        assert wait_readable(high), "its end is something to read"
+    finally:
+        os.close(reading)
+        os.close(high)
 
 
 def test_the_limit_is_of_the_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -43,13 +43,15 @@ def check_all(
 
     Args:
         homes: The log directories.
-        replicas: Their replicas; of an iterator one after the other is held.
+        replicas: Their replicas; of an iterator one after the other is held. Of one with a segment that cannot be read
+            only that is told: nothing can be held against the rest of the log.
         topic_ids: Topic id by name, of a metadata log; empty without one.
     """
     found = [each for rule in DIRECTORY_RULES.values() for each in rule(homes)]
     places = []
     for replica in replicas:
-        found += [each for rule in REPLICA_RULES.values() for each in rule(replica)]
+        rules = REPLICA_RULES.values() if replica.log.readable else [offsets.log_damage]
+        found += [each for rule in rules for each in rule(replica)]
         places.append(_without_files(replica))
     found.sort(key=lambda each: RULES.index(each.rule))
     return [*found, *identity.topic_ids(places, topic_ids)]

@@ -11,7 +11,9 @@ import pytest
 DRIVER = Path(__file__).parents[2] / "support" / "kill_points.py"
 
 
-@pytest.mark.parametrize(("work", "least"), [("apply", 30), ("rollback", 40)])
+@pytest.mark.parametrize(
+    ("work", "least"), [("apply", 30), ("rollback", 40), pytest.param("interrupt", 40, marks=pytest.mark.slow)]
+)
 def test_a_kill_at_every_point(work: str, least: int, tmp_path: Path) -> None:
     command = [sys.executable, str(DRIVER), work, str(tmp_path)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=200, check=False)
