@@ -100,7 +100,8 @@ def _print_verdict(audited: Audited, trends: Sequence[ClusterTrend], code: ExitC
         sentence = f"{len(ill)} of {_number(len(trends), 'cluster')} in their newest snapshot: partitions {said}{past}"
         print_verdict(console, word, color, sentence)
     else:
-        sentence = f"no partition in trouble in the newest snapshot of {_number(len(trends), 'cluster')}{past}"
+        found = "" if word in ("HEALTHY", "INCOMPLETE") else "findings, but "
+        sentence = f"{found}no partition in trouble in the newest snapshot of {_number(len(trends), 'cluster')}{past}"
         print_verdict(console, word, color, sentence)
     print_lines(console, "read", [_read(audited, len(trends))])
     print_lines(console, "left out", _left_out(audited))
