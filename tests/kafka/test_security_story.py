@@ -252,9 +252,11 @@ def test_each_mistake_is_one_clear_line_in_time(
     ended = kreplica("describe", "--command-config", file, "--timeout", "10")
     assert time.monotonic() - begun < 19, "not the timeout twice"
     assert (ended.code, ended.out) == (code, "")
-    assert told in ended.err
-    assert ended.err.count("\n") == 1
-    assert ended.err.startswith("error: ")
+    warned, error = ended.err.splitlines()[:-1], ended.err.splitlines()[-1]
+    assert told in error
+    assert error.startswith("error: ")
+    assert all("has no effect: security.protocol is PLAINTEXT" in line for line in warned)
+    assert bool(warned) is (mistake is plaintext_to_tls), "a trust store without TLS is warned of"
     assert "hush" not in ended.err
 
 
