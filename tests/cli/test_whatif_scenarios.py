@@ -127,7 +127,7 @@ def test_what_teaches_is_told(run_cli: RunCli) -> None:
     assert "zookeeper: isr_change_notification: orders-0" in drawn
     assert "zookeeper: isr_change_notification: read and deleted" in drawn
     told = run_cli("whatif", "run", "isr-propagation", "--kafka-version", "0.9", "--explain").stdout
-    assert "/isr_change_notification/isr_change_2_1_1 says orders-0, version 0  [zookeeper_isr.propagates]" in told
+    assert "/isr_change_notification/isr_change_2_1_1 is created with orders-0  [zookeeper_isr.propagates]" in told
 
 
 def test_the_svg_is_a_picture_of_the_run(run_cli: RunCli, tmp_path: Path) -> None:
