@@ -174,4 +174,5 @@ def a_directory_that_fails(sandbox: Sandbox) -> None:
     assert rows[broker, path]["error"] == "KAFKA_STORAGE_ERROR"
     assert rows[broker, path]["kafka_bytes"] is None
     assert document["summary"]["offline"] == 1
-    assert disks(sandbox)[0] == 0  # without a limit it is a report
+    assert disks(sandbox)[0] == 1, "OFFLINE, without a limit too"
+    assert disks(sandbox, "--exit-zero")[0] == 0
