@@ -51,15 +51,17 @@ def check(paths: PathsArgument, metadata: MetadataOption = None, output: OutputO
     from commands.output import Answer, emit
     from kreplica.formats.checks.other_formats import other_files
     from kreplica.formats.checks.replicas import find_folders
-    from kreplica.formats.checks.rules import check_all
+    from kreplica.formats.checks.rules import check_all, unlisted
 
     refuse_stdin(paths, "a log directory", "it is files beside one another that are compared")
-    homes, folders = find_folders(paths)
+    refused: list[InputError] = []
+    homes, folders = find_folders(paths, refused)
     if not homes:
         why = "no directory there is named as a partition, none holds checkpoint files"
         raise UsageError(f"no log directory in {', '.join(paths)}", why, "name a log directory of a broker")
     ids, remarks = _topic_ids(folders, metadata)
-    findings = [*check_all(homes, (folder.read() for folder in folders), ids), *other_files(paths)]
+    found = [*check_all(homes, (folder.read() for folder in folders), ids), *other_files(paths)]
+    findings = [*unlisted(refused), *found]
     answer = Answer(
         command="decode-check",
         rows_name="findings",

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from commands.options import OutputOption, StdinFilenameOption, TopicOption
-from kreplica.errors import ExitCode, UsageError
+from kreplica.errors import ExitCode, InputError, UsageError
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -65,9 +65,8 @@ def checkpoints(
     from commands.output import Answer, emit
 
     with named_files(paths, stdin_filename, CHECKPOINT) as names:
-        homes = _read(names)
+        homes, damage = _read(names)
     rows = _rows(homes, topic)
-    damage = [each for home in homes for each in home.damage]
     answer = Answer(
         command="decode-checkpoints",
         rows_name="checkpoints",
@@ -78,17 +77,19 @@ def checkpoints(
         warnings=[*damage_warnings(damage), *_remarks(homes)],
         kinds=_kinds(),
     )
-    emit(answer, output, lambda console: _show(answer, homes, console))
+    emit(answer, output, lambda console: _show(answer, homes, len(damage), console))
     raise typer.Exit(ExitCode.FINDINGS if damage else ExitCode.OK)
 
 
-def _read(paths: Sequence[str]) -> list[LogDirectory]:
-    from kreplica.formats.file_bytes import read_found_file, read_small_file
+def _read(paths: Sequence[str]) -> tuple[list[LogDirectory], list[Damage]]:
+    """The log directories, and what of them cannot be read."""
+    from kreplica.formats.file_bytes import not_listed, read_found_file, read_small_file
     from kreplica.formats.files import find_files
     from kreplica.formats.log_directory import OF_A_PARTITION, SMALL_FILES, read_log_directories
 
-    files = find_files(paths, SMALL_FILES.__contains__)
-    homes = read_log_directories(files, read_found_file if len(files) > 1 else read_small_file)
+    refused: list[InputError] = []
+    files = find_files(paths, SMALL_FILES.__contains__, refused)
+    homes = read_log_directories(files, read_found_file if len(files) > 1 or refused else read_small_file)
     if not homes and any(file.name in OF_A_PARTITION for file in files):
         why = "the directory's name tells the partition, and none here is one"
         fix = "name it as orders-0/leader-epoch-checkpoint"
@@ -96,7 +97,7 @@ def _read(paths: Sequence[str]) -> list[LogDirectory]:
     if not homes:
         why = f"no file there is named {', '.join(sorted(SMALL_FILES))}"
         raise UsageError(f"no checkpoint files in {', '.join(paths)}", why, "name a log directory of a broker")
-    return homes
+    return homes, [*not_listed(refused), *(each for home in homes for each in home.damage)]
 
 
 def _rows(homes: Sequence[LogDirectory], topic: str | None) -> list[Row]:
@@ -178,7 +179,7 @@ def _kinds() -> dict[str, Kind]:
     return {name: Kind.STRING if name in words else Kind.INT32 if name in narrow else Kind.INT64 for name in COLUMNS}
 
 
-def _show(answer: Answer, homes: Sequence[LogDirectory], console: Console) -> None:
+def _show(answer: Answer, homes: Sequence[LogDirectory], damage: int, console: Console) -> None:
     from commands.screen import print_lines, print_verdict
     from commands.tables import print_table
 
@@ -188,7 +189,7 @@ def _show(answer: Answer, homes: Sequence[LogDirectory], console: Console) -> No
     cells = [[_epochs(row[name]) if name == "epochs" else row[name] for name in names] for row in answer.rows]
     if cells:
         print_table([name.upper() for name in names], cells, color=console.is_terminal and not console.no_color)
-    word, color, sentence = _verdict(answer, homes)
+    word, color, sentence = _verdict(answer, homes, damage)
     print_verdict(console, word, color, sentence)
     print_lines(console, "log dir", [_told(home) for home in homes])
     print_lines(console, "means", _MEANINGS)
@@ -209,11 +210,10 @@ def _epochs(value: object) -> object:
     return [f"{entry['epoch']}:{entry['start_offset']}" for entry in value]
 
 
-def _verdict(answer: Answer, homes: Sequence[LogDirectory]) -> tuple[str, str, str]:
+def _verdict(answer: Answer, homes: Sequence[LogDirectory], damage: int) -> tuple[str, str, str]:
     from commands.decode_damage import count_places
     from commands.screen import counted
 
-    damage = sum(len(home.damage) for home in homes)
     topics = answer.summary["topics"]
     directories = counted(len(homes), "log directory", "log directories")
     scope = f"{counted(len(answer.rows), 'replica')} of {counted(int(str(topics)), 'topic')} in {directories}"

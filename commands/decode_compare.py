@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from commands.options import OutputOption, TopicOption
-from kreplica.errors import ExitCode, UsageError
+from kreplica.errors import ExitCode, InputError, UsageError
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from commands.output import Answer, Row
-    from kreplica.formats.checks.replicas import ReplicaFolder
+    from kreplica.formats.checks.replicas import ReplicaFiles, ReplicaFolder
+    from kreplica.formats.damage import Damage
     from kreplica.formats.replica_comparison import Place
     from kreplica.model.schema import Kind
 
@@ -60,36 +61,51 @@ def compare(
 
     Exits 1 when copies differ or acknowledged records are on one disk alone, 5 when no partition has two copies.
     """
+    from commands.decode_damage import damage_objects, damage_warnings
     from commands.decode_stdin import refuse_stdin
     from commands.output import Answer, emit
     from kreplica.formats.checks.replicas import find_folders
-    from kreplica.formats.identity import require_one_cluster
+    from kreplica.formats.file_bytes import not_listed
     from kreplica.formats.replica_comparison import COLUMNS, partitions_of
 
     refuse_stdin(paths, "a log directory", "it is files of several disks that are compared")
-    _, folders = find_folders(paths)
+    refused: list[InputError] = []
+    _, folders = find_folders(paths, refused)
     there = partitions_of(folders)
     if not there:
         why = "no directory there is named as a partition and holds a segment"
         raise UsageError(f"no logs in {', '.join(paths)}", why, "name log directories of several brokers")
-    require_one_cluster(folder.home.path for folders in there.values() for folder in folders)
+    _require_one_cluster(there)
     found = _chosen(there, topic)
-    compared, damaged = _compared(found)
+    compared, copies = _compared(found)
+    beside = [*not_listed(refused), *_damage_beside(found)]
     rows = [row for copies in compared.values() if every or _notable(copies) for row in copies]
     answer = Answer(
         command="decode-compare",
         rows_name="copies",
         columns=COLUMNS,
         rows=rows,
-        summary={**_summary(found, compared), "damaged": len(damaged)},
-        warnings=[
-            *_created_anew(found),
-            *(f"{path} is damaged: its log is compared without that; see kreplica decode check" for path in damaged),
-        ],
+        summary={**_summary(found, compared), "damaged": len(copies), "damage": damage_objects(beside)},
+        warnings=[*_created_anew(found), *copies.values(), *damage_warnings(beside)],
         kinds=_kinds(COLUMNS),
     )
     emit(answer, output, lambda console: _show(answer, console))
-    raise typer.Exit(_exit_code(compared, damaged))
+    raise typer.Exit(_exit_code(answer.summary, compared))
+
+
+def _require_one_cluster(there: Folders) -> None:
+    from kreplica.formats.identity import refuse_several_clusters
+
+    homes = {folder.home.path: folder.home.meta for folders in there.values() for folder in folders}
+    refuse_several_clusters({path: None if meta is None else meta.cluster_id for path, meta in homes.items()})
+
+
+def _damage_beside(found: Folders) -> list[Damage]:
+    """What of the small files cannot be read that tell of these copies."""
+    folders = [folder for copies in found.values() for folder in copies]
+    homes = {folder.home.path: folder.home for folder in folders}
+    ours = {*homes, *(folder.path for folder in folders)}
+    return [each for home in homes.values() for each in home.damage if Path(each.file).parent in ours]
 
 
 def _created_anew(found: Folders) -> list[str]:
@@ -105,18 +121,29 @@ def _created_anew(found: Folders) -> list[str]:
     ]
 
 
-def _compared(found: Folders) -> tuple[dict[Place, Sequence[Row]], list[str]]:
-    """Rows of each partition that has several copies, one partition held after the other; directories with damage."""
-    from kreplica.formats.replica_comparison import compare_copies, copy_of
+def _compared(found: Folders) -> tuple[dict[Place, Sequence[Row]], dict[str, str]]:
+    """Rows of each partition that has several copies, one partition held after the other; words on damaged copies."""
+    from kreplica.formats.replica_comparison import compare_replicas
 
     compared: dict[Place, Sequence[Row]] = {}
-    damaged: set[str] = set()
+    damaged: dict[str, str] = {}
     for place, folders in found.items():
         if len(folders) > 1:
             replicas = [folder.read() for folder in folders]
-            compared[place] = compare_copies([copy_of(replica) for replica in replicas])
-            damaged |= {str(each.path) for each in replicas for segment in each.log.segments if segment.damage}
-    return compared, sorted(damaged)
+            compared[place] = compare_replicas(replicas)
+            damaged |= {str(each.path): told for each in replicas if (told := _damage_of(each))}
+    return compared, dict(sorted(damaged.items()))
+
+
+def _damage_of(replica: ReplicaFiles) -> str:
+    """What is to be said of a copy's log that is not whole."""
+    places = [*replica.log.damage, *(each for segment in replica.log.segments for each in segment.damage)]
+    if not replica.log.readable:
+        told = f"{places[-1]}; where the log ends is not known" if places else "where its log ends is not known"
+        return f"{replica.path} is not compared: {told}"
+    if places:
+        return f"{replica.path} is damaged: its log is compared without that; see kreplica decode check"
+    return ""
 
 
 def _chosen(found: Folders, topic: str | None) -> Folders:
@@ -145,12 +172,20 @@ def _cut(copies: Sequence[Row]) -> int:
     return max(int(str(row["cut_committed"] or 0)) for row in copies)
 
 
+def _ends(copies: Sequence[Row]) -> list[object]:
+    """Where the logs end that can be read."""
+    return [row["end_offset"] for row in copies if row["end_offset"] is not None]
+
+
 def _notable(copies: Sequence[Row]) -> bool:
-    return _differs(copies) or len({row["end_offset"] for row in copies}) > 1 or bool(_alone(copies))
+    ends = _ends(copies)
+    return _differs(copies) or len(set(ends)) > 1 or len(ends) < len(copies) or bool(_alone(copies))
 
 
-def _exit_code(compared: Mapping[Place, Sequence[Row]], damaged: Sequence[str]) -> ExitCode:
-    if damaged or any(_differs(copies) or _alone(copies) or _cut(copies) for copies in compared.values()):
+def _exit_code(summary: Row, compared: Mapping[Place, Sequence[Row]]) -> ExitCode:
+    if summary["damaged"] or summary["damage"]:
+        return ExitCode.FINDINGS
+    if any(_differs(copies) or _alone(copies) or _cut(copies) for copies in compared.values()):
         return ExitCode.FINDINGS
     return ExitCode.OK if compared else ExitCode.INCOMPLETE
 
@@ -158,10 +193,10 @@ def _exit_code(compared: Mapping[Place, Sequence[Row]], damaged: Sequence[str]) 
 def _summary(found: Folders, compared: Mapping[Place, Sequence[Row]]) -> Row:
     return {
         "partitions": len(found),
-        "compared": len(compared),
+        "compared": sum(len(_ends(copies)) > 1 for copies in compared.values()),
         "single_copies": len(found) - len(compared),
         "differing": sum(_differs(copies) for copies in compared.values()),
-        "of_different_length": sum(len({row["end_offset"] for row in copies}) > 1 for copies in compared.values()),
+        "of_different_length": sum(len(set(_ends(copies))) > 1 for copies in compared.values()),
         "only_one_copy_holds": sum(_alone(copies) for copies in compared.values()),
         "cut_committed": sum(_cut(copies) for copies in compared.values()),
     }
@@ -217,12 +252,12 @@ def _cell(row: Row, name: str) -> object:
 def _verdict(summary: Row) -> tuple[str, str, str]:
     from commands.screen import counted
 
-    number = {name: int(str(value)) for name, value in summary.items()}
+    number = {name: int(str(value)) for name, value in summary.items() if name != "damage"}
     scope = f"{counted(number['compared'], 'partition')} compared"
     if number["single_copies"]:
         scope += f", {number['single_copies']} more with one copy here"
     if not number["compared"]:
-        return "INCOMPLETE", "yellow", f"no partition has two copies on these disks; {scope}"
+        return _nothing_compared(_damaged(summary), scope)
     if number["differing"]:
         cut = f", {counted(number['cut_committed'], 'committed offset')} would be cut"
         said = f"copies of {counted(number['differing'], 'partition')} differ" + cut * bool(number["cut_committed"])
@@ -236,10 +271,26 @@ def _verdict(summary: Row) -> tuple[str, str, str]:
     same = "all copies are the same"
     if number["of_different_length"]:
         same = f"no copies differ, {counted(number['of_different_length'], 'partition')} with a shorter one"
-    if number["damaged"]:
-        copies = counted(number["damaged"], "damaged copy", "damaged copies")
-        return "DAMAGED", "red", f"{copies}, compared without what cannot be read: {same}; {scope}"
+    if told := _damaged(summary):
+        return "DAMAGED", "red", f"{told}, compared without what cannot be read: {same}; {scope}"
     return "OK", "green", f"{same}; {scope}"
+
+
+def _nothing_compared(damaged: str, scope: str) -> tuple[str, str, str]:
+    if damaged:
+        return "DAMAGED", "red", f"{damaged}: no partition has two copies that can be read; {scope}"
+    return "INCOMPLETE", "yellow", f"no partition has two copies on these disks; {scope}"
+
+
+def _damaged(summary: Row) -> str:
+    """What cannot be read, in words; empty where all can."""
+    from commands.decode_damage import count_places
+    from commands.screen import counted
+
+    copies, beside = int(str(summary["damaged"])), summary["damage"]
+    assert isinstance(beside, list)
+    told = [counted(copies, "damaged copy", "damaged copies")] if copies else []
+    return " and ".join([*told, *([f"{count_places(len(beside))} beside the logs"] if beside else [])])
 
 
 def _differences(rows: Sequence[Row]) -> list[str]:

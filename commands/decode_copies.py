@@ -28,9 +28,7 @@ def copy_warnings(chosen: Iterable[PartitionLog], copies: Sequence[PartitionLog]
 
 def _of_another_topic(copy: PartitionLog, read: PartitionLog) -> str:
     """What is to be said where the topic was deleted and created anew between two copies (KIP-516)."""
-    from kreplica.formats.identity import topic_id_of
-
-    other, mine = topic_id_of(copy.directory), topic_id_of(read.directory)
+    other, mine = copy.topic_id, read.topic_id
     if other == mine or None in (other, mine):
         return ""
     return (

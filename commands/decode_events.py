@@ -41,8 +41,9 @@ class Events:
         groups: Sequence[re.Pattern[str]],
         topic: re.Pattern[str] | None,
         until: Until | None,
+        damage: DamageTally,
     ) -> None:
-        self.damage = DamageTally()
+        self.damage = damage
         self._logs, self._groups, self._topic, self._until = logs, groups, topic, until or Until()
 
     def __iter__(self) -> Iterator[Table]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from commands.options import OutputOption, StdinFilenameOption
-from kreplica.errors import ExitCode, UsageError
+from kreplica.errors import ExitCode, InputError, UsageError
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -45,7 +45,7 @@ def indexes(paths: PathsArgument, stdin_filename: StdinFilenameOption = None, ou
 
     damage: list[Damage] = []
     with named_files(paths, stdin_filename, INDEX) as names:
-        files = _files(names)
+        files = _files(names, damage)
         rows = list(_rows(files, damage))
     answer = Answer(
         command="decode-indexes",
@@ -64,11 +64,14 @@ def indexes(paths: PathsArgument, stdin_filename: StdinFilenameOption = None, ou
     raise typer.Exit(ExitCode.FINDINGS if damage else ExitCode.OK)
 
 
-def _files(paths: Sequence[str]) -> list[Path]:
+def _files(paths: Sequence[str], damage: list[Damage]) -> list[Path]:
+    from kreplica.formats.file_bytes import not_listed
     from kreplica.formats.files import find_files
     from kreplica.formats.index_rows import is_index_file
 
-    files = [file for file in find_files(paths, is_index_file) if is_index_file(file.name)]
+    refused: list[InputError] = []
+    files = [file for file in find_files(paths, is_index_file, refused) if is_index_file(file.name)]
+    damage += not_listed(refused)
     if not files:
         why = "their names are a number of 20 digits and .index, .timeindex, .txnindex or .snapshot"
         raise UsageError(f"no index files in {', '.join(paths)}", why, "name a partition's directory")
@@ -79,7 +82,7 @@ def _rows(files: Sequence[Path], damage: list[Damage]) -> Iterator[Row]:
     from kreplica.formats.file_bytes import read_found_file, read_small_file
     from kreplica.formats.index_rows import index_rows
 
-    read = read_found_file if len(files) > 1 else read_small_file
+    read = read_found_file if len(files) > 1 or damage else read_small_file
     for file in files:
         yield from index_rows(file.name, read(file), str(file), damage)
 

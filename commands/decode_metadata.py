@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from commands.options import ExitZeroOption, OutputOption, StdinFilenameOption, TopicOption
-from kreplica.errors import UsageError
+from kreplica.errors import InputError, UsageError
 from kreplica.formats.metadata_kinds import COLUMNS, ChangeKind
 
 if TYPE_CHECKING:
     from commands.output import Row
+    from kreplica.formats.damage import Damage
     from kreplica.formats.log_end import LogEnd
     from kreplica.formats.metadata_image import MetadataImage, PartitionChange
     from kreplica.model.schema import Kind
@@ -98,9 +99,10 @@ def metadata(
 
     wanted = _wanted(who_led, topic, kind or ())
     with named_files(paths, stdin_filename, METADATA) as names:
-        files, others = _chosen(names)
+        files, others, damage = _chosen(names)
         found = _compare(files, diff, wanted) if diff is not None else _history(files, wanted)
-        cluster = _cluster(files)
+        cluster = _cluster(files, damage)
+    found.replay.damage[:0] = damage
     _refuse_nothing(found, who_led)
     rows = [change_row(change, compared=diff is not None) for change in found.changes]
     answer = Answer(
@@ -121,14 +123,17 @@ def metadata(
     raise typer.Exit(code_of(verdict(answer.summary, len(rows), who_led, listed)[0], exit_zero=exit_zero))
 
 
-def _chosen(paths: Sequence[str]) -> tuple[MetadataFiles, list[tuple[MetadataFiles, LogEnd]]]:
-    """The log to read, and the others with how far they go."""
+def _chosen(paths: Sequence[str]) -> tuple[MetadataFiles, list[tuple[MetadataFiles, LogEnd]], list[Damage]]:
+    """The log to read, the others with how far they go, and what beside them cannot be read."""
+    from kreplica.formats.file_bytes import not_listed
     from kreplica.formats.identity import require_one_cluster
     from kreplica.sources.kraft_files import find_metadata_logs, furthest_metadata
 
-    logs = find_metadata_logs(paths)
-    require_one_cluster((log.log_directory for log in logs), "metadata logs")
-    return furthest_metadata(logs)
+    refused: list[InputError] = []
+    logs = find_metadata_logs(paths, refused)
+    damage = not_listed(refused)
+    require_one_cluster((log.log_directory for log in logs), damage, "metadata logs")
+    return *furthest_metadata(logs), damage
 
 
 def _end(files: MetadataFiles, end: LogEnd) -> Row:
@@ -223,8 +228,10 @@ def _refuse_nothing(found: History, who_led: str | None) -> None:
     raise UsageError(f"the log says nothing of {who_led}", why, "a partition is written TOPIC-PARTITION")
 
 
-def _cluster(files: MetadataFiles) -> Row:
-    return {"cluster_id": files.cluster_id, "metadata_log": str(files.home)}
+def _cluster(files: MetadataFiles, damage: list[Damage]) -> Row:
+    from kreplica.formats.identity import cluster_id_of
+
+    return {"cluster_id": cluster_id_of(files.log_directory, damage), "metadata_log": str(files.home)}
 
 
 def _summary(found: History) -> Row:

@@ -15,9 +15,10 @@ from commands.output import Answer, Row
 from commands.screen import counted
 from commands.terminal import print_err
 from kreplica.engine.rules.coordinator_partition import OFFSETS_TOPIC, coordinator_partition
-from kreplica.errors import ExitCode, UsageError
+from kreplica.errors import ExitCode, InputError, UsageError
 from kreplica.formats.coordinator_count import doubt_of_count
 from kreplica.formats.damage_tally import DamageTally
+from kreplica.formats.file_bytes import not_listed
 from kreplica.formats.group_records import type_name
 from kreplica.formats.offset_logs import Replayed, replay_logs
 from kreplica.formats.partition_logs import PartitionLog, find_logs, first_copies
@@ -230,12 +231,13 @@ def read_offsets(
     """
     patterns = group_patterns(groups)
     topic = topic_pattern(topics) if topics is not None else None
-    logs, others = _chosen(paths, until)
+    damage = DamageTally()
+    logs, others = _chosen(paths, until, damage)
     results = replay_logs([log.segments for log in logs], until, groups=members)
     from kreplica.formats.offset_rows import committed_offsets
 
     commits: list[list[CommittedOffset]] = []
-    damage, homes = DamageTally(), set[tuple[str, int]]()
+    homes: set[tuple[str, int]] = set()
     for log, result in zip(logs, results, strict=True):
         found = committed_offsets(result, log.directory)
         commits.append(found)
@@ -271,10 +273,10 @@ def open_events(
 
     patterns = group_patterns(groups)
     topic = topic_pattern(topics) if topics is not None else None
-    logs, others = _chosen(paths, until)
     damage, wanted = DamageTally(), _wanted(groups, partitions)
+    logs, others = _chosen(paths, until, damage)
     reading = OffsetsReading([], 0, logs, others, wanted, partitions, [], [], damage)
-    return Events(logs, patterns, topic, until), [reading.completeness()] if reading.missing else []
+    return Events(logs, patterns, topic, until, damage), [reading.completeness()] if reading.missing else []
 
 
 def group_patterns(groups: Sequence[str]) -> list[re.Pattern[str]]:
@@ -307,13 +309,18 @@ def _wanted(groups: Sequence[str], partitions: int) -> frozenset[int]:
     return frozenset(range(partitions))
 
 
-def _chosen(names: Sequence[str], until: Until | None) -> tuple[list[PartitionLog], list[PartitionLog]]:
-    """The log to read of each partition, and the other copies."""
-    logs = find_logs(names, OFFSETS_TOPIC)
+def _chosen(
+    names: Sequence[str], until: Until | None, damage: DamageTally
+) -> tuple[list[PartitionLog], list[PartitionLog]]:
+    """The log to read of each partition, and the other copies; damage of what could not be looked through."""
+    refused: list[InputError] = []
+    logs = find_logs(names, OFFSETS_TOPIC, refused)
     if not logs:
         why = f"no directory there is named {OFFSETS_TOPIC}-N and holds a segment"
         raise UsageError(f"no offsets in {', '.join(names)}", why, "name a broker's log directory, or segments")
-    chosen, others = first_copies(logs)
+    places = not_listed(refused)
+    chosen, others = first_copies(logs, places)
+    damage.add(places)
     if until is not None and until.offset is not None and len(chosen) > 1:
         why = f"offsets of one log say nothing of another, and {len(chosen)} are named"
         raise UsageError("--as-of-offset is for one log", why, "name one partition's directory, or use --as-of-time")

@@ -55,8 +55,8 @@ def show_groups(reading: OffsetsReading, groups: Sequence[str], output: OutputFo
         for row in _rows(log, result, commits, damage)
         if is_wanted(str(row["group"]), patterns)
     ]
+    _name_topics(rows, reading, damage)
     reading.damage.add(damage)
-    _name_topics(rows, reading)
     answer = Answer(
         command="decode-offsets-groups",
         rows_name="groups",
@@ -98,11 +98,11 @@ def _row(state: GroupState, offsets: int, partition: int | None) -> Row:
     }
 
 
-def _name_topics(rows: Sequence[Row], reading: OffsetsReading) -> None:
+def _name_topics(rows: Sequence[Row], reading: OffsetsReading, damage: list[Damage]) -> None:
     """Consumer and share groups have topics by id: the directories beside the logs tell the names of most."""
     assigned = [each for row in rows for member in _objects(row) for each in member["assignment"] or ()]
     by_id = [each for each in assigned if "topic_id" in each]
-    names = topic_names(log.home for log in (*reading.logs, *reading.others)) if by_id else {}
+    names = topic_names((log.home for log in (*reading.logs, *reading.others)), damage) if by_id else {}
     for each in by_id:
         if each["topic_id"] in names:
             each["topic"] = names[each["topic_id"]]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from commands.options import OutputOption, StdinFilenameOption
-from kreplica.errors import ExitCode, UsageError
+from kreplica.errors import ExitCode, InputError, UsageError
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -66,21 +66,19 @@ def segment(
     """
     if index or timeindex:
         raise typer.Exit(_indexes(paths, stdin_filename, records, index, timeindex, output))
-    with segment_files(paths, stdin_filename) as names:
+    with segment_files(paths, stdin_filename) as read:
         if records:
             from commands.decode_segment_records import print_records
 
-            raise typer.Exit(print_records(names, output))
-        raise typer.Exit(_print_batches(names, output))
+            raise typer.Exit(print_records(read, output))
+        raise typer.Exit(_print_batches(read, output))
 
 
-def _print_batches(names: Sequence[str], output: OutputFormat | None) -> ExitCode:
+def _print_batches(read: SegmentsRead, output: OutputFormat | None) -> ExitCode:
     from commands.decode_damage import damage_warnings
-    from commands.decode_segment_reading import SegmentsRead
     from commands.output import Answer, emit
     from kreplica.formats.segment_rows import BATCH_FIELDS, BatchRows
 
-    read = SegmentsRead(names)
     rows = BatchRows([(name, _counted(read, window)) for name, window in read.windows()])
     answer = Answer(
         command="decode-segment",
@@ -122,23 +120,28 @@ def _indexes(
 
 
 @contextmanager
-def segment_files(paths: Sequence[str], stdin_filename: str | None) -> Iterator[list[str]]:
-    """The segments that are named, in order.
+def segment_files(paths: Sequence[str], stdin_filename: str | None) -> Iterator[SegmentsRead]:
+    """The segments that are named, in order, to be read.
 
     Raises:
         UsageError: There are none.
     """
+    from commands.decode_segment_reading import SegmentsRead
     from commands.decode_stdin import named_files
+    from kreplica.formats.file_bytes import not_listed
     from kreplica.formats.partition_logs import find_logs
 
+    refused: list[InputError] = []
     with named_files(paths, stdin_filename) as names:
-        files = [path for log in find_logs(names) for path in log.segments]
+        files = [path for log in find_logs(names, refused=refused) for path in log.segments]
         if not files:
             why = "no file there is named as a segment, 00000000000000000000.log"
             raise UsageError(
                 f"no segments in {', '.join(paths)}", why, "name a partition's directory, or a file itself"
             )
-        yield [str(path) for path in files]
+        read = SegmentsRead([str(path) for path in files])
+        read.damage.add(not_listed(refused))
+        yield read
 
 
 def _kinds(columns: Sequence[str]) -> dict[str, Kind]:

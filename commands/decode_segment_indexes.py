@@ -10,8 +10,9 @@ from commands.decode_damage import MOST_TOLD, count_places, damage_objects, dama
 from commands.output import Answer, OutputFormat, emit
 from commands.screen import counted, print_lines, print_verdict
 from commands.tables import print_table
-from kreplica.errors import ExitCode, UsageError
+from kreplica.errors import ExitCode, InputError, UsageError
 from kreplica.formats.checks.segment_indexes import COLUMNS, IndexesRead, IndexKind, Row, index_entry_rows
+from kreplica.formats.file_bytes import not_listed
 from kreplica.formats.partition_logs import find_logs
 from kreplica.model.schema import Kind
 
@@ -32,7 +33,10 @@ def show_indexes(paths: Sequence[str], kinds: Sequence[IndexKind], output: Outpu
         InputError: A file cannot be read.
     """
     read = IndexesRead()
-    rows = list(index_entry_rows(find_logs(paths), kinds, read))
+    refused: list[InputError] = []
+    logs = find_logs(paths, refused=refused)
+    read.damage.add(not_listed(refused))
+    rows = list(index_entry_rows(logs, kinds, read))
     if not read.files:
         wanted = " and ".join(f".{'' if kind is IndexKind.offset else 'time'}index" for kind in kinds)
         raise UsageError(f"no {wanted} beside segments in {', '.join(paths)}", "", "name a partition's directory")

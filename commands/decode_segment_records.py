@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from commands.decode_damage import damage_warnings
@@ -18,15 +18,14 @@ if TYPE_CHECKING:
 _SHOWN = ("offset", "timestamp", "key", "value", "headers")
 
 
-def print_records(names: Sequence[str], output: OutputFormat | None) -> ExitCode:
+def print_records(read: SegmentsRead, output: OutputFormat | None) -> ExitCode:
     """Prints the records of segments; memory does not grow with their number.
 
     Args:
-        names: The segments.
+        read: The segments.
         output: The form; table if None.
     """
-    read = SegmentsRead(names)
-    shown = (*(["file"] if len(names) > 1 else []), *_SHOWN)
+    shown = (*(["file"] if len(read.names) > 1 else []), *_SHOWN)
     answer = LongAnswer(
         command="decode-segment",
         rows_name="records",

@@ -52,6 +52,7 @@ class TransactionsReading:
             if log.log.partition is not None
         }
         damage = DamageTally()
+        damage.add(logs.damage)
         for log in read:
             damage.join(log.findings.damage)
         return cls(logs, homes, asked, damage, sum(log.findings.unknown for log in read))

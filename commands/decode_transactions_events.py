@@ -60,6 +60,9 @@ class TransactionEvents:
     damage: DamageTally = field(default_factory=DamageTally)
     unknown: int = 0
 
+    def __post_init__(self) -> None:
+        self.damage.add(self.logs.damage)
+
     def __iter__(self) -> Iterator[Table]:
         for log in self.logs.logs:
             found = Findings(str(log.directory), self.damage)

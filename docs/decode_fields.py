@@ -173,10 +173,10 @@ COMPARE = {
     "log_dir": "log directory of this copy",
     "node_id": "broker it is of, null without meta.properties",
     "leads": "whether this copy is taken for the leader's: the highest leader epoch, then the longest",
-    "log_start_offset": "first offset of the log",
-    "end_offset": "log end offset",
+    "log_start_offset": "first offset of the log, null where the log cannot be read",
+    "end_offset": "log end offset, null where the log cannot be read",
     "high_watermark": "high watermark as checkpointed, null without the file",
-    "epochs": "leader epochs: objects with epoch and start_offset",
+    "epochs": "leader epochs: objects with epoch and start_offset; null where neither checkpoint nor log tells them",
     "differs_at": "first offset at which it holds another record than the leader's copy; null if none, and for that",
     "truncation_by_high_watermark": "offset at which it would be cut before KIP-101; null for the leader's copy",
     "cut_by_high_watermark": "number of offsets that would be cut then",
@@ -192,6 +192,8 @@ COMPARE = {
 }
 COMPARE_REMARKS = (
     "Rows of partitions with one copy are left out, and without `--all` those whose copies are the same.",
+    "A copy whose log cannot be read is not compared: what its small files say is told, all else of it is null.",
+    "`damaged` of the summary counts damaged logs, `damage` lists directories and small files that cannot be read.",
     "Of a topic that was deleted and created anew only copies of one topic id are compared; a warning names the ids.",
     "Offsets count markers and what was compacted away too. The summary counts partitions and what one disk alone has.",
 )

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
@@ -171,7 +171,7 @@ class FoundBytes:
         opened = attempt(lambda: FileBytes.open(path))
         if isinstance(opened, FileBytes):
             return cls(path, opened)
-        return cls(path, None, [_not_read(path, opened)])
+        return cls(path, None, [not_read(path, opened)])
 
     @property
     def name(self) -> str:
@@ -191,7 +191,7 @@ class FoundBytes:
         content = attempt(lambda: source.read(position, size))
         if isinstance(content, bytes):
             return content
-        self.failures.append(_not_read(self.path, content, position))
+        self.failures.append(not_read(self.path, content, position))
         return b""
 
     def unread(self) -> tuple[Damage, ...]:
@@ -210,7 +210,13 @@ class FoundBytes:
         self.close()
 
 
-def _not_read(path: Path, failure: KreplicaError, position: int = 0) -> Damage:
+def not_listed(refused: Iterable[InputError]) -> list[Damage]:
+    """Directories that stand among others and cannot be listed, as damage."""
+    return [not_read(Path(failure.source), failure) for failure in refused]
+
+
+def not_read(path: Path, failure: KreplicaError, position: int = 0) -> Damage:
+    """Why one of many files or directories is not read, as damage."""
     return Damage(str(path), position, f"it cannot be read: {failure.why or failure.what}", 0)
 
 
@@ -249,4 +255,4 @@ def read_found_file(path: Path) -> SmallFile:
     found = attempt(lambda: read_small_file(path))
     if isinstance(found, SmallFile):
         return found
-    return SmallFile(b"", (_not_read(path, found),))
+    return SmallFile(b"", (not_read(path, found),))

@@ -55,14 +55,20 @@ class SegmentContents:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LogContents:
-    """What all segments of a replica hold, by their base offsets."""
+    """What all segments of a replica hold, by their base offsets.
+
+    Args:
+        segments: Those that were found.
+        damage: Why there may be more of them: their directory cannot be listed.
+    """
 
     segments: tuple[SegmentContents, ...]
+    damage: tuple[Damage, ...] = ()
 
     @property
     def readable(self) -> bool:
         """Whether all segments were read to their ends: else the log goes further than it seems."""
-        return all(segment.readable for segment in self.segments)
+        return not self.damage and all(segment.readable for segment in self.segments)
 
     @property
     def start_offset(self) -> int:

@@ -130,9 +130,17 @@ def replay_logs(logs: Sequence[Sequence[Path]], until: Until | None = None, *, g
 
 def _stretches(log: Sequence[Path]) -> Iterator[Stretch]:
     for path in log:
-        begins = _begins(path.stat().st_size if path.exists() else 0)
+        begins = _begins(_size(path))
         ends = [*begins[1:], None]
         yield from (Stretch(path, begin, end) for begin, end in zip(begins, ends, strict=True))
+
+
+def _size(path: Path) -> int:
+    """Bytes of a file; 0 where it is gone or may not be looked at, which its replay tells."""
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0
 
 
 def _begins(size: int) -> list[int]:
@@ -172,7 +180,7 @@ def _may_be_shared(word: str) -> bool:
 
 
 def _replayed(stretches: Sequence[Stretch], work: Callable[[Stretch], Replayed]) -> list[Replayed]:
-    total = sum(path.stat().st_size for path in {stretch.path for stretch in stretches} if path.exists())
+    total = sum(_size(path) for path in {stretch.path for stretch in stretches})
     workers = min(processors(), total // STRETCH_BYTES)
     return side_by_side(work, stretches, workers, IMPORTED)
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+from kreplica.errors import InputError
+from kreplica.formats.damage import Damage
 from kreplica.formats.file_bytes import FileBytes
 from kreplica.formats.files import find_files, named_paths
-from kreplica.formats.identity import require_one_cluster
+from kreplica.formats.identity import require_one_cluster, topic_id_of
 from kreplica.formats.interrupted_swap import files_after_swap, is_temporary
 from kreplica.formats.log_directory import PartitionDirectory, parse_partition_directory
 from kreplica.formats.log_end import LogEnd, segment_end
@@ -23,12 +25,14 @@ class PartitionLog:
         directory: Where its segments stand.
         topic, partition: As the directory's name says; None where it does not.
         segments: Its segments, by their first offset.
+        topic_id: The topic id that its directory tells, where it is one of several copies; None if it tells none.
     """
 
     directory: Path
     topic: str | None
     partition: int | None
     segments: tuple[Path, ...]
+    topic_id: str | None = None
 
     @property
     def home(self) -> Path:
@@ -42,7 +46,9 @@ def segment_offset(name: str) -> int | None:
     return None if found is None else int(found["offset"])
 
 
-def find_logs(paths: Sequence[str], topic: str | None = None) -> list[PartitionLog]:
+def find_logs(
+    paths: Sequence[str], topic: str | None = None, refused: list[InputError] | None = None
+) -> list[PartitionLog]:
     """The logs below the named files and directories.
 
     Args:
@@ -51,24 +57,37 @@ def find_logs(paths: Sequence[str], topic: str | None = None) -> list[PartitionL
         topic: Only directories of this topic, and files that are named themselves; of those that a pattern matches only
             such as do not stand in the directory of another topic's partition. A directory of another name tells no
             partition then.
+        refused: Takes why directories cannot be listed that may hold such logs, and the others are found all the same.
+            Without it, and where there are no others, the first of them is raised.
 
     Raises:
         InputError: A path does not exist or cannot be listed, or the only segment cannot be read.
         UsageError: All files that are named are something else than segments.
     """
-    named = {path for path in named_paths(paths) if not path.is_dir()}
+    named = {path for path in named_paths(paths, []) if not path.is_dir()}  # what is refused find_files tells
     others = {path: other for path in sorted(named) if (other := _no_segment(path)) is not None}
     found: dict[Path, list[Path]] = {}
-    for path in find_files(paths, lambda name: segment_offset(name) is not None or is_temporary(name)):
+    failures: list[InputError] = []
+    for path in find_files(paths, lambda name: segment_offset(name) is not None or is_temporary(name), failures):
         itself = str(path) in paths or (path in named and _place(path.parent) is None)
         if path not in others and (itself or _is_of(path.parent, topic)):
             found.setdefault(path.parent, []).append(path)
     if others and not found:
         raise refusal(*next(iter(others.items())))
     logs = [log for directory, files in found.items() if (log := _log(directory, files, topic, named)).segments]
-    if len(segments := [path for log in logs for path in log.segments]) == 1:
+    failures = [each for each in failures if _may_be_of(Path(each.source), topic)]
+    if failures and (refused is None or not logs):
+        raise failures[0]
+    if refused is not None:
+        refused += failures
+    if len(segments := [path for log in logs for path in log.segments]) == 1 and not failures:
         FileBytes.open(segments[0]).close()  # of many, one that cannot be read is damage
     return logs
+
+
+def _may_be_of(directory: Path, topic: str | None) -> bool:
+    """Whether a directory of which only the name is known may hold logs of the topic."""
+    return _is_of(directory, topic) or parse_partition_directory(directory.absolute().name) is None
 
 
 def _is_of(directory: Path, topic: str | None) -> bool:
@@ -118,20 +137,30 @@ def furthest(copies: Sequence[PartitionLog]) -> list[PartitionLog]:
     return sorted(copies, key=rank)
 
 
-def first_copies(logs: Iterable[PartitionLog]) -> tuple[list[PartitionLog], list[PartitionLog]]:
-    """Of each partition the copy to believe first, by partition; and the other copies.
+def first_copies(logs: Iterable[PartitionLog], damage: list[Damage]) -> tuple[list[PartitionLog], list[PartitionLog]]:
+    """Of each partition the copy to believe first, by partition; and the other copies. Copies have their topic ids.
 
     A log whose directory tells no partition stands for itself.
 
+    Args:
+        logs: All copies.
+        damage: Takes what does not tell its cluster or topic.
+
     Raises:
         UsageError: They are of several clusters.
-        InputError: A file cannot be read.
     """
     logs = list(logs)
-    require_one_cluster(log.home for log in logs if log.partition is not None)
+    require_one_cluster((log.home for log in logs if log.partition is not None), damage)
     copies: dict[object, list[PartitionLog]] = {}
     for log in logs:
         copies.setdefault(log.directory if log.partition is None else log.partition, []).append(log)
-    ranked = [furthest(some) for some in copies.values()]
+    ranked = [_with_topic_ids(furthest(some), damage) for some in copies.values()]
     ranked.sort(key=lambda some: (some[0].partition is None, some[0].partition or 0))
     return [some[0] for some in ranked], [log for some in ranked for log in some[1:]]
+
+
+def _with_topic_ids(copies: list[PartitionLog], damage: list[Damage]) -> list[PartitionLog]:
+    """Copies of one partition, where there are several: they may be of two topics of one name (KIP-516)."""
+    if len(copies) == 1:
+        return copies
+    return [replace(copy, topic_id=topic_id_of(copy.directory, damage)) for copy in copies]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
@@ -69,11 +69,8 @@ def partitions_of(folders: Sequence[ReplicaFolder]) -> Mapping[Place, list[Repli
     """Copies by partition, sorted; directories that wait for their deletion or hold no log are left out.
 
     Copies that tell no topic id are taken for those of the one topic of that name, if there is one.
-
-    Raises:
-        InputError: A directory cannot be listed.
     """
-    there = [folder for folder in folders if folder.place.state == "current" and folder.segments()]
+    there = [folder for folder in folders if folder.place.state == "current" and folder.may_hold_log()]
     ids: dict[str, set[str]] = {}
     for folder in there:
         ids.setdefault(folder.place.topic, set()).update(filter(None, [folder.topic_id]))
@@ -87,12 +84,52 @@ def partitions_of(folders: Sequence[ReplicaFolder]) -> Mapping[Place, list[Repli
 
 def copy_of(replica: ReplicaFiles) -> Copy:
     """A replica as it is compared."""
-    said, checkpoint = replica.checkpoint(REPLICATION), replica.home.epochs.get(replica.place)
-    usable = checkpoint is not None and len(checkpoint.epochs) and not checkpoint.damage
-    epochs = checkpoint.pairs() if usable and checkpoint is not None else replica.log.epochs()
-    end = replica.log.end_offset
+    checkpointed, end = _checkpointed_epochs(replica), replica.log.end_offset
+    epochs = replica.log.epochs() if checkpointed is None else checkpointed
     kept = tuple((epoch, start) for epoch, start in epochs if start <= end)
-    return Copy(replica, kept, None if said is None else said[1], end)
+    return Copy(replica, kept, _high_watermark(replica), end)
+
+
+def _checkpointed_epochs(replica: ReplicaFiles) -> list[tuple[int, int]] | None:
+    checkpoint = replica.home.epochs.get(replica.place)
+    usable = checkpoint is not None and len(checkpoint.epochs) and not checkpoint.damage
+    return checkpoint.pairs() if usable and checkpoint is not None else None
+
+
+def _high_watermark(replica: ReplicaFiles) -> int | None:
+    said = replica.checkpoint(REPLICATION)
+    return None if said is None else said[1]
+
+
+def compare_replicas(replicas: Sequence[ReplicaFiles]) -> list[Mapping[str, object]]:
+    """A row for each copy of one partition; one whose log cannot be read is not compared, and its end is not known."""
+    rows = iter(compare_copies([copy_of(replica) for replica in replicas if replica.log.readable]))
+    return [next(rows) if replica.log.readable else _unread(replica) for replica in replicas]
+
+
+def _unread(replica: ReplicaFiles) -> Mapping[str, object]:
+    """What the small files tell of a copy whose log cannot be read."""
+    epochs = _checkpointed_epochs(replica)
+    return dict.fromkeys(COLUMNS) | {
+        **_whose(replica),
+        "leads": False,
+        "high_watermark": _high_watermark(replica),
+        "epochs": None if epochs is None else _epochs(epochs),
+    }
+
+
+def _whose(replica: ReplicaFiles) -> Mapping[str, object]:
+    return {
+        "topic": replica.place.topic,
+        "partition": replica.place.partition,
+        "topic_id": replica.topic_id,
+        "log_dir": str(replica.home.path),
+        "node_id": None if replica.home.meta is None else replica.home.meta.node_id,
+    }
+
+
+def _epochs(pairs: Iterable[tuple[int, int]]) -> list[Mapping[str, int]]:
+    return [{"epoch": epoch, "start_offset": start} for epoch, start in pairs]
 
 
 def compare_copies(copies: Sequence[Copy]) -> list[Mapping[str, object]]:
@@ -102,8 +139,10 @@ def compare_copies(copies: Sequence[Copy]) -> list[Mapping[str, object]]:
     leader epochs yet (before 0.11), a longer one that differs below a high watermark that it does not know is not.
 
     Args:
-        copies: All that were found; at least one.
+        copies: All that were found.
     """
+    if not copies:
+        return []
     begin = max(copy.replica.log_start_offset for copy in copies)
     differences = _differences(copies, begin)
     leader = _leading(copies, differences)
@@ -150,16 +189,12 @@ def _row(
         cut = max(0, upto - max(begin, by_epoch, _shared_with(me, copies.index(leader), copies, differences)))
     only_here = max(0, upto - from_here) if len(copies) > 1 and marked else None
     return {
-        "topic": replica.place.topic,
-        "partition": replica.place.partition,
-        "topic_id": replica.topic_id,
-        "log_dir": str(replica.home.path),
-        "node_id": None if replica.home.meta is None else replica.home.meta.node_id,
+        **_whose(replica),
         "leads": leads,
         "log_start_offset": replica.log_start_offset,
         "end_offset": copy.end_offset,
         "high_watermark": copy.high_watermark,
-        "epochs": [{"epoch": epoch, "start_offset": start} for epoch, start in copy.epochs],
+        "epochs": _epochs(copy.epochs),
         "differs_at": None if leads else differences[frozenset((me, copies.index(leader)))],
         "truncation_by_high_watermark": by_watermark,
         "cut_by_high_watermark": None if by_watermark is None else copy.end_offset - by_watermark,

@@ -10,12 +10,14 @@ from kreplica.errors import InputError
 from kreplica.formats.control_records import SNAPSHOT_HEADER
 from kreplica.formats.damage import Damage
 from kreplica.formats.file_bytes import FileBytes, read_small_file
-from kreplica.formats.files import find_files, named_paths
+from kreplica.formats.files import find_files, is_there, named_paths
 from kreplica.formats.identity import cluster_id_of
+from kreplica.formats.log_directory import parse_partition_directory
 from kreplica.formats.log_end import LogEnd
 from kreplica.formats.metadata_image import MetadataImage, PartitionChange
 from kreplica.formats.metadata_log import (
     METADATA_DIRECTORY,
+    METADATA_TOPIC,
     MetadataEntry,
     checkpoint_epoch,
     checkpoint_offset,
@@ -50,7 +52,7 @@ class MetadataFiles:
     @property
     def cluster_id(self) -> str | None:
         """The cluster id of that log directory, None if it does not tell."""
-        return cluster_id_of(self.log_directory)
+        return cluster_id_of(self.log_directory, [])
 
     def checkpoint_before(self, offset: int | None) -> tuple[int, Path] | None:
         """The newest checkpoint that goes up to that offset at most; of all if it is None."""
@@ -78,10 +80,17 @@ def is_metadata_path(path: Path) -> bool:
     above a node's log directories.
     """
     if path.is_dir():
-        return _is_home(path) or any((each / METADATA_DIRECTORY).is_dir() for each in (path, *path.iterdir()))
+        return _is_home(path) or any(_holds_log(each) for each in (path, *path.iterdir()))
     return checkpoint_offset(path.name) is not None or (
         segment_offset(path.name) is not None and path.absolute().parent.name == METADATA_DIRECTORY
     )
+
+
+def _holds_log(directory: Path) -> bool:
+    try:
+        return (directory / METADATA_DIRECTORY).is_dir()
+    except OSError:  # one that may not be entered is none of a metadata log
+        return False
 
 
 def find_metadata(path: str) -> MetadataFiles:
@@ -97,14 +106,26 @@ def find_metadata(path: str) -> MetadataFiles:
     return logs[0]
 
 
-def find_metadata_logs(paths: Sequence[str]) -> list[MetadataFiles]:
+def find_metadata_logs(paths: Sequence[str], refused: list[InputError] | None = None) -> list[MetadataFiles]:
     """Every metadata log at the paths, by its place; files of one directory that are named one by one are one log.
+
+    Args:
+        paths: Files, directories and patterns.
+        refused: Takes why directories cannot be listed that are called otherwise than those of partitions; without it
+            the first is raised, as that of a metadata log always is. Another partition's is of no use here.
 
     Raises:
         InputError: There is none, or a path cannot be read.
     """
-    files = find_files(paths, _is_file_of_log)
-    named = list(named_paths(paths))
+    failures: list[InputError] = []
+    files = find_files(paths, _is_file_of_log, failures)
+    for failure in failures:
+        place = parse_partition_directory(Path(failure.source).absolute().name)
+        if place is None and refused is not None:
+            refused.append(failure)
+        elif place is None or place.topic == METADATA_TOPIC:
+            raise failure
+    named = list(named_paths(paths, []))
     if len(named) == 1 and not named[0].is_dir():
         return [_files(named[0], files)]
     homes = _homes(files, named, {path for path in map(Path, paths) if _is_file_of_log(path.name)})
@@ -215,7 +236,7 @@ def take_remembered_leader(files: MetadataFiles, image: MetadataImage) -> None:
         image: The state at its end.
     """
     path = files.home / QUORUM_STATE
-    if image.leader is not None or not path.is_file():
+    if image.leader is not None or not is_there(path):
         return
     state = decode_quorum_state(read_small_file(path).content, str(path))
     if state.leader_id is not None and state.leader_id >= 0 and state.leader_epoch == _metadata_end(files).leader_epoch:

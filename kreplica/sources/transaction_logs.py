@@ -9,9 +9,11 @@ from pathlib import Path
 
 import numpy as np
 
+from kreplica.errors import InputError
 from kreplica.formats.batch_windows import read_windows
+from kreplica.formats.damage import Damage
 from kreplica.formats.damage_tally import DamageTally
-from kreplica.formats.file_bytes import FoundBytes
+from kreplica.formats.file_bytes import FoundBytes, not_listed
 from kreplica.formats.files import named_paths
 from kreplica.formats.identity import require_one_cluster
 from kreplica.formats.log_records import log_records
@@ -38,11 +40,13 @@ class TransactionLogs:
         logs: The copy that counts of each partition of the topic.
         copies: Other copies of these partitions.
         others: Logs of other partitions, in which open transactions may stand.
+        damage: What of the directories could not be looked through, or does not tell whose it is.
     """
 
     logs: Sequence[PartitionLog]
     copies: Sequence[PartitionLog]
     others: Mapping[Place, Sequence[PartitionLog]]
+    damage: Sequence[Damage] = ()
 
 
 @dataclass(slots=True)
@@ -67,22 +71,24 @@ def find_transaction_logs(paths: Sequence[str]) -> TransactionLogs:
     where its directory tells no partition.
 
     Raises:
-        InputError: A path cannot be read.
+        InputError: A path does not exist, or nothing but what cannot be read is there.
         UsageError: They are of several clusters.
     """
-    named, matched = {Path(path) for path in paths}, {path for path in named_paths(paths) if not path.is_dir()}
+    named, matched = {Path(path) for path in paths}, {path for path in named_paths(paths, []) if not path.is_dir()}
     topic, others = [], dict[Place, list[PartitionLog]]()
-    for log in find_logs(paths):
+    refused: list[InputError] = []
+    for log in find_logs(paths, refused=refused):
         if log.topic == TRANSACTION_TOPIC:
             topic.append(log)
         elif not (matched if log.topic is None else named).isdisjoint(log.segments):
             topic.append(replace(log, topic=None, partition=None))  # restored-3 tells no partition of this topic
         elif log.topic is not None and log.partition is not None:
             others.setdefault((log.topic, log.partition), []).append(log)
+    damage = not_listed(refused)
     if others:
-        require_one_cluster(log.home for log in chain(topic, *others.values()))
-    logs, copies = first_copies(topic)
-    return TransactionLogs(logs, copies, others)
+        require_one_cluster((log.home for log in chain(topic, *others.values())), damage)
+    logs, copies = first_copies(topic, damage)
+    return TransactionLogs(logs, copies, others, damage)
 
 
 def replay_transactions(log: PartitionLog, until: Until) -> ReplayedLog:

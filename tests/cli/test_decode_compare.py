@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from pathlib import Path
 from typing import Any
 
+import pytest
 from log_directories import REPLICATION, batch, write_checkpoint, write_meta, write_partition
+
+from kreplica.formats import file_bytes
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "kafka-4.3.1"
 BROKERS = [GOLDEN / "killed-all/broker-1", GOLDEN / "killed-all/broker-2", GOLDEN / "killed-one/broker-3"]
@@ -166,3 +171,46 @@ def test_usage(kreplica: Any, tmp_path: Path) -> None:
     unknown = kreplica("decode", "compare", *diverged(tmp_path), "--topic", "nope")
     assert unknown.code == 2
     assert "no topic matches 'nope'" in unknown.err
+
+
+def test_the_end_of_a_log_that_cannot_be_read_is_not_known(
+    kreplica: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Nor is such a copy compared: what the others hold alone is not said to be gone from it."""
+    homes = [*diverged(tmp_path), tmp_path / "broker-3"]
+    write_partition(homes[2], [batch(0, 0, b"m1"), batch(1, 1, b"m3")], epochs=[(0, 0), (1, 1)])
+    write_meta(homes[2], node=3, directory="d3")
+    refused = homes[0] / "orders-0" / f"{0:020}.log"
+    real = file_bytes.open_file
+
+    def open_file(path: Path) -> int:
+        if path == refused:
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+        return real(path)
+
+    monkeypatch.setattr(file_bytes, "open_file", open_file)
+    ended = kreplica("decode", "compare", *homes, "-o", "json")
+    assert ended.code == 1
+    rows = ended.document["copies"]
+    assert [(row["node_id"], row["leads"], row["end_offset"]) for row in rows] == [
+        (1, False, None),
+        (2, True, 2),
+        (3, False, 2),
+    ]
+    known = {"topic": "orders", "partition": 0, "log_dir": str(homes[0]), "node_id": 1, "leads": False}
+    told = {"high_watermark": 2, "epochs": [{"epoch": 0, "start_offset": 0}]}
+    assert rows[0] == dict.fromkeys(rows[0]) | known | told
+    summary = ended.document["summary"]
+    assert (summary["compared"], summary["of_different_length"], summary["damaged"]) == (1, 0, 1)
+    why = f"{refused}, byte 0: it cannot be read: permission denied; where the log ends is not known"
+    assert ended.err == f"warning: {refused.parent} is not compared: {why}\n"
+    shown = kreplica("decode", "compare", *homes).out.splitlines()
+    assert shown[1].split()[:6] == ["orders", "0", "1", str(homes[0]), "-", "2"]
+    same = "DAMAGED 1 damaged copy, compared without what cannot be read: all copies are the same; 1 partition compared"
+    assert shown[4] == same
+    both = kreplica("decode", "compare", *homes[:2], "-o", "json")
+    assert (both.code, both.document["summary"]["compared"]) == (1, 0)
+    assert [row["end_offset"] for row in both.document["copies"]] == [None, 2]
+    assert [row["only_here"] for row in both.document["copies"]] == [None, None]
+    text = kreplica("decode", "compare", *homes[:2]).out
+    assert "DAMAGED 1 damaged copy: no partition has two copies that can be read; 0 partitions compared\n" in text

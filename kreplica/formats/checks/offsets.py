@@ -13,6 +13,7 @@ from kreplica.formats.offset_checkpoint import CLEANER, LOG_START, RECOVERY_POIN
 
 def log_damage(replica: ReplicaFiles) -> Iterator[Finding]:
     """Every byte of a segment belongs to a sound batch, or to zeros allocated ahead at the end."""
+    yield from replica.damaged("log-damage", replica.log.damage)
     for segment in replica.log.segments:
         yield from replica.damaged("log-damage", segment.damage)
 

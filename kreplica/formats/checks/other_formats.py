@@ -22,7 +22,8 @@ def other_files(paths: Sequence[str]) -> Iterator[Finding]:
     """
     if not other_formats():
         return
-    for path in find_files(paths, lambda name: own_format(name) is None and format_of(name) is not None):
+    # Directories that cannot be listed are findings of find_folders.
+    for path in find_files(paths, lambda name: own_format(name) is None and format_of(name) is not None, []):
         found = format_of(path.name)
         if found is None or found.check is None:
             continue

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TypeAlias, TypeVar
 
+from kreplica.errors import InputError, KreplicaError
 from kreplica.formats.damage import Damage
-from kreplica.formats.file_bytes import read_found_file
-from kreplica.formats.files import find_files, unreadable
+from kreplica.formats.file_bytes import not_read, read_found_file
+from kreplica.formats.files import find_files, is_there, names_in
 from kreplica.formats.index_rows import is_index_file
 from kreplica.formats.indexes import (
     OffsetIndex,
@@ -34,6 +35,7 @@ from kreplica.formats.offset_checkpoint import LOG_START, RECOVERY_POINT
 from kreplica.formats.partition_logs import segment_offset
 from kreplica.formats.producer_snapshot import ProducerSnapshot, decode_producer_snapshot
 from kreplica.formats.registry import own_format
+from kreplica.guard import attempt
 
 Decoded = TypeVar("Decoded")
 _Decoder: TypeAlias = Callable[[bytes, int, str, Sequence[Damage]], Decoded]
@@ -152,26 +154,23 @@ class ReplicaFolder:
         return self.home.topic_id(self.place)
 
     def segments(self) -> list[Path]:
-        """Its segments, by their first offset.
+        """Its segments, by their first offset; none where it cannot be listed."""
+        return _segments(self._files()[0])
 
-        Raises:
-            InputError: The directory cannot be listed.
-        """
-        return _segments(self._files())
+    def may_hold_log(self) -> bool:
+        """Whether it holds a segment, as far as is known."""
+        there, damage = self._files()
+        return bool(damage or _segments(there))
 
     def read(self) -> ReplicaFiles:
-        """All its files, decoded: of each batch about 150 bytes are held.
-
-        Raises:
-            InputError: A file cannot be read.
-        """
-        there = self._files()
+        """All its files, decoded: of each batch about 150 bytes are held."""
+        there, damage = self._files()
         files = {name: path for name, path in there.items() if is_index_file(name)}
         return ReplicaFiles(
             self.home,
             self.path,
             self.place,
-            read_log(_segments(there)),
+            replace(read_log(_segments(there)), damage=damage),
             _decoded(files, ".index", decode_offset_index),
             _decoded(files, ".timeindex", decode_time_index),
             _decoded(files, ".txnindex", lambda content, _, *rest: decode_transaction_index(content, *rest)),
@@ -180,35 +179,49 @@ class ReplicaFolder:
             there,
         )
 
-    def _files(self) -> Mapping[str, Path]:
-        """The files that a broker has when it starts."""
-        try:
-            names = [path.name for path in self.path.iterdir() if path.is_file()]
-        except OSError as error:
-            raise unreadable(self.path, error) from None
-        return files_after_swap(self.path, names)
+    def _files(self) -> tuple[Mapping[str, Path], tuple[Damage, ...]]:
+        """The files that a broker has when it starts, and why they are not known."""
+        there = attempt(lambda: files_after_swap(self.path, names_in(self.path)))
+        return ({}, (not_read(self.path, there),)) if isinstance(there, KreplicaError) else (there, ())
 
 
 def _segments(files: Mapping[str, Path]) -> list[Path]:
     return [files[name] for name in sorted(files) if segment_offset(name) is not None]
 
 
-def find_folders(paths: Sequence[str]) -> tuple[list[LogDirectory], list[ReplicaFolder]]:
+def find_folders(
+    paths: Sequence[str], refused: list[InputError] | None = None
+) -> tuple[list[LogDirectory], list[ReplicaFolder]]:
     """Every log directory, its small files read, and every partition's directory below the paths.
 
-    A partition's directory that is named itself is judged with the checkpoints of the directory it is in.
+    A partition's directory that is named itself is judged with the checkpoints of the directory it is in. One of a log
+    directory that cannot be listed is among them.
+
+    Args:
+        paths: Directories and patterns.
+        refused: Takes why directories that are no partition's cannot be listed; without it the first is raised.
 
     Raises:
-        InputError: A path does not exist or a small file cannot be read.
+        InputError: A path does not exist, or nothing but what cannot be listed is there.
     """
-    files = find_files(paths, lambda name: own_format(name) is not None)
+    failures: list[InputError] = []
+    files = find_files(paths, lambda name: own_format(name) is not None, failures)
     # A log directory may be called data-1: what tells a partition's directory is a file that only such a one has.
     of_partitions = {path.parent for path in files if path.name not in OF_THE_DIRECTORY}
     places = {folder: place for folder in sorted(of_partitions) if (place := _place(folder)) is not None}
     homes = {_home(folder) for folder in places} | {path.parent for path in files if path.name in OF_THE_DIRECTORY}
+    for failure in failures:
+        folder = Path(failure.source)
+        if (place := _place(folder)) is not None and _home(folder) in homes:
+            places[folder] = place
+        elif refused is None:
+            raise failure
+        else:
+            refused.append(failure)
     small = {home / name for home in homes for name in OF_THE_DIRECTORY}
     small |= {folder / name for folder in places for name in OF_A_PARTITION}
-    read = {each.path: each for each in read_log_directories(sorted(filter(Path.is_file, small)), read_found_file)}
+    there = set(files) | set(filter(is_there, small))
+    read = {each.path: each for each in read_log_directories(sorted(there & small), read_found_file)}
     owners = {folder: read.setdefault(_home(folder), LogDirectory(_home(folder))) for folder in places}
     lines = {home.path: _lines(home) for home in read.values()}
     folders = [
@@ -231,7 +244,7 @@ def replica_beside(folder: Path) -> ReplicaFiles | None:
         InputError: A checkpoint cannot be read.
     """
     place, path = _place(folder), _home(folder)
-    small = [path / name for name in sorted(OF_THE_DIRECTORY) if (path / name).is_file()]
+    small = [path / name for name in sorted(OF_THE_DIRECTORY) if is_there(path / name)]
     if place is None or not small:
         return None
     (home,) = read_log_directories(small, read_found_file)

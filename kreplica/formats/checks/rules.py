@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
+from kreplica.errors import InputError
 from kreplica.formats.checks import identity, indexes, offsets, other_formats, producers
 from kreplica.formats.checks.replicas import Finding, ReplicaFiles
+from kreplica.formats.file_bytes import not_listed
 from kreplica.formats.log_contents import LogContents
 from kreplica.formats.log_directory import LogDirectory
 
@@ -55,6 +57,14 @@ def check_all(
         places.append(_without_files(replica))
     found.sort(key=lambda each: RULES.index(each.rule))
     return [*found, *identity.topic_ids(places, topic_ids)]
+
+
+def unlisted(refused: Iterable[InputError]) -> list[Finding]:
+    """Directories that are no partition's and cannot be listed: what is in them is not known."""
+    return [
+        Finding("log-damage", each.file, 0, None, None, each.reason, each.expected, each.found)
+        for each in not_listed(refused)
+    ]
 
 
 def _without_files(replica: ReplicaFiles) -> ReplicaFiles:

@@ -18,6 +18,7 @@ from kreplica.formats.checks.index_entries import (
 from kreplica.formats.checks.replicas import ReplicaFiles, replica_beside
 from kreplica.formats.damage_tally import DamageTally
 from kreplica.formats.file_bytes import SmallFile, read_found_file
+from kreplica.formats.files import is_there, may_be_there
 from kreplica.formats.indexes import OFFSET_ENTRY_BYTES, TIME_ENTRY_BYTES, decode_offset_index, decode_time_index
 from kreplica.formats.interrupted_swap import SWAP
 from kreplica.formats.log_contents import SegmentContents, read_log
@@ -92,8 +93,8 @@ def _of_segment(
         reason = "its name is not the offset that it begins with, from which its indexes count"
         raise InputError(str(path), "", reason, "give it the name that its broker gave it: 20 digits and .log")
     beside = {kind: _beside(path, base, _ENDINGS[kind]) for kind in kinds}
-    read.absent += [file for file in beside.values() if not file.exists()]
-    contents = {kind: read_found_file(file) for kind, file in beside.items() if file.exists()}
+    contents = {kind: read_found_file(file) for kind, file in beside.items() if may_be_there(file)}
+    read.absent += [file for kind, file in beside.items() if kind not in contents]
     (segment,) = read_log([path]).segments
     read.damage.add(segment.damage)
     read.files += len(contents)
@@ -108,7 +109,7 @@ def _beside(segment: Path, base_offset: int, ending: str) -> Path:
     """The index that a broker will have for the segment: what is to be swapped goes before what is there."""
     path = segment.with_name(f"{base_offset:020d}{ending}")
     swap = path.with_name(path.name + SWAP)
-    return swap if segment.name.endswith(SWAP) or swap.exists() else path
+    return swap if segment.name.endswith(SWAP) or is_there(swap) else path
 
 
 def _offset_rows(
