@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,6 +23,25 @@ if TYPE_CHECKING:
     from kreplica.scenarios.many_runs import ManyRuns
 
 RUN_COLUMNS = ("seed", "acknowledged", "faults", "wrong", "lost", "unavailable_ms", "trace_hash")
+
+
+@dataclass(frozen=True, slots=True)
+class _Played:
+    """What there is to show.
+
+    Args:
+        summary: Of the answer.
+        settings: Those that were given.
+        many: What came of the runs.
+        save_plan: Where the smallest plan that fails is written; None if nowhere.
+        story: What was asked for.
+    """
+
+    summary: Row
+    settings: Mapping[str, Value]
+    many: ManyRuns
+    save_plan: Path | None
+    story: Story
 
 
 def run_many_times(
@@ -67,7 +87,8 @@ def run_many_times(
             *([f"no run failed, so {save_plan} is not written"] if save_plan and many.smallest is None else []),
         ],
     )
-    emit(answer, output, lambda console: _show(summary, settings, many, save_plan, story, console))
+    played = _Played(summary, settings, many, save_plan, story)
+    emit(answer, output, lambda console: _show(played, console))
     raise typer.Exit(story.exit_code(many.smallest is not None))
 
 
@@ -147,17 +168,11 @@ def _show_partitions(rows: object, console: Console) -> None:
     print_table(header, [list(row.values()) for row in rows], color=console.is_terminal and not console.no_color)
 
 
-def _show(
-    summary: Row,
-    given: Mapping[str, Value],
-    many: ManyRuns,
-    save_plan: Path | None,
-    story: Story,
-    console: Console,
-) -> None:
+def _show(played: _Played, console: Console) -> None:
     from commands.tables import print_table
     from kreplica.engine.invariants import PROMISES
 
+    summary, many = played.summary, played.many
     failing, runs = summary["failing"], summary["runs"]
     told = f"of {counted(int(str(runs)), 'run')} of {summary['scenario']} under Kafka {summary['version']}"
     if failing:
@@ -174,29 +189,22 @@ def _show(
     if summary.get("partitions"):
         _show_partitions(summary["partitions"], console)
     if many.smallest is not None:
-        _show_smallest(summary, given, many, save_plan, story, console)
+        _show_smallest(played, console)
 
 
-def _show_smallest(
-    summary: Row,
-    given: Mapping[str, Value],
-    many: ManyRuns,
-    save_plan: Path | None,
-    story: Story,
-    console: Console,
-) -> None:
+def _show_smallest(played: _Played, console: Console) -> None:
     from kreplica.engine.fault_words import left_out_words, step_words
 
-    smallest = many.smallest
+    smallest, summary = played.many.smallest, played.summary
     assert smallest is not None
     console.print()
     told = [step_words(step) for step in smallest.plan] or ["no fault at all"]
     told += [f"without {words}" for words in left_out_words(smallest.leave_out)]
     print_lines(console, "smallest", [f"seed {smallest.seed}, {', '.join(smallest.wrong)}:", *told])
-    if save_plan is None:
-        options = setting_options(given)
-        line = f"kreplica whatif run {story.words} --kafka-version {summary['version']}{options}"
+    if played.save_plan is None:
+        options = setting_options(played.settings)
+        line = f"kreplica whatif run {played.story.words} --kafka-version {summary['version']}{options}"
         again = f"{line} --seed {summary['seed']} --runs {summary['runs']} --save-plan plan.json"
     else:
-        again = f"kreplica whatif run {story.words} --plan {save_plan} --explain"
+        again = f"kreplica whatif run {played.story.words} --plan {played.save_plan} --explain"
     print_lines(console, "next", [again], whole=True)
