@@ -54,6 +54,8 @@ def test_safe(kreplica: Any, tmp_path: Path) -> None:
     assert (ended.code, ended.err) == (0, "")
     words = "SAFE broker 2 can be stopped: 2 partitions there keep a leader in sync and min ISR\n"
     assert ended.ageless.startswith(words)
+    assert "\ncluster  test (cluster-id), 2 partitions, kafka at " in ended.out
+    assert "instead" not in ended.out
     assert "margin   1 partition would be exactly at min ISR" in ended.out
     assert ended.out.endswith(f"next     kreplica wait --for in-sync --broker 2 --dump {path}\n")
     summary = kreplica("safe-to-stop", "2", "--dump", path, "-o", "json").document["summary"]
@@ -85,6 +87,9 @@ def test_unsafe_and_what_can_be_stopped_instead(kreplica: Any, tmp_path: Path) -
     assert "against  1 partition without a leader (no reads, no writes); one replica only: one 0\n" in ended.out
     assert "instead  brokers 2, 3 could be stopped now, by this one read\n" in ended.out
     assert f"next     kreplica safe-to-stop 1 --dump {path} --accept rf-one\n" in ended.out
+
+    both = kreplica("safe-to-stop", "1", "2", "--dump", path)
+    assert (both.code, "instead" in both.out) == (1, False)
 
     accepted = kreplica("safe-to-stop", "1", "--dump", path, "--accept", "rf-one")
     assert accepted.code == 0

@@ -134,6 +134,13 @@ def test_who_is_down_is_in_no_wave() -> None:
     assert (found.waves, found.down) == (((1,), (2,)), (3,))
 
 
+def test_nodes_of_a_cluster_that_names_no_brokers_are_those_with_replicas() -> None:
+    row = partition(replicas=[4, 2, 7], isr=[2])
+    assert restartable_nodes(snapshot_of([row])) == (2, 4, 7)
+    assert restartable_nodes(with_voters(snapshot_of([row]), 11, leader=11)) == (2, 4, 7, 11)
+    assert restartable_nodes(snapshot_of([row], [{"broker": 2, "alive": True}, {"broker": 5}])) == (2, 5)
+
+
 def test_only_some_nodes() -> None:
     snapshot = cluster(partition(), brokers=4)
     some = plan_roll(snapshot, [1, 4], RollOptions(), NOW).plan

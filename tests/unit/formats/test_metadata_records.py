@@ -23,7 +23,7 @@ from kreplica.formats.control_records import decode_control_record
 from kreplica.formats.damage import Damage
 from kreplica.formats.file_bytes import BufferBytes
 from kreplica.formats.message_schema import Array, Field, SchemaError, message_reader, read_unsigned, uuid_text
-from kreplica.formats.metadata_log import MetadataEntry, checkpoint_offset, metadata_entries
+from kreplica.formats.metadata_log import MetadataEntry, checkpoint_epoch, checkpoint_offset, metadata_entries
 from kreplica.formats.metadata_records import RECORD_TYPES, MetadataRecord, decode_metadata_record
 from kreplica.formats.partition_logs import segment_offset
 
@@ -71,6 +71,8 @@ def test_every_record_is_what_kafka_printed(name: str) -> None:
 def test_the_names_of_the_files() -> None:
     assert segment_offset("00000000000000000819.log") == 819
     assert checkpoint_offset("00000000000000000819-0000000001.checkpoint") == 819
+    assert checkpoint_epoch("00000000000000000819-0000000001.checkpoint") == 1
+    assert checkpoint_epoch("00000000000000000042-0000012345.checkpoint") == 12345
     for name in ("bootstrap.checkpoint", "00000000000000000819.index", "819.log", "00000000000000000819.checkpoint"):
         assert segment_offset(name) is checkpoint_offset(name) is None
 

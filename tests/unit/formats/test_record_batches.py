@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import struct
 import tracemalloc
 import zlib
 from collections.abc import Sequence
@@ -318,6 +319,21 @@ def test_millions_of_records_in_a_batch_are_read_some_at_a_time(monkeypatch: pyt
 def test_an_unknown_codec_is_told() -> None:
     found, damage = plain_records(windows_of(batch_bytes([], content=b"?", count=1, attributes=5)))
     assert (found, [each.reason for each in damage]) == ([], ["records cannot be inflated: unknown codec 5"])
+
+
+@pytest.mark.parametrize("content_size", [False, True])
+def test_lz4_of_magic_0_has_a_wrong_header_checksum(content_size: bool) -> None:
+    """KAFKA-3160: it was made of the frame's magic, too. The frame is laid out by hand (LZ4 frame format 1.6)."""
+    magic, plain = b"\x04\x22\x4d\x18", b"some records"
+    descriptor = b"\x68\x40" + struct.pack("<Q", len(plain)) if content_size else b"\x60\x40"
+    block = struct.pack("<I", len(plain) | 1 << 31) + plain  # its highest bit: not compressed
+    right, wrong = (bytes([xxh32_of_few(covered) >> 8 & 0xFF]) for covered in (descriptor, magic + descriptor))
+    assert right != wrong
+    for checksum, versions in ((right, (0, 1, 2)), (wrong, (0,))):
+        frame = magic + descriptor + checksum + block + bytes(4)
+        assert [bytes(inflate(3, frame, magic=version)) for version in versions] == [plain] * len(versions)
+    with pytest.raises(InflateError):
+        inflate(3, magic + descriptor + wrong + block + bytes(4), magic=1)
 
 
 def test_the_checksum_of_lz4_headers() -> None:

@@ -111,6 +111,11 @@ def test_damaged_quorum_state(content: bytes, reason: str) -> None:
     assert [each.reason for each in decode_quorum_state(content, "f").damage] == [reason]
 
 
+def test_what_is_no_json_is_shown_by_its_beginning() -> None:
+    (damage,) = decode_quorum_state(b"0123456789 0123456789 is where it begins", "f").damage
+    assert (damage.expected, damage.found, damage.skipped) == ("a JSON object", "'0123456789 012345678'", 40)
+
+
 def test_clean_shutdown_of_both_forms() -> None:
     found = decode_clean_shutdown((CLEAN / "broker-1" / "data" / ".kafka_cleanshutdown").read_bytes(), "f")
     assert (found.broker_epoch, found.damage) == (18, ())  # that of its REGISTER_BROKER_RECORD

@@ -72,6 +72,14 @@ def test_a_live_member_of_the_elr_takes_over() -> None:
     assert (judgement.consequences[0].leader_after, judgement.consequences[0].isr_after) == (2, [2])
 
 
+def test_leaders_before_and_after() -> None:
+    """A partition that nobody leads has none: -1 is Kafka's word for that."""
+    rows = [partition(min_isr=3), partition(replicas=[1], isr=[1]), partition(isr=[3], leader=-1)]
+    judgement = judge_stop(in_zookeeper(*rows, brokers=DOWN_3), [1], Accepted())
+    leaders = {item.partition: (item.leader, item.leader_after) for item in judgement.consequences}
+    assert leaders == {0: (1, 2), 1: (1, None), 2: (None, None)}
+
+
 def test_what_is_accepted() -> None:
     rows = [partition("one", replicas=[1], isr=[1]), partition("strict", min_isr=3), partition("orders", min_isr=3)]
     judgement = judge_stop(in_zookeeper(*rows), [1], Accepted(rf_one=True, topics=re.compile("str.*")))

@@ -19,6 +19,8 @@ from kreplica.sources.kafka_layout import hidden_topics, read_layout
 from kreplica.sources.kafka_messages import (
     DescribeClusterRequest,
     DescribeClusterResponse,
+    DescribeConfigsRequest,
+    DescribeConfigsResponse,
     DescribeLogDirsRequest,
     DescribeLogDirsResponse,
     DescribeTopicPartitionsRequest,
@@ -38,6 +40,9 @@ CLUSTER_AUTHORIZATION_FAILED = 31
 REQUEST_TIMED_OUT = 7
 INVALID_TOPIC_EXCEPTION = 17
 LISTENER_NOT_FOUND = 72
+
+BROKER = 4
+"""org.apache.kafka.common.config.ConfigResource.Type"""
 
 Topic = MetadataResponse.MetadataResponseTopic
 Described = DescribeTopicPartitionsResponse.DescribeTopicPartitionsResponseTopic
@@ -188,17 +193,19 @@ def never(_: Any) -> None:
     return None
 
 
-def read_two(first: Answers, second: Answers, timeout: float = 5.0) -> ClusterSnapshot:
+def read_two(
+    first: Answers, second: Answers, timeout: float = 5.0, *, other_id: int = 2, facets: Facet = Facet.LOG_DIRS
+) -> ClusterSnapshot:
     """Reads a cluster of two brokers; the first one is asked about the whole cluster and is its controller."""
     with answering_broker(second) as other:
-        ports: dict[int, int] = {2: other.port}
+        ports: dict[int, int] = {other_id: other.port}
 
         def cluster(request: Any) -> Any:
             return metadata(topic("t", partition(0)), ports=ports)(request)
 
         with answering_broker({MetadataRequest: cluster, **first}) as broker:
             ports[1] = broker.port
-            return read_live(ClusterHandle("test", broker.address, timeout=timeout), Facet.LOG_DIRS)
+            return read_live(ClusterHandle("test", broker.address, timeout=timeout), facets)
 
 
 def told(snapshot: ClusterSnapshot) -> list[tuple[str, int, str]]:
@@ -213,9 +220,10 @@ def test_brokers_that_all_answer_leave_no_gap() -> None:
     assert silent == []
 
 
-def test_a_broker_that_does_not_answer_is_told() -> None:
-    snapshot = read_two(WELL, {DescribeLogDirsRequest: never}, timeout=1.0)
-    assert ("silent-brokers", 1, "broker 2 did not answer within 1 s") in told(snapshot)
+@pytest.mark.parametrize("silent", [2, 0])
+def test_a_broker_that_does_not_answer_is_told(silent: int) -> None:
+    snapshot = read_two(WELL, {DescribeLogDirsRequest: never}, timeout=1.0, other_id=silent)
+    assert ("silent-brokers", 1, f"broker {silent} did not answer within 1 s") in told(snapshot)
     assert [row["broker"] for row in snapshot.log_dirs.rows()] == [1], "what came from the other is kept"
 
 
@@ -261,6 +269,45 @@ def test_permissions_are_asked_for_only_where_they_lack(code: int, name: str, ad
     assert gap.kind == "failed-request"
     assert name in gap.message
     assert ("Describe" in gap.message) is advice
+
+
+def settings(error: int = NONE) -> Callable[[Any], Any]:
+    """What a broker says of the settings that it is asked for."""
+    setting = DescribeConfigsResponse.DescribeConfigsResult.DescribeConfigsResourceResult
+    one = setting(
+        name="num.io.threads",
+        value="16",
+        read_only=False,
+        config_source=4,  # STATIC_BROKER_CONFIG of DescribeConfigsResponse.ConfigSource
+        is_sensitive=False,
+        synonyms=[],
+    )
+
+    def answer(request: Any) -> Any:
+        results = [
+            DescribeConfigsResponse.DescribeConfigsResult(
+                error_code=error,
+                error_message=None,
+                resource_type=resource.resource_type,
+                resource_name=resource.resource_name,
+                configs=[] if error or resource.resource_type != BROKER or not resource.resource_name else [one],
+            )
+            for resource in request.resources
+        ]
+        return DescribeConfigsResponse(results=results)
+
+    return answer
+
+
+def test_each_brokers_settings_are_its_own_and_a_refusal_is_told() -> None:
+    first, second = ({**WELL, DescribeConfigsRequest: settings(code)} for code in (NONE, CLUSTER_AUTHORIZATION_FAILED))
+    snapshot = read_two(first, second, facets=Facet.BROKER_CONFIGS)
+    assert [(row["entity"], row["name"], row["value"], row["origin"]) for row in snapshot.configs.rows()] == [
+        ("1", "num.io.threads", "16", "broker-static")
+    ]
+    (gap,) = [gap for gap in snapshot.gaps if gap.message.startswith("settings of broker 2 could not be read")]
+    assert gap.kind == "failed-request"
+    assert "DescribeConfigs" in gap.message
 
 
 def test_a_fenced_broker_is_not_alive_and_not_asked() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import socket
-import ssl
 import threading
 import time
 import tracemalloc
@@ -14,9 +13,8 @@ import pytest
 
 from kreplica.config import ClusterHandle
 from kreplica.errors import UnreachableError
+from kreplica.sources import kafka_bootstrap
 from kreplica.sources.kafka import read_live
-from kreplica.sources.kafka_admin import Address
-from kreplica.sources.kafka_failures import explain_tls_error
 
 
 @contextlib.contextmanager
@@ -86,8 +84,17 @@ def test_unreachable_servers_are_all_named_in_one_line_within_the_timeout() -> N
     assert "\n" not in line
 
 
-@pytest.mark.parametrize("ending", [ssl.SSLZeroReturnError, ssl.SSLEOFError, ConnectionResetError])
-def test_a_handshake_that_the_other_side_ends_is_told(ending: type[OSError]) -> None:
-    """Python 3.11.2 raises the first of them, later ones the second."""
-    failure = explain_tls_error(Address("broker", 9092), ending(6, "closed (EOF)"), has_certificate=False)
-    assert failure.reason.startswith("TLS handshake failed, its listener speaks no TLS")
+def test_after_a_failure_the_next_server_is_tried_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only a silent one is given time."""
+    monkeypatch.setattr(kafka_bootstrap, "PATIENCE_SECONDS", 60)
+    begun = time.monotonic()
+    with (
+        listening(b"HTTP/1.1 400") as first,
+        listening(b"SSH-2.0-") as second,
+        pytest.raises(UnreachableError) as caught,
+    ):
+        read_live(ClusterHandle("test", f"{first},{second}", timeout=45))
+    assert time.monotonic() - begun < 10
+    assert all(
+        words in str(caught.value) for words in (f"{first} (not a Kafka broker", f"{second} (not a Kafka broker")
+    )
