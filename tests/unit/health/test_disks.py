@@ -133,6 +133,20 @@ def test_a_future_replica_stands_beside_the_one_it_replaces() -> None:
     assert report.strays == ()
 
 
+def test_each_future_replica_stands_beside_its_own_current_one() -> None:
+    current = [
+        replica(topic, number, broker, log_dir=f"/{topic}{number}", size=10 * number + broker)
+        for topic in ("a", "b")
+        for number in (1, 2)
+        for broker in (1, 2)
+    ]
+    moving = [replica("a", 2, 1, log_dir="/new", future=True), replica("b", 1, 2, log_dir="/new", future=True)]
+    alone = replica("c", 0, 1, log_dir="/new", future=True)
+    report = disk_report(cluster([partition()], [log_dir()], [*current, *moving, alone]))
+    found = [(one.topic, one.partition, one.broker, one.from_dir, one.of_bytes) for one in report.futures]
+    assert found == [("a", 2, 1, "/a2", 21), ("b", 1, 2, "/b1", 12), ("c", 0, 1, None, None)]
+
+
 def test_an_offline_directory_tells_nothing_of_what_is_in_it() -> None:
     offline = {"broker": 1, "path": "/a", "error": "KAFKA_STORAGE_ERROR"}
     (directory,) = disk_report(cluster([partition()], [offline], [])).directories

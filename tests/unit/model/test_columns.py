@@ -91,6 +91,14 @@ def test_elements_know_their_rows() -> None:
     assert column.row_numbers().tolist() == [0, 0, 3]
 
 
+@pytest.mark.parametrize("length", [0, 3])
+def test_null_lists_have_no_elements(length: int) -> None:
+    """Elements are counted and compared without their rows: one more would be a broker that nobody has."""
+    column = null_column(Kind.INT_LIST, length)
+    assert isinstance(column, IntListColumn)
+    assert (column.values.tolist(), column.row_numbers().tolist()) == ([], [])
+
+
 def test_values_are_of_python_s_own_types() -> None:
     assert type(column_from_values(Kind.INT64, [1])[0]) is int
     assert type(column_from_values(Kind.BOOL, [True])[0]) is bool
