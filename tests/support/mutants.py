@@ -258,11 +258,19 @@ def load(folder: Path, files: list[str]) -> None:
 def put_in(change: Change) -> None:
     """Gives the functions of a loaded module the code that they have after a change."""
     place = change.file.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
-    new = {code.co_qualname: code for code in _codes(compile(change.source, change.file, "exec"))}
-    for function in gc.get_objects():
-        if isinstance(function, FunctionType) and function.__module__ == place:
-            code = new.get(function.__code__.co_qualname)
-            if code is not None and code.co_freevars == function.__code__.co_freevars:
+    functions = [one for one in gc.get_objects() if isinstance(one, FunctionType) and one.__module__ == place]
+    lines: dict[str, set[int]] = {}  # several functions may have one name: the lambdas of a class, a property's two
+    for function in functions:
+        lines.setdefault(function.__code__.co_qualname, set()).add(function.__code__.co_firstlineno)
+    new: dict[str, list[CodeType]] = {}
+    for code in _codes(compile(change.source, change.file, "exec", dont_inherit=True)):
+        new.setdefault(code.co_qualname, []).append(code)
+    for function in functions:
+        old = function.__code__
+        alike = new.get(old.co_qualname, [])
+        if len(alike) == len(lines[old.co_qualname]):
+            code = alike[sorted(lines[old.co_qualname]).index(old.co_firstlineno)]
+            if code.co_freevars == old.co_freevars:
                 function.__code__ = code
 
 

@@ -84,3 +84,24 @@ def test_a_loaded_function_gets_the_code_of_a_change(tmp_path: Path, monkeypatch
     changed = source.replace("return 1", "return 2").replace("(1, 2)", "(1, 3)")
     mutants.put_in(mutants.Change("one_module.py", 1, "", "", changed))
     assert (module.A().f(), held()) == (2, [1, 3])
+
+
+def test_functions_of_one_name_each_keep_their_own_code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Such as the lambdas of a class, or what reads and what sets a property."""
+    source = """class A:
+    first = lambda self: 1
+    second = lambda self: 2
+    @property
+    def value(self):
+        return self.held + 1
+    @value.setter
+    def value(self, number):
+        self.held = number
+"""
+    (tmp_path / "names_twice.py").write_text(source, encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    one = importlib.import_module("names_twice").A()
+    changed = ast.unparse(ast.parse(source.replace("self.held + 1", "self.held - 1")))
+    mutants.put_in(mutants.Change("names_twice.py", 1, "", "", changed))
+    one.value = 5
+    assert (one.first(), one.second(), one.value) == (1, 2, 4)
