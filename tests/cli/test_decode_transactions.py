@@ -80,6 +80,14 @@ def test_as_of_a_moment(kreplica: Any) -> None:
     assert [(row["state"], row["age_ms"], row["partitions"]) for row in early] == [("Empty", None, [])]
 
 
+def test_open_transactions_that_are_not_overdue_in_one_word(kreplica: Any) -> None:
+    """Of all ids there may be others in partitions that are not there; of one that is named there are not."""
+    asked = ("decode", "transactions", LEFT_OPEN, "--as-of-time", "2026-11-21T07:02:40")
+    said = "1 open transaction, none older than its timeout; 1 transactional id in 1 of 50 partitions of"
+    for words, verdict in (((), "INCOMPLETE"), (("--transactional-id", "tx-left-open"), "OPEN")):
+        assert f"\n{verdict} {said} __transaction_state\n" in kreplica(*asked, *words).out
+
+
 def test_events_are_every_record(kreplica: Any) -> None:
     document = kreplica("decode", "transactions", LEFT_OPEN, "--events", "-o", "json").document
     assert [(row["record_offset"], row["state"], row["coordinator_partition"]) for row in document["transactions"]] == [
