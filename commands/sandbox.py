@@ -41,8 +41,8 @@ def register(app: typer.Typer, *, below: str | None = None) -> None:
     group.command("start-broker", short_help="Start a server that has ended.")(start_broker)
     group.command("topic", short_help="Create or delete a topic.")(topic)
     group.command("load", short_help="Produce and consume at a rate; count what is lost.")(load)
-    anything = {"ignore_unknown_options": True, "allow_interspersed_args": False}
-    group.command("tool", short_help="Run one of Kafka's own tools against it.", context_settings=anything)(tool)
+    behind = {"allow_interspersed_args": False}  # what stands behind the tool's name is the tool's
+    group.command("tool", short_help="Run one of Kafka's own tools against it.", context_settings=behind)(tool)
 
 
 def start(
