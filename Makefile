@@ -61,7 +61,7 @@ search: $(READY) ## new random examples, then fuzzed decoders, for an hour or tw
 	@seed=$(or $(SEED),$$(date +%s)); echo "seed $$seed: make search SEED=$$seed draws the same examples again"; \
 	  EXAMPLES=$(EXAMPLES) $(BIN)/pytest -n $(PROCESSES) --dist loadgroup --timeout 0 --hypothesis-profile=search \
 	  --hypothesis-seed=$$seed -m 'hypothesis and not kafka and not spark'
-	$(BIN)/uv pip install --quiet --python $(BIN)/python --constraints constraints.txt '.[search]'
+	$(BIN)/uv pip install --quiet --python $(BIN)/python --constraints constraints.txt --build-constraints constraints.txt --editable '.[search]'
 	$(BIN)/python tests/support/fuzz_decoders.py --seconds $(SECONDS)
 
 mutants: $(READY) ## change lines one at a time, record what the tests notice: AREA=, COUNT=, SEED=

@@ -85,8 +85,9 @@ def flat(value: object) -> str:
 
 
 @each_command
-def test_parquet_through_a_pipe(process: Any, command: list[str], rows_name: str, count: int) -> None:
-    table, rows = parquet(process, command), json_rows(process, command, rows_name)
+def test_parquet_through_a_pipe(kreplica: Any, process: Any, command: list[str], rows_name: str, count: int) -> None:
+    rows = kreplica(*command, "--dump", "sample", "-o", "json").document[rows_name]
+    table = parquet(process, command)
     assert table.num_rows == count
     for row, expected in zip(table.to_pylist(), rows, strict=True):
         assert row.keys() == expected.keys()
@@ -112,12 +113,6 @@ def parquet(process: Any, command: list[str]) -> Any:
     out, err = process(*command, "--dump", "sample", "-o", "parquet").communicate(timeout=60)
     assert all(line.startswith(b"warning: ") for line in err.splitlines()), err
     return pq.read_table(io.BytesIO(out))
-
-
-def json_rows(process: Any, command: list[str], rows_name: str) -> list[dict[str, Any]]:
-    out, _ = process(*command, "--dump", "sample", "-o", "json").communicate(timeout=60)
-    rows: list[dict[str, Any]] = json.loads(out)[rows_name]
-    return rows
 
 
 @each_command

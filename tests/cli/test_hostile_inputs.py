@@ -155,7 +155,7 @@ def segments(home: Path) -> dict[str, tuple[list[str], int]]:
         for codec in (1, 4)
     }
     found |= {
-        f"bomb-{codec}": batch_bytes([], attributes=codec, content=compressed(codec, bytes(256 << 20)), count=1)
+        f"bomb-{codec}": batch_bytes([], attributes=codec, content=compressed(codec, bytes(144 << 20)), count=1)
         for codec in (1, 2, 3, 4)
     }
     found["snappy-length"] = batch_bytes([], attributes=2, content=b"\xff\xff\xff\xff\x0f" + bytes(20), count=1)
@@ -257,7 +257,7 @@ def dumps(home: Path) -> dict[str, tuple[list[str], int]]:
             manifest.write_text(json.dumps(document))
         found[f"dump-{kind}"] = (["describe", "--dump", str(home / f"dump-{kind}")], 2)
     packed = home / "packed.gz"
-    packed.write_bytes(gzip.compress(bytes(200 << 20)))
+    packed.write_bytes(gzip.compress(bytes(144 << 20), 1))
     found["gzip"] = (["describe", "--dump", str(packed)], 2)
     text = home / "text"
     text.write_text(f"Topic: x\tPartition: {'9' * 5000}\tLeader: 1\tReplicas: 1\tIsr: 1\n")

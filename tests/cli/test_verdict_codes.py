@@ -84,7 +84,8 @@ def test_every_word_that_a_screen_begins_with_has_a_code() -> None:
     """A tuple or a call that puts a word in capitals beside a colour is a verdict."""
     found = set()
     for path in (ROOT / "commands").glob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        text = path.read_text(encoding="utf-8")
+        for node in ast.walk(ast.parse(text)) if re.search("red|green|yellow", text) else ():
             parts = node.elts if isinstance(node, ast.Tuple) else node.args if isinstance(node, ast.Call) else []
             texts = [part.value for part in parts if isinstance(part, ast.Constant) and isinstance(part.value, str)]
             if {"red", "green", "yellow"} & set(texts):

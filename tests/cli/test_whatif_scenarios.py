@@ -3,54 +3,54 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import xml.etree.ElementTree as ET
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-RunCli = Callable[..., subprocess.CompletedProcess[str]]
+Kreplica = Callable[..., Any]
 LOSS = "hw-truncation-loss"
 
 
-def answer(done: subprocess.CompletedProcess[str]) -> dict[str, object]:
-    return dict(json.loads(done.stdout))
+def answer(done: Any) -> dict[str, object]:
+    return dict(json.loads(done.out))
 
 
-def test_the_list_names_every_scenario(run_cli: RunCli) -> None:
+def test_the_list_names_every_scenario(kreplica: Kreplica) -> None:
     from kreplica.scenarios import names
 
-    document = answer(run_cli("whatif", "list", "-o", "json"))
+    document = answer(kreplica("whatif", "list", "-o", "json"))
     assert document["schema"] == "kreplica/whatif-list/v1"
     assert [row["scenario"] for row in document["scenarios"]] == list(names())  # type: ignore[index, attr-defined]
 
 
-def test_show_tells_cluster_faults_and_expectations(run_cli: RunCli) -> None:
-    done = run_cli("whatif", "show", LOSS)
-    assert done.returncode == 0
+def test_show_tells_cluster_faults_and_expectations(kreplica: Kreplica) -> None:
+    done = kreplica("whatif", "show", LOSS)
+    assert done.code == 0
     for part in ("KIP-101", "orders-0 on 3,2", "writer sends 2 records", "crash broker-2", "lost=m2"):
-        assert part in done.stdout
-    scenario = answer(run_cli("whatif", "show", LOSS, "-o", "json"))["scenario"]
+        assert part in done.out
+    scenario = answer(kreplica("whatif", "show", LOSS, "-o", "json"))["scenario"]
     (writer,) = scenario["clients"]  # type: ignore[index]
     assert (writer["name"], writer["does"]) == ("writer", "sends 2 records to orders-0 from 2000 ms to 8000 ms")
-    assert f"{writer['name']} {writer['does']}" in done.stdout
+    assert f"{writer['name']} {writer['does']}" in done.out
     assert scenario["plan"][1] == {"when": {"on": "time", "time": 9_000_000}, "do": {"do": "crash", "node": "broker-1"}}  # type: ignore[index]
 
 
-def test_show_tells_for_which_mode_a_case_holds(run_cli: RunCli) -> None:
-    done = run_cli("whatif", "show", "ten-percent", "-o", "json")
+def test_show_tells_for_which_mode_a_case_holds(kreplica: Kreplica) -> None:
+    done = kreplica("whatif", "show", "ten-percent", "-o", "json")
     told = [(row["version"], row["controllers"]) for row in answer(done)["cases"]]  # type: ignore[attr-defined]
     assert told == [("0.8.1", ["zookeeper"]), ("3.3-kraft", ["kraft"]), ("0.8.1", ["zookeeper", "kraft"])]
-    assert "0.8.1 in ZooKeeper mode" in run_cli("whatif", "show", "ten-percent").stdout
+    assert "0.8.1 in ZooKeeper mode" in kreplica("whatif", "show", "ten-percent").out
 
 
-def test_0_10_loses_what_0_11_keeps(run_cli: RunCli) -> None:
-    old = run_cli("whatif", "run", LOSS, "--kafka-version", "0.10")
-    assert (old.returncode, old.stdout.split()[:2]) == (0, ["LOST", "m2"])
-    assert "truncated 2 to 1" in old.stdout
-    assert "LEADER LEO" in old.stdout
-    new = run_cli("whatif", "run", LOSS, "--kafka-version", "0.11", "-o", "json")
+def test_0_10_loses_what_0_11_keeps(kreplica: Kreplica) -> None:
+    old = kreplica("whatif", "run", LOSS, "--kafka-version", "0.10")
+    assert (old.code, old.out.split()[:2]) == (0, ["LOST", "m2"])
+    assert "truncated 2 to 1" in old.out
+    assert "LEADER LEO" in old.out
+    new = kreplica("whatif", "run", LOSS, "--kafka-version", "0.11", "-o", "json")
     outcome = answer(new)["outcome"]
     assert {name: outcome[name] for name in ("scenario", "version", "seed", "lost", "as_expected")} == {  # type: ignore[index]
         "scenario": LOSS,
@@ -61,24 +61,24 @@ def test_0_10_loses_what_0_11_keeps(run_cli: RunCli) -> None:
     }
 
 
-def test_every_step_is_a_row(run_cli: RunCli) -> None:
-    document = answer(run_cli("whatif", "run", LOSS, "--kafka-version", "0.10", "-o", "json"))
+def test_every_step_is_a_row(kreplica: Kreplica) -> None:
+    document = answer(kreplica("whatif", "run", LOSS, "--kafka-version", "0.10", "-o", "json"))
     cut = next(row for row in document["timeline"] if row["kind"] == "truncated")  # type: ignore[attr-defined]
     assert cut["rule"] == "log_truncation.truncate_to_high_watermark"
     assert (cut["node"], cut["leader"], cut["leader_leo"], cut["leader_hw"]) == ("broker-2", "broker-3", 2, 2)
     assert (cut["follower_leo"], cut["follower_hw"]) == ({"broker-2": 1}, {"broker-2": 1})
 
 
-def test_each_step_is_explained_by_its_rule(run_cli: RunCli) -> None:
-    done = run_cli("whatif", "run", LOSS, "--kafka-version", "0.10", "--explain")
-    assert "broker-2 cuts orders-0 from 2 to 1  [log_truncation.truncate_to_high_watermark]" in done.stdout
-    assert "docs/reference/protocol-rules.md#log_truncationtruncate_to_high_watermark" in done.stdout
+def test_each_step_is_explained_by_its_rule(kreplica: Kreplica) -> None:
+    done = kreplica("whatif", "run", LOSS, "--kafka-version", "0.10", "--explain")
+    assert "broker-2 cuts orders-0 from 2 to 1  [log_truncation.truncate_to_high_watermark]" in done.out
+    assert "docs/reference/protocol-rules.md#log_truncationtruncate_to_high_watermark" in done.out
 
 
-def test_it_tells_why_a_record_is_lost(run_cli: RunCli) -> None:
+def test_it_tells_why_a_record_is_lost(kreplica: Kreplica) -> None:
     """The story of KIP-101's first scenario, event by event."""
     arguments = ("whatif", "run", LOSS, "--kafka-version", "0.10", "--why", "m2")
-    done = run_cli(*arguments)
+    done = kreplica(*arguments)
     story = [
         "writer sends m2",
         "m2 at offset 1 of broker-3",
@@ -94,56 +94,56 @@ def test_it_tells_why_a_record_is_lost(run_cli: RunCli) -> None:
         "broker-2 leads without m2",
         "broker-3 loses m2; no copy is left",
     ]
-    places = [done.stdout.find(part) for part in story]
+    places = [done.out.find(part) for part in story]
     assert -1 not in places
     assert places == sorted(places)
-    assert "m2 is lost, although it was acknowledged: from 20510.000 ms on no leader's log has it" in done.stdout
-    why = answer(run_cli(*arguments, "-o", "json"))["why"]
+    assert "m2 is lost, although it was acknowledged: from 20510.000 ms on no leader's log has it" in done.out
+    why = answer(kreplica(*arguments, "-o", "json"))["why"]
     assert (why["fate"], why["partition"]) == ("lost", "orders-0")  # type: ignore[index]
     cut = next(cause for cause in why["causes"] if "broker-2 loses m2" in (cause["note"] or ""))  # type: ignore[index]
     assert cut["rule_source"] == "AbstractFetcherThread.truncateToHighWatermark, KIP-101"
 
 
-def test_a_part_of_the_time_is_told(run_cli: RunCli) -> None:
+def test_a_part_of_the_time_is_told(kreplica: Kreplica) -> None:
     part = ("whatif", "run", LOSS, "--kafka-version", "0.10", "--after", "14.5s", "--before", "14504.5ms")
-    rows = answer(run_cli(*part, "-o", "json"))["timeline"]
+    rows = answer(kreplica(*part, "-o", "json"))["timeline"]
     assert {row["time_ms"] for row in rows} >= {14500, 14504.5}  # type: ignore[attr-defined]
     assert all(14500 <= row["time_ms"] <= 14504.5 for row in rows)  # type: ignore[attr-defined]
-    done = run_cli(*part, "--explain")
-    assert "broker-2 cuts orders-0 from 2 to 1" in done.stdout
-    assert "crashes" not in done.stdout
-    assert "writer sends" not in done.stdout
+    done = kreplica(*part, "--explain")
+    assert "broker-2 cuts orders-0 from 2 to 1" in done.out
+    assert "crashes" not in done.out
+    assert "writer sends" not in done.out
 
 
-def test_what_teaches_is_told(run_cli: RunCli) -> None:
-    done = run_cli("whatif", "run", "one-round-of-fetch", "--explain").stdout
+def test_what_teaches_is_told(kreplica: Kreplica) -> None:
+    done = kreplica("whatif", "run", "one-round-of-fetch", "--explain").out
     for part in (
         "broker-1 learns that broker-2 has t-0 up to 3  [follower_lag.last_caught_up_after_fetch]",
         "parks the fetch of t-0 by broker-2: nothing to read  [fetching.follower_fetch_waits]",
         "that was parked at 540.000 ms: records were appended  [fetching.follower_fetch_waits]",
     ):
         assert part in done
-    drawn = run_cli("whatif", "run", "isr-propagation", "--kafka-version", "0.9").stdout
+    drawn = kreplica("whatif", "run", "isr-propagation", "--kafka-version", "0.9").out
     assert "zookeeper: isr_change_notification: orders-0" in drawn
     assert "zookeeper: isr_change_notification: read and deleted" in drawn
-    told = run_cli("whatif", "run", "isr-propagation", "--kafka-version", "0.9", "--explain").stdout
+    told = kreplica("whatif", "run", "isr-propagation", "--kafka-version", "0.9", "--explain").out
     assert "/isr_change_notification/isr_change_2_1_1 is created with orders-0  [zookeeper_isr.propagates]" in told
 
 
-def test_the_svg_is_a_picture_of_the_run(run_cli: RunCli, tmp_path: Path) -> None:
+def test_the_svg_is_a_picture_of_the_run(kreplica: Kreplica, tmp_path: Path) -> None:
     file = tmp_path / "run.svg"
-    assert run_cli("whatif", "run", LOSS, "--svg", str(file)).returncode == 0
+    assert kreplica("whatif", "run", LOSS, "--svg", str(file)).code == 0
     texts = [element.text for element in ET.parse(file).iter("{http://www.w3.org/2000/svg}text")]
     assert {"broker-2", "broker-3", "writer", "LeaderAndIsr", "m1", "LEO 1  HW 1"} <= set(texts)
 
 
-def test_the_picture_is_drawn_from_the_json_alone(run_cli: RunCli, tmp_path: Path) -> None:
+def test_the_picture_is_drawn_from_the_json_alone(kreplica: Kreplica, tmp_path: Path) -> None:
     from kreplica.engine.trace_rows import event_of
     from kreplica.report.run_picture import run_picture
     from kreplica.report.space_time_svg import Heading
 
     file = tmp_path / "run.svg"
-    document = answer(run_cli("whatif", "run", LOSS, "--kafka-version", "0.10", "--svg", str(file), "-o", "json"))
+    document = answer(kreplica("whatif", "run", LOSS, "--kafka-version", "0.10", "--svg", str(file), "-o", "json"))
     summary, outcome = document["summary"], document["outcome"]
     heading = Heading(*(summary[name] for name in ("title", "verdict", "look", "story")))  # type: ignore[index]
     events = [event_of(row) for row in document["timeline"]]  # type: ignore[attr-defined]
@@ -152,23 +152,25 @@ def test_the_picture_is_drawn_from_the_json_alone(run_cli: RunCli, tmp_path: Pat
     assert "LOST: m2 although acknowledged" in drawn
 
 
-def test_a_plan_is_kept_and_played_again(run_cli: RunCli, tmp_path: Path) -> None:
+def test_a_plan_is_kept_and_played_again(kreplica: Kreplica, tmp_path: Path) -> None:
     file = tmp_path / "plan.json"
-    first = answer(run_cli("whatif", "run", LOSS, "--save-plan", str(file), "-o", "json"))
-    again = answer(run_cli("whatif", "run", LOSS, "--plan", str(file), "-o", "json"))
+    first = answer(kreplica("whatif", "run", LOSS, "--save-plan", str(file), "-o", "json"))
+    again = answer(kreplica("whatif", "run", LOSS, "--plan", str(file), "-o", "json"))
     assert first["summary"]["trace_hash"] == again["summary"]["trace_hash"]  # type: ignore[index]
     assert again["outcome"]["as_expected"] is None  # type: ignore[index]
 
 
-def test_while_nobody_leads_the_step_table_says_whose_offsets_are_whose(run_cli: RunCli) -> None:
+def test_while_nobody_leads_the_step_table_says_whose_offsets_are_whose(kreplica: Kreplica) -> None:
     """Both replicas are followers then."""
-    table = run_cli("whatif", "run", LOSS, "--kafka-version", "0.10").stdout
+    table = kreplica("whatif", "run", LOSS, "--kafka-version", "0.10").out
     (row,) = [line.split() for line in table.splitlines() if line.startswith("14504.600")]
     assert row[-4:] == ["2:1", "3:2", "2:1", "3:-"]
 
 
-def test_compare_sweeps_versions_and_settings(run_cli: RunCli) -> None:
-    done = run_cli("whatif", "compare", LOSS, "--kafka-version", "0.10,0.11,4.1", "--set", "acks=0,1,all", "-o", "json")
+def test_compare_sweeps_versions_and_settings(kreplica: Kreplica) -> None:
+    done = kreplica(
+        "whatif", "compare", LOSS, "--kafka-version", "0.10,0.11,4.1", "--set", "acks=0,1,all", "-o", "json"
+    )
     rows = answer(done)["runs"]
     assert [(row["version"], row["settings"]) for row in rows][:4] == [  # type: ignore[attr-defined, index]
         ("0.10", {"acks": 0}),
@@ -177,56 +179,56 @@ def test_compare_sweeps_versions_and_settings(run_cli: RunCli) -> None:
         ("0.11", {"acks": 0}),
     ]
     assert [row["lost"] for row in rows if row["settings"] == {"acks": "all"}] == [["m2"], [], []]  # type: ignore[attr-defined]
-    table = run_cli("whatif", "compare", LOSS, "--kafka-version", "0.10,0.11").stdout
+    table = kreplica("whatif", "compare", LOSS, "--kafka-version", "0.10,0.11").out
     assert table.startswith("DIFFERS")
 
 
-def test_many_records_of_a_column_are_counted_and_a_setting_of_the_scenario_is_expected(run_cli: RunCli) -> None:
+def test_many_records_of_a_column_are_counted_and_a_setting_of_the_scenario_is_expected(kreplica: Kreplica) -> None:
     """Fifty names a cell would push the second column off the screen; -o json has them all."""
-    table = run_cli("whatif", "compare", "zombie-leader", "--set", "acks=1,all").stdout
+    table = kreplica("whatif", "compare", "zombie-leader", "--set", "acks=1,all").out
     assert "m8…m59 (52 records)" in table
     (expected,) = (line.split() for line in table.splitlines() if line.startswith("as_expected"))
     assert expected == ["as_expected", "yes", "yes"]
 
 
-def test_compare_leaves_out_what_a_version_cannot_play(run_cli: RunCli) -> None:
+def test_compare_leaves_out_what_a_version_cannot_play(kreplica: Kreplica) -> None:
     words = ("whatif", "compare", "unfenced-fetch", "--kafka-version", "2.0,4.1")
-    done = run_cli(*words)
-    assert done.returncode == 0
-    assert "4.1: ZooKeeper mode only" in done.stdout
-    played, left_out = answer(run_cli(*words, "-o", "json"))["runs"]  # type: ignore[misc]
+    done = kreplica(*words)
+    assert done.code == 0
+    assert "4.1: ZooKeeper mode only" in done.out
+    played, left_out = answer(kreplica(*words, "-o", "json"))["runs"]  # type: ignore[misc]
     assert (played["lost"], played["not_played"]) == (["y"], None)
     assert (left_out["version"], left_out["lost"], left_out["not_played"]) == ("4.1", None, "ZooKeeper mode only")
 
 
-def test_compare_shows_torn_transactions(run_cli: RunCli) -> None:
+def test_compare_shows_torn_transactions(kreplica: Kreplica) -> None:
     """KIP-890: with transaction version 1 a delayed EndTxn ends the next transaction."""
-    done = run_cli("whatif", "compare", "delayed-end-transaction", "--kafka-version", "3.9,4.0", "-o", "json")
+    done = kreplica("whatif", "compare", "delayed-end-transaction", "--kafka-version", "3.9,4.0", "-o", "json")
     told = [(row["version"], row["torn"], row["broken"]) for row in answer(done)["runs"]]  # type: ignore[attr-defined]
     assert told == [("3.9", ["transfer 2"], ["transfer 2"]), ("4.0", [], [])]
 
 
 @pytest.mark.slow
-def test_many_runs_find_keep_and_replay_a_failing_plan(run_cli: RunCli, tmp_path: Path) -> None:
+def test_many_runs_find_keep_and_replay_a_failing_plan(kreplica: Kreplica, tmp_path: Path) -> None:
     file = tmp_path / "plan.json"
     words = ("whatif", "run", "acks1-leader-crash", "--seed", "100", "--runs", "40", "-o", "json")
-    done = run_cli(*words, "--set", "acks=0", "--save-plan", str(file), timeout=240)
+    done = kreplica(*words, "--set", "acks=0", "--save-plan", str(file))
     outcome = answer(done)["outcome"]
-    assert (done.returncode, outcome["runs"]) == (1, 40)  # type: ignore[index]
+    assert (done.code, outcome["runs"]) == (1, 40)  # type: ignore[index]
     smallest = outcome["smallest"]  # type: ignore[index]
     assert "lost" in smallest["wrong"]
     kept = json.loads(file.read_text())
     assert (kept["steps"], kept["leave_out"]) == (smallest["plan"], smallest["leave_out"])
-    again = answer(run_cli("whatif", "run", "acks1-leader-crash", "--plan", str(file), "-o", "json"))["outcome"]
+    again = answer(kreplica("whatif", "run", "acks1-leader-crash", "--plan", str(file), "-o", "json"))["outcome"]
     assert again["lost"]  # type: ignore[index]
     assert (again["seed"], again["settings"], again["version"]) == (smallest["seed"], {"acks": 0}, outcome["version"])  # type: ignore[index]
 
 
 @pytest.mark.slow
-def test_the_smallest_plan_keeps_what_was_promised(run_cli: RunCli) -> None:
+def test_the_smallest_plan_keeps_what_was_promised(kreplica: Kreplica) -> None:
     """Without acks=all a record would be lost that was never committed: another failure than that of the version."""
     words = ("whatif", "run", "hw-truncation-loss", "--kafka-version", "0.10", "--runs", "20", "-o", "json")
-    smallest = answer(run_cli(*words, timeout=240))["outcome"]["smallest"]  # type: ignore[index]
+    smallest = answer(kreplica(*words))["outcome"]["smallest"]  # type: ignore[index]
     assert smallest["wrong"] == ["lost", "committed-record-lost"]
     assert not {"acks", "min.insync.replicas"} & set(smallest["leave_out"]["settings"])
 
@@ -254,35 +256,35 @@ def test_the_smallest_plan_keeps_what_was_promised(run_cli: RunCli) -> None:
         (("run", LOSS, "--kafka-version", ""), "'' is no version of Kafka"),
     ],
 )
-def test_bad_input_is_named(words: tuple[str, ...], message: str, run_cli: RunCli) -> None:
-    done = run_cli("whatif", *words)
-    assert done.returncode == 2
-    assert message in done.stderr
-    assert done.stdout == ""
+def test_bad_input_is_named(words: tuple[str, ...], message: str, kreplica: Kreplica) -> None:
+    done = kreplica("whatif", *words)
+    assert done.code == 2
+    assert message in done.err
+    assert done.out == ""
 
 
-def test_a_plan_for_other_nodes_is_refused(run_cli: RunCli, tmp_path: Path) -> None:
+def test_a_plan_for_other_nodes_is_refused(kreplica: Kreplica, tmp_path: Path) -> None:
     file = tmp_path / "plan.json"
     file.write_text('[{"when": {"on": "time", "time": 1}, "do": {"do": "crash", "node": "broker-9"}}]')
-    done = run_cli("whatif", "run", LOSS, "--plan", str(file))
-    assert done.returncode == 2
-    assert "there is no node 'broker-9'" in done.stderr
+    done = kreplica("whatif", "run", LOSS, "--plan", str(file))
+    assert done.code == 2
+    assert "there is no node 'broker-9'" in done.err
     file.write_text('[{"when": {"on": "time", "time": 1}, "do": {"do": "explode"}}]')
-    done = run_cli("whatif", "run", LOSS, "--plan", str(file))
-    assert done.returncode == 2
-    assert "is no plan of faults" in done.stderr
+    done = kreplica("whatif", "run", LOSS, "--plan", str(file))
+    assert done.code == 2
+    assert "is no plan of faults" in done.err
 
 
-def warnings_of(done: subprocess.CompletedProcess[str]) -> list[str]:
+def warnings_of(done: Any) -> list[str]:
     document = answer(done)
     found = [str(one) for one in document["warnings"]]  # type: ignore[attr-defined]
-    assert all(f"warning: {one}" in done.stderr for one in found)
+    assert all(f"warning: {one}" in done.err for one in found)
     return found
 
 
-def test_what_makes_no_difference_is_said(run_cli: RunCli, tmp_path: Path) -> None:
+def test_what_makes_no_difference_is_said(kreplica: Kreplica, tmp_path: Path) -> None:
     """A version with another's rules, settings of nobody, steps that wait in vain: none of it is passed over."""
-    assert warnings_of(run_cli("whatif", "run", LOSS, "-o", "json")) == []
+    assert warnings_of(kreplica("whatif", "run", LOSS, "-o", "json")) == []
     plan = tmp_path / "plan.json"
     plan.write_text('[{"when": {"on": "event", "kind": "paused"}, "do": {"do": "crash", "node": "broker-1"}}]')
     words = (
@@ -295,13 +297,13 @@ def test_what_makes_no_difference_is_said(run_cli: RunCli, tmp_path: Path) -> No
         "--set",
         "replica.lag.max.messages=9",
     )
-    version, group, lag, step = warnings_of(run_cli("whatif", "run", LOSS, *words, "-o", "json"))
+    version, group, lag, step = warnings_of(kreplica("whatif", "run", LOSS, *words, "-o", "json"))
     assert version.startswith("Kafka 4.3.1 is played by the rules and defaults of 4.3")
     assert group == "group.id does nothing here: the scenario has no consumer"
     assert lag.startswith("replica.lag.max.messages does nothing here")
     assert step == "never came about: on paused: crash broker-1"
     (mode,) = warnings_of(
-        run_cli(
+        kreplica(
             "whatif",
             "compare",
             LOSS,
@@ -317,49 +319,49 @@ def test_what_makes_no_difference_is_said(run_cli: RunCli, tmp_path: Path) -> No
     assert mode == f"4.1 zookeeper.session.timeout.ms=9000: {told}"
 
 
-def test_compare_alone_takes_the_versions_of_the_scenario_in_order(run_cli: RunCli) -> None:
-    done = run_cli("whatif", "compare", LOSS)
-    assert done.stdout.startswith("DIFFERS hw-truncation-loss: 2 of 5 lose acknowledged records\n\n")
-    assert done.stdout.splitlines()[2].split() == ["0.8.1", "0.10", "0.11", "2.1", "4.1"]
+def test_compare_alone_takes_the_versions_of_the_scenario_in_order(kreplica: Kreplica) -> None:
+    done = kreplica("whatif", "compare", LOSS)
+    assert done.out.startswith("DIFFERS hw-truncation-loss: 2 of 5 lose acknowledged records\n\n")
+    assert done.out.splitlines()[2].split() == ["0.8.1", "0.10", "0.11", "2.1", "4.1"]
 
 
-def test_compare_gives_each_value_one_column(run_cli: RunCli) -> None:
-    done = run_cli("whatif", "compare", LOSS, "--kafka-version", "0.10,0.10", "--set", "acks=all,all")
-    assert done.stdout.startswith("ALONE")
-    assert done.stdout.splitlines()[2].split() == ["0.10", "acks=all"]
+def test_compare_gives_each_value_one_column(kreplica: Kreplica) -> None:
+    done = kreplica("whatif", "compare", LOSS, "--kafka-version", "0.10,0.10", "--set", "acks=all,all")
+    assert done.out.startswith("ALONE")
+    assert done.out.splitlines()[2].split() == ["0.10", "acks=all"]
 
 
-def test_no_failing_run_no_plan(run_cli: RunCli, tmp_path: Path) -> None:
+def test_no_failing_run_no_plan(kreplica: Kreplica, tmp_path: Path) -> None:
     file = tmp_path / "plan.json"
-    done = run_cli(
+    done = kreplica(
         "whatif", "run", LOSS, "--kafka-version", "4.1", "--runs", "2", "--save-plan", str(file), "-o", "json"
     )
-    assert (done.returncode, file.exists()) == (0, False)
+    assert (done.code, file.exists()) == (0, False)
     assert warnings_of(done) == [f"no run failed, so {file} is not written"]
 
 
-def test_what_is_odd_is_not_called_safe_and_what_must_come_out_is_shown(run_cli: RunCli) -> None:
-    half = run_cli("whatif", "run", "delayed-end-transaction").stdout
+def test_what_is_odd_is_not_called_safe_and_what_must_come_out_is_shown(kreplica: Kreplica) -> None:
+    half = kreplica("whatif", "run", "delayed-end-transaction").out
     assert half.startswith("ODD readable in part: transfer 2; not as its producer was told: transfer 2;")
     assert "expected as the scenario says for 0.11: torn=transfer 2, broken=transfer 2" in half
-    again = run_cli("whatif", "run", "offset-as-lock").stdout
+    again = kreplica("whatif", "run", "offset-as-lock").out
     assert again.startswith("SAFE nothing lost, doubled or out of order; read twice m3, m4, m5;")
 
 
 ELR = "eligible.leader.replicas.version"
 
 
-def test_features_are_set_compared_kept_and_played_again(run_cli: RunCli, tmp_path: Path) -> None:
+def test_features_are_set_compared_kept_and_played_again(kreplica: Kreplica, tmp_path: Path) -> None:
     """An upgraded 4.1 without eligible leader replicas loses what a new one keeps (KIP-966)."""
     words = ("whatif", "compare", "last-replica-standing", "--kafka-version", "4.1", "--feature", f"{ELR}=0,1")
-    rows = answer(run_cli(*words, "-o", "json"))["runs"]
+    rows = answer(kreplica(*words, "-o", "json"))["runs"]
     told = [(row["settings"], len(row["lost"]), row["as_expected"]) for row in rows]  # type: ignore[attr-defined]
     assert told == [({ELR: 0}, 3, True), ({ELR: 1}, 0, True)]
     file = tmp_path / "plan.json"
     run = ("whatif", "run", "last-replica-standing")
-    first = run_cli(*run, "--kafka-version", "4.1", "--feature", f"{ELR}=0", "--save-plan", str(file))
-    assert f"--feature {ELR}=0 --explain" in first.stdout
-    again = answer(run_cli(*run, "--plan", str(file), "-o", "json"))["outcome"]
+    first = kreplica(*run, "--kafka-version", "4.1", "--feature", f"{ELR}=0", "--save-plan", str(file))
+    assert f"--feature {ELR}=0 --explain" in first.out
+    again = answer(kreplica(*run, "--plan", str(file), "-o", "json"))["outcome"]
     assert (again["version"], again["settings"], len(again["lost"])) == ("4.1", {ELR: 0}, 3)  # type: ignore[index]
 
 
@@ -378,20 +380,20 @@ def test_features_are_set_compared_kept_and_played_again(run_cli: RunCli, tmp_pa
         (("--feature", "acks=1"), "the engine knows no feature 'acks'"),
     ],
 )
-def test_features_that_cannot_be_set(words: tuple[str, ...], message: str, run_cli: RunCli) -> None:
-    done = run_cli("whatif", "run", LOSS, *words)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert message in done.stderr
+def test_features_that_cannot_be_set(words: tuple[str, ...], message: str, kreplica: Kreplica) -> None:
+    done = kreplica("whatif", "run", LOSS, *words)
+    assert (done.code, done.out) == (2, "")
+    assert message in done.err
 
 
 OWN = ("whatif", "run", "--from")
 
 
-def test_a_dumps_cluster_is_played_by_partition(run_cli: RunCli) -> None:
+def test_a_dumps_cluster_is_played_by_partition(kreplica: Kreplica) -> None:
     """single-copy-0 and -2 have their only replica on broker 3, which is down in the sample."""
-    done = run_cli(*OWN, "sample", "--topic", "single-copy", "-o", "json")
+    done = kreplica(*OWN, "sample", "--topic", "single-copy", "-o", "json")
     document = answer(done)
-    assert done.returncode == 0
+    assert done.code == 0
     outcome = document["outcome"]
     rows = {row["partition"]: row for row in outcome["partitions"]}  # type: ignore[index]
     assert (outcome["scenario"], outcome["version"], outcome["as_expected"]) == ("own-cluster", "4.3", None)  # type: ignore[index]
@@ -399,42 +401,42 @@ def test_a_dumps_cluster_is_played_by_partition(run_cli: RunCli) -> None:
     assert [row["without_leader_ms"] for row in rows.values()] == [120_000, 0, 120_000]
     assert all(row["sent"] == 27 and row["lost"] == row["unseen"] == [] for row in rows.values())
     assert any("142 partitions of other topics are left out" in one for one in warnings_of(done))
-    table = run_cli(*OWN, "sample", "--topic", "single-copy").stdout
+    table = kreplica(*OWN, "sample", "--topic", "single-copy").out
     assert "unharmed 1 partition always had a leader" in table
     assert "step by step" not in table
-    assert "step by step" in run_cli(*OWN, "sample", "--topic", "single-copy", "--partition", "single-copy-1").stdout
+    assert "step by step" in kreplica(*OWN, "sample", "--topic", "single-copy", "--partition", "single-copy-1").out
 
 
-def test_a_dumps_cluster_meets_a_plan_and_random_faults(run_cli: RunCli, tmp_path: Path) -> None:
+def test_a_dumps_cluster_meets_a_plan_and_random_faults(kreplica: Kreplica, tmp_path: Path) -> None:
     """acks=1 on one's own topic: random crashes lose records, the smallest plan is kept and played again."""
     file = tmp_path / "plan.json"
     words = (*OWN, "sample-healthy", "--topic", "two-copies", "--set", "acks=1")
-    many = run_cli(*words, "--runs", "17", "--seed", "3", "--save-plan", str(file), "-o", "json", timeout=240)
+    many = kreplica(*words, "--runs", "17", "--seed", "3", "--save-plan", str(file), "-o", "json")
     outcome = answer(many)["outcome"]
-    assert many.returncode == 1
+    assert many.code == 1
     assert {row["partition"] for row in outcome["partitions"]} <= {"two-copies-0", "two-copies-1"}  # type: ignore[index]
     assert sum(row["runs_lost"] for row in outcome["partitions"]) >= outcome["failing"]  # type: ignore[index]
     kept = json.loads(file.read_text())
     assert (kept["scenario"], kept["kafka_version"], kept["settings"]) == ("own-cluster", "4.3", {"acks": "1"})
-    again = run_cli(*OWN, "sample-healthy", "--topic", "two-copies", "--plan", str(file), "-o", "json")
-    assert again.returncode == 1
+    again = kreplica(*OWN, "sample-healthy", "--topic", "two-copies", "--plan", str(file), "-o", "json")
+    assert again.code == 1
     assert answer(again)["outcome"]["lost"]  # type: ignore[index]
-    other = run_cli("whatif", "run", LOSS, "--plan", str(file))
-    assert (other.returncode, other.stdout) == (2, "")
-    assert f"is a plan of own-cluster, not of {LOSS}; kreplica whatif run --from DUMP --plan" in other.stderr
+    other = kreplica("whatif", "run", LOSS, "--plan", str(file))
+    assert (other.code, other.out) == (2, "")
+    assert f"is a plan of own-cluster, not of {LOSS}; kreplica whatif run --from DUMP --plan" in other.err
 
 
-def test_what_a_dump_does_not_tell_makes_the_answer_incomplete(run_cli: RunCli, tmp_path: Path) -> None:
+def test_what_a_dump_does_not_tell_makes_the_answer_incomplete(kreplica: Kreplica, tmp_path: Path) -> None:
     file = tmp_path / "describe.txt"
     file.write_text("Topic: t\tPartition: 0\tLeader: 1\tReplicas: 1,2\tIsr: 1,2\n")
-    done = run_cli(*OWN, str(file), "--kafka-version", "4.1", "-o", "json")
-    assert done.returncode == 5
+    done = kreplica(*OWN, str(file), "--kafka-version", "4.1", "-o", "json")
+    assert done.code == 5
     told = " ".join(warnings_of(done))
     assert "features are not known: those of a new cluster of 4.1 are played" in told
     assert "min.insync.replicas is not known" in told
-    unknown = run_cli(*OWN, str(file))
-    assert unknown.returncode == 2
-    assert "does not tell Kafka's version; name it: --kafka-version" in unknown.stderr
+    unknown = kreplica(*OWN, str(file))
+    assert unknown.code == 2
+    assert "does not tell Kafka's version; name it: --kafka-version" in unknown.err
 
 
 @pytest.mark.parametrize(
@@ -451,7 +453,7 @@ def test_what_a_dump_does_not_tell_makes_the_answer_incomplete(run_cli: RunCli, 
         ),
     ],
 )
-def test_a_dump_that_cannot_be_played(words: tuple[str, ...], message: str, run_cli: RunCli) -> None:
-    done = run_cli("whatif", "run", *words)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert message in done.stderr
+def test_a_dump_that_cannot_be_played(words: tuple[str, ...], message: str, kreplica: Kreplica) -> None:
+    done = kreplica("whatif", "run", *words)
+    assert (done.code, done.out) == (2, "")
+    assert message in done.err

@@ -12,6 +12,7 @@ number of points as its last line; a run that does not end well ends this with a
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import sys
 import time
@@ -110,9 +111,10 @@ def progress_of(plan_path: Path) -> Progress:
 
 def every_point(folder: Path, work: Work, prepare: Callable[[Path], None], check: Callable[[Path], None]) -> int:
     """Kills at the first point, the second, ... until a run passes them all; how many there are."""
+    begun, _ = fresh_plan(folder / "begun")
+    prepare(begun)
     for fatal in range(1, 500):
-        plan_path, _ = fresh_plan(folder / str(fatal))
-        prepare(plan_path)
+        plan_path = shutil.copytree(begun.parent, folder / str(fatal)) / begun.name
         ended = in_a_process(plan_path, work, fatal)
         assert ended in (0, signal.SIGKILL), f"point {fatal}: ended with {ended}"
         if ended == signal.SIGKILL:
@@ -126,9 +128,11 @@ def every_point(folder: Path, work: Work, prepare: Callable[[Path], None], check
 def every_interrupt(folder: Path) -> int:
     """Ends a rollback by SIGTERM at the first point, the second, ... until one passes them all; how many there are."""
     orders = [row["replicas"] for row in away(*AWAY)]
+    begun, _ = fresh_plan(folder / "begun")
+    apply_first(begun)
     for fatal in range(1, 500):
-        plan_path, cluster = fresh_plan(folder / str(fatal))
-        apply_first(plan_path)
+        plan_path = shutil.copytree(begun.parent, folder / str(fatal)) / begun.name
+        cluster = PaperCluster(plan_path.with_name("cluster.json"))
         ended = in_a_process(plan_path, rollback, fatal, signal.SIGTERM)
         assert [row["replicas"] for row in cluster.rows()] == orders, f"point {fatal}: an order is not restored"
         if ended == 0:

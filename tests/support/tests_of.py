@@ -39,8 +39,8 @@ def test_files() -> list[Path]:
     return sorted((ROOT / "tests").rglob("test_*.py"))
 
 
-@cache
 def tree(path: Path) -> ast.Module:
+    """Is not kept: those of all files are millions of objects."""
     return ast.parse(path.read_text(encoding="utf-8"))
 
 
@@ -54,7 +54,9 @@ def _at_run_time(tree: ast.Module) -> Iterator[ast.AST]:
     while waiting:
         node = waiting.pop()
         yield node
-        waiting += [child for child in ast.iter_child_nodes(node) if not _is_for_types(child)]
+        for value in vars(node).values():
+            children = value if isinstance(value, list) else (value,)
+            waiting += [each for each in children if isinstance(each, ast.AST) and not _is_for_types(each)]
 
 
 @cache
@@ -81,10 +83,15 @@ def _named(node: ast.AST, package: str) -> Iterator[str]:
     elif isinstance(node, ast.ImportFrom) and node.module:
         for alias in node.names:
             yield _homes(node.module).get(alias.name) or f"{node.module}.{alias.name}"
-    elif isinstance(node, ast.Call) and ast.unparse(node.func).endswith("import_module") and node.args:
+    elif isinstance(node, ast.Call) and _called(node.func) == "import_module" and node.args:
         prefix = ast.unparse(node.args[0]).replace("{__name__}", package).split("{")[0].strip("f'\"")
         if prefix.removesuffix(".") not in PACKAGES and not _homes(package):  # those are named by words: see below
             yield from (name for name in modules() if prefix and name.startswith(prefix))
+
+
+def _called(function: ast.expr) -> str:
+    """The last part of a function's name."""
+    return str(getattr(function, "attr", getattr(function, "id", "")))
 
 
 @cache
@@ -98,10 +105,10 @@ def _commands() -> dict[str, set[str]]:
     return found
 
 
-def _said(path: Path) -> Iterator[str]:
+def _said(path: Path, nodes: Iterable[ast.AST]) -> Iterator[str]:
     """Modules that the strings of a test name."""
     words = path.name.startswith("test_") and "unit" not in path.parts  # unit tests run no command lines
-    for node in ast.walk(tree(path)):
+    for node in nodes:
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
             yield node.value
             for word in node.value.split() if words else ():
@@ -112,10 +119,11 @@ def _said(path: Path) -> Iterator[str]:
 def imports(path: Path) -> frozenset[Path]:
     """Files that a file imports by itself; for a test also the conftest.py above it and what its strings name."""
     package = _name_of().get(path, "")
-    named = {name for node in _at_run_time(tree(path)) for name in _named(node, package)}
+    nodes = list(_at_run_time(tree(path)))
+    named = {name for node in nodes for name in _named(node, package)}
     found: set[Path] = set()
     if path.is_relative_to(ROOT / "tests"):
-        named |= set(_said(path))
+        named |= set(_said(path, nodes))
         found = {folder / "conftest.py" for folder in path.parents if (folder / "conftest.py").exists()}
     found |= {modules()[name] for name in map(_module_of, named) if name is not None}
     return frozenset(found - {path})

@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 import tests_of
 
+pytestmark = pytest.mark.xdist_group("tests_of")  # every file is parsed once
+
 
 @pytest.mark.parametrize(
     ("file", "reached"),

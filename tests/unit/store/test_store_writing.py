@@ -120,6 +120,7 @@ CRASHING_WRITER = textwrap.dedent(
     """
     # Writes a snapshot in a child that dies without a word at its k-th step, for each k until one finishes.
     import os, pathlib, sys
+    import pyarrow.compute, pyarrow.parquet  # once, not in each child
     from tests_store_snapshot import build_snapshot
     from kreplica.store.reading import list_manifests, verify
     from kreplica.store.writing import write_snapshot
