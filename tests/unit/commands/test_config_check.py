@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from commands.config_check import LACKING, OK, UNKNOWN
 from commands.main import run
 from kreplica.sources import kafka_access
 from kreplica.sources.kafka_access import Access
@@ -37,14 +38,14 @@ def check(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], t
 def test_each_permission_says_what_it_is_for(check: Any) -> None:
     rows = check(cluster=frozenset({"Describe"}), topics={"t": DESCRIBE_TOPICS, "u": frozenset({"Describe"})})
     there, lacking = rows["Describe on the cluster"], rows["Alter on the cluster"]
-    assert (there["status"], there["fix"]) == ("ok", None)
+    assert (there["status"], there["fix"]) == (OK, None)
     assert str(there["message"]).startswith("for describe, check, ")
     changes = [f"rebalance {name} --execute" for name in ("leaders", "apply", "resume", "rollback")]
-    assert (lacking["status"], lacking["message"]) == ("lacking", f"for {', '.join(changes)}")
+    assert (lacking["status"], lacking["message"]) == (LACKING, f"for {', '.join(changes)}")
     assert lacking["fix"] == "kafka-acls --add --allow-principal User:carol --operation Alter --cluster"
     some, unknown = rows["DescribeConfigs on the topics"], rows["Describe on the groups"]
-    assert (some["status"], str(some["message"])[:36]) == ("lacking", "1 of 2 topics, for describe, check, ")
-    assert (unknown["status"], unknown["message"]) == ("unknown", "for snapshot --with groups")
+    assert (some["status"], str(some["message"])[:36]) == (LACKING, "1 of 2 topics, for describe, check, ")
+    assert (unknown["status"], unknown["message"]) == (UNKNOWN, "for snapshot --with groups")
 
 
 def test_who_may_not_describe_the_cluster_is_told_of_nothing_else_there(check: Any) -> None:
@@ -52,7 +53,7 @@ def test_who_may_not_describe_the_cluster_is_told_of_nothing_else_there(check: A
     rows = check(topics={"t": DESCRIBE_TOPICS})
     told = {name: row["status"] for name, row in rows.items() if name.endswith("on the cluster")}
     assert told == {
-        "Describe on the cluster": "lacking",
-        "DescribeConfigs on the cluster": "unknown",
-        "Alter on the cluster": "unknown",
+        "Describe on the cluster": LACKING,
+        "DescribeConfigs on the cluster": UNKNOWN,
+        "Alter on the cluster": UNKNOWN,
     }

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from kreplica.engine.histories import Histories
 from kreplica.engine.invariants import Invariant
 from kreplica.engine.outcome import Judge, Outcome, measure
 from kreplica.engine.records import ABORT, COMMIT, Record
-from kreplica.engine.setup import ReaderSetup, TopicSetup, cluster
+from kreplica.engine.setup import PartitionStart, ReaderSetup, Setup, TopicSetup, cluster
 from kreplica.engine.trace import KINDS, Kind, Trace
 from kreplica.engine.versions import LATEST
 
@@ -22,10 +23,10 @@ SETUP = cluster(
 )
 
 
-def judge(*events: tuple[object, ...], end: int = 1_000_000) -> Outcome:
+def judge(*events: tuple[object, ...], end: int = 1_000_000, setup: Setup = SETUP) -> Outcome:
     """Plays (kind, node, *values) one millisecond after the other."""
     trace = Trace()
-    folds = Judge(SETUP, LATEST, trace)
+    folds = Judge(setup, LATEST, trace)
     for place, (kind, node, *values) in enumerate(events):
         assert len(values) == len(KINDS[str(kind)].fields), kind
         trace.emit(place * 1000, str(kind), str(node), tuple(values))
@@ -231,3 +232,12 @@ def test_spans_and_latency() -> None:
     assert measures.produce_us == (4000,)
     assert measure(outcome, "produce_ms_99") == 4
     assert measure(outcome, "count:crashed") == 1
+
+
+def test_a_partition_whose_first_leader_is_down_has_none_from_the_beginning() -> None:
+    """Where its first leader runs, that one is waited for: it only has not begun yet."""
+    late = ((Kind.SENT, WRITER, P, "m1", -1), (Kind.SENT, WRITER, P, "m2", -1), leads(TWO, 1, isr=(2,)))
+    for leader, down, milliseconds in ((1, (), 0), (1, (ONE,), 2), (1, (TWO,), 0), (-1, (), 2), (-1, (TWO,), 2)):
+        topics = (TopicSetup("t", ((1, 2),), starts={0: PartitionStart(leader, (2,))}),)
+        outcome = judge(*late, setup=replace(SETUP, topics=topics, down=down))
+        assert outcome.measures.unavailable_ms == milliseconds

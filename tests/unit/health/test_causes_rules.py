@@ -203,6 +203,22 @@ def test_what_is_open_is_said_with_what_to_read() -> None:
     }
 
 
+@pytest.mark.parametrize(
+    ("leader", "told", "read"),
+    [
+        (0, 0, "the server.log of brokers 0 and 2"),
+        (-1, None, "the controller's log"),
+        (None, None, "the controller's log"),
+    ],
+)
+def test_without_a_leader_the_controller_is_asked(leader: int | None, told: int | None, read: str) -> None:
+    """-1 is Kafka's word for nobody; 0 is a broker."""
+    rows = [{"broker": broker, "alive": True, "fenced": False} for broker in (0, 2)]
+    why = explain(Evaluator(snapshot_of([partition(replicas=[0, 2], isr=[0], leader=leader)], rows)))
+    (open_,) = why.not_known(np.array([0]))[0]
+    assert (open_["broker"], open_["leader"], open_["read"]) == (2, told, read)
+
+
 def test_thresholds_of_patterns_hold_at_their_edges() -> None:
     """Two partitions are a pattern and one is none; half of a pair's partitions are, and fewer are not."""
 
