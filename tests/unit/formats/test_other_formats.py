@@ -11,6 +11,7 @@ import pytest
 
 from commands.main import run
 from kreplica.errors import UsageError
+from kreplica.formats.checks.other_formats import RULE, other_files
 from kreplica.formats.registry import FileFormat, format_of, other_formats
 
 MODULE = """
@@ -75,12 +76,21 @@ def test_a_format_of_another_package_is_judged_by_decode_check(
             "found": "b'else'",
         }
     ]
-    of_none = state.rename(tmp_path / "data" / state.name)
-    assert run(["decode", "check", str(tmp_path / "data"), "-o", "json"]) == 1
-    (finding,) = json.loads(capsys.readouterr().out)["findings"]
-    assert (finding["file"], finding["topic"], finding["partition"]) == (str(of_none), None, None)
-    assert run(["decode", "segment", str(of_none)]) == 2
-    assert f"{of_none} is a tier state" in capsys.readouterr().err
+    assert run(["decode", "segment", str(state)]) == 2
+    assert f"{state} is a tier state" in capsys.readouterr().err
+
+
+def test_findings_name_the_partition_whose_directory_the_file_is_in(install: Install, tmp_path: Path) -> None:
+    """Its copy that is being moved is of the same partition; a file of the whole log directory is of none."""
+    install("a tier state")
+    places = {"": (None, None), "orders-0": ("orders", 0), "audit.log-12.c0ffee-future": ("audit.log", 12)}
+    files = {tmp_path / folder / f"{7:020}.tierstate": place for folder, place in places.items()}
+    for path in files:
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(b"else")
+    found = list(other_files([str(tmp_path)]))
+    assert {Path(one.file): (one.topic, one.partition) for one in found} == files
+    assert {one.rule for one in found} == {RULE}
 
 
 @pytest.mark.usefixtures("install")
