@@ -1,4 +1,4 @@
-"""Plans of faults: read and written, checked, and done at their time or event."""
+"""Plans of faults: read as they were written."""
 
 from __future__ import annotations
 
@@ -8,25 +8,16 @@ from hypothesis import strategies as st
 
 from kreplica.engine import faults
 from kreplica.engine.faults import (
-    AlterTopic,
     At,
     Crash,
-    DirectoryFailure,
-    ElectPreferred,
     Lossy,
     Pause,
     Plan,
     PowerLoss,
-    RackLoss,
-    Reassign,
-    Start,
     Step,
     When,
 )
-from kreplica.engine.setup import SECOND, ProducerSetup, TopicSetup, cluster, sends
-from kreplica.engine.simulator import simulate
-from kreplica.engine.trace import Event, Kind, Trace
-from kreplica.engine.versions import version_named
+from kreplica.engine.trace import Kind
 from kreplica.errors import UsageError
 
 NODES = st.sampled_from(["broker-1", "leader of t-0", "active controller"])
@@ -59,69 +50,3 @@ def test_what_is_no_plan_is_refused_with_the_place(content: bytes, told: str) ->
         faults.plan_from_json(content, "plan.json")
     assert "plan.json" in caught.value.what
     assert told in caught.value.why
-
-
-def play(*plan: Step) -> list[Event]:
-    producer = ProducerSetup("producer", sends("t-0", "m1", "m2", "m3", start=SECOND, every=SECOND), {"linger.ms": 0})
-    setup = cluster(2, TopicSetup("t", ((1, 2),)), clients=(producer,), racks=("r1", "r2"), duration=20 * SECOND)
-    trace = Trace()
-    simulate(setup, plan, version_named("4.1"), 0, trace)
-    return trace.events
-
-
-def crashed(events: list[Event]) -> list[tuple[int, str]]:
-    return [(event.time, event.node) for event in events if event.kind == Kind.CRASHED]
-
-
-def test_a_step_waits_for_the_event_that_it_names() -> None:
-    events = play(Step(When(Kind.APPENDED, "broker-2", {"end_offset": 2}, after=7), Crash("broker-1")))
-    seen = next(e.time for e in events if e.kind == Kind.APPENDED and e.node == "broker-2" and e.values[2] == 2)
-    assert crashed(events) == [(seen + 7, "broker-1")]
-
-
-def test_the_count_says_which_of_them_and_a_step_is_done_once() -> None:
-    events = play(Step(When(Kind.SENT, count=2), Crash("leader of t-0")))
-    assert crashed(events) == [(2 * SECOND, "broker-1")]
-
-
-def test_a_rack_is_whoever_stands_in_it() -> None:
-    events = play(Step(At(5 * SECOND), RackLoss("r2")), Step(At(6 * SECOND), Start("broker-2")))
-    assert crashed(events) == [(5 * SECOND, "broker-2")]
-    assert [e.time for e in events if e.kind == Kind.STARTED and e.node == "broker-2"] == [0, 6 * SECOND]
-
-
-@pytest.mark.parametrize(("least", "acknowledged"), [("1", ["m1", "m2", "m3"]), ("2", [])])
-def test_a_topics_setting_holds_from_the_step_on(least: str, acknowledged: list[str]) -> None:
-    gone, altered = Step(At(1), Crash("broker-2")), Step(At(2), AlterTopic("t", "min.insync.replicas", least))
-    events = play(gone, altered)
-    assert [event.values[1] for event in events if event.kind == Kind.ACKNOWLEDGED] == acknowledged
-
-
-@pytest.mark.parametrize(
-    ("step", "told"),
-    [
-        (Step(When("exploded"), Crash("broker-1")), "exploded"),
-        (Step(When(Kind.SENT, fields={"offset": 1}), Crash("broker-1")), "offset"),
-        (Step(At(1), Crash("broker-9")), "broker-9"),
-        (Step(At(1), PowerLoss(("producer",))), "producer"),
-        (Step(At(1), Crash("leader of u-0")), "u-0"),
-        (Step(At(1), ElectPreferred("u-0")), "u-0"),
-        (Step(At(1), Reassign("t-0", (1, 9))), "1, 9"),
-        (Step(At(1), Reassign("t-0", (1, 1))), "once"),
-        (Step(At(1), Pause("broker-1", -1)), "duration for pause of -1; give 0 or more"),
-        (Step(At(1), Lossy("broker-1", "broker-2", 101, 5)), "more than 100 percent"),
-        (Step(At(1), RackLoss("r3")), "'r3', which is no rack; one of r1, r2"),
-        (Step(At(1), DirectoryFailure("broker-1", ("t-1",))), "'t-1', which is no partition"),
-        (Step(At(1), AlterTopic("u", "min.insync.replicas", "2")), "'u', which is no topic; one of t"),
-        (Step(At(1), AlterTopic("t", "min.insync.replica", "2")), "did you mean min.insync.replicas"),
-        (Step(At(1), AlterTopic("t", "min.insync.replicas", "0")), "min.insync.replicas=0 cannot be set"),
-        (Step(At(1), AlterTopic("t", "acks", "1")), "acks of a topic, which is none of its settings"),
-        (Step(At(-1), Crash("broker-1")), "time for crash of -1; give 0 or more"),
-        (Step(When(Kind.SENT, count=0), Crash("broker-1")), "count for crash of 0; give 1 or more"),
-        (Step(When(Kind.SENT, after=-1), Crash("broker-1")), "delay after the event for crash of -1"),
-    ],
-)
-def test_a_plan_for_another_world_is_refused(step: Step, told: str) -> None:
-    with pytest.raises(UsageError) as caught:
-        play(step)
-    assert told in str(caught.value)
