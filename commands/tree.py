@@ -91,7 +91,7 @@ def _command(built: Any, path: tuple[str, ...]) -> Command:
         options=tuple(ours for theirs, ours in parameters if ours.flags),
         arguments=tuple(ours for theirs, ours in parameters if not ours.flags),
         commands=tuple(_command(child, (*path, name)) for name, child in below.items() if not child.hidden),
-        passes_on=bool(built.context_settings.get("ignore_unknown_options")),
+        passes_on=built.context_settings.get("allow_interspersed_args") is False,
     )
 
 
