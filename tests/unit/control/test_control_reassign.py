@@ -81,8 +81,8 @@ def answer(error: int = NONE, **topics: list[tuple[int, int, str | None]]) -> An
     )
 
 
-def handle(*brokers: AnsweringBroker, timeout: float = 10) -> ClusterHandle:
-    return ClusterHandle("test", ",".join(one.address for one in brokers), timeout=timeout)
+def handle(*brokers: AnsweringBroker) -> ClusterHandle:
+    return ClusterHandle("test", ",".join(one.address for one in brokers), timeout=20)
 
 
 def test_every_partition_is_asked_for_and_each_has_its_answer() -> None:
@@ -122,7 +122,7 @@ def test_permissions_are_named_where_they_are_lacking_only(error: int, name: str
 def test_a_server_that_answers_too_late_is_left() -> None:
     """Another has been asked meanwhile: nobody will use the connection to it."""
     late, controller = LateBroker(), Controller(answer(orders=[(0, NONE, None)]))
-    found = reorder_replicas(handle(late, controller, timeout=1.5), ORDER)
+    found = reorder_replicas(handle(late, controller), ORDER)
     assert not late.left.is_set()
     late.speaks.set()
     assert late.left.wait(10)
