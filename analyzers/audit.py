@@ -1,4 +1,7 @@
-"""The audit of a fleet: counts by cluster and time, and findings, all of it aggregated before it leaves Spark."""
+"""The audit of a fleet: counts by cluster and time, and findings, all of it aggregated before it leaves Spark.
+
+Folds the findings of consecutive snapshots of a cluster into spans: from when to when each was seen.
+"""
 
 from __future__ import annotations
 
@@ -13,11 +16,20 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pyspark.sql import Window
 from pyspark.sql import functions as F  # noqa: N812
 
-from analyzers.fleet_counts import COUNT_COLUMNS, UNKNOWN, snapshot_counts, topic_groups
-from analyzers.fleet_findings import FINDING, broker_groups, group_findings, partition_findings, severity_word
-from analyzers.spans import spans
+from analyzers.findings import (
+    COUNT_COLUMNS,
+    FINDING,
+    UNKNOWN,
+    broker_groups,
+    group_findings,
+    partition_findings,
+    severity_word,
+    snapshot_counts,
+    topic_groups,
+)
 from kreplica.errors import UsageError
 from kreplica.health.rules import GROUP_RULES, PARTITION_RULES, GroupRule
 from kreplica.model.expressions import Expression
@@ -26,7 +38,37 @@ from kreplica.model.predicates import PREDICATES
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
-    from analyzers.fleet import Fleet
+    from analyzers.frames import Fleet
+
+
+_IDENTITY = ("cluster", "rule", "severity", "topic", "partition", "broker")
+"""What makes two findings the same one; a changed severity begins a new span."""
+
+
+def spans(findings: DataFrame) -> DataFrame:
+    """One row for each finding and unbroken run of snapshots that show it.
+
+    Args:
+        findings: A row for each finding and snapshot, with the snapshot's ``cluster``, ``taken_at``, ``position`` and
+            ``newest``.
+
+    Returns:
+        ``valid_from`` and ``valid_to`` (times of the first and last snapshot of the run), ``snapshots`` (its length),
+        ``in_newest`` (whether the cluster's newest snapshot still shows it); message and evidence are those last seen.
+    """
+    runs = Window.partitionBy(*_IDENTITY).orderBy("position")
+    # Within a run position and rank grow together, so that their difference names the run.
+    numbered = findings.withColumn("run", F.col("position") - F.row_number().over(runs))
+    latest = F.max_by(F.struct("message", "evidence"), "position")
+    folded = numbered.groupBy(*_IDENTITY, "run").agg(
+        F.min("taken_at").alias("valid_from"),
+        F.max("taken_at").alias("valid_to"),
+        F.count(F.lit(1)).alias("snapshots"),
+        (F.max("position") == F.max("newest")).alias("in_newest"),
+        latest.alias("latest"),
+    )
+    return folded.select("*", "latest.*").drop("run", "latest")
+
 
 SPAN_TIMES = ("valid_from", "valid_to")
 SPAN_COLUMNS = ("cluster", *SPAN_TIMES, "snapshots", "in_newest", *FINDING)

@@ -20,22 +20,21 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 COMPILED = (
-    "rules/*.py",
-    "simulator/*.py",
+    "rules/**/*.py",
+    "simulator/**/*.py",
     "trace.py",
-    "idempotence.py",
-    "invariants.py",
-    "liveness.py",
-    "histories.py",
-    "records.py",
-    "replica_logs.py",
-    "strong_isr.py",
+    "checkers/idempotence.py",
+    "checkers/invariants.py",
+    "checkers/liveness.py",
+    "checkers/histories.py",
+    "checkers/history_of_logs.py",
+    "checkers/strong_isr.py",
 )
 """Below kreplica/engine."""
 COMPARED_SEEDS = 18
 """Two of each version that the safety search plays."""
 COMPARE = f"""
-import hashlib, safety, kreplica.engine.simulator.broker as broker
+import hashlib, safety, kreplica.engine.simulator.broker.broker as broker
 plays = [(seed, verdict, sorted(rules.items())) for seed in range({COMPARED_SEEDS})
          for verdict, rules in [safety.play_or_fail(seed)]]
 print(broker.__file__.rpartition(".")[2], hashlib.sha256(repr(plays).encode()).hexdigest())

@@ -87,10 +87,10 @@ def elsewhere(work: Callable[..., str], *arguments: object) -> str:
 
 def contenders(segment: Path, folder: Path) -> dict[str, list[str]]:
     """The command lines, the one that others are compared with first."""
-    from kreplica.java import find_java
     from kreplica.sandbox.jars import class_path
-    from kreplica.sandbox.jvm import write_class_path
+    from kreplica.sandbox.processes import write_class_path
     from kreplica.sandbox.tools import main_class
+    from kreplica.system.java import find_java
 
     jars = write_class_path(folder, class_path(KAFKA_VERSION))
     tool = [str(find_java().executable), f"@{jars}", *JAVA_OPTIONS, main_class("dump-log", KAFKA_VERSION)]
@@ -154,10 +154,10 @@ def report(runs: dict[str, list[Run]], mebibytes: int) -> list[str]:
 
 def report_inside(segment: Path) -> list[str]:
     """Prints the table of steps within one process, CPU time of one core, the best of three."""
-    from kreplica.formats.batch_windows import read_windows
+    from kreplica.formats.consumer_offsets.logs import Stretch, replay_stretch
     from kreplica.formats.file_bytes import FileBytes
-    from kreplica.formats.offset_logs import Stretch, replay_stretch
-    from kreplica.formats.records import decode_records
+    from kreplica.formats.segments.records import decode_records
+    from kreplica.formats.segments.windows import read_windows
 
     def only_read() -> None:
         with segment.open("rb") as file:

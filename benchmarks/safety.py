@@ -25,7 +25,7 @@ from typing import Any, TextIO
 from sensitivity import sensitivity
 
 from kreplica.engine import Event, Judge, Trace, Version, simulate, version_named
-from kreplica.engine.random_setups import random_run
+from kreplica.engine.fuzzing.setups import random_run
 from kreplica.engine.trace import rule_of
 
 SAFE = ("2.1", "2.5", "2.7", "3.5", "3.7", "3.9", "3.9-kraft", "4.0", "4.1")

@@ -19,14 +19,14 @@ from statistics import median
 import switched_off
 
 from kreplica.engine import Version, observe, version_named
-from kreplica.engine.invariants import Invariant
-from kreplica.engine.outcome import measure
-from kreplica.engine.random_plans import DEFAULT_PROFILE, FaultKind, Profile, near_plan
-from kreplica.engine.random_setups import random_run, with_settings
-from kreplica.engine.rules.acknowledgement import ACKS_ALL
-from kreplica.engine.rules.leader_and_isr import ANY_NUMBER
+from kreplica.engine.checkers.invariants import Invariant
+from kreplica.engine.checkers.outcome import measure
+from kreplica.engine.fuzzing.plans import DEFAULT_PROFILE, FaultKind, Profile, near_plan
+from kreplica.engine.fuzzing.setups import random_run, with_settings
+from kreplica.engine.rules.replication.acknowledgement import ACKS_ALL
+from kreplica.engine.rules.replication.leader_and_isr import ANY_NUMBER
 from kreplica.engine.settings import Value
-from kreplica.engine.versions import Truncation
+from kreplica.engine.versions.supported import Truncation
 from kreplica.model.settings import MIN_ISR, UNCLEAN
 from kreplica.scenarios import scenario_named
 

@@ -11,20 +11,21 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from importlib import import_module
-from pkgutil import iter_modules
+from pkgutil import walk_packages
 from types import ModuleType
 from typing import Any
 
 from kreplica.engine import simulator
-from kreplica.engine.rules.elections import zookeeper_leader_for_offline
-from kreplica.engine.rules.error_codes import ErrorCode
+from kreplica.engine.rules import rule_module
+from kreplica.engine.rules.controller.elections import zookeeper_leader_for_offline
+from kreplica.engine.rules.replication.error_codes import ErrorCode
 
 Rules = dict[str, Callable[..., Any]]
 """What takes a rule's place, by the rule's module and name."""
 
 _EVERYBODY = (1 << 30) - 1
 
-for _module in iter_modules(simulator.__path__, f"{simulator.__name__}."):
+for _module in walk_packages(simulator.__path__, f"{simulator.__name__}."):
     import_module(_module.name)  # now, since what is imported while a rule is off would keep its replacement
 
 
@@ -102,12 +103,12 @@ def switched_off(rules: Rules) -> Iterator[None]:
 
 def is_compiled() -> bool:
     """Whether the engine is: then its rules cannot be switched off."""
-    return not str(import_module("kreplica.engine.rules.elections").__file__).endswith(".py")
+    return not str(import_module("kreplica.engine.rules.controller.elections").__file__).endswith(".py")
 
 
 def _places(path: str) -> list[tuple[ModuleType, str, Any]]:
     """Where the engine has a rule: its own module, and those that have imported it."""
     file, _, name = path.rpartition(".")
-    rule = getattr(import_module(f"kreplica.engine.rules.{file}"), name)
+    rule = getattr(rule_module(file), name)
     engine = [module for path, module in list(sys.modules.items()) if path.startswith("kreplica.engine")]
     return [(module, name, rule) for module in engine if getattr(module, name, None) is rule]

@@ -14,10 +14,10 @@ from typing import Annotated
 
 import typer
 
-from commands.output import OutputFormat, drop_stdout, print_error, print_error_object
-from commands.plain_values import take_plain_values
-from commands.repeats import watch_repeats
-from commands.terminal import pass_on, print_err, print_out
+from commands.shared.plain_values import take_plain_values
+from commands.shared.printing.output import OutputFormat, drop_stdout, print_error, print_error_object
+from commands.shared.printing.terminal import pass_on, print_err, print_out
+from commands.shared.repeats import watch_repeats
 from kreplica import __version__
 from kreplica.errors import ExitCode, KreplicaError, UsageError, as_clause
 
@@ -40,10 +40,10 @@ COMMANDS = (
     "sandbox",
     "completions",
 )
-"""Modules of this package that register a subcommand, in the order of the help."""
+"""Folders of this package, a command each, in the order of the help; ``command.py`` registers it."""
 
 GROUPS = frozenset({"rebalance", "roll", "whatif", "decode", "config", "sandbox"})
-"""Those that have subcommands: their ``register`` takes ``below``, of which commands.groups tells."""
+"""Those that have subcommands: their ``register`` takes ``below``, of which commands.shared.groups tells."""
 
 GC_THRESHOLD = 500_000
 """Rows by the hundred thousand hold no cycles; to look for some again and again doubles the time of a long list."""
@@ -79,7 +79,7 @@ def build_app(words: Sequence[str] | None = None) -> typer.Typer:
     named, below = _named(words)
     for name in [named] if named else COMMANDS:
         more = {"below": below} if name in GROUPS else {}
-        importlib.import_module(f"commands.{name}").register(app, **more)
+        importlib.import_module(f"commands.{name}.command").register(app, **more)
     watch_repeats(app)
     return app
 
@@ -98,7 +98,7 @@ def _named(words: Sequence[str] | None) -> tuple[str, str | None]:
 def main() -> None:
     """Entry point of the console script."""
     if "_KREPLICA_COMPLETE" in os.environ:  # a shell asks for words
-        from commands import completer
+        from commands.completions import completer
 
         return completer.answer(build_app, sys.argv[1:], os.environ)
     _open_closed_streams()
@@ -180,7 +180,7 @@ def _failed(error: Exception, output: OutputFormat | None) -> ExitCode:
     if hasattr(error, "format_message"):  # typer's usage errors; their base class is not public
         return _refuse(error, output)
     if isinstance(error, MemoryError):
-        from kreplica.guard import out_of_memory
+        from kreplica.system.guard import out_of_memory
 
         print_error(out_of_memory(), output)
         return ExitCode.USAGE
@@ -242,7 +242,7 @@ def _requested_output(arguments: Sequence[str]) -> OutputFormat | None:
 
 def _report_defect(error: Exception, output: OutputFormat | None) -> None:
     """Says where to report an exception that nobody expected."""
-    from kreplica.guard import defect
+    from kreplica.system.guard import defect
 
     told = defect(error)
     print_err(f"internal error: {told}")

@@ -20,11 +20,11 @@ def main() -> None:
 
 
 def _run() -> None:
-    from commands.interrupts import end_as_by_ctrl_c
+    from commands.shared.interrupts import end_as_by_ctrl_c
 
     end_as_by_ctrl_c()
     if sys.argv[1:3] == ["decode", "offsets"]:
-        from kreplica.formats.offset_logs import replay_ahead
+        from kreplica.formats.consumer_offsets.logs import replay_ahead
 
         replay_ahead(sys.argv[3:])
     from commands.main import main as program

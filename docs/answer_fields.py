@@ -14,36 +14,35 @@ import sandbox_fields
 import whatif_fields
 
 from analyzers.audit import SNAPSHOT_COLUMNS, SPAN_COLUMNS
-from commands import (
-    check,
-    compare,
-    config,
-    config_check,
-    decode_check,
-    decode_checkpoints,
-    decode_metadata,
-    decode_offsets_answer,
-    decode_transactions,
-    disks,
-    imbalance,
-    rebalance_answer,
-    rebalance_leaders,
-    recommend,
-    roll_next,
-    roll_plan,
-    safe_to_stop,
-    sandbox_answer,
-    sandbox_load,
-    snapshot,
-    wait,
-    whatif_answer,
-    whatif_compare,
-    whatif_fail,
-    whatif_list,
-    whatif_show,
-)
-from commands.audit_answer import COUNTS_COLUMNS
-from kreplica.formats import index_rows, replica_comparison, segment_rows
+from commands.audit.answer import COUNTS_COLUMNS
+from commands.check import command as check
+from commands.compare import command as compare
+from commands.config import check as config_check
+from commands.config import command as config
+from commands.decode import check as decode_check
+from commands.decode import checkpoints
+from commands.decode.metadata import command as decode_metadata
+from commands.decode.offsets import answer as decode_offsets_answer
+from commands.decode.transactions import command as decode_transactions
+from commands.disks import command as disks
+from commands.imbalance import command as imbalance
+from commands.rebalance import answer as rebalance_answer
+from commands.rebalance import leaders
+from commands.recommend import command as recommend
+from commands.roll import next_restart
+from commands.roll import plan as roll_plan
+from commands.safe_to_stop import command as safe_to_stop
+from commands.sandbox import answer as sandbox_answer
+from commands.sandbox import load as sandbox_load
+from commands.snapshot import command as snapshot
+from commands.wait import command as wait
+from commands.whatif import compare as whatif_compare
+from commands.whatif import list_scenarios, show_scenario
+from commands.whatif.fail import command as whatif_fail
+from commands.whatif.run import answer as whatif_answer
+from kreplica.formats.logs import copies as replica_comparison
+from kreplica.formats.logs import index_rows
+from kreplica.formats.segments import rows as segment_rows
 from kreplica.health.listing import ROW_FIELDS
 from kreplica.model.predicates import PREDICATES
 from kreplica.model.schema import PARTITIONS
@@ -298,7 +297,7 @@ ANSWERS: Mapping[str, AnswerFields] = {
         "kreplica/recommend/v1", "recommendations", _fields(recommend.COLUMNS, _RECOMMEND), (_RECOMMEND_REMARK,)
     ),
     "kreplica disks": AnswerFields("kreplica/disks/v1", "log_dirs", _fields(disks.COLUMNS, _DISKS), (_DISKS_REMARK,)),
-    "kreplica rebalance leaders": _answer("rebalance-leaders", "elections", rebalance_leaders.COLUMNS, _LEADERS),
+    "kreplica rebalance leaders": _answer("rebalance-leaders", "elections", leaders.COLUMNS, _LEADERS),
     **{f"kreplica rebalance {name}": _plan(name) for name in ("apply", "status", "resume", "cancel", "rollback")},
     "kreplica imbalance": AnswerFields(
         "kreplica/imbalance/v1", "brokers", _fields(imbalance.COLUMNS, _IMBALANCE), (_IMBALANCE_REMARK,)
@@ -306,7 +305,7 @@ ANSWERS: Mapping[str, AnswerFields] = {
     "kreplica safe-to-stop": _answer("safe-to-stop", "partitions", safe_to_stop.COLUMNS, _SAFE_TO_STOP),
     "kreplica whatif fail": _answer("whatif-fail", "partitions", whatif_fail.COLUMNS, whatif_fields.FAIL),
     "kreplica roll plan": _answer("roll-plan", "nodes", roll_plan.COLUMNS, _ROLL_PLAN),
-    "kreplica roll next": _answer("roll-next", "nodes", roll_next.COLUMNS, _ROLL_NEXT),
+    "kreplica roll next": _answer("roll-next", "nodes", next_restart.COLUMNS, _ROLL_NEXT),
     "kreplica wait": _answer("wait", "partitions", wait.COLUMNS, _WAIT),
     "kreplica snapshot": _answer("snapshot", "snapshots", snapshot.COLUMNS, _SNAPSHOT),
     "kreplica decode offsets": AnswerFields(
@@ -327,7 +326,7 @@ ANSWERS: Mapping[str, AnswerFields] = {
     "kreplica decode checkpoints": AnswerFields(
         "kreplica/decode-checkpoints/v1",
         "checkpoints",
-        _fields(decode_checkpoints.COLUMNS, decode_fields.CHECKPOINTS),
+        _fields(checkpoints.COLUMNS, decode_fields.CHECKPOINTS),
         decode_fields.CHECKPOINTS_REMARKS,
     ),
     "kreplica decode transactions": AnswerFields(
@@ -350,11 +349,11 @@ ANSWERS: Mapping[str, AnswerFields] = {
         _fields(replica_comparison.COLUMNS, decode_fields.COMPARE),
         decode_fields.COMPARE_REMARKS,
     ),
-    "kreplica whatif list": _answer("whatif-list", "scenarios", whatif_list.COLUMNS, whatif_fields.LIST),
+    "kreplica whatif list": _answer("whatif-list", "scenarios", list_scenarios.COLUMNS, whatif_fields.LIST),
     "kreplica whatif show": AnswerFields(
         "kreplica/whatif-show/v1",
         "cases",
-        _fields(whatif_show.COLUMNS, whatif_fields.SHOW),
+        _fields(show_scenario.COLUMNS, whatif_fields.SHOW),
         whatif_fields.SHOW_REMARKS,
     ),
     "kreplica whatif run": AnswerFields(

@@ -8,8 +8,8 @@ from pathlib import Path
 from answer_fields import ANSWERS, AnswerFields
 from markdown import NOTICE, code, page, paragraphs, table
 
+from commands.completions.tree import Command, Parameter, command_tree
 from commands.main import build_app
-from commands.tree import Command, Parameter, command_tree
 
 CLOSING = "Exit codes and the forms of an answer: [answers](answers.md)."
 TREE = command_tree(build_app())

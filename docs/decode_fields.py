@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from commands import decode_events, decode_offsets_groups
-from kreplica.formats import segment_rows
+from commands.decode import events as decode_events
+from commands.decode.offsets import groups as decode_offsets_groups
 from kreplica.formats.checks import segment_indexes
+from kreplica.formats.segments import rows as segment_rows
 
 OFFSETS = {
     "group": "group id",

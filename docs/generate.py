@@ -14,7 +14,7 @@ import model_pages
 import protocol_pages
 import request_pages
 
-from commands.completions import FILE_NAMES, script
+from commands.completions.command import FILE_NAMES, script
 
 ROOT = Path(__file__).parent.parent
 REFERENCE = Path("docs/reference")

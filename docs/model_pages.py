@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from markdown import code, page, table
 
-from commands.output import OutputFormat
+from commands.shared.printing.output import OutputFormat
+from kreplica.advice.advise import OWN_RULES
 from kreplica.advice.model import ClientRule, Rule, TopicRule
-from kreplica.advice.registry import OWN_RULES
 from kreplica.errors import ExitCode
 from kreplica.health.rules import GROUP_RULES, PARTITION_RULES
 from kreplica.model.predicates import PREDICATES

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import importlib
 import inspect
-import pkgutil
 from collections.abc import Callable, Iterator
 from types import ModuleType
 
-from kreplica.engine import rules
+from kreplica.engine.rules import rule_module, rule_modules
 
 _HEAD = """# Rules of the replication protocol
 
@@ -25,8 +23,7 @@ def pages() -> dict[str, str]:
 
 
 def _modules() -> Iterator[ModuleType]:
-    for found in sorted(pkgutil.iter_modules(rules.__path__), key=lambda each: each.name):
-        yield importlib.import_module(f"{rules.__name__}.{found.name}")
+    return map(rule_module, rule_modules())
 
 
 def _section(module: ModuleType) -> str:

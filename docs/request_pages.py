@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from markdown import code, page, table
 
-from commands.command_requests import COMMAND_REQUESTS, CommandRequests
+from commands.shared.kafka_requests import COMMAND_REQUESTS, CommandRequests
+from kreplica.sources.kafka_requests import READS, Request
 from kreplica.sources.permissions import Permission
-from kreplica.sources.requests import READS, Request
 
 
 def pages() -> dict[str, str]:

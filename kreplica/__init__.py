@@ -17,13 +17,13 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from kreplica.config import ClusterHandle as ClusterHandle
-    from kreplica.config import resolve_handles as resolve_handles
+    from kreplica.config.resolve import ClusterHandle as ClusterHandle
+    from kreplica.config.resolve import resolve_handles as resolve_handles
     from kreplica.errors import KreplicaError as KreplicaError
     from kreplica.health.findings import Finding as Finding
     from kreplica.health.findings import find as find
+    from kreplica.health.listing import count_all as count_all
     from kreplica.health.listing import partition_rows as partition_rows
-    from kreplica.health.summary import count_all as count_all
     from kreplica.model.evaluate import Evaluator as Evaluator
     from kreplica.model.predicates import PREDICATES as PREDICATES
     from kreplica.model.selection import select as select
@@ -36,19 +36,19 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
-    "ClusterHandle": "kreplica.config",
+    "ClusterHandle": "kreplica.config.resolve",
     "ClusterSnapshot": "kreplica.model.snapshot",
     "Evaluator": "kreplica.model.evaluate",
     "Facet": "kreplica.sources",
     "Finding": "kreplica.health.findings",
     "KreplicaError": "kreplica.errors",
     "PREDICATES": "kreplica.model.predicates",
-    "count_all": "kreplica.health.summary",
+    "count_all": "kreplica.health.listing",
     "find": "kreplica.health.findings",
     "partition_rows": "kreplica.health.listing",
     "plan_elections": "kreplica.planner.preferred_leaders",
     "read_snapshot": "kreplica.sources",
-    "resolve_handles": "kreplica.config",
+    "resolve_handles": "kreplica.config.resolve",
     "select": "kreplica.model.selection",
     "write_snapshot": "kreplica.store.writing",
 }

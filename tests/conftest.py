@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, Phase, settings
 
-from kreplica import secret_values
+from kreplica.config import secrets
 
 SUPPORT = Path(__file__).parent / "support"
 sys.path.insert(0, str(SUPPORT))
@@ -86,7 +86,7 @@ RunCli = Callable[..., subprocess.CompletedProcess[str]]
 def no_secret_of_another_test() -> Iterator[None]:
     """A process remembers the secrets it has seen; here one process plays many."""
     yield
-    secret_values.forget()
+    secrets.forget()
 
 
 @pytest.fixture(scope="session")

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from kreplica.advice.commands import set_for_topic, unset_for_topic
+from kreplica.advice.commands import factor_command, set_for_topic, spread_command, unset_for_topic
 from kreplica.advice.facts import ClusterFacts, NotKnownError, Setting, TopicFacts
 from kreplica.advice.model import Proposal, TopicRule
-from kreplica.advice.placement import factor_command, spread_command
 from kreplica.health import rules as check
 from kreplica.health.rules import Severity
 from kreplica.model.settings import MIN_ISR, UNCLEAN

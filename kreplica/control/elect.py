@@ -14,9 +14,9 @@ from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from kreplica.client_properties import translate
-from kreplica.client_security import TOKEN_SECONDS
-from kreplica.control import require_brokers, require_writable
+from kreplica.config.properties import translate
+from kreplica.config.security import TOKEN_SECONDS
+from kreplica.control.boundary import require_brokers, require_writable
 from kreplica.errors import (
     AuthenticationError,
     ChangeRefusedError,
@@ -24,15 +24,15 @@ from kreplica.errors import (
     KreplicaError,
     UnreachableError,
 )
-from kreplica.sources.deadline import Deadline
-from kreplica.sources.kafka_messages import error_name
-from kreplica.sources.kafka_sasl import OIDC, TOKEN, with_token
+from kreplica.sources.kafka.messages import error_name
+from kreplica.sources.kafka.sasl import OIDC, TOKEN, with_token
 from kreplica.sources.permissions import ALTER_CLUSTER, needed
+from kreplica.system.deadline import Deadline
 
 if TYPE_CHECKING:
     from confluent_kafka.admin import AdminClient
 
-    from kreplica.config import ClusterHandle
+    from kreplica.config.resolve import ClusterHandle
 
 ELECTED = "elected"
 NOT_NEEDED = "not-needed"

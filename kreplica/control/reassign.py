@@ -11,15 +11,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from kreplica.client_properties import translate
-from kreplica.config import parse_bootstrap_servers
-from kreplica.control import require_brokers, require_writable
+from kreplica.config.properties import translate
+from kreplica.config.resolve import parse_bootstrap_servers
+from kreplica.control.boundary import require_brokers, require_writable
 from kreplica.errors import ChangeRefusedError, UnreachableError
-from kreplica.sources.deadline import Deadline
-from kreplica.sources.kafka_admin import Address, BrokerConnection
-from kreplica.sources.kafka_bootstrap import Bootstrap
-from kreplica.sources.kafka_failures import BrokerFailure, RequestUnsupportedError
-from kreplica.sources.kafka_messages import (
+from kreplica.sources.kafka.bootstrap import Bootstrap
+from kreplica.sources.kafka.connection import Address, BrokerConnection
+from kreplica.sources.kafka.failures import BrokerFailure, RequestUnsupportedError
+from kreplica.sources.kafka.messages import (
     NO_ERROR,
     AlterPartitionReassignmentsRequest,
     AlterPartitionReassignmentsResponse,
@@ -27,11 +26,12 @@ from kreplica.sources.kafka_messages import (
     MetadataResponse,
     error_name,
 )
-from kreplica.sources.kafka_sasl import with_token
+from kreplica.sources.kafka.sasl import with_token
 from kreplica.sources.permissions import ALTER_CLUSTER, needed
+from kreplica.system.deadline import Deadline
 
 if TYPE_CHECKING:
-    from kreplica.config import ClusterHandle
+    from kreplica.config.resolve import ClusterHandle
 
 PartitionKey: TypeAlias = tuple[str, int]
 

@@ -15,20 +15,20 @@ from typing import TYPE_CHECKING
 from kazoo.exceptions import NoAuthError, NodeExistsError
 from kazoo.security import CREATOR_ALL_ACL, OPEN_ACL_UNSAFE, READ_ACL_UNSAFE
 
-from kreplica.control import require_writable
+from kreplica.config.zookeeper_security import SET_ACL
+from kreplica.control.boundary import require_writable
 from kreplica.control.elect import ELECTED, NOT_NEEDED, ElectionResult, TopicPartition
 from kreplica.errors import ChangeRefusedError, UnreachableError
-from kreplica.sources import zookeeper_tree as paths
-from kreplica.sources.deadline import Deadline
-from kreplica.sources.zookeeper_client import SessionLostError, ZookeeperSession
-from kreplica.sources.zookeeper_tree import Tree, state_path
-from kreplica.sources.zookeeper_znodes import Assignment, ControllerRegistration, PartitionState, ZnodeError, decode
-from kreplica.zookeeper_security import SET_ACL
+from kreplica.sources.zookeeper import tree as paths
+from kreplica.sources.zookeeper.client import SessionLostError, ZookeeperSession
+from kreplica.sources.zookeeper.tree import Tree, state_path
+from kreplica.sources.zookeeper.znodes import Assignment, ControllerRegistration, PartitionState, ZnodeError, decode
+from kreplica.system.deadline import Deadline
 
 if TYPE_CHECKING:
     from kazoo.security import ACL
 
-    from kreplica.config import ClusterHandle
+    from kreplica.config.resolve import ClusterHandle
 
 BATCH = 1000
 """Partitions in one znode: below 300 KB, where ZooKeeper takes 1 MB."""

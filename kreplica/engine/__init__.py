@@ -10,7 +10,8 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from kreplica.engine.faults import (
+    from kreplica.engine.checkers.outcome import Judge, Outcome, observe
+    from kreplica.engine.fault_plan import (
         At,
         Crash,
         Cut,
@@ -26,8 +27,6 @@ if TYPE_CHECKING:
         plan_from_json,
         plan_to_json,
     )
-    from kreplica.engine.observing import observe
-    from kreplica.engine.outcome import Judge, Outcome
     from kreplica.engine.setup import (
         MILLISECOND,
         SECOND,
@@ -42,7 +41,7 @@ if TYPE_CHECKING:
     )
     from kreplica.engine.simulator import simulate
     from kreplica.engine.trace import Event, Kind, Trace
-    from kreplica.engine.versions import LATEST, VERSIONS, Version, version_named
+    from kreplica.engine.versions.supported import LATEST, VERSIONS, Version, version_named
 
 __all__ = [
     "LATEST",
@@ -82,7 +81,7 @@ __all__ = [
     "version_named",
 ]
 
-_MODULES = ("faults", "setup", "trace", "versions", "observing", "outcome", "simulator")
+_MODULES = ("fault_plan", "setup", "trace", "versions.supported", "checkers.outcome", "simulator")
 
 
 def __getattr__(name: str) -> object:

@@ -9,10 +9,10 @@ from typing import Annotated
 
 import msgspec
 
-from kreplica.engine.faults import Step, plan_from_json
-from kreplica.engine.leaving_out import LeaveOut
+from kreplica.engine.fault_plan import Step, plan_from_json
+from kreplica.engine.omissions import LeaveOut
 from kreplica.errors import UsageError
-from kreplica.untrusted_files import MalformedError, decode_json
+from kreplica.system.untrusted_files import MalformedError, decode_json
 
 SCHEMA = "kreplica/faults/v1"
 

@@ -1,6 +1,6 @@
 """The settings of Kafka that the engine obeys: names, where they stand, what their values are.
 
-Defaults are not here: they belong to a version (``kreplica.engine.versions``).
+Defaults are not here: they belong to a version (``kreplica.engine.versions.supported``).
 """
 
 from __future__ import annotations
@@ -9,18 +9,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-from kreplica.engine.rules.acknowledgement import ACKS_ALL
-from kreplica.engine.rules.offset_reset import reset_policy
+from kreplica.engine.rules.groups.offset_reset import reset_policy
+from kreplica.engine.rules.replication.acknowledgement import ACKS_ALL
 from kreplica.errors import UsageError
-from kreplica.model.settings import (
-    ELR_FEATURE,
-    GROUP_VERSION,
-    METADATA_VERSION,
-    MIN_ISR,
-    TRANSACTION_VERSION,
-    UNCLEAN,
-)
-from kreplica.nearest_names import nearest_or_known
+from kreplica.model.nearest_names import nearest_or_known
+from kreplica.model.settings import ELR_FEATURE, GROUP_VERSION, METADATA_VERSION, MIN_ISR, TRANSACTION_VERSION, UNCLEAN
 
 MOST = 2**63 - 1
 """The greatest integer of a setting, Kafka's Long.MAX_VALUE: a flush that never comes, retries without end."""
@@ -41,7 +34,7 @@ class Scope(StrEnum):
     CONSUMER = "consumer"
     NETWORK = "network"
     FEATURE = "feature"
-    """A finalized feature of a KRaft cluster, which is no setting in Kafka (``kreplica.engine.features``)."""
+    """A finalized feature of a KRaft cluster, which is no setting in Kafka (``kreplica.engine.versions.features``)."""
 
 
 class ValueType(StrEnum):

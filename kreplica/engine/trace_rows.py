@@ -7,9 +7,8 @@ from dataclasses import fields, is_dataclass
 from enum import Enum, StrEnum
 from typing import Any
 
-from kreplica.engine.records import Record
 from kreplica.engine.settings import MICROSECONDS
-from kreplica.engine.trace import KINDS, Event, Kind, fields_of
+from kreplica.engine.trace import KINDS, Event, Kind, Record, fields_of
 
 Row = dict[str, Any]
 

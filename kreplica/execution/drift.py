@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from kreplica.engine.preferred import leader_obstacles
+from kreplica.engine.projection.preferred import leader_obstacles
 from kreplica.execution.plan import LeaderChange, PartitionFacts, PartitionKey, Plan, Precondition, Step
 from kreplica.model.evaluate import Evaluator
 from kreplica.model.predicates import UNAVAILABLE, UNDER_MIN_ISR, Predicate

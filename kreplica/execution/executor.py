@@ -10,6 +10,8 @@ in the journal, when
 
 A single election that the controller refuses, or after which another replica leads, is a failure of that partition and
 stops nothing.
+
+Reads a cluster again until it shows what was done: its brokers hear of a change in their own time.
 """
 
 from __future__ import annotations
@@ -20,20 +22,56 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
-from kreplica.control import require_writable
-from kreplica.errors import ChangeRefusedError, KreplicaError
+from kreplica.control.boundary import require_writable
+from kreplica.errors import ChangeRefusedError, KreplicaError, UnreachableError
 from kreplica.execution.drift import Sight, Trouble, got_worse, look_at_steps, trouble
 from kreplica.execution.journal import Event, Journal, Operation, Result, entry
 from kreplica.execution.plan import LeaderChange, PartitionKey, Plan, Step
 from kreplica.execution.progress import State
-from kreplica.execution.settling import read_settled
-from kreplica.planner.batches import batches
+from kreplica.planner.preferred_leaders import batches
 from kreplica.sources import Facet, read_snapshot
 
 if TYPE_CHECKING:
-    from kreplica.config import ClusterHandle
+    from kreplica.config.resolve import ClusterHandle
     from kreplica.execution.progress import Progress
     from kreplica.model.snapshot import ClusterSnapshot
+
+
+SETTLE_SECONDS = 10.0
+"""How long brokers' metadata may take to show a change."""
+
+PAUSE_SECONDS = 0.5
+"""Between two reads."""
+
+
+def read_settled(
+    handle: ClusterHandle, wanted: Facet, settled: Callable[[ClusterSnapshot], bool], *, patient: bool = True
+) -> ClusterSnapshot:
+    """Reads until a snapshot shows the change, or the time is up: the last snapshot, then.
+
+    Args:
+        handle: The cluster.
+        wanted: What is read.
+        settled: Whether a snapshot shows what is waited for.
+        patient: Whether a read that fails is tried again within the time: while leaders move one may fail, and what
+            was changed must still be reported.
+
+    Raises:
+        UnreachableError: The cluster did not answer, where patient the last of the reads.
+    """
+    deadline = time.monotonic() + SETTLE_SECONDS
+    while True:
+        late = time.monotonic() > deadline
+        try:
+            snapshot = read_snapshot(handle, wanted)
+        except UnreachableError as error:
+            if late or not patient or not error.may_pass:
+                raise
+        else:
+            if late or settled(snapshot):
+                return snapshot
+        time.sleep(PAUSE_SECONDS)
+
 
 FACETS = Facet.TOPIC_CONFIGS
 """What a run reads before and after each batch: partitions, and min.insync.replicas of their topics."""

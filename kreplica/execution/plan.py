@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, TypeAlias
 
-from kreplica.planner.batches import batches, spread
+from kreplica.planner.preferred_leaders import batches, spread
 
 if TYPE_CHECKING:
     from kreplica.model.snapshot import ClusterSnapshot

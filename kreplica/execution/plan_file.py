@@ -9,7 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from kreplica.errors import InputError
-from kreplica.execution.digest_file import decode_document, read_document, write_document
+from kreplica.execution.digest import decode_document, read_document, write_document
 from kreplica.execution.plan import PRECONDITIONS, SCHEMA, STEPS, LeaderChange, PartitionFacts, Plan
 
 _REMAKE = "make it anew: kreplica rebalance leaders --out FILE"

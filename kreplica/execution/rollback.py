@@ -22,20 +22,19 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from kreplica.control import require_writable
+from kreplica.control.boundary import require_writable
 from kreplica.control.reassign import reorder_replicas
 from kreplica.errors import KreplicaError
 from kreplica.execution.drift import Sight, look_at_steps
-from kreplica.execution.executor import Session, check_cluster, remaining, run_steps
+from kreplica.execution.elections import elect
+from kreplica.execution.executor import Session, check_cluster, read_settled, remaining, run_steps
 from kreplica.execution.journal import Event, Operation, Result, entry
-from kreplica.execution.leaders import elect
 from kreplica.execution.plan import LeaderChange, PartitionFacts, PartitionKey, Plan, Step
 from kreplica.execution.progress import State
-from kreplica.execution.settling import read_settled
 from kreplica.sources import Facet, read_snapshot
 
 if TYPE_CHECKING:
-    from kreplica.config import ClusterHandle
+    from kreplica.config.resolve import ClusterHandle
     from kreplica.execution.progress import Progress
     from kreplica.model.snapshot import ClusterSnapshot
 

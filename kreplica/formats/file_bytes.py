@@ -15,9 +15,9 @@ from typing import Protocol
 
 from kreplica.errors import InputError, KreplicaError
 from kreplica.formats.damage import Damage
-from kreplica.formats.files import unreadable
-from kreplica.guard import attempt
-from kreplica.untrusted_files import open_file
+from kreplica.formats.find_files import unreadable
+from kreplica.system.guard import attempt
+from kreplica.system.untrusted_files import open_file
 
 PAGE_BYTES = 4096
 """What is tried one by one where a disk refuses a longer read: a page, as Linux reads them."""

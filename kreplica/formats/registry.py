@@ -21,9 +21,14 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
-from kreplica.entry_points import brought, require_unique
 from kreplica.errors import UsageError
-from kreplica.formats.batch_layout import (
+from kreplica.formats.damage import Damage
+from kreplica.formats.find_files import read_beginning
+from kreplica.formats.log_directory.leader_epoch_checkpoint import LEADER_EPOCH_CHECKPOINT
+from kreplica.formats.log_directory.meta_properties import META_PROPERTIES, PARTITION_METADATA
+from kreplica.formats.log_directory.offset_checkpoint import OFFSET_CHECKPOINTS
+from kreplica.formats.log_directory.quorum_state import CLEAN_SHUTDOWN, QUORUM_STATE
+from kreplica.formats.segments.batch_layout import (
     ATTRIBUTES_AT,
     CHECKED_FROM,
     CRC_AT,
@@ -33,12 +38,7 @@ from kreplica.formats.batch_layout import (
     MAGIC_AT,
     PREFIX_BYTES,
 )
-from kreplica.formats.damage import Damage
-from kreplica.formats.files import read_beginning
-from kreplica.formats.key_value_text import META_PROPERTIES, PARTITION_METADATA
-from kreplica.formats.leader_epoch_checkpoint import LEADER_EPOCH_CHECKPOINT
-from kreplica.formats.offset_checkpoint import OFFSET_CHECKPOINTS
-from kreplica.formats.state_json import CLEAN_SHUTDOWN, QUORUM_STATE
+from kreplica.system.packages import brought, require_unique
 
 ENTRY_POINT = "kreplica.formats"
 

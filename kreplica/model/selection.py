@@ -8,9 +8,9 @@ import numpy as np
 
 from kreplica.errors import UsageError
 from kreplica.model.columns import Mask
+from kreplica.model.nearest_names import nearest_names
 from kreplica.model.snapshot import ClusterSnapshot
 from kreplica.model.topic_pattern import topic_pattern
-from kreplica.nearest_names import nearest_names
 
 
 def select(

@@ -1,4 +1,7 @@
-"""ClusterSnapshot: what is known of one cluster at one moment, whatever the source."""
+"""ClusterSnapshot: what is known of one cluster at one moment, whatever the source.
+
+How far one copy of a partition has come, at one moment.
+"""
 
 from __future__ import annotations
 
@@ -11,16 +14,7 @@ from functools import cached_property
 import numpy as np
 
 from kreplica.model.columns import IntColumn, IntListColumn, StringColumn
-from kreplica.model.schema import (
-    BROKERS,
-    CONFIGS,
-    GROUPS,
-    LOG_DIRS,
-    PARTITIONS,
-    QUORUM,
-    REPLICAS,
-    TableSchema,
-)
+from kreplica.model.schema import BROKERS, CONFIGS, GROUPS, LOG_DIRS, PARTITIONS, QUORUM, REPLICAS, TableSchema
 from kreplica.model.settings import ELR_FEATURE, METADATA_VERSION
 from kreplica.model.table import Table
 
@@ -206,3 +200,22 @@ def utc_now() -> datetime:
     """Now, UTC, cut to milliseconds: what a snapshot's taken_at can hold."""
     now = datetime.now(UTC)
     return now.replace(microsecond=now.microsecond // 1000 * 1000)
+
+
+@dataclass(frozen=True, slots=True)
+class LogPosition:
+    """One copy at one moment.
+
+    Args:
+        topic, partition, broker: Which copy.
+        end_offset: Its log end offset, as its own broker has it; None if that was not told.
+        size: Bytes on disk, without a future copy; None if not told.
+        seconds: When, on a clock that only ever goes forward; of use only between positions of one process.
+    """
+
+    topic: str
+    partition: int
+    broker: int
+    end_offset: int | None
+    size: int | None
+    seconds: float

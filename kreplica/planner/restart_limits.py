@@ -13,8 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from kreplica.engine.departures import dead_replicas, min_isr_known
-from kreplica.engine.partition_states import Bitmasks, PartitionStates, partition_states
+from kreplica.engine.projection.leaving_replicas import dead_replicas, min_isr_known
+from kreplica.engine.projection.states import Bitmasks, PartitionStates, partition_states
 from kreplica.model.columns import Integers, Mask
 from kreplica.model.snapshot import ClusterSnapshot
 from kreplica.planner.restart_waves import Limit

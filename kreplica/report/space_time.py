@@ -6,10 +6,9 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from textwrap import wrap
 
-from kreplica.engine.brief import brief_moment, partitions_in
-from kreplica.engine.moments import Moment, down_after, lanes
 from kreplica.engine.settings import MICROSECONDS
 from kreplica.engine.trace import PLAN
+from kreplica.report.moments import Moment, brief_moment, down_after, lanes, partitions_in
 
 LANE, NARROWEST = 18, 8
 """Columns of a lane where there is room, and of the narrowest one that can be read."""
@@ -43,7 +42,7 @@ def space_time(told: Sequence[Moment], width: int | None = None) -> list[str]:
     says what. A process that is down has no lane.
 
     Args:
-        told: Moments in order (``kreplica.engine.moments``).
+        told: Moments in order (``kreplica.report.moments``).
         width: Columns that there are: lanes get narrower and words are wrapped; None for as many as it takes.
     """
     names = lanes(told)

@@ -12,16 +12,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from kreplica.folders import sandbox_home
-from kreplica.sandbox import state
-from kreplica.sandbox.cluster import Sandbox
+from kreplica.sandbox import nodes
+from kreplica.sandbox.cluster import Sandbox, ServerStatus
 from kreplica.sandbox.launch import Progress, launch, remove_sandbox
-from kreplica.sandbox.load import LoadResult, LoadSettings, run_load
+from kreplica.sandbox.load.load import LoadResult, LoadSettings, run_load
 from kreplica.sandbox.nodes import Role
 from kreplica.sandbox.processes import ProcessState
 from kreplica.sandbox.settings import Listener, Mode, SandboxSettings
-from kreplica.sandbox.status import ServerStatus
 from kreplica.sandbox.tools import ToolResult
+from kreplica.system.folders import sandbox_home
 
 __all__ = [
     "Listener",
@@ -46,7 +45,7 @@ def start(settings: SandboxSettings, home: Path | None = None, progress: Progres
 
     Args:
         settings: What it is asked to be.
-        home: Folder of sandboxes; by default that of the user (see ``kreplica.folders``).
+        home: Folder of sandboxes; by default that of the user (see ``kreplica.system.folders``).
         progress: Told each step in a few words.
 
     Raises:
@@ -59,7 +58,7 @@ def start(settings: SandboxSettings, home: Path | None = None, progress: Progres
 
 def sandbox_names(home: Path | None = None) -> list[str]:
     """Return the names of the sandboxes there are, sorted; those whose start was broken off too."""
-    return state.sandbox_names(home or sandbox_home())
+    return nodes.sandbox_names(home or sandbox_home())
 
 
 def remove(name: str, home: Path | None = None) -> None:
@@ -70,5 +69,5 @@ def remove(name: str, home: Path | None = None) -> None:
     """
     folder = (home or sandbox_home()) / name
     if name not in sandbox_names(home):
-        state.load_state(folder)
+        nodes.load_state(folder)
     remove_sandbox(folder)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kreplica.errors import MissingExtraError
-from kreplica.sandbox.ports import LOOPBACK
+from kreplica.sandbox.processes import LOOPBACK
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePrivateKey

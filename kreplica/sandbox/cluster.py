@@ -1,28 +1,130 @@
-"""The handle of a running sandbox: look at it, steer its servers, use its cluster, stop it."""
+"""The handle of a running sandbox: look at it, steer its servers, use its cluster, stop it.
+
+What the brokers of a sandbox tell of its cluster, a view each: a thing has come about when every view shows it.
+
+A broker hears of each change in its own time, so what one of them tells another may not know yet. A view is None where
+a broker does not answer; it shows nothing.
+
+One server of a sandbox as it is now: what the operating system and the cluster say of it.
+"""
 
 from __future__ import annotations
 
 import signal
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kreplica.errors import SandboxError, UsageError
-from kreplica.folders import sandbox_home
-from kreplica.sandbox import admin, views
+from kreplica.sandbox import admin
 from kreplica.sandbox.launch import remove_sandbox, start_and_record
-from kreplica.sandbox.locks import exclusive
-from kreplica.sandbox.nodes import ZOOKEEPER_ID, Node, Role, controller_ids
-from kreplica.sandbox.processes import ProcessState, send, state_of, wait_for_end
+from kreplica.sandbox.nodes import LOCK_FILE, ZOOKEEPER_ID, Node, Role, SandboxState, controller_ids, load_state
+from kreplica.sandbox.processes import ProcessState, exclusive, send, state_of, wait_for_end
 from kreplica.sandbox.properties import client_properties, render
 from kreplica.sandbox.server_logs import LOG_FILE, reason_of_failure, write_tool_logging
 from kreplica.sandbox.settings import Listener, Mode, SandboxSettings
-from kreplica.sandbox.state import LOCK_FILE, SandboxState, load_state
-from kreplica.sandbox.status import ServerStatus, server_status
 from kreplica.sandbox.tools import CLUSTER_TOOLS, ToolResult, main_class, run_tool, short_name
+from kreplica.system.folders import sandbox_home
 
 if TYPE_CHECKING:
     from confluent_kafka.admin import ClusterMetadata
+
+
+if TYPE_CHECKING:
+    from confluent_kafka.admin import ClusterMetadata, PartitionMetadata
+
+    Views = Sequence[ClusterMetadata | None]
+
+
+def count_alive(views: Views, expected: Collection[int], gone: Collection[int]) -> bool:
+    """Tell whether all the expected brokers are alive in every view, and none of those that shall be gone."""
+    return all(view and view.brokers.keys() >= {*expected} and not view.brokers.keys() & {*gone} for view in views)
+
+
+def show_isr(views: Views, topic: str, partition: int, isr: Collection[int]) -> bool:
+    """Tell whether a partition has these in-sync replicas, as a set, in every view; not so where there is no view."""
+    return bool(views) and all(set(in_sync_replicas(view, topic, partition)) == {*isr} for view in views)
+
+
+def show_partitions(views: Views, topic: str, count: int) -> bool:
+    """Tell whether a topic has so many partitions in every view; 0 where it shall not be known."""
+    return all(view and len(_partitions(view, topic)) == count for view in views)
+
+
+def show_health(views: Views) -> bool:
+    """Tell whether every partition has a leader and all its replicas in sync in every view."""
+    return bool(views) and all(
+        view and all(_is_healthy(one) for topic in view.topics for one in _partitions(view, topic).values())
+        for view in views
+    )
+
+
+def in_sync_replicas(view: ClusterMetadata | None, topic: str, partition: int) -> list[int]:
+    """Return a partition's in-sync replicas; empty if the topic or partition is not known."""
+    found = _partitions(view, topic).get(partition) if view else None
+    return list(found.isrs) if found else []
+
+
+def leaders_of(view: ClusterMetadata, topic: str) -> dict[int, int]:
+    """Return the leader of each partition, -1 for none, by partition."""
+    return {number: one.leader for number, one in _partitions(view, topic).items()}
+
+
+def _partitions(view: ClusterMetadata, topic: str) -> dict[int, PartitionMetadata]:
+    return view.topics[topic].partitions if topic in view.topics else {}
+
+
+def _is_healthy(partition: PartitionMetadata) -> bool:
+    return partition.leader >= 0 and {*partition.isrs} == {*partition.replicas}
+
+
+@dataclass(frozen=True, slots=True)
+class ServerStatus:
+    """One server as it is now.
+
+    Attributes:
+        id: Node id; 0 is ZooKeeper.
+        roles: What it does.
+        state: Of its process.
+        pid: Process id, None when it has ended.
+        rack: Empty without racks.
+        registered: Whether the cluster counts the broker as alive; None if no broker answered, or it is no broker.
+        endpoints: ``host:port`` by listener name.
+        log: Its log file.
+    """
+
+    id: int
+    roles: tuple[Role, ...]
+    state: ProcessState
+    pid: int | None
+    rack: str
+    registered: bool | None
+    endpoints: dict[str, str]
+    log: Path
+
+
+def server_status(node: Node, settings: SandboxSettings, registered: Collection[int] | None, log: Path) -> ServerStatus:
+    """Return the state of a server.
+
+    Args:
+        node: The server.
+        settings: Of its sandbox.
+        registered: Brokers that the cluster counts as alive; None if no broker answered.
+        log: Its log file.
+    """
+    state, is_broker = state_of(node.process), Role.BROKER in node.roles
+    return ServerStatus(
+        id=node.id,
+        roles=node.roles,
+        state=state,
+        pid=node.process.pid if node.process and state is not ProcessState.ENDED else None,
+        rack=settings.rack_of(node.id) if is_broker else "",
+        registered=node.id in registered if is_broker and registered is not None else None,
+        endpoints={name: node.address(name) for name in node.ports},
+        log=log,
+    )
+
 
 LOCK_SECONDS = 120.0
 REGISTER_SECONDS = 90.0
@@ -277,7 +379,7 @@ class Sandbox:
         def agreed() -> bool:
             for broker in wanted:
                 self._require_running(broker)
-            return views.count_alive(self.views(), wanted, unwanted)
+            return count_alive(self.views(), wanted, unwanted)
 
         what = f"brokers {sorted(wanted)} to be alive" + (f" and {sorted(unwanted)} to be gone" if unwanted else "")
         admin.wait_until(agreed, timeout, what)
@@ -289,7 +391,7 @@ class Sandbox:
 
     def isr(self, topic: str, partition: int) -> list[int]:
         """Return the in-sync replicas of a partition; empty if the topic or partition is not known."""
-        return views.in_sync_replicas(self.metadata(), topic, partition)
+        return in_sync_replicas(self.metadata(), topic, partition)
 
     def wait_for_isr(self, topic: str, partition: int, isr: Iterable[int], timeout: float = 60.0) -> None:
         """Wait until the in-sync replicas of a partition are ``isr``, as a set, to every broker that runs.
@@ -299,7 +401,7 @@ class Sandbox:
         """
         wanted = set(isr)
         what = f"the in-sync replicas of {topic}-{partition} to be {sorted(wanted)}"
-        admin.wait_until(lambda: views.show_isr(self.views(), topic, partition, wanted), timeout, what)
+        admin.wait_until(lambda: show_isr(self.views(), topic, partition, wanted), timeout, what)
 
     def wait_for_healthy(self, timeout: float = 90.0) -> None:
         """Wait until every broker is alive and says that every partition has all its replicas in sync and a leader.
@@ -309,9 +411,7 @@ class Sandbox:
         """
         self.wait_for_brokers(self.broker_ids, timeout=timeout)
 
-        admin.wait_until(
-            lambda: views.show_health(self.views()), timeout, "every partition to have all replicas in sync"
-        )
+        admin.wait_until(lambda: show_health(self.views()), timeout, "every partition to have all replicas in sync")
 
     def create_topic(
         self,
@@ -344,7 +444,7 @@ class Sandbox:
         )
         count = len(assignment) or partitions
         known = f"every broker to know topic {topic}"
-        admin.wait_until(lambda: views.show_partitions(self.views(), topic, count), 30, known)
+        admin.wait_until(lambda: show_partitions(self.views(), topic, count), 30, known)
         admin.wait_until(lambda: self._is_served(topic), 30, f"the leaders of topic {topic} to serve it")
 
     def delete_topic(self, topic: str) -> None:
@@ -355,12 +455,12 @@ class Sandbox:
         """
         admin.delete_topic(self.live_bootstrap_servers(), topic)
         forgotten = f"every broker to forget topic {topic}"
-        admin.wait_until(lambda: views.show_partitions(self.views(), topic, 0), 30, forgotten)
+        admin.wait_until(lambda: show_partitions(self.views(), topic, 0), 30, forgotten)
 
     def _is_served(self, topic: str) -> bool:
         """A broker tells of a partition that it leads a moment before it has its log."""
         found, running = self.metadata(), self.running_brokers()
-        leaders = views.leaders_of(found, topic) if found else {}
+        leaders = leaders_of(found, topic) if found else {}
         led = [partition for partition, leader in leaders.items() if leader in running]
         return found is not None and admin.serve(self.live_bootstrap_servers(), topic, led)
 

@@ -13,28 +13,43 @@ from dataclasses import replace
 from pathlib import Path
 
 from kreplica.errors import SandboxError
-from kreplica.folders import CACHE_VARIABLE, SANDBOX_HOME_VARIABLE, sandbox_home
-from kreplica.formats.message_schema import uuid_text
-from kreplica.java import find_java
+from kreplica.formats.schema import uuid_text
 from kreplica.sandbox import admin
 from kreplica.sandbox.jars import class_path
-from kreplica.sandbox.jvm import server_command, write_class_path
-from kreplica.sandbox.locks import exclusive
-from kreplica.sandbox.nodes import ZOOKEEPER_ID, Node, Role, controller_ids, listener_names, roles_of
-from kreplica.sandbox.ports import LOOPBACK, choose_ports
-from kreplica.sandbox.processes import ProcessIdentity, ProcessState, send, signals_held, spawn, state_of, wait_for_end
+from kreplica.sandbox.nodes import (
+    LOCK_FILE,
+    STATE_FILE,
+    ZOOKEEPER_ID,
+    Node,
+    Role,
+    SandboxState,
+    controller_ids,
+    listener_names,
+    load_state,
+    recorded_ports,
+    roles_of,
+    save_state,
+)
+from kreplica.sandbox.processes import (
+    LOOPBACK,
+    ProcessIdentity,
+    ProcessState,
+    choose_ports,
+    exclusive,
+    send,
+    server_command,
+    signals_held,
+    spawn,
+    state_of,
+    wait_for_end,
+    write_class_path,
+)
 from kreplica.sandbox.properties import render, server_properties, zookeeper_properties
 from kreplica.sandbox.server_logs import CONSOLE_FILE, reason_of_failure, write_server_logging, write_tool_logging
 from kreplica.sandbox.settings import Listener, Mode, SandboxSettings
-from kreplica.sandbox.state import (
-    LOCK_FILE,
-    STATE_FILE,
-    SandboxState,
-    load_state,
-    recorded_ports,
-    save_state,
-)
 from kreplica.sandbox.tools import run_tool
+from kreplica.system.folders import CACHE_VARIABLE, SANDBOX_HOME_VARIABLE, sandbox_home
+from kreplica.system.java import find_java
 
 START_SECONDS = 120.0
 FORMAT_SECONDS = 60.0

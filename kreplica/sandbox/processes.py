@@ -2,19 +2,30 @@
 
 A process is known by its id and its start time: an id that the system has given to another process since then is
 told apart, and no signal is sent to it.
+
+Command lines of the Java programs: servers and Kafka's own tools.
+
+Free ports on the loopback interface.
+
+A lock between processes, bounded in time; the kernel frees it when its holder dies.
 """
 
 from __future__ import annotations
 
 import contextlib
 import os
+import random
 import signal
+import socket
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
+
+from kreplica.errors import SandboxError
 
 POLL_SECONDS = 0.05
 
@@ -142,3 +153,107 @@ def _boot_id() -> str:
 def _ps(pid: int, field: str) -> str:
     command = ["ps", "-o", f"{field}=", "-p", str(pid)]
     return subprocess.run(command, capture_output=True, text=True, check=False, timeout=10).stdout.strip()
+
+
+# A practice cluster starts often and lives short: the quick compiler, the small collector, no shared counters.
+_LEAN = ["-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData", "-Djava.awt.headless=true"]
+_SERVER = ["-XX:+ExitOnOutOfMemoryError"]
+
+
+def write_class_path(folder: Path, jars: tuple[Path, ...]) -> Path:
+    """Write the class path as an argument file of ``java``, so that lists of processes stay readable."""
+    path = folder / "class-path.args"
+    joined = ":".join(str(jar) for jar in jars).replace("\\", "\\\\")
+    path.write_text(f'-cp "{joined}"\n', encoding="utf-8")
+    return path
+
+
+def server_command(java: Path, class_path: Path, heap_mib: int, logging: str, program: list[str]) -> list[str]:
+    """Return the command line of a server; ``program`` is its main class and arguments."""
+    return [str(java), f"@{class_path}", f"-Xms{heap_mib}m", f"-Xmx{heap_mib}m", *_LEAN, *_SERVER, logging, *program]
+
+
+def tool_command(java: Path, class_path: Path, logging: str, program: list[str]) -> list[str]:
+    """Return the command line of one of Kafka's tools."""
+    return [str(java), f"@{class_path}", "-Xmx256m", *_LEAN, logging, *program]
+
+
+LOOPBACK = "127.0.0.1"
+FIRST_PORT = 20000
+# Below the range that the system hands to outgoing connections: none of those can take a port between the look
+# and the start of the broker, nor while a killed broker is down.
+_LOCAL_RANGE = Path("/proc/sys/net/ipv4/ip_local_port_range")
+_DEFAULT_LAST = 32767
+
+
+def last_port() -> int:
+    """Return the highest port below those the system gives to outgoing connections."""
+    if not _LOCAL_RANGE.exists():
+        return _DEFAULT_LAST
+    first_outgoing = int(_LOCAL_RANGE.read_text(encoding="ascii").split()[0])
+    return first_outgoing - 1 if first_outgoing > FIRST_PORT + 1000 else _DEFAULT_LAST
+
+
+def is_free(port: int) -> bool:
+    """Tell whether a server could listen on ``port`` of the loopback interface now."""
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
+        try:
+            probe.bind((LOOPBACK, port))
+        except OSError:
+            return False
+    return True
+
+
+def choose_ports(count: int, taken: Collection[int]) -> list[int]:
+    """Choose ``count`` free ports that are not in ``taken``.
+
+    The search begins at a random port: two sandboxes begun at the same time hardly meet.
+
+    Raises:
+        SandboxError: There are not as many.
+    """
+    span = last_port() - FIRST_PORT + 1
+    offset = random.randrange(span)
+    chosen: list[int] = []
+    for step in range(span):
+        port = FIRST_PORT + (offset + step) % span
+        if port not in taken and is_free(port):
+            chosen.append(port)
+        if len(chosen) == count:
+            return chosen
+    raise SandboxError(f"{count} free ports are needed", f"{len(chosen)} are free from {FIRST_PORT} to {last_port()}")
+
+
+LOCK_POLL_SECONDS = 0.1
+
+
+@contextmanager
+def exclusive(path: Path, timeout: float, purpose: str) -> Iterator[None]:
+    """Hold the lock file ``path`` for the length of the block.
+
+    Args:
+        path: The lock file; it stays where it is, empty.
+        timeout: Seconds to wait for another holder.
+        purpose: What the lock guards, for the error.
+
+    Raises:
+        SandboxError: Another process holds it for longer than ``timeout``.
+    """
+    import fcntl
+
+    path.parent.mkdir(parents=True, exist_ok=True)
+    deadline = time.monotonic() + timeout
+    with path.open("a") as handle:
+        while True:
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                if time.monotonic() >= deadline:
+                    raise SandboxError(
+                        f"{purpose} is busy",
+                        f"another kreplica process has held {path} for {timeout:g} s",
+                        "wait for it to finish, or end it",
+                    ) from None
+                time.sleep(LOCK_POLL_SECONDS)
+        yield

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from kreplica.model.settings import MIN_ISR
 from kreplica.sandbox.nodes import Node, Role, security_protocols
-from kreplica.sandbox.ports import LOOPBACK
+from kreplica.sandbox.processes import LOOPBACK
 from kreplica.sandbox.settings import Listener, Mode, SandboxSettings
 
 JAAS = "org.apache.kafka.common.security"

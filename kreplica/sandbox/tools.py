@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kreplica.errors import SandboxError
-from kreplica.sandbox.jvm import tool_command
+from kreplica.sandbox.processes import tool_command
 
 # Name without "kafka-" and ".sh" -> main class. Those that take no --bootstrap-server stand apart.
 CLUSTER_TOOLS = {

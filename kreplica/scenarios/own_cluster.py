@@ -10,8 +10,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from kreplica.engine.features import FEATURES, OLDEST_METADATA, feature_levels
-from kreplica.engine.kafka_version import ControllerKind, Version
 from kreplica.engine.settings import SETTINGS, Scope, Value, parse
 from kreplica.engine.setup import (
     FIRST_CONTROLLER,
@@ -25,7 +23,9 @@ from kreplica.engine.setup import (
     Setup,
     TopicSetup,
 )
-from kreplica.engine.versions import version_named
+from kreplica.engine.versions.features import FEATURES, OLDEST_METADATA, feature_levels
+from kreplica.engine.versions.supported import version_named
+from kreplica.engine.versions.version import ControllerKind, Version
 from kreplica.errors import UsageError
 from kreplica.model.metadata_versions import metadata_version_level, metadata_version_name
 from kreplica.model.selection import select

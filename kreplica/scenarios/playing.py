@@ -6,13 +6,12 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from kreplica.engine.fault_words import detail_of, name_of
-from kreplica.engine.faults import Plan
-from kreplica.engine.observing import observe
-from kreplica.engine.outcome import Outcome
+from kreplica.engine.checkers.outcome import Outcome, observe
+from kreplica.engine.fault_plan import Plan
+from kreplica.engine.plan_text import detail_of, name_of
 from kreplica.engine.settings import Value
 from kreplica.engine.trace import Event, Kind
-from kreplica.engine.versions import Version, version_named
+from kreplica.engine.versions.supported import Version, version_named
 from kreplica.errors import UsageError
 from kreplica.scenarios.scenario import Case, Difference, Scenario, differences
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from kreplica.engine.faults import Plan
-from kreplica.engine.features import feature_levels, same_level
-from kreplica.engine.outcome import Outcome, measure
-from kreplica.engine.random_plans import DEFAULT_PROFILE, Profile
+from kreplica.engine.checkers.outcome import Outcome, measure
+from kreplica.engine.fault_plan import Plan
+from kreplica.engine.fuzzing.plans import DEFAULT_PROFILE, Profile
 from kreplica.engine.settings import SETTINGS, Value
 from kreplica.engine.setup import Setup, scope_of
 from kreplica.engine.trace import Event
-from kreplica.engine.versions import LATEST, ControllerKind, Version, order_of, version_named
+from kreplica.engine.versions.features import feature_levels, same_level
+from kreplica.engine.versions.supported import LATEST, ControllerKind, Version, order_of, version_named
 
 ZOOKEEPER_MODE = (ControllerKind.ZOOKEEPER,)
 """For a case, or a scenario, that is about ZooKeeper mode alone."""
@@ -45,8 +45,8 @@ class Case:
     Args:
         version: As ``--kafka-version`` takes it; the case holds for later ones too, up to the next case with the same
             settings.
-        expected: By name of a measure (``kreplica.engine.outcome.measure``) or of a probe: a tuple is exactly these
-            values, a number is the value or how many there are, ``Between`` leaves room. What is not named may be
+        expected: By name of a measure (``kreplica.engine.checkers.outcome.measure``) or of a probe: a tuple is exactly
+            these values, a number is the value or how many there are, ``Between`` leaves room. What is not named may be
             anything.
         settings: As ``--set`` and ``--feature`` give them, over those of the scenario.
         controllers: The modes it holds for. A version that ends in ``-kraft`` says KRaft alone by itself; a case that

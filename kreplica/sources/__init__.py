@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from kreplica.config import ClusterHandle
+    from kreplica.config.resolve import ClusterHandle
     from kreplica.model.snapshot import ClusterSnapshot
 
 
@@ -58,13 +58,13 @@ def read_snapshot(
         ConfigurationError: The handle's client properties cannot be used.
     """
     if handle.dump is not None:
-        from kreplica.sources.dump import read_dump
+        from kreplica.sources.dumps.dump import read_dump
 
         return replace(read_dump(handle.dump), dumped=True)
     if handle.by_zookeeper:
-        from kreplica.sources.zookeeper import read_zookeeper
+        from kreplica.sources.zookeeper.reading import read_zookeeper
 
         return read_zookeeper(handle, wanted)
-    from kreplica.sources.kafka import read_live
+    from kreplica.sources.kafka.snapshot import read_live
 
     return read_live(handle, wanted, offsets_of)

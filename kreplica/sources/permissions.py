@@ -1,9 +1,9 @@
 """What Kafka's authorizer lets whom do: the access control entries that requests need, in the words of kafka-acls.
 
 Each refusal that kreplica reports names one of these, with the command that grants it; ``kreplica config check`` and
-the reference come from the same table of requests (kreplica/sources/requests.py). A permission is what KafkaApis asks
-its authorizer (org.apache.kafka.common.acl.AclOperation, KIP-11); on the same resource Alter, Read, Write and Delete
-imply Describe, and AlterConfigs implies DescribeConfigs (StandardAuthorizerData, AclAuthorizer).
+the reference come from the same table of requests (kreplica/sources/kafka_requests.py). A permission is what KafkaApis
+asks its authorizer (org.apache.kafka.common.acl.AclOperation, KIP-11); on the same resource Alter, Read, Write and
+Delete imply Describe, and AlterConfigs implies DescribeConfigs (StandardAuthorizerData, AclAuthorizer).
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ import msgspec
 from kreplica.errors import InputError, as_clause
 from kreplica.model.schema import SCHEMA_VERSION
 from kreplica.model.snapshot import ClusterSnapshot, Gap
-from kreplica.untrusted_files import MalformedError, check_moment, decode_json, input_limit, read_whole
+from kreplica.system.untrusted_files import MalformedError, check_moment, decode_json, input_limit, read_whole
 
 MANIFEST_SCHEMA = "kreplica/manifest/v1"
 _Count = Annotated[int, msgspec.Meta(ge=0)]

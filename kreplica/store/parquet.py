@@ -16,7 +16,7 @@ from kreplica.model.schema import SCHEMA_VERSION, Kind, TableSchema
 from kreplica.model.table import Table
 from kreplica.store.arrow import check_columns, from_arrow, to_arrow
 from kreplica.store.manifest import SnapshotFacts, decode_facts, encode_facts
-from kreplica.untrusted_files import beyond_limit, input_limit
+from kreplica.system.untrusted_files import beyond_limit, input_limit
 
 VALUE_BYTES = 16
 """Memory that a value takes while a table is decoded: measured, and more than the 8 bytes it has then."""

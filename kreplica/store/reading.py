@@ -14,14 +14,14 @@ from typing import Any
 import numpy as np
 
 from kreplica.errors import InputError, KreplicaError, as_clause
-from kreplica.guard import attempt
 from kreplica.model.schema import PARTITIONS, TABLES, TableSchema
 from kreplica.model.snapshot import ClusterSnapshot
 from kreplica.model.table import Table
 from kreplica.store.layout import MANIFESTS, Entry, parse_manifest_name, path_segment
 from kreplica.store.manifest import DataFile, Manifest, SnapshotFacts, read_manifest
 from kreplica.store.parquet import decode_table
-from kreplica.untrusted_files import beyond_limit, changed_at, input_limit, read_whole, read_with_status
+from kreplica.system.guard import attempt
+from kreplica.system.untrusted_files import beyond_limit, changed_at, input_limit, read_whole, read_with_status
 
 _RESTORE = "copy the dump directory again, or remove this snapshot's manifest to leave it out"
 

@@ -16,8 +16,8 @@ from examples import examples
 from hypothesis import given
 from hypothesis import strategies as st
 
+from commands.completions.tree import Command, Parameter, command_tree
 from commands.main import build_app, run
-from commands.tree import Command, Parameter, command_tree
 
 TREE = {
     " ".join(command.path[1:]): command

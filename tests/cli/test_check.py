@@ -11,7 +11,7 @@ import plain_findings
 import pytest
 from generated_clusters import hidden, partition, snapshot_of
 
-from kreplica.sources.dump import read_sample
+from kreplica.sources.dumps.dump import read_sample
 from kreplica.store.writing import write_snapshot
 
 HEALTHY = Path(__file__).parents[1] / "golden" / "kafka-4.3.1" / "1-healthy" / "topics-describe.txt"

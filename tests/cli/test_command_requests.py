@@ -8,10 +8,11 @@ from typing import Any
 
 import pytest
 
-from commands import reading, snapshot_run
-from commands.command_requests import COMMAND_REQUESTS
+from commands.completions.tree import command_tree
 from commands.main import build_app
-from commands.tree import command_tree
+from commands.shared import clusters
+from commands.shared.kafka_requests import COMMAND_REQUESTS
+from commands.snapshot import answer as snapshot_run
 from kreplica.sources import Facet
 
 LOCAL = {"audit", "config show", "config check"}
@@ -25,14 +26,14 @@ def test_every_command_that_names_clusters_says_what_it_sends() -> None:
         if any("--bootstrap-server" in option.flags for option in command.options)
     }
     missing = reading_commands - {name.partition(" --")[0] for name in COMMAND_REQUESTS} - LOCAL
-    assert not missing, f"say in commands/command_requests.py what these send: {missing}"
+    assert not missing, f"say in commands/shared/kafka_requests.py what these send: {missing}"
 
 
 @pytest.fixture
 def wanted(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Facet]]:
     """The facets that are asked for; reads go on as ever."""
     found: list[Facet] = []
-    for module in (reading, snapshot_run):
+    for module in (clusters, snapshot_run):
         real = module.read_snapshot
 
         def spying(handle: Any, facets: Facet, real: Any = real) -> Any:

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 from command_lines import ANSWERED, LIVE, prepare, words
 
+from commands.completions.tree import Command, command_tree
 from commands.main import build_app
-from commands.tree import Command, command_tree
 from kreplica.errors import UsageError
 from kreplica.sandbox import Listener, Mode, SandboxSettings
 

@@ -215,8 +215,8 @@ def test_an_empty_segment_tells_no_history(kreplica: Any, tmp_path: Path) -> Non
 
 def test_a_password_in_a_setting_is_hidden(kreplica: Any, tmp_path: Path) -> None:
     """Metadata logs hold passwords of dynamic listener settings as they are."""
-    from kreplica.formats.metadata_image import MetadataImage
-    from kreplica.sources.kraft_metadata import shown_settings
+    from kreplica.formats.metadata_log.image import MetadataImage
+    from kreplica.sources.dumps.kraft import shown_settings
 
     image = MetadataImage(configs={(4, "1"): {"listener.name.x.ssl.keystore.password": "geheim", "a": "b"}})
     assert "geheim" not in str(shown_settings(image))

@@ -206,12 +206,13 @@ def test_a_segment_on_standard_input() -> None:
 STARTED_AHEAD = """
 import atexit, sys
 from commands import start
-from kreplica.formats import offset_logs, side_by_side
-offset_logs.STRETCH_BYTES = offset_logs.LEAST_STRETCH_BYTES = 1 << 8
-offset_logs.processors = lambda: 2
-begin = offset_logs.start_ahead
-offset_logs.start_ahead = lambda modules: (begin(modules), print("started", file=sys.stderr))
-atexit.register(lambda: print("waiting:", len(side_by_side._ahead), file=sys.stderr))
+from kreplica.formats.consumer_offsets import logs
+from kreplica.system import processes
+logs.STRETCH_BYTES = logs.LEAST_STRETCH_BYTES = 1 << 8
+logs.processors = lambda: 2
+begin = logs.start_ahead
+logs.start_ahead = lambda modules: (begin(modules), print("started", file=sys.stderr))
+atexit.register(lambda: print("waiting:", len(processes._ahead), file=sys.stderr))
 start.main()
 """
 

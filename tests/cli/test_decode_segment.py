@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 from dump_log import DumpedFile, dumped_files
 
-from kreplica.formats.segment_rows import BatchRows
+from kreplica.formats.segments.rows import BatchRows
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 FOLDER = GOLDEN / "kafka-4.3.1" / "clean" / "broker-1"
@@ -122,8 +122,8 @@ def test_nothing_to_read(kreplica: Any, tmp_path: Path, monkeypatch: Any, path: 
 
 
 def test_rows_are_a_sequence_like_any_other(kreplica: Any) -> None:
-    from kreplica.formats.batch_windows import read_windows
     from kreplica.formats.file_bytes import FileBytes
+    from kreplica.formats.segments.windows import read_windows
 
     parts = []
     for name in ("orders-1", "orders-3"):

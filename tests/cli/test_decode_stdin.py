@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from commands import decode_stdin
+from commands.decode import stdin
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "support"))
 from kafka_dumps import GOLDEN
@@ -123,7 +123,7 @@ def test_the_folder_tells_the_partition(kreplica: Any, piped: Any) -> None:
 
 def test_what_does_not_end_fills_no_disk(piped: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     content = (BROKER / "orders-0" / SEGMENT).read_bytes()
-    monkeypatch.setattr(decode_stdin, "MOST_BYTES", len(content))
+    monkeypatch.setattr(stdin, "MOST_BYTES", len(content))
     assert piped(content, "decode", "segment", "-", "-o", "csv").code == 0
     ended = piped(content + b"\0", "decode", "segment", "-", "-o", "csv")
     assert (ended.code, ended.out) == (2, "")

@@ -26,7 +26,7 @@ from bounded_runs import Bounded, Ended, run_bounded
 from record_batches import PlainRecord, batch_bytes, record_bytes
 from varints import varint
 
-from kreplica.sources.dump import read_sample
+from kreplica.sources.dumps.dump import read_sample
 from kreplica.store.writing import write_snapshot
 
 MOST_RESIDENT = 900 << 20

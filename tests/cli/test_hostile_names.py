@@ -18,13 +18,13 @@ from pathlib import Path
 import pytest
 from record_batches import PlainRecord, batch_bytes
 
+from commands.completions.tree import Command, command_tree
 from commands.main import build_app, run
-from commands.tree import Command, command_tree
 from kreplica.model.columns import StringColumn
 from kreplica.model.schema import TABLES
 from kreplica.model.snapshot import ClusterSnapshot, Gap
 from kreplica.model.table import Table
-from kreplica.sources.dump import read_sample
+from kreplica.sources.dumps.dump import read_sample
 from kreplica.store.writing import write_snapshot
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "kafka-4.3.1"
@@ -32,7 +32,7 @@ COMMANDS = Path(__file__).parents[2] / "commands"
 EVIL = "\x1b[31mEVIL\x1b]0;title\x07\x9b2J\x90\r\n\tEVIL\x7f\u202eEVIL\u2066\u2028[/foo][bold]EVIL[/]:smile:\U000e0041"
 """C0 and C1 control sequences, a title, line ends, bidirectional overrides, an invisible tag, markup of rich."""
 PROGRESS = r"\r|\x1b\[[012]?K|\x1b\[\?25[lh]|\x1b\[1A"
-"""How a line of progress on stderr is painted again: commands/progress.py, and rich."""
+"""How a line of progress on stderr is painted again: commands/shared/printing/progress.py, and rich."""
 OURS = re.compile(r"\x1b\[(?:0|1|2|[0-9]{1,2}(?:;[0-9]{1,3})*)m")
 HOSTILE = frozenset({"topic", "rack", "host", "group", "path", "entity", "value", "metadata", "directory"})
 
@@ -262,11 +262,12 @@ PRINTING = {"print", "Console"}
 
 
 def test_nothing_else_prints() -> None:
-    """Whatever is printed goes through commands/terminal.py, or is laid out of cells that did."""
-    allowed = {"terminal.py", "tables.py", "watching.py", "progress.py", "completer.py", "completions.py"}
+    """Whatever is printed goes through commands/shared/printing/terminal.py, or is laid out of cells that did."""
+    printing = {f"shared/printing/{name}.py" for name in ("terminal", "screen", "progress")}
+    allowed = {*printing, "completions/completer.py", "completions/command.py"}
     found = []
     for path in sorted(COMMANDS.rglob("*.py")):
-        if path.name in allowed:
+        if str(path.relative_to(COMMANDS)) in allowed:
             continue
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if not isinstance(node, ast.Call):
@@ -274,4 +275,6 @@ def test_nothing_else_prints() -> None:
             called = ast.unparse(node.func)
             if called in PRINTING or called in ("sys.stdout.write", "sys.stderr.write"):
                 found.append(f"{path.name}:{node.lineno}: {called}")
-    assert not found, "print by commands/terminal.py: print_out, print_err, stdout_console, stderr_console"
+    assert not found, (
+        "print by commands/shared/printing/terminal.py: print_out, print_err, stdout_console, stderr_console"
+    )

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from generated_clusters import hidden, partition, snapshot_of
 
-from commands.options import SourceOptions
-from commands.recommend_answer import way_in
-from kreplica.config import ClusterHandle
+from commands.recommend.answer import way_in
+from commands.shared.options import SourceOptions
+from kreplica.config.resolve import ClusterHandle
 from kreplica.model.schema import CONFIGS
 from kreplica.model.table import Table
 from kreplica.store.writing import write_snapshot

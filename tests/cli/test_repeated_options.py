@@ -8,7 +8,7 @@ import pytest
 import typer.main
 
 from commands.main import build_app
-from commands.repeats import joins_repeats
+from commands.shared.repeats import joins_repeats
 
 VALUES = ("1", "2")
 

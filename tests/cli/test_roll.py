@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from generated_clusters import hidden, partition, snapshot_of
 
-from commands import reading
-from kreplica.config import ClusterHandle
+from commands.shared import clusters
+from kreplica.config.resolve import ClusterHandle
 from kreplica.store.writing import write_snapshot
 
 HEALTHY = [
@@ -36,15 +36,15 @@ def healthy(tmp_path: Path) -> Path:
 @pytest.fixture
 def ask_next(kreplica: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
     """Asks for the next wave of a cluster that is as a dump says: `roll next` takes no dump itself."""
-    real = reading.read_snapshot
+    real = clusters.read_snapshot
 
     def ask(plan: Path | str, folder: Path | str, *words: str) -> Any:
         played = ClusterHandle("played:9092", dump=str(folder))
         read = lambda _handle, facets: replace(real(played, facets), name="played:9092", dumped=False)  # noqa: E731
-        monkeypatch.setattr(reading, "read_snapshot", read)
+        monkeypatch.setattr(clusters, "read_snapshot", read)
         way_in = ("--bootstrap-server", "played:9092", "--settle", "0")
         ended = kreplica("roll", "next", plan, *way_in, *words)
-        monkeypatch.setattr(reading, "read_snapshot", real)
+        monkeypatch.setattr(clusters, "read_snapshot", real)
         return ended
 
     return ask

@@ -15,7 +15,7 @@ TEXT = GOLDEN / "kafka-4.3.1" / "2-broker-killed" / "topics-describe.txt"
 def contexts(kreplica: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Two contexts whose clusters are dumps read in place of brokers, a third that nobody answers for."""
     from kreplica.model.snapshot import ClusterSnapshot
-    from kreplica.sources.dump import read_dump
+    from kreplica.sources.dumps.dump import read_dump
 
     path = tmp_path / "contexts.toml"
     servers = {"eu": "127.0.0.1:11", "us": "127.0.0.1:12", "down": "127.0.0.1:1"}
@@ -32,7 +32,7 @@ def contexts(kreplica: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
         return replace(read_dump(str(states[handle.bootstrap_servers])), name=handle.name)
 
-    monkeypatch.setattr("commands.reading.read_snapshot", read)
+    monkeypatch.setattr("commands.shared.clusters.read_snapshot", read)
     return path
 
 

@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from commands.main import run
-from kreplica.config import ClusterHandle
+from kreplica.config.resolve import ClusterHandle
 from kreplica.errors import ExitCode
 
 GOLDEN = Path(__file__).parents[1] / "golden"
@@ -128,7 +128,7 @@ def _closed_port() -> int:
 
 
 def _name_clusters(monkeypatch: pytest.MonkeyPatch, *handles: ClusterHandle) -> None:
-    monkeypatch.setattr("kreplica.config.resolve_handles", lambda **_: handles)
+    monkeypatch.setattr("kreplica.config.resolve.resolve_handles", lambda **_: handles)
 
 
 def _gone(name: str) -> ClusterHandle:
@@ -171,7 +171,7 @@ def test_a_snapshot_with_gaps_is_partial(tmp_path: Path, monkeypatch: pytest.Mon
     import dataclasses
 
     from kreplica.model.snapshot import Gap
-    from kreplica.sources.dump import read_dump
+    from kreplica.sources.dumps.dump import read_dump
     from kreplica.store.writing import write_snapshot
 
     gap = Gap("hidden-topics", "37 topics are hidden from these credentials", 37)
@@ -189,7 +189,7 @@ def test_the_same_cluster_under_two_names_is_told(
 ) -> None:
     import dataclasses
 
-    from kreplica.sources.dump import read_dump
+    from kreplica.sources.dumps.dump import read_dump
     from kreplica.store.writing import write_snapshot
 
     write_snapshot(dataclasses.replace(read_dump(str(DUMP)), cluster_id="Zk5"), tmp_path / "given")

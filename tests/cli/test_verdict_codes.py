@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from commands.verdicts import BY_EXPECTATION, EXIT_CODES, code_of
+from commands.shared.printing.verdicts import BY_EXPECTATION, EXIT_CODES, code_of
 from kreplica.errors import ExitCode
 
 ROOT = Path(__file__).parents[2]
@@ -83,7 +83,7 @@ def test_the_worst_word_of_several_counts() -> None:
 def test_every_word_that_a_screen_begins_with_has_a_code() -> None:
     """A tuple or a call that puts a word in capitals beside a colour is a verdict."""
     found = set()
-    for path in (ROOT / "commands").glob("*.py"):
+    for path in (ROOT / "commands").rglob("*.py"):
         text = path.read_text(encoding="utf-8")
         for node in ast.walk(ast.parse(text)) if re.search("red|green|yellow", text) else ():
             parts = node.elts if isinstance(node, ast.Tuple) else node.args if isinstance(node, ast.Call) else []

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from commands.completer import FILES, PATH_METAVARS, candidates
+from commands.completions.completer import FILES, PATH_METAVARS, candidates
+from commands.completions.tree import Command, command_tree
 from commands.main import GROUPS, build_app
-from commands.tree import Command, command_tree
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from commands.completions import FILE_NAMES, Shell
+from commands.completions.command import FILE_NAMES, Shell
 
 RunCli = Callable[..., subprocess.CompletedProcess[str]]
 

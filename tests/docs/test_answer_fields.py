@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from commands.completions.tree import Command, command_tree
 from commands.main import build_app
-from commands.tree import Command, command_tree
 
 RunCli = Callable[..., subprocess.CompletedProcess[str]]
 

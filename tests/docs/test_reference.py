@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from commands.completions.tree import Command, command_tree
 from commands.main import COMMANDS, build_app
-from commands.tree import Command, command_tree
 
 
 @pytest.fixture(scope="module")

@@ -24,8 +24,8 @@ from typing import Any
 from kreplica.model.schema import BROKERS, CONFIGS, LOG_DIRS, PARTITIONS, QUORUM, REPLICAS
 from kreplica.model.snapshot import ClusterSnapshot
 from kreplica.model.table import Table
-from kreplica.sources.describe_text import read_describe_text
-from kreplica.sources.dump_input import DumpText
+from kreplica.sources.dumps.describe import read_describe_text
+from kreplica.sources.dumps.text import DumpText
 from kreplica.store.writing import write_snapshot
 
 GOLDEN = Path(__file__).parent

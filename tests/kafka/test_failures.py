@@ -17,7 +17,7 @@ from confluent_kafka import Producer
 from waiting import until
 from znodes import writer
 
-from kreplica.engine.rules.controller_election import controller_epoch
+from kreplica.engine.rules.controller.controller_election import controller_epoch
 from kreplica.sandbox import Listener, Mode, Sandbox
 
 pytestmark = [pytest.mark.kafka, pytest.mark.slow]

@@ -9,12 +9,12 @@ import time
 import pytest
 from clusters import paused, produce, quorum_leader
 
-from kreplica.config import ClusterHandle
+from kreplica.config.resolve import ClusterHandle
 from kreplica.errors import UnreachableError
 from kreplica.model.snapshot import ClusterSnapshot
 from kreplica.sandbox import Mode, Sandbox
 from kreplica.sources import Facet
-from kreplica.sources.kafka import read_live
+from kreplica.sources.kafka.snapshot import read_live
 
 pytestmark = pytest.mark.kafka
 

@@ -1,4 +1,4 @@
-"""How many requests a read costs, facet by facet, as the table in kreplica/sources/requests.py says."""
+"""How many requests a read costs, facet by facet, as the table in kreplica/sources/kafka_requests.py says."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from kreplica.config import ClusterHandle
+from kreplica.config.resolve import ClusterHandle
 from kreplica.sandbox import Sandbox
 from kreplica.sources import Facet
-from kreplica.sources.kafka import read_live
-from kreplica.sources.kafka_admin import BrokerConnection
-from kreplica.sources.requests import Target, requests_of
+from kreplica.sources.kafka.connection import BrokerConnection
+from kreplica.sources.kafka.snapshot import read_live
+from kreplica.sources.kafka_requests import Target, requests_of
 
 pytestmark = pytest.mark.kafka
 

@@ -14,17 +14,17 @@ from certificates import pkcs12_of, self_signed
 from secured_cluster import grant
 from token_endpoint import TokenAuthority, keys_allowed, settings_for_tokens, token_authority, with_tokens
 
-from kreplica.client_properties import translate
-from kreplica.config import ClusterHandle
+from kreplica.config.properties import translate
+from kreplica.config.resolve import ClusterHandle
 from kreplica.control.elect import librdkafka_settings
 from kreplica.errors import AuthenticationError, UnreachableError
 from kreplica.model.snapshot import ClusterSnapshot
 from kreplica.sandbox import Listener, Mode, Sandbox
 from kreplica.sources import Facet
-from kreplica.sources.deadline import Deadline
-from kreplica.sources.kafka import read_live
-from kreplica.sources.kafka_view import read_broker_view
+from kreplica.sources.kafka.broker_view import read_broker_view
+from kreplica.sources.kafka.snapshot import read_live
 from kreplica.sources.permissions import DESCRIBE_CLUSTER, DESCRIBE_TOPIC_CONFIGS, Permission
+from kreplica.system.deadline import Deadline
 
 pytestmark = pytest.mark.kafka
 
@@ -124,8 +124,8 @@ def test_one_brokers_view_counts_hidden_topics_too(secured: Sandbox) -> None:
 def test_a_deleted_topic_whose_files_are_left_is_not_hidden(secured: Sandbox) -> None:
     with allowed(secured, DESCRIBE_CLUSTER):
         names = {"orders-1", "secret-1", "never-was"}
-        from kreplica.sources.kafka_admin import Address, BrokerConnection
-        from kreplica.sources.kafka_layout import hidden_topics
+        from kreplica.sources.kafka.connection import Address, BrokerConnection
+        from kreplica.sources.kafka.layout import hidden_topics
 
         host, port = secured.bootstrap_servers_of(Listener.PLAINTEXT).split(":")
         with BrokerConnection(Address(host, int(port)), {"client_id": "test"}, Deadline(20)) as super_user:

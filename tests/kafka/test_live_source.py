@@ -11,11 +11,11 @@ import pytest
 from clusters import commit, controller_other_than, produce, put_in_order, wait_until_out_of_isrs
 from moves import connection_to, start_move
 
-from kreplica.config import ClusterHandle
+from kreplica.config.resolve import ClusterHandle
 from kreplica.model.snapshot import ClusterSnapshot
 from kreplica.sandbox import Mode, Sandbox
 from kreplica.sources import Facet
-from kreplica.sources.kafka import read_live
+from kreplica.sources.kafka.snapshot import read_live
 
 pytestmark = pytest.mark.kafka
 

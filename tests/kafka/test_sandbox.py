@@ -16,7 +16,7 @@ from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
 from waiting import until
 
-from kreplica.client_properties import translate
+from kreplica.config.properties import translate
 from kreplica.errors import SandboxError
 from kreplica.sandbox import (
     Listener,

@@ -15,8 +15,8 @@ from certificates import posing, self_signed
 from clusters import commit, leaders, wait_for_leaders, wait_for_replicas
 from secured_cluster import grant
 
-from commands.command_requests import COMMAND_REQUESTS
 from commands.main import run
+from commands.shared.kafka_requests import COMMAND_REQUESTS
 from kreplica.sandbox import Listener, Mode, Sandbox
 from kreplica.sandbox.properties import render
 from kreplica.sources import Facet

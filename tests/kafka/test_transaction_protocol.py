@@ -16,13 +16,13 @@ from real_coordinator import TRANSACTION, coordinator_of, exchange
 from record_batches import PlainRecord, batch_bytes
 from waiting import until
 
-from kreplica.engine.records import Record
-from kreplica.engine.rules.acknowledgement import ACKS_ALL
-from kreplica.engine.rules.error_codes import ErrorCode
+from kreplica.engine.rules.replication.acknowledgement import ACKS_ALL
+from kreplica.engine.rules.replication.error_codes import ErrorCode
 from kreplica.engine.setup import SECOND, TopicSetup
-from kreplica.engine.simulator.transaction_coordinator import TransactionCoordinator
+from kreplica.engine.simulator.coordinators.transactions import TransactionCoordinator
+from kreplica.engine.trace import Record
 from kreplica.sandbox import Sandbox
-from kreplica.scenarios.transactions import transaction_state
+from kreplica.scenarios.setups import transaction_state
 
 pytestmark = pytest.mark.kafka
 

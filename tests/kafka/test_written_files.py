@@ -13,7 +13,7 @@ from waiting import until
 
 from kreplica import ClusterHandle, Facet, read_snapshot
 from kreplica.sandbox import Sandbox
-from kreplica.sources.kraft_metadata import read_kraft_metadata
+from kreplica.sources.dumps.kraft import read_kraft_metadata
 
 pytestmark = [pytest.mark.kafka, pytest.mark.slow]
 

@@ -12,7 +12,7 @@ from waiting import until
 from znodes import writer
 
 from kreplica.engine import SECOND, At, Step, TopicSetup, Trace, cluster, simulate, version_named
-from kreplica.engine.faults import Reassign
+from kreplica.engine.fault_plan import Reassign
 from kreplica.engine.trace import Kind, fields_of
 from kreplica.sandbox import Sandbox
 

@@ -20,14 +20,14 @@ from kazoo.security import make_digest_acl
 from znodes import EMPTY_CLUSTER, encoded, state, write_tree, writer
 from zookeeper_server import Server, zookeeper_server
 
-import commands.compare
+import commands.compare.command
 from commands.main import run
-from kreplica.config import ClusterHandle
+from kreplica.config.resolve import ClusterHandle
 from kreplica.errors import ConfigurationError, UnreachableError, UsageError
 from kreplica.model.snapshot import ClusterSnapshot
-from kreplica.sources import Facet, read_snapshot, zookeeper
-from kreplica.sources.zookeeper_client import SessionLostError, ZookeeperSession
-from kreplica.sources.zookeeper_multi_read import MultiRead
+from kreplica.sources import Facet, read_snapshot
+from kreplica.sources.zookeeper import reading as zookeeper
+from kreplica.sources.zookeeper.client import MultiRead, SessionLostError, ZookeeperSession
 
 pytestmark = pytest.mark.kafka
 
@@ -219,7 +219,7 @@ def during_the_read(monkeypatch: pytest.MonkeyPatch, act: Callable[[], None], ti
 
     monkeypatch.setattr(zookeeper, "read_tree", counted)
     monkeypatch.setattr(ZookeeperSession, "_results", interrupted)
-    monkeypatch.setattr("kreplica.sources.zookeeper_client.UNDER_WAY", 1)
+    monkeypatch.setattr("kreplica.sources.zookeeper.client.UNDER_WAY", 1)
     return readings
 
 
@@ -359,7 +359,7 @@ def test_compare_tells_a_change_on_its_way_from_a_lasting_difference(
     put(left, 1, 0)
     put(right, 2, 7)
     clock = SimpleNamespace(sleep=lambda _: put(right, 2 if epoch_afterwards else 1, epoch_afterwards))
-    monkeypatch.setattr(commands.compare, "time", clock)
+    monkeypatch.setattr(commands.compare.command, "time", clock)
     sources = [f"zookeeper:{server.plain}{chroot}" for chroot in two_views]
     assert run(["compare", *sources, "--settle", "0.5", "-o", "json"]) == code
     answer = json.loads(capsys.readouterr().out)

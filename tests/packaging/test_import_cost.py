@@ -22,7 +22,7 @@ sys.exit(code)
 
 COMPLETE = """
 import os, sys
-from commands import completer
+from commands.completions import completer
 from commands.main import build_app
 completer.answer(build_app, sys.argv[1:], {"_KREPLICA_COMPLETE": str(len(sys.argv) - 1)})
 print("MODULES", *sys.modules)
@@ -54,17 +54,18 @@ def test_help_imports_nothing_heavy(arguments: tuple[str, ...]) -> None:
 @pytest.mark.parametrize("code", [CODE, COMPLETE], ids=["help", "completion"])
 def test_what_names_no_command_imports_no_subcommand(code: str) -> None:
     found = names_after(code, "--help")
-    assert {f"commands.{name}" for name in COMMANDS} <= found
-    of_groups = {name for name in found if name.startswith(tuple(f"commands.{group}_" for group in GROUPS))}
-    assert of_groups <= {"commands.sandbox_values"}, "small, and named by its group's own file"
-    assert "kreplica.secret_values" not in found
+    registering = {f"commands.{name}.command" for name in COMMANDS}
+    assert registering <= found
+    of_groups = {name for name in found if name.startswith(tuple(f"commands.{group}." for group in GROUPS))}
+    assert of_groups - registering <= {"commands.sandbox.answer"}, "small, and named by its group's own file"
+    assert "kreplica.config.secrets" not in found
 
 
 @pytest.mark.parametrize(("code", "last"), [(CODE, "--help"), (COMPLETE, "--")], ids=["help", "completion"])
 @pytest.mark.parametrize("words", [("describe",), ("decode", "segment"), ("config", "check")], ids=" ".join)
 def test_a_command_that_is_named_imports_no_other(code: str, last: str, words: tuple[str, ...]) -> None:
-    found = {f"commands.{name}" for name in COMMANDS} & names_after(code, *words, last)
-    assert found - {"commands.completions"} == {f"commands.{words[0]}"}
+    found = {f"commands.{name}.command" for name in COMMANDS} & names_after(code, *words, last)
+    assert found - {"commands.completions.command"} == {f"commands.{words[0]}.command"}
 
 
 def test_the_library_alone_imports_nothing() -> None:
@@ -74,7 +75,7 @@ def test_the_library_alone_imports_nothing() -> None:
 
 
 def test_other_processes_begin_to_replay_before_numpy_is_imported_here() -> None:
-    assert "numpy" not in names_after("import commands.decode_offsets_answer, sys; print('MODULES', *sys.modules)")
+    assert "numpy" not in names_after("import commands.decode.offsets.answer, sys; print('MODULES', *sys.modules)")
     assert "typer" not in names_after("import commands.start, sys; print('MODULES', *sys.modules)")
 
 

@@ -42,7 +42,7 @@ def test_the_contracts_hold(root: Path) -> None:
 @pytest.mark.parametrize(
     ("file", "line"),
     [
-        ("kreplica/model/breach.py", "import commands.output"),
+        ("kreplica/model/breach.py", "import commands.shared.printing.output"),
         ("kreplica/model/breach.py", "import analyzers.session"),
         ("kreplica/health/breach.py", "import rich.console"),
         ("commands/breach.py", "import pyspark.sql"),

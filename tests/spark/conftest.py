@@ -17,7 +17,7 @@ from kreplica.model.table import Table
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-    from analyzers.fleet import Fleet
+    from analyzers.frames import Fleet
 
 
 @pytest.fixture(scope="session")
@@ -91,7 +91,7 @@ def _assignment(random: Random) -> dict[str, object]:
 
 
 def _fleet(spark: SparkSession, snapshots: Sequence[ClusterSnapshot]) -> Fleet:
-    from analyzers.fleet import assemble
+    from analyzers.frames import assemble
 
     labels = [snapshot.label for snapshot in snapshots]
     rows = [
@@ -106,7 +106,7 @@ def _fleet(spark: SparkSession, snapshots: Sequence[ClusterSnapshot]) -> Fleet:
 def _rows(spark: SparkSession, snapshots: Sequence[ClusterSnapshot], table: str) -> DataFrame:
     from pyspark.sql.types import IntegerType, StructField, StructType
 
-    from analyzers.spark_schema import spark_schema
+    from analyzers.frames import spark_schema
 
     schema = BROKERS if table == "brokers" else PARTITIONS
     rows = [

@@ -35,7 +35,7 @@ def free_port() -> int:
 @contextmanager
 def running(command: Sequence[str], log: Path, folder: Path) -> Iterator[subprocess.Popen[bytes]]:
     """A Spark process on loopback, ended with all it started."""
-    from kreplica.java import java_home_for_spark
+    from kreplica.system.java import java_home_for_spark
 
     home = {"JAVA_HOME": str(java_home_for_spark()), "SPARK_LOCAL_IP": "127.0.0.1", "SPARK_NO_DAEMONIZE": "1"}
     environment = {**os.environ, **home, "SPARK_LOG_DIR": str(folder), "SPARK_WORKER_DIR": str(folder / "work")}

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from analyzers.selection import Wanted, select_snapshots
 from kreplica.errors import InputError
+from kreplica.store.selection import Wanted, select_snapshots
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -29,8 +29,8 @@ def test_a_file_that_changes_meanwhile_is_named(
     spark: SparkSession, root: Path, tmp_path: Path, harm: Callable[[Path], None], capfd: pytest.CaptureFixture[str]
 ) -> None:
     from analyzers.audit import Audit
-    from analyzers.failures import explained
-    from analyzers.fleet import read_fleet
+    from analyzers.frames import read_fleet
+    from analyzers.session import explained
 
     dumps = shutil.copytree(root / "kreplica" / "data" / "fleet", tmp_path / "odd name, 100% [a-b]+{c}")
     selection = select_snapshots([dumps], Wanted())
@@ -66,16 +66,16 @@ def test_a_wrong_setting_is_told_and_is_no_finding(
 
 LOSING_THE_JVM = """
 import os, signal, sys
-import commands.audit_answer
+import commands.audit.answer
 from commands.main import run
 
-judge = commands.audit_answer.run_audit
+judge = commands.audit.answer.run_audit
 
 def losing(spark, question):
     os.kill(spark.sparkContext._gateway.proc.pid, signal.SIGKILL)
     return judge(spark, question)
 
-commands.audit_answer.run_audit = losing
+commands.audit.answer.run_audit = losing
 sys.exit(run(["audit", "sample"]))
 """
 

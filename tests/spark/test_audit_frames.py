@@ -13,8 +13,8 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from kreplica.health.findings import find
+from kreplica.health.listing import count_all
 from kreplica.health.rules import GROUP_RULES, PARTITION_RULES
-from kreplica.health.summary import count_all
 from kreplica.model.evaluate import Evaluator
 from kreplica.model.snapshot import ClusterSnapshot
 

@@ -60,8 +60,8 @@ def outcome(spark: SparkSession, fleet: Path) -> Outcome:
 
 def audited(spark: SparkSession, folders: list[Path]) -> Outcome:
     from analyzers.audit import Audit
-    from analyzers.fleet import read_fleet
-    from analyzers.selection import Wanted, select_snapshots
+    from analyzers.frames import read_fleet
+    from kreplica.store.selection import Wanted, select_snapshots
 
     selection = select_snapshots(folders, Wanted())
     assert (selection.damaged, selection.strangers) == ((), ())

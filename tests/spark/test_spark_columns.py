@@ -117,7 +117,7 @@ def over_arrays(
 
 
 def over_spark(fleet: Any, expressions: Mapping[str, Expression]) -> dict[tuple[Any, ...], Row]:
-    from analyzers.spark_columns import Compiler
+    from analyzers.columns import Compiler
 
     compiler = Compiler()
     columns = [compiler.column(expression).alias(name) for name, expression in expressions.items()]

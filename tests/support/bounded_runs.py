@@ -104,9 +104,9 @@ def _ended(pid: int, folder: Path, began: float) -> Ended | None:
 def main() -> None:
     """Reads runs, prints how they ended."""
     for package in map(importlib.import_module, IMPORTED):
-        for found in pkgutil.iter_modules(package.__path__, f"{package.__name__}."):
+        for found in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
             importlib.import_module(found.name)
-    from kreplica import untrusted_files
+    from kreplica.system import untrusted_files
 
     untrusted_files.WRITER_SECONDS = 0.3
     runs = [Bounded(**each) for each in json.load(sys.stdin)]

@@ -9,7 +9,7 @@ from kreplica.engine.settings import Value
 from kreplica.engine.setup import MILLISECOND, SECOND, TopicSetup, cluster
 from kreplica.engine.simulator.world import build
 from kreplica.engine.trace import Trace
-from kreplica.engine.versions import version_named
+from kreplica.engine.versions.supported import version_named
 
 
 class OneBroker:

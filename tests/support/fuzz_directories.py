@@ -9,12 +9,11 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
-from kreplica.formats.checks.other_formats import other_files
-from kreplica.formats.checks.replicas import find_folders
-from kreplica.formats.checks.rules import RULES, check_all
+from kreplica.formats.checks.rules import RULES, check_all, other_files
 from kreplica.formats.checks.segment_indexes import IndexesRead, IndexKind, index_entry_rows
-from kreplica.formats.partition_logs import find_logs
-from kreplica.formats.replica_comparison import COLUMNS, compare_copies, copy_of, partitions_of
+from kreplica.formats.logs.copies import COLUMNS, compare_copies, copy_of, partitions_of
+from kreplica.formats.logs.partition_logs import find_logs
+from kreplica.formats.logs.replicas import find_folders
 
 PLACE = "orders-0"
 SECOND = 20

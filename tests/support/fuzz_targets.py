@@ -16,31 +16,41 @@ import numpy as np
 from crc32c import crc32c
 from fuzz_directories import check, compare, directory_seeds, on_disk
 
-from kreplica.formats.batch_windows import BatchWindow, read_windows
-from kreplica.formats.codecs import InflateError, inflate
-from kreplica.formats.control_records import decode_control_record
+from kreplica.formats.consumer_offsets.commits import decode_commits
+from kreplica.formats.consumer_offsets.groups import GroupReplay
+from kreplica.formats.consumer_offsets.logs import Replayed
+from kreplica.formats.consumer_offsets.records import decode_group_record
+from kreplica.formats.consumer_offsets.replay import OffsetReplay
+from kreplica.formats.consumer_offsets.rows import (
+    committed_offsets,
+    line_of_kafka_1_0,
+    line_of_kafka_2,
+    line_of_kafka_4,
+    reset_csv,
+)
 from kreplica.formats.file_bytes import BufferBytes, SmallFile
-from kreplica.formats.group_records import decode_group_record
-from kreplica.formats.group_states import GroupReplay
-from kreplica.formats.index_rows import index_rows
-from kreplica.formats.key_value_text import decode_meta_properties, decode_partition_metadata
-from kreplica.formats.leader_epoch_checkpoint import decode_leader_epoch_checkpoint
-from kreplica.formats.log_directory import OF_A_PARTITION, OF_THE_DIRECTORY, checkpoint_rows, read_log_directories
-from kreplica.formats.message_schema import SchemaError
-from kreplica.formats.metadata_changes import change_row
-from kreplica.formats.metadata_image import MetadataImage
-from kreplica.formats.metadata_log import metadata_entries
-from kreplica.formats.metadata_records import decode_metadata_record
-from kreplica.formats.offset_checkpoint import decode_offset_checkpoint
-from kreplica.formats.offset_commits import decode_commits
-from kreplica.formats.offset_logs import Replayed
-from kreplica.formats.offset_replay import OffsetReplay
-from kreplica.formats.offset_rows import committed_offsets
-from kreplica.formats.offset_texts import line_of_kafka_1_0, line_of_kafka_2, line_of_kafka_4, reset_csv
-from kreplica.formats.records import decode_records
-from kreplica.formats.segment_rows import record_table
-from kreplica.formats.state_json import decode_clean_shutdown, decode_quorum_state
-from kreplica.formats.transaction_state import (
+from kreplica.formats.log_directory.leader_epoch_checkpoint import decode_leader_epoch_checkpoint
+from kreplica.formats.log_directory.listing import (
+    OF_A_PARTITION,
+    OF_THE_DIRECTORY,
+    checkpoint_rows,
+    read_log_directories,
+)
+from kreplica.formats.log_directory.meta_properties import decode_meta_properties, decode_partition_metadata
+from kreplica.formats.log_directory.offset_checkpoint import decode_offset_checkpoint
+from kreplica.formats.log_directory.quorum_state import decode_clean_shutdown, decode_quorum_state
+from kreplica.formats.logs.index_rows import index_rows
+from kreplica.formats.metadata_log.changes import change_row
+from kreplica.formats.metadata_log.image import MetadataImage
+from kreplica.formats.metadata_log.log import metadata_entries
+from kreplica.formats.metadata_log.records import decode_metadata_record
+from kreplica.formats.schema import SchemaError
+from kreplica.formats.segments.codecs import InflateError, inflate
+from kreplica.formats.segments.control_records import decode_control_record
+from kreplica.formats.segments.records import decode_records
+from kreplica.formats.segments.rows import record_table
+from kreplica.formats.segments.windows import BatchWindow, read_windows
+from kreplica.formats.transactions.records import (
     Findings,
     TransactionReplay,
     decode_transaction_key,

@@ -23,13 +23,13 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from paper_cluster import PaperCluster, away
 
-from commands.interrupts import end_as_by_ctrl_c
-from kreplica.config import ClusterHandle
+from commands.shared.interrupts import end_as_by_ctrl_c
+from kreplica.config.resolve import ClusterHandle
 from kreplica.errors import ExitCode
 from kreplica.execution import journal
-from kreplica.execution.apply import apply
+from kreplica.execution.elections import apply
 from kreplica.execution.executor import Pace, Session
-from kreplica.execution.journal_file import JournalFile
+from kreplica.execution.journal import JournalFile
 from kreplica.execution.plan import plan_leaders
 from kreplica.execution.plan_file import read_plan, write_plan
 from kreplica.execution.progress import Phase, Progress, State, replay

@@ -9,8 +9,8 @@ from pathlib import Path
 from crc32c import crc32c
 from record_batches import PlainRecord, batch_bytes
 
-from kreplica.formats.checks.replicas import ReplicaFiles, find_folders
-from kreplica.formats.log_directory import LogDirectory
+from kreplica.formats.log_directory.listing import LogDirectory
+from kreplica.formats.logs.replicas import ReplicaFiles, find_folders
 
 REPLICATION, RECOVERY_POINT = "replication-offset-checkpoint", "recovery-point-offset-checkpoint"
 LOG_START, CLEANER = "log-start-offset-checkpoint", "cleaner-offset-checkpoint"

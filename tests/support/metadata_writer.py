@@ -9,7 +9,7 @@ from typing import Any
 
 from varints import unsigned
 
-from kreplica.formats.message_schema import Array, Field
+from kreplica.formats.schema import Array, Field
 
 NUMBERS = {"int8": ">b", "int16": ">h", "uint16": ">H", "int32": ">i", "int64": ">q", "float64": ">d"}
 

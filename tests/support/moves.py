@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from kreplica.sandbox import Listener, Sandbox
-from kreplica.sources.deadline import Deadline
-from kreplica.sources.kafka_admin import Address, BrokerConnection
+from kreplica.sources.kafka.connection import Address, BrokerConnection
+from kreplica.system.deadline import Deadline
 
 
 def connection_to(sandbox: Sandbox, broker: int) -> BrokerConnection:

@@ -40,15 +40,16 @@ from tests_of import ROOT, distances, imports
 AREAS = {
     "execution": ("kreplica/execution/", "kreplica/control/"),
     "gates": (
-        *("commands/check", "commands/roll", "commands/safe_to_stop", "commands/stop_gate", "commands/wait"),
-        *("kreplica/health/stopping", "kreplica/health/failing", "kreplica/health/goals", "kreplica/planner/restart"),
+        *("commands/check/", "commands/roll/", "commands/safe_to_stop/", "commands/wait/"),
+        *("kreplica/health/impact/", "kreplica/health/wait_conditions", "kreplica/planner/restart"),
     ),
     "sources": ("kreplica/sources/",),
     "store": ("kreplica/store/",),
     "engine": ("kreplica/engine/", "kreplica/scenarios/", "kreplica/report/"),
     "formats": ("kreplica/formats/",),
-    "health": ("kreplica/health/", "kreplica/advice/", "kreplica/planner/"),
+    "health": ("kreplica/health/", "kreplica/monitoring/", "kreplica/advice/", "kreplica/planner/"),
     "model": ("kreplica/model/",),
+    "config": ("kreplica/config/", "kreplica/system/"),
     "commands": ("commands/",),
 }
 """The first that fits is a file's area. Spark and the sandbox have no quick tests."""

@@ -70,7 +70,8 @@ class PaperCluster:
     def stand_in(self, change: Change) -> None:
         """Puts itself in the place of the real cluster; ``change`` is setattr, or a monkeypatch's."""
         import kreplica.control.elect
-        from kreplica.execution import executor, rollback, settling
+        from kreplica.execution import executor, rollback
+        from kreplica.execution import executor as settling
 
         for module in (executor, rollback, settling):
             change(module, "read_snapshot", self.read_snapshot)

@@ -7,7 +7,7 @@ import xml.etree.ElementTree as ET
 from itertools import combinations
 from typing import NamedTuple
 
-from kreplica.report.text_width import text_width
+from kreplica.report.svg.text_width import text_width
 
 SVG = "{http://www.w3.org/2000/svg}"
 

@@ -7,7 +7,7 @@ from typing import Any, Final
 from moves import connection_to
 from waiting import until
 
-from kreplica.engine.rules.error_codes import ErrorCode
+from kreplica.engine.rules.replication.error_codes import ErrorCode
 from kreplica.sandbox import Sandbox
 
 GROUP: Final = 0

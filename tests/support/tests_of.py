@@ -98,10 +98,10 @@ def _called(function: ast.expr) -> str:
 def _commands() -> dict[str, set[str]]:
     """Modules of commands by the words that name them: ``safe-to-stop``, ``offsets`` of ``decode offsets``."""
     found: dict[str, set[str]] = {}
-    for path in (ROOT / "commands").glob("*.py"):
-        group, _, subcommand = path.stem.partition("_")
-        for word in (path.stem, subcommand) if (path.parent / f"{group}.py").exists() else (path.stem,):
-            found.setdefault(word.replace("_", "-"), set()).add(f"commands.{path.stem}")
+    for path in (ROOT / "commands").rglob("*.py"):
+        own = {path.stem, path.stem.partition("_")[0]} - {"command", "answer", "screen"}
+        for word in {path.parent.name, *own}:
+            found.setdefault(word.replace("_", "-"), set()).add(_name_of()[path])
     return found
 
 

@@ -10,14 +10,22 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from kreplica.java import find_java
 from kreplica.sandbox.certificates import write_certificates
 from kreplica.sandbox.jars import class_path
-from kreplica.sandbox.jvm import server_command, write_class_path
-from kreplica.sandbox.ports import LOOPBACK, choose_ports
-from kreplica.sandbox.processes import ProcessState, send, spawn, state_of, wait_for_end
+from kreplica.sandbox.processes import (
+    LOOPBACK,
+    ProcessState,
+    choose_ports,
+    send,
+    server_command,
+    spawn,
+    state_of,
+    wait_for_end,
+    write_class_path,
+)
 from kreplica.sandbox.properties import render
 from kreplica.sandbox.server_logs import CONSOLE_FILE, reason_of_failure, write_server_logging
+from kreplica.system.java import find_java
 
 KAFKA = "3.9.2"
 MAIN = "org.apache.zookeeper.server.ZooKeeperServerMain"

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from kreplica.client_properties import (
+from kreplica.config.properties import (
     HARMLESS_KEYS,
     PLAIN_SETTINGS,
     SECURITY_KEYS,

@@ -6,13 +6,13 @@ import ssl
 
 import pytest
 
-from kreplica.client_properties import translate
-from kreplica.client_security import IDENTIFICATION, parse_jaas, security_warnings
-from kreplica.config import ClusterHandle
+from kreplica.config.properties import translate
+from kreplica.config.resolve import ClusterHandle
+from kreplica.config.security import IDENTIFICATION, parse_jaas, security_warnings
+from kreplica.config.zookeeper_security import zookeeper_security
 from kreplica.control.elect import librdkafka_settings
 from kreplica.errors import ConfigurationError
-from kreplica.sources.deadline import Deadline
-from kreplica.zookeeper_security import zookeeper_security
+from kreplica.system.deadline import Deadline
 
 PLAIN = "org.apache.kafka.common.security.plain.PlainLoginModule"
 

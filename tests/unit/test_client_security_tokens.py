@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
-from kreplica.client_properties import property_warnings, translate
+from kreplica.config.properties import property_warnings, translate
 from kreplica.errors import ConfigurationError
-from kreplica.secret_values import without_secrets
-from kreplica.sources.kafka_admin import Address
-from kreplica.sources.kafka_failures import CredentialsRefusedError
-from kreplica.sources.kafka_sasl import next_bytes, sasl_client
+from kreplica.sources.kafka.connection import Address
+from kreplica.sources.kafka.failures import CredentialsRefusedError
+from kreplica.sources.kafka.sasl import next_bytes, sasl_client
+from kreplica.system.redaction import without_secrets
 
 MSK = {
     "security.protocol": "SASL_SSL",

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from kreplica.config import ClusterHandle, parse_bootstrap_servers, parse_zookeeper, resolve_handles
+from kreplica.config.resolve import ClusterHandle, parse_bootstrap_servers, parse_zookeeper, resolve_handles
 from kreplica.errors import ConfigurationError, UsageError
 
 CONTEXTS = """
@@ -135,7 +135,7 @@ def test_secrets_are_not_in_repr() -> None:
     ],
 )
 def test_unusable_options_are_told(options: dict[str, object], told: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kreplica.contexts.default_path", lambda: Path("/no/such/default.toml"))
+    monkeypatch.setattr("kreplica.config.contexts.default_path", lambda: Path("/no/such/default.toml"))
     with pytest.raises(UsageError) as caught:
         resolve_handles(**options, environ={})  # type: ignore[arg-type]
     assert told in str(caught.value)

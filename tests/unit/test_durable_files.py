@@ -14,15 +14,15 @@ from typing import Any
 import pytest
 from recorded_disk import is_durable, record_disk, refuse_folders
 
-from kreplica.contexts import ContextsFile, load_contexts, write_current, write_template
-from kreplica.durable_files import write_new, write_whole
+from kreplica.config.contexts import ContextsFile, load_contexts, write_current, write_template
 from kreplica.errors import ConfigurationError, ExitCode, UsageError
-from kreplica.execution.digest_file import write_document
-from kreplica.execution.journal_file import open_journal_file
+from kreplica.execution.digest import write_document
+from kreplica.execution.journal import open_journal_file
 from kreplica.model.snapshot import ClusterSnapshot
-from kreplica.sources.dump import read_sample
+from kreplica.sources.dumps.dump import read_sample
 from kreplica.store.manifest import read_manifest
 from kreplica.store.writing import write_snapshot
+from kreplica.system.durable_files import write_new, write_whole
 
 HELD = UsageError("held")
 

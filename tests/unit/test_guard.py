@@ -13,10 +13,11 @@ from typing import Any
 
 import pytest
 
-from analyzers.selection import Wanted, select_snapshots
-from commands import reading, snapshot_run
 from commands.main import run
-from kreplica.config import ClusterHandle
+from commands.shared import clusters
+from commands.snapshot import answer as snapshot_run
+from kreplica.config.resolve import ClusterHandle
+from kreplica.config.secrets import forget
 from kreplica.errors import (
     AuthenticationError,
     ExitCode,
@@ -26,14 +27,15 @@ from kreplica.errors import (
     UsageError,
     worst_of,
 )
-from kreplica.guard import DefectError, attempt
-from kreplica.secret_values import forget, remember_secret
-from kreplica.sources.deadline import Deadline
-from kreplica.sources.dump import read_sample
-from kreplica.sources.kafka_admin import Address, BrokerConnection
-from kreplica.sources.kafka_failures import BrokerFailure
+from kreplica.sources.dumps.dump import read_sample
+from kreplica.sources.kafka.connection import Address, BrokerConnection
+from kreplica.sources.kafka.failures import BrokerFailure
 from kreplica.store.reading import list_manifests
+from kreplica.store.selection import Wanted, select_snapshots
 from kreplica.store.writing import write_snapshot
+from kreplica.system.deadline import Deadline
+from kreplica.system.guard import DefectError, attempt
+from kreplica.system.redaction import remember_secret
 
 
 def test_results_and_errors_of_the_user_are_what_they_are() -> None:
@@ -91,7 +93,7 @@ def test_a_defect_in_one_cluster_stops_no_other(
     (tmp_path / "contexts.toml").write_text(CONTEXTS)
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    monkeypatch.setattr(reading, "read_snapshot", broken)
+    monkeypatch.setattr(clusters, "read_snapshot", broken)
     monkeypatch.setattr(snapshot_run, "read_snapshot", broken)
     words = ["--out", str(tmp_path / "dumps")] if command == "snapshot" else []
     ended = run([command, *words, "--context", "*", "--config", str(tmp_path / "contexts.toml"), "-o", "json"])
@@ -140,7 +142,7 @@ def test_where_every_cluster_fails_the_highest_code_counts_in_whatever_order(
 
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    monkeypatch.setattr(reading, "read_snapshot", fail)
+    monkeypatch.setattr(clusters, "read_snapshot", fail)
     monkeypatch.setattr(snapshot_run, "read_snapshot", fail)
     names = [f"{name}{number}" for number, name in enumerate(failures, 1)]
     contexts = [f'[contexts.{name}]\nbootstrap_servers = "127.0.0.1:1"\n' for name in names]

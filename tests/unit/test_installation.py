@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from kreplica import installation
-from kreplica.installation import line_that_adds
+from kreplica.system import packages
+from kreplica.system.packages import line_that_adds
 
 
 @pytest.fixture
@@ -24,7 +24,7 @@ def installed_from(folder: Path, monkeypatch: pytest.MonkeyPatch, record: object
     found: Distribution = PathDistribution(folder)
     if record is not None:
         (folder / "direct_url.json").write_text(json.dumps(record))
-    monkeypatch.setattr(installation, "distribution", lambda _: found)
+    monkeypatch.setattr(packages, "distribution", lambda _: found)
 
 
 def test_where_pip_is_at_home_the_name_is_enough(tmp_path: Path) -> None:
@@ -53,7 +53,7 @@ def test_a_tool_of_uvs_is_installed_anew_from_where_it_came(
 
 def test_sources_that_were_never_installed_have_no_origin(tool: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def not_there(name: str) -> Distribution:
-        raise installation.PackageNotFoundError(name)
+        raise packages.PackageNotFoundError(name)
 
-    monkeypatch.setattr(installation, "distribution", not_there)
+    monkeypatch.setattr(packages, "distribution", not_there)
     assert line_that_adds("spark", tool) == "uv tool install 'kreplica[spark]'"

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from kreplica import java
 from kreplica.errors import MissingExtraError
+from kreplica.system import java
 
 VECTOR = "jdk.incubator.vector"
 

@@ -10,10 +10,9 @@ from cryptography.x509 import load_pem_x509_certificate, load_pem_x509_certifica
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kreplica.client_properties import translate
+from kreplica.config.key_stores import WrongPasswordError, read_jks, read_tls_material, unprotect
+from kreplica.config.properties import translate
 from kreplica.errors import ConfigurationError
-from kreplica.jks import WrongPasswordError, read_jks, unprotect
-from kreplica.key_stores import read_tls_material
 
 STORES = Path(__file__).parents[1] / "golden" / "key-stores"
 KEY, SAME, TRUST = (STORES / name for name in ("key.jks", "same-pass.jks", "trust.jks"))

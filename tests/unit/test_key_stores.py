@@ -21,9 +21,9 @@ from cryptography.hazmat.primitives.serialization import (
 from cryptography.hazmat.primitives.serialization.pkcs12 import PKCS12Certificate, serialize_java_truststore
 from cryptography.hazmat.primitives.serialization.pkcs12 import serialize_key_and_certificates as pkcs12
 
-from kreplica.client_properties import translate
+from kreplica.config.key_stores import TlsMaterial, expiring, read_tls_material
+from kreplica.config.properties import translate
 from kreplica.errors import ConfigurationError
-from kreplica.key_stores import TlsMaterial, expiring, read_tls_material
 
 
 @dataclass(frozen=True)

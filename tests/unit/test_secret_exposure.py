@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from kreplica.config import effective_settings, resolve
-from kreplica.contexts import load_contexts
+from kreplica.config.contexts import load_contexts
+from kreplica.config.exposure import holds_secret, shown
+from kreplica.config.resolve import effective_settings, resolve
 from kreplica.errors import ConfigurationError
-from kreplica.secret_exposure import holds_secret, shown
 
 SCRAM = "org.apache.kafka.common.security.scram.ScramLoginModule"
 

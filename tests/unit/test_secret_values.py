@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from kreplica import secret_values
+from kreplica.config import secrets
+from kreplica.config.secrets import Surroundings, files_read, look_up, references
 from kreplica.errors import ConfigurationError
-from kreplica.secret_values import Surroundings, files_read, look_up, references, remember_secret, without_secrets
+from kreplica.system.redaction import remember_secret, without_secrets
 
 
 @pytest.fixture
@@ -79,7 +80,7 @@ def test_what_cannot_be_followed_is_told_without_values(text: str, told: str, ar
 
 
 def test_a_command_that_hangs_is_ended(around: Surroundings, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(secret_values, "COMMAND_SECONDS", 0.5)
+    monkeypatch.setattr(secrets, "COMMAND_SECONDS", 0.5)
     begun = time.monotonic()
     with pytest.raises(ConfigurationError, match=r"did not end within 0\.5 s"):
         look_up("${command:slow}", "x", around)

@@ -14,8 +14,8 @@ pytestmark = pytest.mark.xdist_group("tests_of")  # every file is parsed once
     ("file", "reached"),
     [
         ("kreplica/execution/drift.py", "tests/unit/execution/test_rollback.py"),  # over another module
-        ("kreplica/engine/observing.py", "tests/unit/engine/test_safety.py"),  # a name that a package loads when used
-        ("commands/roll_next.py", "tests/cli/test_roll.py"),  # by the words of a command line
+        ("kreplica/engine/checkers/outcome.py", "tests/unit/engine/test_safety.py"),  # a name loaded when used
+        ("commands/roll/next_restart.py", "tests/cli/test_roll.py"),  # by the words of a command line
         ("tests/support/planted_faults.py", "tests/unit/health/test_causes_planted.py"),
         ("tests/cli/conftest.py", "tests/cli/test_roll.py"),
         ("tests/docs/test_makefile.py", "tests/docs/test_makefile.py"),

@@ -16,9 +16,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from kreplica import untrusted_files
 from kreplica.errors import ConfigurationError
-from kreplica.untrusted_files import (
+from kreplica.system import untrusted_files
+from kreplica.system.untrusted_files import (
     LIMIT_VARIABLE,
     MOST_DUMP_BYTES,
     MalformedError,

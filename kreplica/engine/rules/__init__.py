@@ -18,3 +18,31 @@ replicas outside the assignment, which ZooKeeper mode may have (KAFKA-9672), sta
 
 ``replica`` and ``leader`` are places; NO_LEADER (-1) stands for none.
 """
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from functools import cache
+from types import ModuleType
+
+
+@cache
+def rule_modules() -> dict[str, str]:
+    """Where the rules are, sorted: module by the name that stands before the dot in a rule's name.
+
+    Events, JSON and the documentation name a rule ``module.function``, without its folder.
+    """
+    folders = [found.name for found in pkgutil.iter_modules(__path__, f"{__name__}.") if found.ispkg]
+    paths = [(path, f"{name}.") for name in folders for path in importlib.import_module(name).__path__]
+    found = [each.name for path, prefix in paths for each in pkgutil.iter_modules([path], prefix)]
+    return dict(sorted((name.rpartition(".")[2], name) for name in found))
+
+
+def rule_module(name: str) -> ModuleType:
+    """One module of rules.
+
+    Raises:
+        KeyError: There is none of that name.
+    """
+    return importlib.import_module(rule_modules()[name])

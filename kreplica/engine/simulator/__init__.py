@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from kreplica.engine.faults import Plan
+from kreplica.engine.fault_plan import Plan
 from kreplica.engine.setup import Setup
 from kreplica.engine.trace import Trace
-from kreplica.engine.versions import Version
+from kreplica.engine.versions.supported import Version
 
 __all__ = ["simulate"]
 

@@ -1,24 +1,133 @@
-"""Plays a plan: does each step at its time, or when the trace has shown what it waits for."""
+"""Plays a plan: does each step at its time, or when the trace has shown what it waits for.
+
+What a plan may say: refused before anything is played, so that no step comes to nothing unnoticed.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from kreplica.engine import faults
-from kreplica.engine.fault_words import detail_of, name_of
-from kreplica.engine.faults import At, Plan, Step, When
-from kreplica.engine.settings import parse
-from kreplica.engine.simulator.broker import Broker
+from kreplica.engine import fault_plan
+from kreplica.engine.fault_plan import At, Plan, Step, When
+from kreplica.engine.plan_text import detail_of, name_of
+from kreplica.engine.rules.replication.high_watermark import TO_HIGH_WATERMARK
+from kreplica.engine.settings import SETTINGS, Scope, parse, setting_named
+from kreplica.engine.simulator.broker.broker import Broker
 from kreplica.engine.simulator.network import Link
 from kreplica.engine.simulator.node import Node
-from kreplica.engine.simulator.plan_checks import check_step
-from kreplica.engine.simulator.simulation import NobodyError
+from kreplica.engine.simulator.simulation import ACTIVE_CONTROLLER, LEADER_OF, NobodyError
 from kreplica.engine.trace import KINDS, PLAN, Event, Kind
+from kreplica.engine.versions.supported import ControllerKind
 from kreplica.errors import UsageError
+from kreplica.model.nearest_names import nearest_or_known
 
 if TYPE_CHECKING:
     from kreplica.engine.simulator.simulation import Simulation
+
+
+def check_step(simulation: Simulation, step: Step) -> None:
+    """Refuses times, partitions, nodes and numbers that cannot be.
+
+    Raises:
+        UsageError: A step names a partition, a broker or a rack, or waits for an event, that there is not, sets what a
+            topic cannot have, or happens before the run begins.
+    """
+    _check_numbers(step)
+    if isinstance(step.when, When):
+        _check_event(step.when)
+    _check_nodes(simulation, step.do)
+    _check_partitions(simulation, step.do)
+    if isinstance(step.do, fault_plan.Reassign):
+        _check_reassignment(simulation, step.do)
+    if isinstance(step.do, fault_plan.RackLoss):
+        _check_rack(simulation, step.do)
+    if isinstance(step.do, fault_plan.AlterTopic):
+        _check_topic(simulation, step.do)
+    if isinstance(step.do, fault_plan.DeleteRecords):
+        _check_deletion(simulation, step.do)
+
+
+def _check_numbers(step: Step) -> None:
+    when, what = step.when, name_of(step.do)
+    if isinstance(when, At):
+        _at_least(0, when.time, f"a time for {what}")
+    else:
+        _at_least(1, when.count, f"a count for {what}")
+        _at_least(0, when.after, f"a delay after the event for {what}")
+    for name in ("duration", "delay", "keep", "percent"):
+        _at_least(0, getattr(step.do, name, 0), f"a {name} for {what}")
+    if getattr(step.do, "percent", 0) > 100:
+        raise UsageError(f"the plan has more than 100 percent for {what}", "", "give 0 to 100")
+
+
+def _at_least(least: int, number: int, what: str) -> None:
+    if number < least:
+        raise UsageError(f"the plan has {what} of {number}", "", f"give {least} or more")
+
+
+def _check_event(when: When) -> None:
+    if when.kind not in KINDS:
+        raise UsageError(
+            f"a step waits for {when.kind!r}", "there is no such event", nearest_or_known(str(when.kind), KINDS)
+        )
+    unknown = set(when.fields) - set(KINDS[when.kind].fields)
+    if unknown:
+        known = ", ".join(KINDS[when.kind].fields)
+        raise UsageError(f"{when.kind} has no field {', '.join(sorted(unknown))}", "", f"one of {known}")
+
+
+def _check_nodes(simulation: Simulation, action: fault_plan.AnyAction) -> None:
+    """Nodes by their names; who leads or controls is seen when the step is done."""
+    named = [getattr(action, name, "") for name in ("node", "source", "target")] + [*getattr(action, "nodes", ())]
+    for name in named:
+        if name and name not in ("*", ACTIVE_CONTROLLER) and not name.startswith(LEADER_OF):
+            simulation.node(name)
+    if isinstance(action, fault_plan.ExpireSession) and simulation.version.controller is ControllerKind.KRAFT:
+        version = simulation.version.name
+        raise UsageError(f"{action.node} has no session with ZooKeeper", f"{version} is in KRaft mode", "cut its links")
+
+
+def _check_partitions(simulation: Simulation, action: fault_plan.AnyAction) -> None:
+    named = [getattr(action, "partition", None), *getattr(action, "partitions", ())]
+    for partition in named:
+        if partition is not None and partition not in simulation.assignments:
+            known = ", ".join(simulation.assignments)
+            raise UsageError(f"the plan names {partition!r}, which is no partition", "", f"one of {known}")
+
+
+def _check_reassignment(simulation: Simulation, action: fault_plan.Reassign) -> None:
+    unknown = [broker for broker in action.replicas if broker not in simulation.brokers]
+    if unknown or not action.replicas or len(set(action.replicas)) != len(action.replicas):
+        told = f"the plan reassigns {action.partition} to {list(action.replicas)}"
+        raise UsageError(told, "", f"give each of some of the brokers {list(simulation.brokers)} once")
+
+
+def _check_rack(simulation: Simulation, action: fault_plan.RackLoss) -> None:
+    racks = sorted({broker.rack for broker in simulation.brokers.values()} - {""})
+    if action.rack not in racks:
+        told = f"one of {', '.join(racks)}" if racks else "its brokers are in no rack"
+        raise UsageError(f"the plan names {action.rack!r}, which is no rack", "", told)
+
+
+def _check_deletion(simulation: Simulation, action: fault_plan.DeleteRecords) -> None:
+    if action.before < TO_HIGH_WATERMARK:
+        told = f"the plan deletes the records before offset {action.before}"
+        raise UsageError(told, "", f"give 0 or more, or {TO_HIGH_WATERMARK} for the high watermark")
+    if not simulation.version.deletes_records:
+        version = simulation.version.name
+        raise UsageError(f"brokers of {version} delete no records on request", "KIP-107 came with 0.11", "take 0.11")
+
+
+def _check_topic(simulation: Simulation, action: fault_plan.AlterTopic) -> None:
+    if action.topic not in simulation.topics:
+        known = ", ".join(simulation.topics)
+        raise UsageError(f"the plan names {action.topic!r}, which is no topic", "", f"one of {known}")
+    parse(action.setting, action.value)
+    if setting_named(action.setting).scope is not Scope.TOPIC:
+        known = ", ".join(name for name, setting in SETTINGS.items() if setting.scope is Scope.TOPIC)
+        told = f"the plan sets {action.setting} of a topic, which is none of its settings"
+        raise UsageError(told, "", f"one of {known}")
 
 
 class PlanPlayer:
@@ -80,25 +189,27 @@ def _broker(simulation: Simulation, name: str) -> Broker:
     return node
 
 
-def _pause(simulation: Simulation, action: faults.Pause) -> None:
+def _pause(simulation: Simulation, action: fault_plan.Pause) -> None:
     node = simulation.node(action.node)
     node.pause()
     simulation.scheduler.at(simulation.scheduler.now + action.duration, node.resume)
 
 
-def _rack_loss(simulation: Simulation, action: faults.RackLoss) -> None:
+def _rack_loss(simulation: Simulation, action: fault_plan.RackLoss) -> None:
     for broker in simulation.brokers.values():
         if broker.rack == action.rack:
             broker.lose_power(0)
 
 
-def _power_loss(simulation: Simulation, action: faults.PowerLoss) -> None:
+def _power_loss(simulation: Simulation, action: fault_plan.PowerLoss) -> None:
     for name in action.nodes:
         _broker(simulation, name).lose_power(action.keep)
 
 
 def _on_links(
-    simulation: Simulation, action: faults.Cut | faults.Slow | faults.Lossy, change: Callable[[Link, int], None]
+    simulation: Simulation,
+    action: fault_plan.Cut | fault_plan.Slow | fault_plan.Lossy,
+    change: Callable[[Link, int], None],
 ) -> None:
     """Changes the links that an action names, and changes them back when its time is over."""
     sources, targets = _named(simulation, action.source), _named(simulation, action.target)
@@ -115,28 +226,28 @@ def _named(simulation: Simulation, name: str) -> list[Node]:
     return list(simulation.nodes.values()) if name == "*" else [simulation.node(name)]
 
 
-def _cut(simulation: Simulation, action: faults.Cut) -> None:
+def _cut(simulation: Simulation, action: fault_plan.Cut) -> None:
     def change(link: Link, sign: int) -> None:
         link.cuts += sign
 
     _on_links(simulation, action, change)
 
 
-def _slow(simulation: Simulation, action: faults.Slow) -> None:
+def _slow(simulation: Simulation, action: fault_plan.Slow) -> None:
     def change(link: Link, sign: int) -> None:
         link.delay += sign * action.delay
 
     _on_links(simulation, action, change)
 
 
-def _lossy(simulation: Simulation, action: faults.Lossy) -> None:
+def _lossy(simulation: Simulation, action: fault_plan.Lossy) -> None:
     def change(link: Link, sign: int) -> None:
         link.loss += sign * action.percent
 
     _on_links(simulation, action, change)
 
 
-def _slow_disk(simulation: Simulation, action: faults.SlowDisk) -> None:
+def _slow_disk(simulation: Simulation, action: fault_plan.SlowDisk) -> None:
     broker = _broker(simulation, action.node)
     broker.disk_delay += action.delay
 
@@ -146,43 +257,45 @@ def _slow_disk(simulation: Simulation, action: faults.SlowDisk) -> None:
     simulation.scheduler.at(simulation.scheduler.now + action.duration, over)
 
 
-def _directory_failure(simulation: Simulation, action: faults.DirectoryFailure) -> None:
+def _directory_failure(simulation: Simulation, action: fault_plan.DirectoryFailure) -> None:
     _broker(simulation, action.node).directory_fails(action.partitions)
 
 
-def _alter_topic(simulation: Simulation, action: faults.AlterTopic) -> None:
+def _alter_topic(simulation: Simulation, action: fault_plan.AlterTopic) -> None:
     simulation.topics[action.topic][action.setting] = parse(action.setting, action.value)
     simulation.controller_operations().topic_changed(action.topic, action.setting)
 
 
-def _delete_records(simulation: Simulation, action: faults.DeleteRecords) -> None:
+def _delete_records(simulation: Simulation, action: fault_plan.DeleteRecords) -> None:
     _broker(simulation, simulation.leader_of(action.partition).name).delete_records(action.partition, action.before)
 
 
 _ACTIONS: dict[type, Callable[[Simulation, Any], object]] = {
-    faults.Crash: lambda simulation, action: simulation.node(action.node).kill(),
-    faults.PowerLoss: _power_loss,
-    faults.RackLoss: _rack_loss,
-    faults.DiskLoss: lambda simulation, action: _broker(simulation, action.node).lose_disk(),
-    faults.Start: lambda simulation, action: simulation.node(action.node).start(),
-    faults.Stop: lambda simulation, action: simulation.node(action.node).stop(),
-    faults.Pause: _pause,
-    faults.Cut: _cut,
-    faults.Slow: _slow,
-    faults.Lossy: _lossy,
-    faults.SlowDisk: _slow_disk,
-    faults.ExpireSession: lambda simulation, action: simulation.expire_session(_broker(simulation, action.node)),
-    faults.DirectoryFailure: _directory_failure,
-    faults.ElectPreferred: lambda simulation, action: simulation.controller_operations().elect_preferred(
+    fault_plan.Crash: lambda simulation, action: simulation.node(action.node).kill(),
+    fault_plan.PowerLoss: _power_loss,
+    fault_plan.RackLoss: _rack_loss,
+    fault_plan.DiskLoss: lambda simulation, action: _broker(simulation, action.node).lose_disk(),
+    fault_plan.Start: lambda simulation, action: simulation.node(action.node).start(),
+    fault_plan.Stop: lambda simulation, action: simulation.node(action.node).stop(),
+    fault_plan.Pause: _pause,
+    fault_plan.Cut: _cut,
+    fault_plan.Slow: _slow,
+    fault_plan.Lossy: _lossy,
+    fault_plan.SlowDisk: _slow_disk,
+    fault_plan.ExpireSession: lambda simulation, action: simulation.expire_session(_broker(simulation, action.node)),
+    fault_plan.DirectoryFailure: _directory_failure,
+    fault_plan.ElectPreferred: lambda simulation, action: simulation.controller_operations().elect_preferred(
         action.partition
     ),
-    faults.ElectUnclean: lambda simulation, action: simulation.controller_operations().elect_unclean(action.partition),
-    faults.Reassign: lambda simulation, action: simulation.controller_operations().reassign(
+    fault_plan.ElectUnclean: lambda simulation, action: simulation.controller_operations().elect_unclean(
+        action.partition
+    ),
+    fault_plan.Reassign: lambda simulation, action: simulation.controller_operations().reassign(
         action.partition, action.replicas
     ),
-    faults.CancelReassignment: lambda simulation, action: simulation.controller_operations().cancel_reassignment(
+    fault_plan.CancelReassignment: lambda simulation, action: simulation.controller_operations().cancel_reassignment(
         action.partition
     ),
-    faults.DeleteRecords: _delete_records,
-    faults.AlterTopic: _alter_topic,
+    fault_plan.DeleteRecords: _delete_records,
+    fault_plan.AlterTopic: _alter_topic,
 }

@@ -4,26 +4,25 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kreplica.engine.faults import Plan
-from kreplica.engine.rules.coordinator_partition import coordinator_partition
+from kreplica.engine.fault_plan import Plan
+from kreplica.engine.rules.groups.coordinator_partition import coordinator_partition
 from kreplica.engine.settings import Value
 from kreplica.engine.setup import Setup
-from kreplica.engine.simulator.metadata_quorum import MetadataQuorum, Voter
+from kreplica.engine.simulator.broker.partition_state import PartitionState
+from kreplica.engine.simulator.kraft.quorum import MetadataQuorum, Voter
 from kreplica.engine.simulator.network import Network
 from kreplica.engine.simulator.node import Node
-from kreplica.engine.simulator.partition_state import PartitionState
-from kreplica.engine.simulator.random_streams import RandomStreams
-from kreplica.engine.simulator.scheduler import Scheduler
-from kreplica.engine.simulator.zookeeper_operations import ZooKeeperOperations, zookeeper_controller
+from kreplica.engine.simulator.scheduler import RandomStreams, Scheduler
+from kreplica.engine.simulator.zookeeper.operations import ZooKeeperOperations, zookeeper_controller
 from kreplica.engine.trace import Trace
-from kreplica.engine.versions import ControllerKind, Version
+from kreplica.engine.versions.supported import ControllerKind, Version
 from kreplica.errors import UsageError
-from kreplica.nearest_names import nearest_or_known
+from kreplica.model.nearest_names import nearest_or_known
 
 if TYPE_CHECKING:
-    from kreplica.engine.simulator.broker import Broker
-    from kreplica.engine.simulator.controller_link import ControllerLink, ControllerOperations
-    from kreplica.engine.simulator.zookeeper import ZooKeeper
+    from kreplica.engine.simulator.broker.broker import Broker
+    from kreplica.engine.simulator.broker.controller_link import ControllerLink, ControllerOperations
+    from kreplica.engine.simulator.zookeeper.service import ZooKeeper
 
 
 ACTIVE_CONTROLLER = "active controller"
@@ -157,9 +156,9 @@ class Simulation:
         Raises:
             UsageError: Leaders shall be elected by watches, and there is no ZooKeeper.
         """
-        from kreplica.engine.simulator.link_kraft import KraftLink
-        from kreplica.engine.simulator.watching_link import WatchingLink
-        from kreplica.engine.simulator.zookeeper_link import ZooKeeperLink
+        from kreplica.engine.simulator.kraft.link import KraftLink
+        from kreplica.engine.simulator.zookeeper.election_by_watching import WatchingLink
+        from kreplica.engine.simulator.zookeeper.link import ZooKeeperLink
 
         if self.version.controller is ControllerKind.ZOOKEEPER:
             watching = self.settings["leader.election"] == "watching"

@@ -1,10 +1,14 @@
-"""Makes a world from a setup: brokers, controllers, clients, and starts them."""
+"""Makes a world from a setup: brokers, controllers, clients, and starts them.
+
+ZooKeeper at the beginning of a run: topics, and the states of their partitions.
+"""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
-from kreplica.engine.rules.coordinator_partition import OFFSETS_TOPIC, TRANSACTIONS_TOPIC
+from kreplica.engine.rules.controller.controller_election import INITIAL_EPOCH
+from kreplica.engine.rules.groups.coordinator_partition import OFFSETS_TOPIC, TRANSACTIONS_TOPIC
 from kreplica.engine.settings import Value
 from kreplica.engine.setup import (
     MILLISECOND,
@@ -14,25 +18,49 @@ from kreplica.engine.setup import (
     Setup,
     TransactionalSetup,
     TransformSetup,
+    topic_of,
 )
-from kreplica.engine.simulator.broker import Broker
-from kreplica.engine.simulator.client import Client
-from kreplica.engine.simulator.consumer import Consumer
-from kreplica.engine.simulator.controller_kraft import KraftController
-from kreplica.engine.simulator.group_coordinator import GroupCoordinator
-from kreplica.engine.simulator.idempotent_producer import IdempotentProducer, idempotent_settings
-from kreplica.engine.simulator.metadata_quorum import MetadataQuorum
+from kreplica.engine.simulator.broker.broker import Broker
+from kreplica.engine.simulator.broker.partition_state import PartitionState
+from kreplica.engine.simulator.clients.client import Client
+from kreplica.engine.simulator.clients.consumer import Consumer
+from kreplica.engine.simulator.clients.idempotent import IdempotentProducer, idempotent_settings
+from kreplica.engine.simulator.clients.plain_reader import Reader
+from kreplica.engine.simulator.clients.producer import Producer
+from kreplica.engine.simulator.clients.read_process_write import Transformer
+from kreplica.engine.simulator.clients.transactional import TransactionalProducer
+from kreplica.engine.simulator.coordinators.groups import GroupCoordinator
+from kreplica.engine.simulator.coordinators.transactions import TransactionCoordinator
+from kreplica.engine.simulator.kraft.controller import KraftController
+from kreplica.engine.simulator.kraft.quorum import MetadataQuorum
 from kreplica.engine.simulator.node import Node
-from kreplica.engine.simulator.producer import Producer
-from kreplica.engine.simulator.reader import Reader
 from kreplica.engine.simulator.simulation import Simulation
-from kreplica.engine.simulator.transaction_coordinator import TransactionCoordinator
-from kreplica.engine.simulator.transactional_producer import TransactionalProducer
-from kreplica.engine.simulator.transformer import Transformer
-from kreplica.engine.simulator.zookeeper_world import zookeeper_with_topics
+from kreplica.engine.simulator.zookeeper.service import (
+    CONTROLLER_EPOCH,
+    TOPICS,
+    Assigned,
+    ZooKeeper,
+    state_data,
+    state_path,
+)
 from kreplica.engine.trace import Trace
-from kreplica.engine.versions import ControllerKind, Version
+from kreplica.engine.versions.supported import ControllerKind, Version
 from kreplica.errors import UsageError
+
+
+def zookeeper_with_topics(simulation: Simulation) -> ZooKeeper:
+    """The service with every topic of the setup as it is at the start."""
+    zookeeper = ZooKeeper(simulation)
+    zookeeper.put(CONTROLLER_EPOCH, (INITIAL_EPOCH,))
+    topics: dict[str, list[Assigned]] = {}
+    for partition, replicas in simulation.assignments.items():
+        topics.setdefault(topic_of(partition), []).append((partition, replicas, (), ()))
+        state = PartitionState.at_start(partition, replicas, simulation.starts[partition])
+        zookeeper.put(state_path(partition), state_data(state, INITIAL_EPOCH))
+    for topic, assigned in topics.items():
+        zookeeper.put(f"{TOPICS}/{topic}", tuple(assigned))
+    return zookeeper
+
 
 CLIENTS_START = 10 * MILLISECOND
 """When clients start: the brokers know of the topics by then."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
-from kreplica.formats.checks.replicas import Finding, ReplicaFiles
-from kreplica.formats.key_value_text import META_PROPERTIES, PARTITION_METADATA
-from kreplica.formats.log_directory import LogDirectory
-from kreplica.formats.metadata_log import METADATA_TOPIC
+from kreplica.formats.log_directory.listing import LogDirectory
+from kreplica.formats.log_directory.meta_properties import META_PROPERTIES, PARTITION_METADATA
+from kreplica.formats.logs.replicas import Finding, ReplicaFiles
+from kreplica.formats.metadata_log.log import METADATA_TOPIC
 
 
 def small_files(homes: Sequence[LogDirectory]) -> Iterator[Finding]:

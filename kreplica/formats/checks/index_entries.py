@@ -15,8 +15,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from kreplica.formats.damage import Damage
-from kreplica.formats.indexes import OFFSET_ENTRY_BYTES, TIME_ENTRY_BYTES, OffsetIndex, TimeIndex
-from kreplica.formats.log_contents import SegmentContents
+from kreplica.formats.log_directory.indexes import OFFSET_ENTRY_BYTES, TIME_ENTRY_BYTES, OffsetIndex, TimeIndex
+from kreplica.formats.logs.log_range import SegmentContents
 
 _NO_TIMESTAMP = -1
 

@@ -12,9 +12,9 @@ from kreplica.formats.checks.index_entries import (
     offset_entries,
     time_entries,
 )
-from kreplica.formats.checks.replicas import Finding, ReplicaFiles
-from kreplica.formats.indexes import OFFSET_ENTRY_BYTES, TIME_ENTRY_BYTES, TRANSACTION_ENTRY_BYTES
-from kreplica.formats.log_contents import SegmentContents
+from kreplica.formats.log_directory.indexes import OFFSET_ENTRY_BYTES, TIME_ENTRY_BYTES, TRANSACTION_ENTRY_BYTES
+from kreplica.formats.logs.log_range import SegmentContents
+from kreplica.formats.logs.replicas import Finding, ReplicaFiles
 
 """Bytes of an entry."""
 

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from kreplica.engine.rules.producer_state import sequence_after
-from kreplica.formats.checks.replicas import Finding, ReplicaFiles
-from kreplica.formats.producer_snapshot import place_in_file
+from kreplica.engine.rules.transactions.producer_state import sequence_after
+from kreplica.formats.log_directory.producer_snapshot import place_in_file
+from kreplica.formats.logs.replicas import Finding, ReplicaFiles
 
 if TYPE_CHECKING:
-    from kreplica.formats.batches import BatchColumns
+    from kreplica.formats.segments.batches import BatchColumns
 
 
 def producer_snapshots(replica: ReplicaFiles) -> Iterator[Finding]:

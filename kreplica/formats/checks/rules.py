@@ -1,4 +1,7 @@
-"""The rules of ``kreplica decode check`` in one table, and the run over all of them."""
+"""The rules of ``kreplica decode check`` in one table, and the run over all of them.
+
+Files of formats that other packages bring, each judged by the check that came with its format.
+"""
 
 from __future__ import annotations
 
@@ -6,11 +9,37 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from kreplica.errors import InputError
-from kreplica.formats.checks import identity, indexes, offsets, other_formats, producers
-from kreplica.formats.checks.replicas import Finding, ReplicaFiles
-from kreplica.formats.file_bytes import not_listed
-from kreplica.formats.log_contents import LogContents
-from kreplica.formats.log_directory import LogDirectory
+from kreplica.formats.checks import identity, indexes, offsets, producers
+from kreplica.formats.file_bytes import not_listed, read_found_file
+from kreplica.formats.find_files import find_files
+from kreplica.formats.log_directory.listing import LogDirectory, parse_partition_directory
+from kreplica.formats.logs.log_range import LogContents
+from kreplica.formats.logs.replicas import Finding, ReplicaFiles
+from kreplica.formats.registry import format_of, other_formats, own_format
+
+RULE = "other-formats"
+
+
+def other_files(paths: Sequence[str]) -> Iterator[Finding]:
+    """A file of a format from outside holds what its own check says; one that the disk does not give whole is none's.
+
+    Raises:
+        InputError: A path does not exist or a file cannot be read.
+        UsageError: Two formats have one name.
+    """
+    if not other_formats():
+        return
+    # Directories that cannot be listed are findings of find_folders.
+    for path in find_files(paths, lambda name: own_format(name) is None and format_of(name) is not None, []):
+        found = format_of(path.name)
+        if found is None or found.check is None:
+            continue
+        place = parse_partition_directory(path.absolute().parent.name)
+        topic, partition = (None, None) if place is None else (place.topic, place.partition)
+        read = read_found_file(path)
+        for each in read.unread or found.check(read.content, str(path)):
+            yield Finding(RULE, each.file, each.position, topic, partition, each.reason, each.expected, each.found)
+
 
 REPLICA_RULES: Final[Mapping[str, Callable[[ReplicaFiles], Iterator[Finding]]]] = {
     "log-damage": offsets.log_damage,
@@ -34,7 +63,7 @@ DIRECTORY_RULES: Final[Mapping[str, Callable[[Sequence[LogDirectory]], Iterator[
 }
 """Rules on log directories."""
 
-RULES: Final = (*DIRECTORY_RULES, *REPLICA_RULES, "topic-id", other_formats.RULE)
+RULES: Final = (*DIRECTORY_RULES, *REPLICA_RULES, "topic-id", RULE)
 """Names of all rules."""
 
 

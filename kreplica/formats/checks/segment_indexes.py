@@ -15,14 +15,18 @@ from kreplica.formats.checks.index_entries import (
     offset_entries,
     time_entries,
 )
-from kreplica.formats.checks.replicas import ReplicaFiles, replica_beside
-from kreplica.formats.damage_tally import DamageTally
+from kreplica.formats.damage import DamageTally
 from kreplica.formats.file_bytes import SmallFile, read_found_file
-from kreplica.formats.files import is_there, may_be_there
-from kreplica.formats.indexes import OFFSET_ENTRY_BYTES, TIME_ENTRY_BYTES, decode_offset_index, decode_time_index
-from kreplica.formats.interrupted_swap import SWAP
-from kreplica.formats.log_contents import SegmentContents, read_log
-from kreplica.formats.partition_logs import PartitionLog, segment_offset
+from kreplica.formats.find_files import is_there, may_be_there
+from kreplica.formats.log_directory.indexes import (
+    OFFSET_ENTRY_BYTES,
+    TIME_ENTRY_BYTES,
+    decode_offset_index,
+    decode_time_index,
+)
+from kreplica.formats.logs.log_range import SegmentContents, read_log
+from kreplica.formats.logs.partition_logs import SWAP, PartitionLog, segment_offset
+from kreplica.formats.logs.replicas import ReplicaFiles, replica_beside
 
 COLUMNS: Final = (
     "file",

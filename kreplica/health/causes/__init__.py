@@ -13,7 +13,7 @@ A wrong cause is worse than none: a rule names one only where the facts single i
 
 from __future__ import annotations
 
+from kreplica.health.causes.cause import Cause, CauseKind, NotKnown
 from kreplica.health.causes.explain import Explanation, explain
-from kreplica.health.causes.kinds import Cause, CauseKind, NotKnown
 
 __all__ = ["Cause", "CauseKind", "Explanation", "NotKnown", "explain"]

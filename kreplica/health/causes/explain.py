@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from kreplica.health.causes.cause import KINDS, LEADER_MATTERS, UNKNOWN, Cause, CauseKind, NotKnown
 from kreplica.health.causes.facts import NO_LEADER, Facts, Missing
-from kreplica.health.causes.kinds import KINDS, LEADER_MATTERS, UNKNOWN, Cause, CauseKind, NotKnown
-from kreplica.health.causes.lagging import Lags, broker_out, candidates, classify, in_question
-from kreplica.health.causes.rules import STATE_RULES, throttle_rates, waiting_for
+from kreplica.health.causes.lag_rules import Lags, broker_out, candidates, classify, in_question
+from kreplica.health.causes.state_rules import STATE_RULES, throttle_rates, waiting_for
 from kreplica.model.columns import Indices, Integers, Mask
 from kreplica.model.evaluate import Evaluator
 from kreplica.model.predicates import MASKED, OFFLINE, REASSIGNING, UNDER_MIN_ISR_BROKER, UNDER_REPLICATED

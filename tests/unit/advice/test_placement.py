@@ -9,8 +9,8 @@ from generated_clusters import partition, snapshot_of
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kreplica.advice.commands import Placement, reassign_command
 from kreplica.advice.facts import ClusterFacts
-from kreplica.advice.placement import Placement, reassign_command
 
 
 def facts(racks: list[str], replicas: list[int], more: list[list[int]] | None = None) -> ClusterFacts:

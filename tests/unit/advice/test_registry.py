@@ -8,9 +8,8 @@ from pathlib import Path
 import pytest
 from generated_clusters import partition, snapshot_of
 
-from kreplica.advice.advise import advise
+from kreplica.advice.advise import OWN_RULES, advise, all_rules
 from kreplica.advice.facts import ClusterFacts
-from kreplica.advice.registry import OWN_RULES, all_rules
 from kreplica.errors import UsageError
 
 MODULE = """

@@ -11,10 +11,9 @@ from advice_cases import CASES
 from advised_clusters import ALTER, ELR, Client, Cluster, Subject, rf
 from generated_clusters import partition, snapshot_of
 
-from kreplica.advice.advise import advise, advise_client
+from kreplica.advice.advise import OWN_RULES, advise, advise_client
 from kreplica.advice.facts import ClientFacts, ClusterFacts
 from kreplica.advice.model import Advice, ClientRule, Recommendation
-from kreplica.advice.registry import OWN_RULES
 from kreplica.model.schema import CONFIGS
 from kreplica.model.table import Table
 

@@ -14,9 +14,9 @@ import pyarrow.parquet as pq
 import pytest
 from generated_clusters import partition, snapshot_of
 
-from analyzers.selection import Selection, Wanted, select_snapshots
 from kreplica.errors import InputError
 from kreplica.model.schema import SCHEMA_VERSION
+from kreplica.store.selection import Selection, Wanted, select_snapshots
 from kreplica.store.writing import write_snapshot
 
 MORNING = datetime(2026, 3, 1, 8, 0, tzinfo=UTC)

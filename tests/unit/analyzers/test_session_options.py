@@ -10,9 +10,8 @@ import pytest
 from py4j.protocol import Py4JError
 
 from analyzers import jvm, session
-from analyzers.failures import SparkDefectError, _explanation, explained
 from analyzers.jvm import _Submitted
-from analyzers.session import require_pyspark, settings_for, spark_session
+from analyzers.session import SparkDefectError, _explanation, explained, require_pyspark, settings_for, spark_session
 from kreplica.errors import InputError, MissingExtraError, UnreachableError, UsageError
 
 

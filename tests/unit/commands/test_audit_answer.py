@@ -10,8 +10,8 @@ from typing import Any, cast
 import pytest
 from generated_clusters import NOON, hidden, partition, snapshot_of
 
-from analyzers.selection import Wanted, select_snapshots
-from commands.audit_answer import MOST_NAMED, Audited, Question, answer_to
+from commands.audit.answer import MOST_NAMED, Audited, Question, answer_to
+from kreplica.store.selection import Wanted, select_snapshots
 from kreplica.store.writing import write_snapshot
 
 

@@ -9,12 +9,12 @@ import pytest
 from generated_clusters import hidden, partition, snapshot_of
 
 from analyzers.audit import Tally
-from analyzers.selection import Wanted, select_snapshots
-from commands.audit import _exit_code
-from commands.audit_answer import Audited, Question
-from commands.check import FailOn
+from commands.audit.answer import Audited, Question
+from commands.audit.command import _exit_code
+from commands.check.command import FailOn
 from kreplica.errors import ExitCode
 from kreplica.health.rules import Severity
+from kreplica.store.selection import Wanted, select_snapshots
 from kreplica.store.writing import write_snapshot
 
 

@@ -6,9 +6,9 @@ import json
 
 import pytest
 
-from commands.audit_answer import StreamedRows
-from commands.audit_screen import _trend
-from commands.output import Answer, OutputFormat, emit
+from commands.audit.answer import StreamedRows
+from commands.audit.screen import _trend
+from commands.shared.printing.output import Answer, OutputFormat, emit
 
 
 @pytest.mark.parametrize("output", [OutputFormat.jsonl, OutputFormat.csv, OutputFormat.markdown])

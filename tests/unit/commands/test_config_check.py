@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from commands.config_check import LACKING, OK, UNKNOWN
+from commands.config.check import LACKING, OK, UNKNOWN
 from commands.main import run
-from kreplica.sources import kafka_access
-from kreplica.sources.kafka_access import Access
+from kreplica.sources.kafka import access as kafka_access
+from kreplica.sources.kafka.access import Access
 
 DESCRIBE_TOPICS = frozenset({"Describe", "DescribeConfigs"})
 

@@ -9,10 +9,10 @@ import pytest
 from generated_clusters import partition, snapshot_of
 from rich.console import Console
 
-from commands.decode_offsets_against import Compared
-from commands.decode_offsets_answer import OffsetsReading, read_offsets
-from commands.decode_offsets_screen import show
-from commands.reading import Reading
+from commands.decode.offsets.against import Compared
+from commands.decode.offsets.answer import OffsetsReading, read_offsets
+from commands.decode.offsets.screen import show
+from commands.shared.clusters import Reading
 from kreplica.health.offset_range import offset_ranges
 
 BROKER = Path(__file__).parents[2] / "golden" / "kafka-4.3.1" / "clean" / "broker-1"

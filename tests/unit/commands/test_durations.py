@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from commands.durations import parse_duration, spell_duration
+from commands.shared.values import parse_duration, spell_duration
 from kreplica.errors import UsageError
 
 

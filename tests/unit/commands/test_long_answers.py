@@ -15,10 +15,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from commands.json_document import JsonDocument
-from commands.output import OutputFormat
-from commands.streams import Ending, LongAnswer, emit_long
-from commands.tables import MEASURED, print_table
+from commands.shared.printing.json_document import JsonDocument
+from commands.shared.printing.output import OutputFormat
+from commands.shared.printing.screen import MEASURED, print_table
+from commands.shared.printing.streams import Ending, LongAnswer, emit_long
 from kreplica.errors import InputError
 from kreplica.model.columns import IntColumn, StringColumn
 from kreplica.model.schema import Field, Kind, TableSchema

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from commands.moments import milliseconds_of, parse_moment, spell_moment
+from commands.shared.values import milliseconds_of, parse_moment, spell_moment
 from kreplica.errors import UsageError
 
 NOW = datetime(2026, 3, 8, 12, 30, tzinfo=UTC)

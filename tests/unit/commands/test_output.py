@@ -7,9 +7,8 @@ from types import MappingProxyType
 
 import pytest
 
-from commands.output import Answer, OutputFormat, emit, one_line, print_error, stdout_console
-from commands.screen import print_lines, print_verdict
-from commands.tables import print_table
+from commands.shared.printing.output import Answer, OutputFormat, emit, one_line, print_error, stdout_console
+from commands.shared.printing.screen import print_lines, print_table, print_verdict
 from kreplica.errors import ConfigurationError, UsageError
 
 ROWS = [{"a": 1, "b": [1, 2], "c": MappingProxyType({"x": "ä|\n"})}, {"a": None, "b": [], "c": False}]

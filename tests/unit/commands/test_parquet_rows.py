@@ -5,7 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 
-from commands.parquet_rows import arrow_table
+from commands.shared.printing.parquet_rows import arrow_table
 from kreplica.model.schema import Kind
 
 

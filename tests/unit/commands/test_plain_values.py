@@ -16,7 +16,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from commands.main import build_app
-from commands.plain_values import _BUILDER, _PlainFirst
+from commands.shared.plain_values import _BUILDER, _PlainFirst
 
 SPELLINGS = (
     *("", " ", "0", "1", "-1", "+1", " 5", "5 ", "1_000", "007", "1.5", ".5", "1e3", "inf", "nan", "9" * 18, "-" * 3),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from commands.quantities import size_words
+from commands.shared.values import size_words
 
 
 @pytest.mark.parametrize(

@@ -26,7 +26,7 @@ def cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> PaperCluster:
     paper = PaperCluster(tmp_path / "cluster.json")
     paper.write(away(0, 1))
     paper.stand_in(monkeypatch.setattr)
-    monkeypatch.setattr("commands.reading.read_snapshot", paper.read_snapshot)
+    monkeypatch.setattr("commands.shared.clusters.read_snapshot", paper.read_snapshot)
     monkeypatch.chdir(tmp_path)
     return paper
 
@@ -118,7 +118,7 @@ def test_a_run_after_whose_last_batch_the_cluster_got_worse_exits_4(
         return found
 
     monkeypatch.setattr("kreplica.control.elect.elect_preferred", harmful)
-    monkeypatch.setattr("kreplica.execution.settling.SETTLE_SECONDS", 0.1)
+    monkeypatch.setattr("kreplica.execution.executor.SETTLE_SECONDS", 0.1)
     code, out, _ = rebalance("apply", "--execute")
     assert code == 4
     assert "2 of 2 planned elections done, 0 failed, 0 not begun\n" in out
@@ -194,7 +194,7 @@ def test_a_plan_that_somebody_else_began_meanwhile_is_not_begun_again(
         with open_journal(path, *read_plan(path)) as journal:
             journal.append(entry(Event.STARTED, Operation.APPLY))
 
-    monkeypatch.setattr("commands.rebalance_apply.confirm", meanwhile)
+    monkeypatch.setattr("commands.rebalance.apply.confirm", meanwhile)
     code, _, err = rebalance("apply", "--execute")
     assert (code, "the plan was begun before" in err) == (4, True)
     assert cluster.rows() == before

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from generated_clusters import partition, snapshot_of
 
-from commands import rebalance_leaders
 from commands.main import run
-from kreplica.config import ClusterHandle
-from kreplica.execution.leaders import Outcome
+from commands.rebalance import leaders
+from kreplica.config.resolve import ClusterHandle
+from kreplica.execution.elections import Outcome
 
 LIVE = ["rebalance", "leaders", "--bootstrap-server", "127.0.0.1:1"]
 AWAY = snapshot_of(
@@ -29,10 +29,10 @@ def live(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
         results = {"a": (1, ""), "b": (2, "NOT_CONTROLLER: moved")}
         return [Outcome(change, *results[change.topic]) for change in changes]
 
-    monkeypatch.setattr("commands.reading.read_snapshot", lambda *_: AWAY)
+    monkeypatch.setattr("commands.shared.clusters.read_snapshot", lambda *_: AWAY)
     monkeypatch.setattr("kreplica.execution.executor.read_snapshot", lambda *_: AWAY)
-    monkeypatch.setattr("kreplica.execution.settling.read_snapshot", lambda *_: AWAY)
-    monkeypatch.setattr("kreplica.execution.apply.elect", elect)
+    monkeypatch.setattr("kreplica.execution.executor.read_snapshot", lambda *_: AWAY)
+    monkeypatch.setattr("kreplica.execution.elections.elect", elect)
     return elected
 
 
@@ -69,7 +69,7 @@ def test_a_read_only_context_is_refused_before_anybody_is_asked(
 ) -> None:
     contexts = tmp_path / "contexts.toml"
     contexts.write_text('[contexts.prod]\nbootstrap_servers = "127.0.0.1:1"\nread_only = true\n')
-    monkeypatch.setattr(rebalance_leaders, "confirm", lambda *_, **__: pytest.fail("nobody is to be asked"))
+    monkeypatch.setattr(leaders, "confirm", lambda *_, **__: pytest.fail("nobody is to be asked"))
     assert run(["rebalance", "leaders", "--config", str(contexts), "--context", "prod", "--execute"]) == 4
     assert live == []
     assert "read_only" in capsys.readouterr().err

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from commands.sandbox_answer import _title
+from commands.sandbox.answer import _title
 from kreplica.sandbox import Mode
 
 TITLE = "try: Apache Kafka 4.3.1 (kraft), {}, --bootstrap-server 127.0.0.1:9092{}"

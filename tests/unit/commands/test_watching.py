@@ -10,8 +10,8 @@ from collections.abc import Callable
 
 import pytest
 
-from commands import watching
-from kreplica.sources.deadline import waiting_for
+from commands.shared.printing import progress as watching
+from kreplica.system.deadline import waiting_for
 
 
 class Terminal(io.StringIO):

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 from answering_broker import AnsweringBroker, Answers
 
-from kreplica.config import ClusterHandle
+from kreplica.config.resolve import ClusterHandle
 from kreplica.control.reassign import PartitionKey, reorder_replicas
 from kreplica.errors import ChangeRefusedError
-from kreplica.sources.kafka_messages import (
+from kreplica.sources.kafka.messages import (
     AlterPartitionReassignmentsRequest,
     AlterPartitionReassignmentsResponse,
     MetadataRequest,

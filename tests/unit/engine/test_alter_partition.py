@@ -9,8 +9,8 @@ from itertools import combinations, product
 import pytest
 from plain_reassignment import Asked, Known, kraft_validation, zookeeper_validation
 
-from kreplica.engine.rules import alter_partition as rules
-from kreplica.engine.rules.error_codes import ErrorCode
+from kreplica.engine.rules.controller import alter_partition as rules
+from kreplica.engine.rules.replication.error_codes import ErrorCode
 
 REPLICAS = [0, 1, 2]
 EVERYBODY = [0, 1, 2, 3]

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kreplica.engine.rules.assignors import (
+from kreplica.engine.rules.groups.assignors import (
     cooperative_adjustment,
     even_assignment,
     member_order,

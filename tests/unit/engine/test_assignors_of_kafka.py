@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from kreplica.engine.rules.assignors import (
+from kreplica.engine.rules.groups.assignors import (
     Assignment,
     TopicPartition,
     cooperative_adjustment,

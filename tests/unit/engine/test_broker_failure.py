@@ -10,8 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from plain_controllers import NONE, Partition, ZooKeeperController, kraft_broker_stops
 
-from kreplica.engine.broker_failure import Failure, fail
-from kreplica.engine.broker_stop import stop_brokers
+from kreplica.engine.projection.failure import Failure, fail, stop_brokers
 from kreplica.model.schema import REPLICAS
 from kreplica.model.snapshot import ClusterSnapshot
 from kreplica.model.table import Table

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from plain_controllers import NONE, Partition, ZooKeeperController, kraft_broker_stops
 
-from kreplica.engine.broker_stop import stop_brokers
+from kreplica.engine.projection.failure import stop_brokers
 
 IDS = [101, 7, 40, 3]
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from kreplica.engine.client_words import client_words
 from kreplica.engine.setup import (
     SECOND,
     Application,
@@ -19,6 +18,7 @@ from kreplica.engine.setup import (
     TransactionalSetup,
     TransformSetup,
 )
+from kreplica.report.clients import client_words
 from kreplica.scenarios import MODULES, scenario_named
 
 M1, M2 = Send(1 * SECOND, "m1", "t-0"), Send(2500, "m2", "t-1")

@@ -9,11 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from plain_groups import ReplicaView, select_replica
 
-from kreplica.engine.rules import consumer_position, follower_reads, offset_reset
-from kreplica.engine.rules.consumer_position import Validation
-from kreplica.engine.rules.error_codes import ErrorCode
-from kreplica.engine.rules.offset_reset import ResetPolicy
-from kreplica.engine.rules.replica_set import NO_LEADER
+from kreplica.engine.rules.groups import consumer_position, offset_reset
+from kreplica.engine.rules.groups.consumer_position import Validation
+from kreplica.engine.rules.groups.offset_reset import ResetPolicy
+from kreplica.engine.rules.replication import follower_reads
+from kreplica.engine.rules.replication.error_codes import ErrorCode
+from kreplica.engine.rules.replication.replica_set import NO_LEADER
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "kafka-classes" / "read-replicas.txt"
 
@@ -179,7 +180,7 @@ def histories(draw: st.DrawFn) -> tuple[list[int], list[int], int]:
 @given(histories())
 def test_validation_finds_the_common_history(case: tuple[list[int], list[int], int]) -> None:
     """Where the leader has other records below the position, the consumer goes back to where they begin to differ."""
-    from kreplica.engine.rules.log_truncation import epoch_end_offset
+    from kreplica.engine.rules.replication.log_truncation import epoch_end_offset
 
     read, log, position = case
     if not read:

@@ -9,17 +9,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from plain_controllers import NONE, Partition, ZooKeeperController
 
-from kreplica.engine.rules import (
+from kreplica.engine.rules.controller import (
     broker_failure,
     broker_registration,
     controller_election,
     leader_epoch_bump,
-    log_directory,
-    quorum,
     unclean_election,
     zookeeper_isr,
 )
-from kreplica.engine.rules.elections import zookeeper_leader_for_offline
+from kreplica.engine.rules.controller.elections import zookeeper_leader_for_offline
+from kreplica.engine.rules.replication import log_directory, quorum
 
 REPLICAS = [0, 1, 2, 3]
 sets = st.lists(st.sampled_from(REPLICAS), unique=True)

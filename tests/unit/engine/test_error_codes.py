@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kreplica.engine.rules.error_codes import INVALID_METADATA, RETRIABLE, ErrorCode
+from kreplica.engine.rules.replication.error_codes import INVALID_METADATA, RETRIABLE, ErrorCode
 
 OTHER_NAMES = {
     "UNKNOWN": "UNKNOWN_SERVER_ERROR",

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from kreplica.engine.faults import At, Crash, Step
-from kreplica.engine.features import FEATURES, OLDEST_METADATA, feature_levels, feature_named, with_features
-from kreplica.engine.observing import observe
+from kreplica.engine.checkers.outcome import observe
+from kreplica.engine.fault_plan import At, Crash, Step
 from kreplica.engine.setup import SECOND, TopicSetup, cluster
 from kreplica.engine.trace import Kind, fields_of
-from kreplica.engine.versions import VERSIONS, ControllerKind, version_named
+from kreplica.engine.versions.features import FEATURES, OLDEST_METADATA, feature_levels, feature_named, with_features
+from kreplica.engine.versions.supported import VERSIONS, ControllerKind, version_named
 from kreplica.errors import UsageError
 from kreplica.model.metadata_versions import metadata_version_level
 

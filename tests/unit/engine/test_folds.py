@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from kreplica.engine.histories import Histories
-from kreplica.engine.invariants import Invariant
-from kreplica.engine.outcome import Judge, Outcome, measure
-from kreplica.engine.records import ABORT, COMMIT, Record
+from kreplica.engine.checkers.histories import Histories
+from kreplica.engine.checkers.invariants import Invariant
+from kreplica.engine.checkers.outcome import Judge, Outcome, measure
 from kreplica.engine.setup import PartitionStart, ReaderSetup, Setup, TopicSetup, cluster
-from kreplica.engine.trace import KINDS, Kind, Trace
-from kreplica.engine.versions import LATEST
+from kreplica.engine.trace import ABORT, COMMIT, KINDS, Kind, Record, Trace
+from kreplica.engine.versions.supported import LATEST
 
 ONE, TWO, READER, WRITER = "broker-1", "broker-2", "app-reader", "app-writer"
 LEADS, FOLLOWS = "leader", "follower"

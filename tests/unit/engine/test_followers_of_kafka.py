@@ -7,11 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from kreplica.engine.rules.fetching import out_of_range_end, out_of_range_halts, updates_follower_fetch_state
-from kreplica.engine.rules.follower_lag import last_caught_up_after_fetch
-from kreplica.engine.rules.leader_and_isr import makes_follower
-from kreplica.engine.rules.replica_set import NO_LEADER
-from kreplica.engine.versions import version_named
+from kreplica.engine.rules.replication.fetching import (
+    out_of_range_end,
+    out_of_range_halts,
+    updates_follower_fetch_state,
+)
+from kreplica.engine.rules.replication.follower_lag import last_caught_up_after_fetch
+from kreplica.engine.rules.replication.leader_and_isr import makes_follower
+from kreplica.engine.rules.replication.replica_set import NO_LEADER
+from kreplica.engine.versions.supported import version_named
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "kafka-classes"
 

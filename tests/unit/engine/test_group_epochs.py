@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from plain_groups import PlainMember, current_assignment
 
-from kreplica.engine.rules import group_epochs
-from kreplica.engine.rules.error_codes import ErrorCode
-from kreplica.engine.rules.group_epochs import Member, MemberState
+from kreplica.engine.rules.groups import group_epochs
+from kreplica.engine.rules.groups.group_epochs import Member, MemberState
+from kreplica.engine.rules.replication.error_codes import ErrorCode
 
 partition_sets = st.frozensets(st.integers(0, 5))
 

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from plain_groups import ClassicGroup, PlainOffsets, Refused
 
-from kreplica.engine.rules import group_membership, offset_commit
-from kreplica.engine.rules.error_codes import ErrorCode
-from kreplica.engine.rules.group_membership import GroupState, JoinOutcome
+from kreplica.engine.rules.groups import group_membership, offset_commit
+from kreplica.engine.rules.groups.group_membership import GroupState, JoinOutcome
+from kreplica.engine.rules.replication.error_codes import ErrorCode
 
 HOUR = 3_600_000
 DAY = 24 * HOUR

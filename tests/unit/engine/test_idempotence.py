@@ -5,15 +5,14 @@ from __future__ import annotations
 import pytest
 
 from kreplica.engine import Judge, Setup, Trace, cluster, observe, version_named
-from kreplica.engine.invariants import Finding, Invariant
-from kreplica.engine.random_setups import random_run
-from kreplica.engine.records import Record
-from kreplica.engine.rules import transaction_append
-from kreplica.engine.rules.error_codes import ErrorCode
+from kreplica.engine.checkers.invariants import Finding, Invariant
+from kreplica.engine.fuzzing.setups import random_run
+from kreplica.engine.rules.replication.error_codes import ErrorCode
+from kreplica.engine.rules.transactions import transaction_append
 from kreplica.engine.settings import Value
 from kreplica.engine.setup import ProducerSetup, TopicSetup
-from kreplica.engine.simulator import producer_checks
-from kreplica.engine.trace import Kind
+from kreplica.engine.simulator.broker import leadership
+from kreplica.engine.trace import Kind, Record
 
 P, ONE = "t-0", "broker-1"
 DUPLICATE, ORDER = Invariant.IDEMPOTENCE_DUPLICATE, Invariant.IDEMPOTENCE_ORDER
@@ -59,6 +58,6 @@ def first_that_breaks(invariant: Invariant, seeds: int) -> int | None:
 
 
 def test_random_runs_break_it_where_duplicates_are_not_known(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(producer_checks, "duplicate_offset", lambda *_: -1)
+    monkeypatch.setattr(leadership, "duplicate_offset", lambda *_: -1)
     monkeypatch.setattr(transaction_append, "sequence_error", lambda *_: ErrorCode.NONE)
     assert first_that_breaks(DUPLICATE, 30) is not None

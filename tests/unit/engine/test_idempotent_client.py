@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from kreplica.engine.rules.error_codes import ErrorCode
-from kreplica.engine.rules.idempotent_client import (
+from kreplica.engine.rules.replication.error_codes import ErrorCode
+from kreplica.engine.rules.transactions.idempotent_client import (
     Reaction,
     idempotence_contradiction,
     is_idempotent,

@@ -7,14 +7,13 @@ from itertools import chain
 import pytest
 
 from kreplica.engine import SECOND, Judge, Setup, Trace, cluster, observe, version_named
-from kreplica.engine.faults import At, Crash, Cut, DirectoryFailure, Plan, Start, Step
-from kreplica.engine.invariants import Invariant
-from kreplica.engine.liveness import recovery_bound
-from kreplica.engine.outcome import Outcome
-from kreplica.engine.records import Record
+from kreplica.engine.checkers.invariants import Invariant
+from kreplica.engine.checkers.liveness import recovery_bound
+from kreplica.engine.checkers.outcome import Outcome
+from kreplica.engine.fault_plan import At, Crash, Cut, DirectoryFailure, Plan, Start, Step
 from kreplica.engine.setup import ProducerSetup, TopicSetup, sends
-from kreplica.engine.simulator import leadership
-from kreplica.engine.trace import KINDS, Kind
+from kreplica.engine.simulator.broker import leadership
+from kreplica.engine.trace import KINDS, Kind, Record
 
 ONE, TWO, THREE = "broker-1", "broker-2", "broker-3"
 P = "t-0"

@@ -9,7 +9,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from plain_followers import PlainLog, follow, one_answer
 
-from kreplica.engine.rules.log_truncation import (
+from kreplica.engine.rules.replication.log_truncation import (
     epoch_end_offset,
     epoch_end_offset_until_2_0,
     truncate_by_leader_epoch,

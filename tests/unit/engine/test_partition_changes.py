@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from kreplica.engine.rules.elections import kraft_elect_preferred
-from kreplica.engine.rules.isr import kraft_change, kraft_eligible_leader_replicas, kraft_isr_of_elected
-from kreplica.engine.rules.leader_epoch_bump import kraft_leader_epoch
+from kreplica.engine.rules.controller.elections import kraft_elect_preferred
+from kreplica.engine.rules.controller.isr import kraft_change, kraft_eligible_leader_replicas, kraft_isr_of_elected
+from kreplica.engine.rules.controller.leader_epoch_bump import kraft_leader_epoch
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "partition-changes" / "partition-changes.txt"
 LINES = GOLDEN.read_text().splitlines()

@@ -8,7 +8,7 @@ import numpy as np
 from generated_clusters import Cluster, clusters, partition, snapshot_of
 from hypothesis import given
 
-from kreplica.engine.partition_states import PartitionStates, for_each_state, partition_states
+from kreplica.engine.projection.states import PartitionStates, for_each_state, partition_states
 
 
 def assert_same_sets(states: PartitionStates, rows: list[dict[str, Any]]) -> None:

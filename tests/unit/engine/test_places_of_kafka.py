@@ -5,8 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from kreplica.engine.rules import reassignment
-from kreplica.engine.rules.topic_assignment import Placements, place_rack_aware, place_rack_unaware, place_striped
+from kreplica.engine.rules.controller import reassignment
+from kreplica.engine.rules.controller.topic_assignment import (
+    Placements,
+    place_rack_aware,
+    place_rack_unaware,
+    place_striped,
+)
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "kafka-classes"
 Brokers = tuple[int, ...]

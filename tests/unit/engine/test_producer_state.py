@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from plain_transactions import ProducerEntry, said
 
-from kreplica.engine.rules.error_codes import ErrorCode
-from kreplica.engine.rules.producer_state import (
+from kreplica.engine.rules.replication.error_codes import ErrorCode
+from kreplica.engine.rules.transactions.producer_state import (
     EMPTY_STATE,
     MAX_SEQUENCE,
     NO_OFFSET,
@@ -26,7 +26,7 @@ from kreplica.engine.rules.producer_state import (
     sequence_after,
     sequence_error,
 )
-from kreplica.engine.rules.transaction_append import marker_error, plain_write_error
+from kreplica.engine.rules.transactions.transaction_append import marker_error, plain_write_error
 
 ACCEPT = UnknownProducer.ACCEPT
 

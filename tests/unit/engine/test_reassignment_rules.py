@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from plain_reassignment import kraft_completed, kraft_move
 
-from kreplica.engine.rules import reassignment
-from kreplica.engine.rules.reassignment import Awaited
-from kreplica.engine.rules.replica_set import NO_LEADER
+from kreplica.engine.rules.controller import reassignment
+from kreplica.engine.rules.controller.reassignment import Awaited
+from kreplica.engine.rules.replication.replica_set import NO_LEADER
 
 BROKERS = [0, 1, 2, 3, 4]
 lists = st.lists(st.sampled_from(BROKERS), unique=True, min_size=1)

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kreplica.engine.rules import acknowledgement, durability, fetching, follower_lag, high_watermark
-from kreplica.engine.rules.error_codes import ErrorCode
-from kreplica.engine.rules.leader_epoch_cache import (
+from kreplica.engine.rules.replication import acknowledgement, durability, fetching, follower_lag, high_watermark
+from kreplica.engine.rules.replication.error_codes import ErrorCode
+from kreplica.engine.rules.replication.leader_epoch_cache import (
     assign_epoch,
     truncate_epochs_from_end,
     truncate_epochs_from_start,

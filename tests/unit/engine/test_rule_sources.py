@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import re
-from importlib import import_module
 from inspect import getdoc, getmembers, isfunction
 from pathlib import Path
-from pkgutil import iter_modules
 from types import FunctionType, ModuleType
 
 import pytest
 
-from kreplica.engine import rules, trace
+from kreplica.engine import trace
+from kreplica.engine.rules import rule_module, rule_modules
 from kreplica.engine.settings import SETTINGS
 
 WORDS = {"replica_set", "error_codes"}
@@ -23,9 +22,7 @@ NAMED = re.compile(r'"([a-z_]+)\.([a-z_]+)"')
 CLASS = re.compile(r"\b(?:[A-Z][a-z]+){2,}\b|\bkafka\.[a-z]+\.[A-Z]\w+")
 SINCE = re.compile(r"\b[0-4]\.\d+|[Ii]n every version")
 
-MODULES = [
-    import_module(f"{rules.__name__}.{one.name}") for one in iter_modules(rules.__path__) if one.name not in WORDS
-]
+MODULES = [rule_module(name) for name in rule_modules() if name not in WORDS]
 
 
 def functions(module: ModuleType) -> list[FunctionType]:
@@ -52,7 +49,7 @@ def test_there_are_rules() -> None:
 
 def test_every_rule_that_an_event_names_is_there() -> None:
     known = {module.__name__.rpartition(".")[2]: {one.__name__ for one in functions(module)} for module in MODULES}
-    sources = [ENGINE / "trace.py", *(ENGINE / "simulator").glob("*.py")]
+    sources = [ENGINE / "trace.py", *(ENGINE / "simulator").rglob("*.py")]
     named = [found for source in sources for found in NAMED.findall(source.read_text()) if found[0] in known]
     assert len(named) > 40
     missing = {f"{module}.{name}" for module, name in named if name not in known[module]}

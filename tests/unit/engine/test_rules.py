@@ -16,7 +16,8 @@ from plain_controllers import (
     kraft_broker_stops,
 )
 
-from kreplica.engine.rules import controlled_shutdown, elections, isr, replica_set
+from kreplica.engine.rules.controller import controlled_shutdown, elections, isr
+from kreplica.engine.rules.replication import replica_set
 
 BROKERS = [11, 5, 7, 3]
 """The assignment: places 0 to 3; ids in another order than places."""

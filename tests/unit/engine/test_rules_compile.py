@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from enum import EnumType
-from importlib import import_module
 from random import Random
 from types import ModuleType
 from typing import Any, get_type_hints
@@ -15,6 +14,8 @@ import pytest
 from compiled_rules import Compiler
 from numba import types
 from numba.typed import List
+
+from kreplica.engine.rules import rule_module
 
 COMPILED = {
     "acknowledgement": "append_error completion_error waits_for_followers",
@@ -75,7 +76,7 @@ COMPILER = Compiler()
 
 
 def module_of(name: str) -> ModuleType:
-    return import_module(f"kreplica.engine.rules.{name}")
+    return rule_module(name)
 
 
 def a_value(kind: object, name: str, chance: Random) -> Any:

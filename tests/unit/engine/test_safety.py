@@ -15,10 +15,10 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from kreplica.engine import Version, observe, version_named
-from kreplica.engine.outcome import measure
-from kreplica.engine.random_plans import near_plan
-from kreplica.engine.random_setups import PROMISES, random_run, with_settings
-from kreplica.engine.versions import Truncation
+from kreplica.engine.checkers.outcome import measure
+from kreplica.engine.fuzzing.plans import near_plan
+from kreplica.engine.fuzzing.setups import PROMISES, random_run, with_settings
+from kreplica.engine.versions.supported import Truncation
 from kreplica.scenarios import scenario_named
 
 SAFE = ("2.1", "2.5", "2.7", "3.5", "3.7", "3.9", "3.9-kraft", "4.0", "4.1")

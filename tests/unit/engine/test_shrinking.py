@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kreplica.engine import observe
-from kreplica.engine.faults import (
+from kreplica.engine.fault_plan import (
     At,
     Crash,
     Cut,
@@ -23,11 +23,11 @@ from kreplica.engine.faults import (
     plan_from_json,
     plan_to_json,
 )
-from kreplica.engine.random_plans import DEFAULT_PROFILE, FaultKind, Profile, random_plan
-from kreplica.engine.random_setups import random_run
+from kreplica.engine.fuzzing.plans import DEFAULT_PROFILE, FaultKind, Profile, random_plan
+from kreplica.engine.fuzzing.setups import random_run
+from kreplica.engine.fuzzing.shrinking import shrink
 from kreplica.engine.setup import SECOND, TopicSetup, cluster
-from kreplica.engine.shrinking import shrink
-from kreplica.engine.versions import LATEST, version_named
+from kreplica.engine.versions.supported import LATEST, version_named
 
 SETUP = cluster(3, TopicSetup("t", ((1, 2, 3),)))
 

@@ -7,12 +7,11 @@ from itertools import count
 import pytest
 
 from kreplica.engine import Event, Judge, Trace, cluster, observe, version_named
-from kreplica.engine.invariants import Invariant
-from kreplica.engine.outcome import Outcome
-from kreplica.engine.random_setups import random_run
-from kreplica.engine.records import Record
+from kreplica.engine.checkers.invariants import Invariant
+from kreplica.engine.checkers.outcome import Outcome
+from kreplica.engine.fuzzing.setups import random_run
 from kreplica.engine.setup import TopicSetup
-from kreplica.engine.trace import KINDS, Kind
+from kreplica.engine.trace import KINDS, Kind, Record
 
 ONE, TWO, THREE = "broker-1", "broker-2", "broker-3"
 P = "t-0"

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from plain_reassignment import MockRandom
 
-from kreplica.engine.rules.topic_assignment import (
+from kreplica.engine.rules.controller.topic_assignment import (
     place_rack_aware,
     place_rack_unaware,
     place_striped,

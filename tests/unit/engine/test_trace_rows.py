@@ -6,10 +6,10 @@ import json
 
 import pytest
 
-from kreplica.engine.log_strips import log_strips
-from kreplica.engine.moments import moments
 from kreplica.engine.trace import Event, Kind, fields_of
 from kreplica.engine.trace_rows import event_of, event_row
+from kreplica.report.log_strips import log_strips
+from kreplica.report.moments import moments
 from kreplica.report.space_time import space_time
 from kreplica.scenarios import scenario_named
 from kreplica.scenarios.playing import play

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kreplica.engine.rules.error_codes import ErrorCode
-from kreplica.engine.rules.producer_state import EMPTY_STATE, UnknownProducer, after_data, after_marker
-from kreplica.engine.rules.transaction_append import (
+from kreplica.engine.rules.replication.error_codes import ErrorCode
+from kreplica.engine.rules.transactions.producer_state import EMPTY_STATE, UnknownProducer, after_data, after_marker
+from kreplica.engine.rules.transactions.transaction_append import (
     NO_GUARD,
     Verification,
     marker_error,

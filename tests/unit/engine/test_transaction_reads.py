@@ -10,19 +10,19 @@ from examples import examples
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kreplica.engine.rules.isolation import (
+from kreplica.engine.rules.replication.isolation import (
     AbortedTransaction,
     FetchedBatch,
     aborted_transactions,
     delivered_batches,
 )
-from kreplica.engine.rules.last_stable_offset import (
+from kreplica.engine.rules.transactions.last_stable_offset import (
     first_unstable_offset,
     last_stable_offset,
     still_unreplicated,
     transaction_index_lso,
 )
-from kreplica.engine.rules.producer_state import NO_OFFSET
+from kreplica.engine.rules.transactions.producer_state import NO_OFFSET
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "kafka-classes" / "stable-offsets.txt"
 PRODUCERS = [1, 2, 3]

@@ -10,11 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from plain_transactions import Coordinator, Metadata, said
 
-from kreplica.engine.rules.end_transaction import complete_transaction, end_transaction, end_transaction_version_2
-from kreplica.engine.rules.error_codes import ErrorCode
-from kreplica.engine.rules.init_producer_id import fence_producer_epoch, init_producer_id
-from kreplica.engine.rules.transaction_partitions import add_partitions, verify_partition
-from kreplica.engine.rules.transaction_states import (
+from kreplica.engine.rules.replication.error_codes import ErrorCode
+from kreplica.engine.rules.transactions.end_transaction import (
+    complete_transaction,
+    end_transaction,
+    end_transaction_version_2,
+)
+from kreplica.engine.rules.transactions.init_producer_id import fence_producer_epoch, init_producer_id
+from kreplica.engine.rules.transactions.transaction_partitions import add_partitions, verify_partition
+from kreplica.engine.rules.transactions.transaction_states import (
     IDLE,
     PREPARED,
     Decision,
@@ -25,7 +29,7 @@ from kreplica.engine.rules.transaction_states import (
     reloaded,
     write_failed,
 )
-from kreplica.engine.rules.transaction_timeouts import transaction_timed_out, transactional_id_expired
+from kreplica.engine.rules.transactions.transaction_timeouts import transaction_timed_out, transactional_id_expired
 
 S = TransactionState
 NAMES = {

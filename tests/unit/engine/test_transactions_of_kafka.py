@@ -5,10 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from kreplica.engine.rules.end_transaction import complete_transaction, end_transaction, end_transaction_version_2
-from kreplica.engine.rules.error_codes import ErrorCode
-from kreplica.engine.rules.init_producer_id import init_producer_id
-from kreplica.engine.rules.transaction_states import (
+from kreplica.engine.rules.replication.error_codes import ErrorCode
+from kreplica.engine.rules.transactions.end_transaction import (
+    complete_transaction,
+    end_transaction,
+    end_transaction_version_2,
+)
+from kreplica.engine.rules.transactions.init_producer_id import init_producer_id
+from kreplica.engine.rules.transactions.transaction_states import (
     Decision,
     TransactionMetadata,
     TransactionState,

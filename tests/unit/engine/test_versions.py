@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from kreplica.engine.rules.reassignment import Awaited
-from kreplica.engine.versions import LATEST, VERSIONS, ControllerKind, Truncation, order_of, version_named
+from kreplica.engine.rules.controller.reassignment import Awaited
+from kreplica.engine.versions.supported import LATEST, VERSIONS, ControllerKind, Truncation, order_of, version_named
 from kreplica.errors import UsageError
 from kreplica.model.settings import UNCLEAN
 

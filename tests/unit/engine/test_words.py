@@ -7,39 +7,38 @@ from typing import get_args
 
 import pytest
 
-from kreplica.engine import faults
-from kreplica.engine.explain import explain
-from kreplica.engine.fault_words import detail_of, name_of, step_words
-from kreplica.engine.faults import AnyAction, At, Step, When
-from kreplica.engine.log_strips import log_strips
-from kreplica.engine.records import Record
-from kreplica.engine.step_table import step_table
-from kreplica.engine.trace import Event, Kind, Trace, sentence
+from kreplica.engine import fault_plan
+from kreplica.engine.fault_plan import AnyAction, At, Step, When
+from kreplica.engine.plan_text import detail_of, name_of, step_words
+from kreplica.engine.trace import Event, Kind, Record, Trace, sentence
+from kreplica.report.explain import explain
+from kreplica.report.log_strips import log_strips
+from kreplica.report.step_table import step_table
 
 ACTIONS: dict[str, AnyAction] = {
-    "crash broker-1": faults.Crash("broker-1"),
-    "power-loss of broker-1, broker-2": faults.PowerLoss(("broker-1", "broker-2")),
-    "power-loss of broker-1, 1 of the records not flushed kept": faults.PowerLoss(("broker-1",), 1),
-    "rack-loss r1": faults.RackLoss("r1"),
-    "disk-loss of broker-1": faults.DiskLoss("broker-1"),
-    "start broker-1": faults.Start("broker-1"),
-    "stop broker-1": faults.Stop("broker-1"),
-    "pause broker-1 for 1500 ms": faults.Pause("broker-1", 1_500_000),
-    "cut between broker-1 and broker-2 for 0.5 ms": faults.Cut("broker-1", "broker-2", 500),
-    "cut from broker-1 to every node for 3000 ms": faults.Cut("broker-1", "*", 3_000_000, True),
-    "slow by 20 ms between a and b for 1000 ms": faults.Slow("a", "b", 20_000, 1_000_000),
-    "lossy 30 % between a and b for 1000 ms": faults.Lossy("a", "b", 30, 1_000_000),
-    "slow-disk of broker-1 by 2 ms for 1000 ms": faults.SlowDisk("broker-1", 2_000, 1_000_000),
-    "expire-session of broker-1": faults.ExpireSession("broker-1"),
-    "directory-failure of broker-1": faults.DirectoryFailure("broker-1"),
-    "directory-failure of broker-1, with t-0, t-1": faults.DirectoryFailure("broker-1", ("t-0", "t-1")),
-    "elect-preferred t-0": faults.ElectPreferred("t-0"),
-    "elect-unclean t-0": faults.ElectUnclean("t-0"),
-    "reassign t-0 to 3,4": faults.Reassign("t-0", (3, 4)),
-    "cancel-reassignment of t-0": faults.CancelReassignment("t-0"),
-    "delete-records of t-0 before 7": faults.DeleteRecords("t-0", 7),
-    "delete-records of t-0 before the high watermark": faults.DeleteRecords("t-0"),
-    "alter-topic t min.insync.replicas=2": faults.AlterTopic("t", "min.insync.replicas", "2"),
+    "crash broker-1": fault_plan.Crash("broker-1"),
+    "power-loss of broker-1, broker-2": fault_plan.PowerLoss(("broker-1", "broker-2")),
+    "power-loss of broker-1, 1 of the records not flushed kept": fault_plan.PowerLoss(("broker-1",), 1),
+    "rack-loss r1": fault_plan.RackLoss("r1"),
+    "disk-loss of broker-1": fault_plan.DiskLoss("broker-1"),
+    "start broker-1": fault_plan.Start("broker-1"),
+    "stop broker-1": fault_plan.Stop("broker-1"),
+    "pause broker-1 for 1500 ms": fault_plan.Pause("broker-1", 1_500_000),
+    "cut between broker-1 and broker-2 for 0.5 ms": fault_plan.Cut("broker-1", "broker-2", 500),
+    "cut from broker-1 to every node for 3000 ms": fault_plan.Cut("broker-1", "*", 3_000_000, True),
+    "slow by 20 ms between a and b for 1000 ms": fault_plan.Slow("a", "b", 20_000, 1_000_000),
+    "lossy 30 % between a and b for 1000 ms": fault_plan.Lossy("a", "b", 30, 1_000_000),
+    "slow-disk of broker-1 by 2 ms for 1000 ms": fault_plan.SlowDisk("broker-1", 2_000, 1_000_000),
+    "expire-session of broker-1": fault_plan.ExpireSession("broker-1"),
+    "directory-failure of broker-1": fault_plan.DirectoryFailure("broker-1"),
+    "directory-failure of broker-1, with t-0, t-1": fault_plan.DirectoryFailure("broker-1", ("t-0", "t-1")),
+    "elect-preferred t-0": fault_plan.ElectPreferred("t-0"),
+    "elect-unclean t-0": fault_plan.ElectUnclean("t-0"),
+    "reassign t-0 to 3,4": fault_plan.Reassign("t-0", (3, 4)),
+    "cancel-reassignment of t-0": fault_plan.CancelReassignment("t-0"),
+    "delete-records of t-0 before 7": fault_plan.DeleteRecords("t-0", 7),
+    "delete-records of t-0 before the high watermark": fault_plan.DeleteRecords("t-0"),
+    "alter-topic t min.insync.replicas=2": fault_plan.AlterTopic("t", "min.insync.replicas", "2"),
 }
 
 
@@ -54,7 +53,7 @@ def test_every_action_has_its_words() -> None:
 
 
 def test_when_a_step_happens() -> None:
-    do = faults.Crash("broker-1")
+    do = fault_plan.Crash("broker-1")
     assert step_words(Step(At(2_900_500), do)) == "at 2900.5 ms: crash broker-1"
     when = When("became-leader", "broker-2", {"partition": "t-0", "leader_epoch": 1}, 2, 1_000)
     told = "on became-leader number 2 at broker-2 with partition t-0, leader_epoch 1, 1 ms later: crash broker-1"

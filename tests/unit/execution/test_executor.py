@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from kreplica.errors import ChangeRefusedError, UnreachableError
-from kreplica.execution.apply import apply
+from kreplica.execution.elections import apply
 from kreplica.execution.executor import Pace, Session
 from kreplica.execution.journal import journal_path
 from kreplica.execution.plan import plan_leaders

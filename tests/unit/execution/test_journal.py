@@ -17,9 +17,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from paper_cluster import PaperCluster, away
 
-from kreplica.config import ClusterHandle
+from kreplica.config.resolve import ClusterHandle
 from kreplica.errors import ChangeRefusedError, InputError, UsageError
-from kreplica.execution.apply import apply
+from kreplica.execution.elections import apply
 from kreplica.execution.executor import Pace, Session
 from kreplica.execution.journal import (
     Event,
@@ -126,7 +126,7 @@ def test_half_a_line_of_a_full_disk_is_taken_back(paper: Make, monkeypatch: pyte
 
 
 def test_one_who_reads_for_a_moment_keeps_no_executor_out(paper: Make, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kreplica.execution.journal_file.READ_SECONDS", 30)  # the machine may be busy
+    monkeypatch.setattr("kreplica.execution.journal.READ_SECONDS", 30)  # the machine may be busy
     made = paper(0)
     made.run(apply)
     with journal_path(made.path).open() as file:

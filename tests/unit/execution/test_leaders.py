@@ -8,10 +8,11 @@ from typing import Any
 import pytest
 from generated_clusters import partition, snapshot_of
 
-from kreplica.config import ClusterHandle
+from kreplica.config.resolve import ClusterHandle
 from kreplica.control.elect import ElectionResult
 from kreplica.errors import UnreachableError
-from kreplica.execution import leaders, settling
+from kreplica.execution import elections as leaders
+from kreplica.execution import executor
 from kreplica.execution.plan import LeaderChange
 
 HANDLE = ClusterHandle(name="test", bootstrap_servers="127.0.0.1:1")
@@ -45,9 +46,9 @@ def stood_in(monkeypatch: pytest.MonkeyPatch) -> Any:
             return snapshot_of([partition(number=number, leader=leader) for number, leader in found.items()])
 
         monkeypatch.setattr("kreplica.control.elect.elect_preferred", elect)
-        monkeypatch.setattr(settling, "read_snapshot", read)
-        monkeypatch.setattr(settling.time, "sleep", lambda _: None)
-        monkeypatch.setattr(settling.time, "monotonic", lambda: float(next(clock)))
+        monkeypatch.setattr(executor, "read_snapshot", read)
+        monkeypatch.setattr(executor.time, "sleep", lambda _: None)
+        monkeypatch.setattr(executor.time, "monotonic", lambda: float(next(clock)))
 
     return prepare
 

@@ -17,11 +17,10 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 from paper_cluster import PaperCluster, away
 
-from kreplica.config import ClusterHandle
-from kreplica.execution.apply import apply
+from kreplica.config.resolve import ClusterHandle
+from kreplica.execution.elections import apply
 from kreplica.execution.executor import Pace, Session
-from kreplica.execution.journal import open_journal
-from kreplica.execution.journal_file import JournalFile
+from kreplica.execution.journal import JournalFile, open_journal
 from kreplica.execution.plan import LeaderChange, plan_leaders
 from kreplica.execution.plan_file import read_plan, write_plan
 from kreplica.execution.progress import State, replay

@@ -15,8 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kreplica.errors import InputError, UsageError
-from kreplica.execution.roll import RollOptions, RollPlan, plan_roll, read_roll, restartable_nodes, write_roll
-from kreplica.health.stopping import judge_stop
+from kreplica.execution.roll.plan import RollOptions, RollPlan, plan_roll, read_roll, restartable_nodes, write_roll
+from kreplica.health.impact.stop import judge_stop
 from kreplica.model.schema import QUORUM
 from kreplica.model.snapshot import ClusterSnapshot
 from kreplica.model.table import Table

@@ -9,9 +9,9 @@ import pytest
 from generated_clusters import partition, snapshot_of
 
 from kreplica.errors import ChangeRefusedError, InputError
-from kreplica.execution.roll import RollOptions, RollPlan, plan_roll
-from kreplica.execution.roll_journal import RollEntry, RollEvent, open_roll_journal
-from kreplica.execution.roll_progress import MOST_LED, NodeState, check_roll, led_by, look_at_roll
+from kreplica.execution.roll.journal import RollEntry, RollEvent, open_roll_journal
+from kreplica.execution.roll.plan import RollOptions, RollPlan, plan_roll
+from kreplica.execution.roll.progress import MOST_LED, NodeState, check_roll, led_by, look_at_roll
 from kreplica.model.snapshot import ClusterSnapshot
 
 NOW = "2026-03-01T12:00:00+00:00"

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from kreplica.errors import ChangeRefusedError, UnreachableError
-from kreplica.execution.apply import apply
+from kreplica.execution.elections import apply
 from kreplica.execution.progress import Phase, State
 from kreplica.execution.rollback import look_back, reordered, rollback, still_to_roll_back
 

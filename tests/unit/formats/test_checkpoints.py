@@ -15,8 +15,14 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "support"))
 from kafka_dumps import GOLDEN, dumped, end_offsets, numbers
 
 from kreplica.formats.damage import Damage
-from kreplica.formats.leader_epoch_checkpoint import decode_leader_epoch_checkpoint
-from kreplica.formats.offset_checkpoint import CLEANER, LOG_START, RECOVERY_POINT, REPLICATION, decode_offset_checkpoint
+from kreplica.formats.log_directory.leader_epoch_checkpoint import decode_leader_epoch_checkpoint
+from kreplica.formats.log_directory.offset_checkpoint import (
+    CLEANER,
+    LOG_START,
+    RECOVERY_POINT,
+    REPLICATION,
+    decode_offset_checkpoint,
+)
 
 CLEAN = GOLDEN / "kafka-4.3.1" / "clean" / "broker-1"
 KILLED = GOLDEN / "kafka-4.3.1" / "killed-one" / "broker-3" / "data"

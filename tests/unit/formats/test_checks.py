@@ -27,8 +27,8 @@ from log_directories import (
     write_partition,
 )
 
-from kreplica.formats.checks.replicas import Finding
 from kreplica.formats.checks.rules import RULES, check_all
+from kreplica.formats.logs.replicas import Finding
 
 GOLDEN = Path(__file__).parents[2] / "golden"
 COPIES = sorted(path for state in ("clean", "killed-one", "killed-all") for path in GOLDEN.glob(f"kafka-*/{state}"))

@@ -13,12 +13,12 @@ from record_batches import PlainRecord, batch_bytes
 
 from kreplica.errors import InputError
 from kreplica.formats import file_bytes
-from kreplica.formats.batch_windows import read_windows
+from kreplica.formats.consumer_offsets.logs import replay_logs
 from kreplica.formats.damage import Damage
 from kreplica.formats.file_bytes import PAGE_BYTES, FileBytes, SmallFile, read_small_file
-from kreplica.formats.index_rows import index_rows
-from kreplica.formats.log_directory import read_log_directories
-from kreplica.formats.offset_logs import replay_logs
+from kreplica.formats.log_directory.listing import read_log_directories
+from kreplica.formats.logs.index_rows import index_rows
+from kreplica.formats.segments.windows import read_windows
 
 BATCHES = [batch_bytes([PlainRecord(0, 0, b"k", bytes(3000))], base_offset=offset) for offset in range(20)]
 CONTENT = b"".join(BATCHES)

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from kreplica.errors import InputError
-from kreplica.formats.checks.replicas import find_folders
-from kreplica.formats.files import DEEPEST, find_files
-from kreplica.formats.partition_logs import find_logs, segment_offset
+from kreplica.formats.find_files import DEEPEST, find_files
+from kreplica.formats.logs.partition_logs import find_logs, segment_offset
+from kreplica.formats.logs.replicas import find_folders
 
 FIRST, SECOND = f"{0:020}.log", f"{5:020}.log"
 

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 from dump_log import DumpedFile, dumped_files
 
-from kreplica.formats.batch_windows import BatchWindow, read_windows
-from kreplica.formats.batches import BatchColumns, Codec
 from kreplica.formats.file_bytes import FileBytes
-from kreplica.formats.record_columns import RecordColumns
-from kreplica.formats.records import decode_records
+from kreplica.formats.segments.batches import BatchColumns, Codec
+from kreplica.formats.segments.columns import RecordColumns
+from kreplica.formats.segments.records import decode_records
+from kreplica.formats.segments.windows import BatchWindow, read_windows
 
 GOLDEN = Path(__file__).parents[2] / "golden"
 OUTPUTS = sorted(GOLDEN.glob("*/dump-clean/broker-1/*-*.txt"))

@@ -13,11 +13,11 @@ from fuzz_targets import decoded_or_refused
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kreplica.formats.batch_windows import read_windows
+from kreplica.formats.consumer_offsets.records import decode_group_record
 from kreplica.formats.file_bytes import FileBytes
-from kreplica.formats.group_records import decode_group_record
-from kreplica.formats.message_schema import SchemaError
-from kreplica.formats.records import decode_records
+from kreplica.formats.schema import SchemaError
+from kreplica.formats.segments.records import decode_records
+from kreplica.formats.segments.windows import read_windows
 
 GOLDEN = Path(__file__).parents[2] / "golden"
 _PRINTED = re.compile(r'key: (?P<key>\{"type".*?\}) payload: (?P<value>\{.*\}|<DELETE>)$')

@@ -6,8 +6,8 @@ import struct
 
 import pytest
 
+from kreplica.formats.consumer_offsets.groups import GroupReplay, GroupState
 from kreplica.formats.damage import Damage
-from kreplica.formats.group_states import GroupReplay, GroupState
 
 
 def text(value: str | None) -> bytes:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from kreplica.formats.damage import Damage
-from kreplica.formats.identity import topic_names
+from kreplica.formats.log_directory.cluster_identity import topic_names
 
 IDS = ["AAAAAAAAAAAAAAAAAAAAA" + last for last in "ABCDEF"]
 UNIQUE = "c0ffee00c0ffee00c0ffee00c0ffee00"

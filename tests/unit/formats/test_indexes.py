@@ -15,9 +15,9 @@ from kafka_dumps import GOLDEN, dumped, numbers
 
 from kreplica.formats.damage import Damage
 from kreplica.formats.file_bytes import SmallFile, read_small_file
-from kreplica.formats.index_rows import index_rows, is_index_file
-from kreplica.formats.indexes import decode_offset_index, decode_time_index, decode_transaction_index
-from kreplica.formats.producer_snapshot import decode_producer_snapshot
+from kreplica.formats.log_directory.indexes import decode_offset_index, decode_time_index, decode_transaction_index
+from kreplica.formats.log_directory.producer_snapshot import decode_producer_snapshot
+from kreplica.formats.logs.index_rows import index_rows, is_index_file
 
 HOME = GOLDEN / "kafka-4.3.1"
 COPIES = ("clean", "killed-all")

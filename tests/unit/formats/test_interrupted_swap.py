@@ -12,9 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from log_directories import batch, write_partition
 
-from kreplica.formats.checks.replicas import find_folders
-from kreplica.formats.interrupted_swap import after_swap
-from kreplica.formats.partition_logs import find_logs
+from kreplica.formats.logs.partition_logs import after_swap, find_logs
+from kreplica.formats.logs.replicas import find_folders
 
 NUMBERS = st.integers(0, 5)
 KINDS = st.sampled_from(["log", "index", "timeindex", "snapshot"])

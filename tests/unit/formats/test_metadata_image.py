@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from kreplica.formats.control_records import ControlRecord
-from kreplica.formats.metadata_changes import change_row, compare_images, kinds_of
-from kreplica.formats.metadata_image import MetadataImage, PartitionChange, PartitionState
-from kreplica.formats.metadata_log import MetadataEntry
-from kreplica.formats.metadata_records import RECORD_TYPES, MetadataRecord
+from kreplica.formats.metadata_log.changes import change_row, compare_images, kinds_of
+from kreplica.formats.metadata_log.image import MetadataImage, PartitionChange, PartitionState
+from kreplica.formats.metadata_log.log import MetadataEntry
+from kreplica.formats.metadata_log.records import RECORD_TYPES, MetadataRecord
+from kreplica.formats.segments.control_records import ControlRecord
 
 SCHEMAS = {known.name: known for known in RECORD_TYPES.values()}
 

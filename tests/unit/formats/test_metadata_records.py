@@ -19,13 +19,13 @@ from kafka_dumps import GOLDEN, dumped, numbers
 from metadata_writer import message
 from varints import unsigned
 
-from kreplica.formats.control_records import decode_control_record
 from kreplica.formats.damage import Damage
 from kreplica.formats.file_bytes import BufferBytes
-from kreplica.formats.message_schema import Array, Field, SchemaError, message_reader, read_unsigned, uuid_text
-from kreplica.formats.metadata_log import MetadataEntry, checkpoint_epoch, checkpoint_offset, metadata_entries
-from kreplica.formats.metadata_records import RECORD_TYPES, MetadataRecord, decode_metadata_record
-from kreplica.formats.partition_logs import segment_offset
+from kreplica.formats.logs.partition_logs import segment_offset
+from kreplica.formats.metadata_log.log import MetadataEntry, checkpoint_epoch, checkpoint_offset, metadata_entries
+from kreplica.formats.metadata_log.records import RECORD_TYPES, MetadataRecord, decode_metadata_record
+from kreplica.formats.schema import Array, Field, SchemaError, message_reader, read_unsigned, uuid_text
+from kreplica.formats.segments.control_records import decode_control_record
 
 NODE = GOLDEN / "kafka-4.3.1" / "killed-all" / "broker-1"
 DUMPED = dumped(GOLDEN / "kafka-4.3.1" / "dump-killed-all" / "broker-1" / "cluster-metadata.txt.gz")

@@ -17,22 +17,23 @@ from hypothesis import given
 from hypothesis import strategies as st
 from record_batches import PlainRecord, batch_bytes
 
-from kreplica.engine.rules.coordinator_partition import coordinator_partition
-from kreplica.formats import latest_commits, offset_logs, offset_replay
-from kreplica.formats.batch_windows import read_windows
+from kreplica.engine.rules.groups.coordinator_partition import coordinator_partition
+from kreplica.formats.as_of import Until
+from kreplica.formats.consumer_offsets import latest
+from kreplica.formats.consumer_offsets import logs as offset_logs
+from kreplica.formats.consumer_offsets import replay as offset_replay
+from kreplica.formats.consumer_offsets.commits import key_types
+from kreplica.formats.consumer_offsets.events import event_table
+from kreplica.formats.consumer_offsets.latest import last_of_each_key
+from kreplica.formats.consumer_offsets.logs import Replayed, replay_logs
+from kreplica.formats.consumer_offsets.records import decode_group_record
+from kreplica.formats.consumer_offsets.replay import OffsetReplay
+from kreplica.formats.consumer_offsets.rows import CommittedOffset, commit_value, committed_offsets
 from kreplica.formats.file_bytes import BufferBytes, ByteSource, FileBytes
-from kreplica.formats.group_records import decode_group_record
-from kreplica.formats.latest_keys import last_of_each_key
-from kreplica.formats.message_schema import SchemaError
-from kreplica.formats.offset_commits import key_types
-from kreplica.formats.offset_events import event_table
-from kreplica.formats.offset_logs import Replayed, replay_logs
-from kreplica.formats.offset_replay import OffsetReplay
-from kreplica.formats.offset_rows import CommittedOffset, committed_offsets
-from kreplica.formats.offset_texts import commit_value
-from kreplica.formats.partition_logs import find_logs
-from kreplica.formats.records import decode_records
-from kreplica.formats.until import Until
+from kreplica.formats.logs.partition_logs import find_logs
+from kreplica.formats.schema import SchemaError
+from kreplica.formats.segments.records import decode_records
+from kreplica.formats.segments.windows import read_windows
 
 GOLDEN = Path(__file__).parents[2] / "golden"
 VERSIONS = {
@@ -266,7 +267,7 @@ def test_as_of_a_time() -> None:
 
 
 def test_state_does_not_grow_with_history(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(latest_commits, "HELD_BYTES", 10_000)
+    monkeypatch.setattr(latest, "HELD_BYTES", 10_000)
     record = PlainRecord(0, 0, key_bytes("g", "t", 0), value_bytes(1))
     content = b"".join(batch_bytes([record], base_offset=at) for at in range(5000))
     replay = replay_of(content, window_bytes=4000)
@@ -285,7 +286,7 @@ def test_the_last_of_each_key(keys: list[bytes]) -> None:
 
 
 def test_keys_of_one_hash_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
-    from kreplica.formats import latest_keys
+    from kreplica.formats.consumer_offsets import latest as latest_keys
 
     monkeypatch.setattr(latest_keys, "_multipliers", lambda count: np.zeros(count, np.uint64))
     test_the_last_of_each_key.hypothesis.inner_test([b"aa", b"bb", b"aa", b"cc"])  # type: ignore[attr-defined]

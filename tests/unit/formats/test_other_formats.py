@@ -11,7 +11,7 @@ import pytest
 
 from commands.main import run
 from kreplica.errors import UsageError
-from kreplica.formats.checks.other_formats import RULE, other_files
+from kreplica.formats.checks.rules import RULE, other_files
 from kreplica.formats.registry import FileFormat, format_of, other_formats
 
 MODULE = """

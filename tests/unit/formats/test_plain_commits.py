@@ -14,14 +14,16 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from record_batches import PlainRecord, batch_bytes, record_bytes
 
-from kreplica.formats import known_keys, latest_commits, latest_keys, plain_commits
-from kreplica.formats.batch_windows import read_windows
+from kreplica.formats.as_of import Until
+from kreplica.formats.consumer_offsets import fast_replay, latest
+from kreplica.formats.consumer_offsets import fast_replay as plain_commits
+from kreplica.formats.consumer_offsets import latest as latest_keys
+from kreplica.formats.consumer_offsets.fast_replay import KnownKeys
+from kreplica.formats.consumer_offsets.replay import OffsetReplay
 from kreplica.formats.damage import Damage
 from kreplica.formats.file_bytes import BufferBytes
-from kreplica.formats.known_keys import KnownKeys
-from kreplica.formats.offset_replay import OffsetReplay
-from kreplica.formats.records import decode_records
-from kreplica.formats.until import Until
+from kreplica.formats.segments.records import decode_records
+from kreplica.formats.segments.windows import read_windows
 
 Commits = dict[bytes, tuple[int, bytes | None]]
 """Record offset and value of the last record of each key."""
@@ -169,9 +171,9 @@ def test_records_that_are_wrong_under_a_right_checksum(
     ("module", "name", "value"),
     [
         (latest_keys, "_multipliers", lambda count: np.zeros(count, np.uint64)),
-        (known_keys, "MOST_KNOWN", 3),
-        (known_keys, "WAYS", 1),
-        (known_keys, "SLOTS_A_KEY", 1000),
+        (fast_replay, "MOST_KNOWN", 3),
+        (fast_replay, "WAYS", 1),
+        (fast_replay, "SLOTS_A_KEY", 1000),
     ],
 )
 def test_keys_that_cannot_be_numbered_go_the_long_way(
@@ -205,7 +207,7 @@ def test_what_is_held_does_not_grow_with_history(monkeypatch: pytest.MonkeyPatch
         held.append(replay._plain._held_bytes())
     assert 200 < max(held) < 400, "windows of one key leave what was said of the other"
     assert commits_of(replay) == {keys[-61]: (5939, b"v"), keys[-1]: (5999, b"v")}
-    assert latest_commits.HELD_BYTES > 300
+    assert latest.HELD_BYTES > 300
 
 
 @pytest.mark.parametrize("later", [50, 99, 100, 101])

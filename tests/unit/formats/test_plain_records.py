@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from record_batches import PlainRecord, record_bytes
 from varints import varint
 
-from kreplica.formats.plain_records import plain_records
+from kreplica.formats.segments.record_runs import plain_records
 
 Field = tuple[int, bytes, bytes | None]
 """Offset delta, key and value of a record."""

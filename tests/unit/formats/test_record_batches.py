@@ -18,14 +18,14 @@ from hypothesis import strategies as st
 from record_batches import PlainRecord, batch_bytes, record_bytes
 from varints import varint
 
-from kreplica.formats import batch_scan, codecs, record_runs
-from kreplica.formats import records as records_module
-from kreplica.formats.batch_windows import BatchWindow, read_windows
-from kreplica.formats.codecs import InflateError, inflate, xxh32_of_few
 from kreplica.formats.damage import Damage
 from kreplica.formats.file_bytes import BufferBytes
-from kreplica.formats.records import decode_records
-from kreplica.formats.varints import read_signed, read_unsigned
+from kreplica.formats.segments import codecs, record_runs, scan
+from kreplica.formats.segments import records as records_module
+from kreplica.formats.segments.codecs import InflateError, inflate, xxh32_of_few
+from kreplica.formats.segments.numbers import read_signed, read_unsigned
+from kreplica.formats.segments.records import decode_records
+from kreplica.formats.segments.windows import BatchWindow, read_windows
 
 BLOBS = st.none() | st.binary(max_size=200)
 RECORDS = st.builds(
@@ -395,7 +395,7 @@ def test_work_on_damage_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     header = bytearray(batch_bytes([PlainRecord(0, 0, b"k", b"v")]))
     header[17] ^= 1
     header[8:12] = (5000).to_bytes(4, "big")
-    monkeypatch.setattr(batch_scan, "TRIALS", 5)
+    monkeypatch.setattr(scan, "TRIALS", 5)
     windows = windows_of(bytes(header) * 500, 1 << 20)
     assert sum(each.skipped for window in windows for each in window.damage) == 500 * len(header)
 

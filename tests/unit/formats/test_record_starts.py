@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from varints import varint
 
-from kreplica.formats import record_runs, record_starts
+from kreplica.formats.segments import record_runs
+from kreplica.formats.segments import records as record_starts
 
 Starts = tuple[list[int], list[int], list[int], list[int], list[int]]
 

@@ -12,10 +12,10 @@ from kafka_dumps import GOLDEN
 from commands.main import run
 from kreplica.errors import InputError, UsageError
 from kreplica.formats.file_bytes import FileBytes, read_small_file
-from kreplica.formats.files import BEGINNING_BYTES, read_beginning
-from kreplica.formats.index_rows import is_index_file
-from kreplica.formats.log_directory import SMALL_FILES
-from kreplica.formats.partition_logs import find_logs
+from kreplica.formats.find_files import BEGINNING_BYTES, read_beginning
+from kreplica.formats.log_directory.listing import SMALL_FILES
+from kreplica.formats.logs.index_rows import is_index_file
+from kreplica.formats.logs.partition_logs import find_logs
 from kreplica.formats.registry import (
     OWN_FORMATS,
     SEGMENT,

@@ -14,12 +14,11 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "support"))
 from log_directories import LOG_START, REPLICATION, batch, write_checkpoint, write_meta, write_partition
 from record_batches import PlainRecord, batch_bytes, record_bytes
 
-from kreplica.formats.batches import Codec
-from kreplica.formats.checks.replicas import find_folders
 from kreplica.formats.file_bytes import BufferBytes
-from kreplica.formats.log_contents import LogContents, read_segment
-from kreplica.formats.replica_comparison import compare_copies, copy_of, partitions_of
-from kreplica.formats.replica_difference import first_difference
+from kreplica.formats.logs.copies import compare_copies, copy_of, first_difference, partitions_of
+from kreplica.formats.logs.log_range import LogContents, read_segment
+from kreplica.formats.logs.replicas import find_folders
+from kreplica.formats.segments.batches import Codec
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "kafka-4.3.1"
 

@@ -14,8 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kreplica.errors import InputError
-from kreplica.formats import side_by_side as module
-from kreplica.formats.side_by_side import MOST_TURNS, side_by_side, start_ahead
+from kreplica.system import processes as module
+from kreplica.system.processes import MOST_TURNS, side_by_side, start_ahead
 from tests.support.waiting import until
 
 

@@ -15,16 +15,16 @@ from kafka_dumps import GOLDEN
 
 from kreplica.errors import InputError
 from kreplica.formats.file_bytes import read_small_file
-from kreplica.formats.files import find_files
-from kreplica.formats.key_value_text import decode_meta_properties, decode_partition_metadata
-from kreplica.formats.log_directory import (
+from kreplica.formats.find_files import find_files
+from kreplica.formats.log_directory.listing import (
     SMALL_FILES,
     PartitionDirectory,
     checkpoint_rows,
     parse_partition_directory,
     read_log_directories,
 )
-from kreplica.formats.state_json import decode_clean_shutdown, decode_quorum_state
+from kreplica.formats.log_directory.meta_properties import decode_meta_properties, decode_partition_metadata
+from kreplica.formats.log_directory.quorum_state import decode_clean_shutdown, decode_quorum_state
 
 CLEAN = GOLDEN / "kafka-4.3.1" / "clean"
 STRAY = "to-be-deleted-0.15059927cc9c420586ae63773dd9d013-stray"

@@ -16,11 +16,12 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "support"))
 from kafka_dumps import GOLDEN, dumped, numbers
 from metadata_writer import message
 
-from kreplica.formats.batch_windows import read_windows
+from kreplica.formats.as_of import Until
 from kreplica.formats.file_bytes import BufferBytes
-from kreplica.formats.message_schema import SchemaError
-from kreplica.formats.records import decode_records
-from kreplica.formats.transaction_state import (
+from kreplica.formats.schema import SchemaError
+from kreplica.formats.segments.records import decode_records
+from kreplica.formats.segments.windows import read_windows
+from kreplica.formats.transactions.records import (
     VALUE,
     Findings,
     TransactionRecord,
@@ -29,7 +30,6 @@ from kreplica.formats.transaction_state import (
     decode_transaction_value,
     transaction_events,
 )
-from kreplica.formats.until import Until
 
 NODE = GOLDEN / "kafka-4.3.1" / "killed-all" / "broker-1"
 DUMPED = dumped(GOLDEN / "kafka-4.3.1" / "dump-killed-all" / "broker-1" / "transaction-state.txt")

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kreplica.health.causes import cover
-from kreplica.health.causes.cover import smallest_covers
+from kreplica.health.causes import set_cover
+from kreplica.health.causes.set_cover import smallest_covers
 
 Things = list[frozenset[int]]
 
@@ -54,7 +54,7 @@ def test_the_covers_are_all_the_smallest_ones(things: Things) -> None:
 @given(things_to_explain)
 def test_a_greedy_cover_explains_everything_and_its_bound_holds(things: Things) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(cover, "MOST_STEPS", 0)
+        patch.setattr(set_cover, "MOST_STEPS", 0)
         covers = smallest_covers(things)
     chosen = frozenset().union(*(one.choices[0] for one in covers))
     assert all(thing & chosen for thing in things)
@@ -78,7 +78,7 @@ def test_one_cause_for_much_beats_many_for_one_each() -> None:
 
 def test_more_ties_than_are_kept_are_not_hidden() -> None:
     (found,) = smallest_covers([frozenset(range(100))])
-    assert (len(found.choices), found.every_tie, found.minimal) == (cover.MOST_TIES, False, True)
+    assert (len(found.choices), found.every_tie, found.minimal) == (set_cover.MOST_TIES, False, True)
 
 
 @pytest.mark.parametrize("length", [2, 3, 8, 9, 40, 41])
@@ -88,7 +88,7 @@ def test_a_chain_needs_every_other_cause(length: int) -> None:
     (exact,) = smallest_covers(chain)
     assert (exact.at_least, len(exact.choices[0]), exact.minimal) == ((length + 1) // 2,) * 2 + (True,)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(cover, "MOST_STEPS", 0)
+        patch.setattr(set_cover, "MOST_STEPS", 0)
         (greedy,) = smallest_covers(chain)
     assert greedy.at_least == (length + 1) // 2, "the bound from below is that of the matching"
     assert len(greedy.choices[0]) >= greedy.at_least
@@ -100,7 +100,7 @@ def test_a_greedy_cover_that_is_too_large_is_not_called_the_smallest() -> None:
     path = [frozenset({0, 4}), frozenset({4, 2}), frozenset({2, 5}), frozenset({5, 1})]
     assert brute_force(path) == {frozenset({4, 5})}
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(cover, "MOST_STEPS", 0)
+        patch.setattr(set_cover, "MOST_STEPS", 0)
         (found,) = smallest_covers(path)
     assert (len(found.choices[0]), found.at_least, found.minimal) == (3, 2, False)
 

@@ -13,10 +13,10 @@ from generated_clusters import partition, snapshot_of
 from planted_faults import FAULTS, Planted
 
 from kreplica.health.causes import Explanation, explain
-from kreplica.health.causes.cover import smallest_covers
-from kreplica.health.causes.culprits import Key, _Merger, find_culprits
-from kreplica.health.causes.kinds import KINDS, UNKNOWN, CauseKind
-from kreplica.health.causes.lagging import slow_follower, slow_leader
+from kreplica.health.causes.cause import KINDS, UNKNOWN, CauseKind
+from kreplica.health.causes.lag_rules import slow_follower, slow_leader
+from kreplica.health.causes.set_cover import smallest_covers
+from kreplica.health.causes.smallest_set import Key, _Merger, find_culprits
 from kreplica.model.evaluate import Evaluator
 from kreplica.model.snapshot import ClusterSnapshot
 

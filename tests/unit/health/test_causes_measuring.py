@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kreplica.health.causes.measuring import MissingCopy, Pace, Progress, compare
-from kreplica.model.positions import LogPosition
+from kreplica.model.snapshot import LogPosition
+from kreplica.monitoring.lag import MissingCopy, Pace, Progress, compare
 
 COPY = MissingCopy("orders", 0, broker=3, leader=1)
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from planted_faults import FAULTS, Planted, Truth
 
 from kreplica.health.causes import Explanation, explain
-from kreplica.health.causes.culprits import find_culprits
+from kreplica.health.causes.smallest_set import find_culprits
 from kreplica.model.evaluate import Evaluator
 
 SINGLED_OUT = {

@@ -10,8 +10,7 @@ from generated_clusters import NOON, hidden, partition, snapshot_of
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kreplica.health.disk_facts import DiskReport, LogDirectory, StrayReason, Trend
-from kreplica.health.disks import disk_report
+from kreplica.health.disks import DiskReport, LogDirectory, StrayReason, Trend, disk_report
 from kreplica.model.schema import CONFIGS, REPLICAS
 from kreplica.model.snapshot import ClusterSnapshot
 from kreplica.model.table import Table

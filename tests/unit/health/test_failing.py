@@ -10,14 +10,13 @@ from generated_clusters import clusters, partition, snapshot_of
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kreplica.engine.played_changes import Changes, with_changes
-from kreplica.health.failing import FATES, FailureJudgement, Fate, judge_failure, unclean_leaders
-from kreplica.health.loss_ranges import candidates, copies_to_ask, with_positions
-from kreplica.health.rolling import judge_rolling_restart
-from kreplica.health.stopping import Accepted, Effect, judge_stop
-from kreplica.model.positions import LogPosition
+from kreplica.engine.projection.changes import Changes, with_changes
+from kreplica.health.impact.fail import FATES, FailureJudgement, Fate, judge_failure, unclean_leaders
+from kreplica.health.impact.loss_ranges import candidates, copies_to_ask, with_positions
+from kreplica.health.impact.restart import judge_rolling_restart
+from kreplica.health.impact.stop import Accepted, Effect, judge_stop
 from kreplica.model.schema import QUORUM, REPLICAS
-from kreplica.model.snapshot import ClusterSnapshot
+from kreplica.model.snapshot import ClusterSnapshot, LogPosition
 from kreplica.model.table import Table
 
 BROKERS = [{"broker": broker, "alive": True, "rack": f"r{broker}"} for broker in (1, 2, 3)]

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from generated_clusters import partition, snapshot_of
 
-from kreplica.engine.played_changes import Changes
-from kreplica.health.failing import QUORUM_NOT_KNOWN, FailureJudgement, Fate, controller_left, judge_failure
+from kreplica.engine.projection.changes import Changes
+from kreplica.health.impact.fail import QUORUM_NOT_KNOWN, FailureJudgement, Fate, controller_left, judge_failure
 from kreplica.model.schema import QUORUM, REPLICAS
 from kreplica.model.snapshot import ClusterSnapshot
 from kreplica.model.table import Table

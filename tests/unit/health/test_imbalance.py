@@ -11,10 +11,9 @@ from generated_clusters import Cluster, clusters, partition, snapshot_of
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kreplica.engine.rules.balance import kraft_passes, zookeeper_balances
+from kreplica.engine.rules.controller.balance import kraft_passes, zookeeper_balances
 from kreplica.health.findings import find
-from kreplica.health.imbalance import BrokerBalance, Imbalance, imbalance_of
-from kreplica.health.skew import Measure, diagnosis, spreads_of
+from kreplica.health.imbalance import BrokerBalance, Imbalance, Measure, diagnosis, imbalance_of, spreads_of
 from kreplica.model.schema import CONFIGS, REPLICAS
 from kreplica.model.snapshot import ClusterSnapshot
 from kreplica.model.table import Table

@@ -9,9 +9,9 @@ from generated_clusters import Cluster, clusters, partition, snapshot_of
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kreplica.health.failing import FATES, Fate, judge_failure
 from kreplica.health.findings import find
-from kreplica.health.summary import count_all
+from kreplica.health.impact.fail import FATES, Fate, judge_failure
+from kreplica.health.listing import count_all
 from kreplica.model.evaluate import Evaluator
 
 LISTS = ("replicas", "isr", "adding", "removing", "elr", "offline_replicas")

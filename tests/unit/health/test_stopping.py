@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from generated_clusters import partition, snapshot_of
 
+from kreplica.health.impact.stop import Accepted, Effect, StopJudgement, judge_stop
 from kreplica.health.quorum import SILENT_MS, quorum_without
-from kreplica.health.stopping import Accepted, Effect, StopJudgement, judge_stop
 from kreplica.model.schema import QUORUM
 from kreplica.model.snapshot import ClusterSnapshot
 from kreplica.model.table import Table

@@ -12,7 +12,7 @@ from generated_clusters import Cluster, clusters, partition, snapshot_of
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kreplica.health.summary import PlaceGroup, TopicGroup, by_broker, by_rack, by_topic, count_all
+from kreplica.health.listing import PlaceGroup, TopicGroup, by_broker, by_rack, by_topic, count_all
 from kreplica.model.evaluate import Evaluator
 from kreplica.model.predicates import PREDICATES
 

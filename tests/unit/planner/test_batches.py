@@ -7,7 +7,7 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kreplica.planner.batches import batches, spread
+from kreplica.planner.preferred_leaders import batches, spread
 
 BURDENS = st.lists(st.integers(0, 5), max_size=60)
 

@@ -11,7 +11,7 @@ from generated_clusters import partition, snapshot_of
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kreplica.health.stopping import Accepted, judge_stop
+from kreplica.health.impact.stop import Accepted, judge_stop
 from kreplica.model.snapshot import ClusterSnapshot
 from kreplica.planner.restart_limits import RestartLimits, restart_limits
 from kreplica.planner.restart_waves import WaveProblem, allowed

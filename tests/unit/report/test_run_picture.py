@@ -6,10 +6,10 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
-from kreplica.engine.loss_marks import loss_marks
 from kreplica.engine.trace import sentence
-from kreplica.report.run_picture import run_picture
-from kreplica.report.space_time_svg import Heading
+from kreplica.report.loss_marks import loss_marks
+from kreplica.report.svg.run import run_picture
+from kreplica.report.svg.space_time import Heading
 from kreplica.scenarios import scenario_named
 from kreplica.scenarios.playing import Run, play
 from tests.support.pictures import SVG, boxes, meeting, unreadable

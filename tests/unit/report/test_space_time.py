@@ -7,12 +7,11 @@ from itertools import pairwise
 
 import pytest
 
-from kreplica.engine.log_strips import Piece, Strip
-from kreplica.engine.moments import Moment, down_after, moments
-from kreplica.engine.records import Record
-from kreplica.engine.trace import Event, Kind, Trace
+from kreplica.engine.trace import Event, Kind, Record, Trace
+from kreplica.report.log_strips import Piece, Strip
+from kreplica.report.moments import Moment, down_after, moments
 from kreplica.report.space_time import space_time
-from kreplica.report.space_time_svg import space_time_svg
+from kreplica.report.svg.space_time import space_time_svg
 
 SVG = "{http://www.w3.org/2000/svg}"
 ONE, TWO, WRITER = "broker-1", "broker-2", "writer"

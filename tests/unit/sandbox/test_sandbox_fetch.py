@@ -10,23 +10,22 @@ from xml.etree import ElementTree
 import pytest
 
 from kreplica.errors import SandboxError
-from kreplica.java import JavaRuntime, find_java
-from kreplica.sandbox import fetch
-from kreplica.sandbox.jars import is_intact, locked_jars
-from kreplica.sandbox.trust import PASSWORD, encode_jks, trusted_certificates
+from kreplica.sandbox import jars
+from kreplica.sandbox.jars import PASSWORD, encode_jks, is_intact, locked_jars, trusted_certificates
+from kreplica.system.java import JavaRuntime, find_java
 
 SMALL = tuple(jar for jar in locked_jars("3.9.2") if jar.artifact in ("slf4j-reload4j", "jopt-simple"))
 
 
 def test_mavens_project_names_exactly_the_jars_and_excludes_their_dependencies() -> None:
-    root = ElementTree.fromstring(fetch.maven_pom(SMALL))
+    root = ElementTree.fromstring(jars.maven_pom(SMALL))
     found = [tuple(d.findtext(tag) for tag in ("groupId", "artifactId", "version")) for d in root.find("dependencies")]
     assert found == [(jar.group, jar.artifact, jar.version) for jar in SMALL]
     assert [e.findtext("groupId") for e in root.iter("exclusion")] == ["*"] * len(SMALL)
 
 
 def test_ivys_module_names_exactly_the_jars_none_transitively() -> None:
-    root = ElementTree.fromstring(fetch.ivy_module(SMALL))
+    root = ElementTree.fromstring(jars.ivy_module(SMALL))
     found = [dict(d.attrib) for d in root.find("dependencies")]
     assert found == [
         {"org": jar.group, "name": jar.artifact, "rev": jar.version, "transitive": "false"} for jar in SMALL
@@ -35,7 +34,7 @@ def test_ivys_module_names_exactly_the_jars_none_transitively() -> None:
 
 @pytest.mark.slow
 def test_every_way_there_is_brings_the_locked_bytes(tmp_path: Path) -> None:
-    ways = [(fetch.by_ivy, fetch.find_ivy()), (fetch.by_maven, fetch.find_maven())]
+    ways = [(jars.by_ivy, jars.find_ivy()), (jars.by_maven, jars.find_maven())]
     assert ways[0][1] is not None, "pyspark is a development dependency: its Ivy is always there"
     for number, (way, program) in enumerate(ways):
         if program is not None:
@@ -52,10 +51,10 @@ def test_a_repository_that_cannot_be_reached_is_named_with_each_ways_reason(
     broken = tmp_path / "mvn"
     broken.write_text("#!/bin/sh\necho downloading\necho '[ERROR] no route to the repository'\nexit 1\n")
     broken.chmod(0o755)
-    monkeypatch.setattr(fetch, "find_maven", lambda: broken)
-    monkeypatch.setattr(fetch, "find_ivy", lambda: None)
+    monkeypatch.setattr(jars, "find_maven", lambda: broken)
+    monkeypatch.setattr(jars, "find_ivy", lambda: None)
     with pytest.raises(SandboxError) as caught:
-        fetch.fetch_jars(SMALL, tmp_path)
+        jars.fetch_jars(SMALL, tmp_path)
     assert caught.value.why == "mvn: [ERROR] no route to the repository, no Ivy"
     assert "Maven" in caught.value.fix
 
@@ -65,15 +64,15 @@ def test_ivys_own_words_are_the_reason_of_its_failure(tmp_path: Path) -> None:
     program.write_text("#!/bin/sh\necho :: loading\necho '\t:: UNRESOLVED DEPENDENCIES: a#b;1'\nexit 1\n")
     program.chmod(0o755)
     runtime = JavaRuntime(program, tmp_path, 17, "PATH")
-    reason = fetch.by_ivy(tmp_path / "ivy.jar", runtime, SMALL, tmp_path)
+    reason = jars.by_ivy(tmp_path / "ivy.jar", runtime, SMALL, tmp_path)
     assert ":: UNRESOLVED DEPENDENCIES: a#b;1" in reason
 
 
 def test_maven_is_handed_over_to_ivy_when_it_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fetch, "find_maven", lambda: tmp_path / "no-such-program")
-    monkeypatch.setattr(fetch, "find_ivy", lambda: tmp_path / "ivy.jar")
-    monkeypatch.setattr(fetch, "by_ivy", lambda *_: "")
-    assert fetch.fetch_jars(SMALL, tmp_path) == "Ivy"
+    monkeypatch.setattr(jars, "find_maven", lambda: tmp_path / "no-such-program")
+    monkeypatch.setattr(jars, "find_ivy", lambda: tmp_path / "ivy.jar")
+    monkeypatch.setattr(jars, "by_ivy", lambda *_: "")
+    assert jars.fetch_jars(SMALL, tmp_path) == "Ivy"
 
 
 def packaged_runtime(empty: Path, monkeypatch: pytest.MonkeyPatch) -> Path:

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from kreplica.sandbox import load_reader
-from kreplica.sandbox.load_ledger import Reading
-from kreplica.sandbox.load_reader import FollowingReader
+from kreplica.sandbox.load import reader as load_reader
+from kreplica.sandbox.load.ledger import Reading
+from kreplica.sandbox.load.reader import FollowingReader
 
 
 class SlowReader:

@@ -7,7 +7,7 @@ import statistics
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kreplica.sandbox.load_ledger import Ledger, Reading, account, quantiles
+from kreplica.sandbox.load.ledger import Ledger, Reading, account, quantiles
 
 FATES = st.lists(st.sampled_from(["acknowledged", "refused", "pending"]), max_size=40)
 

@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 
 from kreplica.errors import SandboxError, UsageError
-from kreplica.sandbox import Listener, Mode, Role, SandboxSettings, ports
+from kreplica.sandbox import Listener, Mode, Role, SandboxSettings
+from kreplica.sandbox import processes as ports
 from kreplica.sandbox.nodes import Node, controller_ids, listener_names, roles_of
-from kreplica.sandbox.ports import choose_ports, is_free
+from kreplica.sandbox.processes import choose_ports, is_free
 from kreplica.sandbox.properties import client_properties, render, server_properties, zookeeper_properties
 
 

@@ -11,11 +11,9 @@ import pytest
 
 from kreplica.errors import SandboxError
 from kreplica.sandbox import Listener, Mode, Role, SandboxSettings
-from kreplica.sandbox.locks import exclusive
-from kreplica.sandbox.nodes import Node
-from kreplica.sandbox.processes import ProcessIdentity
+from kreplica.sandbox.nodes import Node, SandboxState, load_state, recorded_ports, sandbox_names, save_state
+from kreplica.sandbox.processes import ProcessIdentity, exclusive
 from kreplica.sandbox.server_logs import reason_of_failure
-from kreplica.sandbox.state import SandboxState, load_state, recorded_ports, sandbox_names, save_state
 
 
 def record(name: str, first_port: int) -> SandboxState:

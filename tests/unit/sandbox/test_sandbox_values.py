@@ -9,14 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from commands.sandbox_load import _exit_code
-from commands.sandbox_values import assignment, choice, pairs, racks
+from commands.sandbox.answer import assignment, choice, pairs, racks
+from commands.sandbox.load import _exit_code
 from kreplica.errors import ExitCode, SandboxError, UsageError
 from kreplica.sandbox import LoadResult, LoadSettings, Mode, Sandbox, SandboxSettings, remove, sandbox_names
-from kreplica.sandbox.load_ledger import PartitionLoad
-from kreplica.sandbox.nodes import Node, Role
+from kreplica.sandbox.load.ledger import PartitionLoad
+from kreplica.sandbox.nodes import Node, Role, SandboxState, save_state
 from kreplica.sandbox.processes import ProcessState, spawn, state_of
-from kreplica.sandbox.state import SandboxState, save_state
 
 
 def test_values_are_read() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kreplica.sandbox.views import count_alive, in_sync_replicas, leaders_of, show_health, show_isr, show_partitions
+from kreplica.sandbox.cluster import count_alive, in_sync_replicas, leaders_of, show_health, show_isr, show_partitions
 
 
 def view(*partitions: tuple[int, list[int], list[int]], alive: tuple[int, ...] = (1, 2, 3)) -> Any:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from kreplica.engine import observe, version_named
-from kreplica.engine.faults import plan_from_json, plan_to_json
-from kreplica.engine.leaving_out import settings_of, without
+from kreplica.engine.fault_plan import plan_from_json, plan_to_json
+from kreplica.engine.omissions import settings_of, without
 from kreplica.scenarios import scenario_named
-from kreplica.scenarios.many_runs import Job, ManyRuns, is_failure, run_many, wrong_with
+from kreplica.scenarios.random_runs import Job, ManyRuns, is_failure, run_many, wrong_with
 
 JOB = Job("acks1-leader-crash", "3.9-kraft", {"acks": 0})
 FIRST, RUNS = 50, 20

@@ -9,22 +9,22 @@ from pathlib import Path
 
 import pytest
 
-from kreplica.engine.faults import At, Crash, Plan, Step
-from kreplica.engine.features import with_features
-from kreplica.engine.observing import observe
-from kreplica.engine.partition_outcomes import partition_outcomes
+from kreplica.engine.checkers.outcome import observe
+from kreplica.engine.checkers.partition_outcomes import partition_outcomes
+from kreplica.engine.checkers.strong_isr import ControllerIsr
+from kreplica.engine.fault_plan import At, Crash, Plan, Step
 from kreplica.engine.setup import SECOND
-from kreplica.engine.strong_isr import ControllerIsr
-from kreplica.engine.versions import ControllerKind, version_named
+from kreplica.engine.versions.features import with_features
+from kreplica.engine.versions.supported import ControllerKind, version_named
 from kreplica.errors import UsageError
 from kreplica.model.schema import BROKERS, CONFIGS, PARTITIONS
 from kreplica.model.snapshot import ClusterSnapshot
 from kreplica.model.table import Table
 from kreplica.scenarios.own_cluster import MOST_PARTITIONS, OwnCluster, known_version, own_cluster
 from kreplica.scenarios.playing import play
-from kreplica.sources.describe_text import read_describe_text
-from kreplica.sources.dump import read_dump
-from kreplica.sources.dump_input import DumpText
+from kreplica.sources.dumps.describe import read_describe_text
+from kreplica.sources.dumps.dump import read_dump
+from kreplica.sources.dumps.text import DumpText
 
 GOLDEN = Path(__file__).parents[2] / "golden"
 ELR = "eligible.leader.replicas.version"

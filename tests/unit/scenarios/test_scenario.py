@@ -6,14 +6,14 @@ from dataclasses import replace
 
 import pytest
 
-from kreplica.engine.faults import Crash, Step, When
-from kreplica.engine.histories import Histories
-from kreplica.engine.measures import Measures
-from kreplica.engine.outcome import Outcome
+from kreplica.engine.checkers.delays import Measures
+from kreplica.engine.checkers.histories import Histories
+from kreplica.engine.checkers.outcome import Outcome
+from kreplica.engine.fault_plan import Crash, Step, When
 from kreplica.engine.settings import Value
 from kreplica.engine.setup import ProducerSetup, TopicSetup, cluster
 from kreplica.engine.trace import Event, Kind
-from kreplica.engine.versions import ControllerKind
+from kreplica.engine.versions.supported import ControllerKind
 from kreplica.errors import UsageError
 from kreplica.scenarios import Between, Case, Scenario, scenario_named
 from kreplica.scenarios.playing import steps_missed

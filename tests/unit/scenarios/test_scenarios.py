@@ -6,16 +6,16 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
-from kreplica.engine.causal_slice import Fate, causal_slice, sent_values
-from kreplica.engine.explain import rule_source, rule_summary
-from kreplica.engine.moments import moments
+from kreplica.engine.checkers.causal_slice import Fate, causal_slice, sent_values
 from kreplica.engine.simulator.plan_player import PlanPlayer
 from kreplica.engine.simulator.world import build
 from kreplica.engine.trace import Kind, Trace, rule_of
-from kreplica.engine.versions import VERSIONS, Version, version_named
+from kreplica.engine.versions.supported import VERSIONS, Version, version_named
 from kreplica.errors import UsageError
-from kreplica.report.run_picture import run_picture
-from kreplica.report.space_time_svg import Heading
+from kreplica.report.explain import rule_source, rule_summary
+from kreplica.report.moments import moments
+from kreplica.report.svg.run import run_picture
+from kreplica.report.svg.space_time import Heading
 from kreplica.scenarios import MODULES, Case, Scenario, scenario_named, scenarios
 from kreplica.scenarios.playing import Run, play
 from tests.support.pictures import unreadable

@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator
 import pytest
 from generated_clusters import snapshot_of
 
-from kreplica.sources.broker_liveness import silent_brokers
-from kreplica.sources.deadline import Deadline
+from kreplica.sources.kafka.broker_liveness import silent_brokers
+from kreplica.system.deadline import Deadline
 
 Listen = Callable[[str], int]
 

@@ -10,11 +10,11 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from kreplica.config import ClusterHandle
+from kreplica.config.resolve import ClusterHandle
 from kreplica.errors import UnreachableError
 from kreplica.sources import Facet, read_snapshot
-from kreplica.sources.deadline import Deadline
-from kreplica.sources.kafka_view import read_broker_view
+from kreplica.sources.kafka.broker_view import read_broker_view
+from kreplica.system.deadline import Deadline
 
 TIMEOUT = 1.0
 SECONDS = 5.0
@@ -109,7 +109,7 @@ def test_elections_and_their_token_have_one_timeout_together() -> None:
 
 
 def test_several_clusters_have_it_each_and_side_by_side() -> None:
-    from commands.reading import read_clusters
+    from commands.shared.clusters import read_clusters
 
     with serving(be_silent) as broker:
         handles = [ClusterHandle(f"c{number}", broker, timeout=TIMEOUT) for number in range(8)]
@@ -117,9 +117,9 @@ def test_several_clusters_have_it_each_and_side_by_side() -> None:
 
 
 def test_a_command_that_waits_ends_with_its_own_time_whatever_a_read_may_take() -> None:
-    from commands.stop_gate import ask
-    from commands.wait import For, Question, _wait
-    from kreplica.health.stopping import Accepted
+    from commands.safe_to_stop.gate import ask
+    from commands.wait.command import For, Question, _wait
+    from kreplica.health.impact.stop import Accepted
 
     with serving(be_silent) as broker:
         handle = ClusterHandle("test", broker, timeout=60)
@@ -128,6 +128,6 @@ def test_a_command_that_waits_ends_with_its_own_time_whatever_a_read_may_take() 
 
 
 def test_a_deadline_of_a_year_is_one() -> None:
-    from kreplica.time_limits import LONGEST_SECONDS
+    from kreplica.system.time_limits import LONGEST_SECONDS
 
     assert 0 < Deadline(LONGEST_SECONDS).remaining() <= threading.TIMEOUT_MAX

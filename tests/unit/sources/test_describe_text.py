@@ -13,8 +13,8 @@ import pytest
 
 from kreplica.errors import InputError
 from kreplica.model.snapshot import ClusterSnapshot
-from kreplica.sources.describe_text import read_describe_text
-from kreplica.sources.dump_input import DumpText
+from kreplica.sources.dumps.describe import read_describe_text
+from kreplica.sources.dumps.text import DumpText
 
 GOLDEN = Path(__file__).parents[2] / "golden"
 STATES = sorted(GOLDEN.glob("kafka-*/[1-6]-*"))

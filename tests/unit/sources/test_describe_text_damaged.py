@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from kreplica.errors import InputError
 from kreplica.model.snapshot import ClusterSnapshot
-from kreplica.sources.describe_text import read_describe_text
-from kreplica.sources.dump_input import DumpText
+from kreplica.sources.dumps.describe import read_describe_text
+from kreplica.sources.dumps.text import DumpText
 
 LAYOUTS = Path(__file__).parents[2] / "golden" / "describe-layouts"
 NOW = datetime(2026, 11, 21, 7, 0, tzinfo=UTC)

@@ -17,10 +17,10 @@ import pytest
 from kreplica.errors import InputError
 from kreplica.model.schema import TABLES
 from kreplica.model.snapshot import ClusterSnapshot
-from kreplica.sources.dump import read_dump
+from kreplica.sources.dumps.dump import read_dump
 from kreplica.store.reading import list_manifests, read_dump_directory, read_snapshot_files
 from kreplica.store.writing import write_snapshot
-from kreplica.untrusted_files import LIMIT_VARIABLE
+from kreplica.system.untrusted_files import LIMIT_VARIABLE
 
 GOLDEN = Path(__file__).parents[2] / "golden"
 DATA = Path(__file__).parents[3] / "kreplica" / "data"

@@ -8,15 +8,13 @@ from typing import Any
 import pytest
 from answering_broker import AnsweringBroker, Answers, answering_broker
 
-from kreplica.config import ClusterHandle
+from kreplica.config.resolve import ClusterHandle
 from kreplica.model.snapshot import ClusterSnapshot, Gap
 from kreplica.sources import Facet
-from kreplica.sources.deadline import Deadline
-from kreplica.sources.kafka import read_live
-from kreplica.sources.kafka_admin import Address, BrokerConnection
-from kreplica.sources.kafka_failures import BrokerFailure
-from kreplica.sources.kafka_layout import hidden_topics, read_layout
-from kreplica.sources.kafka_messages import (
+from kreplica.sources.kafka.connection import Address, BrokerConnection
+from kreplica.sources.kafka.failures import BrokerFailure
+from kreplica.sources.kafka.layout import hidden_topics, read_layout
+from kreplica.sources.kafka.messages import (
     DescribeClusterRequest,
     DescribeClusterResponse,
     DescribeConfigsRequest,
@@ -30,6 +28,8 @@ from kreplica.sources.kafka_messages import (
     MetadataRequest,
     MetadataResponse,
 )
+from kreplica.sources.kafka.snapshot import read_live
+from kreplica.system.deadline import Deadline
 
 # org.apache.kafka.common.protocol.Errors
 NONE = 0

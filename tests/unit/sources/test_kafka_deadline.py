@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from kreplica.sources.deadline import POOL_SIZE, Deadline, Pool, all_results
+from kreplica.system.deadline import POOL_SIZE, Deadline, Pool, all_results
 
 
 def test_results_and_errors_come_by_key() -> None:

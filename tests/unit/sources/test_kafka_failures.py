@@ -6,8 +6,8 @@ import ssl
 
 import pytest
 
-from kreplica.sources.kafka_admin import Address
-from kreplica.sources.kafka_failures import BrokerFailure, CredentialsRefusedError, explain_tls_error
+from kreplica.sources.kafka.connection import Address
+from kreplica.sources.kafka.failures import BrokerFailure, CredentialsRefusedError, explain_tls_error
 
 WANTS_ONE = "it wants a client certificate (ssl.keystore.location)"
 NOT_THIS = "it does not accept the client's certificate"

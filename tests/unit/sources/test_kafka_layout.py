@@ -7,10 +7,10 @@ import uuid
 import pytest
 
 from kreplica.model.schema import GROUPS
-from kreplica.sources.kafka_groups import Committed
-from kreplica.sources.kafka_layout import Broker, Layout, Partition, pages, topic_id_text
-from kreplica.sources.kafka_moves import Move, torn_partitions
-from kreplica.sources.kafka_tables import brokers_table, partitions_table, table_of
+from kreplica.sources.kafka.groups import Committed
+from kreplica.sources.kafka.layout import Broker, Layout, Partition, pages, topic_id_text
+from kreplica.sources.kafka.reassignments import Move, torn_partitions
+from kreplica.sources.kafka.snapshot import brokers_table, partitions_table, table_of
 
 
 def partition(topic: str, number: int, replicas: list[int]) -> Partition:

@@ -8,16 +8,15 @@ from typing import Any
 from answering_broker import AnsweringBroker, answering_broker
 from generated_clusters import partition, snapshot_of
 
-from kreplica.config import ClusterHandle
-from kreplica.model.positions import LogPosition
-from kreplica.model.snapshot import ClusterSnapshot
-from kreplica.sources.kafka_messages import (
+from kreplica.config.resolve import ClusterHandle
+from kreplica.model.snapshot import ClusterSnapshot, LogPosition
+from kreplica.sources.kafka.messages import (
     DescribeLogDirsRequest,
     DescribeLogDirsResponse,
     ListOffsetsRequest,
     ListOffsetsResponse,
 )
-from kreplica.sources.kafka_positions import read_positions
+from kreplica.sources.kafka.offsets import read_positions
 
 HANDLE = ClusterHandle("test", "127.0.0.1:1", timeout=5)
 REPLICA_NOT_AVAILABLE = 9

@@ -16,9 +16,9 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 
 from kreplica.errors import AuthenticationError, UnreachableError
-from kreplica.sources.deadline import Deadline
-from kreplica.sources.kafka_admin import Address
-from kreplica.sources.kafka_sasl import TOKEN, sasl_client, with_token
+from kreplica.sources.kafka.connection import Address
+from kreplica.sources.kafka.sasl import TOKEN, sasl_client, with_token
+from kreplica.system.deadline import Deadline
 
 
 @contextmanager

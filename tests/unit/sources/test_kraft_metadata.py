@@ -17,9 +17,7 @@ from record_batches import PlainRecord, batch_bytes
 
 from kreplica import ClusterHandle, read_snapshot
 from kreplica.errors import InputError
-from kreplica.formats.metadata_image import BrokerState, MetadataImage, PartitionState, Topic
-from kreplica.model.snapshot import ClusterSnapshot
-from kreplica.sources.kraft_files import (
+from kreplica.formats.metadata_log.files import (
     Replay,
     earliest,
     find_metadata,
@@ -29,7 +27,9 @@ from kreplica.sources.kraft_files import (
     is_metadata_path,
     state_at,
 )
-from kreplica.sources.kraft_metadata import read_kraft_metadata, shown_settings, snapshot_of_metadata
+from kreplica.formats.metadata_log.image import BrokerState, MetadataImage, PartitionState, Topic
+from kreplica.model.snapshot import ClusterSnapshot
+from kreplica.sources.dumps.kraft import read_kraft_metadata, shown_settings, snapshot_of_metadata
 
 DATA = GOLDEN / "kafka-4.3.1" / "killed-all" / "broker-1" / "data"
 HOME = DATA / "__cluster_metadata-0"

@@ -7,7 +7,7 @@ import json
 
 import pytest
 
-from commands.command_requests import COMMAND_REQUESTS
+from commands.shared.kafka_requests import COMMAND_REQUESTS
 from kreplica.sources.permissions import (
     ALTER_CLUSTER,
     ALTER_TOPIC_CONFIGS,

@@ -10,11 +10,11 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parents[2] / "support"))
 from record_batches import PlainRecord, batch_bytes
 
-from kreplica.formats.partition_logs import PartitionLog
-from kreplica.formats.transaction_state import Findings
-from kreplica.formats.until import Until
-from kreplica.sources import transaction_logs
-from kreplica.sources.transaction_logs import transaction_history
+from kreplica.formats.as_of import Until
+from kreplica.formats.logs.partition_logs import PartitionLog
+from kreplica.formats.transactions import logs as transaction_logs
+from kreplica.formats.transactions.logs import transaction_history
+from kreplica.formats.transactions.records import Findings
 
 KEY = b"\0\0" + b"\0\2tx"
 

@@ -11,10 +11,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from kreplica.config import ClusterHandle
+from kreplica.config.resolve import ClusterHandle
 from kreplica.errors import UnreachableError
-from kreplica.sources import kafka_bootstrap
-from kreplica.sources.kafka import read_live
+from kreplica.sources.kafka import bootstrap
+from kreplica.sources.kafka.snapshot import read_live
 
 
 @contextlib.contextmanager
@@ -86,7 +86,7 @@ def test_unreachable_servers_are_all_named_in_one_line_within_the_timeout() -> N
 
 def test_after_a_failure_the_next_server_is_tried_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Only a silent one is given time."""
-    monkeypatch.setattr(kafka_bootstrap, "PATIENCE_SECONDS", 60)
+    monkeypatch.setattr(bootstrap, "PATIENCE_SECONDS", 60)
     begun = time.monotonic()
     with (
         listening(b"HTTP/1.1 400") as first,

@@ -18,7 +18,7 @@ from kreplica.errors import InputError
 from kreplica.model.evaluate import Evaluator
 from kreplica.model.predicates import predicate
 from kreplica.model.snapshot import ClusterSnapshot
-from kreplica.sources.dump import read_dump
+from kreplica.sources.dumps.dump import read_dump
 
 GOLDEN = Path(__file__).parents[2] / "golden"
 RECORDED = [

@@ -15,12 +15,12 @@ import pytest
 from kazoo.exceptions import NoAuthError, NoNodeError
 
 from kreplica.model.snapshot import ClusterSnapshot, Gap, utc_now
-from kreplica.sources import zookeeper
-from kreplica.sources.deadline import Deadline
-from kreplica.sources.zookeeper import ATTEMPTS, read_tree
-from kreplica.sources.zookeeper_client import ZookeeperSession
-from kreplica.sources.zookeeper_snapshot import snapshot_of
-from kreplica.sources.zookeeper_tree import Tree, Znode, state_path
+from kreplica.sources.zookeeper import reading as zookeeper
+from kreplica.sources.zookeeper.client import ZookeeperSession
+from kreplica.sources.zookeeper.reading import ATTEMPTS, read_tree
+from kreplica.sources.zookeeper.snapshot import snapshot_of
+from kreplica.sources.zookeeper.tree import Tree, Znode, state_path
+from kreplica.system.deadline import Deadline
 
 STATE = state_path("t", 0)
 

@@ -11,12 +11,12 @@ from pathlib import Path
 import pytest
 
 from kreplica.engine import observe
-from kreplica.engine.faults import At, Crash, Cut, DeleteRecords, DiskLoss, Plan, Start, Step, Stop
-from kreplica.engine.rules.high_watermark import low_watermark
+from kreplica.engine.fault_plan import At, Crash, Cut, DeleteRecords, DiskLoss, Plan, Start, Step, Stop
+from kreplica.engine.rules.replication.high_watermark import low_watermark
 from kreplica.engine.setup import SECOND, ProducerSetup, ReaderSetup, Send, Setup, TopicSetup, cluster
 from kreplica.engine.simulator import simulate
 from kreplica.engine.trace import Kind, Trace, fields_of
-from kreplica.engine.versions import version_named
+from kreplica.engine.versions.supported import version_named
 from kreplica.errors import UsageError
 
 GOLDEN = Path(__file__).parents[3] / "golden" / "kafka-classes" / "low-watermarks.txt"

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from kreplica.engine.faults import At, Crash, Cut, Plan, Start, Step
-from kreplica.engine.rules.coordinator_partition import OFFSETS_TOPIC
+from kreplica.engine.fault_plan import At, Crash, Cut, Plan, Start, Step
+from kreplica.engine.rules.groups.coordinator_partition import OFFSETS_TOPIC
 from kreplica.engine.setup import MILLISECOND, SECOND, ConsumerSetup, ProducerSetup, TopicSetup, cluster, sends
 from kreplica.engine.simulator import simulate
 from kreplica.engine.trace import Event, Kind, Trace, fields_of
-from kreplica.engine.versions import version_named
+from kreplica.engine.versions.supported import version_named
 
 LATE = 6 * SECOND
 

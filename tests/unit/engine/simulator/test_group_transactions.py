@@ -8,8 +8,8 @@ from examples import examples
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kreplica.engine.faults import At, Crash, Pause, Start, Step, When
-from kreplica.engine.rules.coordinator_partition import OFFSETS_TOPIC, TRANSACTIONS_TOPIC
+from kreplica.engine.fault_plan import At, Crash, Pause, Start, Step, When
+from kreplica.engine.rules.groups.coordinator_partition import OFFSETS_TOPIC, TRANSACTIONS_TOPIC
 from kreplica.engine.setup import (
     MILLISECOND,
     SECOND,
@@ -23,7 +23,7 @@ from kreplica.engine.setup import (
 )
 from kreplica.engine.simulator import simulate
 from kreplica.engine.trace import Event, Kind, Trace, fields_of
-from kreplica.engine.versions import version_named
+from kreplica.engine.versions.supported import version_named
 
 VALUES = [f"m{number}" for number in range(12)]
 

@@ -11,8 +11,8 @@ from examples import examples
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kreplica.engine.faults import At, Crash, Cut, Pause, Plan, Slow, Start, Step, When
-from kreplica.engine.rules.coordinator_partition import OFFSETS_TOPIC
+from kreplica.engine.fault_plan import At, Crash, Cut, Pause, Plan, Slow, Start, Step, When
+from kreplica.engine.rules.groups.coordinator_partition import OFFSETS_TOPIC
 from kreplica.engine.settings import Value
 from kreplica.engine.setup import (
     MILLISECOND,
@@ -27,7 +27,7 @@ from kreplica.engine.setup import (
 )
 from kreplica.engine.simulator import simulate
 from kreplica.engine.trace import Event, Kind, Trace, fields_of
-from kreplica.engine.versions import version_named
+from kreplica.engine.versions.supported import version_named
 from kreplica.errors import UsageError
 
 VALUES = [f"m{number}" for number in range(10)]

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import pytest
 
-from kreplica.engine.faults import At, Cut, Pause, Plan, Step
+from kreplica.engine.fault_plan import At, Cut, Pause, Plan, Step
 from kreplica.engine.settings import Value
 from kreplica.engine.setup import MILLISECOND, SECOND, ProducerSetup, TopicSetup, cluster, sends
 from kreplica.engine.simulator import simulate
-from kreplica.engine.simulator.idempotent_producer import Line
-from kreplica.engine.simulator.producer import Batch
+from kreplica.engine.simulator.clients.idempotent import Line
+from kreplica.engine.simulator.clients.producer import Batch
 from kreplica.engine.trace import Event, Kind, Trace, fields_of
-from kreplica.engine.versions import version_named
+from kreplica.engine.versions.supported import version_named
 
 EVERY = 200 * MILLISECOND
 DELIVERY_TIMEOUT = 2 * SECOND

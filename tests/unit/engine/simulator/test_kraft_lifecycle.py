@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from kreplica.engine.faults import Action, At, Crash, Slow, Step, Stop
+from kreplica.engine.fault_plan import Action, At, Crash, Slow, Step, Stop
 from kreplica.engine.setup import MILLISECOND, SECOND, TopicSetup, cluster
-from kreplica.engine.simulator.kraft_brokers import KraftBrokers
+from kreplica.engine.simulator.kraft.brokers import KraftBrokers
 from kreplica.engine.simulator.world import build
 from kreplica.engine.trace import Kind, Trace
-from kreplica.engine.versions import version_named
+from kreplica.engine.versions.supported import version_named
 
 Heartbeats = list[tuple[float, int, bool]]
 """Seconds at which the controller took one, from which broker, whether that one wants to shut down."""

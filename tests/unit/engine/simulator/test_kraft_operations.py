@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from kreplica.engine.rules.replica_set import NO_LEADER
+from kreplica.engine.rules.replication.replica_set import NO_LEADER
 from kreplica.engine.setup import SECOND, TopicSetup, cluster
-from kreplica.engine.simulator.kraft_operations import KraftOperations
-from kreplica.engine.simulator.partition_state import PartitionState
+from kreplica.engine.simulator.broker.partition_state import PartitionState
+from kreplica.engine.simulator.kraft.controller import KraftOperations
 from kreplica.engine.simulator.world import build
 from kreplica.engine.trace import Trace
-from kreplica.engine.versions import version_named
+from kreplica.engine.versions.supported import version_named
 
 
 def after_reassigning(target: tuple[int, ...], **lost: int) -> PartitionState:

@@ -10,7 +10,7 @@ from math import ceil
 
 import pytest
 
-from kreplica.engine.faults import (
+from kreplica.engine.fault_plan import (
     At,
     CancelReassignment,
     Crash,
@@ -31,7 +31,7 @@ from kreplica.engine.setup import SECOND, ProducerSetup, Send, TopicSetup, clust
 from kreplica.engine.simulator import simulate
 from kreplica.engine.simulator.world import build
 from kreplica.engine.trace import Kind, Trace, fields_of
-from kreplica.engine.versions import version_named
+from kreplica.engine.versions.supported import version_named
 
 EVERY_SECOND = tuple(range(1, 21))
 

@@ -6,17 +6,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kreplica.engine.faults import At, Crash, Cut, Step
-from kreplica.engine.observing import observe
-from kreplica.engine.rules.quorum import quorum_leader
-from kreplica.engine.rules.replica_set import NO_LEADER
+from kreplica.engine.checkers.outcome import observe
+from kreplica.engine.fault_plan import At, Crash, Cut, Step
+from kreplica.engine.rules.replication.quorum import quorum_leader
+from kreplica.engine.rules.replication.replica_set import NO_LEADER
 from kreplica.engine.setup import SECOND, ProducerSetup, TopicSetup, cluster, sends
 from kreplica.engine.trace import Kind
-from kreplica.engine.versions import version_named
+from kreplica.engine.versions.supported import version_named
 from kreplica.errors import UsageError
 from kreplica.scenarios import scenario_named
-from kreplica.scenarios.many_runs import Job, run_many
 from kreplica.scenarios.playing import play
+from kreplica.scenarios.random_runs import Job, run_many
 
 MAJORITY = {"replication": "majority"}
 LOG = st.tuples(st.integers(-1, 3), st.integers(0, 6))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kreplica.engine.faults import (
+from kreplica.engine.fault_plan import (
     AlterTopic,
     At,
     Crash,
@@ -22,7 +22,7 @@ from kreplica.engine.faults import (
 from kreplica.engine.setup import SECOND, ProducerSetup, TopicSetup, cluster, sends
 from kreplica.engine.simulator import simulate
 from kreplica.engine.trace import Event, Kind, Trace
-from kreplica.engine.versions import version_named
+from kreplica.engine.versions.supported import version_named
 from kreplica.errors import UsageError
 
 

@@ -6,17 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kreplica.engine import faults
-from kreplica.engine.faults import (
-    At,
-    Crash,
-    Lossy,
-    Pause,
-    Plan,
-    PowerLoss,
-    Step,
-    When,
-)
+from kreplica.engine import fault_plan
+from kreplica.engine.fault_plan import At, Crash, Lossy, Pause, Plan, PowerLoss, Step, When
 from kreplica.engine.trace import Kind
 from kreplica.errors import UsageError
 
@@ -34,7 +25,7 @@ STEPS = st.builds(
 
 @given(st.lists(STEPS, max_size=5).map(tuple))
 def test_a_plan_is_read_as_it_was_written(plan: Plan) -> None:
-    assert faults.plan_from_json(faults.plan_to_json(plan), "plan.json") == plan
+    assert fault_plan.plan_from_json(fault_plan.plan_to_json(plan), "plan.json") == plan
 
 
 @pytest.mark.parametrize(
@@ -47,6 +38,6 @@ def test_a_plan_is_read_as_it_was_written(plan: Plan) -> None:
 )
 def test_what_is_no_plan_is_refused_with_the_place(content: bytes, told: str) -> None:
     with pytest.raises(UsageError) as caught:
-        faults.plan_from_json(content, "plan.json")
+        fault_plan.plan_from_json(content, "plan.json")
     assert "plan.json" in caught.value.what
     assert told in caught.value.why

@@ -11,11 +11,10 @@ from hypothesis import strategies as st
 from kreplica.engine.setup import TopicSetup, cluster
 from kreplica.engine.simulator.network import DISCONNECTED, TIMED_OUT
 from kreplica.engine.simulator.node import Node
-from kreplica.engine.simulator.random_streams import RandomStreams
-from kreplica.engine.simulator.scheduler import Scheduler
+from kreplica.engine.simulator.scheduler import RandomStreams, Scheduler
 from kreplica.engine.simulator.simulation import Simulation
 from kreplica.engine.trace import Kind, Trace
-from kreplica.engine.versions import LATEST
+from kreplica.engine.versions.supported import LATEST
 
 LATENCY = 500
 TIMEOUT = 10_000

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from kreplica.engine.faults import At, Crash, Step
+from kreplica.engine.fault_plan import At, Crash, Step
 from kreplica.engine.setup import MILLISECOND, SECOND, ProducerSetup, TopicSetup, cluster, sends
 from kreplica.engine.simulator import simulate
 from kreplica.engine.trace import Kind, Trace, fields_of
-from kreplica.engine.versions import version_named
+from kreplica.engine.versions.supported import version_named
 
 MANY = 3000
 """More than Python's stack would hold as calls."""

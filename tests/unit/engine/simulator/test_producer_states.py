@@ -8,14 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kreplica.engine.faults import At, Crash, Cut, PowerLoss, Start, Step
-from kreplica.engine.records import ABORT, COMMIT, DATA, Record
+from kreplica.engine.fault_plan import At, Crash, Cut, PowerLoss, Start, Step
 from kreplica.engine.setup import MILLISECOND, SECOND, ProducerSetup, TopicSetup, cluster, sends
-from kreplica.engine.simulator.producer_states import ProducerStates
-from kreplica.engine.simulator.replica import Replica
+from kreplica.engine.simulator.broker.log import ProducerStates
+from kreplica.engine.simulator.broker.replica import Replica
 from kreplica.engine.simulator.world import build
-from kreplica.engine.trace import Kind, Trace
-from kreplica.engine.versions import version_named
+from kreplica.engine.trace import ABORT, COMMIT, DATA, Kind, Record, Trace
+from kreplica.engine.versions.supported import version_named
 from kreplica.errors import UsageError
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from kreplica.engine.faults import At, Crash, Cut, Plan, PowerLoss, Start, Step, When
+from kreplica.engine.fault_plan import At, Crash, Cut, Plan, PowerLoss, Start, Step, When
 from kreplica.engine.settings import Value
 from kreplica.engine.setup import MILLISECOND, SECOND, ProducerSetup, ReaderSetup, TopicSetup, cluster, sends
 from kreplica.engine.simulator import simulate
 from kreplica.engine.trace import Event, Kind, Trace, TraceHash, fields_of
-from kreplica.engine.versions import VERSIONS, ControllerKind, version_named
+from kreplica.engine.versions.supported import VERSIONS, ControllerKind, version_named
 
 KRAFT = [version.name for version in VERSIONS if version.controller is ControllerKind.KRAFT]
 

@@ -7,10 +7,11 @@ from examples import examples
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kreplica.engine.faults import At, Crash, Cut, Plan, Start, Step, When
-from kreplica.engine.rules.error_codes import ErrorCode
-from kreplica.engine.rules.fetching import READ_TO_HIGH_WATERMARK, READ_TO_LAST_STABLE_OFFSET
-from kreplica.engine.rules.transaction_append import verification_answer
+from kreplica.engine.checkers.transactions import transaction_outcomes
+from kreplica.engine.fault_plan import At, Crash, Cut, Plan, Start, Step, When
+from kreplica.engine.rules.replication.error_codes import ErrorCode
+from kreplica.engine.rules.replication.fetching import READ_TO_HIGH_WATERMARK, READ_TO_LAST_STABLE_OFFSET
+from kreplica.engine.rules.transactions.transaction_append import verification_answer
 from kreplica.engine.settings import Value
 from kreplica.engine.setup import (
     MILLISECOND,
@@ -27,15 +28,13 @@ from kreplica.engine.setup import (
     sends,
 )
 from kreplica.engine.simulator import simulate
-from kreplica.engine.simulator.broker_reads import ConsumerGiven
-from kreplica.engine.simulator.transaction_coordinator import TransactionCoordinator
+from kreplica.engine.simulator.broker.reads import ConsumerGiven
+from kreplica.engine.simulator.coordinators.transactions import TransactionCoordinator
 from kreplica.engine.simulator.world import build
 from kreplica.engine.trace import Event, Kind, Trace, fields_of
-from kreplica.engine.transaction_outcomes import transaction_outcomes
-from kreplica.engine.versions import version_named
+from kreplica.engine.versions.supported import version_named
 from kreplica.errors import UsageError
-from kreplica.scenarios.group_setups import OFFSETS
-from kreplica.scenarios.transactions import transaction_state
+from kreplica.scenarios.setups import OFFSETS, transaction_state
 
 VERSIONS = ["0.11", "2.5", "3.9-kraft", "4.0", "4.1"]
 

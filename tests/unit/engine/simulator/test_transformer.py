@@ -7,9 +7,8 @@ from typing import Any
 from kreplica.engine.setup import MILLISECOND, SECOND, ProducerSetup, TopicSetup, TransformSetup, cluster, sends
 from kreplica.engine.simulator import simulate
 from kreplica.engine.trace import Kind, Trace, fields_of
-from kreplica.engine.versions import version_named
-from kreplica.scenarios.group_setups import OFFSETS
-from kreplica.scenarios.transactions import transaction_state
+from kreplica.engine.versions.supported import version_named
+from kreplica.scenarios.setups import OFFSETS, transaction_state
 
 TAKES = 200 * MILLISECOND
 

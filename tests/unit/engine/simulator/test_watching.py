@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from kreplica.engine.faults import At, Crash, Cut, ExpireSession, Plan, Step
+from kreplica.engine.fault_plan import At, Crash, Cut, ExpireSession, Plan, Step
 from kreplica.engine.setup import SECOND, TopicSetup, cluster
 from kreplica.engine.simulator import simulate
 from kreplica.engine.trace import Event, Kind, Trace, fields_of
-from kreplica.engine.versions import version_named
+from kreplica.engine.versions.supported import version_named
 from kreplica.errors import UsageError
 
 SETUP = cluster(3, TopicSetup("t", ((1, 2, 3),) * 5), settings={"leader.election": "watching"}, duration=30 * SECOND)

@@ -9,7 +9,8 @@ import pytest
 from kreplica.engine.setup import SECOND, TopicSetup, cluster
 from kreplica.engine.simulator.node import Node
 from kreplica.engine.simulator.simulation import Simulation
-from kreplica.engine.simulator.zookeeper import (
+from kreplica.engine.simulator.zookeeper.client import ZooKeeperClient
+from kreplica.engine.simulator.zookeeper.service import (
     BAD_VERSION,
     NO_NODE,
     NODE_EXISTS,
@@ -20,9 +21,8 @@ from kreplica.engine.simulator.zookeeper import (
     Transaction,
     ZooKeeper,
 )
-from kreplica.engine.simulator.zookeeper_client import ZooKeeperClient
 from kreplica.engine.trace import Trace
-from kreplica.engine.versions import version_named
+from kreplica.engine.versions.supported import version_named
 
 TIMEOUT = 6 * SECOND
 

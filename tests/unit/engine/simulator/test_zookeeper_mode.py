@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import pytest
 
-from kreplica.engine.faults import (
+from kreplica.engine.fault_plan import (
     At,
     CancelReassignment,
     Crash,
@@ -28,13 +28,13 @@ from kreplica.engine.faults import (
 from kreplica.engine.settings import Value
 from kreplica.engine.setup import SECOND, ProducerSetup, TopicSetup, cluster, sends
 from kreplica.engine.simulator import simulate
-from kreplica.engine.simulator.partition_state import PartitionState
+from kreplica.engine.simulator.broker.partition_state import PartitionState
 from kreplica.engine.simulator.world import build
-from kreplica.engine.simulator.zookeeper_operations import zookeeper_controller
-from kreplica.engine.simulator.zookeeper_paths import state_path
-from kreplica.engine.simulator.zookeeper_states import Change
+from kreplica.engine.simulator.zookeeper.operations import zookeeper_controller
+from kreplica.engine.simulator.zookeeper.service import state_path
+from kreplica.engine.simulator.zookeeper.states import Change
 from kreplica.engine.trace import Event, Kind, Trace, TraceHash, fields_of
-from kreplica.engine.versions import VERSIONS, ControllerKind, version_named
+from kreplica.engine.versions.supported import VERSIONS, ControllerKind, version_named
 
 ZOOKEEPER = [version.name for version in VERSIONS if version.controller is ControllerKind.ZOOKEEPER]
 

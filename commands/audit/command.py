@@ -1,0 +1,178 @@
+"""kreplica audit: the rules and counts over many snapshots of many clusters, on Spark."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from commands.check.command import FailOn, FailOnOption, RuleOption, known_rules
+from commands.shared.options import ExitZeroOption, OutputOption
+from kreplica.errors import ExitCode, InputError, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from commands.audit.answer import Audited
+    from kreplica.store.selection import Selection
+
+FoldersArgument = Annotated[
+    list[Path],
+    typer.Argument(
+        metavar="DIR...",
+        show_default=False,
+        help="Dump directories of kreplica snapshot, or directories of these; sample for the packaged ones.",
+    ),
+]
+ClusterOption = Annotated[
+    list[str] | None,
+    typer.Option("--cluster", metavar="PATTERN", help="Only clusters whose id or name matches; may be repeated."),
+]
+SinceOption = Annotated[
+    str | None,
+    typer.Option("--since", metavar="TIME", help="Only snapshots from then on: 2026-03-01T12:00, or 7d ago."),
+]
+UntilOption = Annotated[
+    str | None, typer.Option("--until", metavar="TIME", help="Only snapshots up to then, told in the same way.")
+]
+PerSnapshotOption = Annotated[
+    bool, typer.Option("--per-snapshot", help="A row for each finding and snapshot, not one from when to when.")
+]
+CountsOption = Annotated[
+    bool, typer.Option("--counts", help="The rows are the counts of each cluster and time instead.")
+]
+OutOption = Annotated[
+    Path | None,
+    typer.Option("--out", metavar="DIR", file_okay=False, help="Also write DIR/findings and DIR/counts as Parquet."),
+]
+StrictOption = Annotated[bool, typer.Option("--strict", help="Stop at a damaged or foreign file.")]
+MasterOption = Annotated[
+    str, typer.Option("--master", metavar="MASTER", help="Where Spark runs: local[*], local[4] or spark://HOST:PORT.")
+]
+RemoteOption = Annotated[
+    str | None, typer.Option("--remote", metavar="URL", help="A Spark Connect server instead: sc://HOST:15002.")
+]
+SettingOption = Annotated[
+    list[str] | None,
+    typer.Option("--spark-conf", metavar="NAME=VALUE", help="A setting of Spark; may be repeated."),
+]
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the command."""
+    app.command("audit", short_help="Many snapshots of many clusters: counts and findings over time.")(audit)
+
+
+def audit(
+    folders: FoldersArgument,
+    cluster: ClusterOption = None,
+    since: SinceOption = None,
+    until: UntilOption = None,
+    rule: RuleOption = None,
+    fail_on: FailOnOption = FailOn.warning,
+    per_snapshot: PerSnapshotOption = False,
+    counts: CountsOption = False,
+    out: OutOption = None,
+    strict: StrictOption = False,
+    exit_zero: ExitZeroOption = False,
+    master: MasterOption = "local[*]",
+    remote: RemoteOption = None,
+    spark_conf: SettingOption = None,
+    output: OutputOption = None,
+) -> None:
+    """Judge a fleet over time: what was wrong in which cluster, from when to when, and how the counts went.
+
+    Runs on Spark, by default in this process. A damaged or foreign file is named and left out. Exits 1 when a finding
+    is at least as severe as --fail-on, 5 when there is none but something could not be read.
+    """
+    from analyzers.session import require_pyspark, settings_for, spark_session
+
+    require_pyspark()  # before anything else imports it
+
+    from analyzers.audit import check_free
+    from commands.audit.answer import Question, answer_to, run_audit
+    from commands.audit.screen import show
+    from commands.shared.printing.output import emit
+
+    own = dict(_setting(text) for text in spark_conf or ())
+    rules = known_rules(rule or ())
+    if out is not None:
+        check_free(out)
+    selection = _select(folders, cluster or (), since, until, strict=strict)
+    question = Question(selection, rules, per_snapshot, counts, output)
+    tuned = settings_for(sum(item.partition_rows for item in selection.snapshots), master, remote)
+    with ExitStack() as afterwards, spark_session(master, remote, {**tuned, **own}) as spark:
+        audited = run_audit(spark, question)
+        if out is not None:
+            audited.audit.write(out, afterwards)
+        answer = answer_to(audited)
+        code = _exit_code(audited, fail_on)
+        emit(answer, output, lambda console: show(audited, [str(folder) for folder in folders], code, console))
+    raise typer.Exit(ExitCode.OK if exit_zero and code is ExitCode.FINDINGS else code)
+
+
+def _select(
+    folders: Sequence[Path], clusters: Sequence[str], since: str | None, until: str | None, *, strict: bool
+) -> Selection:
+    """The snapshots to read.
+
+    Raises:
+        InputError: There is none, or a file is damaged or foreign and the audit is strict.
+        UsageError: The filters leave none.
+    """
+    from commands.shared.values import parse_moment
+    from kreplica.store.selection import Wanted, select_snapshots
+
+    first = None if since is None else parse_moment(since, "--since")
+    last = None if until is None else parse_moment(until, "--until")
+    selection = select_snapshots(_with_sample(folders), Wanted(tuple(clusters), first, last))
+    wrong = (*selection.damaged, *selection.strangers)
+    if strict and wrong:
+        more = f", and so are {len(wrong) - 1} more files" if len(wrong) > 1 else ""
+        raise InputError(wrong[0].path, "", wrong[0].reason + more, "remove it, or audit the rest without --strict")
+    if not selection.snapshots:
+        raise _nothing_left(selection, folders)
+    return selection
+
+
+def _with_sample(folders: Sequence[Path]) -> list[Path]:
+    """The word ``sample`` is the packaged fleet; a directory of that name is named ``./sample``, as for --dump."""
+    import kreplica
+
+    packaged = Path(kreplica.__file__).parent / "data" / "fleet"
+    return [packaged if str(folder) == "sample" else folder for folder in folders]
+
+
+def _nothing_left(selection: Selection, folders: Sequence[Path]) -> InputError | UsageError:
+    if selection.damaged:
+        worst = selection.damaged[0]
+        more = f" ({len(selection.damaged) - 1} more files are damaged too)" if len(selection.damaged) > 1 else ""
+        return InputError(worst.path, "", worst.reason + more, "no whole snapshot is left to audit")
+    if selection.filtered:
+        return UsageError(
+            f"none of {selection.filtered} snapshots is wanted",
+            "--cluster, --since and --until leave none",
+            "ask for more of them",
+        )
+    reason = selection.strangers[0].reason if selection.strangers else "no snapshot is in it"
+    return InputError(str(folders[0]), "", reason, f"take one: kreplica snapshot --out {folders[0]}")
+
+
+def _setting(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not equals or not name.startswith("spark."):
+        raise UsageError(f"--spark-conf {text} is no setting of Spark", fix="--spark-conf spark.executor.memory=2g")
+    return name, value
+
+
+def _exit_code(audited: Audited, fail_on: FailOn) -> ExitCode:
+    from kreplica.health.rules import Severity
+
+    lowest = Severity[fail_on.name.upper()]
+    if any(tally.severity >= lowest for tally in audited.tallies):
+        return ExitCode.FINDINGS
+    selection = audited.question.selection
+    incomplete = selection.damaged or any(item.gaps for item in selection.snapshots)
+    return ExitCode.INCOMPLETE if incomplete else ExitCode.OK

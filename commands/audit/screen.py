@@ -1,0 +1,201 @@
+"""audit on the screen: which clusters are worst, how their counts went, which rules are broken, what to type next."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+from analyzers.findings import severity_word
+from commands.shared.printing.screen import print_lines, print_table, print_verdict
+from kreplica.errors import ExitCode
+from kreplica.health.listing import TROUBLE
+from kreplica.health.rules import Severity
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from analyzers.audit import SnapshotCounts
+    from commands.audit.answer import Audited
+
+MOST_CLUSTERS = 20
+MOST_FINDINGS = 15
+MOST_STEPS = 6
+"""How many values a trend spells out before it keeps to the first, the highest and the last."""
+
+TRENDS = (*TROUBLE, "at_min_isr", "non_preferred", "reassigning")
+"""Predicates that get a column where any snapshot counts one."""
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterTrend:
+    """One cluster over time; ``name`` is what the screen calls it."""
+
+    cluster: str
+    name: str
+    counts: Sequence[SnapshotCounts]
+
+    def now(self, name: str) -> int:
+        """A count of the newest snapshot."""
+        return self.counts[-1].counts[name]
+
+    def most(self, name: str) -> int:
+        """The highest count of all."""
+        return max(item.counts[name] for item in self.counts)
+
+    def rank(self) -> tuple[object, ...]:
+        """Sorts the worst first: by trouble now, then by trouble before."""
+        return (*(-self.now(name) for name in TROUBLE), *(-self.most(name) for name in TROUBLE), self.cluster)
+
+
+def show(audited: Audited, folders: Sequence[str], code: ExitCode, console: Console) -> None:
+    """Prints the audit for a person; its verdict says what the exit code says."""
+    color = console.is_terminal and not console.no_color
+    names = _names(audited)
+    grouped = groupby(audited.counts, key=lambda item: item.cluster)
+    trends = sorted((ClusterTrend(key, names[key], list(some)) for key, some in grouped), key=ClusterTrend.rank)
+    _print_verdict(audited, trends, code, console)
+    console.print()
+    if audited.question.counts_only:
+        _print_counts(audited, names, color=color)
+        return
+    _print_trends(trends, console, color=color)
+    if audited.total:
+        console.print()
+        _print_rules(audited, color=color)
+        console.print()
+        _print_findings(audited, names, console, color=color)
+    print_lines(console, "next", _next(audited, trends, " ".join(folders)), whole=True)
+
+
+def _names(audited: Audited) -> dict[str, str]:
+    """What to call each cluster: by the user's own name where no other has it, by its id otherwise."""
+    names = {item.cluster: item.name for item in audited.question.selection.snapshots}
+    used = Counter(names.values())
+    return {cluster: name if used[name] == 1 else cluster for cluster, name in names.items()}
+
+
+def _word(audited: Audited, code: ExitCode, *, ill: bool) -> tuple[str, str]:
+    """Word and colour: where not the newest snapshots are why it fails, or not bad enough to, the worst severity."""
+    worst = severity_word(max((tally.severity for tally in audited.tallies), default=Severity.INFO)).upper()
+    if code is ExitCode.INCOMPLETE:
+        return "INCOMPLETE", "yellow"
+    if code is ExitCode.OK:
+        return (worst, "yellow") if ill else ("HEALTHY", "green")
+    return ("UNHEALTHY" if ill else worst), "red"
+
+
+def _print_verdict(audited: Audited, trends: Sequence[ClusterTrend], code: ExitCode, console: Console) -> None:
+    ill = [trend for trend in trends if any(trend.now(name) for name in TROUBLE)]
+    before = [trend for trend in trends if trend not in ill and any(trend.most(name) for name in TROUBLE)]
+    word, color = _word(audited, code, ill=bool(ill))
+    past = f"; {len(before)} had trouble before" if before else ""
+    if ill:
+        sums = [(sum(trend.now(name) for trend in ill), words) for name, words in TROUBLE.items()]
+        said = ", ".join(f"{number} {words}" for number, words in sums if number)
+        sentence = f"{len(ill)} of {_number(len(trends), 'cluster')} in their newest snapshot: partitions {said}{past}"
+        print_verdict(console, word, color, sentence)
+    else:
+        found = "" if word in ("HEALTHY", "INCOMPLETE") else "findings, but "
+        sentence = f"{found}no partition in trouble in the newest snapshot of {_number(len(trends), 'cluster')}{past}"
+        print_verdict(console, word, color, sentence)
+    print_lines(console, "read", [_read(audited, len(trends))])
+    print_lines(console, "left out", _left_out(audited))
+
+
+def _read(audited: Audited, clusters: int) -> str:
+    times = [item.taken_at for item in audited.counts]
+    partitions = sum(item.counts["partitions"] for item in audited.counts)
+    number = f"{_number(len(times), 'snapshot')} of {_number(clusters, 'cluster')}, {partitions} partitions in all"
+    return f"{number}, from {_moment(min(times))} to {_moment(max(times))} UTC"
+
+
+def _left_out(audited: Audited) -> Iterator[str]:
+    selection = audited.question.selection
+    if selection.damaged:
+        files = _number(len(selection.damaged), "damaged file")
+        yield f"{files}, and with them {_number(selection.left_out, 'snapshot')}: see the warnings"
+    if selection.strangers:
+        yield f"{_number(len(selection.strangers), 'foreign file')}: see the warnings"
+
+
+def _print_trends(trends: Sequence[ClusterTrend], console: Console, *, color: bool) -> None:
+    shown = trends[:MOST_CLUSTERS]
+    columns = [name for name in TRENDS if any(trend.most(name) for trend in trends)]
+    header = ["CLUSTER", "SNAPSHOTS", "NEWEST", "PARTITIONS", *(name.upper() for name in columns)]
+    rows = [
+        [
+            trend.name,
+            len(trend.counts),
+            _moment(trend.counts[-1].taken_at),
+            *(_trend([item.counts[name] for item in trend.counts]) for name in ("partitions", *columns)),
+        ]
+        for trend in shown
+    ]
+    print_table(header, rows, color=color)
+    if len(trends) > len(shown):
+        console.print(f"and {len(trends) - len(shown)} more clusters, in less trouble: --counts lists all")
+
+
+def _trend(values: Sequence[int]) -> str:
+    """How a count went: ``0 → 41 → 0``; a long way is told by its first, highest and last value."""
+    steps = [value for value, _ in groupby(values)]
+    if len(steps) <= MOST_STEPS:
+        return " → ".join(map(str, steps))
+    return f"{steps[0]} → … {max(steps)} … → {steps[-1]} ({len(steps) - 1} changes)"
+
+
+def _print_counts(audited: Audited, names: Mapping[str, str], *, color: bool) -> None:
+    counted = audited.counts
+    columns = ["topics", "brokers", "partitions"]
+    columns += [name for name in TRENDS if any(item.counts[name] for item in counted)]
+    rows = [[names[item.cluster], _moment(item.taken_at), *(item.counts[name] for name in columns)] for item in counted]
+    print_table(["CLUSTER", "TAKEN_AT", *(name.upper() for name in columns)], rows, color=color)
+
+
+def _print_rules(audited: Audited, *, color: bool) -> None:
+    findings: Counter[tuple[int, str]] = Counter()
+    newest: Counter[tuple[int, str]] = Counter()
+    clusters: dict[tuple[int, str], set[str]] = defaultdict(set)
+    for tally in audited.tallies:
+        key = (tally.severity, tally.rule)
+        findings[key] += tally.findings
+        newest[key] += tally.in_newest
+        clusters[key].add(tally.cluster)
+    rows = [
+        [severity_word(severity), rule, findings[severity, rule], newest[severity, rule], len(clusters[severity, rule])]
+        for severity, rule in sorted(findings, key=lambda key: (-key[0], key[1]))
+    ]
+    print_table(["SEVERITY", "RULE", "FINDINGS", "IN_NEWEST", "CLUSTERS"], rows, color=color)
+
+
+def _print_findings(audited: Audited, names: Mapping[str, str], console: Console, *, color: bool) -> None:
+    rows = audited.audit.top(MOST_FINDINGS)
+    times = [name for name in ("valid_from", "valid_to", "taken_at") if name in audited.audit.columns]
+    columns = ["severity", "cluster", "rule", "topic", "partition", "broker", *times, "message"]
+    for row in rows:
+        row["cluster"] = names[str(row["cluster"])]
+        row.update({name: _moment(datetime.fromisoformat(str(row[name]))) for name in times})
+    cells = [[row[name] for name in columns] for row in rows]
+    print_table([name.upper() for name in columns], cells, color=color)
+    if audited.total > len(rows):
+        console.print(f"the worst {len(rows)} of {audited.total} findings: -o jsonl gives all")
+
+
+def _next(audited: Audited, trends: Sequence[ClusterTrend], folders: str) -> Iterator[str]:
+    if len(trends) > 1:
+        yield f"kreplica audit {folders} --cluster {trends[0].name}"
+    yield f"kreplica audit {folders} --counts"
+    if audited.total:
+        yield f"kreplica audit {folders} -o jsonl > findings.jsonl"
+
+
+def _moment(moment: datetime) -> str:
+    return f"{moment:%Y-%m-%d %H:%M:%S}"
+
+
+def _number(number: int, word: str) -> str:
+    return f"{number} {word}" if number == 1 else f"{number} {word}s"

@@ -1,0 +1,181 @@
+"""kreplica check: the rules, judged over one cluster or several, without Spark."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from commands.shared.options import (
+    ExcludeInternalOption,
+    ExitZeroOption,
+    MaxAgeOption,
+    OutputOption,
+    SourceOptions,
+    TopicOption,
+    narrowed,
+    takes_sources,
+)
+from commands.shared.values import parse_duration
+from kreplica.errors import ExitCode, UsageError
+from kreplica.model.nearest_names import nearest_or_known
+
+if TYPE_CHECKING:
+    from commands.shared.clusters import Reading
+    from commands.shared.printing.output import Row
+    from kreplica.health.findings import Finding
+    from kreplica.health.rules import Severity
+    from kreplica.model.schema import Kind
+    from kreplica.model.snapshot import ClusterSnapshot
+
+COLUMNS = ("rule", "severity", "topic", "partition", "broker", "message", "evidence")
+
+
+class FailOn(StrEnum):
+    """From which severity on findings make the command exit 1."""
+
+    info = "info"
+    warning = "warning"
+    critical = "critical"
+
+
+FailOnOption = Annotated[FailOn, typer.Option("--fail-on", help="Lowest severity that makes the exit code 1.")]
+RuleOption = Annotated[
+    list[str] | None, typer.Option("--rule", metavar="NAME", help="Only this rule; may be repeated.")
+]
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the command."""
+    app.command("check", short_help="The rules that a cluster breaks, and the facts behind each.")(check)
+
+
+@takes_sources
+def check(
+    sources: SourceOptions,
+    rule: RuleOption = None,
+    fail_on: FailOnOption = FailOn.warning,
+    everything: Annotated[bool, typer.Option("--all", help="List every finding on the screen.")] = False,
+    topic: TopicOption = None,
+    exclude_internal: ExcludeInternalOption = False,
+    max_age: MaxAgeOption = None,
+    exit_zero: ExitZeroOption = False,
+    output: OutputOption = None,
+) -> None:
+    """Judge a cluster by kreplica's rules: every finding with its severity and the facts behind it.
+
+    On the screen findings are gathered by rule, unless --all or --rule asks for each. Exits 1 when a finding is at
+    least as severe as --fail-on, 5 when there is none but something could not be read, or a rule that could have one
+    could not be judged.
+    """
+    from commands.check.screen import CheckedView, show
+    from commands.shared.clusters import cluster_object, gaps_beside, judged_each, read_clusters, select_each
+    from commands.shared.printing.output import Answer, emit
+    from kreplica.health.gates import Freshness, gate_code
+    from kreplica.health.rules import Severity
+    from kreplica.sources import Facet
+
+    rules = known_rules(rule or ())
+    freshness = Freshness(None if max_age is None else parse_duration(max_age, "--max-age"))
+    reading = read_clusters(sources.handles(), Facet.GATE, freshness)
+    selected, remarks = select_each(reading.snapshots, topics=topic, exclude_internal=exclude_internal)
+    lowest = Severity[fail_on.name.upper()]
+    snapshots = [_with_unjudged(one, rules, lowest) for one in judged_each(reading, selected, freshness)]
+    found = [(snapshot, _find(snapshot, rules)) for snapshot in snapshots]
+    lead = ("cluster",) if reading.several else ()
+    rows = [
+        finding_row(finding, snapshot.label if reading.several else None)
+        for snapshot, some in found
+        for finding in some
+    ]
+    answer = Answer(
+        command="check",
+        rows_name="findings",
+        columns=(*lead, *COLUMNS),
+        rows=rows,
+        clusters=[cluster_object(snapshot) for snapshot in snapshots],
+        summary=_summary(rows) | {"complete": not _missing(reading, snapshots)},
+        warnings=[*reading.warnings(), *remarks, *gaps_beside(reading, snapshots)],
+        kinds=_kinds(),
+    )
+    views = [
+        CheckedView(snapshot, some, f"{sources.again(snapshot.name)}{narrowed(topic, exclude_internal)}")
+        for snapshot, some in found
+    ]
+    emit(answer, output, lambda console: show(answer, views, console, each=everything or bool(rule)))
+    against = any(finding.severity >= lowest for _, some in found for finding in some)
+    code = gate_code(against, _missing(reading, snapshots))
+    raise typer.Exit(ExitCode.OK if exit_zero and code is ExitCode.FINDINGS else code)
+
+
+def known_rules(names: Sequence[str]) -> frozenset[str]:
+    """The names given, or all rules if none is.
+
+    Raises:
+        UsageError: There is no such rule.
+    """
+    from kreplica.health.rules import ALL_RULES
+
+    known = {rule.name for rule in ALL_RULES}
+    unknown = sorted(set(names) - known)
+    if unknown:
+        raise UsageError(f"no rule {', '.join(unknown)}", "", nearest_or_known(unknown[0], sorted(known)))
+    return frozenset(names or known)
+
+
+def finding_row(finding: Finding, cluster: str | None) -> dict[str, object]:
+    """A finding as a row of the contract; ``cluster`` only where there are several."""
+    row: dict[str, object] = {} if cluster is None else {"cluster": cluster}
+    return row | {
+        "rule": finding.rule,
+        "severity": finding.severity.word,
+        "topic": finding.topic,
+        "partition": finding.partition,
+        "broker": finding.broker,
+        "message": finding.message,
+        "evidence": dict(finding.evidence),
+    }
+
+
+def _find(snapshot: ClusterSnapshot, rules: frozenset[str]) -> list[Finding]:
+    from kreplica.health.findings import find
+
+    return find(snapshot, rules)
+
+
+def _with_unjudged(snapshot: ClusterSnapshot, rules: frozenset[str], lowest: Severity) -> ClusterSnapshot:
+    """The cluster, with a gap for rules that some partitions could break for all that is known."""
+    from kreplica.health.findings import unjudged
+    from kreplica.model.snapshot import Gap
+
+    by_count: dict[int, list[str]] = {}
+    for name, count in unjudged(snapshot, rules, lowest).items():
+        by_count.setdefault(count, []).append(name)
+    gaps = [
+        Gap("not-judged", f"too little is known of {count} partitions for {', '.join(names)}", count)
+        for count, names in by_count.items()
+    ]
+    return replace(snapshot, gaps=(*snapshot.gaps, *gaps))
+
+
+def _missing(reading: Reading, snapshots: Sequence[ClusterSnapshot]) -> list[object]:
+    """What was not read or is not known."""
+    return [*reading.failures, *(gap for snapshot in snapshots for gap in snapshot.gaps)]
+
+
+def _kinds() -> dict[str, Kind]:
+    from kreplica.model.schema import Kind
+
+    return {name: Kind.INT32 if name in ("partition", "broker") else Kind.STRING for name in ("cluster", *COLUMNS)}
+
+
+def _summary(rows: Sequence[Row]) -> dict[str, object]:
+    return {
+        "findings": len(rows),
+        "by_severity": dict(Counter(str(row["severity"]) for row in rows)),
+        "by_rule": dict(Counter(str(row["rule"]) for row in rows)),
+    }

@@ -1,0 +1,119 @@
+"""The two sources of compare as a person types them, and how each is read."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+from kreplica.errors import UsageError
+from kreplica.system.deadline import all_results
+
+if TYPE_CHECKING:
+    from kreplica.config.resolve import ClusterHandle
+    from kreplica.model.snapshot import ClusterSnapshot
+
+FORMS = "bootstrap:HOST:PORT,…, zookeeper:HOST:PORT,…/CHROOT, dump:PATH, context:NAME or zookeeper-of:CONTEXT"
+
+
+@dataclass(frozen=True, slots=True)
+class SharedOptions:
+    """What holds for both sources."""
+
+    command_config: str | None
+    config: str | None
+    timeout: float | None
+
+
+def parse_source(spec: str, shared: SharedOptions) -> ClusterHandle:
+    """The one cluster that a source names; the handle's name is what was typed.
+
+    Raises:
+        UsageError: It is of no known form, or names no cluster or several.
+        ConfigurationError: The contexts file or the properties cannot be used.
+    """
+    kind, colon, rest = spec.partition(":")
+    resolve = _KINDS.get(kind)
+    if resolve is None or not colon or not rest:
+        raise UsageError(f"{spec!r} is no source", "", f"write {FORMS}")
+    handles = resolve(rest, shared)
+    if len(handles) != 1:
+        names = ", ".join(handle.name for handle in handles)
+        raise UsageError(f"{spec!r} names {len(handles)} clusters", names, "name one")
+    return replace(handles[0], name=spec)
+
+
+def _bootstrap(rest: str, shared: SharedOptions) -> tuple[ClusterHandle, ...]:
+    from kreplica.config.resolve import resolve_handles
+
+    return resolve_handles(
+        bootstrap_server=rest, command_config=shared.command_config, timeout=shared.timeout, environ=os.environ
+    )
+
+
+def _zookeeper(rest: str, shared: SharedOptions) -> tuple[ClusterHandle, ...]:
+    from kreplica.config.resolve import resolve_handles
+
+    return resolve_handles(
+        zookeeper=rest, command_config=shared.command_config, timeout=shared.timeout, environ=os.environ
+    )
+
+
+def _dump(rest: str, shared: SharedOptions) -> tuple[ClusterHandle, ...]:
+    from kreplica.config.resolve import resolve_handles
+
+    return resolve_handles(dump=rest, timeout=shared.timeout, environ=os.environ)
+
+
+def _context(rest: str, shared: SharedOptions) -> tuple[ClusterHandle, ...]:
+    from kreplica.config.resolve import resolve_handles
+
+    return resolve_handles(contexts=[rest], config_path=shared.config, timeout=shared.timeout, environ=os.environ)
+
+
+def _zookeeper_of(rest: str, shared: SharedOptions) -> tuple[ClusterHandle, ...]:
+    handles = _context(rest, shared)
+    for handle in handles:
+        if handle.zookeeper is None:
+            raise UsageError(f"context {handle.name} names no ZooKeeper", "", "add zookeeper = to it")
+    return tuple(replace(handle, bootstrap_servers=None) for handle in handles)
+
+
+_KINDS: dict[str, Callable[[str, SharedOptions], tuple[ClusterHandle, ...]]] = {
+    "bootstrap": _bootstrap,
+    "zookeeper": _zookeeper,
+    "dump": _dump,
+    "context": _context,
+    "zookeeper-of": _zookeeper_of,
+}
+
+
+def read_both(left: ClusterHandle, right: ClusterHandle) -> tuple[ClusterSnapshot, ClusterSnapshot]:
+    """Reads both at the same time.
+
+    Raises:
+        KreplicaError: One cannot be read; the left one's error first.
+    """
+    first, second = all_results([partial(_read, handle) for handle in (left, right)])
+    return first, second
+
+
+def read_again(
+    left: ClusterHandle, right: ClusterHandle, before: tuple[ClusterSnapshot, ClusterSnapshot]
+) -> tuple[ClusterSnapshot, ClusterSnapshot]:
+    """Reads the live sides again; a dump stays what it is, and standard input is gone."""
+    live = [handle for handle in (left, right) if handle.dump is None]
+    found = iter(all_results([partial(_read, handle) for handle in live]))
+    first, second = (
+        next(found) if handle.dump is None else old for handle, old in zip((left, right), before, strict=True)
+    )
+    return first, second
+
+
+def _read(handle: ClusterHandle) -> ClusterSnapshot:
+    from kreplica.sources import Facet, read_snapshot
+    from kreplica.sources.kafka.broker_view import names_one_broker, read_broker_view
+
+    return read_broker_view(handle) if names_one_broker(handle) else read_snapshot(handle, Facet.LOG_DIRS)

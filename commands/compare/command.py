@@ -1,0 +1,165 @@
+"""kreplica compare: where two views of one cluster differ, and which of them is newer."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from commands.shared.options import ConfigOption, OutputOption, TimeoutOption
+from kreplica.errors import ExitCode
+
+if TYPE_CHECKING:
+    from commands.shared.printing.output import Answer
+    from kreplica.config.resolve import ClusterHandle
+    from kreplica.model.comparison import Comparison, Difference
+    from kreplica.model.schema import Kind
+    from kreplica.model.snapshot import ClusterSnapshot
+
+COLUMNS = ("topic", "partition", "broker", "field", "left", "right", "newer", "lasting", "meaning")
+SETTLE_SECONDS = 2.0
+_SOURCE_HELP = (
+    "bootstrap:HOST:PORT (that broker's own view), bootstrap:HOST:PORT,HOST:PORT (the cluster's),"
+    " zookeeper:HOST:PORT/CHROOT, dump:PATH, context:NAME or zookeeper-of:CONTEXT."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """The whole answer.
+
+    Args:
+        sides: The snapshots of the last reading, left and right.
+        comparison: Its differences, those that were seen once only left out.
+        lasting: For each difference whether both readings had the same values; None after a single reading.
+        passing: Differences seen in one of two readings.
+    """
+
+    sides: tuple[ClusterSnapshot, ClusterSnapshot]
+    comparison: Comparison
+    lasting: tuple[bool | None, ...]
+    passing: int
+
+    @property
+    def exit_code(self) -> ExitCode:
+        """1 with differences, 5 where something could not be read, else 0."""
+        if self.comparison.differences:
+            return ExitCode.FINDINGS
+        return ExitCode.INCOMPLETE if any(side.gaps for side in self.sides) else ExitCode.OK
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the command."""
+    app.command("compare", short_help="Where two views of one cluster differ, and which is newer.")(compare)
+
+
+def compare(
+    left: Annotated[str, typer.Argument(metavar="SOURCE", help=_SOURCE_HELP, show_default=False)],
+    right: Annotated[str, typer.Argument(metavar="SOURCE", help="The other view of the same cluster.")],
+    settle: Annotated[
+        float,
+        typer.Option(
+            "--settle",
+            min=0,
+            metavar="SECONDS",
+            help="Pause before differences are looked at again; 0 looks once.",
+        ),
+    ] = SETTLE_SECONDS,
+    command_config: Annotated[
+        str | None,
+        typer.Option("--command-config", metavar="FILE", help="Java client properties of bootstrap: and zookeeper:."),
+    ] = None,
+    config: ConfigOption = None,
+    timeout: TimeoutOption = None,
+    output: OutputOption = None,
+) -> None:
+    """Compare two views of one cluster: ZooKeeper with the brokers, one broker with another, a dump with today.
+
+    Both sides are read at the same time. Where they differ they are read once more, and only what differs both times is
+    told: a change that was on its way is no difference. What one side cannot know is counted, not compared.
+
+    Exits 1 when the sides differ, 0 when they agree, 5 when they agree and something could not be read.
+    """
+    from commands.compare.answer import SharedOptions, parse_source
+    from commands.compare.screen import show
+    from commands.shared.printing.output import emit
+
+    shared = SharedOptions(command_config, config, timeout)
+    handles = parse_source(left, shared), parse_source(right, shared)
+    compared = _compared(*handles, settle)
+    answer = _answer(compared, handles)
+    emit(answer, output, lambda console: show(compared, answer, (left, right), settle, console))
+    raise typer.Exit(compared.exit_code)
+
+
+def _compared(left: ClusterHandle, right: ClusterHandle, settle: float) -> Compared:
+    from commands.compare.answer import read_again, read_both
+    from kreplica.model import comparison
+
+    sides = read_both(left, right)
+    first = comparison.compare(*sides)
+    if not first.differences or not settle or (left.dump is not None and right.dump is not None):
+        return Compared(sides, first, (None,) * len(first.differences), 0)
+    time.sleep(settle)
+    sides = read_again(left, right, sides)
+    return _twice(sides, first, comparison.compare(*sides))
+
+
+def _twice(sides: tuple[ClusterSnapshot, ClusterSnapshot], first: Comparison, second: Comparison) -> Compared:
+    """Keeps what differs in both readings."""
+    before = {one.key: one for one in first.differences}
+    kept = tuple(one for one in second.differences if one.key in before)
+    passing = len({*before, *(one.key for one in second.differences)}) - len(kept)
+    lasting = tuple(_values(one) == _values(before[one.key]) for one in kept)
+    return Compared(sides, replace(second, differences=kept), lasting, passing)
+
+
+def _values(difference: Difference) -> tuple[str | None, str | None]:
+    return difference.left, difference.right
+
+
+def _answer(compared: Compared, handles: Sequence[ClusterHandle]) -> Answer:
+    from commands.shared.clusters import Reading, cluster_object
+    from commands.shared.printing.output import Answer
+
+    comparison = compared.comparison
+    rows = [
+        {
+            "topic": one.topic,
+            "partition": one.partition,
+            "broker": one.broker,
+            "field": one.field,
+            "left": one.left,
+            "right": one.right,
+            "newer": one.newer.value if one.newer is not None else None,
+            "lasting": lasting,
+            "meaning": one.meaning,
+        }
+        for one, lasting in zip(comparison.differences, compared.lasting, strict=True)
+    ]
+    return Answer(
+        command="compare",
+        rows_name="differences",
+        columns=COLUMNS,
+        rows=rows,
+        clusters=[cluster_object(side) for side in compared.sides],
+        summary={
+            "differences": len(rows),
+            "passing": compared.passing,
+            "partitions": comparison.partitions,
+            "brokers": comparison.brokers,
+            "not_comparable": dict(comparison.unknown),
+        },
+        warnings=Reading(compared.sides, (), handles).warnings(),
+        kinds=_kinds(),
+    )
+
+
+def _kinds() -> dict[str, Kind]:
+    from kreplica.model.schema import Kind
+
+    kinds = dict.fromkeys(COLUMNS, Kind.STRING)
+    return kinds | dict.fromkeys(("partition", "broker"), Kind.INT32) | {"lasting": Kind.BOOL}

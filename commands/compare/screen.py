@@ -1,0 +1,75 @@
+"""compare on the screen: whether the sides agree, which is which, and what differs."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from commands.shared.printing.screen import counted, print_lines, print_table, print_verdict, utc
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from commands.compare.command import Compared
+    from commands.shared.printing.output import Answer
+    from kreplica.model.snapshot import ClusterSnapshot
+
+_LONGER = 30
+
+
+def show(compared: Compared, answer: Answer, specs: tuple[str, str], settle: float, console: Console) -> None:
+    """Prints the comparison for a person."""
+    print_verdict(console, *_verdict(compared))
+    for title, side in zip(("left", "right"), compared.sides, strict=True):
+        print_lines(console, title, [_described(side)])
+    print_lines(console, "passing", _passing(compared, settle))
+    print_lines(console, "unknown", _unknown(compared))
+    if answer.rows:
+        shown = [name for name in answer.columns if any(row[name] is not None for row in answer.rows)]
+        cells = ([row[name] for name in shown] for row in answer.rows)
+        print_table([name.upper() for name in shown], cells, color=console.is_terminal and not console.no_color)
+        print_lines(console, "next", _next(compared, specs, settle), whole=True)
+
+
+def _verdict(compared: Compared) -> tuple[str, str, str]:
+    comparison = compared.comparison
+    if not comparison.differences:
+        sizes = f"{counted(comparison.partitions, 'partition')} and {counted(comparison.brokers, 'broker')}"
+        if any(side.gaps for side in compared.sides):
+            return "INCOMPLETE", "yellow", f"what could be read agrees: {sizes}"
+        return "SAME", "green", f"both sides agree on {sizes}"
+    partitions = {(one.topic, one.partition) for one in comparison.differences if one.topic is not None}
+    brokers = {one.broker for one in comparison.differences if one.broker is not None}
+    cluster = any(one.topic is None and one.broker is None for one in comparison.differences)
+    numbers = ((len(partitions), "partition"), (len(brokers), "broker"))
+    places = [counted(number, noun) for number, noun in numbers if number] + ["the controller"] * cluster
+    stale = [side for side in ("left", "right") if any(one.newer == side for one in comparison.differences)]
+    older = {"left": "the right side is older", "right": "the left side is older"}
+    tail = f"; {older[stale[0]]}" if len(stale) == 1 else "; each side is older in places" if stale else ""
+    facts = counted(len(comparison.differences), "fact")
+    verb = "differs" if len(comparison.differences) == 1 else "differ"
+    return "DIFFERENT", "red", f"{facts} of {' and '.join(places)} {verb}{tail}"
+
+
+def _described(side: ClusterSnapshot) -> str:
+    sizes = f"{counted(len(side.partitions), 'partition')}, {counted(len(side.brokers), 'broker')}"
+    return f"{side.name}: {sizes}, {side.source} at {utc(side.taken_at)}"
+
+
+def _passing(compared: Compared, settle: float) -> Iterator[str]:
+    if compared.passing:
+        others = counted(compared.passing, "other difference")
+        yield f"{others} seen in one of two readings {settle:g} s apart: changes on their way"
+
+
+def _unknown(compared: Compared) -> Iterator[str]:
+    facts = [f"{field} ({count})" for field, count in sorted(compared.comparison.unknown.items())]
+    if facts:
+        yield f"not compared, since one side cannot know it: {', '.join(facts)}"
+
+
+def _next(compared: Compared, specs: tuple[str, str], settle: float) -> Iterator[str]:
+    if False in compared.lasting or (None in compared.lasting and not settle):
+        names = " ".join(shlex.quote(spec) for spec in specs)
+        yield f"kreplica compare {names} --settle {_LONGER}"

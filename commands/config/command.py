@@ -1,0 +1,209 @@
+"""kreplica config: the contexts file: made, listed, switched, explained and tried."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from commands.shared.options import ConfigOption, OutputOption, TimeoutOption
+from commands.shared.printing.output import Answer, OutputFormat, Row, emit
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from kreplica.config.contexts import ContextsFile
+    from kreplica.config.resolve import ClusterSettings
+
+FILE_COLUMNS = ("path", "status")
+CONTEXT_COLUMNS = (
+    "context",
+    "current",
+    "bootstrap_servers",
+    "zookeeper",
+    "command_config",
+    "security_protocol",
+    "read_only",
+    "production",
+)
+SETTING_COLUMNS = ("context", "name", "value", "origin")
+
+
+def register(app: typer.Typer, *, below: str | None = None) -> None:
+    """Adds the command group, of its subcommands as many as ``below`` asks for (see commands.shared.groups)."""
+    group = typer.Typer(help="Clusters by name: the contexts file.", no_args_is_help=True)
+    app.add_typer(group, name="config")
+    if below == "":
+        return
+    from commands.config.check import check
+
+    group.command("init", short_help="Write a contexts file with every key explained.")(init)
+    group.command("list", short_help="List the clusters of the contexts file.")(list_contexts)
+    group.command("use", short_help="Make a context the current one.")(use)
+    group.command("show", short_help="What holds for a context, with its origin.")(show)
+    group.command("check", short_help="Try a context: files, secrets, the way in, permissions.")(check)
+
+
+def init(config: ConfigOption = None, output: OutputOption = None) -> None:
+    """Write a contexts file with every key explained in comments; one that exists is left alone.
+
+    Only its owner can read it. Exits 2 when there is one already.
+    """
+    from kreplica.config.contexts import locate, write_template
+
+    path, _ = locate(config, os.environ)
+    write_template(path)
+    answer = Answer("config-init", "files", FILE_COLUMNS, [{"path": str(path), "status": "written"}])
+
+    def human(console: Console) -> None:
+        console.print(f"wrote {path}, every key explained and commented out")
+        console.print("next     name a cluster in it, then: kreplica config check NAME")
+
+    emit(answer, output, human)
+
+
+def list_contexts(config: ConfigOption = None, output: OutputOption = None) -> None:
+    """List the clusters of the contexts file; the current one is marked.
+
+    Exits 0 when there are none, 2 when the file cannot be used.
+    """
+    file = _load(config)
+    _emit_contexts("config-list", file, output)
+
+
+def use(
+    name: Annotated[str, typer.Argument(metavar="CONTEXT", help="The context that becomes the current one.")],
+    config: ConfigOption = None,
+    output: OutputOption = None,
+) -> None:
+    """Make a context the current one: the cluster of every command that names none.
+
+    Comments and layout of the contexts file stay as they are. Exits 2 when there is no such context.
+    """
+    from kreplica.config.contexts import write_current
+
+    file = _load(config)
+    file.matching([name])
+    write_current(file, name)
+    _emit_contexts("config-use", _load(config), output)
+
+
+def show(
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[CONTEXT]...", help="Contexts, or patterns such as 'prod-*'; the current one if none."),
+    ] = None,
+    origin: Annotated[bool, typer.Option("--origin", help="Also say where each value comes from.")] = False,
+    config: ConfigOption = None,
+    timeout: TimeoutOption = None,
+    output: OutputOption = None,
+) -> None:
+    """Show what holds for a context, client properties included; secrets are hidden, references to them are not.
+
+    Nothing is looked up and no cluster is asked. Exits 2 when the settings cannot be used.
+    """
+    from kreplica.config.contexts import locate
+    from kreplica.config.resolve import Setting, effective_settings
+    from kreplica.system.time_limits import check_timeout
+
+    file, chosen = named_contexts(names or (), config)
+    option = None if timeout is None else Setting(f"{check_timeout(timeout, '--timeout'):g}", "--timeout")
+    path, named_by = locate(config, os.environ)
+    rows: list[Row] = []
+    for name in chosen:
+        rows.append(_row(name, "contexts_file", str(path), named_by or "default"))
+        rows += setting_rows(effective_settings(file, name, option))
+    answer = Answer("config-show", "settings", SETTING_COLUMNS, rows)
+    emit(answer, output, lambda console: _show_settings(rows, len(chosen) > 1, origin, console))
+
+
+def named_contexts(names: Sequence[str], config: str | None) -> tuple[ContextsFile, tuple[str, ...]]:
+    """The contexts file and the contexts that are meant: those named, or the current one.
+
+    Raises:
+        ConfigurationError: There is no file, no such context, or none is named and none is current.
+    """
+    from kreplica.errors import ConfigurationError
+
+    file = _load(config)
+    if not names and file.path is not None and file.current is None:
+        known = ", ".join(file.contexts) or "none"
+        raise ConfigurationError("no context is named", f"{file.path} has no current one; its contexts are {known}")
+    return file, file.matching(names or (str(file.current),))
+
+
+def setting_rows(settings: ClusterSettings) -> list[Row]:
+    """What holds for one context: its own settings, client properties, and the commands its secrets come from."""
+    from kreplica.config.exposure import shown
+
+    name = settings.name
+    rows = [_row(name, key, setting.text, setting.origin) for key, setting in settings.settings.items()]
+    rows += [
+        _row(name, f"properties.{key}", shown(key, setting.text), setting.origin)
+        for key, setting in settings.properties.items()
+    ]
+    # Only the program: its arguments may hold what nobody else should read.
+    rows += [
+        _row(name, f"commands.{key}", words[0] if words else "", f"{settings.files[0]}: contexts.{name}.commands.{key}")
+        for key, words in settings.commands.items()
+    ]
+    return rows
+
+
+def _row(context: str, name: str, value: str, origin: str) -> Row:
+    return {"context": context, "name": name, "value": value, "origin": origin}
+
+
+def _load(config: str | None) -> ContextsFile:
+    from kreplica.config.contexts import load_contexts
+
+    return load_contexts(config, os.environ)
+
+
+def _emit_contexts(command: str, file: ContextsFile, output: OutputFormat | None) -> None:
+    rows: list[Row] = [_context_row(file, name) for name in file.contexts]
+    summary = {"contexts": len(rows), "current": file.current, "file": None if file.path is None else str(file.path)}
+    answer = Answer(command, "contexts", CONTEXT_COLUMNS, rows, summary=summary)
+    emit(answer, output, lambda console: _show_contexts(file, rows, console))
+
+
+def _context_row(file: ContextsFile, name: str) -> Row:
+    context = file.contexts[name]
+    return {
+        "context": name,
+        "current": name == file.current,
+        "bootstrap_servers": context.bootstrap_servers,
+        "zookeeper": context.zookeeper,
+        "command_config": context.command_config,
+        "security_protocol": context.properties.get("security.protocol"),
+        "read_only": context.read_only is True,
+        "production": context.production is True,
+    }
+
+
+def _show_contexts(file: ContextsFile, rows: Sequence[Row], console: Console) -> None:
+    from commands.shared.printing.screen import print_table
+    from kreplica.config.contexts import default_path
+
+    if not rows:
+        where = f"{file.path} names no cluster yet" if file.path else f"there is no contexts file {default_path()}"
+        console.print(where)
+        console.print("next     kreplica config init" if file.path is None else f"next     edit {file.path}")
+        return
+    columns = [name for name in CONTEXT_COLUMNS if name != "current"]
+    cells = [["*" if row["current"] else "", *[row[name] for name in columns]] for row in rows]
+    print_table(["", *[name.upper() for name in columns]], cells, color=console.is_terminal and not console.no_color)
+    if file.current is None:
+        console.print("no context is the current one")
+        console.print(f"next     kreplica config use {rows[0]['context']}")
+
+
+def _show_settings(rows: Sequence[Row], several: bool, origin: bool, console: Console) -> None:
+    from commands.shared.printing.screen import print_table
+
+    hidden = () if several else ("context",)
+    columns = [name for name in SETTING_COLUMNS if name not in hidden and (origin or name != "origin")]
+    cells = [[row[name] for name in columns] for row in rows]
+    print_table([name.upper() for name in columns], cells, color=console.is_terminal and not console.no_color)

@@ -1,0 +1,1 @@
+"""kreplica decode: files of brokers' disks, shown."""

@@ -1,0 +1,148 @@
+"""kreplica decode check: do the files of a log directory agree with one another?"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from commands.shared.options import OutputOption
+from kreplica.errors import ExitCode, InputError, UsageError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from commands.shared.printing.output import Answer, Row
+    from kreplica.formats.log_directory.listing import LogDirectory
+    from kreplica.formats.logs.replicas import Finding, ReplicaFolder
+    from kreplica.model.schema import Kind
+
+MOST_OF_A_KIND = 10
+"""Findings of one rule in one file that are printed for people: an index of rubbish has one for each entry."""
+COLUMNS = ("rule", "file", "position", "topic", "partition", "message", "expected", "found")
+
+PathsArgument = Annotated[
+    list[str],
+    typer.Argument(metavar="DIR...", help="Log directories, directories that hold some, or quoted patterns."),
+]
+MetadataOption = Annotated[
+    str | None,
+    typer.Option(
+        "--metadata", metavar="PATH", help="Metadata log to compare topic ids with; else the one found in DIR."
+    ),
+]
+
+
+def register(group: typer.Typer) -> None:
+    """Adds the subcommand."""
+    group.command("check", short_help="Whether the files of log directories agree.")(check)
+
+
+def check(paths: PathsArgument, metadata: MetadataOption = None, output: OutputOption = None) -> None:
+    """Check the files of log directories against one another: checkpoints, indexes, producers and ids against the logs.
+
+    What a killed broker leaves behind, checkpoints older than the log and zeros at the end of indexes, is nothing
+    wrong. Exits 1 with findings, each with file, byte, what is expected and what was found; 2 when there is nothing
+    to read.
+    """
+    from commands.decode.stdin import refuse_stdin
+    from commands.shared.printing.output import Answer, emit
+    from kreplica.formats.checks.rules import check_all, other_files, unlisted
+    from kreplica.formats.logs.replicas import find_folders
+
+    refuse_stdin(paths, "a log directory", "it is files beside one another that are compared")
+    refused: list[InputError] = []
+    homes, folders = find_folders(paths, refused)
+    if not homes:
+        why = "no directory there is named as a partition, none holds checkpoint files"
+        raise UsageError(f"no log directory in {', '.join(paths)}", why, "name a log directory of a broker")
+    ids, remarks = _topic_ids(folders, metadata)
+    found = [*check_all(homes, (folder.read() for folder in folders), ids), *other_files(paths)]
+    findings = [*unlisted(refused), *found]
+    answer = Answer(
+        command="decode-check",
+        rows_name="findings",
+        columns=COLUMNS,
+        rows=[_row(each) for each in findings],
+        summary=_summary(homes, folders, findings),
+        warnings=remarks,
+        kinds=_kinds(),
+    )
+    emit(answer, output, lambda console: _show(answer, homes, console))
+    raise typer.Exit(ExitCode.FINDINGS if findings else ExitCode.OK)
+
+
+def _topic_ids(folders: Sequence[ReplicaFolder], metadata: str | None) -> tuple[Mapping[str, str], list[str]]:
+    """Topic id by name in the metadata log that is named, or else in the one that goes furthest; remarks."""
+    from kreplica.formats.metadata_log.files import find_metadata, state_at
+    from kreplica.formats.metadata_log.log import METADATA_TOPIC
+
+    found = [folder.read() for folder in folders if folder.place.topic == METADATA_TOPIC]
+    logs = [each for each in found if each.log.segments]
+    if metadata is None and not logs:
+        return {}, []
+    furthest = max(logs, key=lambda each: ((each.log.epochs() or [(-1, 0)])[-1][0], each.log.end_offset), default=None)
+    path = metadata if metadata is not None or furthest is None else str(furthest.path)
+    try:
+        replay = state_at(find_metadata(str(path)), None)
+    except InputError as error:
+        if metadata is not None:
+            raise
+        return {}, [f"topic ids are compared among the directories alone: {error}"]
+    remarks = [f"{path} is damaged: topics may be missing in it"] if replay.damage else []
+    return {topic.name: topic.id for topic in replay.image.topics.values()}, remarks
+
+
+def _row(finding: Finding) -> Row:
+    return {name: getattr(finding, name) for name in COLUMNS}
+
+
+def _summary(homes: Sequence[LogDirectory], folders: Sequence[ReplicaFolder], findings: Sequence[Finding]) -> Row:
+    from kreplica.formats.checks.rules import RULES
+
+    return {
+        "log_dirs": [{"log_dir": str(home.path), "clean_shutdown": home.clean_shutdown is not None} for home in homes],
+        "replicas": len(folders),
+        "segments": sum(len(folder.segments()) for folder in folders),
+        "rules": list(RULES),
+        "findings": dict(Counter(each.rule for each in findings)),
+    }
+
+
+def _kinds() -> dict[str, Kind]:
+    from kreplica.model.schema import Kind
+
+    numbers = {"position": Kind.INT64, "partition": Kind.INT32}
+    return {name: numbers.get(name, Kind.STRING) for name in COLUMNS}
+
+
+def _show(answer: Answer, homes: Sequence[LogDirectory], console: Console) -> None:
+    from commands.shared.printing.screen import counted, print_lines, print_verdict
+
+    shown: Counter[tuple[object, object]] = Counter()
+    for row in answer.rows:
+        kind = row["file"], row["rule"]
+        shown[kind] += 1
+        if shown[kind] > MOST_OF_A_KIND:
+            continue
+        owner = "" if row["topic"] is None else f"{row['topic']}-{row['partition']} "
+        print_lines(console, "wrong", [f"{owner}{row['rule']}: {row['message']}"])
+        print_lines(console, "", [f"{row['file']}, byte {row['position']}"])
+        if row["expected"] or row["found"]:
+            print_lines(console, "", [f"expected {row['expected'] or '-'}, found {row['found'] or '-'}"])
+    for (file, rule), number in shown.items():
+        if number > MOST_OF_A_KIND:
+            more = f"{number - MOST_OF_A_KIND} more of {rule} in {file}: -o jsonl has every one"
+            print_lines(console, "and", [more])
+    directories = counted(len(homes), "log directory", "log directories")
+    scope = f"{counted(int(str(answer.summary['replicas'])), 'replica')} in {directories}"
+    if answer.rows:
+        print_verdict(console, "WRONG", "red", f"{counted(len(answer.rows), 'finding')}; {scope}")
+    else:
+        print_verdict(console, "OK", "green", f"the files agree with one another; {scope}")
+    unclean = sum(home.clean_shutdown is None for home in homes)
+    if unclean:
+        said = f"{unclean} of {directories} without a mark of a clean stop: older checkpoints are taken as normal"
+        print_lines(console, "means", [said])

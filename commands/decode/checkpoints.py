@@ -1,0 +1,238 @@
+"""kreplica decode checkpoints: what every checkpoint file of a log directory says of each replica, in one table."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from commands.shared.options import OutputOption, StdinFilenameOption, TopicOption
+from kreplica.errors import ExitCode, InputError, UsageError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from commands.shared.printing.output import Answer, Row
+    from kreplica.formats.damage import Damage
+    from kreplica.formats.log_directory.listing import LogDirectory
+    from kreplica.model.schema import Kind
+
+COLUMNS = (
+    "log_dir",
+    "topic",
+    "partition",
+    "state",
+    "topic_id",
+    "log_start_offset",
+    "recovery_point",
+    "high_watermark",
+    "cleaner_offset",
+    "epochs",
+    "last_epoch",
+)
+_SHOWN = ("topic", "partition", "log_start_offset", "recovery_point", "high_watermark", "cleaner_offset", "epochs")
+
+PathsArgument = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="PATH...",
+        help="Log directories, directories that hold some, checkpoint files, or quoted patterns; - for stdin.",
+    ),
+]
+
+
+def register(group: typer.Typer) -> None:
+    """Adds the subcommand."""
+    group.command("checkpoints", short_help="Every checkpoint of a log directory, by replica.")(checkpoints)
+
+
+def checkpoints(
+    paths: PathsArgument,
+    topic: TopicOption = None,
+    stdin_filename: StdinFilenameOption = None,
+    output: OutputOption = None,
+) -> None:
+    """Show what every checkpoint file of a log directory says of each replica: offsets, leader epochs, topic ids.
+
+    Reads the four offset checkpoints, each partition's leader-epoch-checkpoint and partition.metadata, and
+    meta.properties, .kafka_cleanshutdown and quorum-state of the directory. Exits 1 when a file is damaged (all else
+    is read nevertheless), 2 when there is nothing to read.
+    """
+    from commands.decode.damage_lines import damage_warnings
+    from commands.decode.stdin import CHECKPOINT, named_files
+    from commands.shared.printing.output import Answer, emit
+
+    with named_files(paths, stdin_filename, CHECKPOINT) as names:
+        homes, damage = _read(names)
+    rows = _rows(homes, topic)
+    answer = Answer(
+        command="decode-checkpoints",
+        rows_name="checkpoints",
+        columns=COLUMNS,
+        rows=rows,
+        clusters=_clusters(homes),
+        summary=_summary(homes, rows, damage),
+        warnings=[*damage_warnings(damage), *_remarks(homes)],
+        kinds=_kinds(),
+    )
+    emit(answer, output, lambda console: _show(answer, homes, len(damage), console))
+    raise typer.Exit(ExitCode.FINDINGS if damage else ExitCode.OK)
+
+
+def _read(paths: Sequence[str]) -> tuple[list[LogDirectory], list[Damage]]:
+    """The log directories, and what of them cannot be read."""
+    from kreplica.formats.file_bytes import not_listed, read_found_file, read_small_file
+    from kreplica.formats.find_files import find_files
+    from kreplica.formats.log_directory.listing import OF_A_PARTITION, SMALL_FILES, read_log_directories
+
+    refused: list[InputError] = []
+    files = find_files(paths, SMALL_FILES.__contains__, refused)
+    homes = read_log_directories(files, read_found_file if len(files) > 1 or refused else read_small_file)
+    if not homes and any(file.name in OF_A_PARTITION for file in files):
+        why = "the directory's name tells the partition, and none here is one"
+        fix = "name it as orders-0/leader-epoch-checkpoint"
+        raise UsageError(f"whose files these are is not known: {', '.join(paths)}", why, fix)
+    if not homes:
+        why = f"no file there is named {', '.join(sorted(SMALL_FILES))}"
+        raise UsageError(f"no checkpoint files in {', '.join(paths)}", why, "name a log directory of a broker")
+    return homes, [*not_listed(refused), *(each for home in homes for each in home.damage)]
+
+
+def _rows(homes: Sequence[LogDirectory], topic: str | None) -> list[Row]:
+    from kreplica.formats.log_directory.listing import checkpoint_rows
+    from kreplica.model.topic_pattern import topic_pattern
+
+    rows = [row for home in homes for row in checkpoint_rows(home)]
+    if topic is None:
+        return rows
+    pattern = topic_pattern(topic)
+    kept = [row for row in rows if pattern.fullmatch(str(row["topic"]))]
+    if not kept:
+        known = len({row["topic"] for row in rows})
+        raise UsageError(f"no topic matches {topic!r}", f"the files name {known} topics", "the whole name has to match")
+    return kept
+
+
+def _clusters(homes: Sequence[LogDirectory]) -> list[Row]:
+    ids = {home.meta.cluster_id for home in homes if home.meta is not None}
+    return [{"cluster_id": cluster} for cluster in sorted(each for each in ids if each is not None)]
+
+
+def _summary(homes: Sequence[LogDirectory], rows: Sequence[Row], damage: Sequence[Damage]) -> Row:
+    from commands.decode.damage_lines import damage_objects
+
+    return {
+        "log_dirs": [_log_dir(home) for home in homes],
+        "replicas": len(rows),
+        "topics": len({row["topic"] for row in rows}),
+        "states": dict(Counter(str(row["state"]) for row in rows)),
+        "damage": damage_objects(damage),
+    }
+
+
+def _log_dir(home: LogDirectory) -> Row:
+    meta, quorum = home.meta, home.quorum_state
+    return {
+        "log_dir": str(home.path),
+        "cluster_id": None if meta is None else meta.cluster_id,
+        "node_id": None if meta is None else meta.node_id,
+        "directory_id": None if meta is None else meta.directory_id,
+        "meta_version": None if meta is None else meta.version,
+        "clean_shutdown": None if meta is None else home.clean_shutdown is not None,
+        "broker_epoch": None if home.clean_shutdown is None else home.clean_shutdown.broker_epoch,
+        "files": sorted(home.checkpoints),
+        "quorum_state": None
+        if quorum is None
+        else {
+            "leader_id": quorum.leader_id,
+            "leader_epoch": quorum.leader_epoch,
+            "voted_id": quorum.voted_id,
+            "voted_directory_id": quorum.voted_directory_id,
+            "voters": None if quorum.voters is None else list(quorum.voters),
+        },
+    }
+
+
+def _remarks(homes: Sequence[LogDirectory]) -> list[str]:
+    """What a reader of the numbers should know of the directories they are from."""
+    from kreplica.formats.log_directory.offset_checkpoint import CLEANER, OFFSET_CHECKPOINTS
+
+    remarks = []
+    for home in homes:
+        # A file that was named alone says nothing of what else there is; a whole directory has its meta.properties.
+        absent = [name for name in OFFSET_CHECKPOINTS if name not in home.checkpoints and name != CLEANER]
+        if home.meta is not None and absent:
+            remarks.append(f"{home.path}: no {', '.join(absent)}: its column is empty for these replicas")
+    ids = {home.meta.cluster_id for home in homes if home.meta is not None and home.meta.cluster_id is not None}
+    if len(ids) > 1:
+        remarks.append(f"log directories of {len(ids)} clusters: {', '.join(sorted(ids))}")
+    return remarks
+
+
+def _kinds() -> dict[str, Kind]:
+    from kreplica.model.schema import Kind
+
+    words = {"log_dir", "topic", "state", "topic_id", "epochs"}
+    narrow = {"partition", "last_epoch"}
+    return {name: Kind.STRING if name in words else Kind.INT32 if name in narrow else Kind.INT64 for name in COLUMNS}
+
+
+def _show(answer: Answer, homes: Sequence[LogDirectory], damage: int, console: Console) -> None:
+    from commands.shared.printing.screen import print_lines, print_table, print_verdict
+
+    names = [*(["log_dir"] if len(homes) > 1 else []), *_SHOWN]
+    if any(row["state"] != "current" for row in answer.rows):
+        names.insert(names.index("partition") + 1, "state")
+    cells = [[_epochs(row[name]) if name == "epochs" else row[name] for name in names] for row in answer.rows]
+    if cells:
+        print_table([name.upper() for name in names], cells, color=console.is_terminal and not console.no_color)
+    word, color, sentence = _verdict(answer, homes, damage)
+    print_verdict(console, word, color, sentence)
+    print_lines(console, "log dir", [_told(home) for home in homes])
+    print_lines(console, "means", _MEANINGS)
+
+
+_MEANINGS = (
+    "log_start_offset: first offset left to read; - where none is told: the first of epochs or of the segments",
+    "recovery_point: all before it is on the disk; after an unclean stop the log is checked from there",
+    "high_watermark: all before it was on every in-sync replica when the file was written",
+    "cleaner_offset: first offset that compaction has not seen",
+    "epochs: leader epoch:first offset written under it",
+)
+
+
+def _epochs(value: object) -> object:
+    if not isinstance(value, list):
+        return value
+    return [f"{entry['epoch']}:{entry['start_offset']}" for entry in value]
+
+
+def _verdict(answer: Answer, homes: Sequence[LogDirectory], damage: int) -> tuple[str, str, str]:
+    from commands.decode.damage_lines import count_places
+    from commands.shared.printing.screen import counted
+
+    topics = answer.summary["topics"]
+    directories = counted(len(homes), "log directory", "log directories")
+    scope = f"{counted(len(answer.rows), 'replica')} of {counted(int(str(topics)), 'topic')} in {directories}"
+    whole = [home for home in homes if home.meta is not None]
+    unclean = [home for home in whole if home.clean_shutdown is None]
+    if damage:
+        return "DAMAGED", "red", f"{count_places(damage)} in these files; {scope}"
+    if unclean:
+        said = "without a mark of a clean stop (the broker runs or was killed: these files lag behind the logs)"
+        return "OPEN", "yellow", f"{len(unclean)} of {len(whole)} {said}; {scope}"
+    return ("CLEAN", "green", f"{scope}, closed in order") if whole else ("OK", "green", scope)
+
+
+def _told(home: LogDirectory) -> str:
+    if home.meta is None:
+        return f"{home.path}  no meta.properties among the files: node and cluster are not known"
+    stop = "no mark of a clean stop" if home.clean_shutdown is None else "closed in order"
+    told = f"{home.path}  node {home.meta.node_id} of cluster {home.meta.cluster_id}, {stop}"
+    quorum = home.quorum_state
+    if quorum is None:
+        return told
+    leader = f"leader {quorum.leader_id}" if (quorum.leader_id or 0) >= 0 else "no leader"
+    return f"{told}; metadata quorum in epoch {quorum.leader_epoch}, {leader}"

@@ -1,0 +1,108 @@
+"""kreplica decode indexes: entries of the files beside a segment, and the producers that a partition knew."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from commands.shared.options import OutputOption, StdinFilenameOption
+from kreplica.errors import ExitCode, InputError, UsageError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from commands.shared.printing.output import Answer, Row
+    from kreplica.formats.damage import Damage
+    from kreplica.model.schema import Kind
+
+PathsArgument = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="PATH...", help="Files, partitions' directories, log directories, or quoted patterns; - for stdin."
+    ),
+]
+
+
+def register(group: typer.Typer) -> None:
+    """Adds the subcommand."""
+    group.command("indexes", short_help="Index entries, aborted transactions, producers.")(indexes)
+
+
+def indexes(paths: PathsArgument, stdin_filename: StdinFilenameOption = None, output: OutputOption = None) -> None:
+    """Show the entries of .index, .timeindex and .txnindex files and of producer snapshots (.snapshot).
+
+    Zeros that a broker allocated ahead are no entries. Exits 1 when a file is damaged (all else is read nevertheless),
+    2 when there are none.
+    """
+    from commands.decode.damage_lines import damage_objects, damage_warnings
+    from commands.decode.stdin import INDEX, named_files
+    from commands.shared.printing.output import Answer, emit
+    from kreplica.formats.logs.index_rows import COLUMNS
+
+    damage: list[Damage] = []
+    with named_files(paths, stdin_filename, INDEX) as names:
+        files = _files(names, damage)
+        rows = list(_rows(files, damage))
+    answer = Answer(
+        command="decode-indexes",
+        rows_name="entries",
+        columns=COLUMNS,
+        rows=rows,
+        summary={
+            "files": len(files),
+            "entries": dict(Counter(str(row["kind"]) for row in rows)),
+            "damage": damage_objects(damage),
+        },
+        warnings=damage_warnings(damage),
+        kinds=_kinds(COLUMNS),
+    )
+    emit(answer, output, lambda console: _show(answer, damage, console))
+    raise typer.Exit(ExitCode.FINDINGS if damage else ExitCode.OK)
+
+
+def _files(paths: Sequence[str], damage: list[Damage]) -> list[Path]:
+    from kreplica.formats.file_bytes import not_listed
+    from kreplica.formats.find_files import find_files
+    from kreplica.formats.logs.index_rows import is_index_file
+
+    refused: list[InputError] = []
+    files = [file for file in find_files(paths, is_index_file, refused) if is_index_file(file.name)]
+    damage += not_listed(refused)
+    if not files:
+        why = "their names are a number of 20 digits and .index, .timeindex, .txnindex or .snapshot"
+        raise UsageError(f"no index files in {', '.join(paths)}", why, "name a partition's directory")
+    return files
+
+
+def _rows(files: Sequence[Path], damage: list[Damage]) -> Iterator[Row]:
+    from kreplica.formats.file_bytes import read_found_file, read_small_file
+    from kreplica.formats.logs.index_rows import index_rows
+
+    read = read_found_file if len(files) > 1 or damage else read_small_file
+    for file in files:
+        yield from index_rows(file.name, read(file), str(file), damage)
+
+
+def _kinds(columns: Sequence[str]) -> dict[str, Kind]:
+    from kreplica.model.schema import Kind
+
+    return {name: Kind.STRING if name in ("file", "kind") else Kind.INT64 for name in columns}
+
+
+def _show(answer: Answer, damage: Sequence[Damage], console: Console) -> None:
+    from commands.decode.damage_lines import count_places
+    from commands.shared.printing.screen import counted, print_table, print_verdict
+
+    told = [name for name in answer.columns if any(row.get(name) is not None for row in answer.rows)]
+    if answer.rows:
+        cells = ([row.get(name) for name in told] for row in answer.rows)
+        print_table([name.upper() for name in told], cells, color=console.is_terminal and not console.no_color)
+    scope = f"{counted(len(answer.rows), 'entry', 'entries')} in {counted(int(str(answer.summary['files'])), 'file')}"
+    if damage:
+        print_verdict(console, "DAMAGED", "red", f"{count_places(len(damage))}; {scope}")
+    else:
+        print_verdict(console, "OK", "green", scope)

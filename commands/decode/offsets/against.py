@@ -1,0 +1,136 @@
+"""kreplica decode offsets --against: whether what was committed lies in the logs of a live cluster."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING
+
+from commands.shared.clusters import Reading, cluster_object, read_offsets_of
+from commands.shared.printing.output import Row
+from kreplica.errors import UsageError
+from kreplica.health.offset_range import OffsetRange, Standing, offset_ranges
+
+if TYPE_CHECKING:
+    from kreplica.config.resolve import ClusterHandle
+    from kreplica.formats.consumer_offsets.rows import CommittedOffset
+
+
+_MEANINGS = {
+    Standing.below_start: "below start: records there are deleted; the group goes on where auto.offset.reset says",
+    Standing.above_end: "above end: the log is shorter than what the group has read; records are lost, or it is another"
+    " cluster",
+    Standing.no_such_partition: "no such partition: the topic was deleted, or it is another cluster",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class WayIn:
+    """The options that name the cluster to compare with, as given."""
+
+    against: str | None
+    bootstrap_server: str | None
+    command_config: str | None
+    config: str | None
+    timeout: float | None
+
+    def handle(self) -> ClusterHandle:
+        """The cluster.
+
+        Raises:
+            UsageError: Two ways in are named, or several clusters.
+            ConfigurationError: The contexts file or the properties cannot be used.
+        """
+        from kreplica.config.resolve import resolve_handles
+
+        if not (self.against or self.bootstrap_server or self.command_config):
+            option = "--config" if self.config is not None else "--timeout"
+            fix = "add --against CONTEXT or --bootstrap-server HOST:PORT"
+            raise UsageError(f"{option} belongs to a cluster, and none is named", fix=fix)
+        others = [
+            name for name in ("bootstrap_server", "command_config") if self.against and getattr(self, name) is not None
+        ]
+        if others:
+            option = f"--{others[0].replace('_', '-')}"
+            raise UsageError(f"--against and {option} exclude each other", "", "give one of them")
+        handles = resolve_handles(
+            bootstrap_server=self.bootstrap_server,
+            command_config=self.command_config,
+            contexts=[self.against] if self.against else (),
+            config_path=self.config,
+            timeout=self.timeout,
+            environ=os.environ,
+        )
+        if len(handles) > 1:
+            names = ", ".join(handle.name for handle in handles)
+            why = f"{self.against} matches {names}"
+            raise UsageError("offsets are compared with one cluster", why, "name one context")
+        return handles[0]
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """What the cluster said.
+
+    Args:
+        reading: How reading it went.
+        ranges: One for each row, in their order.
+    """
+
+    reading: Reading
+    ranges: Sequence[OffsetRange]
+
+    def counts(self) -> dict[Standing, int]:
+        """How many rows stand where, in the order of Standing; those of which nothing is known are left out."""
+        found = Counter(each.standing for each in self.ranges)
+        return {standing: found[standing] for standing in Standing if found[standing]}
+
+    @property
+    def outside(self) -> int:
+        """Rows that do not lie in the range of their log."""
+        return sum(count for standing, count in self.counts().items() if standing is not Standing.in_range)
+
+    @property
+    def unknown(self) -> int:
+        """Rows of which the cluster did not tell enough."""
+        return sum(each.standing is None for each in self.ranges)
+
+    def warnings(self) -> list[str]:
+        """What the cluster did not tell."""
+        left_out = f"the cluster did not tell the range of {self.unknown} of {len(self.ranges)} offsets"
+        return [*self.reading.warnings(), *([left_out] if self.unknown else [])]
+
+    def clusters(self) -> list[dict[str, object]]:
+        """For the answer of the contract."""
+        return [cluster_object(snapshot) for snapshot in self.reading.snapshots]
+
+    def summary(self) -> Row:
+        """Counts by standing, all of them."""
+        counts = self.counts()
+        return {"standings": {**{standing.value: counts.get(standing, 0) for standing in Standing}}}
+
+    def meanings(self) -> list[str]:
+        """What it means for the groups, in words."""
+        return [_MEANINGS[standing] for standing in self.counts() if standing in _MEANINGS]
+
+    @property
+    def columns(self) -> list[str]:
+        """Fields that a row has besides."""
+        return [field.name for field in fields(OffsetRange)]
+
+    def row(self, index: int) -> Row:
+        """These fields of one row."""
+        return {name: getattr(self.ranges[index], name) for name in self.columns}
+
+
+def compare_with(handle: ClusterHandle, rows: Sequence[CommittedOffset]) -> Compared:
+    """Asks the leaders of the partitions that the rows name for their logs' range.
+
+    Raises:
+        KreplicaError: The cluster cannot be read.
+    """
+    reading = read_offsets_of(handle, {(row.topic, row.partition) for row in rows})
+    asked = ((row.topic, row.partition, row.offset) for row in rows)
+    return Compared(reading, list(offset_ranges(reading.snapshots[0], asked)))

@@ -1,0 +1,94 @@
+"""How kreplica decode offsets shows what it found."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from commands.shared.printing.screen import counted, print_lines, print_table, print_verdict
+from commands.shared.values import spell_moment
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from commands.decode.offsets.answer import OffsetsReading
+    from kreplica.formats.consumer_offsets.rows import CommittedOffset
+    from kreplica.health.offset_range import OffsetRange
+
+_RANGE_HEADER = ("log_start", "log_end", "standing")
+HEADER = ("group", "topic", "partition", "offset", "committed", "metadata")
+
+
+def show(reading: OffsetsReading, console: Console) -> None:
+    """Prints rows, then the verdict, what was read, and what to type next."""
+    pending = any(row.pending for row in reading.rows)
+    header = [*HEADER, *(["pending"] if pending else [])]
+    if reading.rows:
+        header += [*_RANGE_HEADER] if reading.against else []
+        ranges = (
+            [_range_cells(each) for each in reading.against.ranges] if reading.against else [[]] * len(reading.rows)
+        )
+        cells = [_cells(row, pending=pending) + more for row, more in zip(reading.rows, ranges, strict=True)]
+        print_table([name.upper() for name in header], cells, color=console.is_terminal and not console.no_color)
+    word, color = _word(reading)
+    print_verdict(console, word, color, f"{_counted(reading)}; {reading.completeness()}")
+    records = sum(result.records for result in reading.results)
+    size = sum(result.read_bytes for result in reading.results)
+    segments = sum(len(log.segments) for log in reading.logs)
+    read = f"{counted(records, 'record')}, {counted(size, 'byte')}, {counted(segments, 'segment')}"
+    print_lines(console, "read", [f"{read} of {counted(len(reading.logs), 'log')}"])
+    print_lines(console, "means", _meanings(reading, pending=pending))
+
+
+def _cells(row: CommittedOffset, *, pending: bool) -> list[object]:
+    cells: list[object] = [
+        row.group,
+        row.topic,
+        row.partition,
+        row.offset,
+        spell_moment(row.commit_timestamp),
+        row.metadata or None,
+    ]
+    return [*cells, *([f"producer {row.producer_id}" if row.pending else None] if pending else [])]
+
+
+def _range_cells(found: OffsetRange) -> list[object]:
+    return [found.log_start_offset, found.end_offset, found.standing]
+
+
+def _word(reading: OffsetsReading) -> tuple[str, str]:
+    if reading.damage.places:
+        return "DAMAGED", "red"
+    if reading.against and reading.against.outside:
+        return "OUT OF RANGE", "red"
+    if reading.against and reading.against.unknown:
+        return "INCOMPLETE", "yellow"
+    return ("INCOMPLETE", "yellow") if reading.missing or reading.doubt else ("OK", "green")
+
+
+def _counted(reading: OffsetsReading) -> str:
+    groups = len({row.group for row in reading.rows})
+    told = f"{counted(len(reading.rows), 'offset')} of {counted(groups, 'group')}{_standings(reading)}"
+    if reading.damage.places:
+        left_out = f"{counted(reading.damage.skipped, 'byte')} left out"
+        return f"{counted(reading.damage.places, 'damaged place')}, {left_out}; {told}"
+    return told
+
+
+def _standings(reading: OffsetsReading) -> str:
+    if reading.against is None:
+        return ""
+    counts = [f"{count} {standing}" for standing, count in reading.against.counts().items()]
+    unknown = [f"{reading.against.unknown} not known"] if reading.against.unknown else []
+    return f": {', '.join(counts + unknown)}" if counts or unknown else ""
+
+
+def _meanings(reading: OffsetsReading, *, pending: bool) -> list[str]:
+    told = ["offset: the next record that the group will read"] if reading.rows else []
+    if pending:
+        told.append("pending: sent in a transaction that is still open; not committed until it ends")
+    if reading.expired:
+        past = f"expired: {reading.expired} past the time written with them"
+        told.append(f"{past}; a coordinator drops these unless members read the topic")
+    if reading.against:
+        told += reading.against.meanings()
+    return told

@@ -1,0 +1,188 @@
+"""What kreplica decode transactions found: a row for each record, and what there is to say of all of them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from commands.decode.copies import copy_warnings
+from commands.decode.damage_lines import damage_objects, damage_warnings
+from commands.decode.transactions.command import COLUMNS
+from commands.shared.printing.output import Answer, Row
+from commands.shared.printing.screen import counted
+from kreplica.errors import ExitCode
+from kreplica.formats.consumer_offsets.partition_count import doubt_of_count
+from kreplica.formats.damage import DamageTally
+from kreplica.formats.transactions.records import OPEN, TRANSACTION_TOPIC
+from kreplica.model.schema import Kind
+
+if TYPE_CHECKING:
+    from commands.decode.transactions.command import Asked
+    from kreplica.formats.transactions.logs import Place, ReplayedLog, TransactionLogs
+    from kreplica.formats.transactions.records import TransactionRecord
+
+
+@dataclass(frozen=True, slots=True)
+class TransactionsReading:
+    """What was read of the topic, whatever was asked of it.
+
+    Args:
+        logs: The partitions that were found.
+        homes: Each transactional id, and the partition in which it was found.
+        asked: What is asked about them.
+        damage: Of all files.
+        unknown: Number of records of a version that is not known.
+    """
+
+    logs: TransactionLogs
+    homes: Collection[tuple[str, int]]
+    asked: Asked
+    damage: DamageTally
+    unknown: int
+
+    @classmethod
+    def of_state(cls, logs: TransactionLogs, read: Sequence[ReplayedLog], asked: Asked) -> TransactionsReading:
+        """What was read where the state was asked for."""
+        homes = {
+            (record.transactional_id, log.log.partition)
+            for log in read
+            for record in log.records
+            if log.log.partition is not None
+        }
+        damage = DamageTally()
+        damage.add(logs.damage)
+        for log in read:
+            damage.join(log.findings.damage)
+        return cls(logs, homes, asked, damage, sum(log.findings.unknown for log in read))
+
+    def summary(self, counts: Row) -> Row:
+        """The summary of the answer: numbers over all rows, and where they are from."""
+        found = {log.partition for log in self.logs.logs if log.partition is not None}
+        partitions = self.asked.partitions
+        return {
+            **counts,
+            "partitions": partitions,
+            "partitions_found": len(found),
+            "partitions_missing": sorted(self.asked.needed - found),
+            "partitions_doubt": doubt_of_count(self.homes, found, partitions, TRANSACTION_TOPIC) or None,
+            "logs": [{"directory": str(log.directory), "partition": log.partition} for log in self.logs.logs],
+            "other_copies": [{"directory": str(log.directory), "partition": log.partition} for log in self.logs.copies],
+            "damaged_places": self.damage.places,
+            "skipped_bytes": self.damage.skipped,
+            "damage": damage_objects(self.damage.kept),
+        }
+
+    def warnings(self, summary: Row) -> list[str]:
+        """Damage, what is missing, and what was not read."""
+        told = damage_warnings(self.damage.kept, self.damage.places)
+        if summary["partitions_doubt"]:
+            told.append(str(summary["partitions_doubt"]))
+        elif summary["partitions_missing"]:
+            told.append(f"{_found(summary)}; transactional ids in the rest cannot be known")
+        told += copy_warnings(self.logs.logs, self.logs.copies)
+        return [*told, f"{counted(self.unknown, 'record')} of a version that is not known"] if self.unknown else told
+
+    def exit_code(self, summary: Row) -> ExitCode:
+        """1 for damage and what is overdue, 5 for missing partitions, 0 otherwise."""
+        if self.damage.places or summary.get("overdue"):
+            return ExitCode.FINDINGS
+        return ExitCode.INCOMPLETE if is_partial(summary) else ExitCode.OK
+
+
+def is_partial(summary: Row) -> bool:
+    """Whether not all partitions that the answer needs were found."""
+    return bool(summary["partitions_missing"] or summary["partitions_doubt"])
+
+
+def _found(summary: Row) -> str:
+    """How many partitions of the topic were found, in words."""
+    found, total = summary["partitions_found"], summary["partitions"]
+    if not found:
+        return f"which of the {total} partitions of __transaction_state this is, is not known"
+    return f"{found} of {total} partitions of __transaction_state found"
+
+
+def counts_of(rows: Sequence[Row]) -> Row:
+    """Numbers over rows of states."""
+    return {
+        "transactions": len(rows),
+        "states": dict(Counter(str(row["state"]) for row in rows)),
+        "open": sum(row["age_ms"] is not None for row in rows),
+        "overdue": sum(row["overdue"] is True for row in rows),
+    }
+
+
+def state_row(
+    partition: int | None, record: TransactionRecord, begun: Mapping[tuple[Place, int | None], int], now: int
+) -> Row:
+    """The row of an id's state.
+
+    Args:
+        partition: Of __transaction_state.
+        record: The last one of the id.
+        begun: First offset of each producer's open transaction by partition.
+        now: ms since the epoch.
+    """
+    row = event_row(partition, record, begun)
+    started, timeout = row["start_timestamp"], row["timeout_ms"]
+    if record.state not in OPEN or not isinstance(started, int):
+        return row
+    age = max(0, now - started)
+    return {**row, "age_ms": age, "overdue": age > timeout if isinstance(timeout, int) else None}
+
+
+def event_row(
+    partition: int | None, record: TransactionRecord, begun: Mapping[tuple[Place, int | None], int]
+) -> dict[str, object]:
+    """The row of a record. What had begun by it may have ended by now: it has no age."""
+    data = record.data or {}
+    producer = data.get("producerId")
+    return {
+        "transactional_id": record.transactional_id,
+        "producer_id": producer,
+        "producer_epoch": data.get("producerEpoch"),
+        "state": record.state,
+        "timeout_ms": data.get("transactionTimeoutMs"),
+        "partitions": [
+            {"topic": topic, "partition": number, "first_offset": begun.get(((topic, number), producer))}
+            for topic, number in record.partitions
+        ],
+        "start_timestamp": _or_null(data.get("transactionStartTimestampMs")),
+        "last_update_timestamp": _or_null(data.get("transactionLastUpdateTimestampMs")),
+        "age_ms": None,
+        "overdue": None,
+        "client_transaction_version": data.get("clientTransactionVersion"),
+        "previous_producer_id": _or_null(data.get("previousProducerId")),
+        "next_producer_id": _or_null(data.get("nextProducerId")),
+        "next_producer_epoch": _or_null(data.get("nextProducerEpoch")),
+        "coordinator_partition": partition,
+        "record_offset": record.offset,
+        "record_timestamp": record.timestamp,
+    }
+
+
+def _or_null(value: int | None) -> int | None:
+    """Null where Kafka writes -1 for none."""
+    return None if value is None or value < 0 else value
+
+
+def answer_of(rows: list[Row], summary: Row, warnings: list[str]) -> Answer:
+    """The answer about states, whatever was asked of them."""
+    return Answer(
+        command="decode-transactions",
+        rows_name="transactions",
+        columns=COLUMNS,
+        rows=rows,
+        summary=summary,
+        warnings=warnings,
+        kinds={name: kind_of(name) for name in COLUMNS},
+    )
+
+
+def kind_of(name: str) -> Kind:
+    """What a column holds."""
+    if name in ("transactional_id", "state", "partitions"):
+        return Kind.STRING
+    return Kind.BOOL if name == "overdue" else Kind.INT64

@@ -1,0 +1,159 @@
+"""kreplica describe: partitions in trouble, or a verdict on the whole cluster."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+from commands.shared.options import (
+    BROKERS,
+    ExcludeInternalOption,
+    ExitZeroOption,
+    MaxAgeOption,
+    OutputOption,
+    SourceOptions,
+    TopicOption,
+    narrowed,
+    takes_sources,
+)
+from commands.shared.printing.output import OutputFormat, emit
+from commands.shared.values import parse_duration, parse_ids
+from kreplica.errors import ExitCode, UsageError
+
+
+class GroupBy(StrEnum):
+    """What matching partitions are gathered by."""
+
+    broker = "broker"
+    rack = "rack"
+    topic = "topic"
+    cause = "cause"
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What the user wants to know.
+
+    Args:
+        filters: Names of predicates; a partition is listed when any of them holds.
+        everything: List all partitions.
+        group_by: Gather instead of listing.
+        topics, exclude_internal, brokers: Which partitions are looked at at all.
+        timed: Rows carry ``taken_at``: they are one of many rounds.
+        measure: Seconds between two readings of how far missing replicas have come; None not to measure.
+        most_age: How old a dump may be, in seconds; any age if None.
+    """
+
+    filters: tuple[str, ...]
+    everything: bool
+    group_by: GroupBy | None
+    topics: str | None
+    exclude_internal: bool
+    brokers: tuple[int, ...]
+    timed: bool = False
+    measure: float | None = None
+    most_age: float | None = None
+
+    def words(self) -> str:
+        """The options that narrow the partitions, to be typed again, a space before each."""
+        return narrowed(self.topics, self.exclude_internal, self.brokers)
+
+    def topic_words(self) -> str:
+        """The same for commands that know no --broker."""
+        return narrowed(self.topics, self.exclude_internal)
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the command."""
+    app.command("describe", short_help="Partitions in trouble, or a verdict on a cluster.")(describe)
+
+
+def _filter(flag: str, meaning: str) -> typer.models.OptionInfo:
+    option = typer.Option(flag, help=meaning, rich_help_panel="Health filters, any of them")
+    assert isinstance(option, typer.models.OptionInfo)
+    return option
+
+
+@takes_sources
+def describe(
+    sources: SourceOptions,
+    under_replicated: Annotated[bool, _filter("--under-replicated", "In-sync replicas are missing.")] = False,
+    masked: Annotated[bool, _filter("--masked", "An original replica is missing, hidden by an adding one.")] = False,
+    under_min_isr: Annotated[bool, _filter("--under-min-isr", "No leader, or ISR below min.insync.replicas.")] = False,
+    at_min_isr: Annotated[bool, _filter("--at-min-isr", "ISR exactly min.insync.replicas.")] = False,
+    unavailable: Annotated[bool, _filter("--unavailable", "No leader, or the leader is not a live broker.")] = False,
+    offline: Annotated[bool, _filter("--offline", "No leader.")] = False,
+    non_preferred: Annotated[bool, _filter("--non-preferred", "Not led by the first replica.")] = False,
+    reassigning: Annotated[bool, _filter("--reassigning", "Replicas are being added or removed.")] = False,
+    everything: Annotated[bool, typer.Option("--all", help="List every partition.")] = False,
+    topic: TopicOption = None,
+    exclude_internal: ExcludeInternalOption = False,
+    broker: Annotated[
+        list[str] | None, typer.Option("--broker", metavar=BROKERS, help="Only partitions with a replica there.")
+    ] = None,
+    group_by: Annotated[GroupBy | None, typer.Option("--group-by", help="Gather what matches.")] = None,
+    measure: Annotated[
+        str | None,
+        typer.Option(
+            "--measure", metavar="TIME", help="Also read twice, TIME apart (10s, 2m), how missing replicas catch up."
+        ),
+    ] = None,
+    watch: Annotated[
+        float | None, typer.Option("--watch", min=0.5, metavar="SECONDS", help="Repeat until interrupted.")
+    ] = None,
+    max_age: MaxAgeOption = None,
+    exit_zero: ExitZeroOption = False,
+    output: OutputOption = None,
+) -> None:
+    """Show which partitions are in trouble; without a filter, a verdict on the whole cluster.
+
+    Exits 1 when a health filter matched, or without one when the verdict is UNHEALTHY; 5 when nothing is wrong but
+    something could not be read; 3 when no broker answered. --all and --group-by alone are no judgement.
+    """
+    chosen = {
+        "under_replicated": under_replicated,
+        "masked": masked,
+        "under_min_isr": under_min_isr,
+        "at_min_isr": at_min_isr,
+        "unavailable": unavailable,
+        "offline": offline,
+        "non_preferred": non_preferred,
+        "reassigning": reassigning,
+    }
+    filters = tuple(name for name, wanted in chosen.items() if wanted)
+    if everything and filters:
+        raise UsageError("--all lists every partition", "a health filter lists some", "leave one of them out")
+    selection = (topic, exclude_internal, parse_ids(broker or ()))
+    seconds = None if measure is None else parse_duration(measure, "--measure", least=1)
+    age = None if max_age is None else parse_duration(max_age, "--max-age")
+    timed = watch is not None
+    question = Question(filters, everything, group_by, *selection, timed=timed, measure=seconds, most_age=age)
+    if watch is None:
+        code, _ = _answer_once(sources, question, output)
+        raise typer.Exit(ExitCode.OK if exit_zero and code is ExitCode.FINDINGS else code)
+    _watch(sources, question, output, watch)
+
+
+def _answer_once(sources: SourceOptions, question: Question, output: OutputFormat | None) -> tuple[ExitCode, bool]:
+    """Answers; returns the exit code and whether anybody still reads."""
+    from commands.describe.answer import answer
+    from commands.describe.screen import show
+
+    description = answer(sources.handles(), question)
+    read = emit(description.answer, output, lambda console: show(description, sources, console))
+    return description.exit_code, read
+
+
+def _watch(sources: SourceOptions, question: Question, output: OutputFormat | None, seconds: float) -> None:
+    from commands.shared.printing.progress import watch
+    from kreplica.system.time_limits import check_timeout
+
+    check_timeout(seconds, "--watch")
+    if output not in (None, OutputFormat.table, OutputFormat.json, OutputFormat.jsonl):
+        raise UsageError(f"--watch has no end, and {output} has one", fix="use -o jsonl, or leave out --watch")
+    if sources.dump == "-":
+        raise UsageError("standard input can be read once only", fix="leave out --watch, or name a file")
+    watch(lambda: _answer_once(sources, question, output)[1], seconds, output)

@@ -1,0 +1,264 @@
+"""describe on the screen: verdict first, then cause, then what to type next.
+
+What to type next about a cause: commands that work as they stand.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from commands.describe.answer import ClusterView, Description
+from commands.describe.causes import cell, explained, measured_cell, measured_lines
+from commands.describe.command import GroupBy, Question
+from commands.describe.measure import measurable
+from commands.shared.printing.screen import aged, print_lines, print_table, print_verdict, read_at
+from kreplica.health.causes import CauseKind
+from kreplica.health.causes.smallest_set import RACK_GONE, SLOW_BROKER, Culprit
+from kreplica.health.listing import by_broker, by_topic
+from kreplica.model.throttles import FOLLOWER_LIST, LEADER_LIST
+from kreplica.planner.preferred_leaders import plan_elections
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from commands.shared.options import SourceOptions
+    from commands.shared.printing.output import Row
+
+
+_SLOW = {CauseKind.SLOW_LEADER.value, CauseKind.SLOW_FOLLOWER.value, SLOW_BROKER}
+_GONE = {CauseKind.BROKER_GONE.value, CauseKind.BROKER_FENCED.value, RACK_GONE}
+
+
+def commands_for_causes(view: ClusterView, way_in: str) -> Iterator[str]:
+    """One command about the worst cause, where there is one to type.
+
+    A slow broker may have to be restarted: whether it can be stopped. A broker that is gone comes back: waiting until
+    it is in sync again. A throttle that a reassignment left behind: taking it away, by Kafka's own tool.
+    """
+    if not view.verdict.culprits:
+        return
+    worst = view.verdict.culprits[0]
+    if worst.key.kind in _SLOW:
+        yield f"kreplica safe-to-stop {way_in} {worst.key.broker}"
+    elif worst.key.kind in _GONE and worst.certain and view.live:
+        brokers = "".join(f" --broker {broker}" for broker in worst.brokers)
+        # There --timeout is how long to wait, and --read-timeout what it is here.
+        yield f"kreplica wait {way_in.replace('--timeout', '--read-timeout')} --for in-sync{brokers}"
+    elif worst.key.kind == CauseKind.THROTTLE.value and worst.evidence["left_behind"] and view.live:
+        yield _take_away(view, worst, way_in)
+
+
+def _take_away(view: ClusterView, throttle: Culprit, way_in: str) -> str:
+    topics = throttle.evidence["topics"]
+    assert isinstance(topics, list), "a throttle names its topics"
+    throttles = view.why.facts.throttles
+    lists = ((LEADER_LIST, throttles.leaders), (FOLLOWER_LIST, throttles.followers))
+    names = ",".join(name for name, by_topic in lists if topics[0] in by_topic)
+    given = shlex.split(way_in)
+    pairs = dict(zip(given[::2], given[1::2], strict=True))
+    words = ["--bootstrap-server", pairs.get("--bootstrap-server", "HOST:PORT")]
+    words += ["--command-config", pairs["--command-config"]] if "--command-config" in pairs else []
+    words += ["--alter", "--entity-type", "topics", "--entity-name", str(topics[0]), "--delete-config", names]
+    return f"kafka-configs.sh {shlex.join(words)}"
+
+
+MOST_SHOWN = 5
+"""How many topics, brokers and causes a verdict names before it says how many more there are."""
+
+SILENT = "silent-brokers"
+"""Kind of gap that a verdict names, because whoever does not answer may be what is wrong."""
+
+LABELS = {
+    "under_replicated": "under-replicated",
+    "masked": "masked under-replicated",
+    "under_min_isr": "under min ISR",
+    "at_min_isr": "at min ISR",
+    "unavailable": "unavailable",
+    "offline": "offline (no leader)",
+    "non_preferred": "not led by the preferred leader",
+    "reassigning": "reassigning",
+}
+"""Predicates a verdict counts, in the words of the screen."""
+
+
+def show(description: Description, sources: SourceOptions, console: Console) -> None:
+    """Prints the description for a person."""
+    question = description.question
+    if question.group_by is not None or question.filters or question.everything:
+        _show_rows(description, console)
+        return
+    for number, view in enumerate(description.views):
+        if number:
+            console.print()
+        _show_verdict(view, question, sources, console)
+
+
+def _show_rows(description: Description, console: Console) -> None:
+    question, answer = description.question, description.answer
+    if answer.rows:
+        columns = answer.columns if question.group_by else _listed_columns(description)
+        rows = _cells(answer.rows, columns)
+        print_table([name.upper() for name in columns], rows, color=console.is_terminal and not console.no_color)
+    console.print(_closing_line(description))
+
+
+def _listed_columns(description: Description) -> list[str]:
+    """Columns of a listing: those every listing needs, then those that say something in any row."""
+    always = {"cluster", "topic", "partition", "leader", "replicas", "isr"}
+    optional = {"elr", "adding", "removing", "min_isr", "missing", "causes", "measured"} & set(
+        description.answer.columns
+    )
+    filled = {name for name in optional if any(row[name] for row in description.answer.rows)}
+    filled |= {"causes"} if any(row["not_known"] for row in description.answer.rows) else set()
+    return [name for name in description.answer.columns if name in always | filled]
+
+
+def _cells(rows: Sequence[Row], columns: Sequence[str]) -> Iterator[tuple[object, ...]]:
+    """The cells of each row; causes and measurements in words."""
+    by_column = [[row[name] for row in rows] for name in columns]
+    if "causes" in columns:
+        by_column[columns.index("causes")] = [
+            cell(row["causes"], row["not_known"])  # type: ignore[arg-type]
+            if row["causes"] or row["not_known"]
+            else None
+            for row in rows
+        ]
+    if "measured" in columns:
+        by_column[columns.index("measured")] = [measured_cell(row["measured"]) for row in rows]  # type: ignore[arg-type]
+    return zip(*by_column, strict=True)
+
+
+def _closing_line(description: Description) -> str:
+    """What the list amounts to: ``no findings among 412 visible topics; 37 hidden``."""
+    question, views = description.question, description.views
+    topics = sum(view.snapshot.topic_count for view in views)
+    partitions = sum(len(view.snapshot.partitions) for view in views)
+    missing = [f"{gap.message}" for view in views for gap in view.snapshot.gaps]
+    tail = "".join(f"; {message}" for message in missing)
+    if not question.filters:
+        return f"{partitions} partitions of {topics} topics{tail}"
+    reads = dict.fromkeys(question.read for view in views for question in view.verdict.open)
+    unexplained = sum(question.partitions for view in views for question in view.verdict.open)
+    if unexplained:
+        tail += f"; the cause not known for {unexplained}: read {next(iter(reads))}"
+    found = sum(len(view.matched) for view in views)
+    age = aged(views[0].snapshot) if len(views) == 1 and not missing else ""
+    unknown = sum(view.unknown for view in views)
+    if unknown:
+        tail += f"; for {unknown} partitions this source cannot tell"
+    words = " or ".join(LABELS[name] for name in question.filters)
+    seen = "visible topics" if missing else "topics"
+    if found:
+        return f"{found} of {partitions} partitions {words}{tail}{age}"
+    return f"no findings among {topics} {seen}{tail}{age}"
+
+
+def _show_verdict(view: ClusterView, question: Question, sources: SourceOptions, console: Console) -> None:
+    print_verdict(console, *_verdict(view))
+    print_lines(console, "cluster", [f"{_name(view)}, {_size(view)}"])
+    print_lines(console, "missing", [gap.message for gap in view.snapshot.gaps])
+    print_lines(console, "cause", explained(view))
+    print_lines(console, "measured", measured_lines(view))
+    print_lines(console, "counts", _counted(view))
+    print_lines(console, "worst", _worst(view))
+    print_lines(console, "next", _next_commands(view, question, sources.again(view.snapshot.name)), whole=True)
+
+
+def _name(view: ClusterView) -> str:
+    name, cluster_id = view.snapshot.name, view.snapshot.cluster_id
+    return f"{name} ({cluster_id})" if cluster_id and cluster_id != name else name
+
+
+def _size(view: ClusterView) -> str:
+    snapshot = view.snapshot
+    sizes = f"{len(snapshot.partitions)} partitions of {snapshot.topic_count} topics on {len(snapshot.brokers)} brokers"
+    return f"{sizes}, {read_at(snapshot)}"
+
+
+def _verdict(view: ClusterView) -> tuple[str, str, str]:
+    """Word, colour and sentence."""
+    word, total = view.verdict_word, len(view.snapshot.partitions)
+    silent = [gap.message for gap in view.snapshot.gaps if gap.kind == SILENT]
+    if word == "UNHEALTHY":
+        (first, words), *rest = [part for part in _troubles(view) if part[0] > 0]
+        others = [f"{count} {words}" for count, words in rest]
+        return word, "red", ", ".join([f"{first} of {total} partitions {words}", *others, *silent])
+    if word == "EMPTY":
+        return word, "yellow", "there is no partition to judge"
+    if word == "INCOMPLETE":
+        return word, "yellow", "; ".join([f"no findings among {view.snapshot.topic_count} visible topics", *silent])
+    return word, "green", f"all {total} partitions have their leader and every replica in sync"
+
+
+def _troubles(view: ClusterView) -> list[tuple[int, str]]:
+    return [
+        (view.count("offline"), "without a leader (no reads, no writes)"),
+        (view.count("under_replicated"), "under-replicated"),
+        (view.count("under_min_isr_broker"), "under min ISR (acks=all writes fail)"),
+        (view.count("masked"), "masked under-replicated"),
+        (view.count("unavailable") - view.count("offline"), "led by a broker that is not live"),
+    ]
+
+
+def _counted(view: ClusterView) -> Iterator[str]:
+    for count in view.counts:
+        label = LABELS.get(count.predicate.name)
+        if label is None or not (count.true or count.unknown):
+            continue
+        notes = [f"not known for {count.unknown}"] if count.unknown else []
+        if count.predicate.name == "under_min_isr":
+            notes += _min_isr_notes(view, count.true)
+        yield f"{count.true:>7}  {label}" + (f" ({', '.join(notes)})" if notes else "")
+
+
+def _min_isr_notes(view: ClusterView, total: int) -> list[str]:
+    """What the count of Kafka's tool is made of: the brokers themselves refuse writes for a part of it only."""
+    refusing, offline = view.count("under_min_isr_broker"), view.count("offline")
+    few = total - refusing - offline
+    parts = [
+        (refusing, "refusing acks=all writes"),
+        (offline, "without a leader"),
+        (few, "with fewer replicas than that, all in sync: refused before Kafka 3.7"),
+    ]
+    return [f"{count} {words}" for count, words in parts if count] if refusing != total else []
+
+
+def _worst(view: ClusterView) -> Iterator[str]:
+    rows = view.affected
+    if not len(rows):
+        return
+    yield "topics " + _shortened(
+        [f"{group.topic} {group.partitions} of {group.of}" for group in by_topic(view.evaluator, rows)]
+    )
+    brokers = [group for group in by_broker(view.evaluator, rows) if group.missing]
+    yield "brokers " + _shortened([f"{group.label} out of sync in {group.missing}" for group in brokers])
+
+
+def _shortened(items: list[str]) -> str:
+    more = f", and {len(items) - MOST_SHOWN} more" if len(items) > MOST_SHOWN else ""
+    return ", ".join(items[:MOST_SHOWN]) + more
+
+
+def _next_commands(view: ClusterView, question: Question, way_in: str) -> Iterator[str]:
+    """Commands that work as they stand: the same way in, the same partitions."""
+    narrowed = f"kreplica describe {way_in}{question.words()}"
+    yield from commands_for_causes(view, way_in)
+    for name, flag in (
+        ("offline", "--offline"),
+        ("under_min_isr_broker", "--under-min-isr"),
+        ("under_replicated", "--under-replicated"),
+        ("masked", "--masked"),
+        ("unavailable", "--unavailable"),
+    ):
+        if view.count(name):
+            yield f"{narrowed} {flag}"
+            break
+    if view.count("under_replicated"):
+        yield f"{narrowed} --under-replicated --group-by {GroupBy.broker.value}"
+    if view.why.can_measure and measurable(view.why, view.places[view.affected]):
+        yield f"{narrowed} --measure 10s"
+    if any(election.electable for election in plan_elections(view.snapshot)):
+        yield f"kreplica rebalance leaders {way_in}{question.topic_words()}"
+    yield f"kreplica check {way_in}{question.topic_words()}"

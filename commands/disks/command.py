@@ -1,0 +1,86 @@
+"""kreplica disks: log directories, what is left on them, and what takes the room."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from commands.shared.options import BROKERS, LARGEST_INT32, ExitZeroOption, OutputOption, SourceOptions, takes_sources
+from commands.shared.values import parse_ids
+from kreplica.errors import UsageError
+
+COLUMNS = (
+    "broker",
+    "path",
+    "error",
+    "total_bytes",
+    "usable_bytes",
+    "usable_percent",
+    "kafka_bytes",
+    "replicas",
+    "strays",
+    "futures",
+    "may_share_volume",
+    "since",
+    "filled_bytes",
+    "kafka_growth_bytes",
+    "trend",
+    "days_until_full",
+)
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the command."""
+    app.command("disks", short_help="Log directories: room left, largest partitions, strays, days until full.")(disks)
+
+
+@takes_sources
+def disks(
+    sources: SourceOptions,
+    broker: Annotated[
+        list[str] | None, typer.Option("--broker", metavar=BROKERS, help="Only log directories of these brokers.")
+    ] = None,
+    top: Annotated[
+        int, typer.Option("--top", min=0, max=LARGEST_INT32, metavar="N", help="How many of the largest partitions.")
+    ] = 10,
+    since: Annotated[
+        str | None,
+        typer.Option(
+            "--since",
+            metavar="DUMP",
+            help="An earlier snapshot, for growth: a manifest, a dump directory (the oldest of this cluster in it), or"
+            " with --dump DIR a moment such as 7d.",
+        ),
+    ] = None,
+    min_usable: Annotated[
+        float | None,
+        typer.Option("--min-usable", min=0, max=100, metavar="PERCENT", help="Exit 1 where less is usable."),
+    ] = None,
+    min_days: Annotated[
+        float | None,
+        typer.Option("--min-days", min=0, metavar="DAYS", help="Exit 1 where a volume is full sooner; needs --since."),
+    ] = None,
+    exit_zero: ExitZeroOption = False,
+    output: OutputOption = None,
+) -> None:
+    """Show every log directory: room on its volume, what Kafka stores there, the largest partitions, their retention.
+
+    Replicas that the cluster does not place on their broker are listed as strays, copies within a broker as future
+    replicas. With an earlier snapshot: growth, and days until a volume is full.
+
+    Exits 1 where a directory is offline, nearly full or fills up soon, or has less than --min-usable or --min-days.
+    Exits 5 when the log directories of a broker are not known and nothing worse was found.
+    """
+    from commands.disks.answer import Limits, answer
+    from commands.disks.screen import show, verdict
+    from commands.shared.printing.output import emit
+    from commands.shared.printing.verdicts import code_of
+
+    if min_days is not None and since is None:
+        raise UsageError("--min-days needs --since", "growth takes two snapshots", "name an earlier one: --since DUMP")
+    limits = Limits(min_usable, min_days)
+    found = answer(sources, parse_ids(broker or ()), top, since, limits)
+    emit(found.answer, output, lambda console: show(found, sources, console))
+    words = [verdict(found, view)[0] for view in found.views]
+    raise typer.Exit(code_of(*words, *["INCOMPLETE"] * found.reading.incomplete, exit_zero=exit_zero))

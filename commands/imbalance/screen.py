@@ -1,0 +1,147 @@
+"""imbalance on the screen: verdict, brokers, what the controller does, what could be elected, what is skewed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from commands.shared.printing.screen import places, print_cluster, print_lines, print_table, print_verdict
+from commands.shared.values import size_words
+from kreplica.engine.rules.controller.balance import KRAFT_ELECTIONS_A_PASS, kraft_passes
+from kreplica.health.imbalance import Measure, diagnosis
+from kreplica.model.balancing import AUTO_REBALANCE, INTERVAL_SECONDS, NOT_READ, PERCENTAGE
+from kreplica.model.snapshot import MetadataMode
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from commands.imbalance.command import BalancedView
+    from kreplica.health.imbalance import BrokerBalance, NonPreferred
+    from kreplica.model.balancing import Balancing
+
+ASSUMED = "Kafka's default, not read"
+MOST_REASONS = 6
+"""How many obstacles are listed before it is said how many more there are."""
+
+_HEADER = ("BROKER", "RACK", "ALIVE", "PREFERRED", "ELSEWHERE", "RATIO", "LEADERS", "REPLICAS", "SIZE", "CONTROLLER")
+_MEASURES = {
+    Measure.LEADERS: "leaders",
+    Measure.PREFERRED: "preferred leaders",
+    Measure.REPLICAS: "replicas",
+    Measure.BYTES: "bytes",
+}
+
+
+def show(views: Sequence[BalancedView], console: Console) -> None:
+    """Prints the balance of each cluster for a person."""
+    for number, view in enumerate(views):
+        if number:
+            console.print()
+        _show_one(view, console)
+
+
+def _show_one(view: BalancedView, console: Console) -> None:
+    found, snapshot = view.imbalance, view.snapshot
+    print_verdict(console, *_verdict(view))
+    print_cluster(console, snapshot)
+    if found.brokers:
+        print_table(_HEADER, map(_cells, found.brokers), color=console.is_terminal and not console.no_color)
+    print_lines(console, "missing", _missing(view))
+    print_lines(console, "acts", _controller(view))
+    print_lines(console, "elect", _elections(found.partitions))
+    print_lines(console, "skew", _skew(view))
+    if found.electable:
+        print_lines(console, "next", [f"kreplica rebalance leaders {view.options}"], whole=True)
+
+
+def word_of(view: BalancedView) -> str:
+    """What the verdict begins with."""
+    if len(view.imbalance.partitions):
+        return "IMBALANCED"
+    if view.imbalance.unknown or view.snapshot.gaps:
+        return "INCOMPLETE"
+    return "SKEWED" if diagnosis(view.spreads, 0) else "BALANCED"
+
+
+def _verdict(view: BalancedView) -> tuple[str, str, str]:
+    """Word, colour and sentence."""
+    word, found, total = word_of(view), view.imbalance, len(view.snapshot.partitions)
+    if word == "IMBALANCED":
+        now = f"{found.electable} of them could be elected now"
+        away = len(found.partitions)
+        return word, "yellow", f"{away} of {total} partitions are not led by their preferred leader; {now}"
+    if word == "INCOMPLETE":
+        return word, "yellow", f"nothing known of {total} partitions is led by another than its preferred leader"
+    if word == "SKEWED":
+        return word, "yellow", f"all {total} partitions are led by their preferred leader, but brokers are uneven"
+    return word, "green", f"all {total} partitions are led by their preferred leader"
+
+
+def _missing(view: BalancedView) -> Iterator[str]:
+    yield from (gap.message for gap in view.snapshot.gaps)
+    if view.imbalance.unknown:
+        yield f"the leader of {view.imbalance.unknown} partitions is not known"
+
+
+def _cells(broker: BrokerBalance) -> list[object]:
+    ratio = None if broker.ratio is None else f"{broker.ratio:.1%}"
+    size = None if broker.bytes is None else size_words(broker.bytes)
+    counts = [broker.preferred_partitions, broker.non_preferred, ratio, broker.leaders, broker.replicas, size]
+    return [broker.broker, broker.rack, broker.alive, *counts, broker.reason]
+
+
+def _controller(view: BalancedView) -> Iterator[str]:
+    """Who brings leaders back, when, and by which settings."""
+    found, balancing = view.imbalance, view.imbalance.balancing
+    if not balancing.enabled:
+        yield f"the controller does nothing by itself: {AUTO_REBALANCE} is false"
+    elif found.mode is not MetadataMode.ZOOKEEPER:
+        passes = kraft_passes(found.electable)
+        more = f", {KRAFT_ELECTIONS_A_PASS} at a time in {passes} passes, one after the other" if passes > 1 else ""
+        every = f"every {balancing.interval_seconds} s"
+        yield f"a KRaft controller elects {every} each preferred leader that may lead, whatever the ratio{more}"
+    if balancing.enabled and found.mode is not MetadataMode.KRAFT:
+        above = f"brokers whose ratio is above {balancing.percentage}%"
+        yield f"a ZooKeeper controller elects every {balancing.interval_seconds} s those that may lead of {above}"
+    yield from _settings(balancing)
+    if balancing.disagreeing:
+        yield f"brokers differ in {', '.join(balancing.disagreeing)}: the controller's own setting counts"
+
+
+def _settings(balancing: Balancing) -> Iterator[str]:
+    """The settings by where each comes from."""
+    values = {
+        AUTO_REBALANCE: str(balancing.enabled).lower(),
+        PERCENTAGE: str(balancing.percentage),
+        INTERVAL_SECONDS: str(balancing.interval_seconds),
+    }
+    by_origin: dict[str, list[str]] = {}
+    for name, origin in balancing.origins.items():
+        by_origin.setdefault(origin, []).append(f"{name}={values[name]}")
+    for origin, some in by_origin.items():
+        yield f"{', '.join(some)} ({ASSUMED if origin == NOT_READ else origin})"
+
+
+def _elections(partitions: Sequence[NonPreferred]) -> Iterator[str]:
+    """What could be elected now, and what keeps the others from it, the most frequent first."""
+    groups: dict[str | None, list[NonPreferred]] = {}
+    for item in partitions:
+        groups.setdefault(item.obstacle, []).append(item)
+    ordered = sorted(groups.items(), key=lambda pair: (pair[0] is not None, -len(pair[1])))
+    for obstacle, some in ordered[:MOST_REASONS]:
+        where = places((item.topic, item.partition) for item in some)
+        yield f"{len(some)} {f'not now, {obstacle}' if obstacle else 'electable now'}: {where}"
+    rest = ordered[MOST_REASONS:]
+    if rest:
+        yield f"{sum(len(some) for _, some in rest)} not now, for {len(rest)} more reasons"
+
+
+def _skew(view: BalancedView) -> Iterator[str]:
+    for measure, spread in view.spreads.items():
+        if spread.skewed:
+            say = size_words if measure is Measure.BYTES else str
+            most, least = (f"{say(count)} on broker {broker}" for count, broker in (spread.most, spread.least))
+            yield f"{_MEASURES[measure]}: {most}, {least}, even would be {say(round(spread.even))}"
+    verdict = diagnosis(view.spreads, len(view.imbalance.partitions))
+    if verdict:
+        yield verdict

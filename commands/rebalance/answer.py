@@ -1,0 +1,170 @@
+"""What the commands on plans answer: a row for each planned change, the verdict, and what to type next."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from commands.rebalance.plan import PlanView
+    from commands.shared.printing.output import OutputFormat, Row
+    from kreplica.execution.drift import Sight
+    from kreplica.execution.journal import Result
+    from kreplica.execution.plan import LeaderChange
+    from kreplica.model.schema import Kind
+
+COLUMNS = ("topic", "partition", "from", "to", "step", "state", "leader", "reason", "rollback", "rollback_reason")
+DRIFTED, IMPOSSIBLE = "drifted", "impossible"
+MOST_NAMED = 5
+
+
+def plan_rows(view: PlanView) -> list[dict[str, object]]:
+    """One row for each change of a plan, in the order of its steps."""
+    return [_row(view, step.number, change) for step in view.plan.steps for change in step.changes]
+
+
+def _row(view: PlanView, step: int, change: LeaderChange) -> dict[str, object]:
+    sight, result = view.sights.get(change.key), view.progress.results.get(change.key)
+    state, reason = _state(view, change, sight, result)
+    rollback, rollback_reason = _rollback(view, change, result)
+    return {
+        "topic": change.topic,
+        "partition": change.partition,
+        "from": change.from_leader,
+        "to": change.to_leader,
+        "step": step,
+        "state": state,
+        "leader": sight.leader if sight is not None else None,
+        "reason": reason,
+        "rollback": rollback,
+        "rollback_reason": rollback_reason,
+    }
+
+
+def _state(view: PlanView, change: LeaderChange, sight: Sight | None, result: Result | None) -> tuple[str, str]:
+    from kreplica.execution.progress import State
+
+    state, back = view.progress.apply[change.key], change.key in view.progress.rollback
+    if state is State.ALREADY:
+        return str(state), "it led before its turn"
+    if state is State.FAILED and result is not None:
+        return str(state), result.error or f"{_who(result.leader)} led after the election"
+    if sight is None:
+        return str(state), ""
+    if state in (State.PENDING, State.UNDER_WAY):
+        return (DRIFTED, sight.drift) if sight.drift else (str(state), "it leads already" if sight.already else "")
+    changed = state is State.DONE and not sight.already and not back
+    return str(state), f"{_who(sight.leader)} has come to lead since" if changed else ""
+
+
+def _who(leader: int | None) -> str:
+    return f"broker {leader}" if leader is not None else "nobody"
+
+
+def _rollback(view: PlanView, change: LeaderChange, result: Result | None) -> tuple[str | None, str]:
+    from kreplica.execution.progress import State
+
+    state, sight = view.progress.rollback.get(change.key), view.back.get(change.key)
+    if change.key in view.reordered:
+        return str(State.UNDER_WAY), "the replica order is not restored yet"
+    if state is State.FAILED and result is not None:
+        return str(state), result.error
+    if sight is None:
+        return (str(state), _since(view, change)) if state is not None else (None, "")
+    if sight.drift:
+        return IMPOSSIBLE, sight.drift
+    return str(state or State.PENDING), ""
+
+
+def _since(view: PlanView, change: LeaderChange) -> str:
+    """Who has come to lead since a leader was brought back, empty if nobody else."""
+    now = view.sights.get(change.key)
+    return "" if now is None or now.leader == change.from_leader else f"{_who(now.leader)} has come to lead since"
+
+
+def emit_plan(
+    view: PlanView,
+    command: str,
+    output: OutputFormat | None,
+    *,
+    executed: bool,
+    verdict: str,
+    next_lines: Sequence[str],
+) -> None:
+    """Prints the answer of a command on a plan.
+
+    Args:
+        view: The plan and what is seen of it.
+        command: Names the schema, such as ``rebalance-apply``.
+        output: The form.
+        executed: Whether anything was done.
+        verdict: One line on all of it.
+        next_lines: What to type next.
+    """
+    from commands.shared.clusters import cluster_object
+    from commands.shared.printing.output import Answer, emit
+
+    rows = plan_rows(view)
+    answer = Answer(
+        command=command,
+        rows_name="changes",
+        columns=COLUMNS,
+        rows=rows,
+        clusters=[cluster_object(view.reading.snapshots[0])] if view.reading is not None else [],
+        summary=_summary(view, rows, executed),
+        warnings=view.warnings,
+        kinds=_kinds(),
+    )
+    emit(answer, output, lambda console: _show(view, rows, console, verdict, next_lines))
+
+
+def _summary(view: PlanView, rows: Sequence[Row], executed: bool) -> dict[str, object]:
+    states, backs = Counter(row["state"] for row in rows), Counter(row["rollback"] for row in rows)
+    return {
+        "plan": str(view.path),
+        "plan_id": view.plan.plan_id,
+        "digest": view.digest,
+        "kind": view.plan.kind,
+        "created_at": view.plan.created_at,
+        "phase": view.progress.phase,
+        "running": view.running,
+        "executed": executed,
+        "steps": len(view.plan.steps),
+        "changes": len(rows),
+        **{name.replace("-", "_"): states[name] for name in _STATES},
+        "rollback": {name.replace("-", "_"): backs[name] for name in _ROLLBACK_STATES},
+        "stopped": view.progress.message,
+    }
+
+
+_STATES = ("pending", "under-way", "done", "already", "failed", "dropped", DRIFTED)
+_ROLLBACK_STATES = ("pending", "under-way", "done", "already", "failed", IMPOSSIBLE)
+
+
+def _kinds() -> dict[str, Kind]:
+    from kreplica.model.schema import Kind
+
+    numbers = ("partition", "from", "to", "step", "leader")
+    return dict.fromkeys(COLUMNS, Kind.STRING) | dict.fromkeys(numbers, Kind.INT32)
+
+
+def _show(view: PlanView, rows: Sequence[Row], console: Console, verdict: str, next_lines: Sequence[str]) -> None:
+    from commands.shared.printing.screen import print_lines, print_table
+
+    back = any(row["rollback"] is not None for row in rows)
+    columns = COLUMNS if back else COLUMNS[:-2]
+    if rows:
+        cells = ([row[name] or None if name.endswith("reason") else row[name] for name in columns] for row in rows)
+        titles = [name.upper() for name in columns]
+        print_table(titles, cells, color=console.is_terminal and not console.no_color)
+    console.print(verdict)
+    print_lines(console, "stopped", [view.progress.message] * bool(view.progress.message))
+    print_lines(console, "next", next_lines, whole=True)
+
+
+def counted(rows: Sequence[Row], field: str = "state") -> Counter[object]:
+    """How many rows are in each state."""
+    return Counter(row[field] for row in rows)

@@ -1,0 +1,113 @@
+"""What the subcommands of rebalance share: options, the one cluster they are about, the pace."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from commands.shared.options import LARGEST_INT32
+from commands.shared.printing.terminal import print_err
+from kreplica.errors import UsageError
+
+if TYPE_CHECKING:
+    from kreplica.config.resolve import ClusterHandle
+    from kreplica.execution.executor import Pace
+
+PlanArgument = Annotated[Path, typer.Argument(metavar="PLAN", help="The plan's file; its journal lies beside it.")]
+ExecuteOption = Annotated[bool, typer.Option("--execute", help="Do it; without it nothing is changed.")]
+YesOption = Annotated[
+    bool, typer.Option("--yes", help="Do not ask at the terminal; a script needs it for a production context.")
+]
+BatchOption = Annotated[
+    int | None,
+    typer.Option(
+        "--batch",
+        min=1,
+        max=LARGEST_INT32,
+        metavar="N",
+        help="Most partitions at once; 100, or a plan's own batches, if not given.",
+    ),
+]
+PauseOption = Annotated[
+    str | None, typer.Option("--pause", metavar="TIME", help="Wait between two batches: 10s, 2m; none if not given.")
+]
+AllowZookeeperOption = Annotated[
+    bool,
+    typer.Option("--allow-zookeeper-write", help="Elect through ZooKeeper where only --zookeeper is given."),
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What the user wants done with a plan.
+
+    Args:
+        command: The subcommand.
+        way_in: The options that name the cluster, to be typed again.
+        pace: How fast.
+        execute: Whether to do it.
+        yes: Whether to do it unasked.
+    """
+
+    command: str
+    way_in: str
+    pace: Pace
+    execute: bool
+    yes: bool
+
+
+def one_cluster(handles: Sequence[ClusterHandle], *, execute: bool) -> ClusterHandle:
+    """The one cluster that is named; a live one if it is to be changed.
+
+    Raises:
+        UsageError: Several are named, or a dump is to be changed.
+    """
+    if len(handles) != 1:
+        names = ", ".join(handle.name for handle in handles)
+        raise UsageError(f"{len(handles)} clusters are named", names, "a change is made to one cluster at a time")
+    if execute and handles[0].dump is not None:
+        raise UsageError("a dump cannot be changed", "--execute needs a live cluster", "name it by --bootstrap-server")
+    return handles[0]
+
+
+def write_words(handle: ClusterHandle) -> str:
+    """What a command that changes this cluster needs besides the way in, a space before it; empty for brokers."""
+    return " --allow-zookeeper-write" if handle.by_zookeeper else ""
+
+
+def require_change_allowed(handle: ClusterHandle, *, allow_zookeeper_write: bool) -> None:
+    """Refuses before anybody is asked; the library refuses, too.
+
+    Raises:
+        ChangeRefusedError: The context is read-only, or ZooKeeper would be written to and may not be.
+    """
+    from kreplica.control.boundary import require_writable
+
+    require_writable(handle)
+    if handle.by_zookeeper:
+        from kreplica.control.zookeeper_election import require_allowed
+
+        require_allowed(handle, allowed=allow_zookeeper_write)
+
+
+def pace_of(batch: int | None, pause: str | None) -> Pace:
+    """How fast a run goes.
+
+    Raises:
+        UsageError: ``--pause`` is no length of time.
+    """
+    from commands.shared.values import parse_duration
+    from kreplica.execution.executor import Pace
+
+    return Pace(batch, parse_duration(pause, "--pause") if pause is not None else 0.0)
+
+
+def tell(text: str) -> None:
+    """Says on a terminal what is going on; a log gets the answer alone."""
+    if sys.stderr.isatty():
+        print_err(text)

@@ -1,0 +1,72 @@
+"""kreplica recommend: what to set otherwise, judged from what is set."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from commands.check.command import FailOn, FailOnOption
+from commands.shared.options import (
+    ExcludeInternalOption,
+    ExitZeroOption,
+    OutputOption,
+    SourceOptions,
+    TopicOption,
+    takes_sources,
+)
+
+COLUMNS = (
+    "scope",
+    "name",
+    "rule",
+    "setting",
+    "current",
+    "origin",
+    "recommended",
+    "severity",
+    "why",
+    "evidence",
+    "price",
+    "command",
+)
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the command."""
+    app.command("recommend", short_help="What to set otherwise: why, at what price, by which command.")(recommend)
+
+
+@takes_sources
+def recommend(
+    sources: SourceOptions,
+    producer_config: Annotated[
+        list[str] | None,
+        typer.Option("--producer-config", metavar="FILE", help="Java properties of a producer; may be repeated."),
+    ] = None,
+    consumer_config: Annotated[
+        list[str] | None,
+        typer.Option("--consumer-config", metavar="FILE", help="Java properties of a consumer; may be repeated."),
+    ] = None,
+    topic: TopicOption = None,
+    exclude_internal: ExcludeInternalOption = False,
+    fail_on: FailOnOption = FailOn.warning,
+    exit_zero: ExitZeroOption = False,
+    output: OutputOption = None,
+) -> None:
+    """Recommend settings of brokers, topics and clients: from which value, where it is set, why, at what price.
+
+    Each comes with the line that sets it. What holds is judged, not what stands in some file: default, static,
+    dynamic or the topic's own. With a client's properties alone no cluster is needed. Nothing is changed.
+
+    Exits 1 when a recommendation is at least as severe as --fail-on, 5 when there is none but something could not be
+    read or judged.
+    """
+    from commands.recommend.answer import Clients, answer
+    from commands.recommend.screen import show
+    from commands.shared.printing.output import emit
+
+    clients = Clients(tuple(producer_config or ()), tuple(consumer_config or ()))
+    found = answer(sources, clients, topic, exclude_internal=exclude_internal)
+    emit(found.answer, output, lambda console: show(found, console))
+    raise typer.Exit(found.exit_code(fail_on, exit_zero=exit_zero))

@@ -1,0 +1,215 @@
+"""roll on the screen: the waves and why there cannot be fewer; what may restart next, or what it waits for."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from commands.shared.printing.screen import counted, places, print_cluster, print_lines, print_verdict
+from kreplica.health.impact.stop import OUT_OF_SYNC
+from kreplica.planner.restart_waves import Bound, BoundKind
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from commands.roll.next_restart import Told
+    from commands.shared.options import SourceOptions
+    from kreplica.execution.roll.plan import HeldBack, RollDraft, RollOptions, RollPlan
+    from kreplica.model.snapshot import ClusterSnapshot
+
+MOST_NAMED = 12
+"""How many nodes a line names before it says how many more there are."""
+
+_COLORS = {
+    "next": "green",
+    "wait": "yellow",
+    "unsafe": "red",
+    "incomplete": "yellow",
+    "finished": "green",
+    "partial": "yellow",
+}
+
+
+def show_plan(
+    draft: RollDraft, snapshot: ClusterSnapshot, out: Path | None, sources: SourceOptions, console: Console
+) -> None:
+    """Prints a plan for a person."""
+    plan = draft.plan
+    missing = [*(gap.message for gap in snapshot.gaps), *draft.unknown]
+    print_verdict(console, *_plan_verdict(plan, incomplete=bool(missing)))
+    print_cluster(console, snapshot, f"{len(snapshot.partitions)} partitions")
+    print_lines(console, "missing", missing)
+    print_lines(console, "waves", _waves(snapshot, plan))
+    print_lines(console, "bound", _bound(plan))
+    print_lines(console, "never", _held_back(plan.never))
+    print_lines(console, "blocked", _held_back(plan.blocked))
+    print_lines(console, "down", [f"{_named(plan.down)} already: to be started first"] if plan.down else ())
+    print_lines(console, "help", _helps(plan.held_back))
+    print_lines(console, "next", _plan_next(plan, out, sources.again(snapshot.name)), whole=True)
+
+
+def _plan_verdict(plan: RollPlan, *, incomplete: bool) -> tuple[str, str, str]:
+    nodes = sum(map(len, plan.waves))
+    how = "no plan has fewer" if plan.proven else f"there are {plan.bound.waves} at least"
+    words = f"{counted(nodes, 'node')} restart in {counted(len(plan.waves), 'wave')}, {how}" if nodes else ""
+    if plan.held_back or plan.down:
+        parts = [words] * bool(words)
+        parts += [f"{counted(len(plan.never), 'node')} can never restart without harm"] * bool(plan.never)
+        parts += [f"{counted(len(plan.blocked), 'node')} cannot restart now"] * bool(plan.blocked)
+        parts += [f"{counted(len(plan.down), 'node')} already down"] * bool(plan.down)
+        return "PARTIAL", "yellow", "; ".join(parts)
+    if incomplete:
+        return "INCOMPLETE", "yellow", f"{words}, but not all could be read"
+    return ("PLANNED", "green", words) if words else ("EMPTY", "yellow", "there is nothing to restart")
+
+
+def _waves(snapshot: ClusterSnapshot, plan: RollPlan) -> Iterator[str]:
+    for number, wave in enumerate(plan.waves, start=1):
+        racks = sorted({snapshot.racks.get(node, "-") for node in wave})
+        rack = f" (rack{'s' * (len(racks) > 1)} {', '.join(racks)})" if racks != ["-"] else ""
+        last = ", with the active controller" if plan.controller in wave else ""
+        yield f"{number}  {_named(wave)}{rack}{last}"
+
+
+def _bound(plan: RollPlan) -> Iterator[str]:
+    bound: Bound = plan.bound
+    if not plan.waves:
+        return
+    words = {
+        BoundKind.CLIQUE: f"no two of {_named(bound.nodes)} may be down together",
+        BoundKind.LIMIT: f"{_named(bound.nodes)} share a partition that needs more of them than fewer waves leave",
+        BoundKind.MOST_IN_WAVE: f"--max-per-wave {plan.options.most_in_wave}",
+        BoundKind.SEARCH: "every plan with fewer waves was tried",
+    }
+    why = words.get(bound.kind, "") if bound.waves > 1 else "every node may be down at the same time"
+    gap = "" if plan.proven else f"; whether {len(plan.waves)} can be undercut is not known"
+    yield f"{counted(bound.waves, 'wave')} at least: {why}{gap}"
+
+
+def _held_back(nodes: Sequence[HeldBack]) -> Iterator[str]:
+    for one in nodes:
+        yield f"node {one.node}: {one.reasons[0] if one.reasons else 'not known why'}"
+        yield from (f"        {reason}" for reason in one.reasons[1:])
+
+
+def _helps(nodes: Sequence[HeldBack]) -> Iterator[str]:
+    """What to do about what stands against nodes."""
+    reasons = " ".join(reason for one in nodes for reason in one.reasons)
+    if "one replica only" in reasons:
+        yield "one replica only: add a second by a reassignment, or take it into account: --accept rf-one"
+    if "leaves no room" in reasons:
+        yield "min.insync.replicas leaves no room: lower it, add a replica, or take it into account by --accept-topic"
+    if OUT_OF_SYNC in reasons:
+        yield f"{OUT_OF_SYNC}: wait until they are back, then plan anew"
+    if "majority" in reasons:
+        yield "the quorum has no voter to spare: bring the voters back that are down, or add some"
+
+
+def _plan_next(plan: RollPlan, out: Path | None, way_in: str) -> Iterator[str]:
+    if plan.down:
+        brokers = "".join(f" --broker {node}" for node in plan.down)
+        yield f"kreplica wait --for in-sync{brokers} {way_in}"
+    if plan.waves and out is not None:
+        yield f"kreplica roll next {shlex.quote(str(out))} {way_in}"
+    elif plan.waves:
+        yield f"kreplica roll plan {way_in}{_option_words(plan.options)} --out roll.json"
+
+
+def _option_words(options: RollOptions) -> str:
+    """The options of the plan, to be typed again, a space before each."""
+    words = ["--accept", "rf-one"] if options.accept_rf_one else []
+    words += ["--accept-topic", options.accept_topics] if options.accept_topics is not None else []
+    words += ["--one-rack-at-a-time"] * options.one_rack_at_a_time
+    words += ["--max-per-wave", str(options.most_in_wave)] if options.most_in_wave is not None else []
+    return "".join(f" {shlex.quote(word)}" for word in words)
+
+
+def show_next(told: Told, sources: SourceOptions, console: Console) -> None:
+    """Prints what may restart next for a person."""
+    print_verdict(console, told.word.value.upper(), _COLORS[told.word.value], _next_sentence(told))
+    print_lines(console, "missing", told.missing)
+    print_lines(console, "against", _against(told))
+    print_lines(console, "nodes", _states(told) if told.word.value != "next" else ())
+    if told.state.out_of_sync and told.word.value == "wait":
+        count = counted(len(told.state.out_of_sync), "partition")
+        print_lines(console, "left", [f"{count} with a replica there out of sync: {places(told.state.out_of_sync)}"])
+    print_lines(console, "drift", told.state.drift)
+    if told.word.value == "partial":
+        print_lines(console, "never", _held_back(told.plan.never))
+        print_lines(console, "blocked", _held_back(told.plan.blocked))
+    print_lines(console, "next", _next_lines(told, sources), whole=True)
+
+
+def _next_sentence(told: Told) -> str:
+    state, waves = told.state, len(told.plan.waves)
+    if state.wave is None:
+        return f"{counted(waves, 'wave')} of {waves} done{_left_over(told.plan)}"
+    where = f"wave {state.wave} of {waves}"
+    if told.word.value == "next":
+        together = " together" if len(state.to_restart) > 1 else ""
+        return f"restart {_named(state.to_restart)}{together} ({where}): nothing read speaks against it"
+    if told.word.value == "unsafe":
+        return f"not now: stopping {_named(state.to_restart)} ({where}) would do harm"
+    if told.word.value == "incomplete":
+        return f"{where}: nothing read speaks against it, but not all could be read"
+    return f"{where} is not done: {', '.join(_waiting(told))}"
+
+
+def _left_over(plan: RollPlan) -> str:
+    verb = "is" if len(plan.held_back) == 1 else "are"
+    return f"; {_named([one.node for one in plan.held_back])} {verb} in no wave" if plan.held_back else ""
+
+
+def _waiting(told: Told) -> Iterator[str]:
+    words = {
+        "down": "{} down",
+        "catching-up": "{} back, not in sync yet",
+        "not-told": "whether {} restarted cannot be seen",
+    }
+    for state, text in words.items():
+        nodes = [node for node, found in told.state.states.items() if found.value == state]
+        if nodes:
+            yield text.format(_named(nodes))
+
+
+def _states(told: Told) -> Iterator[str]:
+    for node, state in told.state.states.items():
+        yield f"{node}  {state.value}"
+
+
+def _against(told: Told) -> Iterator[str]:
+    if told.verdict is None:
+        return
+    by_reason: dict[str, list[tuple[object, object]]] = {}
+    for item in told.verdict.last.judgement.against:
+        by_reason.setdefault(f"{item.effect.value}, {item.reason}", []).append((item.topic, item.partition))
+    for reason, some in by_reason.items():
+        where = places(some)
+        yield f"{counted(len(some), 'partition')}: {reason}{where and f': {where}'}" if where else reason
+
+
+def _next_lines(told: Told, sources: SourceOptions) -> Iterator[str]:
+    way_in, state = sources.again(told.reading.snapshots[0].name), told.state
+    again = f"kreplica roll next {shlex.quote(str(told.path))} {way_in}"
+    states = {found.value for found in state.states.values()}
+    if told.word.value == "next":
+        yield f"restart {'them' if len(state.to_restart) > 1 else 'it'}, then: {again}"
+    elif told.word.value == "wait":
+        if "not-told" in states:
+            yield f"{again} --done"
+        else:
+            brokers = "".join(f" --broker {node}" for node in state.states)
+            yield f"kreplica wait --for in-sync{brokers} {way_in} && {again}"
+    elif told.word.value == "unsafe":
+        yield f"kreplica describe {way_in} --under-replicated"
+        yield again
+    elif told.word.value == "partial":
+        yield f"kreplica roll plan {way_in}"
+
+
+def _named(nodes: Sequence[int]) -> str:
+    shown = ", ".join(map(str, nodes[:MOST_NAMED]))
+    rest = f" and {len(nodes) - MOST_NAMED} more" if len(nodes) > MOST_NAMED else ""
+    return f"node{'s' * (len(nodes) > 1)} {shown}{rest}"

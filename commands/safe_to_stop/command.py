@@ -1,0 +1,179 @@
+"""kreplica safe-to-stop: whether brokers can be stopped without harm."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from commands.shared.options import MAX_AGE, MaxAgeOfActionOption, OutputOption, SourceOptions, takes_sources
+from commands.shared.values import parse_duration, parse_ids
+from kreplica.errors import ExitCode, UsageError
+
+if TYPE_CHECKING:
+    from commands.safe_to_stop.gate import Verdict
+    from commands.shared.printing.output import Answer
+    from kreplica.config.resolve import ClusterHandle
+    from kreplica.health.impact.stop import Accepted, Consequence, StopJudgement
+    from kreplica.model.schema import Kind
+
+COLUMNS = (
+    "topic",
+    "partition",
+    "effect",
+    "already",
+    "accepted",
+    "reason",
+    "leader",
+    "leader_after",
+    "replicas",
+    "isr",
+    "isr_after",
+    "min_isr",
+)
+SETTLE = "10s"
+
+
+class Accept(StrEnum):
+    """What can be taken into account."""
+
+    rf_one = "rf-one"
+
+
+AcceptOption = Annotated[
+    list[Accept] | None, typer.Option("--accept", help="rf-one: partitions of one replica may be down meanwhile.")
+]
+AcceptTopicOption = Annotated[
+    str | None,
+    typer.Option("--accept-topic", metavar="REGEX,…", help="Whatever happens to topics whose whole name matches."),
+]
+"""What may be down while a broker is stopped; safe-to-stop and roll plan take both."""
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the command."""
+    app.command("safe-to-stop", short_help="Whether brokers can be stopped without harm: a gate for scripts.")(
+        safe_to_stop
+    )
+
+
+@takes_sources
+def safe_to_stop(
+    sources: SourceOptions,
+    broker: Annotated[list[str] | None, typer.Argument(metavar="BROKER", help="Ids, stopped together.")] = None,
+    rack: Annotated[
+        list[str] | None, typer.Option("--rack", metavar="RACK", help="Every broker of that rack; may be repeated.")
+    ] = None,
+    accept: AcceptOption = None,
+    accept_topic: AcceptTopicOption = None,
+    settle: Annotated[
+        str, typer.Option("--settle", metavar="DURATION", help="Time between the two reads; 0 for one read only.")
+    ] = SETTLE,
+    wait: Annotated[
+        str | None, typer.Option("--wait", metavar="DURATION", help="Read again until it is safe, at most so long.")
+    ] = None,
+    max_age: MaxAgeOfActionOption = MAX_AGE,
+    output: OutputOption = None,
+) -> None:
+    """Tell whether brokers can be stopped: which partitions would lose their leader, their last in-sync replica or
+    min ISR, and whether the controller quorum keeps its majority, counting what is down already.
+
+    Safe is what two reads in a row say. Exits 0 when it is safe, 1 when it is not, 5 when nothing speaks against it but
+    something could not be read, is not known or is too old.
+
+    As in: safe-to-stop 3 && restart && kreplica wait --for in-sync --broker 3
+    """
+    from commands.safe_to_stop.gate import ask, brokers_named
+    from commands.safe_to_stop.screen import show
+    from commands.shared.printing.output import emit
+
+    brokers, racks = parse_ids(broker or (), "BROKER"), rack or []
+    if not brokers and not racks:
+        raise UsageError("no broker is named", fix="give ids, or --rack")
+    handle = one_cluster(sources.handles(), "brokers are stopped in one cluster at a time")
+    patience = 0.0 if wait is None else parse_duration(wait, "--wait")
+    if patience and handle.dump is not None:
+        raise UsageError("--wait does not go with a dump", "a dump does not change")
+    accepted = _accepted(accept or (), accept_topic)
+    pause = parse_duration(settle, "--settle")
+    age = parse_duration(max_age, "--max-age")
+    verdict = ask(handle, lambda snapshot: brokers_named(snapshot, brokers, racks), accepted, pause, patience, age)
+    emit(_answer(verdict), output, lambda console: show(verdict, sources, accepted, console))
+    raise typer.Exit(verdict.last.exit_code)
+
+
+def one_cluster(handles: Sequence[ClusterHandle], why: str) -> ClusterHandle:
+    """The only cluster that is named.
+
+    Raises:
+        UsageError: Several are named.
+    """
+    if len(handles) != 1:
+        raise UsageError(f"{len(handles)} clusters are named", ", ".join(handle.name for handle in handles), why)
+    return handles[0]
+
+
+def _accepted(accept: Sequence[Accept], topics: str | None) -> Accepted:
+    from kreplica.health.impact.stop import Accepted
+    from kreplica.model.topic_pattern import topic_pattern
+
+    return Accepted(Accept.rf_one in accept, None if topics is None else topic_pattern(topics))
+
+
+def _answer(verdict: Verdict) -> Answer:
+    from commands.shared.clusters import cluster_object
+    from commands.shared.printing.output import Answer
+
+    last = verdict.last
+    return Answer(
+        command="safe-to-stop",
+        rows_name="partitions",
+        columns=COLUMNS,
+        rows=[_row(item) for item in last.judgement.consequences],
+        clusters=[cluster_object(last.snapshot)],
+        summary=_summary(verdict),
+        warnings=[*last.reading.warnings(), *last.judgement.unknown],
+        kinds=_kinds(),
+    )
+
+
+def _row(item: Consequence) -> dict[str, object]:
+    return {name: getattr(item, name) for name in COLUMNS}
+
+
+def _summary(verdict: Verdict) -> dict[str, object]:
+    judgement = verdict.last.judgement
+    words = {ExitCode.OK: "safe", ExitCode.FINDINGS: "not_safe", ExitCode.INCOMPLETE: "incomplete"}
+    return {
+        "verdict": words[verdict.last.exit_code],
+        "brokers": list(judgement.brokers),
+        "down_already": list(judgement.down),
+        "partitions": judgement.partitions,
+        "effects": _effects(judgement),
+        "accepted": dict(Counter(item.accepted for item in judgement.consequences if item.accepted)),
+        "at_min_isr_after": judgement.at_min_isr,
+        "quorum": None if judgement.quorum is None else judgement.quorum.as_row(),
+        "reads_apart": None if verdict.apart is None else round(verdict.apart, 1),
+        "changed": list(verdict.changes),
+        "complete": not verdict.last.missing,
+    }
+
+
+def _effects(judgement: StopJudgement) -> dict[str, int]:
+    """How many partitions each effect counts against the stop for."""
+    from kreplica.health.impact.stop import Effect
+
+    counts = Counter(item.effect for item in judgement.against)
+    return {effect.value: counts[effect] for effect in Effect}
+
+
+def _kinds() -> dict[str, Kind]:
+    from kreplica.model.schema import Kind
+
+    kinds = dict.fromkeys(COLUMNS, Kind.STRING)
+    kinds |= dict.fromkeys(("partition", "leader", "leader_after", "min_isr"), Kind.INT32)
+    kinds |= dict.fromkeys(("replicas", "isr", "isr_after"), Kind.INT_LIST)
+    return kinds | {"already": Kind.BOOL}

@@ -1,0 +1,177 @@
+"""safe-to-stop on the screen: verdict first, then what stands against it, then what to type next."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+from commands.shared.options import READ_TIMEOUT
+from commands.shared.printing.screen import aged, places, print_cluster, print_lines, print_verdict
+from commands.shared.values import spell_duration
+from kreplica.errors import ExitCode
+from kreplica.health.impact.stop import OUT_OF_SYNC, Accepted, Consequence, Effect, StopJudgement, judge_stop
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from commands.safe_to_stop.gate import Round, Verdict
+    from commands.shared.options import SourceOptions
+    from kreplica.model.snapshot import ClusterSnapshot
+
+MOST_BROKERS = 5
+"""How many brokers a line names before it says how many more there are."""
+
+MOST_TRIED = 8
+"""How many other brokers are looked at for one that can be stopped instead."""
+
+_COLORS = {ExitCode.OK: "green", ExitCode.FINDINGS: "red", ExitCode.INCOMPLETE: "yellow"}
+_WORDS = {
+    frozenset({Effect.QUORUM_LOST}): "the controller quorum without its majority (no elections, no ISR changes)",
+    frozenset({Effect.UNAVAILABLE, Effect.LAST_IN_SYNC}): "without a leader (no reads, no writes)",
+    frozenset({Effect.UNAVAILABLE}): "without a live leader (no reads, no writes)",
+    frozenset({Effect.LAST_IN_SYNC}): "led by a replica out of sync (acknowledged records are lost)",
+    frozenset({Effect.LAST_IN_SYNC, Effect.UNDER_MIN_ISR}): (
+        "led by a replica out of sync (acknowledged records are lost) and under min ISR"
+    ),
+    frozenset({Effect.UNDER_MIN_ISR}): "under min ISR (acks=all writes fail)",
+}
+"""What the effects on one partition amount to, the worst first."""
+
+_ORDER = list(_WORDS)
+
+Fate = tuple[frozenset[Effect], bool]
+
+
+def show(verdict: Verdict, sources: SourceOptions, accepted: Accepted, console: Console) -> None:
+    """Prints the verdict for a person."""
+    last = verdict.last
+    judgement, snapshot = last.judgement, last.snapshot
+    print_verdict(console, *_verdict(verdict))
+    print_cluster(console, snapshot, f"{len(snapshot.partitions)} partitions")
+    if judgement.down and judgement.brokers:
+        print_lines(console, "down", [f"{_named(judgement.down)} already: stopping changes nothing"])
+    print_lines(console, "missing", last.missing)
+    print_lines(console, "against", _lines(judgement.against))
+    print_lines(console, "accepted", _lines([item for item in judgement.consequences if item.accepted]))
+    print_lines(console, "quorum", _quorum(judgement))
+    print_lines(console, "margin", _margin(judgement))
+    print_lines(console, "changed", verdict.changes)
+    print_lines(console, "instead", _instead(last, accepted))
+    print_lines(console, "next", _next(last, sources), whole=True)
+
+
+def _verdict(verdict: Verdict) -> tuple[str, str, str]:
+    """Word, colour and sentence."""
+    judgement, code = verdict.last.judgement, verdict.last.exit_code
+    age = aged(verdict.last.snapshot)
+    brokers = _named(judgement.brokers)
+    if code is ExitCode.FINDINGS:
+        fates = _fates(judgement.against)
+        parts = [_amount(fate, len(some)) for fate, some in fates.items()]
+        return "UNSAFE", _COLORS[code], f"stopping {brokers} leaves {', '.join(parts)}{age}"
+    if code is ExitCode.INCOMPLETE:
+        words = f"nothing read speaks against stopping {brokers}, but not all is known{age}"
+        return "INCOMPLETE", _COLORS[code], words
+    if not judgement.brokers:
+        return "SAFE", _COLORS[code], f"down already: {_named(judgement.down)}; stopping changes nothing{age}"
+    kept = f"{judgement.partitions} partitions there keep a leader in sync and min ISR"
+    if any(item.accepted for item in judgement.consequences):
+        kept = "the rest of its partitions keep a leader in sync and min ISR"
+    reads = "" if verdict.apart is None else f"; two reads {spell_duration(round(verdict.apart))} apart say so"
+    return "SAFE", _COLORS[code], f"{brokers} can be stopped: {kept}{reads}{age}"
+
+
+def _fates(items: Sequence[Consequence]) -> dict[Fate, list[list[Consequence]]]:
+    """Partitions by what happens to them, the worst first; a partition is the list of its consequences."""
+    fates: dict[Fate, list[list[Consequence]]] = {}
+    for _, some in groupby(items, key=lambda item: (item.topic, item.partition)):
+        consequences = list(some)
+        effects = frozenset(item.effect for item in consequences)
+        fates.setdefault((effects, all(item.already for item in consequences)), []).append(consequences)
+    return dict(sorted(fates.items(), key=lambda pair: (_ORDER.index(pair[0][0]), pair[0][1])))
+
+
+def _amount(fate: Fate, count: int) -> str:
+    effects, already = fate
+    words = f"{'already ' if already else ''}{_WORDS[effects]}"
+    return words if Effect.QUORUM_LOST in effects else f"{count} partition{'s' * (count > 1)} {words}"
+
+
+def _lines(items: Sequence[Consequence]) -> Iterator[str]:
+    """One line for each fate and reason: how many, what, why, where."""
+    for fate, partitions in _fates(items).items():
+        by_reason: dict[str, list[Consequence]] = {}
+        for first, *_ in partitions:
+            by_reason.setdefault(OUT_OF_SYNC if first.out_of_sync else first.reason, []).append(first)
+        for reason, some in sorted(by_reason.items(), key=lambda pair: -len(pair[1])):
+            where = places([(item.topic, item.partition) for item in some])
+            why = _out_of_sync(some) if reason == OUT_OF_SYNC else reason
+            yield f"{_amount(fate, len(some))}; {why}{where and f': {where}'}"
+
+
+def _out_of_sync(items: Sequence[Consequence]) -> str:
+    """``out of sync already: broker 3``; where there are several, each with its number of partitions."""
+    counts = Counter(broker for item in items for broker in item.out_of_sync)
+    if len(counts) == 1:
+        return f"{OUT_OF_SYNC}: {_named(list(counts))}"
+    most = [f"{broker} in {count}" for broker, count in counts.most_common(MOST_BROKERS)]
+    rest = len(counts) - len(most)
+    return f"{OUT_OF_SYNC}: brokers {', '.join(most)}{f' and {rest} more' if rest else ''}"
+
+
+def _quorum(judgement: StopJudgement) -> Iterator[str]:
+    quorum = judgement.quorum
+    if quorum is not None and (quorum.stopping or quorum.down):
+        down = f"; down {_listed(quorum.down)}" if quorum.down else ""
+        yield f"voters {_listed(quorum.voters)}{down}; {quorum.up_after} would be up, {quorum.needed} are needed"
+
+
+def _margin(judgement: StopJudgement) -> Iterator[str]:
+    if judgement.at_min_isr:
+        words = "exactly at min ISR meanwhile: one more replica lost and acks=all writes fail"
+        yield f"{judgement.at_min_isr} partition{'s' * (judgement.at_min_isr > 1)} would be {words}"
+
+
+def _instead(last: Round, accepted: Accepted) -> Iterator[str]:
+    """Other brokers that could be stopped now, as far as this one read shows."""
+    if last.exit_code is not ExitCode.FINDINGS or len(last.judgement.brokers) != 1:
+        return
+    found = [broker for broker in _others(last.snapshot, last.judgement) if _safe(last.snapshot, broker, accepted)]
+    if found:
+        yield f"{_named(found)} could be stopped now, by this one read"
+
+
+def _others(snapshot: ClusterSnapshot, judgement: StopJudgement) -> list[int]:
+    brokers = [broker for broker in snapshot.brokers["broker"].to_list() if isinstance(broker, int)]
+    return [one for one in brokers if one not in judgement.brokers and snapshot.is_alive(one)][:MOST_TRIED]
+
+
+def _safe(snapshot: ClusterSnapshot, broker: int, accepted: Accepted) -> bool:
+    judgement = judge_stop(snapshot, [broker], accepted)
+    return not judgement.against and not judgement.unknown and not snapshot.gaps
+
+
+def _next(last: Round, sources: SourceOptions) -> Iterator[str]:
+    judgement, way_in = last.judgement, sources.again(last.snapshot.name)
+    nodes = " ".join(map(str, (*judgement.brokers, *judgement.down)))
+    if last.exit_code is ExitCode.OK and judgement.brokers:
+        brokers = "".join(f" --broker {broker}" for broker in judgement.brokers)
+        yield f"kreplica wait --for in-sync{brokers} {sources.again(last.snapshot.name, timeout=READ_TIMEOUT)}"
+    against = judgement.against
+    if against and sources.dump is None and all(item.waiting_helps for item in against):
+        yield f"kreplica safe-to-stop {nodes} {way_in} --wait 20m"
+    if any(item.waiting_helps and item.topic is not None for item in against):
+        yield f"kreplica describe {way_in} --under-replicated"
+    lasting = {item.reason for item in against if not item.waiting_helps}
+    if lasting == {"one replica only"}:
+        yield f"kreplica safe-to-stop {nodes} {way_in} --accept rf-one"
+
+
+def _named(brokers: Sequence[int]) -> str:
+    return f"broker{'s' * (len(brokers) > 1)} {_listed(brokers)}"
+
+
+def _listed(brokers: Sequence[int]) -> str:
+    return ", ".join(map(str, brokers))

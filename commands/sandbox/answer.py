@@ -1,0 +1,186 @@
+"""What the sandbox commands print: servers, topics, loads.
+
+Reads the values of the sandbox's options.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from enum import StrEnum
+from typing import TYPE_CHECKING, TypeVar
+
+from commands.shared.printing.output import Answer, OutputFormat, emit
+from commands.shared.printing.screen import counted, print_table
+from kreplica.errors import UsageError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from kreplica.sandbox import Sandbox, ServerStatus
+
+
+SERVER_COLUMNS = ("sandbox", "id", "roles", "state", "registered", "rack", "pid", "endpoints", "log")
+SHOWN_COLUMNS = ("sandbox", "id", "roles", "state", "registered", "rack", "pid", "log")
+TOPIC_COLUMNS = ("topic", "partition", "leader", "replicas", "isr")
+
+
+def emit_servers(
+    command: str,
+    sandboxes: Sequence[Sandbox],
+    headline: str,
+    output: OutputFormat | None,
+    after: Sequence[str] = (),
+) -> None:
+    """Print the servers of some sandboxes."""
+    rows = [_server_row(sandbox.name, server) for sandbox in sandboxes for server in sandbox.status()]
+    states = [str(row["state"]) for row in rows]
+    answer = Answer(
+        command=command,
+        rows_name="servers",
+        columns=SERVER_COLUMNS,
+        rows=rows,
+        clusters=[_cluster(sandbox) for sandbox in sandboxes],
+        summary={"sandboxes": len(sandboxes), **{name: states.count(name) for name in ("running", "paused", "ended")}},
+    )
+    emit(answer, output, lambda console: _show_servers(sandboxes, answer, headline, after, console))
+
+
+def _cluster(sandbox: Sandbox) -> dict[str, object]:
+    return {
+        "name": sandbox.name,
+        "cluster_id": sandbox.cluster_id or None,
+        "mode": str(sandbox.mode),
+        "kafka_version": sandbox.kafka_version,
+        "bootstrap_servers": sandbox.bootstrap_servers,
+        "zookeeper_connect": sandbox.zookeeper_connect or None,
+        "ready": sandbox.state.ready,
+        "folder": str(sandbox.folder),
+    }
+
+
+def _server_row(name: str, server: ServerStatus) -> dict[str, object]:
+    return {
+        "sandbox": name,
+        "id": server.id,
+        "roles": [str(role) for role in server.roles],
+        "state": str(server.state),
+        "registered": server.registered,
+        "rack": server.rack or None,
+        "pid": server.pid,
+        "endpoints": [f"{listener}://{address}" for listener, address in server.endpoints.items()],
+        "log": str(server.log),
+    }
+
+
+def _show_servers(
+    sandboxes: Sequence[Sandbox], answer: Answer, headline: str, after: Sequence[str], console: Console
+) -> None:
+    if headline:
+        console.print(headline)
+    if not sandboxes:
+        console.print("no sandbox was started")
+        console.print("next     kreplica sandbox start")
+        return
+    for sandbox in sandboxes:
+        console.print(_title(sandbox))
+    console.print()
+    columns = SHOWN_COLUMNS if len(sandboxes) > 1 else SHOWN_COLUMNS[1:]
+    cells = [[row[name] for name in columns] for row in answer.rows]
+    print_table([name.upper() for name in columns], cells, color=console.is_terminal and not console.no_color)
+    if after:
+        console.print()
+    for line in after:
+        console.print(line)
+
+
+def _title(sandbox: Sandbox) -> str:
+    from kreplica.sandbox import Mode
+
+    unfinished = "" if sandbox.state.ready else ", its start was not finished: kreplica sandbox stop"
+    zookeeper = f" or --zookeeper {sandbox.zookeeper_connect}" if sandbox.mode is Mode.ZOOKEEPER else ""
+    brokers = counted(len(sandbox.broker_ids), "broker")
+    return (
+        f"{sandbox.name}: Apache Kafka {sandbox.kafka_version} ({sandbox.mode}), {brokers},"
+        f" --bootstrap-server {sandbox.bootstrap_servers}{zookeeper}{unfinished}"
+    )
+
+
+def emit_stopped(names: Sequence[str], output: OutputFormat | None) -> None:
+    """Print which sandboxes were stopped."""
+    rows = [{"sandbox": name, "state": "removed"} for name in names]
+    answer = Answer("sandbox-stop", "sandboxes", ("sandbox", "state"), rows, summary={"sandboxes": len(rows)})
+    text = f"stopped {', '.join(names)}; its data are removed" if names else "no sandbox was started"
+    emit(answer, output, lambda console: console.print(text))
+
+
+def emit_topic(sandbox: Sandbox, topic: str, *, deleted: bool, output: OutputFormat | None) -> None:
+    """Print a topic that was created, or that it was deleted."""
+    metadata = sandbox.metadata()
+    found = metadata.topics.get(topic) if metadata else None
+    rows = [
+        {"topic": topic, "partition": p.id, "leader": p.leader, "replicas": list(p.replicas), "isr": list(p.isrs)}
+        for p in (found.partitions.values() if found else ())
+    ]
+    summary = {"topic": topic, "deleted": deleted, "partitions": len(rows)}
+    answer = Answer("sandbox-topic", "partitions", TOPIC_COLUMNS, rows, [_cluster(sandbox)], summary)
+    headline = f"topic {topic} deleted" if deleted else f"topic {topic} created"
+
+    def show(console: Console) -> None:
+        console.print(headline)
+        if rows:
+            cells = [[row[name] for name in TOPIC_COLUMNS[1:]] for row in rows]
+            header = [name.upper() for name in TOPIC_COLUMNS[1:]]
+            print_table(header, cells, color=console.is_terminal and not console.no_color)
+
+    emit(answer, output, show)
+
+
+Choice = TypeVar("Choice", bound=StrEnum)
+
+
+def choice(kind: type[Choice], text: str, option: str) -> Choice:
+    """Returns one value of an enumeration.
+
+    Raises:
+        UsageError: It has no such value; names those it has.
+    """
+    try:
+        return kind(text.lower())
+    except ValueError:
+        raise UsageError(f"{option} {text} is unknown", f"there is {', '.join(kind)}") from None
+
+
+def racks(text: str) -> tuple[str, ...]:
+    """Reads ``a,b,c`` as names and ``3`` as rack-1, rack-2, rack-3."""
+    if text.isdecimal():
+        return tuple(f"rack-{number}" for number in range(1, int(text) + 1))
+    return tuple(filter(None, text.split(",")))
+
+
+def pairs(texts: Sequence[str], option: str) -> dict[str, str]:
+    """Reads ``KEY=VALUE`` texts.
+
+    Raises:
+        UsageError: One has no equals sign or no key.
+    """
+    found = {}
+    for text in texts:
+        key, sign, value = text.partition("=")
+        if not sign or not key.strip():
+            raise UsageError(f"{option} {text!r} cannot be read", "", "write KEY=VALUE")
+        found[key.strip()] = value.strip()
+    return found
+
+
+def assignment(text: str) -> list[list[int]]:
+    """Reads ``1:2,2:3`` as the replicas of partition 0 and of partition 1.
+
+    Raises:
+        UsageError: It is not of that form.
+    """
+    if not text:
+        return []
+    if not re.fullmatch(r"\d+(:\d+)*(,\d+(:\d+)*)*", text):
+        raise UsageError(f"--replica-assignment {text!r} cannot be read", "", "write 1:2,2:3 for two partitions")
+    return [[int(broker) for broker in replicas.split(":")] for replicas in text.split(",")]

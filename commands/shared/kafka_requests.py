@@ -1,0 +1,91 @@
+"""What each command sends to a cluster: the reads it makes and the changes, as the reference and config check say it.
+
+A command that reads clusters has its entry here; tests look at what it really asks for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from kreplica.sources import Facet
+from kreplica.sources.kafka_requests import ELECT_LEADERS, REASSIGN, Request, permissions_of, requests_of
+from kreplica.sources.permissions import Permission
+
+
+@dataclass(frozen=True, slots=True)
+class CommandRequests:
+    """What one command sends to each cluster that it is given.
+
+    Args:
+        reads: What is asked for.
+        times: How often the cluster is read.
+        changes: Requests that change the cluster, after --execute only.
+    """
+
+    reads: Facet
+    times: str = "1"
+    changes: tuple[Request, ...] = ()
+
+    @property
+    def requests(self) -> tuple[Request, ...]:
+        """The requests of one read, then those of changes."""
+        return (*requests_of(self.reads), *self.changes)
+
+    @property
+    def permissions(self) -> tuple[Permission, ...]:
+        """The least that it needs."""
+        return permissions_of(self.requests)
+
+    @property
+    def optional(self) -> tuple[Permission, ...]:
+        """What an answer that leaves nothing out needs besides."""
+        return permissions_of(self.requests, optional=True)
+
+
+_A_BATCH = (
+    "2, and for each batch 2, of partitions only 2 a second until the leaders are as wanted, 10 s at most; as many for"
+    " each change of replica orders"
+)
+_ONCE_A_ROUND = "1; with --watch 1 each round"
+
+COMMAND_REQUESTS: Mapping[str, CommandRequests] = {
+    "describe": CommandRequests(Facet.GATE | Facet.CAUSES, _ONCE_A_ROUND),
+    "describe --measure": CommandRequests(
+        Facet.GATE | Facet.CAUSES,
+        "1, and two readings of ListOffsets and DescribeLogDirs, 1 each to each broker that a missing replica or its"
+        " leader stands on; ListOffsets 1 for each 20,000 of these",
+    ),
+    "check": CommandRequests(Facet.GATE),
+    "imbalance": CommandRequests(Facet.LOG_DIRS | Facet.BALANCE),
+    "safe-to-stop": CommandRequests(Facet.GATE | Facet.QUORUM, "2; with --wait 1 each 5 s until it is safe"),
+    "whatif fail": CommandRequests(
+        Facet.GATE | Facet.QUORUM,
+        "1; and where records may be lost ListOffsets and DescribeLogDirs, 1 each to each broker that could lead these"
+        " partitions or leads them; ListOffsets 1 for each 20,000 of them",
+    ),
+    "roll plan": CommandRequests(Facet.GATE | Facet.QUORUM),
+    "roll next": CommandRequests(Facet.GATE | Facet.QUORUM, "3; 1 where it is not the turn of a wave"),
+    "wait": CommandRequests(Facet.LOG_DIRS | Facet.ANSWERS, "1 each 2 s; log directories only in the last"),
+    "recommend": CommandRequests(Facet.HEALTH | Facet.BROKER_CONFIGS),
+    "disks": CommandRequests(Facet.LOG_DIRS | Facet.RETENTION),
+    "decode offsets --against": CommandRequests(Facet.OFFSETS, "1, for the partitions that the offsets name only"),
+    "compare": CommandRequests(Facet.LOG_DIRS, "1 each side, 2 where they differ; of one broker only its own view"),
+    "rebalance leaders": CommandRequests(Facet.LOG_DIRS),
+    "rebalance leaders --execute": CommandRequests(Facet.HEALTH, _A_BATCH, (ELECT_LEADERS,)),
+    "rebalance apply": CommandRequests(Facet.TOPIC_CONFIGS),
+    "rebalance apply --execute": CommandRequests(Facet.TOPIC_CONFIGS, _A_BATCH, (ELECT_LEADERS,)),
+    "rebalance status": CommandRequests(Facet.TOPIC_CONFIGS),
+    "rebalance resume": CommandRequests(Facet.TOPIC_CONFIGS),
+    "rebalance resume --execute": CommandRequests(Facet.TOPIC_CONFIGS, _A_BATCH, (ELECT_LEADERS, REASSIGN)),
+    "rebalance rollback": CommandRequests(Facet.TOPIC_CONFIGS),
+    "rebalance rollback --execute": CommandRequests(Facet.TOPIC_CONFIGS, _A_BATCH, (ELECT_LEADERS, REASSIGN)),
+    "snapshot": CommandRequests(Facet.ALL & ~Facet.GROUPS),
+    "snapshot --with groups": CommandRequests(Facet.ALL),
+}
+
+
+def commands_that_need(permission: Permission) -> tuple[str, ...]:
+    """The commands whose answer is not complete without it; with options only where they alone need it."""
+    names = [name for name, command in COMMAND_REQUESTS.items() if permission in command.permissions]
+    return tuple(name for name in names if " --" not in name or name.partition(" --")[0] not in names)

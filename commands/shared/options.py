@@ -1,0 +1,210 @@
+"""Options that several commands share, each worded once.
+
+``takes_sources`` gives a command the options that name clusters: the command declares one parameter
+``sources: SourceOptions`` and the decorator puts ``--bootstrap-server``, ``--dump`` and the rest in its place.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import os
+import shlex
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from commands.shared.printing.output import OutputFormat
+
+if TYPE_CHECKING:
+    from kreplica.config.resolve import ClusterHandle
+
+LARGEST_INT32 = (1 << 31) - 1
+"""Numbers of partitions, replicas and nodes are int32 in Kafka's protocol; no count needs more."""
+LARGEST_OFFSET = (1 << 63) - 1
+
+OutputOption = Annotated[
+    OutputFormat | None, typer.Option("--output", "-o", help="Form of the answer; table if not given.")
+]
+StdinFilenameOption = Annotated[
+    str | None,
+    typer.Option(
+        "--stdin-filename",
+        metavar="NAME",
+        help="The name of the file that comes on standard input, with its folder where that tells something.",
+    ),
+]
+TopicOption = Annotated[
+    str | None,
+    typer.Option(
+        "--topic", metavar="REGEX,…", help="Only topics whose whole name matches; commas separate alternatives."
+    ),
+]
+BROKERS = "ID,…"
+"""Metavar of options that name brokers; ``commands.shared.values`` reads them."""
+ExcludeInternalOption = Annotated[bool, typer.Option("--exclude-internal", help="Leave out Kafka's internal topics.")]
+MaxAgeOption = Annotated[
+    str | None,
+    typer.Option("--max-age", metavar="DURATION", help="Exit 5 where a dump is older; any age if not given."),
+]
+MAX_AGE = "10m"
+MaxAgeOfActionOption = Annotated[
+    str, typer.Option("--max-age", metavar="DURATION", help="Exit 5 where a dump is older, which tells not of now.")
+]
+"""Of gates that lead to an action, which is about the present."""
+ExitZeroOption = Annotated[bool, typer.Option("--exit-zero", help="Exit 0 even with findings: for reports.")]
+TimeoutOption = Annotated[
+    float | None,
+    typer.Option("--timeout", min=0.1, metavar="SECONDS", help="Longest time for one read; 10 if not given."),
+]
+BootstrapServerOption = Annotated[
+    str | None,
+    typer.Option("--bootstrap-server", metavar="HOST:PORT,…", help="Brokers of a live cluster to ask first."),
+]
+CommandConfigOption = Annotated[
+    str | None,
+    typer.Option("--command-config", metavar="FILE", help="Java client properties: security and timeouts."),
+]
+ConfigOption = Annotated[
+    str | None,
+    typer.Option("--config", metavar="FILE", help="Contexts file; KREPLICA_CONFIG if not given."),
+]
+
+READ_TIMEOUT = "read_timeout"
+_READ_TIMEOUT_PARAMETER: tuple[Any, Any] = (
+    Annotated[
+        float | None,
+        typer.Option("--read-timeout", min=0.1, metavar="SECONDS", help="Longest time for one read; 10 if not given."),
+    ],
+    None,
+)
+
+_SOURCE_PARAMETERS: dict[str, tuple[Any, Any]] = {
+    "bootstrap_server": (BootstrapServerOption, None),
+    "command_config": (CommandConfigOption, None),
+    "zookeeper": (
+        Annotated[
+            str | None,
+            typer.Option(
+                "--zookeeper",
+                metavar="HOST:PORT,…/CHROOT",
+                help="ZooKeeper of a cluster that keeps its metadata there; it is read only.",
+            ),
+        ],
+        None,
+    ),
+    "dump": (
+        Annotated[
+            str | None,
+            typer.Option(
+                "--dump",
+                metavar="PATH",
+                help="A dump instead of a live cluster: kreplica's snapshot, text of kafka-topics --describe,"
+                " JSON of kcat -L -J, JSON of ZooKeeper's znodes, a KRaft node's log directory or metadata checkpoint;"
+                " - for stdin, sample or sample-healthy for a packaged one.",
+            ),
+        ],
+        None,
+    ),
+    "context": (
+        Annotated[
+            list[str] | None,
+            typer.Option(
+                "--context",
+                metavar="NAME",
+                help="Cluster of the contexts file; patterns and repeats allowed.",
+            ),
+        ],
+        None,
+    ),
+    "config": (ConfigOption, None),
+    "timeout": (TimeoutOption, None),
+}
+
+
+def narrowed(topics: str | None, exclude_internal: bool, brokers: Sequence[int] = ()) -> str:
+    """The options that narrow the partitions, to be typed again, a space before each."""
+    words = ["--topic", topics] if topics is not None else []
+    words += ["--exclude-internal"] * exclude_internal
+    words += [word for broker in brokers for word in ("--broker", str(broker))]
+    return "".join(f" {shlex.quote(word)}" for word in words)
+
+
+@dataclass(frozen=True, slots=True)
+class SourceOptions:
+    """The options that name clusters, as given."""
+
+    bootstrap_server: str | None
+    command_config: str | None
+    zookeeper: str | None
+    dump: str | None
+    context: list[str] | None
+    config: str | None
+    timeout: float | None
+
+    def handles(self) -> tuple[ClusterHandle, ...]:
+        """The clusters that are named.
+
+        Raises:
+            UsageError: No way in is named, or several that exclude one another.
+            ConfigurationError: The contexts file or the properties cannot be used.
+        """
+        from kreplica.config.resolve import resolve_handles
+
+        return resolve_handles(
+            bootstrap_server=self.bootstrap_server,
+            command_config=self.command_config,
+            zookeeper=self.zookeeper,
+            dump=self.dump,
+            contexts=self.context or (),
+            config_path=self.config,
+            timeout=self.timeout,
+            environ=os.environ,
+        )
+
+    def again(self, cluster: str, *, timeout: str = "timeout") -> str:
+        """The same way in, to be typed again for one of the clusters that were read.
+
+        Args:
+            cluster: Its name: that of its context where contexts were given.
+            timeout: What the command to type calls the longest time for one read.
+        """
+        given = {name: getattr(self, name) for name in _SOURCE_PARAMETERS}
+        given[timeout] = given.pop("timeout")
+        if self.context:
+            given["context"] = cluster
+        words = [(f"--{name.replace('_', '-')}", value) for name, value in given.items() if value is not None]
+        return shlex.join(f"{word:g}" if isinstance(word, float) else str(word) for pair in words for word in pair)
+
+
+def takes_sources(command: Callable[..., None]) -> Callable[..., None]:
+    """Replaces the parameter ``sources`` of a command by the options that name clusters.
+
+    Where the command has a ``--timeout`` of its own, the longest time for one read is ``--read-timeout``.
+    """
+    signature = inspect.signature(command, eval_str=True)
+    renamed = {"timeout": READ_TIMEOUT} if "timeout" in signature.parameters else {}
+    parameters = {**_SOURCE_PARAMETERS, **({"timeout": _READ_TIMEOUT_PARAMETER} if renamed else {})}
+    shared = [
+        inspect.Parameter(
+            renamed.get(name, name), inspect.Parameter.KEYWORD_ONLY, annotation=annotation, default=default
+        )
+        for name, (annotation, default) in parameters.items()
+    ]
+    own = [
+        parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY)
+        for name, parameter in signature.parameters.items()
+        if name != "sources"
+    ]
+
+    @functools.wraps(command)
+    def wrapper(**given: Any) -> None:
+        sources = SourceOptions(**{name: given.pop(renamed.get(name, name)) for name in _SOURCE_PARAMETERS})
+        command(sources=sources, **given)
+
+    wrapper.__signature__ = inspect.Signature([*shared, *own])  # type: ignore[attr-defined]
+    wrapper.__annotations__ = {parameter.name: parameter.annotation for parameter in [*shared, *own]}
+    del wrapper.__wrapped__
+    return wrapper

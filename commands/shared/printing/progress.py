@@ -1,0 +1,159 @@
+"""One line on a terminal that says how it goes while a command waits; nothing where stderr is no terminal.
+
+Answers again and again: --watch.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import re
+import shutil
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+
+from commands.shared.printing.output import OutputFormat, print_error
+from commands.shared.printing.terminal import one_line
+from kreplica.errors import KreplicaError, UsageError
+from kreplica.system.deadline import awaited
+
+_BEGIN, _CLEAR = "\r", "\x1b[K"
+
+
+class Progress:
+    """Repaints one line of stderr; used as a context manager it leaves none behind."""
+
+    def __init__(self) -> None:
+        self._shown = sys.stderr.isatty()
+
+    def __enter__(self) -> Progress:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._shown:
+            sys.stderr.write(_BEGIN + _CLEAR)
+            sys.stderr.flush()
+
+    def say(self, text: str) -> None:
+        """Replaces the line; what is wider than the terminal is cut."""
+        if self._shown:
+            sys.stderr.write(_BEGIN + one_line(text)[: shutil.get_terminal_size().columns - 1] + _CLEAR)
+            sys.stderr.flush()
+
+
+PATIENCE_SECONDS = 1.0
+"""How long an answer may take before the page that stands is called stale; and how often that is painted anew."""
+FIRST_SECONDS = 0.2
+"""The same where there is no page yet."""
+_HOME, _CLEAR_LINE, _CLEAR_BELOW = "\x1b[H", "\x1b[K", "\x1b[J"
+_ESCAPES = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
+
+
+def watch(answer_once: Callable[[], bool], seconds: float, output: OutputFormat | None) -> None:
+    """Answers until interrupted or until nobody reads any more.
+
+    A cluster that does not answer for a while is what one watches for, so errors do not end it, except in the first
+    round the user's own: an option or a file that cannot be used; and credentials that are refused.
+
+    Args:
+        answer_once: Prints the answer; returns whether anybody still reads.
+        seconds: From the begin of one round to that of the next.
+        output: The form; a table on a terminal is painted in place, everything else is added round by round.
+    """
+    painter = _Painter(seconds) if sys.stdout.isatty() and output in (None, OutputFormat.table) else None
+    first = True
+    while True:
+        began = time.monotonic()
+        try:
+            if not (painter.answer(answer_once) if painter else answer_once()):
+                return
+        except KreplicaError as error:
+            if (first and isinstance(error, UsageError)) or not error.may_pass:
+                raise
+            if painter:
+                painter.fail(error)
+            else:
+                print_error(error, output)
+        first = False
+        time.sleep(max(0.0, seconds - (time.monotonic() - began)))
+
+
+class _Page(io.StringIO):
+    """What will be painted; it passes for the terminal that it ends on."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+class _Painter:
+    """Paints whole pages at once: no flicker, and no half page when interrupted.
+
+    While an answer is waited for, the page before it is painted as what it is: of when, and who keeps silent.
+    """
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
+        self._last = ""
+        self._last_at = ""
+        self._terminal = sys.stdout
+        self._terminal.write(
+            "\n" * shutil.get_terminal_size().lines
+        )  # what stands on the screen scrolls up, it is not lost
+
+    def answer(self, answer_once: Callable[[], bool]) -> bool:
+        """Paints the answer, warnings included."""
+        page = _Page()
+        redirected = contextlib.redirect_stdout(page), contextlib.redirect_stderr(page)
+        with self._telling_what_is_waited_for(), redirected[0], redirected[1]:
+            answer_once()
+        self._last, self._last_at = page.getvalue(), _time()
+        self._paint(self._last)
+        return True
+
+    def fail(self, error: KreplicaError) -> None:
+        """Paints the error above the answer there was before."""
+        before = f"before that, at {self._last_at}:\n{self._last}" if self._last else ""
+        self._paint(f"error: {one_line(str(error))}\n{before}")
+
+    @contextlib.contextmanager
+    def _telling_what_is_waited_for(self) -> Iterator[None]:
+        over, began = threading.Event(), time.monotonic()
+        telling = threading.Thread(target=self._tell, args=(over, began), daemon=True)
+        telling.start()
+        try:
+            yield
+        finally:
+            over.set()
+            telling.join()
+
+    def _tell(self, over: threading.Event, began: float) -> None:
+        """Says what is waited for, at once where nothing stands on the screen yet, and how old the page below is."""
+        while not over.wait(PATIENCE_SECONDS if self._last else FIRST_SECONDS):
+            names = ", ".join(one_line(name) for name in awaited()) or "the cluster"
+            waiting = f"no answer from {names} for {time.monotonic() - began:.0f} s"
+            self._paint(f"STALE since {self._last_at}: {waiting}\n{self._last}" if self._last else f"{waiting}\n")
+
+    def _paint(self, text: str) -> None:
+        head = f"{_time()}, every {self._seconds:g} s; Ctrl-C ends"
+        width, height = shutil.get_terminal_size()
+        lines = _fitting([head, *text.splitlines()], width, height)
+        self._terminal.write(_HOME + "".join(f"{line}{_CLEAR_LINE}\n" for line in lines) + _CLEAR_BELOW)
+        self._terminal.flush()
+
+
+def _time() -> str:
+    return f"{datetime.now(UTC):%H:%M:%S} UTC"
+
+
+def _fitting(lines: list[str], width: int, height: int) -> list[str]:
+    """The lines that fit on the screen above the cursor's; the last says how many do not."""
+    left = height - 1
+    for number, line in enumerate(lines):
+        left -= max(1, -(-len(_ESCAPES.sub("", line)) // width))
+        if left < 0 or (left == 0 and number + 1 < len(lines)):
+            more = len(lines) - number
+            return [*lines[:number], f"and {more} more lines: make the window taller, or ask for less by --topic"]
+    return lines

@@ -1,0 +1,123 @@
+"""Lengths of time as a person types them, and as a person reads them.
+
+Moments as a person types them: a date, a time, or how long ago; and as a person reads them, and types them again.
+
+Sizes as a person reads them; JSON has bytes.
+
+Ids of brokers as they are typed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+
+from kreplica.errors import UsageError
+from kreplica.model.durations import spell_duration
+from kreplica.system.time_limits import LONGEST_SECONDS
+
+__all__ = ["UNIT_SECONDS", "parse_duration", "spell_duration"]
+
+UNIT_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
+_DURATION = re.compile(r"(?P<number>\d{1,6}(?:\.\d{1,3})?)(?P<unit>[smhdw]?)", re.ASCII)
+
+
+def parse_duration(text: str, option: str, *, least: float = 0.0) -> float:
+    """Seconds of ``10s``, ``1.5m``, ``30m``, ``2h``, ``7d``, ``1w``; a number alone is seconds.
+
+    Args:
+        text: What was typed.
+        option: For which option, as the user wrote it.
+        least: The shortest length that makes sense, in seconds.
+
+    Raises:
+        UsageError: It is no length of time, too short, or longer than a year.
+    """
+    found = _DURATION.fullmatch(text.strip())
+    if found is None:
+        raise UsageError(f"{option} {text} is no length of time", fix=f"{option} 10s, {option} 30m or {option} 2h")
+    seconds = float(found["number"]) * UNIT_SECONDS[found["unit"] or "s"]
+    if seconds < least:
+        raise UsageError(f"{option} {text} is too short", f"the least is {spell_duration(least)}")
+    if seconds > LONGEST_SECONDS:
+        raise UsageError(f"{option} {text} is too long", f"the most is {spell_duration(LONGEST_SECONDS)}")
+    return seconds
+
+
+_SIZES = ("bytes", "KiB", "MiB", "GiB", "TiB", "PiB")
+
+
+def size_words(count: int) -> str:
+    """``512 bytes``, ``1.5 GiB``: one digit after the point."""
+    value, step = float(count), 0
+    while abs(value) >= 1024 and step < len(_SIZES) - 1:
+        value, step = value / 1024, step + 1
+    return f"{count} {_SIZES[0]}" if step == 0 else f"{value:.1f} {_SIZES[step]}"
+
+
+MOST_DIGITS = 10
+"""Of a broker id, an int32."""
+
+
+def parse_ids(texts: Sequence[str], option: str = "--broker") -> tuple[int, ...]:
+    """The ids of ``--broker 1,2 --broker 3``, each once.
+
+    Args:
+        texts: What was typed, one text for each time that the option was given.
+        option: For which option or argument, as the user wrote it.
+
+    Raises:
+        UsageError: One is no id.
+    """
+    words = [word.strip() for text in texts for word in text.split(",")]
+    wrong = [word for word in words if not (word.isascii() and word.isdigit() and len(word) <= MOST_DIGITS)]
+    if wrong:
+        raise UsageError(f"{option} {wrong[0]!r} is no broker id", "ids are whole numbers", f"as in {option} 1,2")
+    return tuple(dict.fromkeys(map(int, words)))
+
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_AGO = re.compile(r"(?P<number>\d{1,6})(?P<unit>[smhdw])")
+
+
+def parse_moment(text: str, option: str, now: datetime | None = None) -> datetime:
+    """A moment in UTC: ``2026-03-01``, ``2026-03-01T12:00`` (UTC unless it names a zone), or ``7d`` for seven days ago.
+
+    Raises:
+        UsageError: It is none of these.
+    """
+    try:
+        return _moment(text, now or datetime.now(UTC))
+    except (ValueError, OverflowError):
+        raise UsageError(
+            f"{option} {text} is no moment", fix=f"{option} 2026-03-01, {option} 2026-03-01T12:00 or {option} 7d"
+        ) from None
+
+
+def _moment(text: str, now: datetime) -> datetime:
+    ago = _AGO.fullmatch(text)
+    if ago is not None:
+        return now - timedelta(seconds=int(ago["number"]) * UNIT_SECONDS[ago["unit"]])
+    moment = datetime.fromisoformat(text)
+    return (moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)).astimezone(UTC)
+
+
+def milliseconds_of(moment: datetime) -> int:
+    """Milliseconds since the epoch."""
+    return (moment - _EPOCH) // timedelta(milliseconds=1)
+
+
+def spell_moment(milliseconds: int, timespec: str = "seconds") -> str:
+    """``2026-03-01T12:00:00Z`` of ms since the epoch, one word that ``parse_moment`` reads; the number where no date is
+    so far away.
+
+    Args:
+        milliseconds: Since the epoch.
+        timespec: ``seconds`` or ``milliseconds``.
+    """
+    try:
+        moment = _EPOCH + timedelta(milliseconds=milliseconds)
+    except OverflowError:
+        return str(milliseconds)
+    return moment.isoformat(timespec=timespec).replace("+00:00", "Z")

@@ -1,0 +1,240 @@
+"""kreplica whatif compare: a scenario under several versions and settings, in columns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from commands.shared.options import OutputOption
+from commands.whatif.options import FeatureOption, ScenarioArgument, SeedOption, SetOption, split_settings
+from kreplica.errors import ExitCode, UsageError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from commands.shared.printing.output import Answer, Row
+    from kreplica.engine.settings import Value
+    from kreplica.scenarios.playing import Run
+    from kreplica.scenarios.scenario import Scenario
+
+MOST_COLUMNS = 64
+"""More than these nobody reads, and a slip of the keyboard would play for hours."""
+
+COLUMNS = (
+    "scenario",
+    "version",
+    "settings",
+    "seed",
+    "as_expected",
+    "acknowledged",
+    "failed",
+    "lost",
+    "unseen",
+    "duplicated",
+    "reordered",
+    "diverged",
+    "torn",
+    "broken",
+    "hanging",
+    "aborted_read",
+    "stale_read",
+    "lost_read",
+    "read_twice",
+    "skipped",
+    "unavailable_ms",
+    "read_only_ms",
+    "produce_ms_50",
+    "produce_ms_99",
+    "produce_ms_max",
+    "leader_changes",
+    "isr_changes",
+    "not_played",
+)
+_OF_RECORDS = frozenset(
+    ("lost", "unseen", "duplicated", "reordered", "aborted_read", "stale_read", "lost_read", "read_twice", "skipped")
+)
+"""Rows that name records."""
+_ALWAYS = ("as_expected", "acknowledged", "lost", "duplicated", "reordered", "diverged", "unavailable_ms")
+
+
+def register(group: typer.Typer) -> None:
+    """Adds the subcommand."""
+    group.command("compare", short_help="A scenario under several versions and settings, in columns.")(compare)
+
+
+def compare(
+    scenario: ScenarioArgument,
+    kafka_version: Annotated[
+        str | None,
+        typer.Option("--kafka-version", metavar="VERSION,…", help="A column each; else where the scenario changes."),
+    ] = None,
+    settings: SetOption = None,
+    feature: FeatureOption = None,
+    seed: SeedOption = 0,
+    output: OutputOption = None,
+) -> None:
+    """Compare what comes out of a scenario: --kafka-version 0.10,0.11 and --set acks=0,1,all give a column each,
+    and so do levels of --feature.
+
+    Several values of several options give every combination; without any, the versions at which the scenario says
+    that something else comes out. A column that cannot be played says why. Exits 0; 1 when something else comes out
+    than the scenario says; 2 when the scenario, a version or a setting cannot be used.
+    """
+    from commands.shared.printing.output import Answer, emit
+    from kreplica.scenarios import scenario_named
+
+    chosen = scenario_named(scenario)
+    variants = _variants(chosen, kafka_version, _choices(settings, feature))
+    columns = [_column(chosen, version, values, seed) for version, values in variants]
+    runs = [run for run in columns if not isinstance(run, _NotPlayed)]
+    if not runs:
+        raise next(column.error for column in columns if isinstance(column, _NotPlayed))
+    rows = [_row(column, chosen.name, seed) for column in columns]
+    differing = [run for run in runs if run.differences]
+    answer = Answer(
+        "whatif-compare",
+        "runs",
+        COLUMNS,
+        rows,
+        summary={"runs": len(runs), "not_as_expected": len(differing)},
+        warnings=_warnings(rows, columns, [asked for asked, _ in variants]),
+    )
+    emit(answer, output, lambda console: _show(answer, runs, console))
+    raise typer.Exit(ExitCode.FINDINGS if differing else ExitCode.OK)
+
+
+@dataclass(frozen=True, slots=True)
+class _NotPlayed:
+    """A column whose version lacks what the scenario or a setting asks for."""
+
+    version: str
+    settings: dict[str, Value]
+    error: UsageError
+
+
+def _column(scenario: Scenario, version: str, settings: dict[str, Value], seed: int) -> Run | _NotPlayed:
+    from kreplica.scenarios.playing import play
+
+    try:
+        return play(scenario, version, settings, seed)
+    except UsageError as error:
+        return _NotPlayed(version, settings, error)
+
+
+def _row(column: Run | _NotPlayed, scenario: str, seed: int) -> Row:
+    from commands.whatif.options import shown_settings
+    from commands.whatif.run.answer import outcome_row
+
+    if isinstance(column, _NotPlayed):
+        found: Row = {
+            "scenario": scenario,
+            "version": column.version,
+            "settings": shown_settings(column.settings),
+            "seed": seed,
+            "not_played": column.error.why or column.error.what,
+        }
+    else:
+        found = outcome_row(column)
+    return {name: found.get(name) for name in COLUMNS}
+
+
+def _warnings(rows: Sequence[Row], columns: Sequence[Run | _NotPlayed], asked: Sequence[str]) -> list[str]:
+    from commands.whatif.run.answer import remarks
+
+    told = zip(map(_title, rows), columns, asked, strict=True)
+    played = ((title, run, version) for title, run, version in told if not isinstance(run, _NotPlayed))
+    return [f"{title}: {remark}" for title, run, version in played for remark in remarks(run, version)]
+
+
+def _variants(
+    scenario: Scenario, versions: str | None, choices: dict[str, list[Value]]
+) -> list[tuple[str, dict[str, Value]]]:
+    from kreplica.engine.versions.supported import version_named
+
+    swept = any(len(values) > 1 for values in choices.values())
+    names = _versions(scenario, swept) if versions is None else _each(versions)
+    for name in names:
+        version_named(name)
+    combined = [dict(zip(choices, values, strict=True)) for values in product(*choices.values())]
+    if len(names) * len(combined) > MOST_COLUMNS:
+        raise UsageError(f"{len(names) * len(combined)} columns are too many", f"at most {MOST_COLUMNS}", "name fewer")
+    return [(name, values) for name in names for values in combined]
+
+
+def _choices(settings: list[str] | None, features: list[str] | None) -> dict[str, list[Value]]:
+    """The values of each setting, each value once."""
+    from kreplica.engine.settings import parse
+
+    choices: dict[str, list[Value]] = {}
+    for option, name, values in split_settings(settings, features):
+        if name in choices:
+            raise UsageError(f"{option} {name} is given twice", "", f"give its values at once: {option} {name}=A,B")
+        choices[name] = list(dict.fromkeys(parse(name, value) for value in _each(values)))
+    return choices
+
+
+def _versions(scenario: Scenario, swept: bool) -> list[str]:
+    """The scenario's own; its first alone where settings make the columns."""
+    from kreplica.engine.versions.supported import order_of, version_named
+
+    own = dict.fromkeys(case.version for case in scenario.cases)
+    return [scenario.default_version] if swept else sorted(own, key=lambda name: order_of(version_named(name)))
+
+
+def _each(text: str) -> list[str]:
+    return list(dict.fromkeys(part.strip() for part in text.split(",")))
+
+
+def _show(answer: Answer, runs: list[Run], console: Console) -> None:
+    from commands.shared.printing.screen import print_lines, print_table, print_verdict
+
+    losing = sum(bool(row["lost"]) for row in answer.rows)
+    left_out = [f"{_title(row)}: {row['not_played']}" for row in answer.rows if row["not_played"]]
+    word, color = _word(answer)
+    print_verdict(console, word, color, f"{runs[0].scenario.name}: {losing} of {len(runs)} lose acknowledged records")
+    console.print()
+    shown = [name for name in COLUMNS[4:-1] if name in _ALWAYS or _says_something(answer, name)]
+    cells = [[name, *(_cell(name, row[name]) for row in answer.rows)] for name in shown]
+    print_table(["", *map(_title, answer.rows)], cells, color=console.is_terminal and not console.no_color)
+    console.print()
+    titles = [_title(row) for row in answer.rows if not row["not_played"]]
+    pairs = zip(titles, runs, strict=True)
+    print_lines(console, "not as", [f"{title}: {each}" for title, run in pairs for each in run.differences])
+    print_lines(console, "left out", left_out)
+    print_lines(console, "next", [f"kreplica whatif run {runs[0].scenario.name} --explain"], whole=True)
+
+
+def _word(answer: Answer) -> tuple[str, str]:
+    if sum(not row["not_played"] for row in answer.rows) == 1:
+        return "ALONE", "yellow"
+    return ("DIFFERS", "yellow") if _differ(answer) else ("SAME", "green")
+
+
+def _says_something(answer: Answer, name: str) -> bool:
+    return any(row[name] not in ([], 0, None) for row in answer.rows)
+
+
+def _differ(answer: Answer) -> bool:
+    names = ("lost", "duplicated", "reordered", "diverged", "torn", "broken", "unavailable_ms", "read_only_ms")
+    return len({tuple(str(row[name]) for name in names) for row in answer.rows if not row["not_played"]}) > 1
+
+
+def _title(row: Row) -> str:
+    from commands.whatif.options import setting_texts
+
+    settings = row["settings"]
+    assert isinstance(settings, dict)
+    told = [f"{name}={value}" for name, value in setting_texts(settings).items()]
+    return " ".join([str(row["version"]), *told])
+
+
+def _cell(name: str, value: object) -> object:
+    from commands.whatif.run.screen import some
+
+    if isinstance(value, list) and value and name in _OF_RECORDS:
+        return some([str(one) for one in value])
+    return f"{value:g}" if isinstance(value, float) else value

@@ -1,0 +1,170 @@
+"""kreplica whatif fail: what becomes of a cluster when brokers, racks, disks or the controller fail."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from commands.shared.options import (
+    BROKERS,
+    LARGEST_INT32,
+    ExcludeInternalOption,
+    OutputOption,
+    SourceOptions,
+    TopicOption,
+    takes_sources,
+)
+from commands.shared.printing.output import emit
+from commands.shared.values import parse_ids
+from kreplica.errors import UsageError
+
+if TYPE_CHECKING:
+    from kreplica.engine.projection.changes import Changes
+
+COLUMNS = (
+    "topic",
+    "partition",
+    "restarting",
+    "effect",
+    "already",
+    "leader",
+    "leader_after",
+    "replicas",
+    "isr",
+    "isr_after",
+    "elr",
+    "elr_after",
+    "last_known_elr_after",
+    "min_isr",
+    "unclean",
+    "candidates",
+)
+
+
+class Switch(StrEnum):
+    """A feature that can be on or off."""
+
+    on = "on"
+    off = "off"
+
+
+class Truth(StrEnum):
+    """A setting that Kafka writes as a boolean."""
+
+    true = "true"
+    false = "false"
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What shall fail, as given.
+
+    Args:
+        brokers, racks, disks: Named by id, by rack, as BROKER:PATH.
+        controller: Whether the active controller's node fails.
+        rolling: Whether brokers restart in turn instead.
+        min_isr, unclean, elr: Settings changed before; None leaves what is set.
+        topics, exclude_internal: Which partitions are looked at.
+    """
+
+    brokers: tuple[int, ...]
+    racks: tuple[str, ...]
+    disks: tuple[tuple[int, str], ...]
+    controller: bool
+    rolling: bool
+    min_isr: int | None
+    unclean: bool | None
+    elr: bool | None
+    topics: str | None
+    exclude_internal: bool
+
+    @property
+    def changes(self) -> Changes:
+        """The settings as they shall be."""
+        from kreplica.engine.projection.changes import Changes
+
+        return Changes(self.min_isr, self.unclean, self.elr)
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the command to the group."""
+    app.command("fail", short_help="What becomes of partitions when brokers, racks or disks fail.")(fail)
+
+
+@takes_sources
+def fail(
+    sources: SourceOptions,
+    broker: Annotated[
+        list[str] | None, typer.Option("--broker", metavar=BROKERS, help="Brokers that crash together.")
+    ] = None,
+    rack: Annotated[
+        list[str] | None, typer.Option("--rack", metavar="RACK", help="Every broker of that rack; may be repeated.")
+    ] = None,
+    disk: Annotated[
+        list[str] | None,
+        typer.Option("--disk", metavar="BROKER:PATH", help="A log directory that goes offline; may be repeated."),
+    ] = None,
+    controller: Annotated[bool, typer.Option("--controller", help="The node of the active controller.")] = False,
+    rolling_restart: Annotated[
+        bool, typer.Option("--rolling-restart", help="Instead, each broker in turn shuts down and comes back.")
+    ] = False,
+    min_isr: Annotated[
+        int | None,
+        typer.Option("--min-isr", min=1, max=LARGEST_INT32, metavar="N", help="Played with this min.insync.replicas."),
+    ] = None,
+    unclean: Annotated[
+        Truth | None, typer.Option("--unclean", help="Played with this unclean.leader.election.enable.")
+    ] = None,
+    elr: Annotated[
+        Switch | None, typer.Option("--elr", help="Played with or without eligible leader replicas (KIP-966).")
+    ] = None,
+    topic: TopicOption = None,
+    exclude_internal: ExcludeInternalOption = False,
+    output: OutputOption = None,
+) -> None:
+    """Tell what a failure does, by the election rules of Kafka's own controllers: who leads and who is in sync
+    afterwards, what is without a leader, what refuses acks=all writes, which records an unclean election may lose.
+
+    Settings can be changed before, or alone; nothing is done to the cluster. Exits 0 when nothing gets lost or out of
+    use, 1 when something does, 5 when nothing does as far as is known but something could not be read.
+    """
+    from commands.whatif.fail.answer import play
+    from commands.whatif.fail.screen import show
+
+    question = Question(
+        brokers=parse_ids(broker or ()),
+        racks=tuple(rack or ()),
+        disks=tuple(_disk(text) for text in disk or ()),
+        controller=controller,
+        rolling=rolling_restart,
+        min_isr=min_isr,
+        unclean=None if unclean is None else unclean is Truth.true,
+        elr=None if elr is None else elr is Switch.on,
+        topics=topic,
+        exclude_internal=exclude_internal,
+    )
+    _check(question)
+    played = play(sources, question)
+    emit(played.answer, output, lambda console: show(played, sources, console))
+    raise typer.Exit(played.exit_code)
+
+
+def _disk(text: str) -> tuple[int, str]:
+    broker, _, path = text.partition(":")
+    if not (broker.isascii() and broker.isdigit() and path):
+        raise UsageError(f"--disk {text!r} names no log directory", fix="as in --disk 1:/var/lib/kafka/data")
+    return int(broker), path
+
+
+def _check(question: Question) -> None:
+    fails = question.brokers or question.racks or question.disks or question.controller or question.rolling
+    if not (fails or question.changes.any):
+        raise UsageError(
+            "nothing fails and nothing changes",
+            fix="name it: --broker, --rack, --disk or --controller; or --rolling-restart of brokers; or a setting",
+        )
+    if question.rolling and (question.disks or question.controller):
+        raise UsageError("--rolling-restart is of brokers", "disks and the controller do not go with it")

@@ -1,0 +1,223 @@
+"""whatif fail on the screen: verdict, what becomes of partitions, who leads afterwards, what to type next."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from commands.shared.printing.screen import counted, places, print_cluster, print_lines, print_table, print_verdict
+from kreplica.errors import ExitCode
+from kreplica.health.impact.fail import FATES, MENDABLE, Fate, PlayedStep
+from kreplica.model.snapshot import MetadataMode
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from commands.shared.options import SourceOptions
+    from commands.whatif.fail.answer import Played
+    from commands.whatif.fail.command import Question
+    from kreplica.health.impact.loss_ranges import Candidate
+    from kreplica.model.columns import Indices
+
+MOST_RANGES = 5
+"""How many partitions are listed with what they may lose before it is said how many more there are."""
+
+_COLORS = {ExitCode.OK: "green", ExitCode.FINDINGS: "red", ExitCode.INCOMPLETE: "yellow"}
+_WORDS = {
+    Fate.UNCLEAN_LEADER: "led by a replica out of sync (acknowledged records can be lost)",
+    Fate.UNAVAILABLE: "without a leader (no reads, no writes)",
+    Fate.ISR_FROZEN: "with a lost replica in the ISR (acks=all writes time out until a controller is back)",
+    Fate.UNDER_MIN_ISR: "under min ISR (read-only for acks=all)",
+    Fate.NEW_LEADER: "with a new leader",
+    Fate.SMALLER_ISR: "with the same leader and a smaller ISR",
+}
+_TITLES = {
+    Fate.UNCLEAN_LEADER: "loses",
+    Fate.UNAVAILABLE: "down",
+    Fate.ISR_FROZEN: "stuck",
+    Fate.UNDER_MIN_ISR: "readonly",
+    Fate.NEW_LEADER: "moves",
+    Fate.SMALLER_ISR: "shrinks",
+}
+
+
+def show(played: Played, sources: SourceOptions, console: Console) -> None:
+    """Prints the verdict for a person."""
+    snapshot = played.snapshot
+    print_verdict(console, *_verdict(played))
+    print_cluster(console, snapshot, f"{len(snapshot.partitions)} partitions")
+    print_lines(console, "played", _played(played))
+    print_lines(console, "missing", played.missing)
+    for fate in FATES:
+        print_lines(console, _TITLES[fate], _lines(played, fate))
+    print_lines(console, "mends", _mended(played))
+    print_lines(console, "range", _ranges([one for some in played.candidates for one in some.values()]))
+    print_lines(console, "control", _controllers(played))
+    print_table(
+        ("BROKER", "RACK", "ALIVE", "LEADERS", "AFTER"),
+        [(one.broker, one.rack, one.alive_after, one.before, one.after) for one in played.judgement.leaders],
+        color=console.is_terminal and not console.no_color,
+    )
+    print_lines(console, "next", _next(played, sources), whole=True)
+
+
+def _verdict(played: Played) -> tuple[str, str, str]:
+    """Word, colour and sentence."""
+    code, judgement = played.exit_code, played.judgement
+    if code is ExitCode.FINDINGS:
+        parts = (
+            ["no controller (no elections, no ISR changes)"]
+            if any(step.quorum_goes for step in judgement.steps)
+            else []
+        )
+        counts = ((fate, judgement.count(fate)) for fate in FATES if fate.harmful)
+        parts += [f"{counted(count, 'partition')} {_WORDS[fate]}" for fate, count in counts if count]
+        when = ", at one time or another," if played.question.rolling else ""
+        return "HARM", _COLORS[code], f"{_what(played)} leaves{when} {', '.join(parts)}"
+    if not judgement.steps:
+        return "NO HARM", _COLORS[code], f"down already: {_named(played.target.brokers)}; nothing changes"
+    changed = counted(sum(judgement.count(fate) for fate in FATES), "partition")
+    fine = f"{changed} with a new leader or a smaller ISR, none loses records or is out of use"
+    mended = sum(len(played.mended(fate)) for fate in MENDABLE)
+    fine += f"; {counted(mended, 'partition')} better off" if mended else ""
+    if code is ExitCode.INCOMPLETE:
+        return "INCOMPLETE", _COLORS[code], f"{_what(played)}: {fine}, but not all is known"
+    return "NO HARM", _COLORS[code], f"{_what(played)}: {fine}"
+
+
+def _what(played: Played) -> str:
+    target, question = played.target, played.question
+    parts = [_named(target.brokers)] if target.brokers else []
+    parts += [f"disk {path} of broker {broker}" for broker, path in target.disks]
+    if not parts:
+        return f"{', '.join(_changes(question))} for every topic"
+    words, turn = ("restarting", " in turn") if question.rolling else ("failing", "")
+    return f"{words} {', '.join(parts)}{turn}"
+
+
+def _named(brokers: Sequence[int]) -> str:
+    return f"broker{'s' * (len(brokers) > 1)} {', '.join(map(str, brokers))}"
+
+
+def _changes(question: Question) -> Iterator[str]:
+    if question.min_isr is not None:
+        yield f"min.insync.replicas={question.min_isr}"
+    if question.unclean is not None:
+        yield f"unclean.leader.election.enable={str(question.unclean).lower()}"
+    if question.elr is not None:
+        yield f"eligible leader replicas {'on' if question.elr else 'off'}"
+
+
+def _played(played: Played) -> Iterator[str]:
+    if played.question.changes.any:
+        yield f"with {', '.join(_changes(played.question))} for every topic"
+    down = [broker for broker in played.target.brokers if played.snapshot.is_alive(broker) is False]
+    if down:
+        yield f"{_named(down)} {'are' if len(down) > 1 else 'is'} down already"
+    if played.target.whole:
+        yield f"every log directory of {_named(played.target.whole)} fails, so it stops"
+
+
+def _lines(played: Played, fate: Fate) -> Iterator[str]:
+    """One line for each step and whether it was so before: how many, what, where."""
+    for step in played.judgement.steps:
+        for already in (False, True):
+            rows = step.places(fate, already=already)
+            if len(rows):
+                lead = f"while {_named(step.brokers)} restarts: " if played.question.rolling else ""
+                was = "already " if already else ""
+                yield f"{lead}{counted(len(rows), 'partition')} {was}{_WORDS[fate]}: {_places(step, rows)}"
+
+
+def _mended(played: Played) -> Iterator[str]:
+    for fate in MENDABLE:
+        rows = played.mended(fate)
+        if len(rows):
+            where = _places(played.judgement.steps[0], rows)
+            yield f"{counted(len(rows), 'partition')} no longer {_WORDS[fate]}: {where}"
+
+
+def _places(step: PlayedStep, rows: Indices) -> str:
+    topics, numbers = (step.before.partitions[name].take(rows).to_list() for name in ("topic", "partition"))
+    return places(zip(topics, numbers, strict=True))
+
+
+def _ranges(partitions: Sequence[Sequence[Candidate]]) -> Iterator[str]:
+    """What each replica that could lead uncleanly lacks, the partitions with most to lose first."""
+    ordered = sorted(partitions, key=lambda some: -max((end - begin for begin, end in _known(some)), default=-1))
+    for some in ordered[:MOST_RANGES]:
+        first = some[0]
+        yield f"{first.topic}-{first.partition}: {'; '.join(map(_range, some))}"
+    if len(ordered) > MOST_RANGES:
+        yield f"and {len(ordered) - MOST_RANGES} more partitions"
+
+
+def _known(some: Iterable[Candidate]) -> Iterator[tuple[int, int]]:
+    return (one.lost for one in some if one.lost is not None)
+
+
+def _range(one: Candidate) -> str:
+    who = f"broker {one.broker}{' (elected)' if one.elected else ''}"
+    if one.lost is not None:
+        begin, end = one.lost
+        if begin == end:
+            return f"{who} lacks nothing"
+        return f"{who} would lose offsets {begin} to {end - 1}, {counted(end - begin, 'record')} at most"
+    if one.end_offset is not None:
+        return f"{who} would lose what was written from offset {one.end_offset} on; the last leader cannot be asked"
+    return f"{who} ends where is not known: ask the live cluster"
+
+
+def _controllers(played: Played) -> Iterator[str]:
+    """What becomes of who elects."""
+    target, snapshot = played.target, played.snapshot
+    hit = target.controller is not None and target.controller in target.brokers
+    if snapshot.mode is MetadataMode.ZOOKEEPER:
+        if hit:
+            yield f"broker {target.controller} is the controller: {_takeover(played.question.rolling)}"
+        return
+    for step in played.judgement.steps:
+        quorum = step.quorum
+        if quorum is None or not (quorum.stopping or quorum.lost):
+            continue
+        voters = f"voter{'s' if len(quorum.down) > 1 else ''} {', '.join(map(str, quorum.down))}"
+        down = f" ({voters} already down)" if quorum.down else ""
+        left = f"{quorum.up_after} of {len(quorum.voters)} voters left, {quorum.needed} needed{down}"
+        lead = f"while {_named(step.brokers)} restarts: " if played.question.rolling else ""
+        yield f"{lead}{left}{_election(quorum.lost, target.controller in step.brokers, played.question.rolling)}"
+
+
+def _takeover(restarts: bool) -> str:
+    """Who shuts down closes its session with ZooKeeper (KafkaServer.shutdown), who crashes leaves it to expire."""
+    if restarts:
+        return "it closes its session with ZooKeeper as it shuts down, and another takes over at once"
+    return (
+        "another takes over once its session with ZooKeeper expires (zookeeper.session.timeout.ms, 18 s unless set);"
+        " no elections until then"
+    )
+
+
+def _election(lost: bool, active: bool, restarts: bool) -> str:
+    """Who shuts down resigns (KafkaRaftClient.pollLeader), who crashes is waited for."""
+    if lost:
+        return ": no leader of the quorum, so no elections, no ISR changes, no new topics until a majority is back"
+    if active and restarts:
+        return ": the active controller resigns as it shuts down, and the voters elect another at once"
+    if active:
+        return ": the active controller goes, the voters elect another in 2 to 3 s (controller.quorum.fetch.timeout.ms)"
+    return ": the active controller stays"
+
+
+def _next(played: Played, sources: SourceOptions) -> Iterator[str]:
+    way_in, target = sources.again(played.snapshot.name), played.target
+    harms = {fate for fate in FATES if fate.harmful and played.judgement.count(fate)}
+    named = " ".join(map(str, target.brokers))
+    if played.question.rolling:
+        yield f"kreplica roll plan {way_in} --out roll.json"
+    elif named and not harms:
+        yield f"kreplica safe-to-stop {named} {way_in}"
+    if harms & {Fate.UNDER_MIN_ISR, Fate.UNAVAILABLE, Fate.UNCLEAN_LEADER}:
+        yield f"kreplica recommend {way_in}"
+    if Counter(played.snapshot.brokers["alive"].to_list())[False]:
+        yield f"kreplica describe {way_in} --under-replicated --group-by cause"

@@ -1,0 +1,55 @@
+"""kreplica whatif list: the scenarios."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import typer
+
+from commands.shared.options import OutputOption
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from commands.shared.printing.output import Answer
+
+COLUMNS = ("scenario", "title", "versions", "played_under", "source")
+
+
+def register(group: typer.Typer) -> None:
+    """Adds the subcommand."""
+    group.command("list", short_help="The scenarios that can be played.")(list_scenarios)
+
+
+def list_scenarios(output: OutputOption = None) -> None:
+    """List the scenarios: what each shows and at which versions of Kafka something else comes out.
+
+    Exits 0.
+    """
+    from commands.shared.printing.output import Answer, emit
+    from kreplica.scenarios import scenarios
+
+    rows = [
+        {
+            "scenario": each.name,
+            "title": each.title,
+            "versions": list(dict.fromkeys(case.version for case in each.cases)),
+            "played_under": each.played_under,
+            "source": each.source,
+        }
+        for each in scenarios()
+    ]
+    answer = Answer("whatif-list", "scenarios", COLUMNS, rows, summary={"scenarios": len(rows)})
+    emit(answer, output, lambda console: _show(answer, console))
+
+
+def _show(answer: Answer, console: Console) -> None:
+    from commands.shared.printing.screen import print_lines, print_table
+
+    shown = ("scenario", "versions", "title")
+    cells = [[row[name] for name in shown] for row in answer.rows]
+    print_table([name.upper() for name in shown], cells, color=console.is_terminal and not console.no_color)
+    console.print()
+    print_lines(
+        console, "next", ["kreplica whatif show SCENARIO", "kreplica whatif run SCENARIO --explain"], whole=True
+    )

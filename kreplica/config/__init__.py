@@ -1,0 +1,1 @@
+"""Cluster configuration: contexts, client properties, security and secrets."""

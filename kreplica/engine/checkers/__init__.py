@@ -1,0 +1,1 @@
+"""Checkers: folds over the trace of a run."""

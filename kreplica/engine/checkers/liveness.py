@@ -1,0 +1,285 @@
+"""Liveness: once faults have ended, the cluster serves again within a bounded time.
+
+Source: the liveness mode of TigerBeetle's simulator (stop the faults, heal a core, require progress), and the liveness
+properties of Vanlightly/kafka-tlaplus. An ISR that never shrinks, a replica that never joins
+and a leader that never comes back lose nothing, so that no safety invariant sees them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import NamedTuple
+
+from kreplica.engine.checkers.history_of_logs import ReplicaLog, ReplicaLogs
+from kreplica.engine.checkers.invariants import Finding, Invariant
+from kreplica.engine.checkers.strong_isr import ControllerIsr
+from kreplica.engine.fault_plan import AnyAction, Cut, DirectoryFailure, Plan, Reassign
+from kreplica.engine.plan_text import detail_of, name_of
+from kreplica.engine.settings import MICROSECONDS, Value
+from kreplica.engine.setup import SECOND, ProducerSetup, Setup
+from kreplica.engine.simulator.clients.client import METADATA_TIMEOUT
+from kreplica.engine.simulator.network import REQUEST_TIMEOUT
+from kreplica.engine.trace import PLAN, Event, Kind
+from kreplica.engine.versions.supported import ControllerKind, Version
+
+
+def recovery_bound(settings: Mapping[str, Value], version: Version) -> int:
+    """The time within which everything has settled after the last fault, in microseconds: the timers one by one.
+
+    A request whose answer was lost is sent again, a session ends, a controller is elected, a follower's connection is
+    given up and it fetches again, the ISR is looked at every half replica.lag.time.max.ms.
+    """
+
+    def of(*names: str) -> int:
+        return sum(int(settings[name]) for name in names) * MICROSECONDS
+
+    if version.controller is ControllerKind.KRAFT:
+        quorum = ("controller.quorum.fetch.timeout.ms", "controller.quorum.election.timeout.ms")
+        control = METADATA_TIMEOUT + of("broker.session.timeout.ms", *quorum)
+    else:
+        control = REQUEST_TIMEOUT + of("zookeeper.session.timeout.ms")
+    fetching = of("replica.socket.timeout.ms", "replica.fetch.backoff.ms", "replica.fetch.wait.max.ms")
+    return control + fetching + 3 * of("replica.lag.time.max.ms") // 2 + of("request.timeout.ms") + SECOND
+
+
+class _Sent(NamedTuple):
+    time: int
+    node: str
+    partition: str
+
+
+class Liveness:
+    """A fold that sees whether a cluster has recovered by the end of a run.
+
+    Judged where the faults ended early enough (``recovery_bound``). What stays away, a broker that is down, one that is
+    cut off from the others or a log directory, is no fault that lasts: the others go on without it. Then
+
+    * a partition has a leader if a member of its ISR (its ELR where that is empty) is there;
+    * its ISR holds the replicas that are there and no other;
+    * with enough of them what was written is committed, and what producers sent is acknowledged.
+
+    Not judged: partitions led by a broker that is cut off from a ZooKeeper-mode controller, since both keep their
+    sessions and wait for each other, as in Kafka; a KRaft quorum without its majority.
+
+    Args:
+        setup: What is played.
+        version: Whose rules hold.
+        plan: Its faults; how long each lasts.
+        min_isr: min.insync.replicas by partition.
+        logs: The replicas.
+        isr: What the controller has written.
+    """
+
+    __slots__ = (
+        "_actions",
+        "_controller",
+        "_cuts",
+        "_down",
+        "_gone",
+        "_last",
+        "_moved",
+        "_open",
+        "_plain",
+        "bound",
+        "isr",
+        "logs",
+        "min_isr",
+        "setup",
+        "takes",
+        "version",
+    )
+
+    def __init__(
+        self,
+        setup: Setup,
+        version: Version,
+        plan: Plan,
+        min_isr: Mapping[str, int],
+        logs: ReplicaLogs,
+        isr: ControllerIsr,
+    ) -> None:
+        self.setup = setup
+        self.version = version
+        self.min_isr = min_isr
+        self.logs = logs
+        self.isr = isr
+        self.bound = recovery_bound({**version.defaults, **setup.settings}, version)
+        self._actions: dict[tuple[object, ...], AnyAction] = {
+            (name_of(step.do), detail_of(step.do)): step.do for step in plan
+        }
+        self._plain = frozenset(client.name for client in setup.clients if isinstance(client, ProducerSetup))
+        self._last = 0
+        self._down: set[str] = set(setup.down)
+        self._cuts: list[Cut] = []
+        self._gone: set[tuple[str, str]] = set()
+        self._moved: set[str] = set()
+        self._controller = ""
+        self._open: dict[str, _Sent] = {}
+        self.takes: dict[str, Callable[[Event], None]] = {
+            Kind.FAULT: self._fault,
+            Kind.CRASHED: self._ended,
+            Kind.STOPPED: self._ended,
+            Kind.STARTED: self._started,
+            Kind.RESUMED: self._happened,
+            Kind.CONTROLLER_ELECTED: self._controller_elected,
+            Kind.SENT: self._sent,
+            Kind.ACKNOWLEDGED: self._acknowledged,
+            Kind.CLIENT_FAILED: self._client_failed,
+        }
+
+    def __call__(self, event: Event) -> None:
+        """Takes an event in."""
+        take = self.takes.get(event.kind)
+        if take is not None:
+            take(event)
+
+    # -- faults
+
+    def _fault(self, event: Event) -> None:
+        action = self._actions.get(event.values)
+        if event.node != PLAN or action is None:
+            return
+        over = event.time + int(getattr(action, "duration", 0))
+        if isinstance(action, Cut) and over > self.setup.duration and self._is_between_brokers(action):
+            self._cuts.append(action)
+            over = event.time
+        elif isinstance(action, DirectoryFailure):
+            there = self.logs.partitions.items()
+            own = {partition for partition, replicas in there if action.node in replicas}
+            self._gone.update((partition, action.node) for partition in own & set(action.partitions or own))
+        elif isinstance(action, Reassign):
+            self._moved.add(action.partition)
+        self._last = max(self._last, over)
+
+    def _is_between_brokers(self, cut: Cut) -> bool:
+        names = {f"broker-{broker.id}" for broker in self.setup.brokers}
+        return {cut.source, cut.target} <= names and not cut.one_way
+
+    def _happened(self, event: Event) -> None:
+        self._last = max(self._last, event.time)
+
+    def _ended(self, event: Event) -> None:
+        self._happened(event)
+        self._down.add(event.node)
+
+    def _started(self, event: Event) -> None:
+        self._happened(event)
+        self._down.discard(event.node)
+
+    def _controller_elected(self, event: Event) -> None:
+        self._controller = event.node
+
+    # -- clients
+
+    def _sent(self, event: Event) -> None:
+        partition, value, acks = event.values
+        if acks and event.node in self._plain:
+            self._open.setdefault(value, _Sent(event.time, event.node, partition))
+
+    def _acknowledged(self, event: Event) -> None:
+        self._open.pop(event.values[1], None)
+
+    def _client_failed(self, event: Event) -> None:
+        self._open = {value: sent for value, sent in self._open.items() if sent.node != event.node}
+
+    # -- the verdict
+
+    def findings(self, end: int) -> tuple[Finding, ...]:
+        """What has not recovered at the end of the run; nothing where that is too early to say."""
+        if not self.is_judged(end):
+            return ()
+        settled = end - self.bound
+        return tuple(
+            Finding(end, invariant, partition, -1, node, expected, found)
+            for partition in self.isr.leaders
+            for invariant, node, expected, found in self._missing(partition, settled, end)
+        )
+
+    def is_judged(self, end: int) -> bool:
+        """Whether the faults of the run ended early enough."""
+        return self._last <= end - self.bound and self._is_controlled()
+
+    def _is_controlled(self) -> bool:
+        if self.setup.settings.get("replication") == "majority":
+            return False  # what an ISR does is not done
+        if self.version.controller is ControllerKind.KRAFT:
+            down = sum(node.startswith("controller-") for node in self._down)
+            return 2 * down < self.setup.controllers
+        return True
+
+    def _missing(self, partition: str, settled: int, end: int) -> Iterator[tuple[Invariant, str, str, str]]:
+        leader = f"broker-{self.isr.leaders[partition]}"
+        log = self.logs.leader(partition)
+        if not self._is_governed(leader):
+            return
+        if log is None or log.node != leader or not self._is_there(partition, leader):
+            able = [broker for broker in self.isr.electable(partition) if self._may_lead(partition, f"broker-{broker}")]
+            if able:
+                told = f"a leader among {_ids(able)}, since {self.bound // SECOND} s without a fault"
+                yield Invariant.STAYS_UNAVAILABLE, leader, told, "nobody leads"
+            return
+        isr = set(self.isr.states[partition][0])
+        for broker in isr:
+            if self._is_left_behind(partition, log, f"broker-{broker}"):
+                told = f"an ISR without broker-{broker}, which has not fetched for {self.bound // SECOND} s"
+                yield Invariant.ISR_DOES_NOT_SETTLE, leader, told, f"ISR {_ids(sorted(isr))}"
+        for broker in self._replicas(partition):
+            if broker not in isr and self._serves(partition, leader, f"broker-{broker}"):
+                told = f"an ISR with broker-{broker}, which fetches"
+                yield Invariant.ISR_DOES_NOT_SETTLE, leader, told, f"ISR {_ids(sorted(isr))}"
+        if len(isr) >= self.min_isr.get(partition, 1):
+            yield from self._not_taken(partition, log, settled, end)
+
+    def _not_taken(
+        self, partition: str, log: ReplicaLog, settled: int, end: int
+    ) -> Iterator[tuple[Invariant, str, str, str]]:
+        old = sum(record.timestamp <= settled for record in log.records)
+        if log.base + old > log.high_watermark:
+            told = f"a high watermark of at least {log.base + old}"
+            yield Invariant.WRITES_NOT_TAKEN, log.node, told, str(log.high_watermark)
+        if not all(self._is_governed(f"broker-{broker.id}") for broker in self.setup.brokers):
+            return  # a client may ask that broker, which knows no better, who leads
+        for value, sent in self._open.items():
+            in_time = settled <= sent.time <= end - self._patience() and sent.node not in self._down
+            if sent.partition == partition and in_time:
+                yield Invariant.WRITES_NOT_TAKEN, sent.node, f"{value} acknowledged", "no acknowledgement"
+
+    def _patience(self) -> int:
+        settings = {**self.version.defaults, **self.setup.settings}
+        return int(settings["request.timeout.ms"]) * MICROSECONDS + SECOND
+
+    def _replicas(self, partition: str) -> tuple[int, ...]:
+        """The replicas; none of a partition that was moved, since a KRaft trace does not tell who they are now."""
+        if partition not in self._moved:
+            for topic in self.setup.topics:
+                if partition in topic.partitions:
+                    return topic.partitions[partition]
+        return ()
+
+    def _is_left_behind(self, partition: str, leader: ReplicaLog, node: str) -> bool:
+        """Whether a member of the ISR has to leave: one that is cut off may stay while it has all (KAFKA-7152)."""
+        if not self._is_there(partition, node):
+            return True
+        behind = self.logs.replica(partition, node).end_offset < leader.end_offset
+        return behind and not self._serves(partition, leader.node, node)
+
+    def _is_there(self, partition: str, node: str) -> bool:
+        return node not in self._down and (partition, node) not in self._gone
+
+    def _may_lead(self, partition: str, node: str) -> bool:
+        return self._is_there(partition, node) and self._is_governed(node)
+
+    def _is_governed(self, node: str) -> bool:
+        """Whether the controller reaches it: that of ZooKeeper mode is a broker, which it may be cut off from."""
+        return self._controller == node or not self._is_cut(self._controller, node)
+
+    def _is_cut(self, one: str, other: str) -> bool:
+        return any({cut.source, cut.target} == {one, other} for cut in self._cuts)
+
+    def _serves(self, partition: str, leader: str, node: str) -> bool:
+        """Whether a replica is there and reaches its leader."""
+        return self._is_there(partition, node) and not self._is_cut(leader, node)
+
+
+def _ids(brokers: list[int]) -> str:
+    return ",".join(map(str, brokers)) or "none"

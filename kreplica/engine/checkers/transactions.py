@@ -1,0 +1,83 @@
+"""What applications were told of their transactions against what the logs hold at the end.
+
+A transaction is there as a whole or not at all; ``histories`` looks at single records.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from kreplica.engine.checkers.history_of_logs import ReplicaLog, ReplicaLogs
+from kreplica.engine.trace import ABORTED, COMMIT, COMMITTED, DATA, UNKNOWN, Event, Kind
+
+
+@dataclass(frozen=True, slots=True)
+class TransactionOutcomes:
+    """What became of transactions, each named by its producer and number, as ``billing 1``.
+
+    Args:
+        committed: Told as committed.
+        aborted: Told as aborted.
+        unknown: Those whose producer was fenced or gave up: either is right.
+        torn: Some of their records can be read by read_committed consumers, others cannot.
+        broken: Told as committed, and a record cannot be read; or told as aborted, and a record can.
+        hanging: Partitions with records of a transaction that nobody has ended.
+    """
+
+    committed: tuple[str, ...] = ()
+    aborted: tuple[str, ...] = ()
+    unknown: tuple[str, ...] = ()
+    torn: tuple[str, ...] = ()
+    broken: tuple[str, ...] = ()
+    hanging: tuple[str, ...] = ()
+
+
+def transaction_outcomes(events: Sequence[Event]) -> TransactionOutcomes:
+    """Looks at the logs as they are at the end of a run, each at its newest leader or longest replica."""
+    logs = ReplicaLogs()
+    for event in events:
+        logs(event)
+    found = [_readable(logs.remaining(partition)[0]) for partition in logs.partitions]
+    readable = frozenset(value for values, _ in found for value in values)
+    told = [event for event in events if event.kind == Kind.TRANSACTION_ENDED]
+
+    def told_as(outcome: str) -> tuple[str, ...]:
+        return _named(event for event in told if event.values[1] == outcome)
+
+    return TransactionOutcomes(
+        committed=told_as(COMMITTED),
+        aborted=told_as(ABORTED),
+        unknown=told_as(UNKNOWN),
+        torn=_named(event for event in told if 0 < _read(event, readable) < len(event.values[2])),
+        broken=_named(event for event in told if _is_broken(event, readable)),
+        hanging=tuple(partition for partition, (_, is_open) in zip(logs.partitions, found, strict=True) if is_open),
+    )
+
+
+def _readable(replica: ReplicaLog) -> tuple[frozenset[object], bool]:
+    """What a read_committed consumer gets of a log, and whether it has an open transaction."""
+    is_open: dict[int, list[object]] = {}
+    values: list[object] = []
+    for record in replica.records:
+        if record.kind != DATA:
+            ended = is_open.pop(record.producer_id, [])
+            values += ended if record.kind == COMMIT else []
+        elif record.transactional:
+            is_open.setdefault(record.producer_id, []).append(record.value)
+        else:
+            values.append(record.value)
+    return frozenset(values), bool(is_open)
+
+
+def _read(event: Event, readable: frozenset[object]) -> int:
+    return sum(value in readable for value in event.values[2])
+
+
+def _is_broken(event: Event, readable: frozenset[object]) -> bool:
+    read = _read(event, readable)
+    return read < len(event.values[2]) if event.values[1] == COMMITTED else event.values[1] == ABORTED and read > 0
+
+
+def _named(told: Iterable[Event]) -> tuple[str, ...]:
+    return tuple(f"{event.node} {event.values[0]}" for event in told)

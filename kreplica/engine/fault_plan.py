@@ -1,0 +1,248 @@
+"""The plan of a run: faults and operations, each with when it happens. A value: written as JSON, read back, shrunk.
+
+Nodes are named as in the trace; ``leader of topic-0`` and ``active controller`` name whoever that is at the moment.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import msgspec
+
+from kreplica.engine.rules.replication.high_watermark import TO_HIGH_WATERMARK
+from kreplica.errors import UsageError
+from kreplica.system.untrusted_files import MalformedError, decode_json
+
+
+def _words(name: str) -> str:
+    return "".join(f"-{letter.lower()}" if letter.isupper() else letter for letter in name).lstrip("-")
+
+
+class At(msgspec.Struct, frozen=True, tag="time", tag_field="on"):
+    """At a time, in microseconds of virtual time."""
+
+    time: int
+
+
+class When(msgspec.Struct, frozen=True, tag="event", tag_field="on"):
+    """Once the trace has seen an event.
+
+    Args:
+        kind: Its kind (``kreplica.engine.trace.Kind``).
+        node: At which node; empty for any.
+        fields: Values it must have, by the names of the kind's fields.
+        count: The how-manieth such event.
+        after: How much later, in microseconds; 0 is before anything else happens.
+    """
+
+    kind: str
+    node: str = ""
+    fields: dict[str, int | str | bool] = {}
+    count: int = 1
+    after: int = 0
+
+
+Trigger = At | When
+
+
+class Action(msgspec.Struct, frozen=True, tag_field="do", tag=_words):
+    """What is done; the classes below."""
+
+
+class Crash(Action, frozen=True):
+    """The process ends at once (SIGKILL); what it wrote stays in the page cache."""
+
+    node: str
+
+
+class PowerLoss(Action, frozen=True):
+    """The machines of these brokers lose power: records that were not flushed are gone.
+
+    Args:
+        nodes: All at once.
+        keep: How many of the unflushed records reached the disk all the same, for each partition.
+    """
+
+    nodes: tuple[str, ...]
+    keep: int = 0
+
+
+class RackLoss(Action, frozen=True):
+    """Every broker of a rack loses power."""
+
+    rack: str
+
+
+class DiskLoss(Action, frozen=True):
+    """The process ends and its disk is empty when it starts again."""
+
+    node: str
+
+
+class Start(Action, frozen=True):
+    """A process that is down starts."""
+
+    node: str
+
+
+class Stop(Action, frozen=True):
+    """A clean stop; brokers by controlled shutdown, where it is on."""
+
+    node: str
+
+
+class Pause(Action, frozen=True):
+    """The process stands still and goes on afterwards as if nothing was (a long collection, SIGSTOP)."""
+
+    node: str
+    duration: int
+
+
+class Cut(Action, frozen=True):
+    """Messages from ``source`` to ``target`` are lost, in both directions unless ``one_way``; ``*`` is every node."""
+
+    source: str
+    target: str
+    duration: int
+    one_way: bool = False
+
+
+class Slow(Action, frozen=True):
+    """Messages between two nodes take longer, by ``delay`` microseconds."""
+
+    source: str
+    target: str
+    delay: int
+    duration: int
+    one_way: bool = False
+
+
+class Lossy(Action, frozen=True):
+    """Of the messages between two nodes, ``percent`` in a hundred are lost, by chance."""
+
+    source: str
+    target: str
+    percent: int
+    duration: int
+    one_way: bool = False
+
+
+class SlowDisk(Action, frozen=True):
+    """Every append of a broker takes ``delay`` microseconds."""
+
+    node: str
+    delay: int
+    duration: int
+
+
+class ExpireSession(Action, frozen=True):
+    """ZooKeeper ends a broker's session although the broker lives."""
+
+    node: str
+
+
+class DirectoryFailure(Action, frozen=True):
+    """The log directory with these partitions fails on a broker that lives on; all its partitions if none is named."""
+
+    node: str
+    partitions: tuple[str, ...] = ()
+
+
+class ElectPreferred(Action, frozen=True):
+    """An operator asks for the preferred leader."""
+
+    partition: str
+
+
+class ElectUnclean(Action, frozen=True):
+    """An operator asks for an unclean election."""
+
+    partition: str
+
+
+class Reassign(Action, frozen=True):
+    """An operator reassigns a partition."""
+
+    partition: str
+    replicas: tuple[int, ...]
+
+
+class CancelReassignment(Action, frozen=True):
+    """An operator cancels a reassignment."""
+
+    partition: str
+
+
+class DeleteRecords(Action, frozen=True):
+    """An operator has the leader delete the records before an offset, with an AdminClient; -1 is the high watermark."""
+
+    partition: str
+    before: int = TO_HIGH_WATERMARK
+
+
+class AlterTopic(Action, frozen=True):
+    """An operator changes a topic's setting."""
+
+    topic: str
+    setting: str
+    value: str
+
+
+AnyAction = (
+    Crash
+    | PowerLoss
+    | RackLoss
+    | DiskLoss
+    | Start
+    | Stop
+    | Pause
+    | Cut
+    | Slow
+    | Lossy
+    | SlowDisk
+    | ExpireSession
+    | DirectoryFailure
+    | ElectPreferred
+    | ElectUnclean
+    | Reassign
+    | CancelReassignment
+    | DeleteRecords
+    | AlterTopic
+)
+
+
+class Step(msgspec.Struct, frozen=True):
+    """One action and when it is done."""
+
+    when: Trigger
+    do: AnyAction
+
+
+Plan = tuple[Step, ...]
+
+
+def in_order(steps: Iterable[Step]) -> Plan:
+    """The plan with its steps by time, those that wait for an event first: it is played just as it was before."""
+    return tuple(sorted(steps, key=lambda step: step.when.time if isinstance(step.when, At) else 0))
+
+
+def plan_to_json(plan: Plan) -> bytes:
+    """The plan as indented JSON, which ``plan_from_json`` reads."""
+    return msgspec.json.format(msgspec.json.encode(plan), indent=2)
+
+
+def plan_from_json(content: bytes, source: str) -> Plan:
+    """Reads a plan.
+
+    Args:
+        content: What ``plan_to_json`` wrote.
+        source: The file's name, for the error.
+
+    Raises:
+        UsageError: It is no plan; the message names the place.
+    """
+    try:
+        plan: Plan = decode_json(content, tuple[Step, ...])
+    except MalformedError as error:
+        raise UsageError(f"{source} is no plan of faults", str(error), "give a file written by --save-plan") from None
+    return plan

@@ -1,0 +1,1 @@
+"""Random plans and setups, and their shrinking."""

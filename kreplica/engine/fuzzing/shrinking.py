@@ -1,0 +1,114 @@
+"""A plan that fails, made small: delta debugging over its steps, then shorter faults, then round times.
+
+Delta debugging: what a failure needs of many things.
+
+Zeller and Hildebrandt, Simplifying and Isolating Failure-Inducing Input (2002).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TypeVar
+
+import msgspec
+
+from kreplica.engine.fault_plan import At, Plan, Step, When, in_order
+from kreplica.engine.settings import MICROSECONDS
+
+Item = TypeVar("Item")
+
+
+def fewest(items: tuple[Item, ...], fails: Callable[[tuple[Item, ...]], bool]) -> tuple[Item, ...]:
+    """Those without which it does not fail: parts are left out, ever smaller ones, in the end one by one.
+
+    Args:
+        items: With all of them it fails.
+        fails: Whether it does with some of them, in their order.
+    """
+    parts = 2
+    while items:
+        size = -(-len(items) // parts)
+        candidates = (items[:begin] + items[begin + size :] for begin in range(0, len(items), size))
+        smaller = next((candidate for candidate in candidates if fails(candidate)), None)
+        if smaller is not None:
+            items, parts = smaller, max(parts - 1, 2)
+        elif size <= 1:
+            break
+        else:
+            parts = min(parts * 2, len(items))
+    return items
+
+
+MOST_RUNS = 400
+"""How often a plan is played at most while it is made smaller."""
+
+Fails = Callable[[Plan], bool]
+
+
+def shrink(plan: Plan, fails: Fails, most_runs: int = MOST_RUNS) -> Plan:
+    """A smaller plan that fails still, its steps by time.
+
+    Args:
+        plan: One that fails.
+        fails: Plays a plan: does the same thing go wrong? Must give the same answer for the same plan.
+        most_runs: After so many plays the smallest one so far is given.
+    """
+    budget = _Budget(fails, most_runs)
+    while True:
+        smaller = _simplify(fewest(plan, budget.fails), budget)
+        if smaller == plan or budget.left <= 0:
+            return in_order(smaller)
+        plan = smaller
+
+
+class _Budget:
+    """Counts the plays; without any left, nothing fails any more."""
+
+    __slots__ = ("_fails", "_known", "left")
+
+    def __init__(self, fails: Fails, left: int) -> None:
+        self._fails = fails
+        self._known: dict[str, bool] = {}
+        self.left = left
+
+    def fails(self, plan: Plan) -> bool:
+        told = repr(plan)
+        known = self._known.get(told)
+        if known is None:
+            if self.left <= 0:
+                return False
+            self.left -= 1
+            known = self._known[told] = self._fails(plan)
+        return known
+
+
+def _simplify(plan: Plan, budget: _Budget) -> Plan:
+    for place in range(len(plan)):
+        improved = True
+        while improved:
+            improved = False
+            for step in _simpler(plan[place]):
+                candidate = (*plan[:place], step, *plan[place + 1 :])
+                if budget.fails(candidate):
+                    plan, improved = candidate, True
+                    break
+    return plan
+
+
+def _simpler(step: Step) -> Iterator[Step]:
+    """Simpler forms of a step, the simplest first: shorter, nothing one-way, earlier events, round times."""
+    action, when = step.do, step.when
+    duration = getattr(action, "duration", None)
+    if duration is not None and duration > 2 * MICROSECONDS:
+        shorter = duration // 2 // MICROSECONDS * MICROSECONDS
+        yield Step(when, msgspec.structs.replace(action, duration=shorter))
+    if isinstance(when, When):
+        if when.count > 1:
+            yield Step(msgspec.structs.replace(when, count=when.count // 2), action)
+        if when.after:
+            yield Step(msgspec.structs.replace(when, after=0), action)
+    if isinstance(when, At):
+        for unit in (10_000_000, 1_000_000, 100_000):
+            rounded = when.time // unit * unit
+            if rounded != when.time:
+                yield Step(At(time=rounded), action)

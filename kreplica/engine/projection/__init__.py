@@ -1,0 +1,1 @@
+"""The rules applied to a snapshot of a real cluster."""

@@ -1,0 +1,1 @@
+"""Rules of the controller: elections, ISR changes, reassignment, registration."""

@@ -1,0 +1,168 @@
+"""How replicas of a partition are moved: what is merged, when the move is done, what cancelling gives back.
+
+Assignments are tuples of broker ids here, because a move changes their order; sets of replicas are bitmasks over the
+assignment *while moving*. Both controllers put the target first, so completing a move drops the last places only and
+the places of those that stay do not change.
+
+KRaft: PartitionReassignmentReplicas and PartitionReassignmentRevert. ZooKeeper: kafka.controller.ReplicaAssignment,
+since 2.4 (KIP-455).
+"""
+
+from enum import IntEnum
+
+from kreplica.engine.rules.replication.replica_set import contains, first, only, size, without
+
+Assignment = tuple[int, ...]
+
+
+class Awaited(IntEnum):
+    """Whom a move waits for.
+
+    ADDED in KRaft before 3.8, so that a move could end on an ISR too small (KAFKA-15665); TARGET, all of it, in KRaft
+    from 3.8 and ever in ZooKeeper mode; TARGET_IF_FEWER from 4.3 (KAFKA-19975): all of it only where the move leaves
+    fewer replicas, else the added ones, so that a broker that is down and stays does not hold the move up.
+    """
+
+    ADDED = 0
+    TARGET = 1
+    TARGET_IF_FEWER = 2
+
+
+class MustLive(IntEnum):
+    """Who has to be alive for a ZooKeeper controller to begin a move.
+
+    TARGET, all of it, before 0.10.1; NOBODY from 0.10.1 on (KAFKA-4214); ADDED since 2.5 (KAFKA-9329). KRaft asks for
+    no more than that they have registered once (ReplicationControlManager.validateManualPartitionAssignment).
+    """
+
+    NOBODY = 0
+    ADDED = 1
+    TARGET = 2
+
+
+def kraft_merged(replicas: Assignment, target: Assignment) -> tuple[Assignment, Assignment, Assignment]:
+    """Assignment, adding and removing while a move runs: the target, then what goes in order of ids.
+
+    PartitionReassignmentReplicas, since 3.0. A move that begins while another runs starts from the merged assignment.
+    """
+    removing = tuple(sorted(set(replicas) - set(target)))
+    adding = tuple(sorted(set(target) - set(replicas)))
+    return target + removing, adding, removing
+
+
+def zookeeper_merged(
+    replicas: Assignment, adding: Assignment, target: Assignment
+) -> tuple[Assignment, Assignment, Assignment]:
+    """Assignment, adding and removing while a move runs: the target, then what goes in the order it had.
+
+    ReplicaAssignment.reassignTo, 2.4 to 3.9. A move that replaces another starts from the replicas there were before
+    that one: what it was adding and nobody wants any more is dropped at once (zookeeper_dropped).
+
+    Args:
+        replicas: The assignment, merged if a move runs.
+        adding: What that move adds.
+        target: Where the replicas shall be.
+    """
+    origin = original(replicas, adding)
+    merged = target + tuple(replica for replica in origin if replica not in target)
+    return (
+        merged,
+        tuple(replica for replica in merged if replica not in origin),
+        tuple(replica for replica in merged if replica not in target),
+    )
+
+
+def zookeeper_dropped(replicas: Assignment, merged: Assignment) -> Assignment:
+    """Replicas that a new move makes unneeded: they leave the ISR and are deleted at once.
+
+    KafkaController.updateCurrentReassignment.
+    """
+    return tuple(replica for replica in replicas if replica not in merged)
+
+
+def zookeeper_missing(target: Assignment, adding: Assignment, live: Assignment, must_live: MustLive) -> Assignment:
+    """Brokers for whose sake a move is refused: they are not alive, or shut down. Empty where it begins.
+
+    KafkaController.initiateReassignReplicasForTopicPartition before 2.5, validateReplicas since. Cancelling a move is
+    never refused.
+
+    Args:
+        target: Where the replicas shall be.
+        adding: Those of them that are new.
+        live: The live brokers without those in controlled shutdown (ControllerContext.liveBrokerIds).
+        must_live: What the version asks for.
+    """
+    asked = {MustLive.NOBODY: (), MustLive.ADDED: adding, MustLive.TARGET: target}[must_live]
+    return tuple(broker for broker in asked if broker not in live)
+
+
+def zookeeper_move_is_fixed(moving: bool, changeable: bool) -> bool:
+    """Whether a partition cannot be moved elsewhere now, nor its move be cancelled.
+
+    Before 2.4 (KIP-455) moves stood in /admin/reassign_partitions: ReassignPartitionsCommand wrote no other as long as
+    it was there, and nothing took one back.
+
+    Args:
+        moving: Whether its replicas are being moved.
+        changeable: Whether the version has AlterPartitionReassignments.
+    """
+    return moving and not changeable
+
+
+def original(replicas: Assignment, adding: Assignment) -> Assignment:
+    """The assignment without what is being added.
+
+    PartitionReassignmentReplicas.originalReplicas, ReplicaAssignment.originReplicas. Its order is not always the one
+    there was before the move: the target stands first.
+    """
+    return tuple(replica for replica in replicas if replica not in adding)
+
+
+def completes(replicas: int, adding: int, removing: int, isr: int, awaited: Awaited) -> bool:
+    """Whether an ISR ends a move: everybody who is waited for is in sync.
+
+    PartitionReassignmentReplicas.maybeCompleteReassignment; KafkaController.isReassignmentComplete.
+
+    Args:
+        replicas: The merged assignment.
+        adding, removing: Replicas added and removed; both empty where nothing moves.
+        isr: In-sync replicas.
+        awaited: For whom the version waits.
+    """
+    if adding | removing == 0:
+        return False
+    remaining, target = without(isr, removing), without(replicas, removing)
+    if removing != 0 and (remaining == 0 or target == 0):
+        return False
+    for_all = awaited is Awaited.TARGET or (awaited is Awaited.TARGET_IF_FEWER and size(adding) < size(removing))
+    return without(target if for_all else adding, remaining) == 0
+
+
+def completed(replicas: int, removing: int, isr: int) -> tuple[int, int]:
+    """Assignment and ISR once a move is complete."""
+    return without(replicas, removing), without(isr, removing)
+
+
+def zookeeper_elect_reassigned(target: int, isr: int, live: int, leader: int) -> int:
+    """Who leads after a move: the leader if it stays and lives, else the first of the target that may, or NO_LEADER.
+
+    KafkaController.moveReassignedPartitionLeaderIfRequired and
+    PartitionLeaderElectionAlgorithms.reassignPartitionLeaderElection.
+    """
+    if contains(target & live, leader):
+        return leader
+    return first(target & isr & live)
+
+
+def kraft_cancelled(replicas: int, adding: int, isr: int) -> tuple[int, int, bool]:
+    """Assignment and ISR after a move is cancelled, and whether that loses records.
+
+    PartitionReassignmentRevert. If only replicas that were being added are in sync, the first remaining one becomes
+    the whole ISR: the controller refuses that (InvalidReplicaAssignmentException) unless unclean elections are
+    enabled.
+    """
+    remaining = without(replicas, adding)
+    kept = without(isr, adding)
+    if kept != 0:
+        return remaining, kept, False
+    return remaining, only(first(remaining)), True

@@ -1,0 +1,1 @@
+"""Rules of replicas: fetching, acknowledgement, high watermark, truncation."""

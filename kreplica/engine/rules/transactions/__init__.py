@@ -1,0 +1,1 @@
+"""Rules of producers' state, transactions and the last stable offset."""

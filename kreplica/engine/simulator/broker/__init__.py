@@ -1,0 +1,1 @@
+"""Simulated brokers: replicas, leaders, fetchers."""

@@ -1,0 +1,69 @@
+"""A fetch that waits for something to read: kafka.server.DelayedFetch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from kreplica.engine.trace import Kind
+
+if TYPE_CHECKING:
+    from kreplica.engine.simulator.broker.broker import Broker
+    from kreplica.engine.simulator.broker.replica import Replica
+
+
+APPENDED = "records were appended"
+HIGH_WATERMARK_ROSE = "the high watermark rose"
+LEADER_CHANGED = "the leader changed"
+"""Causes that wake a parked fetch."""
+
+
+class ParkedFetch:
+    """Waits at some replicas; answered once, by whatever comes first: a wake-up or its time.
+
+    Args:
+        broker: Where it waits.
+        reader: Who asks, for the trace.
+        replicas: Whose changes wake it.
+        answer: Reads again and answers.
+        wait: At most how long, in microseconds.
+        follower: Whether a follower waits: a higher high watermark does not wake it, but in 2.4 and 2.5 (KAFKA-9952).
+    """
+
+    __slots__ = ("_answer", "broker", "done", "follower", "reader", "replicas", "since")
+
+    def __init__(
+        self,
+        broker: Broker,
+        reader: str,
+        replicas: list[Replica],
+        answer: Callable[[], object],
+        wait: int,
+        follower: bool,
+    ) -> None:
+        self.broker = broker
+        self.reader = reader
+        self.since = broker.scheduler.now
+        self.replicas = replicas
+        self.done = False
+        self.follower = follower
+        self._answer = answer
+        for replica in replicas:
+            replica.parked.append(self)
+        broker.after(wait, self.complete)
+
+    def wake(self, replica: Replica, why: str) -> None:
+        """Answers before its time, for what happened at a replica."""
+        if not self.done:
+            rule = "fetching.follower_fetch_waits" if self.follower else "fetching.consumer_fetch_waits"
+            self.broker.emit(Kind.FETCH_WOKEN, replica.partition, self.reader, self.since, why, rule)
+            self.complete()
+
+    def complete(self) -> None:
+        """Answers, unless it has been answered."""
+        if self.done:
+            return
+        self.done = True
+        for replica in self.replicas:
+            replica.parked.remove(self)
+        self._answer()

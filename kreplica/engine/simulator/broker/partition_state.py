@@ -1,0 +1,94 @@
+"""What a controller decides about a partition, as it is told to brokers."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from kreplica.engine.rules.controller.unclean_election import recovering_after
+from kreplica.engine.rules.replication.replica_set import NO_LEADER, contains, everybody
+from kreplica.engine.setup import PartitionStart
+
+
+class PartitionState(NamedTuple):
+    """Leader, ISR and epochs of a partition. Sets of replicas are bitmasks over places in ``replicas``.
+
+    Args:
+        partition: ``topic-0``.
+        replicas: Broker ids, the preferred leader first.
+        leader: Place of the leader, NO_LEADER for none.
+        leader_epoch: Rises with every leader.
+        isr: In-sync replicas.
+        partition_epoch: Rises with every change (KRaft); the znode's version in ZooKeeper mode.
+        elr: Eligible leader replicas (KIP-966).
+        last_known_elr: Who led last, once ISR and ELR are empty.
+        recovering: Whether the leader came by an unclean election and has not recovered.
+        adding, removing: Broker ids, while a reassignment runs.
+        isr_order: Broker ids as the znode lists the ISR, in versions that elect by that; empty elsewhere.
+    """
+
+    partition: str
+    replicas: tuple[int, ...]
+    leader: int = NO_LEADER
+    leader_epoch: int = 0
+    isr: int = 0
+    partition_epoch: int = 0
+    elr: int = 0
+    last_known_elr: int = 0
+    recovering: bool = False
+    adding: tuple[int, ...] = ()
+    removing: tuple[int, ...] = ()
+    isr_order: tuple[int, ...] = ()
+
+    @classmethod
+    def at_start(cls, partition: str, replicas: tuple[int, ...], start: PartitionStart) -> PartitionState:
+        """The state that a run begins with."""
+        state = cls(partition, replicas)
+        return state._replace(
+            leader=replicas.index(start.leader) if start.leader in replicas else NO_LEADER,
+            isr=state.places(start.isr),
+            elr=state.places(start.elr),
+        )
+
+    @property
+    def leader_id(self) -> int:
+        """Broker id of the leader, NO_LEADER for none."""
+        return self.replicas[self.leader] if self.leader >= 0 else NO_LEADER
+
+    @property
+    def everybody(self) -> int:
+        """The set of all its replicas."""
+        return everybody(len(self.replicas))
+
+    def ids(self, replicas: int) -> tuple[int, ...]:
+        """The broker ids of a set, in the order of the assignment."""
+        return tuple(broker for place, broker in enumerate(self.replicas) if contains(replicas, place))
+
+    def on(self, replicas: tuple[int, ...]) -> PartitionState:
+        """The same by the places of another assignment; who has none there is left out."""
+        other = self._replace(replicas=replicas)
+        return other._replace(
+            leader=replicas.index(self.leader_id) if self.leader_id in replicas else NO_LEADER,
+            isr=other.places(self.ids(self.isr)),
+            elr=other.places(self.ids(self.elr)),
+            last_known_elr=other.places(self.ids(self.last_known_elr)),
+        )
+
+    def listed_isr(self) -> tuple[int, ...]:
+        """The broker ids of the ISR as a znode lists them: who joins stands last, where that order is kept."""
+        members = self.ids(self.isr)
+        kept = tuple(broker for broker in self.isr_order if broker in members)
+        return (*kept, *(broker for broker in members if broker not in kept))
+
+    def places_in_isr_order(self) -> tuple[int, ...]:
+        """The places of the ISR as a znode lists it."""
+        return tuple(self.replicas.index(broker) for broker in self.listed_isr())
+
+    def decided(self, leader: int, isr: int, elr: int, last_known_elr: int) -> PartitionState:
+        """What a controller made of it, as ``isr.kraft_change`` tells."""
+        unclean = leader not in (NO_LEADER, self.leader) and not contains(self.isr | self.elr, leader)
+        recovering = recovering_after(unclean, self.recovering, False)
+        return self._replace(leader=leader, isr=isr, elr=elr, last_known_elr=last_known_elr, recovering=recovering)
+
+    def places(self, brokers: tuple[int, ...]) -> int:
+        """The set of those brokers that have a replica."""
+        return sum(1 << place for place, broker in enumerate(self.replicas) if broker in brokers)

@@ -1,0 +1,269 @@
+"""One broker's copy of a partition: its log, its high watermark, and whose it is to lead or to follow.
+
+kafka.cluster.Partition; what only a leader has stands in ``leadership``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from kreplica.engine.rules.replication.durability import (
+    flush_is_due,
+    flush_is_overdue,
+    recovered_end_offset,
+    recovered_high_watermark,
+    recovery_begins,
+)
+from kreplica.engine.rules.replication.fetching import readable_end
+from kreplica.engine.rules.replication.high_watermark import follower_high_watermark
+from kreplica.engine.rules.replication.leader_and_isr import makes_follower, takes_state
+from kreplica.engine.rules.replication.replica_set import NO_LEADER
+from kreplica.engine.settings import MICROSECONDS
+from kreplica.engine.setup import topic_of
+from kreplica.engine.simulator.broker.leadership import Leadership
+from kreplica.engine.simulator.broker.log import Log, ProducerStates
+from kreplica.engine.simulator.broker.parked_fetch import HIGH_WATERMARK_ROSE, LEADER_CHANGED
+from kreplica.engine.simulator.broker.partition_state import PartitionState
+from kreplica.engine.trace import FOLLOWER, Kind, Record
+from kreplica.engine.versions.supported import ControllerKind
+
+if TYPE_CHECKING:
+    from kreplica.engine.simulator.broker.broker import Broker
+    from kreplica.engine.simulator.broker.parked_fetch import ParkedFetch
+
+
+class Replica:
+    """A partition's log on one broker and what the broker knows of the partition.
+
+    ``checkpointed`` is the high watermark on the disk. ``leadership`` is there while this replica leads.
+    ``known_leader`` is whom it has led or followed as, ``caught_up`` when others had everything, since the process
+    began. ``followed_since``, ``truncating`` and
+    ``delayed_until`` steer its fetcher while it follows. ``held_back`` says that open transactions keep the last stable
+    offset below the high watermark.
+    """
+
+    __slots__ = (
+        "broker",
+        "caught_up",
+        "checkpointed",
+        "delayed_until",
+        "failed",
+        "flushed_at",
+        "followed_since",
+        "held_back",
+        "high_watermark",
+        "known_leader",
+        "last_stable_offset",
+        "leadership",
+        "log",
+        "parked",
+        "partition",
+        "place",
+        "producers",
+        "recovery_point",
+        "state",
+        "topic",
+        "truncating",
+    )
+
+    def __init__(self, broker: Broker, state: PartitionState) -> None:
+        self.broker = broker
+        self.partition = state.partition
+        self.topic = topic_of(state.partition)
+        self.state = state
+        self.place = state.replicas.index(broker.id)
+        self.log = Log()
+        version = broker.simulation.version
+        self.producers = ProducerStates(version.cached_batches, version.markers_keep_producer)
+        self.high_watermark = 0
+        self.last_stable_offset = 0
+        self.held_back = False
+        self.checkpointed = 0
+        self.recovery_point = 0
+        self.flushed_at = broker.scheduler.now
+        self.leadership: Leadership | None = None
+        self.known_leader = NO_LEADER
+        self.caught_up: dict[int, int] = {}
+        self.followed_since = -1
+        self.truncating = False
+        self.failed = False
+        self.delayed_until = 0
+        self.parked: list[ParkedFetch] = []
+
+    # -- what the broker's disk does
+
+    def append(self, records: Sequence[Record], role: str) -> None:
+        """Appends to the log, and flushes it where flush.messages asks for that."""
+        log = self.log
+        base = log.end
+        log.append(records)
+        self.producers.appended(base, records, self.broker.scheduler.now)
+        self.broker.emit(Kind.APPENDED, self.partition, base, log.end, tuple(records), role)
+        if flush_is_due(log.end, log.flushed, self.broker.simulation.topic_integer(self.topic, "flush.messages")):
+            self.flush()
+
+    def truncate(self, end: int, rule: str) -> None:
+        """Cuts the log at ``end``; the high watermark cannot stand above it."""
+        if end >= self.log.end:
+            self.log.truncate_epochs(end)  # UnifiedLog.truncateTo: also where no record goes
+            return
+        self.broker.emit(Kind.TRUNCATED, self.partition, self.log.end, end, rule)
+        self.log.truncate(end)
+        self._rebuild_producers()
+        if self.high_watermark > end:
+            self.set_high_watermark(end, FOLLOWER)
+        else:
+            self._settle()
+
+    def begin_at(self, start: int) -> None:
+        """Drops everything: the leader's log starts later than this one ends."""
+        self.broker.emit(Kind.TRUNCATED, self.partition, self.log.end, start, "fetching.out_of_range_end")
+        self.log.begin_at(start)
+        self._rebuild_producers()
+        self.set_high_watermark(start, FOLLOWER)
+
+    def delete_before(self, start: int) -> None:
+        """Drops the records before ``start``: retention, or DeleteRecords."""
+        if start > self.log.start:
+            self.log.delete_before(start)
+            self.broker.emit(Kind.LOG_START, self.partition, start)
+            self._settle()
+
+    def set_high_watermark(self, offset: int, role: str) -> None:
+        """Notes another high watermark."""
+        self.high_watermark = offset
+        self.broker.emit(Kind.HIGH_WATERMARK, self.partition, offset, role)
+        self._settle()
+
+    def _settle(self) -> None:
+        """Moves the last stable offset after the high watermark, as far as transactions are decided."""
+        if self.producers.is_empty:
+            self.last_stable_offset = self.high_watermark
+            return
+        before, self.last_stable_offset = (
+            self.last_stable_offset,
+            self.producers.stable_offset(self.high_watermark, self.log.start),
+        )
+        held_back = self.last_stable_offset < self.high_watermark
+        if self.last_stable_offset != before and (held_back or self.held_back):
+            self.broker.emit(Kind.LAST_STABLE_OFFSET, self.partition, self.last_stable_offset)
+        self.held_back = held_back
+
+    def _rebuild_producers(self) -> None:
+        self.producers.rebuild(self.log.start, self.log.records, self.broker.scheduler.now)
+
+    def checkpoint(self) -> None:
+        """Writes the high watermark to the disk."""
+        self.checkpointed = self.high_watermark
+
+    def flush(self) -> None:
+        """Brings the log to the disk."""
+        self.log.flush()
+        self.flushed_at = self.broker.scheduler.now
+
+    def flush_if_overdue(self) -> None:
+        """Is what the scheduler does for each log."""
+        time = self.broker.simulation.topic_integer(self.topic, "flush.ms") * MICROSECONDS
+        if flush_is_overdue(self.broker.scheduler.now, self.flushed_at, time):
+            self.flush()
+
+    def checkpoint_recovery_point(self) -> None:
+        """Writes down up to where the log has been flushed."""
+        self.recovery_point = self.log.flushed
+
+    def recover(self, clean: bool, power_lost: bool, kept: int) -> None:
+        """Is what a broker finds when it starts."""
+        log = self.log
+        begin = recovery_begins(self.recovery_point, log.start, log.end, clean)
+        self.broker.emit(Kind.RECOVERY_BEGINS, self.partition, begin)
+        end = recovered_end_offset(log.end, log.flushed, power_lost, kept)
+        lost = log.end - end
+        log.truncate(end)
+        self.flush()
+        self._rebuild_producers()
+        self.high_watermark = recovered_high_watermark(self.checkpointed, log.start, log.end)
+        self.leadership = None
+        self.known_leader = NO_LEADER
+        self.caught_up = {}
+        self.parked = []
+        self.broker.emit(Kind.RECOVERED, self.partition, log.end, lost, self.high_watermark)
+        self._settle()
+
+    # -- what the controller decides
+
+    def apply(self, state: PartitionState) -> None:
+        """Takes a controller's decision, unless it is older than what is known."""
+        known = self.state
+        if not takes_state(known.leader_epoch, known.partition_epoch, state.leader_epoch, state.partition_epoch):
+            return
+        self.state = state
+        self.place = state.replicas.index(self.broker.id)
+        if not self.broker.simulation.version.begins_anew:
+            self._remember(state.replicas)
+        if state.leader_id == self.broker.id:
+            self._lead(state)
+        else:
+            self._follow(state, known)
+
+    def _remember(self, replicas: tuple[int, ...]) -> None:
+        """Keeps when each replica had everything, or was first heard of (Partition.getOrCreateReplica)."""
+        if self.leadership is not None:
+            self.caught_up.update(zip(self.leadership.replicas, self.leadership.last_caught_up, strict=True))
+        now = self.broker.scheduler.now
+        self.caught_up = {broker: self.caught_up.get(broker, now) for broker in replicas}
+
+    def _lead(self, state: PartitionState) -> None:
+        before = self.leadership
+        if before is not None and before.epoch == state.leader_epoch:
+            before.committed(state)
+            return
+        self.broker.stop_following(self)
+        self.known_leader = self.broker.id
+        if self.broker.simulation.version.epoch_noted_at_election:
+            self.log.assign_epoch(state.leader_epoch)
+        self.leadership = Leadership(self, state, before)
+        self.broker.emit(Kind.BECAME_LEADER, self.partition, state.leader_epoch, state.ids(state.isr), self.log.end)
+        self.leadership.advance()
+        # ReplicaManager.makeLeaders: not of who led already; BrokerMetadataPublisher: of all
+        if before is None or self.broker.simulation.version.controller is ControllerKind.KRAFT:
+            self.broker.leads(self)
+
+    def _follow(self, state: PartitionState, known: PartitionState) -> None:
+        if self.leadership is not None:
+            leadership, self.leadership = self.leadership, None
+            leadership.resign()
+            self.broker.emit(Kind.RESIGNED, self.partition, leadership.epoch)
+            self.broker.resigned(self)
+        followed_on = self.broker.simulation.version.epochs_followed_on
+        if not makes_follower(state.leader_id, self.known_leader, state.leader_epoch, known.leader_epoch, followed_on):
+            return
+        self.known_leader = state.leader_id
+        self.broker.stop_following(self)
+        self.wake(True, LEADER_CHANGED)
+        if state.leader >= 0:
+            self.broker.emit(Kind.BECAME_FOLLOWER, self.partition, state.leader_epoch, state.leader_id)
+            self.broker.follow(self)
+
+    # -- what a leader's answer brings a follower
+
+    def take(self, records: tuple[Record, ...], leader_high_watermark: int) -> None:
+        """Appends what was fetched and takes the high watermark over."""
+        if records:
+            self.append(records, FOLLOWER)
+        high_watermark = follower_high_watermark(leader_high_watermark, self.log.start, self.log.end)
+        if high_watermark != self.high_watermark:
+            self.set_high_watermark(high_watermark, FOLLOWER)
+            self.wake(False, HIGH_WATERMARK_ROSE)
+
+    # -- readers
+
+    def readable_end(self, isolation: int) -> int:
+        """The offset before which such a reader may read."""
+        return readable_end(isolation, self.log.end, self.high_watermark, self.last_stable_offset)
+
+    def wake(self, follower_too: bool, why: str) -> None:
+        """Completes parked fetches: consumers', and where the log grew or the leader changed also followers'."""
+        for parked in tuple(self.parked):
+            if follower_too or not parked.follower:
+                parked.wake(self, why)

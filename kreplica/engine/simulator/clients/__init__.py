@@ -1,0 +1,1 @@
+"""Simulated producers and consumers."""

@@ -1,0 +1,347 @@
+"""A consumer of a group: its application polls, processes and commits; the group gives and takes partitions.
+
+org.apache.kafka.clients.consumer.KafkaConsumer with the classic protocol.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from kreplica.engine.rules.groups.consumer_position import auto_commit_due
+from kreplica.engine.rules.groups.group_membership import NO_MEMBER, UNKNOWN_GENERATION
+from kreplica.engine.rules.groups.offset_reset import BY_DURATION
+from kreplica.engine.rules.replication.error_codes import ErrorCode
+from kreplica.engine.setup import MILLISECOND, Commit, ConsumerSetup, topic_of
+from kreplica.engine.simulator.clients.client import Client, Described
+from kreplica.engine.simulator.clients.consumer_application import Handed, Work
+from kreplica.engine.simulator.clients.consumer_transactions import Transactions
+from kreplica.engine.simulator.clients.membership import Membership, ModernMembership
+from kreplica.engine.simulator.clients.positions import Positions
+from kreplica.engine.trace import Kind, Record
+from kreplica.errors import UsageError
+
+if TYPE_CHECKING:
+    from kreplica.engine.simulator.simulation import Simulation
+
+POLL_TIMEOUT = 100 * MILLISECOND
+"""How long a poll waits for records: what most applications give Consumer.poll."""
+
+Offsets = tuple[tuple[str, int, int], ...]
+
+
+class Consumer(Client):
+    """The poll loop. ``processing`` is true between two polls, ``waiting`` while a poll waits for records."""
+
+    __slots__ = (
+        "_last_commit",
+        "_polls",
+        "_seeks",
+        "_seen",
+        "_stalled",
+        "_worker",
+        "closing",
+        "failed",
+        "last_poll",
+        "membership",
+        "positions",
+        "processing",
+        "setup",
+        "transactions",
+        "waiting",
+    )
+
+    def __init__(self, simulation: Simulation, setup: ConsumerSetup) -> None:
+        super().__init__(simulation, setup.name, setup.settings)
+        if setup.application.transactional:
+            self.settings["enable.auto.commit"] = False  # the offsets go with the transactions
+        self._refuse_unknown()
+        self.setup = setup
+        self._stalled: set[str] = set()
+        self._begin_anew()
+
+    def _refuse_unknown(self) -> None:
+        """Refuses what the version does not have yet.
+
+        Raises:
+            UsageError: It is group.protocol=consumer, which may also be off by its feature, or a reset by duration.
+        """
+        version, fix = self.simulation.version, "it is there from 4.0 on"
+        if self.settings["group.protocol"] == "consumer" and not version.group_version:
+            if version.consumer_protocol:
+                raise UsageError("group.protocol=consumer cannot be used", "the feature group.version is 0", "raise it")
+            raise UsageError(f"group.protocol=consumer: {version.name} has no such protocol", "", fix)
+        policy = str(self.settings["auto.offset.reset"])
+        if policy.startswith(BY_DURATION) and not version.resets_by_duration:
+            raise UsageError(f"auto.offset.reset={policy}: {version.name} has no such policy", "", fix)
+
+    def _begin_anew(self) -> None:
+        modern = self.settings["group.protocol"] == "consumer"
+        self.membership = ModernMembership(self) if modern else Membership(self)
+        self.positions = Positions(self)
+        self.transactions = Transactions(self)
+        self.processing = False
+        self.waiting = False
+        self.failed = False
+        self.closing = False
+        self.last_poll = 0
+        self._last_commit = 0
+        self._polls = 0
+        self._worker: Work | None = None
+        self._seen: tuple[tuple[str, int], ...] = ()
+        self._seeks: list[tuple[int, str, int]] = list(self.setup.application.seeks)
+
+    # -- life
+
+    def on_start(self) -> None:
+        """Subscribes and polls from its time on."""
+        self.after(max(0, self.setup.start - self.scheduler.now), self._begin)
+        if self.setup.stop > self.scheduler.now:
+            self.after(self.setup.stop - self.scheduler.now, self.stop)
+        for time, partition, offset in self._seeks:
+            if time > self.scheduler.now:
+                self.after(time - self.scheduler.now, self._seek, partition, offset)
+        for time in self.setup.sees.values():
+            if time > self.scheduler.now:
+                self.after(time - self.scheduler.now, self.poke)
+
+    def _begin(self) -> None:
+        self.last_poll = self._last_commit = self.scheduler.now
+        self._refresh_now_and_then()
+        if self.setup.application.transactional:
+            self.refresh(lambda: self.transactions.start(self.poll))
+        else:
+            self.refresh(self.poll)
+
+    def _refresh_now_and_then(self) -> None:
+        self.after(self.microseconds("metadata.max.age.ms"), self._refresh_now_and_then)
+        if self.last_poll > self.setup.start:
+            self.refresh(lambda: None)
+
+    def on_end(self) -> None:
+        """Everything it knew is gone; the group, and what the application wrote, are not."""
+        super().on_end()
+        self._begin_anew()
+
+    def stop(self) -> None:
+        """close(): commits if it does so by itself, leaves the group, ends."""
+        if not self.up or self.paused or self.closing:
+            return
+        self.closing = True
+        if self.settings["enable.auto.commit"] and self.membership.generation != UNKNOWN_GENERATION:
+            self._commit(self.positions.offsets(), self._leave)
+        else:
+            self._leave()
+
+    def _leave(self) -> None:
+        self.membership.leave()
+        self.after(self.simulation.network.latency * 4, super().stop)
+
+    def fail(self, error: str) -> None:
+        """The consumer throws and the application ends: it reads no more."""
+        self.failed = True
+        self.emit(Kind.CLIENT_FAILED, error)
+        self.membership.lose()
+
+    # -- metadata
+
+    def _heard(self, partitions: tuple[Described, ...]) -> None:
+        super()._heard(partitions)
+        self.positions.metadata_heard()
+
+    def partition_counts(self, topics: tuple[str, ...]) -> dict[str, int]:
+        """How many partitions of each topic its metadata has."""
+        now, counts = self.scheduler.now, dict[str, int]()
+        for partition in self.leaders:
+            topic = topic_of(partition)
+            if topic in topics and self.setup.sees.get(partition, 0) <= now:
+                counts[topic] = counts.get(topic, 0) + 1
+        return dict(sorted(counts.items()))
+
+    def next_bootstrap(self) -> int:
+        """Another broker to ask each time."""
+        self._bootstrap += 1
+        return self._bootstrap
+
+    # -- the poll loop
+
+    def poll(self) -> None:
+        """One poll: rejoins, commits, finds positions as need be, then hands out records or waits for them."""
+        if self.failed or self.closing or self.membership.joining:
+            return
+        self._polls += 1
+        self.processing = False
+        self.last_poll = self.scheduler.now
+        self._look_for_new_partitions()
+        if self.membership.needs_join:
+            self._rejoin()
+            return
+        if self.membership.reconciles():
+            return
+        self._auto_commit_if_due()
+        missing = self.positions.missing(self.membership.assigned)
+        if missing:
+            self._find_positions(missing)
+        self._deliver_or_wait()
+
+    def _look_for_new_partitions(self) -> None:
+        """Who assigns looks whether there is something new to assign: ConsumerCoordinator.rejoinNeededOrPending."""
+        seen = tuple(self.partition_counts(self.setup.topics).items())
+        if self.membership.leads and self._seen and seen != self._seen:
+            self.membership.needs_join = True
+        self._seen = seen
+
+    def _rejoin(self) -> None:
+        """Commits what was processed before it gives its partitions up (onJoinPrepare), then joins."""
+        if self.settings["enable.auto.commit"] and self.membership.generation != UNKNOWN_GENERATION:
+            self.membership.joining = True
+            self.commit_before_revocation(self.membership.join)
+        else:
+            self.membership.join()
+
+    def commit_before_revocation(self, then: Callable[[], object]) -> None:
+        """Commits what was processed before partitions are given up."""
+        self._last_commit = self.scheduler.now
+        self._commit(self.positions.offsets(), then, revoking=True)
+
+    def assigned_now(self) -> None:
+        """The group has given it partitions: the poll goes on."""
+        self.last_poll = self.scheduler.now
+        self.poll()
+
+    def _find_positions(self, missing: tuple[str, ...]) -> None:
+        generation = self.membership.generation
+        stable = self.settings["isolation.level"] == "read_committed" and self.simulation.version.stable_offsets
+
+        def heard(answers: tuple[tuple[str, ErrorCode, int, int], ...]) -> None:
+            if generation != self.membership.generation:
+                return
+            unstable = tuple(one[0] for one in answers if one[1])
+            for partition, error, offset, epoch in answers:
+                if not error and partition not in self.positions.at:
+                    self.positions.committed(partition, offset, epoch)
+            if unstable:
+                self.after(self.microseconds("retry.backoff.ms"), self._find_positions, unstable)
+            self.fetch_more()
+
+        self.membership.ask("OffsetFetch", lambda one: one.fetch, (missing, stable), heard)
+
+    def _deliver_or_wait(self) -> None:
+        if self.positions.has_records:
+            self._deliver()
+            return
+        self.waiting = True
+        self.positions.fetch()
+        self.after(POLL_TIMEOUT, self._poll_over, self._polls)
+
+    def _poll_over(self, poll: int) -> None:
+        if self.waiting and poll == self._polls:
+            self.waiting = False
+            self.poll()
+
+    def fetch_more(self) -> None:
+        """Fetches on while the application waits for records."""
+        if self.waiting:
+            self.positions.fetch()
+
+    def records_came(self) -> None:
+        """A fetch brought records: the poll that waits returns."""
+        if self.waiting:
+            self._deliver()
+
+    def poke(self) -> None:
+        """Something has changed: a poll that waits looks at it at once."""
+        if self.waiting:
+            self.waiting = False
+            self.poll()
+
+    def _deliver(self) -> None:
+        self.waiting = False
+        records = self.positions.hand_out(self.integer("max.poll.records"))
+        for partition, offset, record in records:
+            self.emit(Kind.CONSUMED, partition, offset, record.value, self.membership.group)
+        if not records:  # control records only
+            self._deliver_or_wait()
+            return
+        self.positions.fetch()
+        self.processing = True
+        self._process(records)
+
+    # -- the application
+
+    def _process(self, records: list[Handed]) -> None:
+        application = self.setup.application
+        if application.transactional:
+            self.transactions.run(records, self.poll)
+        elif application.hand_off:
+            self._worker = self._worker or Work(self, [], lambda: None)
+            self._worker.add(records)
+            self._commit_as_told(application.commit)
+        elif not self.settings["enable.auto.commit"] and application.commit is Commit.BEFORE:
+            self._commit(self.positions.offsets(), lambda: Work(self, records, self.poll))
+        else:
+            Work(self, records, lambda: self._commit_as_told(application.commit))
+
+    def _commit_as_told(self, commit: Commit) -> None:
+        if self.settings["enable.auto.commit"] or commit in {Commit.NEVER, Commit.BEFORE}:
+            self.poll()
+        elif commit is Commit.ASYNC:
+            self._commit(self.positions.offsets(), lambda: None)
+            self.poll()
+        else:
+            self._commit(self.positions.offsets(), self.poll)
+
+    def stall(self, value: object) -> int:
+        """How much longer a value takes, the first time it is processed."""
+        text = str(value)
+        if text in self._stalled:
+            return 0
+        self._stalled.add(text)
+        return self.setup.application.stalls.get(text, 0)
+
+    def tell(self, partition: str, offset: int, record: Record, result: str) -> None:
+        """Writes down what came of a record."""
+        self.emit(Kind.PROCESSED, partition, offset, record.value, self.membership.group, result)
+
+    def _seek(self, partition: str, offset: int) -> None:
+        if partition in self.membership.assigned:
+            self.positions.seek(partition, offset, -1, "the application seeks")
+            self.fetch_more()
+
+    # -- commits
+
+    def _auto_commit_if_due(self) -> None:
+        now = self.scheduler.now
+        interval = self.microseconds("auto.commit.interval.ms")
+        if self.settings["enable.auto.commit"] and auto_commit_due(now, self._last_commit, interval):
+            self._last_commit = now
+            self._commit(self.positions.offsets(), lambda: None)
+
+    def _commit(self, offsets: Offsets, then: Callable[[], object], revoking: bool = False) -> None:
+        """Commits; ``then`` goes on, whether it worked or not, as an application does that catches the exception.
+
+        Before partitions are given up it commits once more if its epoch has changed meanwhile (CommitRequestManager).
+        """
+        if not offsets:
+            then()
+            return
+        membership = self.membership
+        if membership.member_id == NO_MEMBER or membership.generation == UNKNOWN_GENERATION:
+            self.emit(Kind.COMMIT_FAILED, membership.group, "CommitFailedException", membership.commit_rule)
+            then()
+            return
+        generation = membership.generation
+
+        def answered(error: ErrorCode) -> None:
+            newer = membership.generation not in {UNKNOWN_GENERATION, generation}
+            if error is ErrorCode.STALE_MEMBER_EPOCH and newer and revoking:
+                self._commit(offsets, then, revoking)
+                return
+            if error:
+                self.emit(Kind.COMMIT_FAILED, membership.group, error.name, membership.commit_rule)
+                if generation == membership.generation:
+                    membership.refused(error)
+            if not self.failed:
+                then()
+
+        membership.ask("OffsetCommit", lambda one: one.commit, (membership.member, generation, offsets), answered)

@@ -1,0 +1,437 @@
+"""A consumer as a member of its group: it looks for the coordinator, joins, sends heartbeats and leaves.
+
+org.apache.kafka.clients.consumer.internals.AbstractCoordinator and ConsumerCoordinator, of the classic protocol.
+
+A consumer as a member of a group of KIP-848's protocol: heartbeats carry everything, and nobody waits for others.
+
+org.apache.kafka.clients.consumer.internals.ConsumerMembershipManager and ConsumerHeartbeatRequestManager, since 4.0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from kreplica.engine.rules.groups import assignors, group_epochs
+from kreplica.engine.rules.groups.group_membership import NO_MEMBER, UNKNOWN_GENERATION, expired
+from kreplica.engine.rules.replication.error_codes import ErrorCode
+from kreplica.engine.settings import MICROSECONDS
+from kreplica.engine.setup import SECOND, topic_and_number
+from kreplica.engine.simulator.coordinators.groups import GroupCoordinator
+from kreplica.engine.simulator.network import REQUEST_TIMEOUT
+from kreplica.engine.trace import Kind
+from kreplica.engine.versions.supported import NEVER
+
+if TYPE_CHECKING:
+    from kreplica.engine.simulator.broker.broker import Broker
+    from kreplica.engine.simulator.clients.consumer import Consumer
+
+
+Told = tuple[tuple[str, str, tuple[str, ...], tuple[str, ...]], ...]
+"""Member id, instance id, topics and owned partitions of each member, as the coordinator tells the leader."""
+
+JOIN_GROUP_TIMEOUT_LAPSE = 5 * SECOND
+"""How much longer than a rebalance may take a member waits for it (AbstractCoordinator)."""
+
+
+_ASSIGNORS = {
+    "range": "assignors.range_assignor",
+    "roundrobin": "assignors.round_robin_assignor",
+    "sticky": "assignors.sticky_assignor",
+    "cooperative-sticky": "assignors.cooperative_adjustment",
+}
+"""The rule by which each value of partition.assignment.strategy assigns."""
+
+
+class Membership:
+    """What the member knows of its group.
+
+    ``needs_join`` is true until it has an assignment, and when it loses it; ``leads`` while it is the one that assigns.
+    """
+
+    __slots__ = (
+        "_attempt",
+        "_beating",
+        "_consumer",
+        "_coordinator",
+        "_heard_at",
+        "assigned",
+        "generation",
+        "joining",
+        "leads",
+        "member_id",
+        "needs_join",
+    )
+
+    commit_rule = "offset_commit.commit_to_classic_group"
+    """The rule by which its commits are taken or refused."""
+
+    def __init__(self, consumer: Consumer) -> None:
+        self._consumer = consumer
+        self._coordinator: Broker | None = None
+        self.member_id = NO_MEMBER
+        self.generation = UNKNOWN_GENERATION
+        self.assigned: tuple[str, ...] = ()
+        self.needs_join = True
+        self.leads = False
+        self.joining = False
+        self._beating = False
+        self._attempt = 0
+        self._heard_at = 0
+
+    # -- settings
+
+    @property
+    def group(self) -> str:
+        """group.id."""
+        return str(self._consumer.settings["group.id"])
+
+    @property
+    def member(self) -> tuple[str, str]:
+        """Member id and instance id."""
+        return self.member_id, str(self._consumer.settings["group.instance.id"])
+
+    @property
+    def cooperative(self) -> bool:
+        """Whether it keeps its partitions while it joins."""
+        return self._consumer.settings["partition.assignment.strategy"] == "cooperative-sticky"
+
+    @property
+    def beats_by_itself(self) -> bool:
+        """Whether heartbeats go on while the application processes: since 0.10.1 (KIP-62)."""
+        return self._consumer.integer("max.poll.interval.ms") != NEVER
+
+    def _timeouts(self) -> tuple[int, int]:
+        session = self._consumer.microseconds("session.timeout.ms")
+        return session, self._consumer.microseconds("max.poll.interval.ms") if self.beats_by_itself else session
+
+    # -- asking the coordinator
+
+    def ask(
+        self,
+        name: str,
+        handler: Callable[[GroupCoordinator], Callable[..., object]],
+        arguments: tuple[Any, ...],
+        on_reply: Callable[..., object],
+        timeout: int = REQUEST_TIMEOUT,
+        attempt: int = 0,
+    ) -> None:
+        """Sends the coordinator a request of the group; looks for it first, and again when it does not answer.
+
+        With an ``attempt`` to join, only as long as there is no later one.
+        """
+        consumer, broker = self._consumer, self._coordinator
+        once_more = partial(self.ask, name, handler, arguments, on_reply, timeout, attempt)
+        if self._is_over(attempt):
+            return
+        if broker is None:
+            self._find(once_more)
+            return
+
+        def again(_reason: str = "") -> None:
+            if not self._is_over(attempt):
+                self._coordinator = None
+                consumer.after(consumer.microseconds("retry.backoff.ms"), once_more)
+
+        def answered(*values: Any) -> None:
+            if self._is_over(attempt):
+                return
+            if _first_error(values) in {ErrorCode.NOT_COORDINATOR, ErrorCode.COORDINATOR_NOT_AVAILABLE}:
+                again()
+            else:
+                on_reply(*values)
+
+        target = handler(GroupCoordinator.of(broker))
+        consumer.simulation.network.call(
+            consumer, broker, name, target, (self.group, *arguments), answered, again, timeout
+        )
+
+    def _is_over(self, attempt: int) -> bool:
+        """Whether a later attempt to join has begun; 0 is none."""
+        return attempt not in (0, self._attempt)
+
+    def _find(self, then: Callable[[], object]) -> None:
+        consumer = self._consumer
+        brokers = list(consumer.simulation.brokers.values())
+        broker = brokers[consumer.next_bootstrap() % len(brokers)]
+
+        def heard(coordinator: int) -> None:
+            self._coordinator = None if coordinator < 0 else consumer.simulation.brokers[coordinator]
+            if self._coordinator is None:
+                again()
+            else:
+                then()
+
+        def again(_reason: str = "") -> None:
+            consumer.after(consumer.microseconds("retry.backoff.ms"), self._find, then)
+
+        find = GroupCoordinator.of(broker).find
+        consumer.simulation.network.call(consumer, broker, "FindCoordinator", find, (self.group,), heard, again)
+
+    # -- joining
+
+    def join(self) -> None:
+        """Joins and syncs; ``Consumer.assigned_now`` is called at the end.
+
+        Partitions are given up first: by a cooperative member only if it is no member of a generation any more, since
+        others may have them by now (ConsumerCoordinator.onJoinPrepare).
+        """
+        self.joining = True
+        self.needs_join = False
+        if not self.cooperative or self.generation == UNKNOWN_GENERATION:
+            self.assigned = ()
+            self._consumer.positions.keep(())
+        consumer = self._consumer
+        arguments = (consumer.name, self.member, self._timeouts(), consumer.setup.topics, self._owned())
+        longest = self._timeouts()[1] + JOIN_GROUP_TIMEOUT_LAPSE
+        self._attempt += 1
+        self.ask("JoinGroup", lambda one: one.join, arguments, self._joined, longest, self._attempt)
+
+    def _owned(self) -> tuple[str, ...]:
+        return self.assigned if self.cooperative else ()
+
+    def _joined(self, error: ErrorCode, generation: int, member_id: str, leader: str, members: Told) -> None:
+        if error is ErrorCode.MEMBER_ID_REQUIRED:  # KIP-394: it has its id now, and joins with it
+            self.member_id = member_id
+            self.join()
+            return
+        if error:
+            self._join_again(error)
+            return
+        self.member_id, self.generation = member_id, generation
+        self.leads = member_id == leader
+        self._heard_at = self._consumer.scheduler.now
+        assigned = self._assign(members) if self.leads and members else ()
+        self._beat_from_now_on()
+        arguments = (self.member, generation, assigned)
+        self.ask("SyncGroup", lambda one: one.sync, arguments, self._synced, attempt=self._attempt)
+
+    def _synced(self, error: ErrorCode, partitions: tuple[str, ...]) -> None:
+        if error:
+            self._join_again(error)
+            return
+        lost = [partition for partition in self.assigned if partition not in partitions]
+        self.joining = False
+        self.assigned = partitions
+        self._consumer.positions.keep(partitions)
+        strategy = str(self._consumer.settings["partition.assignment.strategy"])
+        self._consumer.emit(Kind.ASSIGNED, self.group, self.generation, partitions, _ASSIGNORS[strategy])
+        # who had to give partitions up says so by joining again: the next one hands them out (KIP-429)
+        self.needs_join = self.needs_join or (self.cooperative and bool(lost))
+        self._consumer.assigned_now()
+
+    def reconciles(self) -> bool:
+        """Whether the poll has to wait for partitions to be given up; members of this protocol do that as they join."""
+        return False
+
+    def _join_again(self, error: ErrorCode) -> None:
+        self.refused(error)
+        if not self._consumer.failed:
+            self.join()
+
+    def refused(self, error: ErrorCode) -> None:
+        """Takes in what an error says about the membership."""
+        if error in {ErrorCode.FENCED_INSTANCE_ID, ErrorCode.INCONSISTENT_GROUP_PROTOCOL}:
+            self._consumer.fail(error.name)
+        elif error is ErrorCode.UNKNOWN_MEMBER_ID:
+            self.lose()
+        elif error is ErrorCode.ILLEGAL_GENERATION:
+            self.generation = UNKNOWN_GENERATION
+            self.needs_join = True
+        elif error is ErrorCode.REBALANCE_IN_PROGRESS:
+            self.needs_join = True
+
+    def lose(self) -> None:
+        """It is no member any more."""
+        self.member_id = NO_MEMBER
+        self.generation = UNKNOWN_GENERATION
+        self.needs_join = True
+
+    # -- assigning, as the group's leader
+
+    def _assign(self, members: Told) -> tuple[tuple[str, tuple[str, ...]], ...]:
+        partitions = self._consumer.partition_counts(tuple(topic for _, _, topics, _ in members for topic in topics))
+        subscriptions = {member: topics for member, _, topics, _ in members}
+        instances = {member: instance for member, instance, _, _ in members if instance}
+        owned = {member: tuple(topic_and_number(one) for one in has) for member, _, _, has in members}
+        strategy = self._consumer.settings["partition.assignment.strategy"]
+        if strategy == "roundrobin":
+            assigned = assignors.round_robin_assignor(subscriptions, partitions, instances)
+        elif strategy == "range":
+            assigned = assignors.range_assignor(subscriptions, partitions, instances)
+        else:
+            assigned = assignors.even_assignment(assignors.sticky_assignor, owned, subscriptions, partitions)
+        if self.cooperative:
+            assigned = assignors.cooperative_adjustment(owned, assigned)
+        return tuple((member, tuple(f"{topic}-{number}" for topic, number in has)) for member, has in assigned.items())
+
+    # -- heartbeats
+
+    def _beat_from_now_on(self) -> None:
+        if not self._beating:
+            self._beating = True
+            self._later()
+
+    def _later(self) -> None:
+        self._consumer.after(self._consumer.microseconds("heartbeat.interval.ms"), self._beat)
+
+    def _beat(self) -> None:
+        consumer = self._consumer
+        if self.generation == UNKNOWN_GENERATION or consumer.failed:
+            self._beating = False
+            return
+        longest = consumer.microseconds("max.poll.interval.ms")
+        if self.beats_by_itself and expired(consumer.scheduler.now, consumer.last_poll, longest) and not self.joining:
+            self._beating = False
+            self.leave()
+            return
+        session = consumer.microseconds("session.timeout.ms")
+        if self.joining and expired(consumer.scheduler.now, self._heard_at, session):
+            # it takes the coordinator for lost, and its connection with what waits on it (HeartbeatThread.run)
+            self._coordinator = None
+            self.join()
+        if self.beats_by_itself or not consumer.processing:
+            self._beat_once()
+        self._later()
+
+    def _beat_once(self) -> None:
+        generation = self.generation
+        self.ask(
+            "Heartbeat",
+            lambda one: one.heartbeat,
+            (self.member, generation),
+            lambda error: self._heard(error, generation),
+        )
+
+    def _heard(self, error: ErrorCode, generation: int) -> None:
+        self._heard_at = self._consumer.scheduler.now
+        if generation != self.generation or self.joining or not error:
+            return
+        self.refused(error)
+        self._consumer.poke()
+
+    def leave(self) -> None:
+        """LeaveGroup; a static member does not send it, and comes back to its partitions within its session."""
+        if self.member_id != NO_MEMBER and not self.member[1]:
+            self.ask("LeaveGroup", lambda one: one.leave, (self.member_id,), lambda _error: None)
+        self.lose()
+
+
+def _first_error(values: tuple[Any, ...]) -> ErrorCode:
+    """The error of an answer: its first value, or that of the first partition in it."""
+    first = values[0]
+    if isinstance(first, tuple):
+        first = first[0][1] if first else ErrorCode.NONE
+    return first if isinstance(first, ErrorCode) else ErrorCode.NONE
+
+
+class ModernMembership(Membership):
+    """``generation`` is the member epoch, ``_wanted`` what the coordinator last assigned."""
+
+    __slots__ = ("_asking", "_lives", "_wanted")
+
+    commit_rule = "offset_commit.commit_to_consumer_group"
+
+    def __init__(self, *arguments: object) -> None:
+        super().__init__(*arguments)  # type: ignore[arg-type]
+        self._wanted: tuple[str, ...] = ()
+        self._asking = False
+        self._lives = 0
+
+    @property
+    def cooperative(self) -> bool:
+        """It always is."""
+        return True
+
+    def join(self) -> None:
+        """Begins to send heartbeats, with epoch 0; the poll goes on meanwhile."""
+        self.needs_join = False
+        self._lives += 1
+        consumer = self._consumer
+        # the member id is the process's own, and another after it was fenced
+        self.member_id = f"{consumer.name}.{consumer.incarnation}.{self._lives}"
+        self.generation = group_epochs.JOIN_EPOCH
+        self._asking = False
+        self._send()
+        self._beat_from_now_on()
+        consumer.assigned_now()
+
+    def _interval(self) -> int:
+        return self._consumer.simulation.integer("group.consumer.heartbeat.interval.ms") * MICROSECONDS
+
+    def _later(self) -> None:
+        self._consumer.after(self._interval(), self._beat)
+
+    def _beat_once(self) -> None:
+        self._send()
+
+    def _send(self) -> None:
+        if self._asking or self.generation == UNKNOWN_GENERATION:
+            return
+        self._asking = True
+        life = self._lives
+
+        def answered(error: ErrorCode, epoch: int, partitions: tuple[str, ...]) -> None:
+            if life == self._lives:
+                self._asking = False
+                self._answered(error, epoch, partitions)
+
+        rebalance = self._timeouts()[1]
+        arguments = (self.member, self.generation, rebalance, self._consumer.setup.topics, self.assigned)
+        self.ask("ConsumerGroupHeartbeat", lambda one: one.consumer_heartbeat, arguments, answered)
+
+    def _answered(self, error: ErrorCode, epoch: int, partitions: tuple[str, ...]) -> None:
+        if error:
+            self.refused(error)
+            self._consumer.poke()
+            return
+        self.generation = epoch
+        self._wanted = partitions
+        if partitions != self.assigned:
+            self._consumer.poke()
+
+    def reconciles(self) -> bool:
+        """Gives up and takes over what the coordinator wants; true while it commits what it gives up."""
+        if self._wanted == self.assigned or self.needs_join:
+            return False
+        wanted = self._wanted
+        revoked = [partition for partition in self.assigned if partition not in wanted]
+        if revoked and self._consumer.settings["enable.auto.commit"]:
+            self._consumer.commit_before_revocation(lambda: self._apply(wanted))
+            return True
+        self._take_over(wanted)
+        return False
+
+    def _apply(self, wanted: tuple[str, ...]) -> None:
+        if not self.needs_join:
+            self._take_over(wanted)
+        self._consumer.assigned_now()
+
+    def _take_over(self, wanted: tuple[str, ...]) -> None:
+        self.assigned = wanted
+        self._consumer.positions.keep(wanted)
+        self._consumer.emit(Kind.ASSIGNED, self.group, self.generation, wanted, "group_epochs.reconcile")
+        self._send()  # what it owns now, so that others may have the rest
+
+    def refused(self, error: ErrorCode) -> None:
+        """Fenced, it gives everything up and joins anew."""
+        if error in {ErrorCode.FENCED_INSTANCE_ID, ErrorCode.UNRELEASED_INSTANCE_ID, ErrorCode.GROUP_ID_NOT_FOUND}:
+            self._consumer.fail(error.name)
+        elif error in {ErrorCode.FENCED_MEMBER_EPOCH, ErrorCode.UNKNOWN_MEMBER_ID}:
+            self.lose()
+
+    def lose(self) -> None:
+        """It is no member any more, and has no partitions."""
+        super().lose()
+        self._wanted = ()
+        self.assigned = ()
+        self._consumer.positions.keep(())
+
+    def leave(self) -> None:
+        """Says so by a heartbeat: for good, or for a while as a static member does."""
+        if self.generation != UNKNOWN_GENERATION:
+            epoch = group_epochs.LEAVE_STATIC_EPOCH if self.member[1] else group_epochs.LEAVE_EPOCH
+            arguments = (self.member, epoch, self._timeouts()[1], self._consumer.setup.topics, self.assigned)
+            self.ask("ConsumerGroupHeartbeat", lambda one: one.consumer_heartbeat, arguments, lambda *_: None)
+        self.lose()

@@ -1,0 +1,1 @@
+"""Simulated coordinators of groups and transactions."""

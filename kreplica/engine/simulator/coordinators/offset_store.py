@@ -1,0 +1,158 @@
+"""What one partition of __consumer_offsets says: a fold over its records.
+
+kafka.coordinator.group.GroupMetadataManager; OffsetMetadataManager since 4.0.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from kreplica.engine.rules.groups.group_epochs import Member
+from kreplica.engine.rules.groups.offset_commit import INVALID_OFFSET, transactional_offset_wins
+from kreplica.engine.trace import COMMIT, DATA, Record
+
+REMOVED = -2
+"""The offset of a tombstone."""
+
+
+class OffsetRecord(NamedTuple):
+    """A record with a committed offset.
+
+    Args:
+        group: Group id.
+        partition: Whose offset, as ``topic-0``.
+        offset: The next to read; REMOVED deletes it.
+        leader_epoch: Of the last record read, -1 if not known.
+        time: When it was committed, in microseconds.
+        member: Who committed it.
+    """
+
+    group: str
+    partition: str
+    offset: int
+    leader_epoch: int
+    time: int
+    member: str
+
+    def __str__(self) -> str:
+        return f"{self.group} {self.partition} {'removed' if self.offset == REMOVED else self.offset}"
+
+
+class GroupRecord(NamedTuple):
+    """A record with a group's state: it is written once a generation is agreed on, or nobody is left.
+
+    Args:
+        group: Group id.
+        generation: Of the group.
+        leader: Its member that assigns.
+        time: Since when it is so, in microseconds.
+        members: Of each its id, its instance id ("" for none), session and rebalance timeout in microseconds, topics,
+            and partitions.
+    """
+
+    group: str
+    generation: int
+    leader: str
+    time: int
+    members: tuple[tuple[str, str, int, int, tuple[str, ...], tuple[str, ...]], ...]
+
+    def __str__(self) -> str:
+        return f"{self.group} generation {self.generation}, members: {len(self.members)}"
+
+
+class MemberRecord(NamedTuple):
+    """A member of a group of KIP-848's protocol; sets of partitions as in ``ConsumerGroupRecord.partitions``."""
+
+    id: str
+    instance: str
+    rebalance: int
+    topics: tuple[str, ...]
+    now: Member
+    previous_epoch: int
+    target: int
+    assigned_since: tuple[tuple[int, int], ...]
+
+
+class ConsumerGroupRecord(NamedTuple):
+    """A record with the state of a group of KIP-848's protocol; Kafka writes it in several, of one batch.
+
+    Args:
+        group: Group id.
+        epoch: The group's.
+        assignment_epoch: That of the target assignment.
+        assigned_at: When that was computed, in microseconds; None if none was.
+        partitions: What the group reads; a set has bit ``i`` for the i-th.
+        time: When it was written, in microseconds.
+        members: In the coordinator's order.
+    """
+
+    group: str
+    epoch: int
+    assignment_epoch: int
+    assigned_at: int | None
+    partitions: tuple[str, ...]
+    time: int
+    members: tuple[MemberRecord, ...]
+
+    def __str__(self) -> str:
+        return f"{self.group} epoch {self.epoch}, members: {len(self.members)}"
+
+
+class Committed(NamedTuple):
+    """A committed offset and where in __consumer_offsets its record stands."""
+
+    offset: int
+    leader_epoch: int
+    time: int
+    place: int
+
+
+Key = tuple[str, str]
+"""Group and partition."""
+
+
+class OffsetStore:
+    """Committed offsets, offsets of open transactions (by producer id), and the last record of each group."""
+
+    __slots__ = ("committed", "groups", "pending", "read_to")
+
+    def __init__(self) -> None:
+        self.committed: dict[Key, Committed] = {}
+        self.pending: dict[int, dict[Key, Committed]] = {}
+        self.groups: dict[str, GroupRecord | ConsumerGroupRecord] = {}
+        self.read_to = 0
+
+    def read(self, place: int, record: Record) -> None:
+        """Takes in the record at ``place``."""
+        self.read_to = place + 1
+        value = record.value
+        if record.kind != DATA:
+            self._end_transaction(record.producer_id, record.kind == COMMIT)
+        elif isinstance(value, GroupRecord | ConsumerGroupRecord):
+            self.groups[value.group] = value
+        elif value.offset == REMOVED:
+            self.committed.pop((value.group, value.partition), None)
+            for offsets in self.pending.values():
+                offsets.pop((value.group, value.partition), None)
+        else:
+            into = self.pending.setdefault(record.producer_id, {}) if record.transactional else self.committed
+            into[value.group, value.partition] = Committed(value.offset, value.leader_epoch, value.time, place)
+
+    def _end_transaction(self, producer_id: int, committed: bool) -> None:
+        for key, one in self.pending.pop(producer_id, {}).items():
+            before = self.committed.get(key)
+            if committed and transactional_offset_wins(one.place, None if before is None else before.place):
+                self.committed[key] = one
+
+    def offset(self, group: str, partition: str) -> tuple[int, int]:
+        """The committed offset and its leader epoch; INVALID_OFFSET and -1 without one."""
+        found = self.committed.get((group, partition))
+        return (INVALID_OFFSET, -1) if found is None else (found.offset, found.leader_epoch)
+
+    def is_pending(self, group: str, partition: str) -> bool:
+        """Whether an open transaction has an offset of the partition."""
+        return any((group, partition) in offsets for offsets in self.pending.values())
+
+    def offsets_of(self, group: str) -> list[tuple[str, Committed]]:
+        """Partition and committed offset of each partition of a group, oldest key first."""
+        return [(partition, one) for (name, partition), one in self.committed.items() if name == group]

@@ -1,0 +1,1 @@
+"""Simulated KRaft controllers and their link to brokers."""

@@ -1,0 +1,222 @@
+"""Who is there, to a KRaft controller: registrations, heartbeats, fencing.
+
+org.apache.kafka.controller.ClusterControlManager and BrokerHeartbeatManager. What that means for partitions,
+``controller_kraft`` decides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from kreplica.engine.rules.controller.broker_registration import (
+    CONTROLLED_SHUTDOWN,
+    FENCED,
+    NO_BROKER,
+    SHUTDOWN_NOW,
+    UNFENCED,
+    next_state,
+    registration_refused,
+    session_expired,
+    shut_down_uncleanly,
+    stale_broker,
+)
+from kreplica.engine.rules.replication.error_codes import ErrorCode
+from kreplica.engine.settings import MICROSECONDS
+from kreplica.engine.simulator.kraft.quorum import Registration
+from kreplica.engine.trace import Kind
+
+if TYPE_CHECKING:
+    from kreplica.engine.simulator.kraft.controller import KraftController
+
+Reply = Callable[..., object]
+
+LOOKS_PER_SESSION = 18
+"""How often the controller looks for silent brokers within broker.session.timeout.ms: every 0.5 s by default.
+
+Kafka looks when the session that ends first is over (rescheduleMaybeFenceStaleBrokers), later releases eight times a
+session (maybeFenceStaleBroker); this lies between.
+"""
+
+
+class KraftBrokers:
+    """The brokers as an active controller has them.
+
+    ``registered`` is replayed from the metadata log; when a broker was heard of (``contacts``, in microseconds) and up
+    to where it said in its last heartbeat that it has read the log (``metadata_offsets``) is this controller's own
+    knowledge.
+    """
+
+    __slots__ = ("contacts", "controller", "metadata_offsets", "registered")
+
+    def __init__(self, controller: KraftController) -> None:
+        self.controller = controller
+        self.registered: dict[int, Registration] = {}
+        self.contacts: dict[int, int] = {}
+        self.metadata_offsets: dict[int, int] = {}
+
+    def forget(self) -> None:
+        """Begins with nothing: the log is going to be replayed."""
+        self.registered, self.contacts, self.metadata_offsets = {}, {}, {}
+
+    def begin(self, epoch: int) -> None:
+        """Takes everybody for heard of just now, and looks for silent ones from now on."""
+        unfenced = (known.broker for known in self.registered.values() if known.state != FENCED)
+        self.contacts = dict.fromkeys(unfenced, self._now)
+        self.controller.voter.after(0, self._look_for_silent, epoch)
+
+    def there_from_the_start(self, broker: int, down: bool) -> None:
+        """A broker that has been there before the first epoch; it registers as soon as it runs."""
+        self.controller.write_registration(Registration(broker, -1, 0, FENCED if down else UNFENCED, 0))
+        if not down:
+            self.contacts[broker] = self._now
+
+    @property
+    def _now(self) -> int:
+        return self.controller.simulation.scheduler.now
+
+    def active(self) -> tuple[int, ...]:
+        """Those that are neither fenced nor shutting down."""
+        return self._in_state(UNFENCED)
+
+    def fenced(self) -> tuple[int, ...]:
+        """Those that are out of every ISR."""
+        return self._in_state(FENCED)
+
+    def shutting_down(self) -> tuple[int, ...]:
+        """Those that asked for it and still lead something, or that others do not know of yet."""
+        return self._in_state(CONTROLLED_SHUTDOWN)
+
+    def _in_state(self, state: int) -> tuple[int, ...]:
+        return tuple(known.broker for known in self.registered.values() if known.state == state)
+
+    # -- requests
+
+    def register(self, broker: int, incarnation: int, previous_epoch: int, reply: Reply) -> None:
+        """Registers a broker that has started: error, broker epoch, offset of the registration."""
+        controller, known = self.controller, self.registered.get(broker)
+        if not controller.is_active():
+            reply(ErrorCode.NOT_CONTROLLER, -1, -1)
+            return
+        if known is not None and known.epoch >= 0:
+            if registration_refused(self._has_session(known), known.incarnation == incarnation):
+                reply(ErrorCode.DUPLICATE_BROKER_REGISTRATION, -1, -1)
+                return
+            self._former_life_ends(known, previous_epoch)
+        epoch = controller.log_end + 1
+        state = known.state if known is not None and known.epoch < 0 else FENCED
+        controller.write_registration(Registration(broker, epoch, incarnation, state, epoch))
+        self.contacts.pop(broker, None)
+        if state == UNFENCED:
+            self.contacts[broker] = self._now
+        controller.voter.emit(Kind.BROKER_REGISTERED, broker, epoch)
+        controller.commit(lambda: reply(ErrorCode.NONE, epoch, epoch))
+
+    def _former_life_ends(self, known: Registration, previous_epoch: int) -> None:
+        """What is left of it in ISRs and ELRs goes. ReplicationControlManager.handleBrokerShutdown."""
+        version = self.controller.simulation.version
+        if shut_down_uncleanly(previous_epoch, known.epoch, version.elr):
+            self.controller.broker_leaves(known.broker, "it was not shut down cleanly", unclean_shutdown=True)
+        elif version.restarted_leave_isrs:
+            self.controller.broker_leaves(known.broker, "it was started anew")
+
+    def heartbeat(
+        self,
+        broker: int,
+        epoch: int,
+        metadata_offset: int,
+        wants_fence: bool,
+        wants_shutdown: bool,
+        reply: Reply,
+    ) -> None:
+        """Hears from a broker: error, whether it is fenced, whether it should shut down now."""
+        known = self.registered.get(broker)
+        if not self.controller.is_active() or known is None:
+            reply(ErrorCode.NOT_CONTROLLER, True, False)
+            return
+        if known.epoch != epoch:
+            reply(ErrorCode.STALE_BROKER_EPOCH, True, False)
+            return
+        self.contacts[broker] = self._now
+        self.metadata_offsets[broker] = metadata_offset
+        state = self._next_state(known, metadata_offset, wants_fence, wants_shutdown)
+        self._enter(known, state)
+        fenced, stops = self.registered[broker].state == FENCED, state == SHUTDOWN_NOW
+        self.controller.commit(lambda: reply(ErrorCode.NONE, fenced, stops))
+
+    # -- states
+
+    def _next_state(self, known: Registration, metadata_offset: int, wants_fence: bool, wants_shutdown: bool) -> int:
+        others = [self.metadata_offsets.get(other, 0) for other in self.active() if other != known.broker]
+        return next_state(
+            known.state,
+            wants_fence,
+            wants_shutdown,
+            metadata_offset,
+            known.offset,
+            self.controller.leaderships(known.broker),
+            known.offset,
+            min(others, default=self.controller.log_end),
+        )
+
+    def _enter(self, known: Registration, state: int) -> None:
+        if state == known.state:
+            return
+        if state == UNFENCED:
+            self._unfence(known)
+        elif state == CONTROLLED_SHUTDOWN:
+            self._begin_shutdown(known)
+        else:
+            self._fence(known, "it asked for it", "broker_registration.next_state")
+
+    def _unfence(self, known: Registration) -> None:
+        self.controller.write_registration(known._replace(state=UNFENCED))
+        self.controller.voter.emit(Kind.BROKER_UNFENCED, known.broker, "broker_registration.next_state")
+        self.controller.broker_is_back(known.broker)
+
+    def _begin_shutdown(self, known: Registration) -> None:
+        """``offset`` is then where the last of its leaderships had been moved."""
+        shutting_down = known._replace(state=CONTROLLED_SHUTDOWN)
+        self.controller.write_registration(shutting_down)
+        self.controller.broker_leaves(known.broker, "it shuts down")
+        self.controller.write_registration(shutting_down._replace(offset=self.controller.log_end))
+
+    def _fence(self, known: Registration, why: str, rule: str) -> None:
+        if known.state == FENCED:
+            return
+        self.controller.write_registration(known._replace(state=FENCED))
+        self.controller.voter.emit(Kind.BROKER_FENCED, known.broker, why, rule)
+        self.controller.broker_leaves(known.broker, "it is fenced")
+
+    # -- sessions
+
+    @property
+    def _session(self) -> int:
+        return self.controller.simulation.integer("broker.session.timeout.ms") * MICROSECONDS
+
+    def _has_session(self, known: Registration) -> bool:
+        """Whether a broker may still live: it was heard of lately. BrokerHeartbeatManager.hasValidSession."""
+        if known.state == FENCED and not self.controller.simulation.version.fenced_keep_sessions:
+            return False
+        contact = self.contacts.get(known.broker)
+        return contact is not None and not session_expired(self._now, contact, self._session)
+
+    def _look_for_silent(self, epoch: int) -> None:
+        """Fences whoever's session is over, who has been silent for longest first."""
+        controller = self.controller
+        if not controller.is_active() or controller.quorum.epoch != epoch:
+            return
+        stale = first_stale = self._stale()
+        while stale is not None:
+            self._fence(stale, "its session is over", "broker_registration.stale_broker")
+            stale = self._stale()
+        if first_stale is not None:
+            controller.commit(lambda: None)
+        controller.voter.after(self._session // LOOKS_PER_SESSION, self._look_for_silent, epoch)
+
+    def _stale(self) -> Registration | None:
+        known = tuple(self.registered.values())
+        contacts = tuple(self.contacts.get(one.broker, self._now) for one in known)
+        unfenced = sum(1 << number for number, one in enumerate(known) if one.state != FENCED)
+        found = stale_broker(self._now, contacts, unfenced, self._session)
+        return None if found == NO_BROKER else known[found]

@@ -1,0 +1,476 @@
+"""The active KRaft controller: the metadata log, elections, AlterPartition, and what brokers' coming and going means.
+
+org.apache.kafka.controller.QuorumController and ReplicationControlManager. What it decides becomes entries of the
+metadata log, which brokers fetch.
+
+What operators and timers ask an active KRaft controller for: reassignments, elections, settings.
+
+org.apache.kafka.controller.ReplicationControlManager: alterPartitionReassignments, electLeaders,
+maybeBalancePartitionLeaders, maybeElectUncleanLeaders.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from kreplica.engine.rules.controller.alter_partition import (
+    answer_to_change,
+    ineligible_replicas,
+    kraft_alter_partition_error,
+)
+from kreplica.engine.rules.controller.controlled_shutdown import kraft_broker_stops
+from kreplica.engine.rules.controller.elections import kraft_elect_preferred
+from kreplica.engine.rules.controller.isr import kraft_change, kraft_isr_of_elected
+from kreplica.engine.rules.controller.leader_epoch_bump import kraft_leader_epoch, partition_epoch
+from kreplica.engine.rules.controller.reassignment import completed, completes, kraft_cancelled, kraft_merged
+from kreplica.engine.rules.controller.unclean_election import kraft_rechecks
+from kreplica.engine.rules.replication.error_codes import ErrorCode
+from kreplica.engine.rules.replication.high_watermark import effective_min_isr
+from kreplica.engine.rules.replication.quorum import quorum_leader
+from kreplica.engine.rules.replication.replica_set import NO_LEADER, contains, without
+from kreplica.engine.settings import MICROSECONDS
+from kreplica.engine.setup import MILLISECOND, SECOND, topic_of
+from kreplica.engine.simulator.broker.partition_state import PartitionState
+from kreplica.engine.simulator.kraft.brokers import KraftBrokers
+from kreplica.engine.simulator.kraft.quorum import (
+    BROKER,
+    PARTITION,
+    Entry,
+    IsrRequest,
+    MetadataQuorum,
+    Registration,
+    Voter,
+)
+from kreplica.engine.trace import Kind
+from kreplica.model.settings import MIN_ISR, UNCLEAN
+
+if TYPE_CHECKING:
+    from kreplica.engine.simulator.simulation import Simulation
+
+
+class KraftOperations:
+    """See ``ControllerOperations``. Everything is decided on and written by the controller it belongs to."""
+
+    __slots__ = ("controller",)
+
+    def __init__(self, controller: KraftController) -> None:
+        self.controller = controller
+
+    def complete(self, state: PartitionState, isr: int) -> None:
+        """Ends a reassignment whose replicas are all in sync."""
+        replicas, isr = completed(state.everybody, state.places(state.removing), isr)
+        self._reassigned(state, state.ids(replicas), state.ids(isr), (), (), "the reassignment is complete")
+
+    def _reassigned(
+        self,
+        state: PartitionState,
+        replicas: tuple[int, ...],
+        in_sync: tuple[int, ...],
+        adding: tuple[int, ...],
+        removing: tuple[int, ...],
+        why: str,
+    ) -> None:
+        """Another assignment: sets are by its places, and whoever led leads on if it still may."""
+        moved = state.on(replicas)._replace(adding=adding, removing=removing)
+        acceptable, min_isr, elr_enabled, _ = self.controller.electoral_facts(moved)
+        changed = kraft_change(
+            moved.leader,
+            moved.isr,
+            moved.elr,
+            moved.last_known_elr,
+            moved.places(in_sync),
+            acceptable,
+            min_isr,
+            elr_enabled,
+            False,
+        )
+        self.controller.settle(moved.decided(*changed), why, "reassignment.completes")
+
+    # -- what operators ask for
+
+    def reassign(self, partition: str, target: tuple[int, ...]) -> None:
+        """Begins a reassignment; one whose target is in sync already is one record. PartitionChangeBuilder.build."""
+        state = self.controller.partitions[partition]
+        replicas, adding, removing = kraft_merged(state.replicas, target)
+        awaited = self.controller.simulation.version.moves_wait_for
+        new = state.on(replicas)._replace(adding=adding, removing=removing)
+        if completes(new.everybody, new.places(adding), new.places(removing), new.isr, awaited):
+            self.complete(new, new.isr)
+        else:
+            why = "a reassignment begins" if adding or removing else "its replicas get another order"
+            self._reassigned(state, replicas, state.ids(state.isr), adding, removing, why)
+        self.controller.commit(lambda: None)
+
+    def cancel_reassignment(self, partition: str) -> None:
+        """Ends a reassignment and keeps who was there before."""
+        state = self.controller.partitions[partition]
+        replicas, isr, lossy = kraft_cancelled(state.everybody, state.places(state.adding), state.isr)
+        if lossy and not self.controller.unclean_enabled(topic_of(partition)):
+            why = "InvalidReplicaAssignmentException, of the replicas before the move none is in sync"
+            self.controller.voter.emit(Kind.MOVE_REFUSED, partition, why, "reassignment.kraft_cancelled")
+            return
+        self._reassigned(state, state.ids(replicas), state.ids(isr), (), (), "the reassignment is cancelled")
+        self.controller.commit(lambda: None)
+
+    def balance(self) -> None:
+        """Elects every preferred leader that may lead."""
+        for state in tuple(self.controller.partitions.values()):
+            if state.leader != 0:
+                self._elect_preferred(state)
+        self.controller.commit(lambda: None)
+
+    def elect_preferred(self, partition: str) -> None:
+        """Elects one partition's preferred leader."""
+        self._elect_preferred(self.controller.partitions[partition])
+        self.controller.commit(lambda: None)
+
+    def _elect_preferred(self, state: PartitionState) -> None:
+        if self.controller.simulation.by_majority:
+            return  # who is preferred may be behind
+        elected, unclean = kraft_elect_preferred(
+            state.leader,
+            state.isr,
+            state.elr,
+            state.last_known_elr,
+            self.controller.acceptable(state),
+            self.controller.simulation.version.elr,
+        )
+        if elected in (NO_LEADER, state.leader) or unclean:
+            return
+        isr, elr = kraft_isr_of_elected(elected, state.isr, state.elr)
+        rule = "elections.kraft_elect_preferred"
+        new = state._replace(leader=elected, isr=isr, elr=elr, last_known_elr=0)
+        self.controller.settle(new, "the preferred leader", rule)
+
+    def elect_unclean(self, partition: str) -> None:
+        """Elects whoever is there."""
+        state = self.controller.partitions[partition]
+        if state.leader == NO_LEADER:
+            self.controller.elect_uncleanly(state, "an operator asked for an unclean election")
+        self.controller.commit(lambda: None)
+
+    def recheck_unclean(self) -> None:
+        """Elects uncleanly where that has been enabled since: every unclean.leader.election.interval.ms."""
+        for state in tuple(self.controller.partitions.values()):
+            if kraft_rechecks(state.leader, self.controller.unclean_enabled(topic_of(state.partition))):
+                self.controller.elect_uncleanly(state, "unclean elections are enabled")
+        self.controller.commit(lambda: None)
+
+    def topic_changed(self, topic: str, setting: str) -> None:
+        """Hears of another setting: min.insync.replicas clears the ELR (KIP-966)."""
+        for state in tuple(self.controller.partitions.values()):
+            if topic_of(state.partition) == topic and setting == MIN_ISR and (state.elr or state.last_known_elr):
+                new = state._replace(elr=0, last_known_elr=0)
+                self.controller.settle(new, f"{setting} changed: the ELR is cleared")
+        self.controller.commit(lambda: None)
+
+
+Reply = Callable[..., object]
+
+RULE = "isr.kraft_change"
+METADATA_FETCH_WAIT = 500 * MILLISECOND
+"""KafkaRaftClient.MAX_FETCH_WAIT_MS."""
+
+
+class KraftController:
+    """What a voter is while it is active. Its state is the log, replayed; contacts with brokers are its own."""
+
+    __slots__ = (
+        "_waiting",
+        "brokers",
+        "operations",
+        "partitions",
+        "quorum",
+        "simulation",
+        "voter",
+    )
+
+    def __init__(self, simulation: Simulation, quorum: MetadataQuorum, voter: Voter) -> None:
+        self.simulation = simulation
+        self.quorum = quorum
+        self.voter = voter
+        self.brokers = KraftBrokers(self)
+        self.partitions: dict[str, PartitionState] = {}
+        self.operations = KraftOperations(self)
+        self._waiting: list[tuple[int, Reply]] = []
+
+    # -- life
+
+    def activate(self, epoch: int) -> None:
+        """Replays the log; in the very first epoch creates the topics."""
+        self.partitions = {}
+        self.brokers.forget()
+        for entry in self.quorum.entries:
+            self._replay(entry)
+        if not self.partitions:
+            self._create_topics()
+        if self.simulation.version.unclean_setting_obeyed:
+            recheck = self.operations.recheck_unclean
+            self._periodically("unclean.leader.election.interval.ms", MICROSECONDS, epoch, recheck)
+        if self.simulation.boolean("auto.leader.rebalance.enable"):
+            self._periodically("leader.imbalance.check.interval.seconds", SECOND, epoch, self.operations.balance)
+        self.brokers.begin(epoch)
+
+    def deactivate(self) -> None:
+        """Tells whoever waits to look for the active controller."""
+        waiting, self._waiting = self._waiting, []
+        for _, reply in waiting:
+            reply(ErrorCode.NOT_CONTROLLER, 0, ())
+
+    def is_active(self) -> bool:
+        """Whether this is the one that decides."""
+        return self.quorum.active is self.voter
+
+    def _periodically(self, setting: str, unit: int, epoch: int, task: Callable[[], None]) -> None:
+        def run() -> None:
+            if self.is_active() and self.quorum.epoch == epoch:
+                task()
+                self.voter.after(self.simulation.integer(setting) * unit, run)
+
+        self.voter.after(self.simulation.integer(setting) * unit, run)
+
+    def _create_topics(self) -> None:
+        """The setup's topics as they are at the start."""
+        for partition, replicas in self.simulation.assignments.items():
+            state = PartitionState.at_start(partition, replicas, self.simulation.starts[partition])
+            self.write_partition(state, "the topic is created", "")
+        for broker in self.simulation.brokers.values():
+            self.brokers.there_from_the_start(broker.id, broker.name in self.simulation.setup.down)
+        self.commit(lambda: None)
+
+    # -- the log
+
+    def _replay(self, entry: Entry) -> None:
+        kind, key = entry.key
+        if kind == PARTITION:
+            self.partitions[key] = entry.value
+        else:
+            self.brokers.registered[key] = entry.value
+
+    def _write(self, entry: Entry) -> None:
+        self._replay(entry)
+        self.quorum.entries.append(entry)
+
+    @property
+    def log_end(self) -> int:
+        """How many entries the log has, those that are not committed among them."""
+        return len(self.quorum.entries)
+
+    def write_registration(self, registration: Registration) -> None:
+        """Appends what is known of a broker to the log."""
+        self._write(Entry((BROKER, registration.broker), registration))
+
+    def write_partition(self, state: PartitionState, why: str, rule: str) -> None:
+        """Appends a partition's state to the log."""
+        self._write(Entry((PARTITION, state.partition), state))
+        self.voter.emit(
+            Kind.PARTITION_CHANGED,
+            state.partition,
+            state.leader_id,
+            state.leader_epoch,
+            state.ids(state.isr),
+            state.ids(state.elr),
+            state.partition_epoch,
+            why,
+            rule,
+        )
+
+    def commit(self, then: Callable[[], object]) -> None:
+        """Serves brokers and calls ``then`` once what was appended is committed."""
+
+        def committed() -> None:
+            self._serve_metadata()
+            then()
+
+        self.quorum.append([], committed)
+
+    def fetch_metadata(self, offset: int, reply: Reply) -> None:
+        """Answers a broker with the entries from ``offset`` on, as soon as there are any: error, offset, entries.
+
+        If there are none in time, without any: who is not answered looks for another controller.
+        """
+        if not self.is_active():
+            reply(ErrorCode.NOT_CONTROLLER, 0, ())
+            return
+        waiting = offset, reply
+        self._waiting.append(waiting)
+        self._serve_metadata()
+        if waiting in self._waiting:
+            self.voter.after(METADATA_FETCH_WAIT, self._answer_without_entries, waiting)
+
+    def _answer_without_entries(self, waiting: tuple[int, Reply]) -> None:
+        if waiting in self._waiting:
+            self._waiting.remove(waiting)
+            offset, reply = waiting
+            reply(ErrorCode.NONE, offset, ())
+
+    def _serve_metadata(self) -> None:
+        committed = self.quorum.committed
+        waiting, self._waiting = self._waiting, []
+        for offset, reply in waiting:
+            if offset < committed:
+                reply(ErrorCode.NONE, committed, tuple(self.quorum.entries[offset:committed]))
+            else:
+                self._waiting.append((offset, reply))
+
+    # -- partitions
+
+    def leaderships(self, broker: int) -> int:
+        """How many partitions a broker leads."""
+        return sum(state.leader_id == broker for state in self.partitions.values())
+
+    def acceptable(self, state: PartitionState) -> int:
+        """The replicas that may lead: their broker is active, their directory online."""
+        return without(state.places(self.brokers.active()), self.simulation.offline_places(state))
+
+    def broker_leaves(self, broker: int, why: str, unclean_shutdown: bool = False) -> None:
+        """A broker is fenced, shuts down, or comes back from an unclean shutdown: it leaves its ISRs."""
+        for state in tuple(self.partitions.values()):
+            self._replica_leaves(state, broker, f"broker-{broker} leaves: {why}", unclean_shutdown)
+
+    def _replica_leaves(self, state: PartitionState, broker: int, why: str, unclean_shutdown: bool = False) -> None:
+        if broker not in state.replicas:
+            return
+        if self.simulation.by_majority:
+            self._elect_by_majority(state, broker, why)
+            return
+        place, facts = state.replicas.index(broker), self.electoral_facts(state)
+        changed = kraft_broker_stops(
+            place, state.leader, state.isr, state.elr, state.last_known_elr, *facts, unclean_shutdown
+        )
+        self.settle(state.decided(*changed), why)
+
+    def broker_is_back(self, broker: int) -> None:
+        """A broker is unfenced: it may lead what nobody leads."""
+        for state in tuple(self.partitions.values()):
+            if state.leader == NO_LEADER and broker in state.replicas:
+                self._change_isr(state, state.isr, f"broker-{broker} is back")
+
+    def _change_isr(self, state: PartitionState, target_isr: int, why: str) -> None:
+        """Another ISR, and with it who leads."""
+        if self.simulation.by_majority:
+            self._elect_by_majority(state, NO_LEADER, why)
+            return
+        facts = self.electoral_facts(state)
+        changed = kraft_change(state.leader, state.isr, state.elr, state.last_known_elr, target_isr, *facts)
+        self.settle(state.decided(*changed), why)
+
+    def _elect_by_majority(self, state: PartitionState, gone: int, why: str) -> None:
+        """The replicas elect; of their votes the messages are not played. All of them stay what an ISR is elsewhere."""
+        known = [self.simulation.brokers[broker].replicas.get(state.partition) for broker in state.replicas]
+        unknown = sum(1 << place for place, replica in enumerate(known) if replica is None)
+        voting = without(self.acceptable(state), state.places((gone,)) | unknown)
+        if state.leader != NO_LEADER and contains(voting, state.leader):
+            return
+        epochs = [-1 if replica is None else replica.log.last_epoch for replica in known]
+        ends = [0 if replica is None else replica.log.end for replica in known]
+        leader = quorum_leader(epochs, ends, voting)
+        self.settle(state._replace(leader=leader), why, "quorum.quorum_leader")
+
+    def elect_uncleanly(self, state: PartitionState, why: str) -> None:
+        """Takes whoever is there for a partition that nobody leads, whatever its topic says."""
+        if self.simulation.by_majority:
+            return
+        facts = self.electoral_facts(state)[:-1]
+        changed = kraft_change(state.leader, state.isr, state.elr, state.last_known_elr, state.isr, *facts, True)
+        if changed[0] != state.leader:
+            self.settle(state.decided(*changed), why)
+
+    def electoral_facts(self, state: PartitionState) -> tuple[int, int, bool, bool]:
+        """What decides an election beside the partition itself, as ``kraft_change`` takes it."""
+        simulation, topic = self.simulation, topic_of(state.partition)
+        min_isr = effective_min_isr(simulation.topic_integer(topic, MIN_ISR), len(state.replicas))
+        return self.acceptable(state), min_isr, simulation.version.elr, self.unclean_enabled(topic)
+
+    def unclean_enabled(self, topic: str) -> bool:
+        """Whether a leader may come from outside ISR and ELR.
+
+        ConfigurationControlManager.uncleanLeaderElectionEnabledForTopic.
+        """
+        return self.simulation.version.unclean_setting_obeyed and self.simulation.topic_boolean(topic, UNCLEAN)
+
+    def settle(self, new: PartitionState, why: str, rule: str = RULE) -> None:
+        """Writes a partition down if anything about it changed, with the epochs that follow from that."""
+        old = self.partitions[new.partition]
+        moved = new.leader_id != old.leader_id
+        epoch = kraft_leader_epoch(
+            old.leader_epoch,
+            moved,
+            old.isr,
+            old.places(new.ids(new.isr)),
+            old.everybody,
+            old.places(new.replicas),
+            self.simulation.version.epoch_rises_on_shrink,
+        )
+        new = new._replace(leader_epoch=epoch)
+        if new != old:
+            new = new._replace(partition_epoch=partition_epoch(old.partition_epoch, True))
+            self.write_partition(new, why, rule)
+            if new.leader == NO_LEADER and moved:
+                self.voter.emit(Kind.NO_LEADER, new.partition, new.ids(new.isr), why, "elections.kraft_elect")
+
+    def alter_partition(self, broker: int, broker_epoch: int, requests: tuple[IsrRequest, ...], reply: Reply) -> None:
+        """Takes or refuses the ISRs that a leader asks for: error, and partition, error, state for each."""
+        known = self.brokers.registered.get(broker)
+        if not self.is_active() or known is None:
+            reply(ErrorCode.NOT_CONTROLLER, ())
+            return
+        if known.epoch != broker_epoch:
+            reply(ErrorCode.STALE_BROKER_EPOCH, ())
+            return
+        answers = tuple(self._alter_one(broker, request) for request in requests)
+        self.commit(lambda: reply(ErrorCode.NONE, answers))
+
+    def _alter_one(self, broker: int, request: IsrRequest) -> tuple[str, int, PartitionState | None]:
+        state = self.partitions.get(request.partition)
+        if state is None or broker not in state.replicas:
+            return request.partition, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, None
+        sender, isr = state.replicas.index(broker), state.places(request.isr)
+        error = kraft_alter_partition_error(
+            state.leader,
+            state.leader_epoch,
+            state.partition_epoch,
+            state.everybody,
+            state.recovering,
+            sender,
+            request.leader_epoch,
+            request.partition_epoch,
+            isr,
+            request.recovering,
+            self._ineligible(state, isr, request),
+        )
+        if error:
+            return request.partition, error, None
+        new = self._altered(state, isr, f"broker-{broker} asked for it")
+        return request.partition, answer_to_change(sender, new.leader), new
+
+    def _ineligible(self, state: PartitionState, isr: int, request: IsrRequest) -> int:
+        known, other = self.brokers.registered, 0
+        if self.simulation.version.broker_epoch_in_isr:
+            epochs = dict(zip(request.isr, request.broker_epochs, strict=True))
+            stale = (one.broker for one in known.values() if epochs.get(one.broker, -1) not in (-1, one.epoch))
+            other = state.places(tuple(stale))
+        fenced, shutting_down = self.brokers.fenced(), self.brokers.shutting_down()
+        return ineligible_replicas(
+            isr, state.places(tuple(known)), state.places(fenced), state.places(shutting_down), other
+        )
+
+    def _altered(self, state: PartitionState, isr: int, why: str) -> PartitionState:
+        """The ISR a leader asked for, and with it the end of a reassignment."""
+        adding, removing = state.places(state.adding), state.places(state.removing)
+        state = state._replace(recovering=False)
+        if completes(state.everybody, adding, removing, isr, self.simulation.version.moves_wait_for):
+            self.operations.complete(state, isr)
+        else:
+            self._change_isr(state, isr, why)
+        return self.partitions[state.partition]
+
+    def directory_failed(self, broker: int, partitions: tuple[str, ...], reply: Reply) -> None:
+        """Hears of a failed log directory: as if the broker were gone, for these partitions."""
+        if not self.is_active():
+            reply(ErrorCode.NOT_CONTROLLER)
+            return
+        for name in partitions:
+            self._replica_leaves(self.partitions[name], broker, f"broker-{broker}'s log directory failed")
+        self.commit(lambda: reply(ErrorCode.NONE))

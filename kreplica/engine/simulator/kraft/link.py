@@ -1,0 +1,361 @@
+"""A broker's side of KRaft: registration, heartbeats, the metadata log, AlterPartition.
+
+kafka.server.BrokerLifecycleManager, BrokerMetadataPublisher, AlterPartitionManager.
+
+How a broker tells a KRaft controller of its life: it registers, sends heartbeats, and asks to be let go.
+
+kafka.server.BrokerLifecycleManager, since 2.8: one request at a time, and a time for the next one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from kreplica.engine.rules.controller.alter_partition import RETRY, ROLL_BACK, leader_reaction, leader_takes_answer
+from kreplica.engine.rules.controller.broker_registration import (
+    CONTROLLED_SHUTDOWN,
+    FENCED,
+    SHUTDOWN_PATIENCE_MS,
+    heartbeat_wait,
+    resend_wait,
+)
+from kreplica.engine.rules.replication.error_codes import ErrorCode
+from kreplica.engine.settings import MICROSECONDS
+from kreplica.engine.setup import MILLISECOND
+from kreplica.engine.simulator.broker.leadership import Leadership
+from kreplica.engine.simulator.broker.partition_state import PartitionState
+from kreplica.engine.simulator.kraft.quorum import BROKER, PARTITION, Entry, IsrRequest, Registration
+
+if TYPE_CHECKING:
+    from kreplica.engine.simulator.broker.broker import Broker
+    from kreplica.engine.simulator.kraft.controller import KraftController
+
+
+RETRY_AFTER = 50 * MILLISECOND
+"""Until a request that failed is sent again: what kafka.server.DefaultAlterPartitionManager waits."""
+
+
+class KraftLifecycle:
+    """A broker's side of its registration.
+
+    ``_running`` is whether the broker has been unfenced in this life, ``_at_once`` whether something is to be told as
+    soon as the answer under way has come, ``_due`` the number of the timer that counts: a later one replaces it.
+    """
+
+    __slots__ = (
+        "_at_once",
+        "_due",
+        "_failures",
+        "_in_flight",
+        "_link",
+        "_previous_epoch",
+        "_registered",
+        "_running",
+        "_then_stop",
+        "_told_to_wait",
+    )
+
+    def __init__(self, link: KraftLink) -> None:
+        self._link = link
+        self._previous_epoch = -1
+        self.ended()
+
+    def ended(self) -> None:
+        """The broker's process is gone."""
+        self._at_once = self._in_flight = self._registered = self._running = self._told_to_wait = False
+        self._due = self._failures = 0
+        self._then_stop: Callable[[], None] | None = None
+
+    @property
+    def _broker(self) -> Broker:
+        return self._link.broker
+
+    def begin(self, clean: bool) -> None:
+        """Registers; heartbeats follow. ``clean`` says whether the life before ended cleanly."""
+        if not clean:
+            self._previous_epoch = -1
+        self._communicate()
+
+    def begin_controlled_shutdown(self, then: Callable[[], None]) -> None:
+        """Asks to be let go, and goes when it is, or when its patience is at an end.
+
+        A broker that has not been unfenced yet leads nothing, and goes at once.
+        """
+        if not self._running:
+            then()
+            return
+        self._then_stop = then
+        self._broker.after(SHUTDOWN_PATIENCE_MS * MILLISECOND, then)
+        self._communicate()
+
+    # -- when
+
+    def _communicate(self) -> None:
+        if self._in_flight:
+            self._at_once = True
+            return
+        self._in_flight = True
+        self._send()
+
+    def _send(self) -> None:
+        if self._registered:
+            self._heartbeat()
+        else:
+            self._register()
+
+    def _next_in(self, wait_ms: int) -> None:
+        wait = 0 if self._at_once else wait_ms * MILLISECOND
+        self._at_once = False
+        self._due += 1
+        self._broker.after(wait, self._is_due, self._due)
+
+    def _is_due(self, number: int) -> None:
+        if number == self._due:
+            self._communicate()
+
+    def _succeeded(self, wait_ms: int) -> None:
+        self._in_flight, self._failures = False, 0
+        self._next_in(wait_ms)
+
+    def _refused(self, error: int) -> None:
+        if error == ErrorCode.NOT_CONTROLLER:
+            self._not_sent("")
+            return
+        wait = resend_wait(self._failures, self._broker.integer("broker.session.timeout.ms"))
+        self._in_flight = self._at_once = False
+        self._failures += 1
+        self._next_in(wait)
+
+    def _not_sent(self, _reason: str) -> None:
+        self._broker.after(RETRY_AFTER, self._send)
+
+    # -- what
+
+    def _register(self) -> None:
+        broker = self._broker
+
+        def answered(error: int, epoch: int, _offset: int) -> None:
+            if error:
+                self._refused(error)
+                return
+            self._previous_epoch = broker.broker_epoch = epoch
+            self._registered = True
+            self._succeeded(0)
+
+        self._link.call(
+            "BrokerRegistration",
+            lambda controller: controller.brokers.register,
+            (broker.id, broker.incarnation, self._previous_epoch),
+            answered,
+            self._not_sent,
+        )
+
+    def _heartbeat(self) -> None:
+        broker, wants_shutdown = self._broker, self._then_stop is not None
+
+        def answered(error: int, fenced: bool, stops: bool) -> None:
+            if error:
+                self._refused(error)
+            elif stops and self._then_stop is not None:
+                self._then_stop()
+            else:
+                self._told(fenced)
+
+        self._link.call(
+            "BrokerHeartbeat",
+            lambda controller: controller.brokers.heartbeat,
+            (broker.id, broker.broker_epoch, self._link.metadata_offset, False, wants_shutdown),
+            answered,
+            self._not_sent,
+        )
+
+    def _told(self, fenced: bool) -> None:
+        """An answer that does not let it go."""
+        self._running = self._running or not fenced
+        wants_shutdown, interval = self._then_stop is not None, self._broker.integer("broker.heartbeat.interval.ms")
+        wait = heartbeat_wait(self._running, wants_shutdown, self._told_to_wait, interval)
+        self._told_to_wait = self._told_to_wait or wants_shutdown
+        self._succeeded(wait)
+
+
+class KraftLink:
+    """See ``ControllerLink``."""
+
+    __slots__ = ("_asking", "_controller", "_lifecycle", "_queue", "_registrations", "broker", "metadata_offset")
+
+    def __init__(self, broker: Broker) -> None:
+        self.broker = broker
+        self._controller = 0
+        self._lifecycle = KraftLifecycle(self)
+        self.ended()
+
+    def ended(self) -> None:
+        """The broker's process is gone."""
+        self._asking = False
+        self.metadata_offset = 0
+        self._queue: dict[str, Leadership] = {}
+        self._registrations: dict[int, Registration] = {}
+        self._lifecycle.ended()
+
+    def joined(self, clean: bool) -> None:
+        """Registers, reads the metadata log, and sends heartbeats from then on."""
+        self._lifecycle.begin(clean)
+        self._fetch_metadata()
+
+    def controlled_shutdown(self, then: Callable[[], None]) -> None:
+        """Says so by heartbeats until the controller lets the broker go."""
+        self._lifecycle.begin_controlled_shutdown(then)
+
+    def directory_failed(self, partitions: tuple[str, ...]) -> None:
+        """Reports it (AssignReplicasToDirs and the offline directories of a heartbeat), until the controller knows."""
+        broker = self.broker
+
+        def answered(error: int) -> None:
+            if error:
+                self.broker.after(RETRY_AFTER, self.directory_failed, partitions)
+
+        self.call(
+            "BrokerHeartbeat",
+            lambda controller: controller.directory_failed,
+            (broker.id, partitions),
+            answered,
+            lambda _reason: self.broker.after(RETRY_AFTER, self.directory_failed, partitions),
+        )
+
+    # -- requests
+
+    def call(
+        self,
+        name: str,
+        handler: Callable[[KraftController], Callable[..., object]],
+        arguments: tuple[Any, ...],
+        on_reply: Callable[..., object],
+        on_failure: Callable[[str], object],
+    ) -> None:
+        """Asks the voter that it takes for the active controller; ``handler`` is what takes the request there."""
+        simulation = self.broker.simulation
+        voters = simulation.quorum.voters
+        voter = voters[self._controller % len(voters)]
+        assert voter.controller is not None
+        timeout = simulation.integer("controller.quorum.fetch.timeout.ms") * MICROSECONDS
+        asked = self._controller
+
+        def replied(error: int, *values: Any) -> None:
+            if error == ErrorCode.NOT_CONTROLLER:
+                self._not_controller(asked)
+            on_reply(error, *values)
+
+        def failed(reason: str) -> None:
+            self._not_controller(asked)
+            on_failure(reason)
+
+        answers = handler(voter.controller)
+        simulation.network.call(self.broker, voter, name, answers, arguments, replied, failed, timeout)
+
+    def _not_controller(self, asked: int) -> None:
+        """Asks the next voter from now on, unless another answer has already moved on from this one."""
+        if self._controller == asked:
+            self._controller += 1
+
+    # -- the metadata log
+
+    def _fetch_metadata(self) -> None:
+        def answered(error: int, offset: int, entries: tuple[Entry, ...]) -> None:
+            if error:
+                self.broker.after(RETRY_AFTER, self._fetch_metadata)
+                return
+            self.metadata_offset = offset
+            if entries:
+                self._replay(entries)
+            self._fetch_metadata()
+
+        self.call(
+            "Fetch metadata",
+            lambda controller: controller.fetch_metadata,
+            (self.metadata_offset,),
+            answered,
+            lambda _reason: self.broker.after(RETRY_AFTER, self._fetch_metadata),
+        )
+
+    def _replay(self, entries: tuple[Entry, ...]) -> None:
+        """Applies a batch as a publisher does: of a partition that changed more than once only the last state."""
+        changed: dict[str, PartitionState] = {}
+        for entry in entries:
+            kind, key = entry.key
+            if kind == PARTITION:
+                changed.pop(key, None)
+                changed[key] = entry.value
+            elif kind == BROKER:
+                self._registrations[key] = entry.value
+        known = self._registrations.values()
+        leaving = frozenset(one.broker for one in known if one.state == CONTROLLED_SHUTDOWN)
+        self.broker.know_alive({one.broker: one.epoch for one in known if one.state != FENCED}, leaving)
+        for state in changed.values():
+            self.broker.apply(state)
+
+    # -- the ISR
+
+    def ask_isr(self, leadership: Leadership) -> None:
+        """Queues the request: one is on its way at a time."""
+        self._queue[leadership.replica.partition] = leadership
+        self._send_isrs()
+
+    def _send_isrs(self) -> None:
+        # of a leadership that is over the controller would refuse what it asked for; nobody would look at the answer
+        asked = {name: one for name, one in self._queue.items() if one.replica.leadership is one}
+        if self._asking or not asked:
+            return
+        self._asking = True
+        self._queue = {}
+        requests = tuple(_request(leadership) for leadership in asked.values())
+
+        def answered(error: int, answers: tuple[tuple[str, int, PartitionState | None], ...]) -> None:
+            self._asking = False
+            if error:
+                retry(None)
+                return
+            for partition, one_error, state in answers:
+                self._answered(asked[partition], one_error, state)
+            self._send_isrs()
+
+        def retry(_reason: str | None) -> None:
+            self._asking = False
+            self._queue = {**asked, **self._queue}
+            self.broker.after(RETRY_AFTER, self._send_isrs)
+
+        broker = self.broker
+        arguments = (broker.id, broker.broker_epoch, requests)
+        self.call("AlterPartition", lambda controller: controller.alter_partition, arguments, answered, retry)
+
+    def _answered(self, leadership: Leadership, error: int, state: PartitionState | None) -> None:
+        if leadership.replica.leadership is not leadership:
+            return
+        if error or state is None:
+            reaction = leader_reaction(error)
+            leadership.refused(ErrorCode(error).name, reaction == ROLL_BACK, "alter_partition.leader_reaction")
+            if reaction == RETRY:
+                self.broker.after(RETRY_AFTER, self.ask_isr, leadership)
+        elif leader_takes_answer(
+            leadership.pending != leadership.isr,
+            leadership.epoch,
+            leadership.partition_epoch,
+            state.leader_epoch,
+            state.partition_epoch,
+        ):
+            self.broker.apply(state)
+
+
+def _request(leadership: Leadership) -> IsrRequest:
+    state = leadership.replica.state
+    isr = state.ids(leadership.pending)
+    own = leadership.replica.broker
+    epochs = dict(zip(leadership.replicas, leadership.broker_epochs, strict=True)) | {own.id: own.broker_epoch}
+    return IsrRequest(
+        leadership.replica.partition,
+        leadership.epoch,
+        leadership.partition_epoch,
+        isr,
+        tuple(epochs[broker] for broker in isr),
+        False,
+    )

@@ -1,0 +1,176 @@
+"""The KRaft quorum, as one log that a majority keeps: who is active, and what is committed.
+
+A published model (Vanlightly's v3.5 and KIP-966) takes the quorum for one replicated state machine, and so does this:
+voters are processes that can crash, stand still and be cut off, an active controller needs a majority to be elected
+and to commit, and loses what it has not committed when another takes over. The messages of Raft are not played.
+
+What stands in the metadata log about brokers and partitions, and what a leader sends for an ISR.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from kreplica.engine.rules.replication.quorum import has_majority, quorum_commit_latency, resigns_without_fetches
+from kreplica.engine.settings import MICROSECONDS
+from kreplica.engine.setup import FIRST_CONTROLLER
+from kreplica.engine.simulator.node import Node
+from kreplica.engine.trace import Kind
+
+if TYPE_CHECKING:
+    from kreplica.engine.simulator.kraft.controller import KraftController
+    from kreplica.engine.simulator.simulation import Simulation
+
+
+class Entry(NamedTuple):
+    """One record of the metadata log: what it is about, and its new state."""
+
+    key: tuple[str, Any]
+    value: Any
+
+
+class Voter(Node):
+    """A controller process."""
+
+    __slots__ = ("controller", "last_contact", "quorum")
+
+    def __init__(self, simulation: Simulation, number: int, quorum: MetadataQuorum) -> None:
+        super().__init__(simulation, f"controller-{number}")
+        self.quorum = quorum
+        self.last_contact = 0
+        self.controller: KraftController | None = None
+
+    def on_start(self) -> None:
+        """Looks for an active controller from time to time."""
+        self.last_contact = self.scheduler.now
+        self.after(0, self._look)
+
+    def on_end(self) -> None:
+        """Is the controller no longer."""
+        self.quorum.resigned(self)
+
+    def _look(self) -> None:
+        self.quorum.look(self)
+        self.after(self.quorum.fetch_timeout // 4, self._look)
+
+
+class MetadataQuorum:
+    """The voters and their log. ``committed`` is how many entries brokers may see."""
+
+    __slots__ = ("active", "committed", "entries", "epoch", "fetch_timeout", "simulation", "voters")
+
+    def __init__(self, simulation: Simulation, voters: int) -> None:
+        self.simulation = simulation
+        self.voters = tuple(Voter(simulation, FIRST_CONTROLLER + number, self) for number in range(voters))
+        self.active: Voter | None = None
+        self.epoch = 0
+        self.entries: list[Entry] = []
+        self.committed = 0
+        self.fetch_timeout = simulation.integer("controller.quorum.fetch.timeout.ms") * MICROSECONDS
+
+    def append(self, entries: list[Entry], then: Callable[[], object]) -> None:
+        """Appends what the active controller decided, and calls ``then`` once it is committed.
+
+        Without a majority it is not: ``then`` is called when one is back, never if another controller takes over.
+        """
+        self.entries.extend(entries)
+        self._commit(len(self.entries), self.epoch, then)
+
+    def _commit(self, end: int, epoch: int, then: Callable[[], object]) -> None:
+        active = self.active
+        if active is None or epoch != self.epoch:
+            return
+        followers = self._reached_by(active)
+        if not has_majority(len(self.voters), len(followers) + 1):
+            active.after(self.fetch_timeout // 4, self._commit, end, epoch, then)
+            return
+        network = self.simulation.network
+        trips = [
+            2 * network.latency + network.link(active, other).delay + network.link(other, active).delay
+            for other in followers
+        ]
+        trips += [trips[-1]] * (len(self.voters) - 1 - len(trips)) if trips else []
+        active.after(quorum_commit_latency(tuple(trips)), self._committed, end, epoch, then)
+
+    def _committed(self, end: int, epoch: int, then: Callable[[], object]) -> None:
+        if epoch == self.epoch:
+            self.committed = max(self.committed, end)
+            then()
+
+    def look(self, voter: Voter) -> None:
+        """A voter's look at the active controller: too long without one, and it stands for election itself."""
+        now = self.simulation.scheduler.now
+        if self.active is voter:
+            self._look_at_followers(voter, now)
+            return
+        active = self.active
+        if active is not None and not active.paused and self.simulation.network.reachable(voter, active):
+            voter.last_contact = now
+            return
+        spread = self.simulation.integer("controller.quorum.election.timeout.ms") * MICROSECONDS
+        patience = self.fetch_timeout + self.simulation.streams.stream(f"election {voter.name}").randrange(spread)
+        if self.epoch and now - voter.last_contact < patience:
+            return
+        if has_majority(len(self.voters), len(self._reached_by(voter)) + 1):
+            self._elect(voter)
+
+    def _look_at_followers(self, active: Voter, now: int) -> None:
+        if has_majority(len(self.voters), len(self._reached_by(active)) + 1):
+            active.last_contact = now
+        elif resigns_without_fetches(now - active.last_contact, self.fetch_timeout):
+            self.resigned(active, "quorum.resigns_without_fetches")
+
+    def _elect(self, voter: Voter) -> None:
+        if self.active is not None:
+            self.resigned(self.active, "quorum.has_majority")
+        self.epoch += 1
+        self.active = voter
+        del self.entries[self.committed :]
+        voter.last_contact = self.simulation.scheduler.now
+        voter.emit(Kind.CONTROLLER_ELECTED, self.epoch, "quorum.has_majority")
+        assert voter.controller is not None
+        voter.controller.activate(self.epoch)
+
+    def resigned(self, voter: Voter, rule: str = "") -> None:
+        """The active controller is gone, or has given up by a rule."""
+        if self.active is not voter:
+            return
+        self.active = None
+        if voter.controller is not None:
+            voter.controller.deactivate()
+        voter.emit(Kind.CONTROLLER_RESIGNED, self.epoch, rule)
+
+    def _reached_by(self, voter: Voter) -> list[Voter]:
+        network = self.simulation.network
+        return [
+            other
+            for other in self.voters
+            if other is not voter and not other.paused and network.reachable(voter, other)
+        ]
+
+
+PARTITION = "partition"
+BROKER = "broker"
+"""What an entry of the metadata log is about."""
+
+
+class Registration(NamedTuple):
+    """A broker as the metadata log has it."""
+
+    broker: int
+    epoch: int
+    incarnation: int
+    state: int
+    offset: int
+
+
+class IsrRequest(NamedTuple):
+    """One partition of an AlterPartition request."""
+
+    partition: str
+    leader_epoch: int
+    partition_epoch: int
+    isr: tuple[int, ...]
+    broker_epochs: tuple[int, ...]
+    recovering: bool

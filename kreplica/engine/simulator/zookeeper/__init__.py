@@ -1,0 +1,1 @@
+"""A simulated ZooKeeper, its controllers and their link to brokers."""

@@ -1,0 +1,159 @@
+"""A broker's connection to ZooKeeper: its session, its requests, its watches.
+
+kafka.zookeeper.ZooKeeperClient and kafka.zk.KafkaZkClient. Requests are sent again until they are answered
+(retryRequestsUntilConnected). That a session is over is learnt only from ZooKeeper itself: who cannot reach it goes
+on as before.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from kreplica.engine.setup import SECOND
+from kreplica.engine.simulator.zookeeper.service import OK, SESSION_EXPIRED
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from kreplica.engine.simulator.node import Node
+    from kreplica.engine.simulator.zookeeper.service import Result, Transaction, ZooKeeper
+
+PINGS_A_SESSION = 3
+"""A client lets itself be heard of each third of its session timeout."""
+
+RETRY_AFTER = SECOND
+"""Until a request that was not answered is sent again."""
+
+NO_SESSION = 0
+
+_NAMES = {
+    "get": "getData",
+    "children": "getChildren",
+    "set": "setData",
+    "create": "create",
+    "delete": "delete",
+    "check": "check",
+}
+"""ZooKeeper's names of operations, as org.apache.zookeeper.ZooDefs.OpCode has them."""
+
+
+def _name(transactions: tuple[Transaction, ...]) -> str:
+    """Requests that are sent together by their names; a transaction of several operations is a multi."""
+    return ", ".join(dict.fromkeys("multi" if len(one) > 1 else _NAMES[one[0].what] for one in transactions))
+
+
+class ZooKeeperClient:
+    """The session of one process.
+
+    Args:
+        node: Whose.
+        zookeeper: The service.
+        timeout: zookeeper.session.timeout.ms, in microseconds.
+        on_watch: Called with what happened (``created``, ``changed``, ``deleted``, ``children``) and the path.
+        on_expired: Called when the session turns out to be over.
+    """
+
+    __slots__ = ("node", "on_expired", "on_watch", "session", "timeout", "zookeeper")
+
+    def __init__(
+        self,
+        node: Node,
+        zookeeper: ZooKeeper,
+        timeout: int,
+        on_watch: Callable[[str, str], object],
+        on_expired: Callable[[], object],
+    ) -> None:
+        self.node = node
+        self.zookeeper = zookeeper
+        self.timeout = timeout
+        self.on_watch = on_watch
+        self.on_expired = on_expired
+        self.session = NO_SESSION
+        zookeeper.clients[node.name] = self
+
+    def connect(self, then: Callable[[], object]) -> None:
+        """Begins a session, then calls ``then``."""
+        self.session = NO_SESSION
+        self._call("connect", self.zookeeper.handle_connect, (self.node.name, self.timeout), self._connected, then)
+
+    def close(self) -> None:
+        """Asks ZooKeeper to end the session: the last that a process does which ends cleanly."""
+        simulation = self.node.simulation
+        soon = simulation.scheduler.now + simulation.network.latency
+        simulation.scheduler.at(soon, self.zookeeper.close, self.session)
+
+    def forget(self) -> None:
+        """The process has ended: an open session is ZooKeeper's to find out about."""
+        self.session = NO_SESSION
+
+    def request(self, transactions: tuple[Transaction, ...], then: Callable[..., object], *context: Any) -> None:
+        """Sends transactions; calls ``then(results, *context)`` with a tuple of results for each.
+
+        Comes to nothing if the session is over before they are answered.
+        """
+        if self.session != NO_SESSION:
+            arguments, name = (self.session, transactions), _name(transactions)
+            self._call(name, self.zookeeper.handle_requests, arguments, self._answered, self.session, then, context)
+
+    def handle_watch(self, session: int, what: str, path: str, reply: Callable[..., object]) -> None:
+        """Takes a watch event."""
+        reply()
+        if session == self.session:
+            self.on_watch(what, path)
+
+    def _connected(self, session: int, then: Callable[[], object]) -> None:
+        self.session = session
+        self.node.after(self.timeout // PINGS_A_SESSION, self._ping, session)
+        then()
+
+    def _ping(self, session: int) -> None:
+        if session == self.session:
+            self._call("ping", self.zookeeper.handle_ping, (session,), self._pinged, session)
+
+    def _pinged(self, alive: bool, session: int) -> None:
+        if session != self.session:
+            return
+        if alive:
+            self.node.after(self.timeout // PINGS_A_SESSION, self._ping, session)
+        else:
+            self._over()
+
+    def _answered(
+        self,
+        code: str,
+        results: tuple[tuple[Result, ...], ...],
+        session: int,
+        then: Callable[..., object],
+        context: tuple[Any, ...],
+    ) -> None:
+        if session != self.session:
+            return
+        if code == SESSION_EXPIRED:
+            self._over()
+            return
+        assert code == OK
+        then(results, *context)
+
+    def _over(self) -> None:
+        self.session = NO_SESSION
+        self.on_expired()
+
+    def _call(
+        self,
+        name: str,
+        handler: Callable[..., object],
+        arguments: tuple[Any, ...],
+        then: Callable[..., object],
+        *context: Any,
+    ) -> None:
+        """Calls the service until it answers; a session that is not the client's any more asks no further."""
+
+        def again(_reason: str) -> None:
+            self.node.after(RETRY_AFTER, self._call, name, handler, arguments, then, *context)
+
+        def answered(*values: Any) -> None:
+            then(*values, *context)
+
+        network = self.node.simulation.network
+        patience = self.timeout // PINGS_A_SESSION
+        network.call(self.node, self.zookeeper, name, handler, arguments, answered, again, patience)

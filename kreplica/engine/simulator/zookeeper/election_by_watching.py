@@ -1,0 +1,91 @@
+"""Leaders without a controller: every replica watches its leader's znode and stands for election itself.
+
+Not Kafka: it is what the controller (0.8, KAFKA-369) was made to spare, and stands here to be compared with it. A
+leader is whoever could create the partition's ephemeral znode; all others hold a watch on it. When it goes, each of
+them is told and tries. Nobody knows more of an ISR than the leader itself, so that whoever is first may win.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kreplica.engine.rules.replication.replica_set import everybody
+from kreplica.engine.settings import MICROSECONDS
+from kreplica.engine.simulator.broker.partition_state import PartitionState
+from kreplica.engine.simulator.zookeeper.client import ZooKeeperClient
+from kreplica.engine.simulator.zookeeper.service import OK, Operation, Result, ZooKeeper
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from kreplica.engine.simulator.broker.broker import Broker
+    from kreplica.engine.simulator.broker.leadership import Leadership
+
+LEADERS = "/leaders"
+
+
+class WatchingLink:
+    """See ``ControllerLink``; the leader epoch is the transaction that created the leader's znode."""
+
+    __slots__ = ("broker", "client", "zookeeper")
+
+    def __init__(self, broker: Broker, zookeeper: ZooKeeper) -> None:
+        self.broker = broker
+        self.zookeeper = zookeeper
+        timeout = broker.integer("zookeeper.session.timeout.ms") * MICROSECONDS
+        self.client = ZooKeeperClient(broker, zookeeper, timeout, self._watched, self._connect)
+
+    def joined(self, clean: bool) -> None:  # noqa: ARG002 - how the last life ended does not matter
+        """Stands for election for every replica."""
+        self._connect()
+
+    def ended(self) -> None:
+        """The process is gone; a clean end closes the session."""
+        if self.broker.clean:
+            self.client.close()
+        self.client.forget()
+
+    def ask_isr(self, leadership: Leadership) -> None:
+        """The leader takes whom it likes: nobody else is told."""
+        state = leadership.replica.state
+        leadership.replica.state = state._replace(isr=leadership.pending)
+        leadership.committed(leadership.replica.state)
+
+    def controlled_shutdown(self, then: Callable[[], None]) -> None:
+        """There is nobody to move leaders: the end of the session does."""
+        then()
+
+    def directory_failed(self, partitions: tuple[str, ...]) -> None:
+        """Gives up what it leads there."""
+        mine = [one for one in partitions if self.zookeeper.data(f"{LEADERS}/{one}") == (self.broker.id,)]
+        deletes = tuple((Operation("delete", f"{LEADERS}/{partition}"),) for partition in mine)
+        self.client.request(deletes, lambda _results: None)
+
+    def _connect(self) -> None:
+        assignments = self.broker.simulation.assignments
+        self.broker.know_alive(dict.fromkeys(self.broker.simulation.brokers, 0))
+        here = [partition for partition, replicas in assignments.items() if self.broker.id in replicas]
+        self.client.connect(lambda: self._stand(here))
+
+    def _watched(self, _what: str, path: str) -> None:
+        self._stand([path.removeprefix(f"{LEADERS}/")])
+
+    def _stand(self, partitions: Sequence[str]) -> None:
+        """Tries to be the leader of each, and watches who is."""
+        transactions = [
+            (operation,)
+            for partition in partitions
+            for operation in (
+                Operation("create", f"{LEADERS}/{partition}", (self.broker.id,), ephemeral=True),
+                Operation("get", f"{LEADERS}/{partition}", watch=True),
+            )
+        ]
+        self.client.request(tuple(transactions), self._stood, partitions)
+
+    def _stood(self, results: tuple[tuple[Result, ...], ...], partitions: Sequence[str]) -> None:
+        for partition, (found,) in zip(partitions, results[1::2], strict=True):
+            if found.code == OK:
+                replicas = self.broker.simulation.assignments[partition]
+                leader, isr = replicas.index(found.data[0]), everybody(len(replicas))
+                epoch = found.created
+                self.broker.apply(PartitionState(partition, replicas, leader, epoch, isr, epoch))

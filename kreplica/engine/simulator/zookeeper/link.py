@@ -1,0 +1,375 @@
+"""A broker in ZooKeeper mode: its registration, the ISRs it writes, and what it does when a controller tells it.
+
+kafka.server.KafkaServer, ReplicaManager (becomeLeaderOrFollower, maybePropagateIsrChanges), ZkAlterPartitionManager;
+up to 3.9.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from kreplica.engine.rules.controller.alter_partition import RETRY, ROLL_BACK, leader_reaction
+from kreplica.engine.rules.controller.controller_election import stale_controller
+from kreplica.engine.rules.controller.zookeeper_isr import CHECK_INTERVAL_MS, NOT_WRITTEN, conditional_write, propagates
+from kreplica.engine.rules.replication.error_codes import ErrorCode
+from kreplica.engine.rules.replication.leader_and_isr import takes_leader
+from kreplica.engine.rules.replication.replica_set import NO_LEADER
+from kreplica.engine.settings import MICROSECONDS
+from kreplica.engine.setup import MILLISECOND, SECOND
+from kreplica.engine.simulator.broker.partition_state import PartitionState
+from kreplica.engine.simulator.zookeeper.client import ZooKeeperClient
+from kreplica.engine.simulator.zookeeper.controller import ZooKeeperController
+from kreplica.engine.simulator.zookeeper.service import (
+    BROKERS,
+    DIRECTORY_EVENTS,
+    ISR_CHANGES,
+    NODE_EXISTS,
+    OK,
+    Operation,
+    Result,
+    ZooKeeper,
+    state_data,
+    state_path,
+)
+from kreplica.engine.trace import Kind
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from kreplica.engine.simulator.broker.broker import Broker
+    from kreplica.engine.simulator.broker.leadership import Leadership
+
+REGISTER_AGAIN_AFTER = SECOND
+"""Until a broker looks again whether the znode of its last life is gone."""
+ASK_AGAIN_AFTER = 50 * MILLISECOND
+"""kafka.server.DefaultAlterPartitionManager: a failed request is sent again after that."""
+
+SHUTDOWN_RETRIES = 3
+SHUTDOWN_BACKOFF = 5 * SECOND
+"""controlled.shutdown.max.retries and controlled.shutdown.retry.backoff.ms."""
+
+
+class ZooKeeperLink:
+    """One broker's way to the controller of ZooKeeper mode.
+
+    ``controller_epoch`` is the highest a request has carried, ``controller_id`` whose that was.
+    """
+
+    __slots__ = (
+        "_changed",
+        "_epochs",
+        "_last_change",
+        "_last_propagation",
+        "_sequence",
+        "broker",
+        "client",
+        "controller",
+        "controller_epoch",
+        "controller_id",
+        "zookeeper",
+    )
+
+    def __init__(self, broker: Broker, zookeeper: ZooKeeper) -> None:
+        self.broker = broker
+        self.zookeeper = zookeeper
+        timeout = broker.simulation.integer("zookeeper.session.timeout.ms") * MICROSECONDS
+        self.client = ZooKeeperClient(broker, zookeeper, timeout, self._watched, self._expired)
+        self.controller = ZooKeeperController(broker, self.client)
+        self.controller_epoch = 0
+        self.controller_id = -1
+        self._changed: dict[str, None] = {}
+        self._epochs: dict[str, int] = {}
+        self._last_change = 0
+        self._last_propagation = 0
+        self._sequence = 0
+
+    # -- life
+
+    def joined(self, clean: bool) -> None:  # noqa: ARG002 - ZooKeeper mode does not ask how the last life ended
+        """Registers; then this broker may become the controller."""
+        self._last_propagation = self._now_ms()
+        self.client.connect(self._register)
+        if self._notifies():
+            self.broker.after(CHECK_INTERVAL_MS * MICROSECONDS, self._propagate)
+
+    def ended(self) -> None:
+        """The process is gone; a clean end closes the session, another leaves that to ZooKeeper."""
+        if self.broker.clean:
+            self.client.close()
+        self.client.forget()
+        self.controller.forget()
+        self.controller = ZooKeeperController(self.broker, self.client)
+        self.controller_epoch, self.controller_id = 0, -1
+        self._changed, self._epochs = {}, {}
+
+    def _register(self) -> None:
+        create = Operation("create", f"{BROKERS}/{self.broker.id}", (self.broker.rack,), ephemeral=True)
+        self.client.request(((create,),), self._registered)
+
+    def _registered(self, results: tuple[tuple[Result, ...], ...]) -> None:
+        result = results[0][0]
+        if result.code == NODE_EXISTS:  # a former session has not expired yet
+            self.broker.after(REGISTER_AGAIN_AFTER, self._register)
+            return
+        self.broker.broker_epoch = result.created
+        self.controller.put(self.controller.elect)
+        self._ask_again()
+
+    def _ask_again(self) -> None:
+        """Asks for the ISRs that a former session took along."""
+        for replica in self.broker.replicas.values():
+            if replica.leadership is not None and replica.leadership.pending != replica.leadership.isr:
+                self.ask_isr(replica.leadership)
+
+    def _expired(self) -> None:
+        """ZooKeeper has given the session up while the broker lived: it begins a new one, and leads on meanwhile."""
+        self.controller.forget()
+        self.client.connect(self._register)
+
+    def _watched(self, what: str, path: str) -> None:
+        self.controller.on_watch(what, path)
+
+    # -- what the controller tells
+
+    def lead_and_follow(
+        self,
+        controller: int,
+        epoch: int,
+        broker_epoch: int,
+        states: tuple[PartitionState, ...],
+        reply: Callable[..., object],
+    ) -> None:
+        """A LeaderAndIsr request: only a higher leader epoch changes anything (becomeLeaderOrFollower)."""
+        if self._refuses(controller, epoch, broker_epoch, reply):
+            return
+        offline = self.broker.simulation.offline_directories.get(self.broker.id, set())
+        for state in states:
+            if state.partition not in offline and state.leader_epoch > self._epochs.get(state.partition, -1):
+                self._lead_or_follow(state)
+        reply(ErrorCode.NONE, tuple(state.partition for state in states if state.partition in offline))
+
+    def _lead_or_follow(self, state: PartitionState) -> None:
+        """A leader that is not alive is not followed, and its epoch not taken over: ReplicaManager.makeFollowers."""
+        alive = state.leader_id == self.broker.id or state.leader_id in self.broker.alive
+        if alive:
+            self._epochs[state.partition] = state.leader_epoch
+        if takes_leader(alive, self.broker.simulation.version.dead_leaders_ignored):
+            self.broker.apply(state if alive else state._replace(leader=NO_LEADER))
+        else:
+            self.broker.host(state)
+
+    def update_metadata(
+        self,
+        controller: int,
+        epoch: int,
+        broker_epoch: int,
+        alive: tuple[tuple[int, int], ...],
+        states: tuple[PartitionState, ...],
+        reply: Callable[..., object],
+    ) -> None:
+        """An UpdateMetadata request: what clients are told, and who is alive."""
+        if self._refuses(controller, epoch, broker_epoch, reply):
+            return
+        self.broker.know_alive(dict(alive))
+        for state in states:
+            self.broker.image[state.partition] = state
+        reply(ErrorCode.NONE)
+
+    def stop_replicas(
+        self,
+        controller: int,
+        epoch: int,
+        broker_epoch: int,
+        partitions: tuple[str, ...],
+        delete: bool,
+        reply: Callable[..., object],
+    ) -> None:
+        """A StopReplica request: these replicas fetch no more, and are deleted where that is asked."""
+        if self._refuses(controller, epoch, broker_epoch, reply):
+            return
+        for partition in partitions:
+            replica = self.broker.replicas.get(partition)
+            if replica is not None and delete:
+                self.broker.drop(replica)
+                self._epochs.pop(partition, None)
+            elif replica is not None:
+                self.broker.stop_following(replica)
+        reply(ErrorCode.NONE)
+
+    def _refuses(self, controller: int, epoch: int, broker_epoch: int, reply: Callable[..., object]) -> bool:
+        """Whether the request is of a controller, or for a life of this broker, that is over: it is then answered."""
+        if stale_controller(epoch, self.controller_epoch):
+            self.broker.emit(Kind.CONTROLLER_STALE, controller, epoch, self.controller_epoch)
+            reply(ErrorCode.STALE_CONTROLLER_EPOCH)
+            return True
+        if self.broker.simulation.version.bounces_are_seen and broker_epoch < self.broker.broker_epoch:
+            reply(ErrorCode.STALE_BROKER_EPOCH)
+            return True
+        self.controller_id, self.controller_epoch = controller, epoch
+        return False
+
+    # -- ISRs
+
+    def ask_isr(self, leadership: Leadership) -> None:
+        """The leader wants its pending ISR: from the controller since 2.7, before it writes it itself."""
+        if self.broker.simulation.version.alter_partition:
+            self._ask_controller(leadership, leadership.pending)
+        else:
+            self._write_isr(leadership)
+
+    def _proposed(self, leadership: Leadership) -> PartitionState:
+        state = leadership.replica.state
+        proposed = state._replace(
+            leader=leadership.replica.place,
+            leader_epoch=leadership.epoch,
+            isr=leadership.pending,
+            partition_epoch=leadership.partition_epoch,
+        )
+        return proposed._replace(isr_order=proposed.listed_isr()) if state.isr_order else proposed
+
+    def _settled(self, leadership: Leadership, state: PartitionState) -> None:
+        """The ISR holds: the leader goes by it from now on."""
+        replica = leadership.replica
+        if replica.leadership is leadership and state.partition_epoch >= leadership.partition_epoch:
+            replica.state = replica.state._replace(
+                isr=state.isr, isr_order=state.isr_order, partition_epoch=state.partition_epoch
+            )
+            leadership.committed(replica.state)
+
+    # -- written by the leader, below 2.7
+
+    def _write_isr(self, leadership: Leadership) -> None:
+        """ReplicationUtils.updateLeaderAndIsr: against the version the leader knows."""
+        state = self._proposed(leadership)
+        data = state_data(state, self.controller_epoch)
+        write = Operation("set", state_path(state.partition), data, state.partition_epoch)
+        read = Operation("get", state_path(state.partition))
+        self.client.request(((write,), (read,)), self._isr_written, leadership, state)
+
+    def _isr_written(
+        self, results: tuple[tuple[Result, ...], ...], leadership: Leadership, state: PartitionState
+    ) -> None:
+        (written,), (read,) = results
+        if leadership.replica.leadership is not leadership:
+            return
+        expected, found = state.partition_epoch, read.version
+        same = read.code == OK and read.data == state_data(state, self.controller_epoch)
+        version = found if written.code == OK else conditional_write(found, expected, same)
+        if version == NOT_WRITTEN:
+            why = f"version {expected} expected, {found} found"
+            leadership.refused(why, True, "zookeeper_isr.conditional_write")
+            return
+        state = state._replace(partition_epoch=version)
+        if written.code == OK:
+            self.broker.emit(
+                Kind.PARTITION_CHANGED,
+                state.partition,
+                state.leader_id,
+                state.leader_epoch,
+                state.ids(state.isr),
+                (),
+                version,
+                "its leader wrote the ISR",
+                "zookeeper_isr.conditional_write",
+            )
+        self._settled(leadership, state)
+        self._changed[state.partition] = None
+        self._last_change = self._now_ms()
+
+    def _notifies(self) -> bool:
+        version = self.broker.simulation.version
+        return version.isr_notification and not version.alter_partition
+
+    def _propagate(self) -> None:
+        """ReplicaManager.maybePropagateIsrChanges."""
+        self.broker.after(CHECK_INTERVAL_MS * MICROSECONDS, self._propagate)
+        now = self._now_ms()
+        if propagates(bool(self._changed), now, self._last_change, self._last_propagation):
+            changed, self._changed = tuple(self._changed), {}
+            self._last_propagation = now
+            self._notify(ISR_CHANGES, changed)
+
+    def _notify(self, path: str, data: tuple[Any, ...]) -> None:
+        """A sequential znode, named so that no two brokers' are the same."""
+        self._sequence += 1
+        name = f"{path}/isr_change_{self.broker.id}_{self.broker.incarnation}_{self._sequence}"
+        self.client.request(((Operation("create", name, data),),), lambda _results: None)
+
+    def _now_ms(self) -> int:
+        return self.broker.scheduler.now // MICROSECONDS
+
+    # -- asked of the controller, since 2.7
+
+    def _ask_controller(self, leadership: Leadership, wanted: int) -> None:
+        """AlterPartitionManager: again after 50 ms as long as the leader still wants the same."""
+        if leadership.replica.leadership is not leadership or leadership.pending != wanted:
+            return
+        controller = self._controller_link()
+        if controller is None:
+            self.broker.after(ASK_AGAIN_AFTER, self._ask_controller, leadership, wanted)
+            return
+
+        def answered(error: ErrorCode, state: PartitionState | None) -> None:
+            self._isr_answered(leadership, wanted, error, state)
+
+        def failed(_reason: str) -> None:
+            self.broker.after(ASK_AGAIN_AFTER, self._ask_controller, leadership, wanted)
+
+        handler = controller.controller.requests.alter_partition
+        arguments = (self._proposed(leadership), self.broker.broker_epoch)
+        network = self.broker.simulation.network
+        network.call(self.broker, controller.broker, "AlterPartition", handler, arguments, answered, failed)
+
+    def _isr_answered(
+        self, leadership: Leadership, wanted: int, error: ErrorCode, state: PartitionState | None
+    ) -> None:
+        if leadership.replica.leadership is not leadership or leadership.pending != wanted:
+            return
+        if error == ErrorCode.NONE and state is not None:
+            self._settled(leadership, state)
+            return
+        reaction = leader_reaction(error)
+        if reaction == RETRY:
+            self.broker.after(ASK_AGAIN_AFTER, self._ask_controller, leadership, wanted)
+        else:
+            leadership.refused(error.name, reaction == ROLL_BACK, "alter_partition.leader_reaction")
+
+    def _controller_link(self) -> ZooKeeperLink | None:
+        """The controller as this broker knows it: who sent the request with the highest epoch."""
+        broker = self.broker.simulation.brokers.get(self.controller_id)
+        link = None if broker is None else broker.controller_link
+        return link if isinstance(link, ZooKeeperLink) else None
+
+    # -- shutting down
+
+    def controlled_shutdown(self, then: Callable[[], None]) -> None:
+        """Asks the controller to move the leaders away, up to three times again while it cannot. KIP-2."""
+        self._ask_to_stop(SHUTDOWN_RETRIES, then)
+
+    def _ask_to_stop(self, retries: int, then: Callable[[], None]) -> None:
+        controller = self._controller_link()
+
+        def answered(error: ErrorCode, remaining: tuple[str, ...]) -> None:
+            if error == ErrorCode.NONE and not remaining:
+                then()
+            else:
+                again("")
+
+        def again(_reason: str) -> None:
+            if retries:
+                self.broker.after(SHUTDOWN_BACKOFF, self._ask_to_stop, retries - 1, then)
+            else:
+                then()
+
+        if controller is None:
+            again("")
+            return
+        handler = controller.controller.requests.controlled_shutdown
+        network = self.broker.simulation.network
+        network.call(self.broker, controller.broker, "ControlledShutdown", handler, (self.broker.id,), answered, again)
+
+    # -- log directories
+
+    def directory_failed(self, partitions: tuple[str, ...]) -> None:  # noqa: ARG002 - the controller asks which
+        """A log directory has failed: the controller is told by a notification, and asks which replicas it was."""
+        self._notify(DIRECTORY_EVENTS, (self.broker.id,))

@@ -1,0 +1,1 @@
+"""Kafka's versions: what each release changed, its defaults and features."""

@@ -1,0 +1,1 @@
+"""Rolling restarts: plan, journal and progress."""

@@ -1,0 +1,42 @@
+"""Up to where a log counts, for the state as it once was."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from kreplica.formats.segments.columns import RecordColumns
+
+
+@dataclass(frozen=True, slots=True)
+class Until:
+    """Where to stop; None for the end of the log.
+
+    Args:
+        offset: The first offset that no longer counts: the state when it was next to be written, as a log end offset
+            and the names of KRaft checkpoints have it.
+        timestamp: The last timestamp that counts, ms since the epoch.
+    """
+
+    offset: int | None = None
+    timestamp: int | None = None
+
+    @property
+    def given(self) -> bool:
+        """Whether it is not simply the end."""
+        return self.offset is not None or self.timestamp is not None
+
+    def includes(self, records: RecordColumns) -> NDArray[np.bool_] | None:
+        """Which records count; None for all."""
+        if self.offset is not None:
+            return records.offset < self.offset
+        return None if self.timestamp is None else records.timestamp <= self.timestamp
+
+    def counted(self, records: RecordColumns) -> RecordColumns:
+        """The records that count."""
+        included = self.includes(records)
+        return records if included is None or included.all() else records.take(included)

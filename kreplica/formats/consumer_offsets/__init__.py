@@ -1,0 +1,1 @@
+"""The __consumer_offsets topic on disk: groups, commits and their replay."""

@@ -1,0 +1,1 @@
+"""Small files of a log directory: checkpoints, indexes, meta.properties, quorum-state."""

@@ -1,0 +1,1 @@
+"""Logs of partitions: their segments as one, and copies compared."""

@@ -1,0 +1,107 @@
+"""Entries of index files and producer snapshots as rows of one table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Final
+
+from kreplica.formats.damage import Damage
+from kreplica.formats.file_bytes import SmallFile
+from kreplica.formats.log_directory.indexes import decode_offset_index, decode_time_index, decode_transaction_index
+from kreplica.formats.log_directory.producer_snapshot import decode_producer_snapshot
+from kreplica.formats.registry import (
+    OFFSET_INDEX,
+    PRODUCER_SNAPSHOT,
+    TIME_INDEX,
+    TRANSACTION_INDEX,
+    FileFormat,
+    named_offset,
+    own_format,
+)
+
+COLUMNS: Final = (
+    "file",
+    "kind",
+    "offset",
+    "position",
+    "timestamp",
+    "producer_id",
+    "producer_epoch",
+    "first_offset",
+    "last_offset",
+    "last_stable_offset",
+    "last_sequence",
+    "offset_delta",
+    "coordinator_epoch",
+    "current_txn_first_offset",
+)
+"""Fields of a row; those that a kind does not have are null."""
+
+Rows = Iterator[dict[str, object]]
+
+
+def is_index_file(name: str) -> bool:
+    """Whether a file of that name is an index of a segment or a producer snapshot."""
+    return own_format(name) in _KINDS
+
+
+def index_rows(name: str, read: SmallFile, file: str, damage: list[Damage]) -> Rows:
+    """The entries of one file.
+
+    Args:
+        name: The file's name without directories; it tells kind and base offset.
+        read: The whole file.
+        file: What rows and damage call it.
+        damage: Takes what could not be read.
+
+    Raises:
+        ValueError: It is none by its name.
+    """
+    found = own_format(name)
+    if found is None or found not in _KINDS:
+        raise ValueError(f"{name} is neither an index nor a producer snapshot")
+    kind, decode = _KINDS[found]
+    for row in decode(read, named_offset(name), file, damage):
+        yield dict.fromkeys(COLUMNS) | {"file": file, "kind": kind} | row
+
+
+def _offset_index(read: SmallFile, base: int, file: str, damage: list[Damage]) -> Rows:
+    index = decode_offset_index(read.content, base, file, read.unread)
+    damage.extend(index.damage)
+    for offset, position in zip(index.offsets.tolist(), index.positions.tolist(), strict=True):
+        yield {"offset": offset, "position": position}
+
+
+def _time_index(read: SmallFile, base: int, file: str, damage: list[Damage]) -> Rows:
+    index = decode_time_index(read.content, base, file, read.unread)
+    damage.extend(index.damage)
+    for timestamp, offset in zip(index.timestamps.tolist(), index.offsets.tolist(), strict=True):
+        yield {"offset": offset, "timestamp": timestamp}
+
+
+def _transaction_index(read: SmallFile, _: int, file: str, damage: list[Damage]) -> Rows:
+    index = decode_transaction_index(read.content, file, read.unread)
+    damage.extend(index.damage)
+    columns = (index.producer_ids, index.first_offsets, index.last_offsets, index.last_stable_offsets)
+    names = ("producer_id", "first_offset", "last_offset", "last_stable_offset")
+    for values in zip(*(column.tolist() for column in columns), strict=True):
+        yield dict(zip(names, values, strict=True))
+
+
+def _producers(read: SmallFile, base: int, file: str, damage: list[Damage]) -> Rows:
+    snapshot = decode_producer_snapshot(read.content, file, read.unread)
+    damage.extend(snapshot.damage)
+    names = snapshot.entries.dtype.names
+    assert names is not None
+    for values in snapshot.entries.tolist():
+        row = dict(zip(names, values, strict=True))
+        open_since = row["current_txn_first_offset"]
+        yield row | {"offset": base, "current_txn_first_offset": None if open_since < 0 else open_since}
+
+
+_KINDS: Mapping[FileFormat | None, tuple[str, Callable[[SmallFile, int, str, list[Damage]], Rows]]] = {
+    OFFSET_INDEX: ("offset", _offset_index),
+    TIME_INDEX: ("time", _time_index),
+    TRANSACTION_INDEX: ("transaction", _transaction_index),
+    PRODUCER_SNAPSHOT: ("producer", _producers),
+}

@@ -1,0 +1,1 @@
+"""The __cluster_metadata log of KRaft and its snapshots."""

@@ -1,0 +1,1 @@
+"""Segments of a log: record batches, records, codecs."""

@@ -1,0 +1,1 @@
+"""The __transaction_state topic on disk."""

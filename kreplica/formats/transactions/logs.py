@@ -1,0 +1,181 @@
+"""Finds the partitions of `__transaction_state` on disks, replays each, and looks up where open transactions began."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import chain, islice
+from pathlib import Path
+
+import numpy as np
+
+from kreplica.errors import InputError
+from kreplica.formats.as_of import Until
+from kreplica.formats.damage import Damage, DamageTally
+from kreplica.formats.file_bytes import FoundBytes, not_listed
+from kreplica.formats.find_files import named_paths
+from kreplica.formats.log_directory.cluster_identity import require_one_cluster
+from kreplica.formats.logs.partition_logs import PartitionLog, find_logs, first_copies
+from kreplica.formats.segments.rows import log_records
+from kreplica.formats.segments.windows import read_windows
+from kreplica.formats.transactions.records import (
+    TRANSACTION_TOPIC,
+    Findings,
+    TransactionRecord,
+    TransactionReplay,
+    transaction_events,
+)
+
+Place = tuple[str, int]
+RECORDS_AT_ONCE = 1 << 14
+"""Records of a history that are held at once: as Python objects they take some twenty times their bytes in the log."""
+
+
+@dataclass(frozen=True, slots=True)
+class TransactionLogs:
+    """What was found below the paths.
+
+    Args:
+        logs: The copy that counts of each partition of the topic.
+        copies: Other copies of these partitions.
+        others: Logs of other partitions, in which open transactions may stand.
+        damage: What of the directories could not be looked through, or does not tell whose it is.
+    """
+
+    logs: Sequence[PartitionLog]
+    copies: Sequence[PartitionLog]
+    others: Mapping[Place, Sequence[PartitionLog]]
+    damage: Sequence[Damage] = ()
+
+
+@dataclass(slots=True)
+class ReplayedLog:
+    """What came of one partition of the topic.
+
+    Args:
+        log: Its files.
+        records: The last record of each transactional id.
+        findings: What could not be decoded.
+    """
+
+    log: PartitionLog
+    records: list[TransactionRecord] = field(default_factory=list)
+    findings: Findings = field(default_factory=lambda: Findings(""))
+
+
+def find_transaction_logs(paths: Sequence[str]) -> TransactionLogs:
+    """The partitions of the topic below files, directories and patterns.
+
+    A file that is named itself is taken for a segment of the topic whatever its name; so is one that a pattern matches,
+    where its directory tells no partition.
+
+    Raises:
+        InputError: A path does not exist, or nothing but what cannot be read is there.
+        UsageError: They are of several clusters.
+    """
+    named, matched = {Path(path) for path in paths}, {path for path in named_paths(paths, []) if not path.is_dir()}
+    topic, others = [], dict[Place, list[PartitionLog]]()
+    refused: list[InputError] = []
+    for log in find_logs(paths, refused=refused):
+        if log.topic == TRANSACTION_TOPIC:
+            topic.append(log)
+        elif not (matched if log.topic is None else named).isdisjoint(log.segments):
+            topic.append(replace(log, topic=None, partition=None))  # restored-3 tells no partition of this topic
+        elif log.topic is not None and log.partition is not None:
+            others.setdefault((log.topic, log.partition), []).append(log)
+    damage = not_listed(refused)
+    if others:
+        require_one_cluster((log.home for log in chain(topic, *others.values())), damage)
+    logs, copies = first_copies(topic, damage)
+    return TransactionLogs(logs, copies, others, damage)
+
+
+def replay_transactions(log: PartitionLog, until: Until) -> ReplayedLog:
+    """Reads one partition of the topic: the state that its records come to."""
+    replayed, replay = ReplayedLog(log, findings=Findings(str(log.directory))), TransactionReplay()
+    for _, records in log_records(log.segments, until, replayed.findings.damage):
+        replay.add(records)
+    replayed.records.extend(replay.state(replayed.findings))
+    return replayed
+
+
+def transactional_ids(log: PartitionLog, until: Until) -> set[str]:
+    """Every transactional id that a partition of the topic tells of, forgotten ones too."""
+    replay = TransactionReplay()
+    for _, records in log_records(log.segments, until, DamageTally()):
+        replay.add(records)
+    return replay.ids()
+
+
+def transaction_history(log: PartitionLog, until: Until, found: Findings) -> Iterator[list[TransactionRecord]]:
+    """Every record of one partition of the topic, some at a time: nothing of what went before is kept."""
+    for _, records in log_records(log.segments, until, found.damage):
+        events = transaction_events(records, found)
+        while some := list(islice(events, RECORDS_AT_ONCE)):
+            yield some
+
+
+def first_offsets(
+    logs: Mapping[Place, Sequence[PartitionLog]], wanted: Mapping[Place, frozenset[int]]
+) -> dict[tuple[Place, int], int]:
+    """Where each producer's open transaction begins in each partition: the first batch behind its last marker.
+
+    Args:
+        logs: Logs of partitions; of several copies the lowest offset counts.
+        wanted: Producer ids of open transactions by partition.
+    """
+    found: dict[tuple[Place, int], int] = {}
+    for place, producers in wanted.items():
+        for log in logs.get(place, ()):
+            for producer, begun in open_in(log, producers).items():
+                found[place, producer] = min(begun.first_offset, found.get((place, producer), begun.first_offset))
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """An open transaction in one log.
+
+    Args:
+        first_offset: Of its first batch.
+        producer_epoch: Of its last batch.
+        last_timestamp: Latest timestamp of its last batch, ms since the epoch.
+    """
+
+    first_offset: int
+    producer_epoch: int
+    last_timestamp: int
+
+
+def open_in(
+    log: PartitionLog, producers: frozenset[int] | None = None, damage: DamageTally | None = None
+) -> dict[int, Begun]:
+    """Transactions without a marker at the end of a log, by producer id.
+
+    Args:
+        log: Its segments, in order.
+        producers: Only of these; of all if None.
+        damage: Takes what could not be read, where a marker may have stood.
+    """
+    begun: dict[int, Begun] = {}
+    for path in log.segments:
+        _follow(path, producers, begun, DamageTally() if damage is None else damage)
+    return begun
+
+
+def _follow(path: Path, producers: frozenset[int] | None, begun: dict[int, Begun], damage: DamageTally) -> None:
+    """Notes where a transaction begins, and forgets it where its marker stands."""
+    with FoundBytes.open(path) as source:
+        for window in read_windows(source):
+            damage.add(window.damage)
+            batches = window.batches
+            wanted = batches.transactional & batches.valid
+            if producers is not None:
+                wanted &= np.isin(batches.producer_id, list(producers))
+            for row in np.flatnonzero(wanted).tolist():
+                producer = int(batches.producer_id[row])
+                if batches.control[row]:
+                    begun.pop(producer, None)
+                    continue
+                first = begun[producer].first_offset if producer in begun else int(batches.base_offset[row])
+                begun[producer] = Begun(first, int(batches.producer_epoch[row]), int(batches.max_timestamp[row]))

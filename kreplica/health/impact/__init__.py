@@ -1,0 +1,1 @@
+"""Impact on partitions of brokers that stop or fail."""

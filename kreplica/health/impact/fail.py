@@ -1,0 +1,307 @@
+"""What a failure means for a cluster: the fate of every partition, the quorum, and who leads how much afterwards.
+
+Unlike the judgement of a stop, which asks whether there is room, this one tells what would be: brokers crash, log
+directories go offline, brokers restart one after another, and the controller does what its rules say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+import numpy as np
+import numpy.typing as npt
+
+from kreplica.engine.projection.changes import NO_CHANGES, Changes, with_changes
+from kreplica.engine.projection.failure import Disk, FailedCluster, Failure, fail, partitions_on_disk
+from kreplica.health.quorum import Quorum, quorum_without
+from kreplica.model import predicates as known
+from kreplica.model.columns import BoolColumn, Indices, IntListColumn, Mask
+from kreplica.model.evaluate import Evaluator
+from kreplica.model.snapshot import ClusterSnapshot, MetadataMode
+
+
+class Fate(StrEnum):
+    """What becomes of a partition, the worst first."""
+
+    UNCLEAN_LEADER = "unclean_leader"
+    UNAVAILABLE = "unavailable"
+    ISR_FROZEN = "isr_frozen"
+    UNDER_MIN_ISR = "under_min_isr"
+    NEW_LEADER = "new_leader"
+    SMALLER_ISR = "smaller_isr"
+
+    @property
+    def harmful(self) -> bool:
+        """Whether something is lost or cannot be used meanwhile."""
+        return self not in (Fate.NEW_LEADER, Fate.SMALLER_ISR)
+
+
+FATES = tuple(Fate)
+MENDABLE = (Fate.UNAVAILABLE, Fate.UNDER_MIN_ISR)
+"""Harm of before that a changed setting can end."""
+
+ELR_NOT_KNOWN = "whether eligible leader replicas (KIP-966) are on is not known, they are taken for off; --elr tells"
+QUORUM_NOT_KNOWN = "the controller quorum is not known: that it keeps its majority is taken for granted"
+UNTOUCHED = -1
+"""In arrays of fates: nothing becomes of the partition."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PlayedStep:
+    """What becomes of some partitions when something fails or restarts.
+
+    Args:
+        brokers: Who fails or restarts.
+        rows: The partitions, as rows of the snapshot.
+        before: The partitions before.
+        after: The same partitions, in the same order, meanwhile.
+        fates: For each its place in FATES, or UNTOUCHED.
+        already: Which were so before.
+        no_clean_leader: Which nobody could lead without losing records.
+        quorum: None with ZooKeeper, and where not known.
+    """
+
+    brokers: tuple[int, ...]
+    rows: Indices
+    before: ClusterSnapshot
+    after: ClusterSnapshot
+    fates: npt.NDArray[np.int8]
+    already: Mask
+    no_clean_leader: Mask
+    quorum: Quorum | None
+
+    def places(self, fate: Fate, *, already: bool = False) -> Indices:
+        """Which of its partitions have that fate anew, or had it already."""
+        return np.flatnonzero((self.fates == FATES.index(fate)) & (self.already == already))
+
+    def mended(self, fate: Fate) -> Indices:
+        """Which of its partitions had that harm before and are in use afterwards, under an unclean leader or not."""
+        well = np.array([place for place, one in enumerate(FATES) if not one.harmful or one is Fate.UNCLEAN_LEADER])
+        fine = np.isin(self.fates, [UNTOUCHED, *well])
+        return np.flatnonzero(held_in(self.before)[fate] & ~held_in(self.after)[fate] & fine)
+
+    @property
+    def quorum_goes(self) -> bool:
+        """Whether the quorum has its majority before and not afterwards."""
+        quorum = self.quorum
+        return quorum is not None and quorum.lost and quorum.up >= quorum.needed
+
+    @property
+    def harms(self) -> bool:
+        """Whether anything gets worse."""
+        return self.quorum_goes or any(fate.harmful and len(self.places(fate)) for fate in FATES)
+
+
+@dataclass(frozen=True, slots=True)
+class BrokerLeaders:
+    """How much one broker leads.
+
+    Args:
+        broker: Its id.
+        rack: Its rack, None where not known.
+        alive_after: Whether it is up afterwards, None where not known.
+        before: Partitions it leads before.
+        after: Partitions it leads afterwards.
+    """
+
+    broker: int
+    rack: str | None
+    alive_after: bool | None
+    before: int
+    after: int
+
+
+@dataclass(frozen=True, slots=True)
+class FailureJudgement:
+    """What a failure, or a restart of brokers in turn, means.
+
+    Args:
+        steps: One, or one for each broker that restarts.
+        leaders: Each broker's leaderships before, and when all is over.
+        unknown: What is not known and could make it worse, one clause each.
+    """
+
+    steps: tuple[PlayedStep, ...]
+    leaders: tuple[BrokerLeaders, ...]
+    unknown: tuple[str, ...]
+
+    @property
+    def harms(self) -> bool:
+        """Whether anything gets worse at any step."""
+        return any(step.harms for step in self.steps)
+
+    def count(self, fate: Fate, *, already: bool = False) -> int:
+        """How many partitions have that fate anew, or had it already, at one step at least."""
+        rows = [step.rows[step.places(fate, already=already)] for step in self.steps]
+        return len(np.unique(np.concatenate(rows))) if rows else 0
+
+
+def judge_failure(
+    snapshot: ClusterSnapshot, brokers: Sequence[int], disks: Sequence[Disk] = (), changes: Changes = NO_CHANGES
+) -> FailureJudgement:
+    """Plays a failure and tells what it means.
+
+    Args:
+        snapshot: The cluster, with topics' min.insync.replicas and with the quorum.
+        brokers: Nodes that crash: brokers, or controllers that are none.
+        disks: Log directories that fail while their broker lives on.
+        changes: Settings changed before.
+    """
+    nodes = tuple(sorted(set(brokers)))
+    quorum = quorum_without(snapshot, nodes)
+    changed = with_changes(snapshot, changes)
+    failed = fail(changed, Failure(nodes, disks, controller_left(snapshot, nodes, quorum)))
+    step = _step(nodes, snapshot, failed, quorum)
+    of_the_cluster = (*_unknown_quorum(snapshot, quorum), *unknown_elr(changed), *_unknown_disks(snapshot, disks))
+    unknown = (*of_the_cluster, *unknown_partitions(step))
+    return FailureJudgement((step,), leaders_before_and_after(snapshot, failed.after), unknown)
+
+
+def controller_left(snapshot: ClusterSnapshot, nodes: Sequence[int], quorum: Quorum | None) -> bool:
+    """Whether anybody can elect once these nodes are gone; taken for granted where the quorum is not known."""
+    if snapshot.mode is not MetadataMode.ZOOKEEPER:
+        return quorum is None or not quorum.lost
+    ids = [broker for broker in snapshot.brokers["broker"].to_list() if isinstance(broker, int)]
+    return not ids or any(snapshot.is_alive(broker) is not False and broker not in nodes for broker in ids)
+
+
+def _step(nodes: tuple[int, ...], before: ClusterSnapshot, failed: FailedCluster, quorum: Quorum | None) -> PlayedStep:
+    unavailable = failed.unavailable | is_true(failed.after, known.UNAVAILABLE)
+    unclean = unclean_leaders(before, failed.after) & ~unavailable
+    harms = {Fate.UNCLEAN_LEADER: unclean, Fate.UNAVAILABLE: unavailable, Fate.ISR_FROZEN: failed.frozen}
+    fates, already = fates_of(before, failed.after, harms, held_in(before), failed.touched)
+    rows = np.arange(len(before.partitions), dtype=np.intp)
+    return PlayedStep(nodes, rows, before, failed.after, fates, already, failed.no_clean_leader, quorum)
+
+
+def held_in(snapshot: ClusterSnapshot) -> dict[Fate, Mask]:
+    """Harm that is there before anything fails."""
+    return {
+        Fate.UNAVAILABLE: is_true(snapshot, known.UNAVAILABLE),
+        Fate.UNDER_MIN_ISR: is_true(snapshot, known.UNDER_MIN_ISR_BROKER),
+    }
+
+
+def fates_of(
+    before: ClusterSnapshot, after: ClusterSnapshot, harms: dict[Fate, Mask], held: dict[Fate, Mask], touched: Mask
+) -> tuple[npt.NDArray[np.int8], Mask]:
+    """Each partition's worst fate, and whether it had that already.
+
+    What was as bad before and has no replica on what fails is none of this failure's doing.
+
+    Args:
+        before: The partitions before.
+        after: The same partitions afterwards.
+        harms: What befalls them that is no predicate of ``after``.
+        held: Of held_in.
+        touched: Partitions with a replica on what fails.
+    """
+    masks = {
+        **harms,
+        Fate.UNDER_MIN_ISR: is_true(after, known.UNDER_MIN_ISR_BROKER),
+        Fate.NEW_LEADER: ~same_leader(before, after),
+        Fate.SMALLER_ISR: (after.lists("isr").lengths() < before.lists("isr").lengths()) & touched,
+    }
+    fates = np.full(len(touched), UNTOUCHED, dtype=np.int8)
+    already = np.zeros(len(touched), dtype=np.bool_)
+    for fate in reversed(FATES):
+        so_before = held.get(fate, np.zeros(len(touched), dtype=np.bool_))
+        holds = masks[fate] & (~so_before | touched)
+        fates[holds] = FATES.index(fate)
+        already[holds] = so_before[holds]
+    return fates, already
+
+
+def is_true(snapshot: ClusterSnapshot, predicate: known.Predicate) -> Mask:
+    """Partitions of which a predicate is known to hold."""
+    return Evaluator(snapshot).boolean(predicate.expression).is_true()
+
+
+def same_leader(before: ClusterSnapshot, after: ClusterSnapshot) -> Mask:
+    """Partitions that keep their leader; a leader that is not known counts as kept."""
+    one, other = before.integers("leader"), after.integers("leader")
+    same: Mask = one.values == other.values
+    return same if one.valid is None else same | ~one.valid
+
+
+def unclean_leaders(before: ClusterSnapshot, after: ClusterSnapshot) -> Mask:
+    """Partitions with a new leader that was neither in the ISR nor in the ELR: it may lack acknowledged records."""
+    leader = after.integers("leader").values
+    found = ~same_leader(before, after) & (leader >= 0)
+    for name in ("isr", "elr"):
+        members = before.lists(name)
+        rows = members.row_numbers()
+        found[rows[members.values == leader[rows]]] = False
+    return found
+
+
+def leaders_before_and_after(before: ClusterSnapshot, after: ClusterSnapshot) -> tuple[BrokerLeaders, ...]:
+    """Every broker's leaderships; a dead broker that the metadata still has as leader leads nothing."""
+    brokers = [broker for broker in before.brokers["broker"].to_list() if isinstance(broker, int)]
+    counts = [_leaderships(one) for one in (before, after)]
+    found = sorted({*brokers, *counts[0], *counts[1]})
+    return tuple(
+        BrokerLeaders(
+            broker, before.racks.get(broker), after.is_alive(broker), counts[0].get(broker, 0), counts[1].get(broker, 0)
+        )
+        for broker in found
+    )
+
+
+def _leaderships(snapshot: ClusterSnapshot) -> dict[int, int]:
+    leader = snapshot.integers("leader")
+    led = leader.values if leader.valid is None else leader.values[leader.valid]
+    brokers, counts = np.unique(led[led >= 0], return_counts=True)
+    pairs = zip(brokers.tolist(), counts.tolist(), strict=True)
+    return {broker: count for broker, count in pairs if snapshot.is_alive(broker) is not False}
+
+
+def _unknown_quorum(snapshot: ClusterSnapshot, quorum: Quorum | None) -> Iterator[str]:
+    if quorum is None and snapshot.mode is not MetadataMode.ZOOKEEPER:
+        yield QUORUM_NOT_KNOWN
+
+
+def unknown_elr(snapshot: ClusterSnapshot) -> Iterator[str]:
+    """Who stays eligible to lead depends on it."""
+    if not snapshot.elr_known:
+        yield ELR_NOT_KNOWN
+
+
+def _unknown_disks(snapshot: ClusterSnapshot, disks: Sequence[Disk]) -> Iterator[str]:
+    for broker in sorted({broker for broker, _ in disks}):
+        placed = np.zeros(len(snapshot.partitions), dtype=np.bool_)
+        for path in {str(row["log_dir"]) for row in snapshot.replicas.rows() if row["broker"] == broker}:
+            placed[partitions_on_disk(snapshot, broker, path)] = True
+        lost = int((_members(snapshot.lists("replicas"), broker) & ~placed).sum())
+        if lost:
+            yield f"where broker {broker} keeps {lost} of its partitions is not known"
+
+
+def _members(lists: IntListColumn, broker: int) -> Mask:
+    found = np.zeros(len(lists), dtype=np.bool_)
+    found[lists.row_numbers()[lists.values == broker]] = True
+    return found
+
+
+def unknown_partitions(step: PlayedStep) -> Iterator[str]:
+    """What is not known of the partitions that the step changes."""
+    evaluator, changed = Evaluator(step.after), step.fates != UNTOUCHED
+    on_them = changed | _with_any(step.before, step.brokers)
+    for predicate, what in (
+        (known.UNDER_MIN_ISR_BROKER, "min.insync.replicas or the leader of {} partitions is not known"),
+        (known.UNAVAILABLE, "whether the leaders of {} partitions are alive is not known"),
+    ):
+        column: BoolColumn = evaluator.boolean(predicate.expression)
+        doubtful = int((column.is_null() & on_them).sum())
+        if doubtful:
+            yield what.format(doubtful)
+            return
+
+
+def _with_any(snapshot: ClusterSnapshot, brokers: Sequence[int]) -> Mask:
+    replicas = snapshot.lists("replicas")
+    found = np.zeros(len(replicas), dtype=np.bool_)
+    found[replicas.row_numbers()[np.isin(replicas.values, brokers)]] = True
+    return found

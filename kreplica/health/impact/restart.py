@@ -1,0 +1,102 @@
+"""A rolling restart played over a snapshot: each broker in turn stops, its partitions move, and it comes back in sync.
+
+Leaders stay where they went: no preferred election brings them back in between, which a controller does every
+leader.imbalance.check.interval.seconds (300 s) where auto.leader.rebalance.enable is on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from kreplica.engine.projection.changes import NO_CHANGES, Changes, with_changes
+from kreplica.engine.projection.failure import Failure, fail, stop_brokers
+from kreplica.engine.projection.states import rows_on
+from kreplica.health.impact.fail import (
+    QUORUM_NOT_KNOWN,
+    FailureJudgement,
+    Fate,
+    PlayedStep,
+    controller_left,
+    fates_of,
+    held_in,
+    is_true,
+    leaders_before_and_after,
+    unclean_leaders,
+    unknown_elr,
+    unknown_partitions,
+)
+from kreplica.health.quorum import quorum_without
+from kreplica.model import predicates as known
+from kreplica.model.columns import IntColumn, Integers, IntListColumn, column_from_values
+from kreplica.model.schema import Kind
+from kreplica.model.snapshot import ClusterSnapshot, MetadataMode
+from kreplica.model.table import Table
+
+
+def judge_rolling_restart(
+    snapshot: ClusterSnapshot, brokers: Sequence[int], changes: Changes = NO_CHANGES
+) -> FailureJudgement:
+    """Plays a restart of each broker in turn, in the given order, each waiting until the one before is in sync again.
+
+    Args:
+        snapshot: The cluster, with topics' min.insync.replicas and with the quorum.
+        brokers: Who restarts; one that is down already is left out.
+        changes: Settings changed before.
+    """
+    current, steps = with_changes(snapshot, changes), []
+    unknown: dict[str, None] = dict.fromkeys(unknown_elr(current))
+    for broker in brokers:
+        if snapshot.is_alive(broker) is False and broker not in snapshot.quorum["node"].to_list():
+            continue
+        step = _step(broker, current, snapshot)
+        steps.append(step)
+        unknown |= dict.fromkeys(unknown_partitions(step))
+        current = _returned(current, step)
+    if snapshot.mode is not MetadataMode.ZOOKEEPER and quorum_without(snapshot, brokers) is None:
+        unknown[QUORUM_NOT_KNOWN] = None
+    return FailureJudgement(tuple(steps), leaders_before_and_after(snapshot, current), tuple(unknown))
+
+
+def _step(broker: int, current: ClusterSnapshot, original: ClusterSnapshot) -> PlayedStep:
+    """One broker stops; without a controller it can only go, and nobody takes over."""
+    quorum = quorum_without(current, [broker])
+    if controller_left(current, (broker,), quorum):
+        stopped = stop_brokers(current, [broker])
+        rows, before, after, no_clean_leader = stopped.rows, stopped.before, stopped.after, stopped.last_in_sync
+        unavailable, frozen = is_true(after, known.UNAVAILABLE), np.zeros(len(rows), dtype=np.bool_)
+    else:
+        rows = rows_on(current, [broker])
+        before = current.select(rows)
+        failed = fail(before, Failure((broker,), controller_left=False))
+        after, no_clean_leader = failed.after, failed.no_clean_leader
+        unavailable, frozen = failed.unavailable, failed.frozen
+    unclean = unclean_leaders(before, after) & ~unavailable
+    harms = {Fate.UNCLEAN_LEADER: unclean, Fate.UNAVAILABLE: unavailable, Fate.ISR_FROZEN: frozen}
+    fates, already = fates_of(before, after, harms, held_in(original.select(rows)), np.ones_like(frozen))
+    return PlayedStep((broker,), rows, before, after, fates, already, no_clean_leader, quorum)
+
+
+def _returned(snapshot: ClusterSnapshot, step: PlayedStep) -> ClusterSnapshot:
+    """The cluster once the broker is back and in sync: leaders stay where they went, and with whom nobody took over."""
+    leader, moved = snapshot.integers("leader"), step.after.integers("leader")
+    values = leader.values.copy()
+    values[step.rows] = np.where(moved.values >= 0, moved.values, leader.values[step.rows])
+    columns = {**snapshot.partitions.columns, "leader": IntColumn(values, leader.valid)}
+    columns["isr"] = _with_new_leaders(snapshot.lists("isr"), values, step)
+    return replace(snapshot, partitions=Table(snapshot.partitions.schema, columns))
+
+
+def _with_new_leaders(isr: IntListColumn, leaders: Integers, step: PlayedStep) -> IntListColumn:
+    """The ISRs, with each leader that was elected from outside one in it."""
+    outside = step.rows[unclean_leaders(step.before, step.after)].tolist()
+    if not outside:
+        return isr
+    lists = isr.to_list()
+    for row in outside:
+        lists[row] = [*dict.fromkeys((*(lists[row] or ()), int(leaders[row])))]
+    column = column_from_values(Kind.INT_LIST, lists)
+    assert isinstance(column, IntListColumn)
+    return column

@@ -1,0 +1,1 @@
+"""A cluster read again: what changes between two readings."""

@@ -1,0 +1,1 @@
+"""Load on a sandbox, and a ledger of what was acknowledged."""

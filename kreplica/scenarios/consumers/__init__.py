@@ -1,0 +1,1 @@
+"""Scenarios of consumers: groups, offsets, positions."""

@@ -1,0 +1,1 @@
+"""Scenarios of controllers: elections, failover, reassignment."""

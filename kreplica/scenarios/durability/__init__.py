@@ -1,0 +1,1 @@
+"""Scenarios of durability: acknowledgements, min.insync.replicas, power loss."""

@@ -1,0 +1,1 @@
+"""Scenarios of the ISR: leaving it, joining it."""

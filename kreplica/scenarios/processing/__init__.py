@@ -1,0 +1,1 @@
+"""Scenarios of processing: commits, retries, dead letters."""

@@ -1,0 +1,1 @@
+"""Scenarios of producers: order, retries, idempotence."""

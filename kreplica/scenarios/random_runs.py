@@ -1,0 +1,232 @@
+"""Many runs of a scenario under random faults: verdicts counted, the first failing plan made small.
+
+Every run depends on its own seed alone, so that the result is the same on any number of processes.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from multiprocessing import get_context
+from random import Random
+
+from kreplica.engine.checkers.outcome import Outcome, observe
+from kreplica.engine.checkers.partition_outcomes import PartitionOutcome, partition_outcomes
+from kreplica.engine.fault_plan import Plan
+from kreplica.engine.fuzzing.plans import random_plan
+from kreplica.engine.fuzzing.shrinking import shrink
+from kreplica.engine.fuzzing.smaller_setup import leave_out
+from kreplica.engine.omissions import LeaveOut, without
+from kreplica.engine.settings import PROMISING, Value
+from kreplica.engine.versions.supported import version_named
+from kreplica.scenarios import scenario_named
+from kreplica.scenarios.scenario import Scenario
+from kreplica.system.environment import SAFE_PATH, environment
+
+SHRUNK = 3
+MOST_RUNS = 150
+"""How many failing plans are made smaller, and with how many plays each."""
+
+NOTHING = LeaveOut()
+
+AT_ONCE = 16
+"""Runs that a process takes in one go."""
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """Runs of one scenario: what they have in common.
+
+    Args:
+        scenario: Its name.
+        version: Under which it is played.
+        settings: Over those of the scenario.
+        own: The scenario itself, where it has no name that every process finds.
+    """
+
+    scenario: str
+    version: str
+    settings: Mapping[str, Value]
+    own: Scenario | None = None
+
+    @property
+    def story(self) -> Scenario:
+        """The scenario."""
+        return self.own or scenario_named(self.scenario)
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What came of one run.
+
+    Args:
+        seed: Of the run.
+        trace_hash: Of its trace.
+        acknowledged: How many records.
+        faults: How many faults of the plan came about.
+        wrong: What went wrong, by the names of ``Histories`` and ``Invariant``; empty if nothing.
+        lost: How many acknowledged records were lost.
+        unavailable_ms: Milliseconds without a leader.
+        partitions: Those where something was lost, unseen or out of use.
+    """
+
+    seed: int
+    trace_hash: str
+    acknowledged: int
+    faults: int
+    wrong: tuple[str, ...]
+    lost: int
+    unavailable_ms: float
+    partitions: tuple[PartitionOutcome, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SmallestPlan:
+    """A failing plan made small.
+
+    Args:
+        plan: Its steps.
+        leave_out: What the failure does not need of the scenario's cluster and clients.
+        seed: With which it fails.
+        wrong: What goes wrong.
+    """
+
+    plan: Plan
+    leave_out: LeaveOut
+    seed: int
+    wrong: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ManyRuns:
+    """What came of many runs.
+
+    Args:
+        verdicts: One a run, by seed.
+        wrong: In how many runs each thing went wrong.
+        idle: Runs that say nothing: no fault, or nothing acknowledged.
+        smallest: The smallest failing plan that was found; None if no run failed.
+    """
+
+    verdicts: tuple[Verdict, ...]
+    wrong: Mapping[str, int]
+    idle: int
+    smallest: SmallestPlan | None
+
+
+def wrong_with(outcome: Outcome) -> tuple[str, ...]:
+    """What went wrong in a run, in words of the outcome."""
+    histories = outcome.histories
+    names = ("lost", "duplicated", "reordered", "aborted_read", "stale_read", "lost_read")
+    found = [name for name in names if getattr(histories, name)]
+    found.extend(dict.fromkeys(str(each.invariant) for each in outcome.findings))
+    return tuple(found)
+
+
+def is_failure(wrong: tuple[str, ...]) -> bool:
+    """Whether something went wrong that no setting of a client asks for: loss, or a broken invariant."""
+    return any(name not in ("duplicated", "reordered", "stale_read", "lost_read") for name in wrong)
+
+
+def plan_of(scenario: Scenario, version: str, settings: Mapping[str, Value], seed: int) -> Plan:
+    """The random plan of a seed."""
+    setup = scenario.setup.with_settings(settings)
+    return random_plan(setup, version_named(version), scenario.profile, Random(f"plan {seed}"))
+
+
+def run_many(
+    job: Job, first_seed: int, runs: int, processes: int = 0, told: Callable[[str], None] = lambda _: None
+) -> ManyRuns:
+    """Plays a scenario's cluster and clients under random faults.
+
+    Args:
+        job: What is played.
+        first_seed: Of the first run; each next one has the next seed.
+        runs: How many.
+        processes: As many at once; as there are cores if 0.
+        told: Is told how it goes, in words.
+    """
+    seeds = range(first_seed, first_seed + runs)
+    processes = processes or len(os.sched_getaffinity(0))
+    several = processes > 1 and runs > AT_ONCE
+    verdicts = _counted(_in_processes(job, seeds, processes) if several else _in_turn(job, seeds), runs, told)
+    counted = Counter(name for verdict in verdicts for name in verdict.wrong)
+    idle = sum(not verdict.faults or not verdict.acknowledged for verdict in verdicts)
+    failed = [verdict for verdict in verdicts if is_failure(verdict.wrong)]
+    return ManyRuns(verdicts, dict(sorted(counted.items())), idle, _smallest(job, failed[:SHRUNK], told))
+
+
+def _counted(verdicts: Iterator[Verdict], runs: int, told: Callable[[str], None]) -> tuple[Verdict, ...]:
+    known: list[Verdict] = []
+    failing = 0
+    for verdict in verdicts:
+        known.append(verdict)
+        failing += is_failure(verdict.wrong)
+        told(f"{len(known)} of {runs} runs played, {failing} failing")
+    return tuple(known)
+
+
+def _in_turn(job: Job, seeds: range) -> Iterator[Verdict]:
+    return (_verdict(job, seed) for seed in seeds)
+
+
+def _in_processes(job: Job, seeds: range, processes: int) -> Iterator[Verdict]:
+    parts = [seeds[begin : begin + AT_ONCE] for begin in range(0, len(seeds), AT_ONCE)]
+    spawned = get_context("spawn")
+    with environment(SAFE_PATH), ProcessPoolExecutor(processes, mp_context=spawned) as pool:
+        for verdicts in pool.map(_part, [job] * len(parts), parts):
+            yield from verdicts
+
+
+def _part(job: Job, seeds: range) -> list[Verdict]:
+    return [_verdict(job, seed) for seed in seeds]
+
+
+def _verdict(job: Job, seed: int) -> Verdict:
+    plan = plan_of(job.story, job.version, job.settings, seed)
+    outcome = _outcome(job, plan, seed)
+    return Verdict(
+        seed=seed,
+        trace_hash=outcome.trace_hash,
+        acknowledged=outcome.histories.acknowledged,
+        faults=outcome.counts.get("fault", 0),
+        wrong=wrong_with(outcome),
+        lost=len(outcome.histories.lost),
+        unavailable_ms=outcome.measures.unavailable_ms,
+        partitions=tuple(one for one in partition_outcomes(job.story.setup, outcome) if one.is_harmed),
+    )
+
+
+def _outcome(job: Job, plan: Plan, seed: int, left_out: LeaveOut = NOTHING) -> Outcome:
+    setup = without(job.story.setup, left_out).with_settings(job.settings)
+    return observe(setup, plan, version_named(job.version), seed, keep=False)[0]
+
+
+def _smallest(job: Job, failed: list[Verdict], told: Callable[[str], None]) -> SmallestPlan | None:
+    """The smallest plan of some failing seeds, and its setup as small as the same failure lets it be."""
+    found = []
+    for verdict in failed:
+        told(f"making the failing plan of seed {verdict.seed} smaller")
+        plan = plan_of(job.story, job.version, job.settings, verdict.seed)
+        found.append((shrink(plan, _same_failure(job, verdict), MOST_RUNS), verdict))
+    if not found:
+        return None
+    plan, verdict = min(found, key=lambda one: len(one[0]))
+    told(f"leaving out what the failure of seed {verdict.seed} does not need")
+    fails = _same_failure(job, verdict)
+    setup = job.story.setup
+    left_out = leave_out(setup, lambda more: fails(plan, more), stays={*job.settings, *PROMISING})
+    return SmallestPlan(plan, left_out, verdict.seed, wrong_with(_outcome(job, plan, verdict.seed, left_out)))
+
+
+def _same_failure(job: Job, failed: Verdict) -> Callable[..., bool]:
+    """Whether a plan, played with what is left of the setup, fails as a run did."""
+    target = next(name for name in failed.wrong if is_failure((name,)))
+
+    def fails(plan: Plan, left_out: LeaveOut = NOTHING) -> bool:
+        return target in wrong_with(_outcome(job, plan, failed.seed, left_out))
+
+    return fails

@@ -1,0 +1,1 @@
+"""Scenarios of replication: fetching and the high watermark."""

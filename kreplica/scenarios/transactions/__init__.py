@@ -1,0 +1,1 @@
+"""Scenarios of transactions: atomicity, fencing, timeouts."""

@@ -1,0 +1,1 @@
+"""Scenarios of truncation: leader epochs, divergence, loss."""

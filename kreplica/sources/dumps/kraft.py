@@ -1,0 +1,190 @@
+"""A snapshot from the metadata log of a KRaft node: what its controller had decided at any offset.
+
+What the log does not hold stays null: brokers' own settings and Kafka's defaults, sizes, offsets, how far each node had
+fetched. Its last records may not have been committed: a node that was not the leader may have to drop them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import Final
+
+from kreplica.errors import InputError
+from kreplica.formats.metadata_log.files import Replay, find_metadata, state_at
+from kreplica.formats.metadata_log.image import (
+    BROKER_RESOURCE,
+    TOPIC_RESOURCE,
+    BrokerState,
+    MetadataImage,
+    PartitionState,
+)
+from kreplica.formats.schema import uuid_text
+from kreplica.model.schema import BROKERS, CONFIGS, PARTITIONS, QUORUM
+from kreplica.model.snapshot import INTERNAL_TOPICS, ClusterSnapshot, Gap
+from kreplica.model.table import Table
+from kreplica.sources.zookeeper.settings import Settings
+from kreplica.system.redaction import is_secret_name
+
+SOURCE: Final = "kraft-metadata"
+
+_UNASSIGNED, _LOST, _MIGRATING = (uuid_text(bytes(15) + bytes([number])) for number in range(3))
+
+
+def read_kraft_metadata(path: str, offset: int | None = None) -> ClusterSnapshot:
+    """Reads a cluster from the metadata log of one of its nodes.
+
+    Args:
+        path: ``__cluster_metadata-0``, a log directory with it, one of its checkpoints or segments.
+        offset: State when this offset was the next one; None for the end.
+
+    Raises:
+        InputError: There is no such log, or it does not hold that offset.
+    """
+    files = find_metadata(path)
+    replay = state_at(files, offset)
+    if replay.image.timestamp is None:
+        raise InputError(path, "", "not a single record of it can be read")
+    return snapshot_of_metadata(replay, name=path, cluster_id=files.cluster_id)
+
+
+def snapshot_of_metadata(replay: Replay, *, name: str, cluster_id: str | None) -> ClusterSnapshot:
+    """The snapshot that a replayed log amounts to."""
+    image = replay.image
+    settings = _settings(image)
+    return ClusterSnapshot(
+        cluster_id=cluster_id,
+        name=name,
+        taken_at=moment(image.timestamp or 0),
+        source=SOURCE,
+        partitions=Table.from_rows(PARTITIONS, _partition_rows(image, settings)),
+        brokers=Table.from_rows(BROKERS, (_broker_row(each, image.brokers[each]) for each in image.brokers)),
+        configs=Table.from_rows(CONFIGS, settings.rows),
+        quorum=Table.from_rows(
+            QUORUM, ({"node": node, "voter": True, "leader": node == image.leader} for node in image.voters)
+        ),
+        controller=image.leader,
+        features=dict(image.features),
+        gaps=tuple(_gaps(replay)),
+        notes=tuple(notes_of_image(image)),
+    )
+
+
+def moment(timestamp: int) -> datetime:
+    """A moment of ms since the epoch; the largest or smallest that a date can hold where it is beyond."""
+    seconds, milliseconds = divmod(min(max(timestamp, 0), 253_402_300_799_999), 1000)
+    return datetime.fromtimestamp(seconds, UTC).replace(microsecond=milliseconds * 1000)
+
+
+def _partition_rows(image: MetadataImage, settings: Settings) -> Iterator[dict[str, object]]:
+    for topic in image.topics.values():
+        for number, state in topic.partitions.items():
+            min_isr, unclean = settings.health(topic.name, state.leader)
+            yield {
+                "topic": topic.name,
+                "partition": number,
+                "topic_id": topic.id,
+                "internal": topic.name in INTERNAL_TOPICS,
+                "leader": state.leader,
+                "leader_epoch": state.leader_epoch,
+                "partition_epoch": state.partition_epoch,
+                "replicas": state.replicas,
+                "isr": state.isr,
+                "elr": state.elr,
+                "last_known_elr": state.last_known_elr,
+                "adding": state.adding,
+                "removing": state.removing,
+                "offline_replicas": _offline(image, state),
+                "recovery_state": state.recovery_state,
+                "min_isr": min_isr,
+                "unclean_leader_election": unclean,
+            }
+
+
+def _offline(image: MetadataImage, state: PartitionState) -> list[int]:
+    """Replicas on a broker that is fenced or gone, or in a directory that is not online.
+
+    Kafka: org.apache.kafka.metadata.KRaftMetadataCache.getOfflineReplicas, DirectoryId.isOnline.
+    """
+    directories = state.directories or [_UNASSIGNED] * len(state.replicas)
+    placed = dict(zip(state.replicas, directories, strict=False))
+    return [replica for replica in state.replicas if not _online(image.brokers.get(replica), placed.get(replica))]
+
+
+def _online(broker: BrokerState | None, directory: str | None) -> bool:
+    if broker is None or broker.fenced or directory == _LOST:
+        return False
+    return not broker.directories or directory in (None, _UNASSIGNED, _MIGRATING) or directory in broker.directories
+
+
+def _broker_row(broker: int, state: BrokerState) -> dict[str, object]:
+    return {
+        "broker": broker,
+        "host": state.host,
+        "port": state.port,
+        "rack": state.rack,
+        "alive": not state.fenced,
+        "fenced": state.fenced,
+    }
+
+
+def _settings(image: MetadataImage) -> Settings:
+    found = Settings()
+    for (kind, name), settings in image.configs.items():
+        if kind == TOPIC_RESOURCE:
+            found.topics[name] = settings
+            _add(found, "topic", name, "topic", settings)
+        elif kind == BROKER_RESOURCE and name:
+            found.brokers[name] = settings
+            _add(found, "broker", name, "broker-dynamic", settings)
+        elif kind == BROKER_RESOURCE:
+            found.defaults.update(settings)
+            _add(found, "broker-default", "", "cluster-dynamic", settings)
+    return found
+
+
+def _add(found: Settings, entity_type: str, entity: str, origin: str, settings: dict[str, str]) -> None:
+    for name, value in settings.items():
+        shown = None if is_secret_name(name) else value
+        found.rows.append(
+            {"entity_type": entity_type, "entity": entity, "name": name, "value": shown, "origin": origin}
+        )
+
+
+def shown_settings(image: MetadataImage) -> dict[tuple[str, str], str]:
+    """Settings as they may be shown, by entity (``topic orders``, ``broker 1``, ``all brokers``) and name."""
+    kinds = {TOPIC_RESOURCE: "topic", BROKER_RESOURCE: "broker", 32: "client metrics", 64: "group"}
+    return {
+        (
+            "all brokers" if (kind, entity) == (BROKER_RESOURCE, "") else f"{kinds.get(kind, kind)} {entity}",
+            name,
+        ): "(hidden)" if is_secret_name(name) else value
+        for (kind, entity), settings in image.configs.items()
+        for name, value in settings.items()
+    }
+
+
+def _gaps(replay: Replay) -> Iterator[Gap]:
+    if replay.damage:
+        count = len(replay.damage)
+        places = "place" if count == 1 else "places"
+        first = replay.damage[0]
+        yield Gap("torn-read", f"{count} damaged {places} in the metadata log, the first: {first}", count)
+    yield from gaps_of_image(replay.image)
+
+
+def gaps_of_image(image: MetadataImage) -> Iterator[Gap]:
+    """What the records told that could not be kept."""
+    if image.unplaced:
+        count = image.unplaced
+        what = "record is" if count == 1 else "records are"
+        yield Gap("torn-read", f"{count} {what} about topics or brokers that no record before made", count)
+
+
+def notes_of_image(image: MetadataImage) -> Iterator[str]:
+    """Remarks on records that do not hold, or are not known."""
+    if image.unknown:
+        kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(image.unknown.items()))
+        yield f"records of types that this version does not know were passed over: {kinds}"
+    if image.pending is not None:
+        yield f"a transaction of {len(image.pending)} metadata records had not ended: none of them holds"

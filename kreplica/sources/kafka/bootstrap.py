@@ -1,0 +1,136 @@
+"""Into the cluster by its bootstrap servers: the first that answers is taken, and a failure says what was tried.
+
+Servers are tried in their order. The next one's turn comes when one fails, or is still silent after a short while, so
+that one paused or unreachable server costs little. Refused credentials end it: further tries may lock an account.
+"""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from kreplica.errors import AuthenticationError, KreplicaError, UnreachableError
+from kreplica.sources.kafka.connection import Address, BrokerConnection
+from kreplica.sources.kafka.failures import BrokerFailure, BrokerSilentError, CredentialsRefusedError
+from kreplica.sources.kafka.messages import MetadataRequest
+
+if TYPE_CHECKING:
+    from kreplica.system.deadline import Deadline
+
+PATIENCE_SECONDS = 1.0
+"""How long one server may be silent before the next is tried beside it."""
+
+
+class Bootstrap:
+    """Connects to one server after another; keeps what failed.
+
+    Args:
+        addresses: The bootstrap servers.
+        settings: ClientSettings.kafka_python.
+        deadline: When to give up.
+    """
+
+    def __init__(self, addresses: Sequence[Address], settings: Mapping[str, object], deadline: Deadline) -> None:
+        self._waiting = list(dict.fromkeys(addresses))
+        self._trying: set[Address] = set()
+        self._settings = settings
+        self._deadline = deadline
+        self._failures: list[BrokerFailure] = []
+        self._answers: queue.SimpleQueue[tuple[Address, BrokerConnection | BaseException]] = queue.SimpleQueue()
+        self._lock = threading.Lock()
+        self._open = True
+
+    def connect(self) -> BrokerConnection:
+        """An open connection to a server not returned or failed before.
+
+        Raises:
+            UnreachableError: None is left, or the deadline passed; names each server and its failure.
+            AuthenticationError: A server refused the credentials.
+        """
+        patience = min(PATIENCE_SECONDS, self._deadline.seconds / (len(self._waiting) + 1))
+        while self._waiting or self._trying:
+            if self._waiting and not self._trying:
+                self._try_next()
+            wait = min(patience, self._deadline.remaining()) if self._waiting else self._deadline.remaining()
+            try:
+                address, outcome = self._answers.get(timeout=wait)
+            except queue.Empty:
+                if not self._waiting or self._deadline.remaining() <= 0:
+                    break
+                self._try_next()
+                continue
+            self._trying.discard(address)
+            if isinstance(outcome, BrokerConnection):
+                return outcome
+            self.failed(outcome)
+        raise self._unreachable()
+
+    def failed(self, error: BaseException) -> None:
+        """Notes why a server could not be used.
+
+        Raises:
+            AuthenticationError: It refused the credentials.
+            BaseException: ``error`` itself, unless it is about one server.
+        """
+        if isinstance(error, CredentialsRefusedError):
+            raise _refused(error) from None
+        if not isinstance(error, BrokerFailure):
+            raise error
+        self._failures.append(error)
+
+    def close(self) -> None:
+        """Takes no more connections; one that comes now is closed where it is made."""
+        with self._lock:
+            self._open = False
+        while not self._answers.empty():
+            _, outcome = self._answers.get()
+            if isinstance(outcome, BrokerConnection):
+                outcome.close()
+
+    def _try_next(self) -> None:
+        address = self._waiting.pop(0)
+        self._trying.add(address)
+        threading.Thread(target=self._try, args=(address,), daemon=True).start()
+
+    def _try(self, address: Address) -> None:
+        outcome: BrokerConnection | BaseException
+        try:
+            outcome = _open(address, self._settings, self._deadline)
+        except BaseException as error:  # handed to the thread that waits
+            outcome = error
+        with self._lock:
+            if self._open:
+                self._answers.put((address, outcome))
+            elif isinstance(outcome, BrokerConnection):
+                outcome.close()
+
+    def _unreachable(self) -> KreplicaError:
+        silent = f"no answer within {self._deadline.seconds:g} s"
+        pending = [BrokerSilentError(address, silent) for address in (*self._trying, *self._waiting)]
+        by_reason: dict[str, list[str]] = {}
+        for failure in (*self._failures, *pending):
+            by_reason.setdefault(failure.reason, []).append(str(failure.address))
+        tried = ", ".join(f"{', '.join(addresses)} ({reason})" for reason, addresses in by_reason.items())
+        return UnreachableError(
+            "cannot reach the cluster",
+            f"tried {tried}",
+            "check the bootstrap servers and the client properties (--command-config, context)",
+        )
+
+
+def _open(address: Address, settings: Mapping[str, object], deadline: Deadline) -> BrokerConnection:
+    connection = BrokerConnection(address, settings, deadline)
+    if not connection.supports(MetadataRequest):
+        connection.close()
+        raise BrokerFailure(address, "is a KRaft controller, not a broker: give a broker's address")
+    return connection
+
+
+def _refused(error: CredentialsRefusedError) -> KreplicaError:
+    return AuthenticationError(
+        "the cluster does not accept the credentials",
+        str(error),
+        "check the security settings (--command-config, context)",
+    )

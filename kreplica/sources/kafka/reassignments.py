@@ -1,0 +1,95 @@
+"""Ongoing reassignments, which only the controller knows (ListPartitionReassignments, KIP-455).
+
+They come in another answer than the replicas. Kafka names the replicas in both, so a reassignment that began or ended
+in between is noticed: the partitions concerned are read again, and if that does not help a gap says so (``torn-read``).
+"""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+
+from kreplica.model.snapshot import Gap
+from kreplica.sources.kafka.layout import Layout, read_partitions
+from kreplica.sources.kafka.messages import (
+    NO_ERROR,
+    ListPartitionReassignmentsRequest,
+    ListPartitionReassignmentsResponse,
+    error_name,
+)
+from kreplica.sources.permissions import DESCRIBE_CLUSTER
+
+if TYPE_CHECKING:
+    from kreplica.sources.kafka.connection import BrokerConnection
+
+_ATTEMPTS = 3
+_PAUSE_SECONDS = 0.2
+
+PartitionKey: TypeAlias = tuple[str, int]
+
+
+class Move(NamedTuple):
+    """A partition's ongoing reassignment, with the replicas it had at that moment."""
+
+    replicas: list[int]
+    adding: list[int]
+    removing: list[int]
+
+
+Moves: TypeAlias = dict[PartitionKey, Move]
+
+
+def read_moves(connection: BrokerConnection, layout: Layout) -> tuple[Moves | None, tuple[Gap, ...]]:
+    """Reads the reassignments; partitions of ``layout`` that changed meanwhile are replaced in place.
+
+    Args:
+        connection: The ZooKeeper controller, or any broker of a KRaft cluster, which forwards to its controller.
+        layout: What was read before.
+
+    Returns:
+        The reassignments, None if they cannot be known, and what is missing.
+    """
+    if not connection.supports(ListPartitionReassignmentsRequest):
+        # Before Kafka 2.4 reassignments are known to ZooKeeper alone.
+        return None, ()
+    moves, error = _ask(connection)
+    for _ in range(_ATTEMPTS):
+        torn = torn_partitions(layout, moves)
+        if error or not torn:
+            break
+        time.sleep(_PAUSE_SECONDS)
+        _reread(connection, layout, {topic for topic, _ in torn})
+        moves, error = _ask(connection)
+    if error:
+        fix = f": {connection.lacks(DESCRIBE_CLUSTER)}" if error == "CLUSTER_AUTHORIZATION_FAILED" else ""
+        return None, (Gap("failed-request", f"reassignments could not be read, {error}{fix}", 1),)
+    if torn:
+        message = f"{len(torn)} reassigning partitions changed while they were read; run the command again"
+        return moves, (Gap("torn-read", message, len(torn)),)
+    return moves, ()
+
+
+def _ask(connection: BrokerConnection) -> tuple[Moves, str]:
+    request = ListPartitionReassignmentsRequest(timeout_ms=connection.milliseconds_left(), topics=None)
+    answer: Any = connection.send(request, ListPartitionReassignmentsResponse)
+    if answer.error_code != NO_ERROR:
+        return {}, error_name(answer.error_code)
+    return {
+        (topic.name, one.partition_index): Move(one.replicas, one.adding_replicas, one.removing_replicas)
+        for topic in answer.topics
+        for one in topic.partitions
+    }, ""
+
+
+def torn_partitions(layout: Layout, moves: Moves) -> list[PartitionKey]:
+    """Reassigning partitions whose replicas are not those of ``layout``."""
+    if not moves:
+        return []
+    seen = {(row.topic, row.partition): set(row.replicas) for row in layout.partitions}
+    return [key for key, move in moves.items() if key in seen and seen[key] != set(move.replicas)]
+
+
+def _reread(connection: BrokerConnection, layout: Layout, topics: set[str]) -> None:
+    again = {(row.topic, row.partition): row for row in read_partitions(connection, topics)}
+    for position, row in enumerate(layout.partitions):
+        layout.partitions[position] = again.get((row.topic, row.partition), row)

@@ -1,0 +1,1 @@
+"""Live clusters, read from ZooKeeper."""

@@ -1,0 +1,88 @@
+"""Compares the files of a snapshot with its manifest: a damaged one is named, and fails no Spark job."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from kreplica.model.schema import BROKERS, PARTITIONS, TableSchema
+from kreplica.store.arrow import ARROW_TYPES
+from kreplica.store.manifest import DataFile, Manifest
+from kreplica.system.untrusted_files import open_file, refuse_special
+
+READ_TABLES: tuple[TableSchema, ...] = (PARTITIONS, BROKERS)
+"""What an audit reads; of the other tables it is only checked that their files are there and have their size."""
+
+
+@dataclass(frozen=True, slots=True)
+class FileProblem:
+    """A file that is not what it should be, and why."""
+
+    path: str
+    reason: str
+
+
+def problems_of(manifest: Manifest) -> list[FileProblem]:
+    """What is wrong with the files of a snapshot; empty if it is whole."""
+    schemas = {schema.name: schema for schema in READ_TABLES}
+    found = []
+    for file in manifest.files:
+        path = manifest.location(file)
+        reason = _difference(path, file) or _content_problem(path, file, schemas.get(file.table))
+        if reason:
+            found.append(FileProblem(str(path), reason))
+    return found
+
+
+def _difference(path: Path, file: DataFile) -> str:
+    try:
+        status = path.stat()
+        refuse_special(status)
+    except OSError as error:
+        return "its manifest names it, and it is not there" if isinstance(error, FileNotFoundError) else _reason(error)
+    return "" if status.st_size == file.bytes else f"{status.st_size} bytes, its manifest says {file.bytes}"
+
+
+def _content_problem(path: Path, file: DataFile, schema: TableSchema | None) -> str:
+    if schema is None:
+        return ""
+    try:
+        with os.fdopen(open_file(path), "rb") as content:
+            digest = hashlib.file_digest(content, "sha256").hexdigest()
+        if digest != file.sha256:
+            return "its SHA-256 is not the one in its manifest: the content was changed or damaged"
+        with pq.ParquetFile(path) as parquet:
+            return _footer_problem(parquet, file, schema)
+    except (OSError, pa.ArrowException) as error:
+        return _reason(error)
+
+
+def _footer_problem(parquet: pq.ParquetFile, file: DataFile, schema: TableSchema) -> str:
+    """Whether Spark can read the file under the declared schema; a file of another tool may differ."""
+    if parquet.metadata.num_rows != file.rows:
+        return f"{parquet.metadata.num_rows} rows, its manifest says {file.rows}"
+    columns = {field.name: field.type for field in parquet.schema_arrow}
+    for field in schema.fields:
+        expected, found = ARROW_TYPES[field.kind], columns.get(field.name)
+        if found is None and not field.nullable:
+            return f"no column {field.name}, so it is not the {schema.name} table of a snapshot"
+        if found is not None and not _same(expected, found):
+            return f"column {field.name} is {found}, expected {expected}"
+    return ""
+
+
+def _same(expected: pa.DataType, found: pa.DataType) -> bool:
+    if pa.types.is_list(expected) and pa.types.is_list(found):
+        return bool(expected.value_type == found.value_type)
+    return bool(expected == found)
+
+
+def _reason(error: Exception) -> str:
+    text = str(error).strip().splitlines()
+    said = getattr(error, "strerror", None) or (text[0] if text else type(error).__name__)
+    return f"cannot be read: {said}"

@@ -1,0 +1,1 @@
+"""The operating system: files, processes, deadlines, Java, installed packages."""

@@ -1,0 +1,153 @@
+"""One deadline for a whole read, and a bounded pool of threads that keeps to it."""
+
+from __future__ import annotations
+
+import queue
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import TYPE_CHECKING, Generic, TypeVar, cast
+
+if TYPE_CHECKING:
+    from kreplica.config.resolve import ClusterHandle
+
+Key = TypeVar("Key", bound=Hashable)
+Result = TypeVar("Result")
+
+LAST_LOOK = 1.5
+"""Times the length of the look before that a look needs to end in time."""
+
+SHORTEST_LOOK = 0.05
+"""Seconds below which no look is begun any more."""
+
+POOL_SIZE = 16
+"""Most requests under way at once: enough to hide the way to distant brokers, few enough for a laptop."""
+
+
+_awaited: Counter[str] = Counter()
+_awaited_lock = threading.Lock()
+
+
+@contextmanager
+def waiting_for(name: str) -> Iterator[None]:
+    """Notes who is asked within the block, for whoever shows what is waited for."""
+    with _awaited_lock:
+        _awaited[name] += 1
+    try:
+        yield
+    finally:
+        with _awaited_lock:
+            _awaited[name] -= 1
+
+
+def awaited() -> tuple[str, ...]:
+    """Who is asked just now and has not answered, in order of their names."""
+    with _awaited_lock:
+        return tuple(sorted(name for name, count in _awaited.items() if count > 0))
+
+
+class Deadline:
+    """A moment after which nothing is waited for any more.
+
+    Args:
+        seconds: How long from now.
+    """
+
+    __slots__ = ("_ends", "seconds")
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds = seconds
+        self._ends = time.monotonic() + seconds
+
+    def passed(self) -> float:
+        """Seconds since it was set."""
+        return time.monotonic() - self._ends + self.seconds
+
+    def bounding(self, handle: ClusterHandle) -> ClusterHandle:
+        """The handle, each of whose reads ends with this deadline at the latest; one of 0 s bounds nothing."""
+        return replace(handle, timeout=min(handle.timeout, max(self.remaining(), 0.001))) if self.seconds else handle
+
+    def remaining(self) -> float:
+        """Seconds left, never below 0."""
+        return max(0.0, self._ends - time.monotonic())
+
+    def has_time_for(self, look: float) -> bool:
+        """Whether a look that takes as long as the last one, so many seconds, can still end in time."""
+        return self.remaining() > max(LAST_LOOK * look, SHORTEST_LOOK)
+
+    def pause(self, usual: float, look: float) -> float:
+        """Seconds to the next look: as usual, or less, so that one as long as the last one ends in time."""
+        return min(usual, max(0.0, self.remaining() - LAST_LOOK * look))
+
+
+class Pool(Generic[Key, Result]):
+    """Runs one call per key on daemon threads and hands out results as they come, until the deadline.
+
+    A call that is still blocked then (a paused broker, a name server that does not answer) is left behind: its
+    thread is a daemon and holds up neither the answer nor the end of the process; concurrent.futures would join it.
+
+    Args:
+        calls: What to run, by key.
+        deadline: When to stop waiting.
+        most: How many run at once.
+    """
+
+    def __init__(self, calls: Mapping[Key, Callable[[], Result]], deadline: Deadline, most: int = POOL_SIZE) -> None:
+        self._deadline = deadline
+        self._unfinished = set(calls)
+        self._waiting: queue.SimpleQueue[tuple[Key, Callable[[], Result]]] = queue.SimpleQueue()
+        self._finished: queue.SimpleQueue[tuple[Key, Result | None, BaseException | None]] = queue.SimpleQueue()
+        for item in calls.items():
+            self._waiting.put(item)
+        for _ in range(min(most, len(calls))):
+            threading.Thread(target=self._work, daemon=True).start()
+
+    @property
+    def unfinished(self) -> frozenset[Key]:
+        """Keys whose result has not been handed out."""
+        return frozenset(self._unfinished)
+
+    def results(self) -> Iterator[tuple[Key, Result | None, BaseException | None]]:
+        """Key with its result or the exception that the call raised; ends when all are done or at the deadline."""
+        while self._unfinished:
+            try:
+                key, result, error = self._finished.get(timeout=self._deadline.remaining())
+            except queue.Empty:
+                return
+            self._unfinished.discard(key)
+            yield key, result, error
+
+    def _work(self) -> None:
+        while True:
+            try:
+                key, call = self._waiting.get_nowait()
+            except queue.Empty:
+                return
+            try:
+                self._finished.put((key, call(), None))
+            except BaseException as error:  # handed to the thread that waits
+                self._finished.put((key, None, error))
+
+
+def all_results(calls: Sequence[Callable[[], Result]], most: int = POOL_SIZE) -> list[Result]:
+    """Runs calls side by side, each of which keeps to a deadline of its own; Ctrl-C waits for none of them.
+
+    Args:
+        calls: What to run.
+        most: How many run at once.
+
+    Returns:
+        Their results, in the order of the calls.
+
+    Raises:
+        Exception: What the first of those raised that raised anything.
+    """
+    pool = Pool(dict(enumerate(calls)), Deadline(threading.TIMEOUT_MAX), most)
+    outcomes = {key: (result, error) for key, result, error in pool.results()}
+    for key in range(len(calls)):
+        if (error := outcomes[key][1]) is not None:
+            raise error
+    return [cast("Result", outcomes[key][0]) for key in range(len(calls))]
