@@ -41,7 +41,8 @@ AREAS = {
     "execution": ("kreplica/execution/", "kreplica/control/"),
     "gates": (
         *("commands/check/", "commands/roll/", "commands/safe_to_stop/", "commands/wait/"),
-        *("kreplica/health/impact/", "kreplica/health/wait_conditions", "kreplica/planner/restart"),
+        *("kreplica/health/impact/stop", "kreplica/health/impact/fail"),
+        *("kreplica/health/wait_conditions", "kreplica/planner/restart"),
     ),
     "sources": ("kreplica/sources/",),
     "store": ("kreplica/store/",),
