@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 
 _IDENTITY = ("cluster", "rule", "severity", "topic", "partition", "broker")
-"""What makes two findings the same one; a changed severity begins a new span."""
+"""Columns that identify a finding across snapshots; a changed severity begins a new span."""
 
 
 def spans(findings: DataFrame) -> DataFrame:
@@ -104,7 +104,7 @@ class SnapshotCounts:
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """How many findings of one rule and severity a cluster has.
+    """Number of findings of one rule and severity in a cluster.
 
     Args:
         cluster: Cluster id or name.
@@ -122,7 +122,7 @@ class Tally:
 
 
 class Audit:
-    """What an audit found, held in Spark; ask for as much of it as you can take.
+    """Findings and counts of an audit, held in Spark; a caller fetches only as much as fits into its memory.
 
     Args:
         fleet: The snapshots.
@@ -168,8 +168,8 @@ class Audit:
         """Writes ``findings`` and ``counts`` as Parquet folders; all of it appears, or nothing.
 
         Args:
-            folder: Where they shall be.
-            afterwards: Closed when Spark has ended, for what is half written: an interrupted Spark writes on.
+            folder: The folder that gets both.
+            afterwards: Closed when Spark has ended; removes half-written files, since an interrupted Spark writes on.
 
         Raises:
             UsageError: One of them is there already, or cannot be written.

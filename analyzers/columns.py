@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 LIVE_BROKERS = "_live_brokers"
 """Ids of the snapshot's brokers that are alive; null if the source knows no brokers at all."""
 UNSURE_BROKERS = "_unsure_brokers"
-"""Ids of the snapshot's brokers of which it is not known whether they are alive."""
+"""Ids of the snapshot's brokers that may or may not be alive."""
 RACKS = "_racks"
 """Map from broker id to the number of its rack, brokers of no known rack left out; null if there are no brokers."""
 RACK_COUNT = "_rack_count"
 """Distinct racks of all brokers; null if any broker has no known rack."""
 
 CLUSTER_COLUMNS = (LIVE_BROKERS, UNSURE_BROKERS, RACKS, RACK_COUNT)
-"""What is the same for every partition of a snapshot; analyzers/frames.py joins these to the partitions."""
+"""Columns with one value for all partitions of a snapshot; analyzers/frames.py joins them to the partitions."""
 
 _COMPARISONS: dict[str, Callable[[Column, Column], Column]] = {
     "==": lambda left, right: left == right,

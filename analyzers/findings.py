@@ -1,6 +1,6 @@
 """The rules of kreplica/health/rules.py over all partitions of a fleet.
 
-How many partitions each predicate holds for, by topic and by snapshot.
+Also counts, by topic and by snapshot, the partitions for which each predicate holds.
 """
 
 from __future__ import annotations

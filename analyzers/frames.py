@@ -1,8 +1,8 @@
 """Reads the snapshots of a fleet as two DataFrames: its snapshots, and all their partitions.
 
-What is the same for every partition of a snapshot, from its brokers: who lives, and which racks there are.
+Facts that all partitions of a snapshot share come from its brokers: which are alive, and which racks there are.
 
-The tables of a snapshot as Spark sees them: declared, never inferred, so that no odd file changes the others.
+The schemas of a snapshot's tables are declared, never inferred, so that no odd file changes the others.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def spark_schema(table: TableSchema) -> StructType:
 
 
 BROADCAST_BROKERS = 2_000_000
-"""Up to so many broker rows in all, the facts of every snapshot go to each task: partitions need no shuffle then."""
+"""Up to this many broker rows in all, the facts of every snapshot are broadcast, and partitions need no shuffle."""
 
 _FILE = "_file"
 
@@ -113,7 +113,7 @@ def read_fleet(spark: SparkSession, files: Sequence[SnapshotFiles]) -> Fleet:
 
 
 def assemble(snapshots: DataFrame, brokers: DataFrame, partitions: DataFrame, *, small: bool) -> Fleet:
-    """Joins the three: to each snapshot how many brokers it has, to each partition what is known of its cluster.
+    """Joins the number of brokers to each snapshot, and the facts of its cluster to each partition.
 
     Args:
         snapshots: As in Fleet, without ``brokers``.
@@ -140,7 +140,7 @@ def _read(spark: SparkSession, table: TableSchema, paths: Sequence[str | None]) 
 
 
 def _no_pattern(path: str) -> str:
-    """The path with escapes before what Hadoop would take for a pattern."""
+    """The path with characters escaped that Hadoop would take for a pattern."""
     return re.sub(r"([\\\[\]{}*?])", r"\\\1", path)
 
 
@@ -150,7 +150,7 @@ def _plain(uri: str) -> str:
 
 
 def _spellings(uri: str) -> tuple[str, str]:
-    """How Spark may spell a file in a row: with the escapes of this URI, but ``file:/`` and ``file:///`` both occur."""
+    """Spellings of a file in Spark's rows: with the escapes of this URI, and with ``file:/`` or ``file:///``."""
     path = urlsplit(uri).path
     return f"file:{path}", f"file://{path}"
 

@@ -1,7 +1,7 @@
-"""The JVM behind a session of our own: started under our eyes, ended with certainty.
+"""The JVM of a Spark session that kreplica starts: its process is known from the beginning and always ended.
 
-PySpark starts it inside a function that can be interrupted, and would then lose sight of it; and it puts a handler of
-its own on Ctrl-C that talks to the JVM in the midst of talking to it. Both are kept from it while it starts.
+PySpark starts it inside a function that can be interrupted, and would then lose its process; and it installs a handler
+of Ctrl-C that calls the JVM in the middle of another call. Both are prevented while it starts.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from contextlib import contextmanager
 from typing import Any, NoReturn
 
 START_SECONDS = 180.0
-"""How long the JVM may take until it tells where it listens: minutes on a machine that is busy, not for ever."""
+"""Longest time for the JVM to report its port: it may take minutes on a busy machine, but not forever."""
 
 LEAVE_SECONDS = 10.0
-"""How long the JVM may take after each of the three ways to end it."""
+"""Longest time for the JVM to end after each of the three ways to end it."""
 
 NOTICE_SECONDS = 1.0
 _ENDING = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
@@ -31,7 +31,7 @@ _EXIT_CODES = {
     53: ": no folder for its work can be made below spark.local.dir",
     55: ": the disk of spark.local.dir does not take what it writes",
 }
-"""What Spark itself ends its JVM with (SparkExitCode, ExecutorExitCode)."""
+"""Exit codes with which Spark itself ends its JVM (SparkExitCode, ExecutorExitCode), in words."""
 
 
 class Jvm:
@@ -41,7 +41,7 @@ class Jvm:
         self._process: _Submitted | None = None
 
     def ended(self) -> str:
-        """How the JVM ended; empty while it runs, or where none was started."""
+        """Tells in words how the JVM ended; empty while it runs, or if none was started."""
         process = self._process
         if process is None:
             return ""
@@ -70,7 +70,7 @@ class Jvm:
             yield
 
     def _interrupt(self, *_: object) -> NoReturn:
-        """A JVM that has not yet told where it listens is ended first: it would complain, and nobody could stop it."""
+        """Kills a JVM that has not reported its port yet, then interrupts: otherwise nobody could stop it."""
         from pyspark import SparkContext
 
         if self._process is not None and SparkContext._gateway is None:
@@ -96,7 +96,7 @@ class Jvm:
 
 
 class _Submitted(subprocess.Popen[bytes]):
-    """The JVM as PySpark polls it while it starts, without ever giving up.
+    """The process of the JVM. PySpark polls it while it starts, without ever giving up.
 
     One that ends well (``-version`` among its options) has not started either, and one that hangs is ended.
     """
@@ -142,14 +142,14 @@ def _on_interrupt(handler: Callable[..., NoReturn]) -> Iterator[None]:
 
 @contextmanager
 def no_remarks() -> Iterator[None]:
-    """PySpark warns when it cannot stop in good order; after an interrupt it cannot, and ``Jvm.end`` does it."""
+    """Silences PySpark's warning that it could not stop: after an interrupt it cannot, and ``Jvm.end`` does it."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)
         yield
 
 
 def _is_no_interrupt(record: logging.LogRecord) -> bool:
-    """Py4J logs an interrupted call with its stack, to the root logger; the user knows that he interrupted it."""
+    """True unless Py4J logs an interrupted call, which it does with its stack: the user knows of the interrupt."""
     return "while sending command" not in record.getMessage()
 
 

@@ -46,18 +46,18 @@ _CLASS = re.compile(r"^(?:Caused by: |: )?(?:[\w$]+\.)+[\w$]+: ")
 
 
 class SparkDefectError(Exception):
-    """A failure of Spark that nobody here can explain, in words that hold when its JVM has ended."""
+    """A failure of Spark that kreplica cannot explain; its text was fetched before the JVM ended."""
 
 
 @contextmanager
 def explained(asked: Mapping[str, str] | None = None, ended: Callable[[], str] = lambda: "") -> Iterator[None]:
     """Raises a KreplicaError in place of a failure of Spark whose cause the user can do something about.
 
-    What Spark raises is asked for its words here, since it asks the JVM for them.
+    The message of Spark's exception is read here, since reading it asks the JVM.
 
     Args:
         asked: Settings that the user gave.
-        ended: How the JVM ended that the session is in; empty while it runs.
+        ended: Tells how the session's JVM ended; empty while it runs.
 
     Raises:
         SparkDefectError: The failure is another one.
@@ -77,7 +77,7 @@ def explained(asked: Mapping[str, str] | None = None, ended: Callable[[], str] =
 
 
 def words_of(error: Exception) -> str:
-    """What an error of Spark says; a Py4J error asks the JVM, which may be gone."""
+    """The message of a Spark error; a Py4J error asks the JVM for it, which may be gone."""
     try:
         return str(error).strip() or type(error).__name__
     except Exception:
@@ -101,7 +101,7 @@ def _failure(words: str, asked: Mapping[str, str], ended: str) -> Exception:
 
 
 def refused_setting(words: str, asked: Mapping[str, str]) -> UsageError | None:
-    """The setting of the user's that Spark names in what it says."""
+    """The error for the user's setting that Spark's message names; None if it names none."""
     for name in asked:
         if re.search(rf"{re.escape(name)}(?![\w.])", words):
             return UsageError(f"Spark does not take --spark-conf {name}", cause_of(words), "leave it out, or mend it")
@@ -132,7 +132,7 @@ EXECUTOR_SECONDS = 60.0
 SMALL_FLEET = 1_000_000
 ROWS_A_PIECE = 200_000
 MOST_PIECES = 400
-"""Pieces a shuffle is cut into; Spark joins those that turn out small."""
+"""Largest number of partitions of a shuffle; Spark coalesces small ones."""
 
 _ALWAYS = {
     "spark.sql.session.timeZone": "UTC",
@@ -262,7 +262,7 @@ def _start_failure(master: str, words: str, asked: Mapping[str, str], ended: str
 
 
 def _check_settings(session: SparkSession, settings: Mapping[str, str]) -> None:
-    """Has Spark look at the settings of its SQL engine now: it would at the first query that one of them concerns."""
+    """Has Spark validate the settings of its SQL engine now, not at the first query that uses one of them."""
     from pyspark.errors import AnalysisException
 
     for name, value in settings.items():
@@ -305,7 +305,7 @@ def _environment_values(java_home: str, *, near: bool) -> dict[str, str | None]:
 
 
 def _await_executor(session: SparkSession, master: str) -> None:
-    """A standalone master without free workers would let the first job wait forever."""
+    """Waits for an executor: a standalone master without free workers would let the first job wait forever."""
     deadline = time.monotonic() + EXECUTOR_SECONDS
     context = session.sparkContext._jsc.sc()
     while context.getExecutorMemoryStatus().size() < 2:  # the driver itself is one
@@ -377,7 +377,7 @@ def _standalone_host(master: str) -> tuple[str, int] | None:
 
 
 def _reach(host: str, port: int, what: str) -> None:
-    """Spark's own clients would try for minutes before they say that nobody answers."""
+    """Checks that the address accepts connections: Spark's own clients would retry for minutes."""
     try:
         socket.create_connection((host, port), timeout=REACH_SECONDS).close()
     except OSError as error:

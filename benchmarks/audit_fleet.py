@@ -1,4 +1,4 @@
-"""How long `kreplica audit` takes over a made-up fleet: many snapshots of many clusters, a few partitions in trouble.
+"""Time of `kreplica audit` over a made-up fleet: many snapshots of many clusters, a few partitions in trouble.
 
     python benchmarks/audit_fleet.py --clusters 100 --times 20 --partitions 500
 

@@ -3,8 +3,8 @@
     python benchmarks/compiled.py safety.py --runs 100000
     python benchmarks/compiled.py --build /tmp/compiled safety.py --runs 100000     keeps what was compiled, or uses it
 
-It needs a C compiler, two minutes for the first time, and setuptools. kreplica itself runs uncompiled; that both give
-the same is looked at first: verdicts and rules of some seeds of the safety search.
+It needs a C compiler, setuptools, and two minutes the first time. kreplica itself runs uncompiled. First it checks that
+both give the same: verdicts and rules of some seeds of the safety search.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ print(broker.__file__.rpartition(".")[2], hashlib.sha256(repr(plays).encode()).h
 
 
 def main() -> int:
-    """Compiles where that is still to be done, compares, runs the benchmark; its exit code."""
+    """Compiles if needed, compares, runs the benchmark; returns its exit code."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", type=Path, help="folder for what is compiled; a temporary one if not given")
     parser.add_argument("benchmark", help="file of this folder")
@@ -58,7 +58,7 @@ def main() -> int:
 
 
 def source_hash() -> str:
-    """Names what was compiled of other sources differently."""
+    """Hash of the sources, so that modules compiled from other sources get another folder."""
     files = sorted([*(ROOT / "kreplica").rglob("*.py"), *(ROOT / "benchmarks").glob("*.py")])
     return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()[:16]
 
@@ -90,7 +90,7 @@ def compare(build: Path) -> None:
 
 
 def played(root: Path) -> list[str]:
-    """How the simulator was loaded, and a hash of what it played."""
+    """Returns how the simulator was loaded, and a hash of the runs it played."""
     command = [sys.executable, "-c", COMPARE]
     done = subprocess.run(command, cwd=root, env=importing_from(root), stdout=subprocess.PIPE, text=True, check=True)
     return done.stdout.split()

@@ -1,13 +1,13 @@
-"""How long `kreplica decode offsets` takes over a segment of __consumer_offsets, beside Kafka's own tool.
+"""Time of `kreplica decode offsets` over a segment of __consumer_offsets, compared with Kafka's own tool.
 
     python benchmarks/decode_offsets.py
     python benchmarks/decode_offsets.py --mebibytes 1024 --keep /tmp
 
 Every figure is of a whole process, its start included: wall time, CPU time (children too) and peak memory of the
-largest process, the least of runs that take turns: what else runs on the machine only adds. The segment is written by
-a real broker (offsets_segment.py). Kafka's DumpLogSegments with its offsets decoder prints into the void, as its
-options and heap are in kafka-run-class.sh; kreplica prints its state as CSV, and every event as Parquet. The second
-table is of one process that has all it needs imported. Exits 1 when a target is missed.
+largest process. It is the least of several runs that take turns, since other work on the machine only adds. The segment
+is written by a real broker (offsets_segment.py). Kafka's DumpLogSegments with its offsets decoder prints to /dev/null,
+with the options and heap of kafka-run-class.sh; kreplica prints its state as CSV, and every event as Parquet. The
+second table is of one process that has imported all it needs. Exits 1 when a target is missed.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ JAVA_OPTIONS = (
     "-XX:InitiatingHeapOccupancyPercent=35",
 )
 TARGETS = {100: 8.0, 1024: 25.0}
-"""How many times as fast as Kafka's tool the state is to be, by the segment's size in MiB."""
+"""Required speed of printing the state, as a multiple of that of Kafka's tool, by the segment's size in MiB."""
 TARGET_EVENTS = 5.0
 TARGET_MEGABYTES_A_SECOND, TARGET_SCAN, TARGET_MEBIBYTES = 400.0, 4.0, 1024.0
 
@@ -86,7 +86,7 @@ def elsewhere(work: Callable[..., str], *arguments: object) -> str:
 
 
 def contenders(segment: Path, folder: Path) -> dict[str, list[str]]:
-    """The command lines, the one that others are compared with first."""
+    """The command lines; the others are compared with the first."""
     from kreplica.sandbox.jars import class_path
     from kreplica.sandbox.processes import write_class_path
     from kreplica.sandbox.tools import main_class
@@ -104,7 +104,7 @@ def contenders(segment: Path, folder: Path) -> dict[str, list[str]]:
 
 
 def _named(segment: Path, folder: Path) -> Path:
-    """A segment as a broker names it: Kafka's tool wants that."""
+    """The segment under a name that a broker would give it: Kafka's tool requires that."""
     link = folder / f"{0:020d}.log"
     link.symlink_to(segment.absolute())
     return link

@@ -1,4 +1,4 @@
-"""How long `kreplica describe` takes over 200,000 partitions, beside what one would otherwise type.
+"""Time of `kreplica describe` over 200,000 partitions, compared with the tools one would otherwise use.
 
     python benchmarks/describe_200k.py
 
@@ -61,7 +61,7 @@ class Contender:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One process, from start to end; ``listed`` is how many partitions it named."""
+    """One process, from start to end; ``listed`` is the number of partitions it named."""
 
     wall: float
     cpu: float
@@ -95,7 +95,7 @@ def main() -> int:
 
 
 def contenders(folder: Path) -> list[Contender]:
-    """Ways that this machine has; the first is what all are compared with."""
+    """The ways that this machine has; all are compared with the first."""
     dump, text, kcat = (str(folder / name) for name in ("dump", "describe.txt", "kcat.json"))
     from_dump = (*KREPLICA, "--dump", dump)
     from_text = (*KREPLICA, "--dump", text)
@@ -204,7 +204,7 @@ def _median(runs: Sequence[Run], name: str) -> float:
 
 
 def _listed(output: IO[bytes]) -> int | str:
-    """How many partitions the output names."""
+    """Number of partitions that the output names; ``-`` if that cannot be seen."""
     rows, lines = _occurrences(output, b'"leader_epoch":'), _occurrences(output, b"\n")
     output.seek(0)
     if output.read(10) == b"partition,":
@@ -213,7 +213,7 @@ def _listed(output: IO[bytes]) -> int | str:
 
 
 def _occurrences(file: IO[bytes], word: bytes) -> int:
-    """Counted by the piece: the memory of this process would count as that of the processes it starts."""
+    """Counts a word piece by piece: the memory of this process would count as that of the processes it starts."""
     count, tail = 0, b""
     file.seek(0)
     while piece := file.read(2**20):

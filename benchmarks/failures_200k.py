@@ -1,4 +1,4 @@
-"""How long `kreplica whatif fail` and `kreplica roll plan` take over 200,000 partitions.
+"""Time of `kreplica whatif fail` and `kreplica roll plan` over 200,000 partitions.
 
     python benchmarks/failures_200k.py
 
@@ -36,7 +36,7 @@ ASKED = {
     "roll plan --max-per-wave 7": ("healthy", "roll", "plan", "--max-per-wave", "7"),
     "roll plan, nothing can restart": ("sick", "roll", "plan"),
 }
-"""Which cluster, and the command."""
+"""Cluster and command of each row of the table."""
 
 
 def main() -> int:

@@ -1,4 +1,4 @@
-"""A cluster of 200,000 partitions in some trouble, made from a seed: what the benchmarks read.
+"""A cluster of 200,000 partitions in some trouble, made from a seed, for the benchmarks to read.
 
 4,000 topics of very different sizes on 60 brokers in 3 racks. Broker 17 is dead: its replicas are out of sync and its
 partitions led by others, or in four topics by none. Followers of broker 30's partitions fall behind here and there,

@@ -1,8 +1,8 @@
 """Has a real broker write a segment of __consumer_offsets: a sandbox, and clients that commit as fast as it answers.
 
 The broker has one partition of that topic and rolls no earlier than asked; 60 groups commit the offsets of 8 topics by
-OffsetCommit requests of version 7, many of them on their way at once. What is shorter than asked is repeated: the same
-batches, byte for byte but for their base offsets, which no checksum covers.
+OffsetCommit requests of version 7, many of them in flight at once. A segment shorter than asked is filled by repeating
+its batches, byte for byte but for their base offsets, which no checksum covers.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from pathlib import Path
 
 GROUPS, TOPICS, LEAST_PARTITIONS, MOST_PARTITIONS = 60, 8, 9, 18
 ROOM = 64 << 20
-"""The broker does not roll the segment while the last requests are answered."""
+"""Bytes above the size, so that the broker does not roll the segment while the last requests are answered."""
 IN_FLIGHT = 64
-"""Requests on their way at once on each connection."""
+"""Requests in flight at once on each connection."""
 CONNECTIONS = 4
 PATIENCE = 60.0
 """Seconds to wait for one answer."""
@@ -33,16 +33,16 @@ _BATCH = struct.Struct(">qi")
 
 
 def write_segment(path: Path, mebibytes: int, real_mebibytes: int = 100, seed: int = 7) -> str:
-    """Writes it.
+    """Writes the segment.
 
     Args:
         path: The file.
         mebibytes: Its size.
-        real_mebibytes: How much of it the broker writes; the rest is repetition.
-        seed: Of all that is by chance.
+        real_mebibytes: Size of the part that the broker writes; the rest is repetition.
+        seed: Seed of the random partition counts and of the order of commits.
 
     Returns:
-        How it came about, in words.
+        A sentence on how the segment was made.
     """
     real = min(mebibytes, real_mebibytes)
     with tempfile.TemporaryDirectory(prefix="kreplica-bench-") as folder:
@@ -53,7 +53,7 @@ def write_segment(path: Path, mebibytes: int, real_mebibytes: int = 100, seed: i
 
 
 def repeat(content: bytes, size: int, path: Path) -> float:
-    """Writes whole batches up to a size, the offsets going on where the content is repeated; gives how many times."""
+    """Writes whole batches up to a size, offsets going on where the content repeats; returns the number of repeats."""
     places = list(_batches(content))
     last_base, at = _BATCH.unpack_from(content, places[-1][0])[0], places[-1][0]
     round_offsets = last_base + _SIZE.unpack_from(content, at + 23)[0] + 1
@@ -83,7 +83,7 @@ def _batches(content: bytes) -> Iterator[tuple[int, int]]:
 
 
 def _real_segment(folder: Path, size: int, chance: random.Random) -> tuple[bytes, int, float, str]:
-    """The batches that a broker wrote, how many requests they took, for how long, and of which Kafka."""
+    """Returns the batches that a broker wrote, the number of requests, the seconds they took, and Kafka's version."""
     from kreplica.sandbox import SandboxSettings, start
 
     partitions = [chance.randint(LEAST_PARTITIONS, MOST_PARTITIONS) for _ in range(TOPICS)]
@@ -134,7 +134,7 @@ def _text(text: str) -> bytes:
 
 
 class _Client:
-    """A connection that waits for an answer only when many are on their way."""
+    """A connection that waits for an answer only when many requests are in flight."""
 
     def __init__(self, address: tuple[str, int]) -> None:
         self._socket = socket.create_connection(address, PATIENCE)
@@ -149,7 +149,7 @@ class _Client:
         self._waiting += 1
 
     def wait_for_coordinator(self) -> None:
-        """Asks who coordinates the first group until a broker does: only then the topic exists."""
+        """Asks for the coordinator of the first group until there is one: only then the topic exists."""
         ends = time.monotonic() + PATIENCE
         error = -1
         while error:

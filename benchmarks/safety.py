@@ -1,11 +1,11 @@
-"""A long search for runs that break what is promised, and how soon unsafe settings and missing rules are caught.
+"""A long search for runs that break a promise, and how soon unsafe settings and missing rules are caught.
 
     python benchmarks/safety.py --runs 100000               settings that promise safety: every promise holds
-    python benchmarks/safety.py --runs 100000 --keep FILE   writes each part of the seeds down, and goes on from there
-    python benchmarks/safety.py --sensitivity --runs 200    what is unsafe: the median number of seeds until it shows
+    python benchmarks/safety.py --runs 100000 --keep FILE   saves each part of the seeds, and continues from there
+    python benchmarks/safety.py --sensitivity --runs 200    unsafe settings: the median number of seeds until they show
 
 The first prints the coverage of rules by outcome. Both use all cores, or as many as ``--processes`` says, and give the
-same numbers on any of them; they end with 1 when a promise is broken, or when what is unsafe takes more than 200 seeds.
+same numbers on any of them; they exit 1 when a promise is broken, or when something unsafe takes more than 200 seeds.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def play(seed: int, version: Version) -> tuple[str, Counter[str]]:
 
 
 def search(seeds: range) -> dict[str, Any]:
-    """Runs with the settings that promise safety: the verdicts, what rules acted in them, and the seeds that broke."""
+    """Plays runs with settings that promise safety; returns verdicts, the rules that acted, and the broken seeds."""
     coverage: dict[str, Counter[str]] = {}
     verdicts: Counter[str] = Counter()
     broken = []
@@ -74,7 +74,7 @@ def search(seeds: range) -> dict[str, Any]:
 
 
 def play_or_fail(seed: int) -> tuple[str, Counter[str]]:
-    """A run that ends with an exception is a defect, and no reason to end the search: it counts as ``failed``."""
+    """Plays a run. An exception is a defect, but does not end the search: it counts as ``failed``."""
     try:
         return play(seed, version_named(SAFE[seed % len(SAFE)]))
     except Exception as error:
@@ -107,7 +107,7 @@ def written(part: dict[str, Any], kept: TextIO) -> dict[str, Any]:
 
 
 def told(known: Iterable[dict[str, Any]], seconds: float) -> int:
-    """Prints what came of all parts; 1 when a promise was broken or a run failed."""
+    """Prints the results of all parts; returns 1 when a promise was broken or a run failed."""
     verdicts: Counter[str] = Counter()
     coverage: dict[str, Counter[str]] = {}
     broken: list[int] = []

@@ -1,9 +1,9 @@
-"""How soon what is unsafe shows: the table of ``safety.py --sensitivity``.
+"""Number of seeds until something unsafe shows: the table of ``safety.py --sensitivity``.
 
-A row takes one rule or one safe setting away and looks for runs in which that shows; the same seeds are played with it,
-too, and there nothing may show. Random clusters under random faults show what is unsafe in many ways. A rule that is
-about one chain of events is searched for around the scenario that is about it: its times moved by up to 5 ms, its links
-with jitter. Some rules came with a version, which then is played without; the others are switched off.
+A row removes one rule or one safe setting and looks for runs in which that shows; the same seeds are also played with
+it, and there nothing may show. Random clusters under random faults find most unsafe settings. A rule about one chain of
+events is searched for around the scenario of that chain: its times moved by up to 5 ms, its links with jitter. Rules
+that came with a version are removed from that version; the others are switched off.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ from kreplica.scenarios import scenario_named
 
 MOST_SEEDS = 200
 PART = 5
-"""Seeds that a process takes in one go."""
+"""Seeds that a process plays at a time."""
 NOT_SAFE = "not safe"
-"""What goes wrong on random clusters: a promise is broken (``Outcome.keeps_promises``)."""
+"""The harm on random clusters: a promise is broken (``Outcome.keeps_promises``)."""
 
 Settings = dict[str, Value]
 
@@ -50,19 +50,19 @@ _UNCLEAN: Settings = {UNCLEAN: True}
 
 @dataclass(frozen=True, slots=True)
 class Unsafe:
-    """Something unsafe, and where it is searched for.
+    """A missing rule or an unsafe setting, and the runs in which it is searched for.
 
     Args:
-        name: The setting, or the rule that is not there.
-        version: Whose rules.
+        name: The setting, or the missing rule.
+        version: Version of Kafka whose rules are played.
         rules: Fields of ``Version`` as they are without the rule.
-        off: What takes the place of rules that every version has.
-        settings: What is set over the safe settings.
-        safe: What is set instead in the runs in which nothing may show. None: there are none, since the faults
-            themselves take what is committed.
-        whole: The version of those runs; the same one, with the rule, if empty.
-        scenario: Around which it is searched for; random clusters if empty.
-        wrong: What shows it: a measure of the outcome or a probe of the scenario.
+        off: Replacements of rules that every version has.
+        settings: Settings that override the safe ones.
+        safe: Settings of the comparison runs, in which nothing may show. None: there are no such runs, since the
+            faults themselves destroy committed records.
+        whole: Version of the comparison runs; ``version`` itself, with the rule, if empty.
+        scenario: Scenario around which it is searched for; random clusters if empty.
+        wrong: Measure of the outcome, or probe of the scenario, that shows it.
         profile: The faults of random clusters.
     """
 
@@ -79,17 +79,17 @@ class Unsafe:
 
     @property
     def where(self) -> str:
-        """Where it is searched for, in words."""
+        """The runs in which it is searched for, in words."""
         return f"near {self.scenario}" if self.scenario else "random clusters"
 
     def shows(self, seed: int) -> bool:
-        """Whether the run of that seed goes wrong."""
+        """True if the run of that seed goes wrong."""
         version = replace(version_named(self.version), **self.rules)  # type: ignore[arg-type]
         with switched_off.switched_off(self.off):
             return self._goes_wrong(seed, version, self.settings)
 
     def shows_all_the_same(self, seed: int) -> bool:
-        """Whether it goes wrong with the rule and the safe settings, too: then it shows something else."""
+        """True if the run goes wrong with the rule and the safe settings, too: then it shows something else."""
         return self.safe is not None and self._goes_wrong(seed, version_named(self.whole or self.version), self.safe)
 
     def _goes_wrong(self, seed: int, version: Version, settings: Settings) -> bool:
@@ -287,14 +287,14 @@ _ALWAYS = (
         off=switched_off.READ_ABORTED_TRANSACTIONS,
     ),
 )
-"""What holds in every version: played only uncompiled."""
+"""Rules that every version has: played only uncompiled."""
 
 UNSAFE = (*_SETTINGS, *_RULES, *(() if switched_off.is_compiled() else _ALWAYS))
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What a search found: the seeds that show what is unsafe, and those that show it with the rule, too."""
+    """Result of a search: the seeds that show the harm, and those that show it with the rule, too."""
 
     hits: tuple[int, ...]
     others: tuple[int, ...]
@@ -314,13 +314,13 @@ def search(row: int, seeds: range) -> Found:
 
 
 def sensitivity(seeds: range, enough: int, processes: int, workers: Executor) -> int:
-    """Prints the table; 1 when a row shows nothing soon enough, or its runs with the rule do.
+    """Prints the table; returns 1 when a row shows nothing soon enough, or its runs with the rule do.
 
     Args:
-        seeds: Of each row.
-        enough: A row is done once so many runs have caught it.
-        processes: So many parts are searched at once.
-        workers: Who searches.
+        seeds: Seeds of each row.
+        enough: Number of runs that show the harm, after which a row is done.
+        processes: Number of parts that are searched at once.
+        workers: Pool of processes that search.
     """
     wrong = []
     print(f"{'unsafe':<44}{'searched':<36}{'caught':>7}{'of':>5}{'median seeds':>14}{'with the rule':>15}")
@@ -337,7 +337,7 @@ def sensitivity(seeds: range, enough: int, processes: int, workers: Executor) ->
 
 
 def _searched(row: int, seeds: range, enough: int, processes: int, workers: Executor) -> tuple[Found, int]:
-    """What a row's seeds show, and how many of them were played."""
+    """Searches a row's seeds; returns what they show, and how many of them were played."""
     hits: list[int] = []
     others: list[int] = []
     step = PART * processes

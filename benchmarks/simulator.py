@@ -1,4 +1,4 @@
-"""How many protocol events the simulator plays a second on one core, with every fold that judges them.
+"""Protocol events that the simulator plays a second on one core, with every fold that judges them.
 
     python benchmarks/simulator.py
 
@@ -63,7 +63,7 @@ def play(setup: Setup, judged: bool) -> tuple[int, float]:
 
 
 def scheduled(calls: int) -> float:
-    """Seconds for so many calls through the scheduler, each of which plans the next."""
+    """Seconds for that many calls through the scheduler, each of which plans the next."""
     scheduler = Scheduler()
 
     def tick(left: int) -> None:
@@ -117,7 +117,7 @@ def main() -> None:
 
 
 def share(setup: Setup, surplus: float, calls: int) -> float:
-    """The part of a judged run that the scheduler takes beyond a bare heap, by its number of calls."""
+    """Share of a judged run that the scheduler takes beyond a bare heap, by its number of calls."""
     from kreplica.engine.simulator.world import build
 
     trace = Trace(keep=False)

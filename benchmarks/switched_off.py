@@ -1,6 +1,6 @@
 """Rules that every version has, switched off for a while: each stands for a mistake that an engine could make.
 
-They are put in the place of the rule wherever the engine has imported it. A compiled engine calls its rules without
+The replacement takes the rule's place wherever the engine has imported it. A compiled engine calls its rules without
 looking them up: there nothing can be switched off.
 """
 
@@ -21,7 +21,7 @@ from kreplica.engine.rules.controller.elections import zookeeper_leader_for_offl
 from kreplica.engine.rules.replication.error_codes import ErrorCode
 
 Rules = dict[str, Callable[..., Any]]
-"""What takes a rule's place, by the rule's module and name."""
+"""Replacements of rules, by the rule's module and name."""
 
 _EVERYBODY = (1 << 30) - 1
 
@@ -90,7 +90,7 @@ READ_ABORTED_TRANSACTIONS: Rules = {"isolation.aborted_transactions": _always(()
 
 @contextmanager
 def switched_off(rules: Rules) -> Iterator[None]:
-    """The engine with these in the place of its rules."""
+    """Runs the block with these replacements in the engine."""
     places = [(*place, other) for path, other in rules.items() for place in _places(path)]
     try:
         for module, name, _, other in places:
@@ -102,12 +102,12 @@ def switched_off(rules: Rules) -> Iterator[None]:
 
 
 def is_compiled() -> bool:
-    """Whether the engine is: then its rules cannot be switched off."""
+    """True if the engine is compiled: then its rules cannot be switched off."""
     return not str(import_module("kreplica.engine.rules.controller.elections").__file__).endswith(".py")
 
 
 def _places(path: str) -> list[tuple[ModuleType, str, Any]]:
-    """Where the engine has a rule: its own module, and those that have imported it."""
+    """Places where the engine has a rule: its own module, and those that have imported it."""
     file, _, name = path.rpartition(".")
     rule = getattr(rule_module(file), name)
     engine = [module for path, module in list(sys.modules.items()) if path.startswith("kreplica.engine")]

@@ -1,4 +1,4 @@
-"""What the fields of the commands' rows mean. Their names come from the code, their meanings stand here.
+"""Meanings of the fields of the commands' rows. The names come from the code, the meanings are written here.
 
 A field without a meaning, or a meaning without a field, stops the generator; tests/docs compares with real answers.
 """

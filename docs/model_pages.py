@@ -1,4 +1,4 @@
-"""Pages about what the commands share: predicates, rules, the dump layout, answers and exit codes."""
+"""Pages about things that commands share: predicates, rules, the dump layout, answers and exit codes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The page of the protocol's rules: every function of ``kreplica.engine.rules`` with what it says of itself."""
+"""The page of the protocol's rules: every function of ``kreplica.engine.rules`` with its docstring."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pages about what commands send to a cluster and what they may do there, from the tables of requests."""
+"""Pages about the requests that commands send and the permissions they need, from the tables of requests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the fields of the answers of ``kreplica sandbox`` mean; ``answer_fields`` puts them in place."""
+"""Meanings of the fields of the answers of ``kreplica sandbox`` mean; ``answer_fields`` puts them in place."""
 
 from __future__ import annotations
 
