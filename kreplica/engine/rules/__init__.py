@@ -1,22 +1,23 @@
-"""One protocol rule a function: integers, booleans and bitmasks in, integers and bitmasks out; no objects.
+"""Protocol rules, one function each: integers, booleans and bitmasks in, integers and bitmasks out; no objects.
 
-Names are Kafka's own, and each docstring names the class a rule was read in and since when it holds. A rule does not
-look at the clock, asks nobody and changes nothing, so that whoever needs it calls the same function: questions over a
-snapshot and the simulator. They keep to the subset of Python that numba compiles, for whoever searches states.
+Names are Kafka's own. Each docstring names the Kafka class that the rule was read in, and since which version it holds.
+A rule reads no clock, calls nothing outside and changes nothing, so the simulator and the questions over a snapshot
+call the same function. Rules keep to the subset of Python that numba compiles, so that a search over states can be
+compiled.
 
 Two kinds are wider. Rules of coordinators and clients (groups, transactions, assignors, positions) take names, mappings
 and small frozen values. ``leader_epoch_cache`` changes the two lists that it is given in place, because every append
-asks it: who searches states copies them before.
+calls it: a search over states copies them first.
 
-The replicas of one partition are a set in one integer: bit ``i`` stands for the replica at place ``i`` of the
+The replicas of one partition are a set in one integer: bit ``i`` stands for the replica at index ``i`` of the
 assignment. The lowest set bit is then the first one in the order in which controllers look for a leader. In-sync
-replicas outside the assignment, which ZooKeeper mode may have (KAFKA-9672), stand above it.
+replicas outside the assignment, which ZooKeeper mode may have (KAFKA-9672), take the bits above it.
 
-    place        0    1    2
+    index        0    1    2
     replicas     5    1    4        assignment 5, 1, 4
     isr          1    0    1   =    0b101: brokers 5 and 4 are in sync
 
-``replica`` and ``leader`` are places; NO_LEADER (-1) stands for none.
+``replica`` and ``leader`` are indexes of the assignment; NO_LEADER (-1) stands for none.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from types import ModuleType
 
 @cache
 def rule_modules() -> dict[str, str]:
-    """Where the rules are, sorted: module by the name that stands before the dot in a rule's name.
+    """Returns the modules of rules, sorted: full module name by the name before the dot in a rule's name.
 
     Events, JSON and the documentation name a rule ``module.function``, without its folder.
     """
@@ -40,7 +41,7 @@ def rule_modules() -> dict[str, str]:
 
 
 def rule_module(name: str) -> ModuleType:
-    """One module of rules.
+    """Imports one module of rules.
 
     Raises:
         KeyError: There is none of that name.

@@ -1,4 +1,4 @@
-"""AlterPartition: a leader asks the controller to change the ISR, and what both make of it.
+"""AlterPartition: a leader asks the controller to change the ISR; the controller's checks, the leader's reactions.
 
 Since 2.7 (KIP-497; ZooKeeper mode from inter-broker protocol 2.7 on). Before, the leader wrote the ISR into ZooKeeper
 itself: ``zookeeper_isr``. KRaft: org.apache.kafka.controller.ReplicationControlManager.validateAlterPartitionData.
@@ -14,7 +14,7 @@ from kreplica.engine.rules.replication.replica_set import contains, only, size, 
 ROLL_BACK = 0
 STAY_PENDING = 1
 RETRY = 2
-"""What a leader does with an error."""
+"""Reactions of a leader to an error."""
 
 _STAY_PENDING = (
     ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
@@ -39,10 +39,10 @@ def kraft_alter_partition_error(
     sent_recovering: bool,
     ineligible: int,
 ) -> ErrorCode:
-    """Why a KRaft controller refuses an ISR; NONE if it takes it.
+    """Returns the error with which a KRaft controller refuses an ISR; NONE if it accepts it.
 
-    ReplicationControlManager.validateAlterPartitionData. Epochs above the controller's mean that another one is
-    active by now: NOT_CONTROLLER since 3.3. Ineligible replicas are refused since 3.3 (KIP-841).
+    ReplicationControlManager.validateAlterPartitionData. Epochs above the controller's mean that another controller
+    is active by now: NOT_CONTROLLER since 3.3. Ineligible replicas are refused since 3.3 (KIP-841).
 
     Args:
         leader, leader_epoch, partition_epoch, replicas: What the controller has.
@@ -76,18 +76,18 @@ def _epochs_error(
 
 
 def ineligible_replicas(sent_isr: int, registered: int, fenced: int, shutting_down: int, other_epoch: int) -> int:
-    """Which members of a proposed ISR may not be in it.
+    """Returns the members of a proposed ISR that may not be in it.
 
-    ReplicationControlManager.ineligibleReplicasForIsr: fenced and shutting down since 3.3 (KIP-841), broker epochs
-    since 3.5 (KIP-903): a broker that was started anew after it fetched, perhaps with an empty disk, does not come in
-    on the strength of what it had.
+    ReplicationControlManager.ineligibleReplicasForIsr: brokers fenced or shutting down since 3.3 (KIP-841), other
+    broker epochs since 3.5 (KIP-903): a broker that restarted after its fetch, perhaps with an empty disk, does not
+    join on the strength of what it had before.
 
     Args:
         sent_isr: The proposed ISR.
         registered: Replicas whose broker is registered.
         fenced: Replicas whose broker is fenced.
         shutting_down: Replicas whose broker is in controlled shutdown.
-        other_epoch: Replicas for which the leader sent a broker epoch, and not the registered one; empty before 3.5.
+        other_epoch: Replicas for which the leader sent a broker epoch other than the registered one; empty before 3.5.
     """
     return sent_isr & (without(sent_isr, registered) | fenced | shutting_down | other_epoch)
 
@@ -103,10 +103,10 @@ def zookeeper_alter_partition_error(
     sent_isr: int,
     ineligible: int,
 ) -> ErrorCode:
-    """Why a ZooKeeper controller refuses an ISR; NONE if it takes it.
+    """Returns the error with which a ZooKeeper controller refuses an ISR; NONE if it accepts it.
 
-    KafkaController.tryProcessAlterPartition, 2.7 to 3.9. A partition that is as the sender wants it is answered
-    without an error, also to one who does not know the partition's newest epoch.
+    KafkaController.tryProcessAlterPartition, 2.7 to 3.9. If the leader proposes the ISR there already is, the answer is
+    NONE, even if it sent an older partition epoch.
 
     Args:
         leader, leader_epoch, partition_epoch, isr: What the controller has.
@@ -125,7 +125,7 @@ def zookeeper_alter_partition_error(
 
 
 def answer_to_change(sender: int, elected: int) -> ErrorCode:
-    """What the sender is told once its ISR has been taken: NEW_LEADER_ELECTED if the change made another one lead.
+    """Returns the answer to an accepted ISR: NEW_LEADER_ELECTED if the change elected another leader, else NONE.
 
     ReplicationControlManager.alterPartition: the ISR completed a reassignment that removes the leader. KRaft, since
     3.3; FENCED_LEADER_EPOCH before.
@@ -134,11 +134,11 @@ def answer_to_change(sender: int, elected: int) -> ErrorCode:
 
 
 def leader_reaction(error: int) -> int:
-    """What a leader does with its proposed ISR after an error: ROLL_BACK, STAY_PENDING or RETRY.
+    """Returns a leader's reaction to an error about its proposed ISR: ROLL_BACK, STAY_PENDING or RETRY.
 
-    Partition.handleAlterPartitionError. It may go back only where the controller says for certain that nothing was
-    written. Otherwise the larger of both ISRs goes on counting for the high watermark (maximal ISR) until metadata
-    says which one holds. Anything else is sent again after 50 ms (AlterPartitionManager).
+    Partition.handleAlterPartitionError. The leader may roll back only if the error means that nothing was written.
+    Otherwise the larger of the two ISRs goes on counting for the high watermark (maximal ISR) until metadata says which
+    one holds. After any other error the request is sent again after 50 ms (AlterPartitionManager).
     """
     if error in (ErrorCode.OPERATION_NOT_ATTEMPTED, ErrorCode.INELIGIBLE_REPLICA):
         return ROLL_BACK
@@ -148,13 +148,13 @@ def leader_reaction(error: int) -> int:
 def leader_takes_answer(
     pending: bool, leader_epoch: int, partition_epoch: int, answered_leader_epoch: int, answered_partition_epoch: int
 ) -> bool:
-    """Whether a leader takes over the ISR it was answered.
+    """True if a leader adopts the ISR in the controller's answer.
 
-    Partition.submitAlterPartition and handleAlterPartitionUpdate: not if its state has changed since it asked, if the
-    answer is of another leader epoch or of an older partition epoch. The same epochs mean that nothing had to change.
+    Partition.submitAlterPartition and handleAlterPartitionUpdate: not if its state has changed since the request, or if
+    the answer has another leader epoch or an older partition epoch. Equal epochs mean that nothing had to change.
 
     Args:
-        pending: Whether what it asked for is still what it waits for.
+        pending: Whether the leader still waits for the answer to this request.
         leader_epoch, partition_epoch: Its own.
         answered_leader_epoch, answered_partition_epoch: Those of the answer.
     """
@@ -162,10 +162,10 @@ def leader_takes_answer(
 
 
 def maximal_isr(isr: int, pending_isr: int, pending: bool) -> int:
-    """Replicas that hold the high watermark back: the ISR, and while a change is under way who was or shall be in it.
+    """Replicas that hold the high watermark back: the ISR, and while a change is pending the proposed ISR, too.
 
-    kafka.cluster.PartitionState: PendingExpandIsr and PendingShrinkIsr, since 2.7. Whether the controller has written
-    the change is not known until it answers, so the high watermark keeps to both.
+    kafka.cluster.PartitionState: PendingExpandIsr and PendingShrinkIsr, since 2.7. Until the controller answers, the
+    leader does not know whether the change was written, so both count for the high watermark.
     """
     return isr | pending_isr if pending else isr
 

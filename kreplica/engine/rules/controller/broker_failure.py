@@ -1,8 +1,8 @@
-"""The broker failure algorithm of a controller in ZooKeeper mode: what it touches, what it decides, whom it tells.
+"""Broker failure in ZooKeeper mode: partitions that the controller looks at, its decisions, replicas that it notifies.
 
-A watch on /brokers/ids tells the controller who is there. The books call the partitions it then looks at set_p: all
-those with a replica on a broker that is gone. KafkaController.processBrokerChange, onBrokerFailure and
-onReplicasBecomeOffline; up to 3.9. What becomes of one partition is zookeeper_broker_failure in
+A watch on /brokers/ids tells the controller which brokers are registered. Textbooks call the partitions that it then
+looks at set_p: all those with a replica on a broker that is gone. KafkaController.processBrokerChange, onBrokerFailure
+and onReplicasBecomeOffline; up to 3.9. The rule for one partition is zookeeper_broker_failure in
 ``controlled_shutdown``.
 """
 
@@ -13,14 +13,14 @@ Brokers = tuple[int, ...]
 
 
 def brokers_changed(known: dict[int, int], registered: dict[int, int]) -> tuple[Brokers, Brokers, Brokers]:
-    """Brokers that are new, gone, and bounced: there as before, but under another registration.
+    """Brokers that are new, gone, and bounced: still registered, but under a newer epoch.
 
-    KafkaController.processBrokerChange; bounced ones since 2.2 (KIP-380): before, a broker that came back before the
-    controller looked was not seen to have been away.
+    KafkaController.processBrokerChange; bounced ones since 2.2 (KIP-380): before, the controller missed a restart that
+    was over before it looked.
 
     Args:
-        known: For each broker that the controller counts as live its epoch.
-        registered: For each broker in /brokers/ids its epoch (the znode's creation transaction).
+        known: Broker epoch by id, of the brokers that the controller counts as live.
+        registered: Broker epoch by id, of the brokers in /brokers/ids (the znode's creation transaction).
     """
     new = tuple(sorted(broker for broker in registered if broker not in known))
     gone = tuple(sorted(broker for broker in known if broker not in registered))
@@ -39,12 +39,12 @@ def failed_partitions(assignments: tuple[Brokers, ...], gone: Brokers) -> tuple[
 def zookeeper_brokers_fail(
     gone: int, leader: int, replicas: int, isr: int, live: int, unclean_enabled: bool
 ) -> tuple[int, int]:
-    """Leader and ISR after several brokers are gone at once: first one election, then each leaves the ISR.
+    """Leader and ISR after several brokers failed at once: first one election, then each replica leaves the ISR.
 
     Args:
-        gone: The replicas on them.
-        leader, replicas, isr: As they are.
-        live: Replicas online now, without those.
+        gone: Replicas on the failed brokers.
+        leader, replicas, isr: Before the failure.
+        live: Replicas online now, without those on the failed brokers.
         unclean_enabled: unclean.leader.election.enable.
     """
     for replica in members(gone):
@@ -67,9 +67,9 @@ def zookeeper_remove_from_isr_until_1_0(replica: int, leader: int, isr: int, unc
 
 
 def told_of_change(replicas: int, live: int, removed: int) -> int:
-    """Which replicas get a LeaderAndIsr request after a change: the live ones, less who has just been taken out.
+    """Returns the replicas that get a LeaderAndIsr request after a change: the live ones but those just taken out.
 
     PartitionStateMachine.doElectLeaderForPartitions sends it to live replicas, ReplicaStateMachine to the assignment
-    without the replica that went. Every live broker gets the same in an UpdateMetadata request besides.
+    without the replica that left. Every live broker gets the same state in an UpdateMetadata request as well.
     """
     return without(replicas & live, removed)

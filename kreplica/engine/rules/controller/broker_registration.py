@@ -1,4 +1,4 @@
-"""How a KRaft controller keeps track of brokers: heartbeats, sessions, fencing.
+"""Broker registrations at a KRaft controller: heartbeats, sessions, fencing.
 
 org.apache.kafka.controller.BrokerHeartbeatManager and ClusterControlManager, since 2.8. A fenced broker is registered
 but out of every ISR and leads nothing.
@@ -16,19 +16,19 @@ CATCHING_UP_WAIT_MS = 10
 FIRST_SHUTDOWN_WAIT_MS = 50
 RESEND_MS = 100
 SHUTDOWN_PATIENCE_MS = 300_000
-"""A broker goes if the controller has not let it go in five minutes: BrokerServer.shutdown."""
+"""A broker stops after five minutes even if the controller has not allowed it yet: BrokerServer.shutdown."""
 
 
 def heartbeat_wait(caught_up: bool, wants_shutdown: bool, told_to_wait: bool, interval_ms: int) -> int:
-    """How long a broker waits after the answer to a heartbeat before it sends the next one, in milliseconds.
+    """Returns the wait of a broker between the answer to a heartbeat and the next heartbeat, in milliseconds.
 
-    BrokerLifecycleManager.BrokerHeartbeatResponseEvent, since 2.8. The wish to be unfenced, or to shut down, is sent at
-    once, or as soon as the answer under way has come.
+    BrokerLifecycleManager.BrokerHeartbeatResponseEvent, since 2.8. A request to be unfenced, or to shut down, is sent
+    at once, or as soon as the answer under way has come.
 
     Args:
-        caught_up: Whether it has read the metadata log up to its own registration: until then it is in a hurry.
-        wants_shutdown: Whether it is in controlled shutdown, and was not let go.
-        told_to_wait: Whether it had been told to wait before: only the first time it asks again soon.
+        caught_up: Whether it has read the metadata log up to its own registration: until then the wait is short.
+        wants_shutdown: Whether it is in controlled shutdown, and has not been allowed to stop yet.
+        told_to_wait: Whether it had been told to wait before: only the first wait is short.
         interval_ms: broker.heartbeat.interval.ms.
     """
     if wants_shutdown:
@@ -37,20 +37,20 @@ def heartbeat_wait(caught_up: bool, wants_shutdown: bool, told_to_wait: bool, in
 
 
 def resend_wait(failures: int, session_timeout_ms: int) -> int:
-    """How long a broker waits after a registration or heartbeat that failed or was refused, in milliseconds.
+    """Returns the wait of a broker after a registration or heartbeat that failed or was refused, in milliseconds.
 
-    BrokerLifecycleManager.scheduleNextCommunicationAfterFailure: twice as long each time, at most its session; Kafka
-    varies it by 2 %.
+    BrokerLifecycleManager.scheduleNextCommunicationAfterFailure: twice as long each time, at most the session timeout;
+    Kafka varies it by 2 %.
 
     Args:
-        failures: How many there were before this one since something succeeded.
+        failures: Number of failures since the last success, without this one.
         session_timeout_ms: broker.session.timeout.ms.
     """
     return int(min(RESEND_MS << failures, session_timeout_ms))
 
 
 def session_expired(now: int, last_contact: int, session_timeout: int) -> bool:
-    """Whether a broker has been silent for longer than its session, all in one unit.
+    """True if a broker has been silent for longer than its session timeout, all in one unit.
 
     BrokerHeartbeatManager.hasValidSession.
     """
@@ -60,11 +60,11 @@ def session_expired(now: int, last_contact: int, session_timeout: int) -> bool:
 def stale_broker(now: int, last_contacts: tuple[int, ...], unfenced: int, session_timeout: int) -> int:
     """The broker to fence now, NO_BROKER if none: of those whose session is over, the one silent for longest.
 
-    BrokerHeartbeatManager.findOneStaleBroker: one at a time, and the controller looks again at once.
+    BrokerHeartbeatManager.findOneStaleBroker: one at a time; the controller checks again at once.
 
     Args:
         now: The time.
-        last_contacts: When each broker was last heard of, in the same unit.
+        last_contacts: Time of each broker's last contact, by broker, in the same unit.
         unfenced: Set of brokers that are not fenced.
         session_timeout: broker.session.timeout.ms in that unit.
     """
@@ -94,11 +94,11 @@ def next_state(
         state: FENCED, UNFENCED or CONTROLLED_SHUTDOWN.
         wants_fence: The broker asks to be, or to stay, fenced: it has not recovered yet.
         wants_shutdown: It asks to shut down.
-        metadata_offset: Up to where it has read the metadata log.
-        registration_offset: Where its registration stands in it: it has to have read that before it is unfenced.
-        leaderships: How many partitions it leads.
+        metadata_offset: Offset up to which it has read the metadata log.
+        registration_offset: Offset of its registration in that log: it has to have read it before it is unfenced.
+        leaderships: Number of partitions it leads.
         shutdown_offset: In controlled shutdown, the offset by which its leaderships had been moved.
-        lowest_active_offset: Up to where the slowest active broker has read: all have to know of the new leaders.
+        lowest_active_offset: Offset up to which the slowest active broker has read: all have to know the new leaders.
     """
     if state == FENCED and not wants_shutdown:
         return UNFENCED if not wants_fence and metadata_offset >= registration_offset else FENCED
@@ -112,19 +112,20 @@ def next_state(
 
 
 def registration_refused(session_valid: bool, same_incarnation: bool) -> bool:
-    """Whether a broker that registers is told DUPLICATE_BROKER_REGISTRATION.
+    """True if a broker's registration is refused with DUPLICATE_BROKER_REGISTRATION.
 
     ClusterControlManager.registerBroker: another process has that id and is alive. A broker that restarts within its
-    own session has to wait until it is over; before 4.0 only until its last life is fenced, as a clean stop does it.
+    own session has to wait until that is over; before 4.0 only until its last incarnation is fenced, as a clean stop
+    does.
     """
     return session_valid and not same_incarnation
 
 
 def shut_down_uncleanly(previous_broker_epoch: int, registered_epoch: int, elr_enabled: bool) -> bool:
-    """Whether a registering broker may have lost records, and so leaves every ISR and ELR.
+    """True if a registering broker may have lost records, and so leaves every ISR and ELR.
 
     ClusterControlManager.registerBroker with ELR (KIP-966), since 4.0: a broker that shut down cleanly sends the epoch
-    it last had, from its .kafka_cleanshutdown file. Any other life ended uncleanly.
+    it last had, from its .kafka_cleanshutdown file. Otherwise the shutdown counts as unclean.
 
     Args:
         previous_broker_epoch: What the broker sent; -1 without such a file.

@@ -1,7 +1,7 @@
-"""What becomes of a partition when a broker with one of its replicas stops.
+"""Leader and ISR of a partition when a broker with one of its replicas stops: controlled shutdown, or failure.
 
 A broker that is asked to stop (SIGTERM) first has the controller move its leaderships away and take it out of the
-ISRs: controlled shutdown, KIP-2. Then it goes. A broker that crashes only goes.
+ISRs: controlled shutdown, KIP-2. Then it stops. A broker that crashes stops without it.
 """
 
 from kreplica.engine.rules.controller.elections import zookeeper_elect_controlled_shutdown, zookeeper_leader_for_offline
@@ -49,14 +49,14 @@ def kraft_broker_stops(
 def zookeeper_controlled_shutdown(
     replica: int, leader: int, replicas: int, isr: int, live: int, shutting_down: int
 ) -> tuple[int, int]:
-    """Leader and ISR after a broker asked to shut down and before it is gone.
+    """Leader and ISR after a broker asked to shut down, while it still runs.
 
     KafkaController.doControlledShutdown, up to 3.9. A partition of one replica, or with no other live replica in sync,
     stays as it is: its leader leads until it is gone.
 
     Args:
         replica: The one on that broker.
-        leader: Who leads.
+        leader: The current leader.
         replicas: The assignment.
         isr: In-sync replicas.
         live: Replicas online, those that shut down among them.
@@ -82,7 +82,7 @@ def zookeeper_broker_failure(
 
     Args:
         replica: The one on that broker.
-        leader: Who leads.
+        leader: The leader before the failure.
         replicas: The assignment.
         isr: In-sync replicas.
         live: Replicas online now, without this one.

@@ -1,7 +1,8 @@
-"""Who is the controller in ZooKeeper mode, and what keeps two from deciding.
+"""Controller election in ZooKeeper mode, and the fencing of controllers that were replaced.
 
-/controller is an ephemeral znode: who can create it is the controller. /controller_epoch is raised by a conditional
-write. kafka.controller.KafkaController.elect, KafkaZkClient.registerControllerAndIncrementControllerEpoch; up to 3.9.
+/controller is an ephemeral znode: the broker that creates it is the controller. /controller_epoch is raised by a
+conditional write. kafka.controller.KafkaController.elect, KafkaZkClient.registerControllerAndIncrementControllerEpoch;
+up to 3.9.
 """
 
 INITIAL_EPOCH = 0
@@ -11,7 +12,7 @@ NOT_ELECTED = -1
 
 
 def controller_epoch(epoch: int, epoch_version: int, expected_version: int, taken: bool) -> int:
-    """The epoch of a broker that wants to be controller; NOT_ELECTED if another one is or was quicker.
+    """The epoch of a broker that wants to be controller; NOT_ELECTED if another broker was first.
 
     Since 2.1 one transaction creates /controller and raises the epoch. Before, the znode was created first and the
     epoch raised by a conditional write after it, with the same outcome where both succeed.
@@ -28,16 +29,16 @@ def controller_epoch(epoch: int, epoch_version: int, expected_version: int, take
 
 
 def stale_controller(request_epoch: int, known_epoch: int) -> bool:
-    """Whether a broker refuses a controller's request: it knows of a newer controller.
+    """True if a broker refuses a controller's request because it knows of a newer controller.
 
     ReplicaManager.becomeLeaderOrFollower and maybeUpdateMetadataCache: STALE_CONTROLLER_EPOCH. A request of the same
-    epoch is taken, one of a higher makes that epoch known.
+    epoch is accepted; one of a higher epoch makes that epoch known.
     """
     return request_epoch < known_epoch
 
 
 def state_written_by_newer(state_controller_epoch: int, epoch: int) -> bool:
-    """Whether a controller finds that another one came after it: it then gives up what it wanted to change.
+    """True if a newer controller wrote the state of a partition: the older one then gives up its change.
 
     PartitionStateMachine.doElectLeaderForPartitions, ReplicaStateMachine.getTopicPartitionStatesFromZk: a state znode
     carries the epoch of the controller that last wrote it.
@@ -48,7 +49,7 @@ def state_written_by_newer(state_controller_epoch: int, epoch: int) -> bool:
 def watches_by_replicas(partitions: int, replication_factor: int) -> int:
     """Watches in ZooKeeper if every replica watched its leader's znode, as leaders were elected before 0.8.
 
-    Each follower of each partition holds one, and all of a broker's partitions fire at once when it dies.
+    Each follower of each partition holds one; when a broker dies, those of all the partitions it led fire at once.
     """
     return partitions * (replication_factor - 1)
 
@@ -56,6 +57,6 @@ def watches_by_replicas(partitions: int, replication_factor: int) -> int:
 def watches_by_controller(brokers: int) -> int:
     """Watches in ZooKeeper with a controller: each broker watches /controller, the controller /brokers/ids.
 
-    Of those that every cluster has whatever its size: topics, notifications and reassignments are left out.
+    The few watches that a cluster of any size has, on topics, notifications and reassignments, are left out.
     """
     return brokers + 1

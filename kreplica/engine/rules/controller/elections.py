@@ -1,4 +1,4 @@
-"""Who may lead a partition, and who is elected when it needs a leader.
+"""Leader elections: replicas that may lead a partition, and the one that is elected.
 
 KRaft: org.apache.kafka.controller.PartitionChangeBuilder. ``acceptable`` are the replicas whose broker is active
 (unfenced, not shutting down) and whose log directory is online (ReplicationControlManager.LeaderAcceptor; directories
@@ -16,7 +16,7 @@ MAY_LEAD = 0
 BROKER_NOT_ACTIVE = 1
 REPLICA_OFFLINE = 2
 NOT_IN_SYNC = 3
-"""What leader_obstacle answers."""
+"""Results of leader_obstacle."""
 
 
 def eligible_leaders(isr: int, elr: int) -> int:
@@ -28,13 +28,13 @@ def eligible_leaders(isr: int, elr: int) -> int:
 
 
 def leader_obstacle(replica: int, isr: int, elr: int, active: int, online: int) -> int:
-    """What keeps a replica from being elected cleanly, MAY_LEAD if nothing does.
+    """Returns the obstacle to a clean election of a replica; MAY_LEAD if there is none.
 
     PartitionChangeBuilder.isValidNewLeader (KRaft), PartitionLeaderElectionAlgorithms (ZooKeeper): the same three
-    conditions. The first that fails is named: a broker that is gone explains the rest.
+    conditions. The first that fails is returned: a broker that is gone explains the rest.
 
     Args:
-        replica: Which one.
+        replica: The replica to elect.
         isr: In-sync replicas.
         elr: Eligible leader replicas; empty in ZooKeeper mode.
         active: Replicas whose broker is active.
@@ -50,10 +50,10 @@ def leader_obstacle(replica: int, isr: int, elr: int, active: int, online: int) 
 
 
 def kraft_last_known_leader(isr: int, elr: int, last_known_elr: int, acceptable: int, elr_enabled: bool) -> int:
-    """Who led last, where nobody else may lead and that one is back; NO_LEADER otherwise.
+    """Returns the last known leader if it is back and no other replica may lead; NO_LEADER otherwise.
 
-    PartitionChangeBuilder.canElectLastKnownLeader, since 4.1: 4.0 forgot to ask whether it is back (KAFKA-19522). Such
-    an election is unclean.
+    PartitionChangeBuilder.canElectLastKnownLeader, since 4.1: 4.0 did not check that it is back (KAFKA-19522). Such an
+    election is unclean.
     """
     if not elr_enabled or isr != 0 or elr != 0 or size(last_known_elr) != 1:
         return NO_LEADER
@@ -65,9 +65,9 @@ def kraft_elect_preferred(
 ) -> tuple[int, bool]:
     """A PREFERRED election: the leader it gives, and whether it is unclean.
 
-    PartitionChangeBuilder.electPreferredLeader, since 3.0. Where the preferred replica may not lead, the leader there
-    is stays, and where that one may not lead either, any other that may is taken: such an election succeeds without
-    bringing the preferred replica to lead.
+    PartitionChangeBuilder.electPreferredLeader, since 3.0. If the preferred replica may not lead, the current leader
+    stays; if that one may not lead either, any other replica that may is elected: such an election succeeds although
+    the preferred replica does not lead.
     """
     valid = eligible_leaders(isr, elr) & acceptable
     if contains(valid, 0):
@@ -102,7 +102,7 @@ def _kraft_elect_clean(
 
 
 def zookeeper_elect_preferred(isr: int, live: int) -> int:
-    """The preferred replica if it may lead, NO_LEADER if not: the leader there is then stays, the election fails.
+    """The preferred replica if it may lead, NO_LEADER if not: the current leader then stays, and the election fails.
 
     PartitionLeaderElectionAlgorithms.preferredReplicaPartitionLeaderElection.
     """
@@ -123,8 +123,8 @@ def zookeeper_elect_offline(replicas: int, isr: int, live: int, unclean_enabled:
 def zookeeper_leader_for_offline(replicas: int, isr: int, live: int, unclean_enabled: bool) -> tuple[int, int]:
     """Leader and ISR of a partition that had no live leader; NO_LEADER and the same ISR if there can be none.
 
-    Election.leaderForOffline: whoever of the ISR is live stays in it, one from outside it is alone in it. The leader
-    of before may be elected again, in a new epoch, once its broker is back.
+    Election.leaderForOffline: the live members of the ISR stay in it; a leader from outside becomes the whole ISR. The
+    previous leader may be elected again, in a new epoch, once its broker is back.
     """
     elected = zookeeper_elect_offline(replicas, isr, live, unclean_enabled)
     if elected == NO_LEADER:
@@ -136,11 +136,11 @@ def zookeeper_first_in_isr(isr_order: Sequence[int], eligible: int) -> int:
     """The first eligible member in the order in which ZooKeeper lists the ISR, NO_LEADER if there is none.
 
     OfflinePartitionLeaderSelector up to 0.8.1 (KAFKA-1503) and ControlledShutdownLeaderSelector up to 0.9 (KAFKA-3670)
-    took it; since then the first in the assignment leads. Who leaves the ISR and joins again is listed last.
+    took it; since then the first in the assignment leads. A replica that leaves the ISR and joins again is listed last.
 
     Args:
-        isr_order: Places, as they are listed.
-        eligible: Who may lead.
+        isr_order: Replica indexes in the order of the list.
+        eligible: Replicas that may lead.
     """
     for replica in isr_order:
         if contains(eligible, replica):

@@ -1,4 +1,4 @@
-"""How the ISR, and with KIP-966 the ELR, change when replicas leave it.
+"""Changes of the ISR, and with KIP-966 of the ELR, when replicas leave the ISR.
 
 KRaft: org.apache.kafka.controller.PartitionChangeBuilder.build, ELRs since 4.0. ZooKeeper, up to 3.9:
 kafka.controller.ReplicaStateMachine.
@@ -9,10 +9,10 @@ from kreplica.engine.rules.replication.replica_set import NO_LEADER, contains, o
 
 
 def kraft_eligible_leader_replicas(isr: int, elr: int, target_isr: int, min_isr: int, unclean_shutdown: int) -> int:
-    """The ELR once the ISR is to be ``target_isr``.
+    """The ELR that goes with the ISR ``target_isr``.
 
-    PartitionChangeBuilder.maybePopulateTargetElr, since 4.0. As long as the ISR reaches min ISR the ISR alone may
-    lead. Below that the high watermark stands still (KIP-966): who leaves then still has every committed record.
+    PartitionChangeBuilder.maybePopulateTargetElr, since 4.0. As long as the ISR reaches min ISR, only its members may
+    lead. Below that the high watermark stands still (KIP-966): a replica that leaves then has every committed record.
 
     Args:
         isr: Before the change.
@@ -40,16 +40,16 @@ def kraft_change(
 ) -> tuple[int, int, int, int]:
     """Leader, ISR, ELR and last-known ELR once the controller has made the ISR ``target_isr`` and elected.
 
-    PartitionChangeBuilder.build, since 3.0, ELRs since 4.0; where a reassignment begins or ends, all of it by the
-    places of the new assignment. Without ELR an ISR never gets empty: its last member stays in it although nobody
-    leads. Whoever is elected from the ELR, or uncleanly, is the whole ISR then.
+    PartitionChangeBuilder.build, since 3.0, ELRs since 4.0; where a reassignment begins or ends, all sets go by the
+    indexes of the new assignment. Without ELR an ISR never gets empty: its last member stays in it although there is no
+    leader. A leader elected from the ELR, or uncleanly, becomes the whole ISR.
 
     Args:
         leader: Before the change; it keeps leading if it may.
         isr: Before the change.
         elr: Before the change.
         last_known_elr: Before the change: the last leader.
-        target_isr: Who shall be in sync.
+        target_isr: Replicas that shall be in sync.
         acceptable: Replicas with an active broker and an online log directory.
         min_isr: min.insync.replicas or the replica count, whichever is less.
         elr_enabled: Whether the feature eligible.leader.replicas.version is 1.
@@ -72,7 +72,7 @@ def kraft_change(
 
 
 def kraft_isr_of_elected(elected: int, isr: int, elr: int) -> tuple[int, int]:
-    """ISR and ELR once a replica leads that did not before: one from the ELR is the whole ISR, and leaves the ELR.
+    """ISR and ELR after a new leader is elected: one from the ELR becomes the whole ISR, and leaves the ELR.
 
     PartitionChangeBuilder.tryElection, since 4.0.
     """
@@ -84,7 +84,7 @@ def kraft_isr_of_elected(elected: int, isr: int, elr: int) -> tuple[int, int]:
 def kraft_last_known_elr(
     leader: int, isr: int, last_known_elr: int, elected: int, new_isr: int, elr_enabled: bool
 ) -> int:
-    """The last-known ELR after a change: who led when the last in-sync replica went, nothing while anybody leads.
+    """The last-known ELR after a change: the leader at the time the ISR became empty; none while there is a leader.
 
     PartitionChangeBuilder.maybeUpdateLastKnownLeader, since 4.0; put more simply in 4.2, with the same outcome wherever
     leader and last in-sync replica go together.

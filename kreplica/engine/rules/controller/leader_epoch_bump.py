@@ -1,7 +1,7 @@
-"""When the leader epoch and the partition epoch of a partition rise.
+"""Leader epoch and partition epoch of a partition: the changes that raise them.
 
-A risen leader epoch makes every replica stop, look where its log leaves the leader's, and fence what came before. The
-partition epoch (the version of its znode in ZooKeeper mode) rises with every change and fences only the ISR's.
+A new leader epoch makes every replica stop, find where its log diverges from the leader's, and fence older epochs. The
+partition epoch (the version of its znode in ZooKeeper mode) rises with every change and fences only changes of the ISR.
 """
 
 from kreplica.engine.rules.replication.replica_set import without
@@ -25,7 +25,7 @@ def kraft_leader_epoch(
         leader_epoch: Before the change.
         leader_changed: Whether another replica, or nobody, leads afterwards.
         isr, new_isr: Before and after.
-        replicas, new_replicas: The assignment before and after, by the same places.
+        replicas, new_replicas: The assignment before and after, by the same indexes.
         rises_on_isr_shrink: Before metadata.version 3.6: brokers then needed it to let go of a replica (KAFKA-15021).
     """
     shrunk = rises_on_isr_shrink and without(isr, new_isr) != 0
@@ -36,8 +36,8 @@ def kraft_leader_epoch(
 def zookeeper_leader_epoch(leader_epoch: int, by_leader: bool) -> int:
     """The leader epoch after a write in ZooKeeper mode, up to 3.9.
 
-    Whatever the controller decides raises it (LeaderAndIsr.newLeader, newLeaderAndIsr, newEpoch), a replica that
-    leaves the ISR included. An ISR that the leader proposed does not, whoever writes it.
+    Every decision of the controller raises it (LeaderAndIsr.newLeader, newLeaderAndIsr, newEpoch), the removal of a
+    replica from the ISR included. An ISR that the leader proposed does not, whether leader or controller writes it.
     """
     return leader_epoch if by_leader else leader_epoch + 1
 

@@ -1,8 +1,8 @@
-"""How replicas of a partition are moved: what is merged, when the move is done, what cancelling gives back.
+"""Reassignment of a partition's replicas: the merged assignment, the end of a move, and its cancellation.
 
 Assignments are tuples of broker ids here, because a move changes their order; sets of replicas are bitmasks over the
-assignment *while moving*. Both controllers put the target first, so completing a move drops the last places only and
-the places of those that stay do not change.
+assignment *while moving*. Both controllers put the target first, so completing a move drops only the last replicas, and
+the indexes of those that stay do not change.
 
 KRaft: PartitionReassignmentReplicas and PartitionReassignmentRevert. ZooKeeper: kafka.controller.ReplicaAssignment,
 since 2.4 (KIP-455).
@@ -16,11 +16,11 @@ Assignment = tuple[int, ...]
 
 
 class Awaited(IntEnum):
-    """Whom a move waits for.
+    """Replicas that have to be in sync before a move ends.
 
-    ADDED in KRaft before 3.8, so that a move could end on an ISR too small (KAFKA-15665); TARGET, all of it, in KRaft
-    from 3.8 and ever in ZooKeeper mode; TARGET_IF_FEWER from 4.3 (KAFKA-19975): all of it only where the move leaves
-    fewer replicas, else the added ones, so that a broker that is down and stays does not hold the move up.
+    ADDED in KRaft before 3.8, so that a move could end with too small an ISR (KAFKA-15665); TARGET, all of it, in KRaft
+    from 3.8 and always in ZooKeeper mode; TARGET_IF_FEWER from 4.3 (KAFKA-19975): all of it only where the move leaves
+    fewer replicas, else the added ones, so that a replica that stays and whose broker is down does not delay the move.
     """
 
     ADDED = 0
@@ -29,10 +29,10 @@ class Awaited(IntEnum):
 
 
 class MustLive(IntEnum):
-    """Who has to be alive for a ZooKeeper controller to begin a move.
+    """Brokers that have to be alive for a ZooKeeper controller to begin a move.
 
-    TARGET, all of it, before 0.10.1; NOBODY from 0.10.1 on (KAFKA-4214); ADDED since 2.5 (KAFKA-9329). KRaft asks for
-    no more than that they have registered once (ReplicationControlManager.validateManualPartitionAssignment).
+    TARGET, all of it, before 0.10.1; NOBODY from 0.10.1 on (KAFKA-4214); ADDED since 2.5 (KAFKA-9329). KRaft only
+    requires that they have registered once (ReplicationControlManager.validateManualPartitionAssignment).
     """
 
     NOBODY = 0
@@ -41,7 +41,7 @@ class MustLive(IntEnum):
 
 
 def kraft_merged(replicas: Assignment, target: Assignment) -> tuple[Assignment, Assignment, Assignment]:
-    """Assignment, adding and removing while a move runs: the target, then what goes in order of ids.
+    """Assignment, adding and removing while a move runs: the target, then the replicas to remove in order of ids.
 
     PartitionReassignmentReplicas, since 3.0. A move that begins while another runs starts from the merged assignment.
     """
@@ -53,15 +53,15 @@ def kraft_merged(replicas: Assignment, target: Assignment) -> tuple[Assignment, 
 def zookeeper_merged(
     replicas: Assignment, adding: Assignment, target: Assignment
 ) -> tuple[Assignment, Assignment, Assignment]:
-    """Assignment, adding and removing while a move runs: the target, then what goes in the order it had.
+    """Assignment, adding and removing while a move runs: the target, then the replicas to remove in their old order.
 
-    ReplicaAssignment.reassignTo, 2.4 to 3.9. A move that replaces another starts from the replicas there were before
-    that one: what it was adding and nobody wants any more is dropped at once (zookeeper_dropped).
+    ReplicaAssignment.reassignTo, 2.4 to 3.9. A move that replaces another starts from the replicas before that one:
+    replicas which that one was adding and the new target does not have are dropped at once (zookeeper_dropped).
 
     Args:
         replicas: The assignment, merged if a move runs.
-        adding: What that move adds.
-        target: Where the replicas shall be.
+        adding: Brokers that this move adds.
+        target: Brokers that shall have the replicas.
     """
     origin = original(replicas, adding)
     merged = target + tuple(replica for replica in origin if replica not in target)
@@ -81,26 +81,26 @@ def zookeeper_dropped(replicas: Assignment, merged: Assignment) -> Assignment:
 
 
 def zookeeper_missing(target: Assignment, adding: Assignment, live: Assignment, must_live: MustLive) -> Assignment:
-    """Brokers for whose sake a move is refused: they are not alive, or shut down. Empty where it begins.
+    """Brokers because of which a move is refused: not alive, or shutting down. Empty if the move begins.
 
     KafkaController.initiateReassignReplicasForTopicPartition before 2.5, validateReplicas since. Cancelling a move is
     never refused.
 
     Args:
-        target: Where the replicas shall be.
+        target: Brokers that shall have the replicas.
         adding: Those of them that are new.
         live: The live brokers without those in controlled shutdown (ControllerContext.liveBrokerIds).
-        must_live: What the version asks for.
+        must_live: Brokers that the version requires to be alive.
     """
     asked = {MustLive.NOBODY: (), MustLive.ADDED: adding, MustLive.TARGET: target}[must_live]
     return tuple(broker for broker in asked if broker not in live)
 
 
 def zookeeper_move_is_fixed(moving: bool, changeable: bool) -> bool:
-    """Whether a partition cannot be moved elsewhere now, nor its move be cancelled.
+    """True if a partition cannot be moved elsewhere now, nor its move be cancelled.
 
     Before 2.4 (KIP-455) moves stood in /admin/reassign_partitions: ReassignPartitionsCommand wrote no other as long as
-    it was there, and nothing took one back.
+    that znode existed, and nothing could cancel one.
 
     Args:
         moving: Whether its replicas are being moved.
@@ -110,16 +110,16 @@ def zookeeper_move_is_fixed(moving: bool, changeable: bool) -> bool:
 
 
 def original(replicas: Assignment, adding: Assignment) -> Assignment:
-    """The assignment without what is being added.
+    """The assignment without the replicas being added.
 
-    PartitionReassignmentReplicas.originalReplicas, ReplicaAssignment.originReplicas. Its order is not always the one
-    there was before the move: the target stands first.
+    PartitionReassignmentReplicas.originalReplicas, ReplicaAssignment.originReplicas. Its order is not always that of
+    before the move: the target comes first.
     """
     return tuple(replica for replica in replicas if replica not in adding)
 
 
 def completes(replicas: int, adding: int, removing: int, isr: int, awaited: Awaited) -> bool:
-    """Whether an ISR ends a move: everybody who is waited for is in sync.
+    """True if an ISR completes a move: every replica that the move waits for is in sync.
 
     PartitionReassignmentReplicas.maybeCompleteReassignment; KafkaController.isReassignmentComplete.
 
@@ -127,7 +127,7 @@ def completes(replicas: int, adding: int, removing: int, isr: int, awaited: Awai
         replicas: The merged assignment.
         adding, removing: Replicas added and removed; both empty where nothing moves.
         isr: In-sync replicas.
-        awaited: For whom the version waits.
+        awaited: Replicas that the version waits for.
     """
     if adding | removing == 0:
         return False
@@ -144,7 +144,10 @@ def completed(replicas: int, removing: int, isr: int) -> tuple[int, int]:
 
 
 def zookeeper_elect_reassigned(target: int, isr: int, live: int, leader: int) -> int:
-    """Who leads after a move: the leader if it stays and lives, else the first of the target that may, or NO_LEADER.
+    """Returns the leader after a move: the old one if it stays and is live, else the first of the target that may lead.
+
+    NO_LEADER if there is none.
+
 
     KafkaController.moveReassignedPartitionLeaderIfRequired and
     PartitionLeaderElectionAlgorithms.reassignPartitionLeaderElection.

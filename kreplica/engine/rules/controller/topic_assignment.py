@@ -1,6 +1,6 @@
-"""Where a controller puts the replicas of a new topic.
+"""Placement of the replicas of a new topic on brokers.
 
-Random numbers are given, so that a placement can be done again: a start and a shift in ZooKeeper mode, a source of
+Random numbers are arguments, so that a placement can be repeated: a start and a shift in ZooKeeper mode, a source of
 numbers in KRaft.
 """
 
@@ -24,9 +24,9 @@ def place_rack_unaware(
 
     Args:
         brokers: Live brokers; Kafka sorts them by id.
-        partitions: How many.
+        partitions: Number of partitions.
         replication_factor: At most the number of brokers.
-        start: Place of the first broker, drawn at random.
+        start: Index of the first broker, drawn at random.
         shift: Distance of the second replica, drawn at random.
     """
     assert 0 < replication_factor <= len(brokers), "as many brokers as replicas"
@@ -48,7 +48,7 @@ def _place(first: int, shift: int, number: int, brokers: int) -> int:
 
 
 def rack_alternated(racks: dict[int, str]) -> Brokers:
-    """Brokers in turn of their racks, racks by name, brokers by id.
+    """Brokers alternating by rack; racks in order of names, brokers in order of ids.
 
     AdminUtils.getRackAlternatedBrokerList, 0.10 (KIP-36) to 3.9.
     """
@@ -60,7 +60,7 @@ def rack_alternated(racks: dict[int, str]) -> Brokers:
 def place_rack_aware(
     racks: dict[int, str], partitions: int, replication_factor: int, start: int, shift: int
 ) -> Placements:
-    """ZooKeeper mode with racks: as without, over brokers in turn of their racks, each rack before any rack again.
+    """ZooKeeper mode with racks: as without, over brokers alternating by rack; every rack is used before any again.
 
     AdminUtils.assignReplicasToBrokersRackAware, 0.10 (KIP-36) to 3.9. All brokers have to have a rack.
 
@@ -102,7 +102,7 @@ def place_striped(
     Args:
         racks: The rack of each registered broker, the empty one where it has none.
         fenced: Brokers that are fenced.
-        partitions: How many.
+        partitions: Number of partitions.
         replication_factor: At most the number of brokers.
         next_int: Draws numbers.
     """
@@ -160,7 +160,7 @@ class _Rack:
 
 
 def _shuffle(order: list[_Rack], by_name: list[_Rack], next_int: NextInt) -> None:
-    """The racks among each other, then the brokers within each rack."""
+    """Shuffles the racks, then the brokers within each rack."""
     _shuffled(order, next_int)
     for rack in by_name:
         _shuffled(rack.fenced.brokers, next_int)
@@ -175,7 +175,7 @@ def _shuffled(items: list[Any], next_int: NextInt) -> None:
 
 
 def _stripe(racks: list[_Rack], offset: int, epoch: int, replication_factor: int) -> Brokers:
-    """One partition: RackList.place. The first replica is looked for on from the offset, the others from it again."""
+    """One partition: RackList.place. The searches for the first replica and for the others begin at the offset."""
     first, leader = offset, racks[offset].unfenced.next(epoch)
     while leader < 0:
         first = (first + 1) % len(racks)

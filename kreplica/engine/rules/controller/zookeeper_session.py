@@ -5,7 +5,7 @@ org.apache.zookeeper.server.SessionTrackerImpl and ExpiryQueue; in every version
 
 
 def session_is_over(now: int, deadline: int) -> bool:
-    """Whether a session ends, and its ephemeral znodes with it: its client was not heard of for the whole timeout.
+    """True if a session ends, and its ephemeral znodes with it: the client was silent for the whole timeout.
 
     org.apache.zookeeper.server.SessionTrackerImpl.run; zookeeper.session.timeout.ms. Every ping and every request moves
     the deadline (touchSession). Both times in one unit.
