@@ -43,26 +43,26 @@ COMMANDS = (
 """Folders of this package, a command each, in the order of the help; ``command.py`` registers it."""
 
 GROUPS = frozenset({"rebalance", "roll", "whatif", "decode", "config", "sandbox"})
-"""Those that have subcommands: their ``register`` takes ``below``, of which commands.shared.groups tells."""
+"""Commands that have subcommands: their ``register`` takes ``below`` (see commands.shared.groups)."""
 
 GC_THRESHOLD = 500_000
-"""Rows by the hundred thousand hold no cycles; to look for some again and again doubles the time of a long list."""
+"""Threshold of garbage collection: rows hold no cycles, and searching them for some doubles the time of a long list."""
 
 LONGEST = 80
 """Characters of a name that a message repeats."""
 
 FULL = (errno.ENOSPC, errno.EDQUOT)
 BAD_NAMES = (errno.ENAMETOOLONG, errno.ELOOP)
-"""What the system refuses in a file's name: only a name from outside is so."""
+"""Errors of the operating system about a file's name: only a name from the user can cause them."""
 
 
 def build_app(words: Sequence[str] | None = None) -> typer.Typer:
     """The application.
 
     Args:
-        words: What follows the program's name. Of it no more is built than is needed, since to import and to describe
-            all commands takes longer than many a command: the one that the first word names, of a group the subcommand
-            behind it; where none is named all commands, but no subcommands. Everything is there if not given.
+        words: The words after the program's name. Only the command that the first word names is built, and of a group
+            only the subcommand after it; if none is named, all commands without subcommands. Importing all takes
+            longer than many a command. If not given, everything is built.
     """
     take_plain_values()
     app = typer.Typer(
@@ -85,7 +85,7 @@ def build_app(words: Sequence[str] | None = None) -> typer.Typer:
 
 
 def _named(words: Sequence[str] | None) -> tuple[str, str | None]:
-    """The module of the command that is named, and the word behind it; empty each where nothing is asked of it."""
+    """The module of the named command, and the word after it, None without one; both empty if no command is named."""
     if words is None:
         return "", None
     said = [word for word in words if not word.startswith("-")]
@@ -110,7 +110,7 @@ def main() -> None:
 
 
 def _open_closed_streams() -> None:
-    """A stream that was closed (``>&-``) leads nowhere; left closed, the next connection would take its number."""
+    """Opens closed streams (``>&-``) on the null device; else the next connection would take their number."""
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         if getattr(sys, name) is None:
             os.dup2(os.open(os.devnull, os.O_RDWR), number)
@@ -118,13 +118,13 @@ def _open_closed_streams() -> None:
 
 
 def _escape_what_cannot_be_shown() -> None:
-    """A name that the user's locale cannot spell, or that is no Unicode, must not cost the answer; as on stderr."""
+    """Escapes on stdout, as on stderr, names that are not Unicode or that the locale cannot encode."""
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")
 
 
 class _Remarks(io.TextIOWrapper):
-    """Standard error; where it takes nothing (a full disk, a terminal that is gone) the exit code still tells."""
+    """Standard error that ignores failed writes (a full disk, a terminal that is gone): the exit code still counts."""
 
     def write(self, text: str, /) -> int:
         with contextlib.suppress(OSError):
@@ -147,7 +147,7 @@ def run(arguments: Sequence[str]) -> int:
     """Runs one command line.
 
     Args:
-        arguments: What follows the program's name.
+        arguments: The words after the program's name.
 
     Returns:
         The exit code.
@@ -189,7 +189,7 @@ def _failed(error: Exception, output: OutputFormat | None) -> ExitCode:
 
 
 def shortened(name: str) -> str:
-    """A name as a message can hold it."""
+    """A name, cut to the length that a message can hold."""
     return name if len(name) <= LONGEST else f"{name[:LONGEST]}…"
 
 
@@ -211,7 +211,7 @@ def _refuse(error: Exception, output: OutputFormat | None) -> ExitCode:
 
 
 def _report_full(error: OSError, output: OutputFormat | None) -> ExitCode:
-    """A full disk is the user's to clear, whichever file was to be written."""
+    """Reports a full disk as an error of the user's, whichever file was to be written."""
     if not error.filename:
         drop_stdout()
     print_error(UsageError(f"cannot write {error.filename or 'the answer'}", error.strerror or str(error)), output)

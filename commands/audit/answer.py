@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from kreplica.store.verification import FileProblem
 
 MOST_NAMED = 20
-"""So many files of a kind get a warning each; the summary of -o json has all of them."""
+"""Files of a kind that get a warning each; the summary of -o json has all of them."""
 
 COUNTS_COLUMNS = (
     *("cluster", "taken_at", "topics", "brokers", "partitions"),
@@ -38,7 +38,7 @@ _STREAMED = (OutputFormat.jsonl, OutputFormat.csv, OutputFormat.markdown)
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What was asked for.
+    """The snapshots and rules that were asked for.
 
     Args:
         selection: The snapshots to read.
@@ -57,13 +57,13 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Audited:
-    """What came of it; the findings themselves stay in Spark.
+    """Result of an audit; the findings themselves stay in Spark.
 
     Args:
         question: What was asked for.
         audit: Gives the findings while Spark runs.
-        counts: Of every snapshot, by cluster and time.
-        tallies: Findings by cluster, rule and severity.
+        counts: Counts of every snapshot, by cluster and time.
+        tallies: Numbers of findings by cluster, rule and severity.
     """
 
     question: Question
@@ -81,8 +81,8 @@ class StreamedRows(Sequence[Row]):
     """Rows that are read as they are printed, in order and once: a fleet may have millions.
 
     Args:
-        rows: Where they come from.
-        length: How many there are.
+        rows: The rows, in order.
+        length: Number of rows.
     """
 
     def __init__(self, rows: Callable[[], Iterator[Row]], length: int) -> None:

@@ -1,4 +1,4 @@
-"""audit on the screen: which clusters are worst, how their counts went, which rules are broken, what to type next."""
+"""audit on the screen: the worst clusters, how their counts changed, the broken rules, and what to type next."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 MOST_CLUSTERS = 20
 MOST_FINDINGS = 15
 MOST_STEPS = 6
-"""How many values a trend spells out before it keeps to the first, the highest and the last."""
+"""Values that a trend spells out at most; longer ones show the first, the highest and the last."""
 
 TRENDS = (*TROUBLE, "at_min_isr", "non_preferred", "reassigning")
 """Predicates that get a column where any snapshot counts one."""
@@ -72,14 +72,14 @@ def show(audited: Audited, folders: Sequence[str], code: ExitCode, console: Cons
 
 
 def _names(audited: Audited) -> dict[str, str]:
-    """What to call each cluster: by the user's own name where no other has it, by its id otherwise."""
+    """Name of each cluster by its id: the user's own where no other cluster has it, else the id."""
     names = {item.cluster: item.name for item in audited.question.selection.snapshots}
     used = Counter(names.values())
     return {cluster: name if used[name] == 1 else cluster for cluster, name in names.items()}
 
 
 def _word(audited: Audited, code: ExitCode, *, ill: bool) -> tuple[str, str]:
-    """Word and colour: where not the newest snapshots are why it fails, or not bad enough to, the worst severity."""
+    """Word and colour; the worst severity if only older snapshots make it fail, or nothing is severe enough to."""
     worst = severity_word(max((tally.severity for tally in audited.tallies), default=Severity.INFO)).upper()
     if code is ExitCode.INCOMPLETE:
         return "INCOMPLETE", "yellow"
@@ -141,7 +141,7 @@ def _print_trends(trends: Sequence[ClusterTrend], console: Console, *, color: bo
 
 
 def _trend(values: Sequence[int]) -> str:
-    """How a count went: ``0 → 41 → 0``; a long way is told by its first, highest and last value."""
+    """The values of a count over time: ``0 → 41 → 0``; of a long series the first, the highest and the last."""
     steps = [value for value, _ in groupby(values)]
     if len(steps) <= MOST_STEPS:
         return " → ".join(map(str, steps))

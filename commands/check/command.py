@@ -36,7 +36,7 @@ COLUMNS = ("rule", "severity", "topic", "partition", "broker", "message", "evide
 
 
 class FailOn(StrEnum):
-    """From which severity on findings make the command exit 1."""
+    """Lowest severity of findings that make the command exit 1."""
 
     info = "info"
     warning = "warning"
@@ -148,7 +148,7 @@ def _find(snapshot: ClusterSnapshot, rules: frozenset[str]) -> list[Finding]:
 
 
 def _with_unjudged(snapshot: ClusterSnapshot, rules: frozenset[str], lowest: Severity) -> ClusterSnapshot:
-    """The cluster, with a gap for rules that some partitions could break for all that is known."""
+    """The cluster, with a gap that names the rules that could not be judged for some partitions."""
     from kreplica.health.findings import unjudged
     from kreplica.model.snapshot import Gap
 
@@ -163,7 +163,7 @@ def _with_unjudged(snapshot: ClusterSnapshot, rules: frozenset[str], lowest: Sev
 
 
 def _missing(reading: Reading, snapshots: Sequence[ClusterSnapshot]) -> list[object]:
-    """What was not read or is not known."""
+    """Facts that were not read or are not known."""
     return [*reading.failures, *(gap for snapshot in snapshots for gap in snapshot.gaps)]
 
 

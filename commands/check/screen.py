@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from kreplica.model.snapshot import ClusterSnapshot
 
 MOST_SHOWN = 4
-"""How many places a rule names before it says how many more there are."""
+"""Places that a rule names at most; the rest are counted."""
 
 _COLORS = {Severity.CRITICAL: "red", Severity.WARNING: "yellow", Severity.INFO: "green"}
 _WHY = {rule.name: rule.why for rule in ALL_RULES}

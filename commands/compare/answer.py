@@ -1,4 +1,4 @@
-"""The two sources of compare as a person types them, and how each is read."""
+"""The two sources of compare, parsed as typed, and read."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ FORMS = "bootstrap:HOST:PORT,…, zookeeper:HOST:PORT,…/CHROOT, dump:PATH, con
 
 @dataclass(frozen=True, slots=True)
 class SharedOptions:
-    """What holds for both sources."""
+    """Options that hold for both sources."""
 
     command_config: str | None
     config: str | None
@@ -103,7 +103,7 @@ def read_both(left: ClusterHandle, right: ClusterHandle) -> tuple[ClusterSnapsho
 def read_again(
     left: ClusterHandle, right: ClusterHandle, before: tuple[ClusterSnapshot, ClusterSnapshot]
 ) -> tuple[ClusterSnapshot, ClusterSnapshot]:
-    """Reads the live sides again; a dump stays what it is, and standard input is gone."""
+    """Reads the live sides again; a dump has not changed, and standard input cannot be read twice."""
     live = [handle for handle in (left, right) if handle.dump is None]
     found = iter(all_results([partial(_read, handle) for handle in live]))
     first, second = (

@@ -1,4 +1,4 @@
-"""kreplica compare: where two views of one cluster differ, and which of them is newer."""
+"""kreplica compare: differences of two views of one cluster, and which of them is newer."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ class Compared:
 
     Args:
         sides: The snapshots of the last reading, left and right.
-        comparison: Its differences, those that were seen once only left out.
+        comparison: Their differences, without those seen in one reading only.
         lasting: For each difference whether both readings had the same values; None after a single reading.
-        passing: Differences seen in one of two readings.
+        passing: Number of differences seen in one of two readings.
     """
 
     sides: tuple[ClusterSnapshot, ClusterSnapshot]

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 VARIABLE = "_KREPLICA_COMPLETE"
-"""Of the environment: a shell that asks for words names by it which one is under the cursor."""
+"""Environment variable by which a shell asks for candidates: the number of the word under the cursor."""
 
 
 class Shell(StrEnum):
@@ -27,7 +27,7 @@ FILE_NAMES = {
     Shell.fish: "kreplica.fish",
     Shell.powershell: "kreplica.ps1",
 }
-"""Under these names the scripts are kept in completions/; zsh finds one by its name."""
+"""File names of the scripts in completions/; zsh finds one by its name."""
 
 
 def register(app: typer.Typer) -> None:

@@ -1,8 +1,8 @@
-"""Which words may stand at a place of the command line: what the completion scripts ask for.
+"""Candidates for the word under the cursor, for which the completion scripts ask.
 
 A script calls the program with the words typed so far and the number of the word under the cursor in
 ``_KREPLICA_COMPLETE``. The answer is one candidate a line, ``word<TAB>VALUE<TAB>help``, or ``file<TAB>.`` where the
-shell shall offer its files. The program the user is typing is never run.
+shell shall offer its files. The command that the user is typing is never run.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ FILES = Candidate("")
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """Where the cursor stands: behind which complete words of which command.
+    """Position of the cursor: after which complete words of which command.
 
     Args:
         command: The innermost command named so far.
@@ -56,9 +56,9 @@ def answer(build_app: Callable[[Sequence[str]], typer.Typer], words: Sequence[st
     """Prints the candidates for the word that the environment names; nothing when it names none.
 
     Args:
-        build_app: Gives the application as far as complete words name it.
-        words: What follows the program's name.
-        environ: Names the word.
+        build_app: Builds the part of the application that the complete words name.
+        words: The words after the program's name.
+        environ: The environment, which has the number of the word.
     """
     place = environ[VARIABLE]
     if not (place.isascii() and place.isdecimal() and int(place) > 0):
@@ -78,8 +78,8 @@ def candidates(root: Command, words: Sequence[str], environ: Mapping[str, str] =
 
     Args:
         root: The application.
-        words: What follows the program's name up to the cursor; the last is the one to complete, perhaps empty.
-        environ: Where the contexts file is named.
+        words: The words after the program's name up to the cursor; the last is the one to complete, perhaps empty.
+        environ: The environment, which may name the contexts file.
     """
     assert words, "there is always a word to complete"
     *complete, current = _join_equals(words)

@@ -1,6 +1,6 @@
-"""The words of the command line as plain values: what completion offers and what the reference is written from.
+"""The words of the command line as plain values, for completion and for the generated reference.
 
-Read off the application itself, so that neither can say what the program does not do.
+Read from the application itself, so that neither can name something that the program lacks.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ class Parameter:
     Args:
         flags: ``("--output", "-o")``; empty for an argument.
         metavar: What stands for the value in the help; empty for an option that takes none.
-        choices: The values there are, where they are few and fixed.
-        help: What it does.
+        choices: The possible values, where they are few and fixed.
+        help: Its help text.
         default: The default as the user would write it; empty if there is none worth saying.
         required: Whether it must be given.
         several: Whether it may be given more than once.
@@ -39,7 +39,7 @@ class Parameter:
 
     @property
     def takes_value(self) -> bool:
-        """Whether a word follows."""
+        """True if a value follows as the next word."""
         return bool(self.metavar)
 
 
@@ -53,7 +53,7 @@ class Command:
     arguments: tuple[Parameter, ...]
     commands: tuple[Command, ...]
     passes_on: bool
-    """Whether what follows its arguments is for another program."""
+    """True if the words after its arguments are for another program."""
 
     @property
     def name(self) -> str:

@@ -207,7 +207,7 @@ def _show(chosen: Sequence[str], rows: Sequence[Row], console: Console) -> None:
 
 
 def _lines(rows: Sequence[Row]) -> Iterator[str]:
-    """One line each, but permissions that are there together: which commands need them is for those that are not."""
+    """A line for each check; granted permissions share one, since only missing ones name the commands concerned."""
     there = [row for row in rows if row["status"] == OK and " on the " in str(row["check"])]
     for row in rows:
         if row not in there:

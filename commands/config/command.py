@@ -120,7 +120,7 @@ def show(
 
 
 def named_contexts(names: Sequence[str], config: str | None) -> tuple[ContextsFile, tuple[str, ...]]:
-    """The contexts file and the contexts that are meant: those named, or the current one.
+    """The contexts file and the chosen contexts: those named, or the current one.
 
     Raises:
         ConfigurationError: There is no file, no such context, or none is named and none is current.
@@ -135,7 +135,7 @@ def named_contexts(names: Sequence[str], config: str | None) -> tuple[ContextsFi
 
 
 def setting_rows(settings: ClusterSettings) -> list[Row]:
-    """What holds for one context: its own settings, client properties, and the commands its secrets come from."""
+    """Effective values of one context: its own settings, client properties, and the commands its secrets come from."""
     from kreplica.config.exposure import shown
 
     name = settings.name

@@ -82,7 +82,7 @@ def checkpoints(
 
 
 def _read(paths: Sequence[str]) -> tuple[list[LogDirectory], list[Damage]]:
-    """The log directories, and what of them cannot be read."""
+    """The log directories, and the damage in their files."""
     from kreplica.formats.file_bytes import not_listed, read_found_file, read_small_file
     from kreplica.formats.find_files import find_files
     from kreplica.formats.log_directory.listing import OF_A_PARTITION, SMALL_FILES, read_log_directories
@@ -156,7 +156,7 @@ def _log_dir(home: LogDirectory) -> Row:
 
 
 def _remarks(homes: Sequence[LogDirectory]) -> list[str]:
-    """What a reader of the numbers should know of the directories they are from."""
+    """Remarks on the directories: absent checkpoint files, and directories of several clusters."""
     from kreplica.formats.log_directory.offset_checkpoint import CLEANER, OFFSET_CHECKPOINTS
 
     remarks = []

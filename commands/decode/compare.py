@@ -101,7 +101,7 @@ def _require_one_cluster(there: Folders) -> None:
 
 
 def _damage_beside(found: Folders) -> list[Damage]:
-    """What of the small files cannot be read that tell of these copies."""
+    """Damage in the checkpoint files of these copies and of their log directories."""
     folders = [folder for copies in found.values() for folder in copies]
     homes = {folder.home.path: folder.home for folder in folders}
     ours = {*homes, *(folder.path for folder in folders)}
@@ -109,7 +109,7 @@ def _damage_beside(found: Folders) -> list[Damage]:
 
 
 def _created_anew(found: Folders) -> list[str]:
-    """Topics that the disks hold two of, of one name."""
+    """A remark on each topic name under which the disks hold topics of several ids."""
     ids: dict[str, set[str]] = {}
     for place in found:
         ids.setdefault(place.topic, set()).update({place.topic_id or "none"})
@@ -122,7 +122,7 @@ def _created_anew(found: Folders) -> list[str]:
 
 
 def _compared(found: Folders) -> tuple[dict[Place, Sequence[Row]], dict[str, str]]:
-    """Rows of each partition that has several copies, one partition held after the other; words on damaged copies."""
+    """Rows of each partition that has several copies, one partition in memory at a time; remarks on damaged copies."""
     from kreplica.formats.logs.copies import compare_replicas
 
     compared: dict[Place, Sequence[Row]] = {}
@@ -136,7 +136,7 @@ def _compared(found: Folders) -> tuple[dict[Place, Sequence[Row]], dict[str, str
 
 
 def _damage_of(replica: ReplicaFiles) -> str:
-    """What is to be said of a copy's log that is not whole."""
+    """A remark on a copy whose log is damaged; empty if it is whole."""
     places = [*replica.log.damage, *(each for segment in replica.log.segments for each in segment.damage)]
     if not replica.log.readable:
         told = f"{places[-1]}; where the log ends is not known" if places else "where its log ends is not known"
@@ -168,12 +168,12 @@ def _alone(copies: Sequence[Row]) -> int:
 
 
 def _cut(copies: Sequence[Row]) -> int:
-    """How many committed offsets of a partition are lost when its brokers start as they are."""
+    """Number of committed offsets of a partition that are lost when its brokers start with these disks."""
     return max(int(str(row["cut_committed"] or 0)) for row in copies)
 
 
 def _ends(copies: Sequence[Row]) -> list[object]:
-    """Where the logs end that can be read."""
+    """End offsets of the readable logs."""
     return [row["end_offset"] for row in copies if row["end_offset"] is not None]
 
 
@@ -282,7 +282,7 @@ def _nothing_compared(damaged: str, scope: str) -> tuple[str, str, str]:
 
 
 def _damaged(summary: Row) -> str:
-    """What cannot be read, in words; empty where all can."""
+    """Counts of damaged files, in words; empty if there are none."""
     from commands.decode.damage_lines import count_places
     from commands.shared.printing.screen import counted
 
@@ -302,7 +302,7 @@ def _differences(rows: Sequence[Row]) -> list[str]:
 
 
 def _ahead(rows: Sequence[Row]) -> list[str]:
-    """Records that go with their disk, or with the leader of another epoch, though no high watermark covers them."""
+    """Records above the high watermark on one disk only: lost with that disk, or when they follow another leader."""
     from commands.shared.printing.screen import counted
 
     found = [(row, int(str(row["only_here_above"] or 0))) for row in rows]
@@ -320,7 +320,7 @@ def _who(row: Row) -> str:
 
 
 def _sentence(row: Row, leader: str) -> str:
-    """What is other, and what comes of it; the high watermark decides where a version before 0.11 (KIP-101) runs."""
+    """A difference and its effect; before version 0.11 (KIP-101) the high watermark decides what is truncated."""
     at, cut = row["differs_at"], int(str(row["cut_by_leader_epoch"] or 0))
     what = f"goes further than {leader}" if at is None else f"holds other records from offset {at} on"
     lost = int(str(row["cut_committed"] or 0))

@@ -1,4 +1,4 @@
-"""Copies of partitions that were not read, because another goes further: told by the disk they are on."""
+"""Warnings about copies of partitions that were not read because another copy goes further, by disk."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ if TYPE_CHECKING:
 def copy_warnings(chosen: Iterable[PartitionLog], copies: Sequence[PartitionLog]) -> list[str]:
     """A line for each log directory: a cluster's disks together have a hundred copies of the topic's partitions.
 
-    A copy of another topic id gets a line of its own: of two topics of one name only the cluster knows the younger.
+    A copy of another topic id gets a line of its own: only the cluster knows which of two topics of a name is newer.
 
     Args:
-        chosen, copies: Those of ``first_copies`` that are read, and those that are not.
+        chosen: Copies of ``first_copies`` that are read.
+        copies: Those that are not.
     """
     read = {log.partition: log for log in chosen} if copies else {}
     homes: dict[Path, list[PartitionLog]] = {}
@@ -27,7 +28,7 @@ def copy_warnings(chosen: Iterable[PartitionLog], copies: Sequence[PartitionLog]
 
 
 def _of_another_topic(copy: PartitionLog, read: PartitionLog) -> str:
-    """What is to be said where the topic was deleted and created anew between two copies (KIP-516)."""
+    """A remark where the topic was deleted and created again between two copies (KIP-516); empty otherwise."""
     other, mine = copy.topic_id, read.topic_id
     if other == mine or None in (other, mine):
         return ""

@@ -1,4 +1,4 @@
-"""Damage in files, as the decode commands tell of it: on stderr, and in the summary of the answer."""
+"""Damage in files, as the decode commands report it: on stderr, and in the summary of the answer."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from kreplica.formats.damage import Damage
 
 MOST_TOLD = 10
-"""How many places are told on stderr; the summary has all of them."""
+"""Places that are named on stderr; the summary has all of them."""
 
 
 def damage_warnings(damage: Sequence[Damage], places: int | None = None) -> list[str]:
@@ -17,7 +17,7 @@ def damage_warnings(damage: Sequence[Damage], places: int | None = None) -> list
 
     Args:
         damage: The places, or the first of them.
-        places: How many there are in all, where these are not all.
+        places: Number of all places; that of ``damage`` if None.
     """
     rest = (len(damage) if places is None else places) - MOST_TOLD
     more = [f"{rest} more damaged places: see damage in the summary of -o json"] if rest > 0 else []

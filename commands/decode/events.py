@@ -33,7 +33,7 @@ _SHOWN = ("log_partition", "record_offset", "type", "group", "topic", "partition
 
 
 class Events:
-    """The records of logs as tables, decoded while they are asked for; damage is known when all have been."""
+    """The records of logs as tables, decoded on demand; all damage is known after the last table."""
 
     def __init__(
         self,

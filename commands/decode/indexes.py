@@ -1,4 +1,4 @@
-"""kreplica decode indexes: entries of the files beside a segment, and the producers that a partition knew."""
+"""kreplica decode indexes: entries of a segment's indexes, and the producers in a partition's snapshots."""
 
 from __future__ import annotations
 

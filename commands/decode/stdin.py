@@ -14,18 +14,18 @@ from kreplica.errors import InputError, UsageError, as_clause
 from kreplica.system.untrusted_files import copy_to_end, copy_whole
 
 MOST_BYTES = 4 << 30
-"""Twice what a segment can have (segment.bytes is an int32): what goes on would fill the disk it is copied to."""
+"""Twice the size of the largest segment (segment.bytes is an int32): a longer stream would fill the disk."""
 OPTION = "--stdin-filename"
 
 
 @dataclass(frozen=True, slots=True)
 class Telling:
-    """What the name of a file tells that its bytes do not.
+    """A fact that the name of a file tells and its bytes do not.
 
     Args:
-        what: Of which files this is so: ``an index``.
-        why: What the name tells, as a clause.
-        example: A name as it may be given.
+        what: Kind of the file: ``an index``.
+        why: The fact, as a clause.
+        example: A name that may be given.
     """
 
     what: str
@@ -43,12 +43,12 @@ def refuse_stdin(paths: Sequence[str], what: str, why: str, stdin_filename: str 
 
     Args:
         paths: As the user gave them.
-        what: What is read, as the beginning of a sentence: ``an index``.
-        why: Why not from there.
+        what: Kind of the file, as the beginning of a sentence: ``an index``.
+        why: Why it cannot come from standard input.
         stdin_filename: As the user gave it.
 
     Raises:
-        UsageError: One of them was given.
+        UsageError: ``-`` or ``stdin_filename`` was given.
     """
     if "-" in paths:
         raise UsageError(f"{what} cannot be read from standard input", why, "name the files or their directory")
@@ -59,18 +59,19 @@ def refuse_stdin(paths: Sequence[str], what: str, why: str, stdin_filename: str 
 def named_files(
     paths: Sequence[str], stdin_filename: str | None, telling: Telling | None = None
 ) -> Iterator[list[str]]:
-    """The paths, with a file in place of ``-``, or of a pipe (``<(zcat segment.gz)``), that holds what stands there.
+    """The paths, with ``-`` and pipes (``<(zcat segment.gz)``) replaced by files that hold their content.
 
     The file lies in a folder of its own, which is gone afterwards. Where nothing else is named that folder is the
     current one, so that answers and messages call the file as the user does.
 
     Args:
         paths: As the user gave them.
-        stdin_filename: The name of what comes on standard input; of its folders the last counts.
-        telling: What names tell, where nothing can be read without; pipes, which have none, are left alone then.
+        stdin_filename: Name of the file on standard input; of its folders the last counts.
+        telling: The fact that a name tells, if no file can be read without it; pipes, which have no name, are then
+            left as they are.
 
     Raises:
-        UsageError: The name is missing, is none, or is given though nothing is read from standard input.
+        UsageError: The name is missing, is not one, or is given though nothing is read from standard input.
         InputError: A stream cannot be read or kept.
     """
     name = _name_of_stdin(paths, stdin_filename, telling)
@@ -104,7 +105,7 @@ def _name_of_stdin(paths: Sequence[str], given: str | None, telling: Telling | N
 
 
 def _can_come_back() -> bool:
-    """Whether the current folder has a name; one that was deleted has none."""
+    """True if the current folder has a path; one that was deleted has none."""
     try:
         return bool(Path.cwd())
     except OSError:
@@ -112,7 +113,7 @@ def _can_come_back() -> bool:
 
 
 def _kept(path: str, name: PurePath, folder: Path) -> Path:
-    """Copies a stream into a folder that is made for it; messages name the copy, hence its telling name."""
+    """Copies a stream into a folder made for it; messages name the copy, so it has the user's name for it."""
     copy = folder / (name if path == "-" else f"pipe-{Path(path).name}")
     try:
         copy.parent.mkdir(parents=True)

@@ -1,4 +1,4 @@
-"""What describe answers: the rows, the counts and the exit code, before any rendering."""
+"""The answer of describe: rows, counts and exit code, before any rendering."""
 
 from __future__ import annotations
 
@@ -47,14 +47,14 @@ class ClusterView:
 
     Args:
         snapshot: The selected partitions of it.
-        evaluator: Over these partitions.
+        evaluator: Evaluates predicates over these partitions.
         matched: Rows that a filter matched; all rows without a filter.
-        unknown: Partitions for which no filter matched and one cannot be known.
-        counts: Of every predicate over the selected partitions.
+        unknown: Number of partitions for which no filter matched and one cannot be known.
+        counts: Counts of every predicate over the selected partitions.
         why: The causes in the whole cluster.
-        places: Where the selected partitions stand in the whole cluster.
-        verdict: The smallest set of causes for what is asked about.
-        measured: What --measure showed.
+        places: Rows of the selected partitions in the whole cluster.
+        verdict: The smallest set of causes for the selected partitions.
+        measured: Result of --measure.
     """
 
     snapshot: ClusterSnapshot
@@ -69,7 +69,7 @@ class ClusterView:
 
     @property
     def live(self) -> bool:
-        """Whether the cluster itself was read, which can be asked again and waited for."""
+        """True if a live cluster was read, which can be read again and waited for, not a dump."""
         return self.why.can_measure or self.measured is not None
 
     @property
@@ -79,7 +79,7 @@ class ClusterView:
 
     @property
     def verdict_word(self) -> str:
-        """What the verdict on these partitions begins with."""
+        """First word of the verdict on these partitions."""
         if any(self.count(name) for name in TROUBLE):
             return "UNHEALTHY"
         if not len(self.snapshot.partitions):
@@ -87,7 +87,7 @@ class ClusterView:
         return "INCOMPLETE" if self.snapshot.gaps else "HEALTHY"
 
     def count(self, name: str) -> int:
-        """For how many partitions the predicate of that name is true."""
+        """Number of partitions for which the predicate of that name is true."""
         return next(count.true for count in self.counts if count.predicate.name == name)
 
 
@@ -106,7 +106,7 @@ def answer(handles: Sequence[ClusterHandle], question: Question) -> Description:
     """Reads the clusters and answers the question.
 
     Raises:
-        KreplicaError: No cluster could be read, or the question names what is not there.
+        KreplicaError: No cluster could be read, or the question names something that does not exist.
     """
     if question.measure is not None:
         require_live(handles)
@@ -173,7 +173,7 @@ def _measured(views: Sequence[ClusterView], question: Question, reading: Reading
 
 
 def _handles(reading: Reading) -> list[ClusterHandle]:
-    """Those that could be read, in the order of the snapshots."""
+    """Handles of the clusters that could be read, in the order of the snapshots."""
     failed = {id(handle) for handle, _ in reading.failures}
     return [handle for handle in reading.handles if id(handle) not in failed]
 
@@ -214,7 +214,7 @@ def _partition_rows(view: ClusterView) -> list[dict[str, object]]:
 
 
 def _lead(snapshot: ClusterSnapshot, *, several: bool, timed: bool) -> dict[str, object]:
-    """What rows begin with: when, where they are one of many rounds; where, if there are several clusters."""
+    """First fields of rows: the time, if there are many rounds, and the cluster, if there are several."""
     lead: dict[str, object] = {"taken_at": snapshot.taken_at.isoformat()} if timed else {}
     return lead | {"cluster": snapshot.label} if several else lead
 

@@ -1,4 +1,4 @@
-"""Why replicas are out of sync, in the words of the screen."""
+"""Causes of replicas that are out of sync, in the words of the screen."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from kreplica.model.snapshot import ClusterSnapshot
 
 MOST_NAMED = 5
-"""How many brokers, topics or causes a line names before it says how many more there are."""
+"""Brokers, topics or causes that a line names at most; the rest are counted."""
 
 _PLAIN: Mapping[str, str] = {
     CauseKind.BROKER_GONE.value: "gone",
@@ -148,7 +148,7 @@ _TEXTS: Mapping[str, Callable[[Culprit, ClusterSnapshot], str]] = {
 
 
 def open_text(question: OpenQuestion) -> str:
-    """What is not known, what it may be, and what to read: the choice is the reader's."""
+    """An open question: what is not known, the possible causes, and what to read to decide between them."""
     choices = [" and ".join(map(_key_text, choice)) for choice in question.choices[:MOST_NAMED]]
     if len(question.choices) > MOST_NAMED or not question.every_choice:
         choices.append("others")
@@ -173,7 +173,7 @@ def _key_text(key: Key) -> str:
 
 
 def measured_lines(view: ClusterView) -> Iterator[str]:
-    """What --measure showed: counts by pace, then the slowest replicas."""
+    """Result of --measure in lines: counts by pace, then the slowest replicas."""
     if view.measured is None:
         return
     every = [(place, one) for place, found in view.measured.progress.items() for one in found]

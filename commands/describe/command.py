@@ -25,7 +25,7 @@ from kreplica.errors import ExitCode, UsageError
 
 
 class GroupBy(StrEnum):
-    """What matching partitions are gathered by."""
+    """Keys by which matching partitions are grouped."""
 
     broker = "broker"
     rack = "rack"
@@ -35,16 +35,16 @@ class GroupBy(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What the user wants to know.
+    """The question that the options ask.
 
     Args:
         filters: Names of predicates; a partition is listed when any of them holds.
         everything: List all partitions.
-        group_by: Gather instead of listing.
-        topics, exclude_internal, brokers: Which partitions are looked at at all.
-        timed: Rows carry ``taken_at``: they are one of many rounds.
-        measure: Seconds between two readings of how far missing replicas have come; None not to measure.
-        most_age: How old a dump may be, in seconds; any age if None.
+        group_by: Group by this key instead of listing.
+        topics, exclude_internal, brokers: Selection of partitions.
+        timed: Rows have ``taken_at``, since there are many rounds.
+        measure: Seconds between two readings of the positions of missing replicas; None not to measure.
+        most_age: Greatest age of a dump, in seconds; any age if None.
     """
 
     filters: tuple[str, ...]
@@ -138,7 +138,7 @@ def describe(
 
 
 def _answer_once(sources: SourceOptions, question: Question, output: OutputFormat | None) -> tuple[ExitCode, bool]:
-    """Answers; returns the exit code and whether anybody still reads."""
+    """Prints one answer; returns the exit code and whether stdout still has a reader."""
     from commands.describe.answer import answer
     from commands.describe.screen import show
 

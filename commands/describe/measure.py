@@ -1,4 +1,4 @@
-"""--measure: how far missing replicas are behind and how fast they come closer, by two readings."""
+"""--measure: lag of missing replicas and the rate at which they catch up, by two readings."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ Place = tuple[str, int]
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """What two readings of one cluster showed.
+    """Progress of missing replicas between two readings of one cluster.
 
     Args:
-        seconds: Between them.
-        progress: Of each missing replica that could be measured, by topic and partition.
-        silent: Brokers that did not answer one of them.
+        seconds: Seconds between the readings.
+        progress: Progress of each missing replica that could be measured, by topic and partition.
+        silent: Brokers that did not answer one of the readings.
     """
 
     seconds: float
@@ -72,7 +72,7 @@ def measure(
 
     Args:
         targets: Handle, snapshot and missing replicas of each cluster.
-        seconds: Between the readings.
+        seconds: Seconds between the readings.
     """
     first = _read_all(targets)
     if any(positions for positions, _ in first):

@@ -1,7 +1,4 @@
-"""describe on the screen: verdict first, then cause, then what to type next.
-
-What to type next about a cause: commands that work as they stand.
-"""
+"""describe on the screen: verdict first, then cause, then what to type next: commands that work as they stand."""
 
 from __future__ import annotations
 
@@ -34,8 +31,8 @@ _GONE = {CauseKind.BROKER_GONE.value, CauseKind.BROKER_FENCED.value, RACK_GONE}
 def commands_for_causes(view: ClusterView, way_in: str) -> Iterator[str]:
     """One command about the worst cause, where there is one to type.
 
-    A slow broker may have to be restarted: whether it can be stopped. A broker that is gone comes back: waiting until
-    it is in sync again. A throttle that a reassignment left behind: taking it away, by Kafka's own tool.
+    For a slow broker, which may have to be restarted: safe-to-stop. For a broker that is gone: wait until it is in
+    sync again. For a throttle that a reassignment left behind: its removal by Kafka's own tool.
     """
     if not view.verdict.culprits:
         return
@@ -65,10 +62,10 @@ def _take_away(view: ClusterView, throttle: Culprit, way_in: str) -> str:
 
 
 MOST_SHOWN = 5
-"""How many topics, brokers and causes a verdict names before it says how many more there are."""
+"""Topics, brokers and causes that a verdict names at most; the rest are counted."""
 
 SILENT = "silent-brokers"
-"""Kind of gap that a verdict names, because whoever does not answer may be what is wrong."""
+"""Kind of gap that a verdict names, because a broker that does not answer may be the cause."""
 
 LABELS = {
     "under_replicated": "under-replicated",
@@ -105,7 +102,7 @@ def _show_rows(description: Description, console: Console) -> None:
 
 
 def _listed_columns(description: Description) -> list[str]:
-    """Columns of a listing: those every listing needs, then those that say something in any row."""
+    """Columns of a listing: those every listing needs, then those that have a value in any row."""
     always = {"cluster", "topic", "partition", "leader", "replicas", "isr"}
     optional = {"elr", "adding", "removing", "min_isr", "missing", "causes", "measured"} & set(
         description.answer.columns
@@ -131,7 +128,7 @@ def _cells(rows: Sequence[Row], columns: Sequence[str]) -> Iterator[tuple[object
 
 
 def _closing_line(description: Description) -> str:
-    """What the list amounts to: ``no findings among 412 visible topics; 37 hidden``."""
+    """The sentence below the list: ``no findings among 412 visible topics; 37 hidden``."""
     question, views = description.question, description.views
     topics = sum(view.snapshot.topic_count for view in views)
     partitions = sum(len(view.snapshot.partitions) for view in views)
@@ -214,7 +211,7 @@ def _counted(view: ClusterView) -> Iterator[str]:
 
 
 def _min_isr_notes(view: ClusterView, total: int) -> list[str]:
-    """What the count of Kafka's tool is made of: the brokers themselves refuse writes for a part of it only."""
+    """Parts of the count of Kafka's tool: the brokers themselves refuse writes for some of these partitions only."""
     refusing, offline = view.count("under_min_isr_broker"), view.count("offline")
     few = total - refusing - offline
     parts = [

@@ -1,6 +1,6 @@
-"""What disks answers: rows, summary, and how the command ends.
+"""The answer of disks: rows, summary and exit code.
 
-Finds the earlier snapshot that ``kreplica disks --since`` means.
+Also finds the earlier snapshot that ``kreplica disks --since`` means.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def earlier_snapshot(since: str, dump: str | None, now: ClusterSnapshot) -> Clus
         now: The snapshot to compare with.
 
     Raises:
-        UsageError: There is none, it is of another cluster, not earlier, or knows no log directories.
+        UsageError: There is none, or it is of another cluster, not earlier, or without log directories.
     """
     if Path(since).exists():
         earlier = _oldest(since, now) if Path(since).is_dir() else read_dump(since)
@@ -84,18 +84,18 @@ _KINDS = {
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What the command is a gate for; None where it is not."""
+    """Limits that make the command a gate, each None if not given."""
 
     usable_percent: float | None = None
     days: float | None = None
 
     @property
     def given(self) -> bool:
-        """Whether there is any."""
+        """True if there is any limit."""
         return self.usable_percent is not None or self.days is not None
 
     def broken(self, one: LogDirectory) -> bool:
-        """Whether a directory is offline or has less than it should."""
+        """True if a directory breaks a limit, or a limit is given and the directory is offline."""
         if one.error is not None:
             return self.given
         percent, days = one.usable_percent, None if one.growth is None else one.growth.days_until_full
@@ -103,7 +103,7 @@ class Limits:
         return low or (self.days is not None and days is not None and days < self.days)
 
     def undecided(self, one: LogDirectory) -> bool:
-        """Whether a fact that a limit needs is not known."""
+        """True if a fact that a limit needs is not known."""
         if one.error is not None:
             return False
         if self.usable_percent is not None and one.usable_percent is None:
@@ -120,7 +120,7 @@ class DiskView:
 
     Args:
         snapshot: The cluster.
-        report: What was found.
+        report: Findings on its log directories.
         unknown: Brokers whose log directories are not known.
         earlier: The snapshot to compare with, None without one.
     """
@@ -132,13 +132,13 @@ class DiskView:
 
     @property
     def incomplete(self) -> bool:
-        """Whether there may be more than is shown."""
+        """True if the cluster may have more than is shown."""
         return bool(self.unknown or self.snapshot.gaps or not self.report.directories)
 
 
 @dataclass(frozen=True, slots=True)
 class DiskAnswer:
-    """The answer, and what the screen and the exit code need besides."""
+    """The answer, and further values for the screen and the exit code."""
 
     answer: Answer
     views: Sequence[DiskView]
@@ -151,15 +151,22 @@ class DiskAnswer:
         return [one for one in view.report.directories if self.limits.broken(one)]
 
     def undecided(self, view: DiskView) -> bool:
-        """Whether a limit was given for what is not known."""
+        """True if a limit was given for a fact that is not known."""
         return any(self.limits.undecided(one) for one in view.report.directories)
 
 
 def answer(sources: SourceOptions, brokers: tuple[int, ...], top: int, since: str | None, limits: Limits) -> DiskAnswer:
     """Reads the clusters and judges their disks.
 
+    Args:
+        sources: The clusters.
+        brokers: Only log directories of these brokers; all if empty.
+        top: Number of largest partitions.
+        since: The earlier snapshot, as ``--since`` names it; None without one.
+        limits: Limits of the gate.
+
     Raises:
-        KreplicaError: No cluster could be read, or the options name what is not there.
+        KreplicaError: No cluster could be read, or the options name something that does not exist.
     """
     reading = read_clusters(sources.handles(), Facet.LOG_DIRS | Facet.RETENTION)
     _, remarks = select_each(reading.snapshots, brokers=brokers)
@@ -205,7 +212,7 @@ def _unknown(snapshot: ClusterSnapshot, report: DiskReport, brokers: Sequence[in
 
 
 def _said(view: DiskView) -> list[str]:
-    """Remarks on what cannot be known."""
+    """Remarks on facts that cannot be known."""
     said = []
     if view.unknown:
         whose = ", ".join(map(str, view.unknown))

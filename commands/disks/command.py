@@ -1,4 +1,4 @@
-"""kreplica disks: log directories, what is left on them, and what takes the room."""
+"""kreplica disks: log directories, their free space, and what uses it up."""
 
 from __future__ import annotations
 

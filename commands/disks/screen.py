@@ -1,4 +1,4 @@
-"""disks on the screen: verdict first, then the directories, then what takes the room."""
+"""disks on the screen: verdict first, then the directories, then the largest partitions."""
 
 from __future__ import annotations
 

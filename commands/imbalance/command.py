@@ -1,4 +1,4 @@
-"""kreplica imbalance: where leaders are not where they are preferred, and what brings them back."""
+"""kreplica imbalance: partitions not led by their preferred leader, and what brings these leaders back."""
 
 from __future__ import annotations
 
@@ -46,10 +46,10 @@ class BalancedView:
     """One cluster and its balance.
 
     Args:
-        snapshot: The partitions that were looked at.
+        snapshot: The selected partitions.
         imbalance: Their balance.
-        spreads: How leaders, replicas and bytes lie on the brokers.
-        options: The way in and the selection, to be typed again.
+        spreads: Distribution of leaders, replicas and bytes over the brokers.
+        options: The options for connection and selection, for the next commands.
     """
 
     snapshot: ClusterSnapshot

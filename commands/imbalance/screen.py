@@ -1,4 +1,4 @@
-"""imbalance on the screen: verdict, brokers, what the controller does, what could be elected, what is skewed."""
+"""imbalance on the screen: verdict, brokers, actions of the controller, possible elections, skew."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 ASSUMED = "Kafka's default, not read"
 MOST_REASONS = 6
-"""How many obstacles are listed before it is said how many more there are."""
+"""Obstacles that are listed at most; the rest are counted."""
 
 _HEADER = ("BROKER", "RACK", "ALIVE", "PREFERRED", "ELSEWHERE", "RATIO", "LEADERS", "REPLICAS", "SIZE", "CONTROLLER")
 _MEASURES = {
@@ -55,7 +55,7 @@ def _show_one(view: BalancedView, console: Console) -> None:
 
 
 def word_of(view: BalancedView) -> str:
-    """What the verdict begins with."""
+    """First word of the verdict."""
     if len(view.imbalance.partitions):
         return "IMBALANCED"
     if view.imbalance.unknown or view.snapshot.gaps:
@@ -91,7 +91,7 @@ def _cells(broker: BrokerBalance) -> list[object]:
 
 
 def _controller(view: BalancedView) -> Iterator[str]:
-    """Who brings leaders back, when, and by which settings."""
+    """Lines on which controller brings leaders back, when, and by which settings."""
     found, balancing = view.imbalance, view.imbalance.balancing
     if not balancing.enabled:
         yield f"the controller does nothing by itself: {AUTO_REBALANCE} is false"
@@ -109,7 +109,7 @@ def _controller(view: BalancedView) -> Iterator[str]:
 
 
 def _settings(balancing: Balancing) -> Iterator[str]:
-    """The settings by where each comes from."""
+    """The settings, grouped by origin."""
     values = {
         AUTO_REBALANCE: str(balancing.enabled).lower(),
         PERCENTAGE: str(balancing.percentage),
@@ -123,7 +123,7 @@ def _settings(balancing: Balancing) -> Iterator[str]:
 
 
 def _elections(partitions: Sequence[NonPreferred]) -> Iterator[str]:
-    """What could be elected now, and what keeps the others from it, the most frequent first."""
+    """Lines on preferred leaders that could be elected now, and on obstacles of the others, most frequent first."""
     groups: dict[str | None, list[NonPreferred]] = {}
     for item in partitions:
         groups.setdefault(item.obstacle, []).append(item)

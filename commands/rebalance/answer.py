@@ -1,4 +1,4 @@
-"""What the commands on plans answer: a row for each planned change, the verdict, and what to type next."""
+"""The answer of the commands on plans: a row for each planned change, the verdict, and what to type next."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def _rollback(view: PlanView, change: LeaderChange, result: Result | None) -> tu
 
 
 def _since(view: PlanView, change: LeaderChange) -> str:
-    """Who has come to lead since a leader was brought back, empty if nobody else."""
+    """The broker that has led since a leader was brought back, in words; empty if no other has."""
     now = view.sights.get(change.key)
     return "" if now is None or now.leader == change.from_leader else f"{_who(now.leader)} has come to lead since"
 
@@ -97,7 +97,7 @@ def emit_plan(
     """Prints the answer of a command on a plan.
 
     Args:
-        view: The plan and what is seen of it.
+        view: The plan and its state.
         command: Names the schema, such as ``rebalance-apply``.
         output: The form.
         executed: Whether anything was done.
@@ -166,5 +166,5 @@ def _show(view: PlanView, rows: Sequence[Row], console: Console, verdict: str, n
 
 
 def counted(rows: Sequence[Row], field: str = "state") -> Counter[object]:
-    """How many rows are in each state."""
+    """Number of rows in each state."""
     return Counter(row[field] for row in rows)

@@ -1,4 +1,4 @@
-"""kreplica rebalance apply and resume: carry out a plan, or go on with one that was interrupted."""
+"""kreplica rebalance apply and resume: carry out a plan, or continue one that was interrupted."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def _go_on(
     *,
     allow_zookeeper_write: bool,
 ) -> None:
-    """Carries out what is left of a plan, or says what that would be, and exits."""
+    """Carries out the rest of a plan, or shows what that would do, and exits."""
     from commands.rebalance.plan import carry_out
     from kreplica.execution.elections import apply as apply_plan
 

@@ -51,11 +51,11 @@ COLUMNS = ("topic", "partition", "from", "to", "electable", "reason", "leader_af
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """What was made of the elections: nothing, a plan, or leaders.
+    """Result of the command: nothing, a plan, or elections that were run.
 
     Args:
         executed: Whether they were run.
-        results: What came of each that was run.
+        results: Result of each election that was run.
         stopped: Why the run stopped early.
         plan: The plan, if one was written.
         path: Its file.
@@ -162,7 +162,7 @@ def _confirmed_plan(
 
 
 def _execute(handle: ClusterHandle, plan: Plan, pace: Pace, *, allow_zookeeper_write: bool) -> Made:
-    """Runs the elections as a plan that is kept nowhere."""
+    """Runs the elections as a plan that is not saved."""
     from kreplica.execution.elections import apply
     from kreplica.execution.executor import Session
     from kreplica.execution.journal import MemoryJournal

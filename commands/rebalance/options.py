@@ -1,4 +1,4 @@
-"""What the subcommands of rebalance share: options, the one cluster they are about, the pace."""
+"""Options that the subcommands of rebalance share, the one cluster they are about, and the pace."""
 
 from __future__ import annotations
 
@@ -44,14 +44,14 @@ AllowZookeeperOption = Annotated[
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """What the user wants done with a plan.
+    """A request to carry out a plan.
 
     Args:
         command: The subcommand.
-        way_in: The options that name the cluster, to be typed again.
-        pace: How fast.
-        execute: Whether to do it.
-        yes: Whether to do it unasked.
+        way_in: The options that name the cluster, for the next commands.
+        pace: Pace of the elections.
+        execute: Whether to change the cluster.
+        yes: Whether to skip the confirmation.
     """
 
     command: str
@@ -76,12 +76,12 @@ def one_cluster(handles: Sequence[ClusterHandle], *, execute: bool) -> ClusterHa
 
 
 def write_words(handle: ClusterHandle) -> str:
-    """What a command that changes this cluster needs besides the way in, a space before it; empty for brokers."""
+    """Options that a change of this cluster needs besides those for connection, after a space; empty for brokers."""
     return " --allow-zookeeper-write" if handle.by_zookeeper else ""
 
 
 def require_change_allowed(handle: ClusterHandle, *, allow_zookeeper_write: bool) -> None:
-    """Refuses before anybody is asked; the library refuses, too.
+    """Refuses a change before anybody is asked to confirm it; the library refuses it, too.
 
     Raises:
         ChangeRefusedError: The context is read-only, or ZooKeeper would be written to and may not be.
@@ -96,7 +96,11 @@ def require_change_allowed(handle: ClusterHandle, *, allow_zookeeper_write: bool
 
 
 def pace_of(batch: int | None, pause: str | None) -> Pace:
-    """How fast a run goes.
+    """Pace of a run, from its options.
+
+    Args:
+        batch: Most partitions at once; None for 100, or the plan's own batches.
+        pause: Time between two batches, as typed; None for no pause.
 
     Raises:
         UsageError: ``--pause`` is no length of time.
@@ -108,6 +112,6 @@ def pace_of(batch: int | None, pause: str | None) -> Pace:
 
 
 def tell(text: str) -> None:
-    """Says on a terminal what is going on; a log gets the answer alone."""
+    """Prints progress on a terminal; a log gets the answer alone."""
     if sys.stderr.isatty():
         print_err(text)

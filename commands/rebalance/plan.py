@@ -1,4 +1,4 @@
-"""A plan as the commands see it: the file, its journal, and the cluster held against both."""
+"""A plan as the commands see it: the file, its journal, and the cluster compared with both."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class PlanView:
-    """A plan, how far it has come, and what the cluster shows of it.
+    """A plan, its progress, and the state of its changes in the cluster.
 
     Args:
         path: The plan's file.
@@ -34,10 +34,10 @@ class PlanView:
         progress: Its journal, replayed.
         running: Whether a process is carrying it out.
         reading: The cluster as it was read; None where it was not asked.
-        sights: What the cluster shows of the changes; empty where it was not asked.
-        back: What the cluster shows of the ways back that are still to go.
+        sights: State of each change in the cluster; empty where it was not asked.
+        back: State of each rollback that is still to be done.
         reordered: Partitions whose replica order is still to be restored.
-        remarks: What the user should know besides.
+        remarks: Further remarks for the user.
     """
 
     path: Path
@@ -59,19 +59,19 @@ class PlanView:
 
     @property
     def label(self) -> str:
-        """What the cluster calls itself."""
+        """The cluster's own id."""
         return self.plan.cluster_id
 
     @property
     def rolled(self) -> bool:
-        """Whether the plan is being, or was, rolled back."""
+        """True if the plan is being, or was, rolled back."""
         from kreplica.execution.progress import Phase
 
         return self.progress.phase in (Phase.ROLLING_BACK, Phase.ROLLED_BACK)
 
     @property
     def phase_words(self) -> str:
-        """Where the plan is in its life, for a person: a phase without a process was interrupted."""
+        """Phase of the plan in words; without a running process, a phase of work was interrupted."""
         words = {"new": "not begun", "applying": "interrupted", "rolling-back": "interrupted while rolling back"}
         phase = self.progress.phase.value
         return f"{phase}, a process is at it" if self.running else words.get(phase, phase.replace("-", " "))
@@ -82,7 +82,7 @@ class PlanView:
         return [*(self.reading.warnings() if self.reading is not None else []), *self.remarks]
 
     def again(self, command: str, way_in: str) -> str:
-        """A subcommand on the same plan and cluster, to be typed."""
+        """The command line of a subcommand on the same plan and cluster."""
         handles = self.reading.handles if self.reading is not None and command in ("apply", "resume") else ()
         writes = "".join(write_words(handle) for handle in handles)
         return f"kreplica rebalance {command} {shlex.quote(str(self.path))} {way_in}".rstrip() + writes
@@ -94,7 +94,7 @@ def view_plan(path: Path, handle: ClusterHandle, *, back: bool = False) -> PlanV
     Args:
         path: The plan's file.
         handle: The cluster.
-        back: Whether the ways back are looked at, too, before any was gone.
+        back: Whether the state of rollbacks is read, too, before any was begun.
 
     Raises:
         InputError: The plan or its journal cannot be read.
@@ -116,7 +116,7 @@ def view_plan(path: Path, handle: ClusterHandle, *, back: bool = False) -> PlanV
 
 
 def _seen(view: PlanView, *, back: bool) -> PlanView:
-    """The view with what the cluster shows."""
+    """The view with the state of its changes in the cluster."""
     from kreplica.execution.drift import look_at_steps
     from kreplica.execution.rollback import look_back, reordered, still_to_roll_back
 
@@ -148,14 +148,14 @@ def carry_out(
     wish: Wish,
     allowed: Callable[[PlanView], None],
 ) -> PlanView:
-    """Runs a plan under its journal's lock and looks at everything again.
+    """Runs a plan under its journal's lock and reads everything again.
 
     Args:
-        view: The plan as it was seen before.
+        view: The plan as it was read before.
         handle: The cluster.
         work: Applies or rolls back.
-        wish: What the user wants.
-        allowed: Refuses what the plan is not ready for; asked again under the lock.
+        wish: The request.
+        allowed: Refuses the request if the plan is not ready for it; called again under the lock.
 
     Raises:
         ChangeRefusedError: Another process carries out the plan, or has done so meanwhile.

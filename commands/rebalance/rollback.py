@@ -74,7 +74,7 @@ def _require_begun(view: PlanView) -> None:
 
 
 def roll_back(view: PlanView, handle: ClusterHandle, wish: Wish, output: OutputFormat | None) -> None:
-    """Rolls back what a plan has done, or says what that would be, and exits."""
+    """Rolls back the changes of a plan, or shows what that would do, and exits."""
     from commands.rebalance.plan import carry_out
     from kreplica.control.boundary import require_brokers, require_writable
     from kreplica.execution.rollback import rollback as roll_back_plan

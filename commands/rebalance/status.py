@@ -1,4 +1,4 @@
-"""kreplica rebalance status and cancel: how far a plan has come; no further steps of it."""
+"""kreplica rebalance status and cancel: progress of a plan; the end of a plan before all its steps."""
 
 from __future__ import annotations
 

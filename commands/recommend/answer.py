@@ -1,4 +1,4 @@
-"""What recommend answers: rows, summary, and how the command ends."""
+"""The answer of recommend: rows, summary and exit code."""
 
 from __future__ import annotations
 
@@ -59,14 +59,14 @@ class AdviceView:
 
 @dataclass(frozen=True, slots=True)
 class RecommendAnswer:
-    """The answer, and what the screen and the exit code need besides."""
+    """The answer, and further values for the screen and the exit code."""
 
     answer: Answer
     views: Sequence[AdviceView]
     reading: Reading
 
     def exit_code(self, fail_on: FailOn, *, exit_zero: bool) -> ExitCode:
-        """How the command ends."""
+        """Exit code of the command."""
         lowest = Severity[fail_on.name.upper()]
         if any(one.severity >= lowest for view in self.views for one in view.advice):
             return ExitCode.OK if exit_zero else ExitCode.FINDINGS
@@ -78,7 +78,7 @@ def answer(sources: SourceOptions, clients: Clients, topic: str | None, *, exclu
     """Reads the clusters and the clients' files, and judges them.
 
     Raises:
-        KreplicaError: No cluster could be read, or an option names what is not there.
+        KreplicaError: No cluster could be read, or an option names something that does not exist.
     """
     told = clients.read()
     handles = _handles(sources, needed=not told)
@@ -119,7 +119,7 @@ def _handles(sources: SourceOptions, *, needed: bool) -> tuple[ClusterHandle, ..
 
 
 def way_in(handle: ClusterHandle, sources: SourceOptions) -> str:
-    """Options for Kafka's own tools; a placeholder where only the reader knows."""
+    """Options by which Kafka's own tools connect; placeholders for values that kreplica does not know."""
     if handle.bootstrap_servers is None:
         return "--bootstrap-server HOST:PORT"
     servers = f"--bootstrap-server {handle.bootstrap_servers}"
@@ -183,7 +183,7 @@ def _not_judged(views: Sequence[AdviceView], reading: Reading) -> Iterator[str]:
 
 
 def not_judged(unjudged: Sequence[Unjudged]) -> Iterator[str]:
-    """One clause for each fact that is missing, and how many rules need it; the summary names them."""
+    """One clause for each missing fact, with the number of rules that need it; the summary names the rules."""
     rules = Counter(one.missing for one in unjudged)
     for fact, count in rules.items():
         yield f"{fact} not known: {count} rule{'s' * (count > 1)} did not judge"

@@ -1,4 +1,4 @@
-"""kreplica recommend: what to set otherwise, judged from what is set."""
+"""kreplica recommend: better settings, judged from the current ones."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 MOST_SHOWN = 5
-"""How many subjects a piece of advice names before it says how many more there are."""
+"""Subjects that a piece of advice names at most; the rest are counted."""
 LONGEST_COMMAND = 400
 """Characters; longer ones are for -o json."""
 _COLORS = {Severity.CRITICAL: "red", Severity.WARNING: "yellow", Severity.INFO: "green"}

@@ -1,4 +1,4 @@
-"""kreplica roll: rolling restarts, planned and looked after; kreplica restarts nothing itself."""
+"""kreplica roll: rolling restarts, planned and supervised; kreplica restarts nothing itself."""
 
 from __future__ import annotations
 

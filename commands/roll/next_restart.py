@@ -28,7 +28,7 @@ COLUMNS = ("node", "wave", "state")
 
 
 class Word(StrEnum):
-    """What is said."""
+    """First words of the verdict."""
 
     next = "next"
     wait = "wait"
@@ -50,15 +50,15 @@ _CODES = {
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """What roll next says.
+    """The answer of roll next.
 
     Args:
         path: The plan's file.
         plan: The plan.
-        word: What it comes to.
-        state: Where the roll stands.
+        word: First word of the verdict.
+        state: Progress of the roll.
         reading: The cluster as it was read last.
-        verdict: Whether the nodes can be stopped now; None where it is not their turn.
+        verdict: Whether the nodes can be stopped now; None if it is not their turn.
     """
 
     path: Path
@@ -75,7 +75,7 @@ class Told:
 
     @property
     def missing(self) -> tuple[str, ...]:
-        """What could not be read or is not known."""
+        """Facts that could not be read or are not known."""
         if self.verdict is not None:
             return self.verdict.last.missing
         return tuple(gap.message for gap in self.reading.snapshots[0].gaps)
@@ -153,7 +153,7 @@ def _ask(handle: ClusterHandle, path: Path, plan: RollPlan, journal: RollJournal
 
 
 def _note_seen(journal: RollJournal, state: RollState) -> None:
-    """Notes who is down, once: a later look then knows that they went."""
+    """Notes once in the journal which nodes are down: a later run then knows that they were down."""
     from kreplica.execution.roll.journal import RollEvent
     from kreplica.execution.roll.progress import NodeState
 

@@ -1,4 +1,4 @@
-"""kreplica roll plan: a safe order of restarts in as few waves as can be."""
+"""kreplica roll plan: a safe order of restarts in as few waves as possible."""
 
 from __future__ import annotations
 

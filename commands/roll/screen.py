@@ -1,4 +1,4 @@
-"""roll on the screen: the waves and why there cannot be fewer; what may restart next, or what it waits for."""
+"""roll on the screen: the waves and why there cannot be fewer; the nodes to restart next, or what to wait for."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from kreplica.model.snapshot import ClusterSnapshot
 
 MOST_NAMED = 12
-"""How many nodes a line names before it says how many more there are."""
+"""Nodes that a line names at most; the rest are counted."""
 
 _COLORS = {
     "next": "green",
@@ -95,7 +95,7 @@ def _held_back(nodes: Sequence[HeldBack]) -> Iterator[str]:
 
 
 def _helps(nodes: Sequence[HeldBack]) -> Iterator[str]:
-    """What to do about what stands against nodes."""
+    """Remedies for the reasons that hold nodes back."""
     reasons = " ".join(reason for one in nodes for reason in one.reasons)
     if "one replica only" in reasons:
         yield "one replica only: add a second by a reassignment, or take it into account: --accept rf-one"
@@ -127,7 +127,7 @@ def _option_words(options: RollOptions) -> str:
 
 
 def show_next(told: Told, sources: SourceOptions, console: Console) -> None:
-    """Prints what may restart next for a person."""
+    """Prints for a person which nodes may restart next."""
     print_verdict(console, told.word.value.upper(), _COLORS[told.word.value], _next_sentence(told))
     print_lines(console, "missing", told.missing)
     print_lines(console, "against", _against(told))

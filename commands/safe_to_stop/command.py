@@ -38,7 +38,7 @@ SETTLE = "10s"
 
 
 class Accept(StrEnum):
-    """What can be taken into account."""
+    """Harms that can be accepted."""
 
     rf_one = "rf-one"
 
@@ -50,7 +50,7 @@ AcceptTopicOption = Annotated[
     str | None,
     typer.Option("--accept-topic", metavar="REGEX,…", help="Whatever happens to topics whose whole name matches."),
 ]
-"""What may be down while a broker is stopped; safe-to-stop and roll plan take both."""
+"""Options that name partitions that may be down while a broker is stopped; safe-to-stop and roll plan take both."""
 
 
 def register(app: typer.Typer) -> None:
@@ -163,7 +163,7 @@ def _summary(verdict: Verdict) -> dict[str, object]:
 
 
 def _effects(judgement: StopJudgement) -> dict[str, int]:
-    """How many partitions each effect counts against the stop for."""
+    """Number of partitions by effect that speaks against the stop."""
     from kreplica.health.impact.stop import Effect
 
     counts = Counter(item.effect for item in judgement.against)

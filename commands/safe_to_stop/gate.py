@@ -1,4 +1,4 @@
-"""Reads a cluster until brokers can be stopped safely, or the time is up; safe is what two reads in a row say."""
+"""Reads a cluster until brokers can be stopped safely, or the time is up; two reads in a row must say so."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     from kreplica.model.snapshot import ClusterSnapshot
 
 POLL_SECONDS = 5.0
-"""Between two reads while the stop is not safe yet."""
+"""Seconds between two reads while the stop is not safe yet."""
 
 FACETS = Facet.GATE | Facet.QUORUM
-"""min.insync.replicas, the quorum, and log directories: files of topics that are not listed show hidden topics."""
+"""min.insync.replicas, the quorum, and log directories, whose files show topics that are hidden from listings."""
 
 BrokersOf = Callable[["ClusterSnapshot"], Sequence[int]]
 
@@ -36,9 +36,9 @@ class Round:
     """One read and what it says.
 
     Args:
-        reading: What was read.
-        judgement: What stopping the brokers would do.
-        at: When the read began, by the monotonic clock.
+        reading: The cluster as read.
+        judgement: Effects of stopping the brokers.
+        at: Start of the read in seconds of the monotonic clock.
     """
 
     reading: Reading
@@ -52,23 +52,23 @@ class Round:
 
     @property
     def missing(self) -> tuple[str, ...]:
-        """What could not be read or is not known."""
+        """Facts that could not be read or are not known."""
         return (*(gap.message for gap in self.snapshot.gaps), *self.judgement.unknown)
 
     @property
     def exit_code(self) -> ExitCode:
-        """Of this read alone."""
+        """Exit code by this read alone."""
         return gate_code(self.judgement.against, self.missing)
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What the last read said.
+    """Result of the last read.
 
     Args:
         last: The last read.
-        before: The one before it where that was fine, None if there is none.
-        changes: What changed between the two.
+        before: The read before it if that one was safe, else None.
+        changes: Changes of the cluster between the two.
     """
 
     last: Round
@@ -77,7 +77,7 @@ class Verdict:
 
     @property
     def apart(self) -> float | None:
-        """Seconds between the begin of the two reads."""
+        """Seconds between the starts of the two reads."""
         return None if self.before is None else self.last.at - self.before.at
 
 
@@ -93,12 +93,12 @@ def ask(
 
     Args:
         handle: The cluster.
-        brokers_of: Which brokers, in the cluster as read.
-        accepted: What does not count.
+        brokers_of: Gives the brokers to stop in the cluster as read.
+        accepted: Harms that do not count.
         settle: Seconds between the two reads; 0 for one read only. A dump is read once.
-        wait: For how many seconds to read again while it is not safe; a cluster that does not answer is not safe. Every
-            read ends with that time, but the one that confirms another: it follows ``settle`` later, come what may.
-        most_age: How old a dump may be, in seconds; any age if None.
+        wait: Seconds for which the cluster is read again while the stop is not safe; a cluster that does not answer is
+            not safe. No read goes on after that time, except the one that confirms another, ``settle`` later.
+        most_age: Greatest age of a dump, in seconds; any age if None.
 
     Raises:
         UnreachableError: The cluster does not answer, and the time is up.

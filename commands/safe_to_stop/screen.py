@@ -1,4 +1,4 @@
-"""safe-to-stop on the screen: verdict first, then what stands against it, then what to type next."""
+"""safe-to-stop on the screen: verdict first, then the reasons against a stop, then what to type next."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from kreplica.model.snapshot import ClusterSnapshot
 
 MOST_BROKERS = 5
-"""How many brokers a line names before it says how many more there are."""
+"""Brokers that a line names at most; the rest are counted."""
 
 MOST_TRIED = 8
-"""How many other brokers are looked at for one that can be stopped instead."""
+"""Other brokers that are tried at most, to find one that can be stopped instead."""
 
 _COLORS = {ExitCode.OK: "green", ExitCode.FINDINGS: "red", ExitCode.INCOMPLETE: "yellow"}
 _WORDS = {
@@ -37,7 +37,7 @@ _WORDS = {
     ),
     frozenset({Effect.UNDER_MIN_ISR}): "under min ISR (acks=all writes fail)",
 }
-"""What the effects on one partition amount to, the worst first."""
+"""Words for the effects on one partition, the worst first."""
 
 _ORDER = list(_WORDS)
 
@@ -100,7 +100,7 @@ def _amount(fate: Fate, count: int) -> str:
 
 
 def _lines(items: Sequence[Consequence]) -> Iterator[str]:
-    """One line for each fate and reason: how many, what, why, where."""
+    """One line for each fate and reason: number of partitions, fate, reason, and partitions."""
     for fate, partitions in _fates(items).items():
         by_reason: dict[str, list[Consequence]] = {}
         for first, *_ in partitions:

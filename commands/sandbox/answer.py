@@ -1,6 +1,6 @@
-"""What the sandbox commands print: servers, topics, loads.
+"""The answers of the sandbox commands: servers and topics.
 
-Reads the values of the sandbox's options.
+Also parses the values of the sandbox's options.
 """
 
 from __future__ import annotations
@@ -32,7 +32,15 @@ def emit_servers(
     output: OutputFormat | None,
     after: Sequence[str] = (),
 ) -> None:
-    """Print the servers of some sandboxes."""
+    """Prints the servers of some sandboxes.
+
+    Args:
+        command: Name of the schema, such as ``sandbox-start``.
+        sandboxes: The sandboxes.
+        headline: First line for a person.
+        output: The form.
+        after: Lines for a person below the table.
+    """
     rows = [_server_row(sandbox.name, server) for sandbox in sandboxes for server in sandbox.status()]
     states = [str(row["state"]) for row in rows]
     answer = Answer(
@@ -107,7 +115,7 @@ def _title(sandbox: Sandbox) -> str:
 
 
 def emit_stopped(names: Sequence[str], output: OutputFormat | None) -> None:
-    """Print which sandboxes were stopped."""
+    """Prints which sandboxes were stopped."""
     rows = [{"sandbox": name, "state": "removed"} for name in names]
     answer = Answer("sandbox-stop", "sandboxes", ("sandbox", "state"), rows, summary={"sandboxes": len(rows)})
     text = f"stopped {', '.join(names)}; its data are removed" if names else "no sandbox was started"
@@ -115,7 +123,7 @@ def emit_stopped(names: Sequence[str], output: OutputFormat | None) -> None:
 
 
 def emit_topic(sandbox: Sandbox, topic: str, *, deleted: bool, output: OutputFormat | None) -> None:
-    """Print a topic that was created, or that it was deleted."""
+    """Prints a topic that was created, or that it was deleted."""
     metadata = sandbox.metadata()
     found = metadata.topics.get(topic) if metadata else None
     rows = [

@@ -267,7 +267,7 @@ def _how_to_connect(sandbox: Sandbox) -> list[str]:
 
 @contextmanager
 def _progress() -> Iterator[Callable[[str], None]]:
-    """Steps on stderr while they last, on a terminal only."""
+    """Shows each step on stderr while it lasts, on a terminal only."""
     if not sys.stderr.isatty():
         yield lambda _text: None
         return

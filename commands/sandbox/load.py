@@ -1,4 +1,4 @@
-"""kreplica sandbox load: records in, records out, and the account of what was lost."""
+"""kreplica sandbox load: records produced, records consumed, and the count of lost ones."""
 
 from __future__ import annotations
 

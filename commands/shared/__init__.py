@@ -1,1 +1,1 @@
-"""Options and values as they are typed, clusters, confirmation: what several commands take."""
+"""Options and values as they are typed, clusters, confirmation: shared by several commands."""

@@ -1,4 +1,4 @@
-"""kreplica decode metadata: the history that the metadata log of a KRaft node holds: who led when, what changed."""
+"""kreplica decode metadata: the history in the metadata log of a KRaft node: leaders over time, and changes."""
 
 from __future__ import annotations
 
@@ -46,12 +46,12 @@ AllOption = Annotated[bool, typer.Option("--all", help="List every change on the
 
 
 MOST_PATHS = 4
-"""As many are said again in what to do next; instead of more, the log that was read."""
+"""Paths that the next commands repeat at most; with more of them, they name the log that was read."""
 
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """What was read.
+    """The history that was read.
 
     Args:
         changes: Changes of partitions that were asked for.
@@ -124,7 +124,7 @@ def metadata(
 
 
 def _chosen(paths: Sequence[str]) -> tuple[MetadataFiles, list[tuple[MetadataFiles, LogEnd]], list[Damage]]:
-    """The log to read, the others with how far they go, and what beside them cannot be read."""
+    """The log to read, the others with their ends, and damage in the files beside them."""
     from kreplica.formats.file_bytes import not_listed
     from kreplica.formats.log_directory.cluster_identity import require_one_cluster
     from kreplica.formats.metadata_log.files import find_metadata_logs, furthest_metadata
@@ -149,7 +149,7 @@ def _not_read(others: Sequence[tuple[MetadataFiles, LogEnd]]) -> list[str]:
 
 
 class _Wanted:
-    """Which changes are asked for."""
+    """Filter for the changes that were asked for."""
 
     def __init__(self, topic: str | None, partition: tuple[str, int] | None, kinds: frozenset[ChangeKind]) -> None:
         from kreplica.model.topic_pattern import topic_pattern
@@ -197,7 +197,7 @@ def _history(files: MetadataFiles, wanted: _Wanted) -> History:
 
 
 def _standing(files: MetadataFiles, partition: tuple[str, int]) -> list[PartitionChange]:
-    """What held of a partition where the history begins with a checkpoint: how it came to that is gone."""
+    """State of a partition in the checkpoint that the history begins with: the changes before it are gone."""
     from kreplica.formats.metadata_log.changes import standing
     from kreplica.formats.metadata_log.files import earliest, state_at
 
@@ -259,7 +259,7 @@ def _summary(found: History) -> Row:
 
 
 def _differences(left: MetadataImage, right: MetadataImage) -> Row:
-    """What differs besides partitions."""
+    """Differences besides partitions: brokers, features and settings."""
     from kreplica.sources.dumps.kraft import shown_settings
 
     brokers = {**left.brokers, **right.brokers}

@@ -26,10 +26,10 @@ def show(
     Args:
         answer: What to print.
         console: Where to.
-        again: The words that name the log, to be typed again.
-        dump: The log as a dump for other commands; None if it is none for them.
+        again: The arguments that name the log, for the next commands.
+        dump: The log as a dump for other commands; None if they cannot read it.
         who_led: The partition whose leaders were asked for.
-        listed: Whether the changes are.
+        listed: Whether the changes were asked for.
     """
     summary: Mapping[str, Any] = answer.summary
     if listed and answer.rows:

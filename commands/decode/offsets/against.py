@@ -1,4 +1,4 @@
-"""kreplica decode offsets --against: whether what was committed lies in the logs of a live cluster."""
+"""kreplica decode offsets --against: committed offsets compared with the logs of a live cluster."""
 
 from __future__ import annotations
 
@@ -72,38 +72,38 @@ class WayIn:
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """What the cluster said.
+    """The rows compared with the cluster.
 
     Args:
-        reading: How reading it went.
-        ranges: One for each row, in their order.
+        reading: Result of reading the cluster.
+        ranges: Range of the log for each row, in their order.
     """
 
     reading: Reading
     ranges: Sequence[OffsetRange]
 
     def counts(self) -> dict[Standing, int]:
-        """How many rows stand where, in the order of Standing; those of which nothing is known are left out."""
+        """Number of rows by standing, in the order of Standing; rows of unknown standing are left out."""
         found = Counter(each.standing for each in self.ranges)
         return {standing: found[standing] for standing in Standing if found[standing]}
 
     @property
     def outside(self) -> int:
-        """Rows that do not lie in the range of their log."""
+        """Number of rows outside the range of their log."""
         return sum(count for standing, count in self.counts().items() if standing is not Standing.in_range)
 
     @property
     def unknown(self) -> int:
-        """Rows of which the cluster did not tell enough."""
+        """Number of rows whose log's range the cluster did not report."""
         return sum(each.standing is None for each in self.ranges)
 
     def warnings(self) -> list[str]:
-        """What the cluster did not tell."""
+        """Warnings of the reading, and the number of ranges that the cluster did not report."""
         left_out = f"the cluster did not tell the range of {self.unknown} of {len(self.ranges)} offsets"
         return [*self.reading.warnings(), *([left_out] if self.unknown else [])]
 
     def clusters(self) -> list[dict[str, object]]:
-        """For the answer of the contract."""
+        """The ``clusters`` of the answer."""
         return [cluster_object(snapshot) for snapshot in self.reading.snapshots]
 
     def summary(self) -> Row:
@@ -112,12 +112,12 @@ class Compared:
         return {"standings": {**{standing.value: counts.get(standing, 0) for standing in Standing}}}
 
     def meanings(self) -> list[str]:
-        """What it means for the groups, in words."""
+        """Consequences for the groups, in words."""
         return [_MEANINGS[standing] for standing in self.counts() if standing in _MEANINGS]
 
     @property
     def columns(self) -> list[str]:
-        """Fields that a row has besides."""
+        """Fields that the comparison adds to a row."""
         return [field.name for field in fields(OffsetRange)]
 
     def row(self, index: int) -> Row:

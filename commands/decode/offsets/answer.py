@@ -1,4 +1,4 @@
-"""What kreplica decode offsets found: logs chosen among copies, rows, and whether anything is missing."""
+"""The reading of kreplica decode offsets: logs chosen among copies, rows, and missing partitions."""
 
 from __future__ import annotations
 
@@ -47,28 +47,28 @@ COLUMNS = (
 _VALUES = attrgetter(*COLUMNS)
 _WORDS = {"group", "topic", "metadata", "standing"}
 MOST_TYPES = 8
-"""How many numbers of unknown types are told."""
+"""Numbers of unknown types that a warning names."""
 _NARROW = {"partition", "leader_epoch"}
 
 
 @dataclass(frozen=True, slots=True)
 class OffsetsReading:
-    """What was read.
+    """Offsets and groups that were read, and from which logs.
 
     Args:
         rows: Committed and pending offsets that were asked for, sorted.
-        all_groups: How many groups the logs know, asked for or not.
-        logs: Those that were read.
-        others: Copies of their partitions that were not.
+        all_groups: Number of groups in the logs, asked for or not.
+        logs: Logs that were read.
+        others: Copies of their partitions that were not read.
         wanted: Partitions that the answer needs.
-        partitions: How many the topic has.
-        results: What came of each log.
-        commits: The committed offsets of each log, whatever was asked for.
-        damage: Of all of them.
-        against: What the live cluster says of the rows; None if none was asked.
-        doubt: Why the topic cannot have that many partitions; empty where nothing speaks against it.
-        expired: How many rows were past the time of expiration that was written with them, at the moment asked for: a
-            coordinator drops these unless members read the topic (OffsetMetadataManager.cleanupExpiredOffsets).
+        partitions: Number of partitions of the topic.
+        results: Result of replaying each log.
+        commits: All committed offsets of each log, asked for or not.
+        damage: Damage in all logs.
+        against: Comparison of the rows with a live cluster; None if not asked for.
+        doubt: Why the topic cannot have that many partitions; empty if nothing speaks against it.
+        expired: Number of rows whose expiration time had passed at the moment asked for: a coordinator drops these
+            unless members read the topic (OffsetMetadataManager.cleanupExpiredOffsets).
     """
 
     rows: Sequence[CommittedOffset]
@@ -95,7 +95,7 @@ class OffsetsReading:
         return sorted(self.wanted - self.found)
 
     def completeness(self) -> str:
-        """How much of the topic the answer rests on, in words."""
+        """The part of the topic that the answer is based on, in words."""
         if self.doubt:
             found = counted(len(self.found), "partition")
             return f"{found} found, of how many is not known; groups in the rest cannot be known"
@@ -129,7 +129,7 @@ class OffsetsReading:
 
     @property
     def unknown(self) -> dict[int, int]:
-        """How many records there are of types that Kafka does not write to the topic, or not yet."""
+        """Number of records by type, of the types that Kafka does not write to the topic, or not yet."""
         return {int(number): count for number, count in self.types().items() if type_name(int(number)) is None}
 
     def _unknown(self) -> str:
@@ -138,7 +138,7 @@ class OffsetsReading:
         return ", ".join(map(str, numbers[:MOST_TYPES])) + rest
 
     def warn(self) -> None:
-        """Prints the warnings, for the forms that have no place for them."""
+        """Prints the warnings to stderr, for the forms of the answer that cannot hold them."""
         for warning in self.warnings():
             print_err(f"warning: {warning}")
         pending = sum(row.pending for row in self.rows)
@@ -185,7 +185,7 @@ class OffsetsReading:
         }
 
     def types(self) -> dict[str, int]:
-        """How many records there are of each type of key, in the order of the types."""
+        """Number of records by type of key, in the order of the types."""
         counts: dict[int, int] = {}
         for result in self.results:
             for number, count in result.replay.types.items():
@@ -223,7 +223,15 @@ def read_offsets(
     *,
     members: bool = False,
 ) -> OffsetsReading:
-    """Reads the named files; of the groups themselves, too, and their members, where these are asked for.
+    """Reads committed offsets, and with ``members`` the groups and their members, from the named files.
+
+    Args:
+        paths: Log directories, folders of partitions, or segments.
+        groups: Regular expressions for whole names of groups; all groups if there are none.
+        topics: Pattern of the topics, as ``--topic`` takes it; all topics if None.
+        partitions: Number of partitions of __consumer_offsets.
+        until: State as of this offset or time; the end of the logs if None.
+        members: Whether the groups and their members are replayed, too.
 
     Raises:
         UsageError: There is nothing to read, or a pattern is none.
@@ -264,7 +272,7 @@ def _expired(rows: Sequence[CommittedOffset], until: Until | None) -> int:
 def open_events(
     paths: Sequence[str], groups: Sequence[str], topics: str | None, partitions: int, until: Until | None
 ) -> tuple[Events, list[str]]:
-    """Every record of the named files, and what is missing, in words.
+    """Every record of the named files, and warnings about missing partitions; arguments as in ``read_offsets``.
 
     Raises:
         UsageError: There is nothing to read, or a pattern is none.
@@ -280,10 +288,10 @@ def open_events(
 
 
 def group_patterns(groups: Sequence[str]) -> list[re.Pattern[str]]:
-    """The patterns that names of groups are held against.
+    """The compiled patterns of names of groups.
 
     Raises:
-        UsageError: One of them is none.
+        UsageError: One is not a regular expression.
     """
     return [_pattern(text) for text in groups]
 
@@ -298,7 +306,7 @@ def _pattern(text: str) -> re.Pattern[str]:
 
 
 def is_wanted(group: str, patterns: Sequence[re.Pattern[str]]) -> bool:
-    """Whether one of the patterns is that of the whole name; without any, all are wanted."""
+    """True if one of the patterns matches the whole name, or there are no patterns."""
     return not patterns or any(pattern.fullmatch(group) for pattern in patterns)
 
 
@@ -312,7 +320,7 @@ def _wanted(groups: Sequence[str], partitions: int) -> frozenset[int]:
 def _chosen(
     names: Sequence[str], until: Until | None, damage: DamageTally
 ) -> tuple[list[PartitionLog], list[PartitionLog]]:
-    """The log to read of each partition, and the other copies; damage of what could not be looked through."""
+    """The log to read of each partition, and the other copies; adds folders that could not be listed to the damage."""
     refused: list[InputError] = []
     logs = find_logs(names, OFFSETS_TOPIC, refused)
     if not logs:

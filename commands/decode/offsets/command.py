@@ -259,7 +259,7 @@ def _print_lines(form: OffsetsForm | None, rows: list[CommittedOffset]) -> None:
 
 
 def _refuse_line_breaks(rows: list[CommittedOffset]) -> None:
-    """Kafka's tool splits the file into lines before it looks for quotes (OffsetsUtils.parseResetPlan)."""
+    """Refuses line breaks in names: Kafka's tool splits lines before it reads quotes (OffsetsUtils.parseResetPlan)."""
     broken = next((row.group for row in rows if "\n" in row.group), None)
     if broken is not None:
         what = f"the group {broken!r} has a line break in its name"

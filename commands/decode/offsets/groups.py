@@ -43,7 +43,7 @@ def show_groups(reading: OffsetsReading, groups: Sequence[str], output: OutputFo
     """Prints the groups that were asked for.
 
     Args:
-        reading: What was read of commits and groups, and of which logs.
+        reading: Commits and groups that were read, and the logs they are from.
         groups: Patterns of the groups that are asked for; all if there are none.
         output: The form; table if None.
     """
@@ -72,7 +72,7 @@ def show_groups(reading: OffsetsReading, groups: Sequence[str], output: OutputFo
 def _rows(
     log: PartitionLog, result: Replayed, commits: Sequence[CommittedOffset], damage: list[Damage]
 ) -> Iterator[Row]:
-    """The groups of one log; those of which there are commits alone are simple classic groups to a coordinator."""
+    """The groups of one log; groups with commits alone are simple classic groups to a coordinator."""
     offsets = Counter(row.group for row in commits if not row.pending)
     assert result.groups is not None, "groups were asked for"
     states = {state.group: state for state in result.groups.groups(str(log.directory), damage)}
@@ -98,7 +98,7 @@ def _row(state: GroupState, offsets: int, partition: int | None) -> Row:
 
 
 def _name_topics(rows: Sequence[Row], reading: OffsetsReading, damage: list[Damage]) -> None:
-    """Consumer and share groups have topics by id: the directories beside the logs tell the names of most."""
+    """Puts topic names into rows: consumer and share groups have ids, most of which the directories name."""
     assigned = [each for row in rows for member in _objects(row) for each in member["assignment"] or ()]
     by_id = [each for each in assigned if "topic_id" in each]
     names = topic_names((log.home for log in (*reading.logs, *reading.others)), damage) if by_id else {}

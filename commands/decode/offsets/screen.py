@@ -1,4 +1,4 @@
-"""How kreplica decode offsets shows what it found."""
+"""decode offsets on the screen: rows, verdict, logs, and what to type next."""
 
 from __future__ import annotations
 

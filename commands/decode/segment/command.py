@@ -1,4 +1,4 @@
-"""kreplica decode segment: the batches and records of log segments, whatever wrote them, however they ended."""
+"""kreplica decode segment: the batches and records of log segments, of every version, damaged or not."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def _print_batches(read: SegmentsRead, output: OutputFormat | None) -> ExitCode:
 
 
 def _counted(read: SegmentsRead, window: BatchWindow) -> BatchColumns:
-    """The batches, once the records in them are counted and their damage is found."""
+    """The batches, after their records are counted and checked for damage."""
     for _ in read.records_of(window):
         pass
     return window.batches
@@ -121,7 +121,7 @@ def _indexes(
 
 @contextmanager
 def segment_files(paths: Sequence[str], stdin_filename: str | None) -> Iterator[SegmentsRead]:
-    """The segments that are named, in order, to be read.
+    """Finds the named segments; yields them, in order, to be read.
 
     Raises:
         UsageError: There are none.

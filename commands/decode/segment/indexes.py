@@ -1,4 +1,4 @@
-"""kreplica decode segment --index, --timeindex: the indexes beside segments, each entry held against the log."""
+"""kreplica decode segment --index, --timeindex: the indexes beside segments, each entry checked against the log."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Segments read window by window, and what there is to say of all of them: kreplica decode segment.
+"""Segments read window by window, with numbers over all of them, for kreplica decode segment.
 
-kreplica decode segment --records: the records of segments, printed while they are read.
+With --records, the records of segments are printed while they are read.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class SegmentsRead:
-    """Numbers over all that was read so far, and damage."""
+    """Numbers over all windows read so far, and damage."""
 
     names: Sequence[str]
     batches: int = 0
@@ -40,7 +40,7 @@ class SegmentsRead:
     damage: DamageTally = field(default_factory=DamageTally)
 
     def windows(self) -> Iterator[tuple[str, BatchWindow]]:
-        """The windows of each segment; everything is counted but the records in them."""
+        """Yields the windows of each segment; counts everything but the records in them."""
         for name in self.names:
             with FoundBytes.open(Path(name)) as source:
                 self.read_bytes += source.size
@@ -75,7 +75,7 @@ class SegmentsRead:
         }
 
     def print_verdict(self, console: Console) -> None:
-        """What stands below the table."""
+        """Prints the verdict below the table."""
         word, color = ("DAMAGED", "red") if self.damage.places else ("OK", "green")
         files = counted(len(self.names), "segment")
         told = f"{counted(self.batches, 'batch', 'batches')}, {counted(self.records, 'record')} in {files}"

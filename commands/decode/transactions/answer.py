@@ -1,4 +1,4 @@
-"""What kreplica decode transactions found: a row for each record, and what there is to say of all of them."""
+"""The answer of kreplica decode transactions: a row for each record, and numbers over all of them."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class TransactionsReading:
-    """What was read of the topic, whatever was asked of it.
+    """The partitions of the topic that were read, for every form of the command.
 
     Args:
         logs: The partitions that were found.
         homes: Each transactional id, and the partition in which it was found.
-        asked: What is asked about them.
-        damage: Of all files.
+        asked: The options of the command.
+        damage: Damage in all files.
         unknown: Number of records of a version that is not known.
     """
 
@@ -44,7 +44,7 @@ class TransactionsReading:
 
     @classmethod
     def of_state(cls, logs: TransactionLogs, read: Sequence[ReplayedLog], asked: Asked) -> TransactionsReading:
-        """What was read where the state was asked for."""
+        """The reading where the state was asked for."""
         homes = {
             (record.transactional_id, log.log.partition)
             for log in read
@@ -58,7 +58,7 @@ class TransactionsReading:
         return cls(logs, homes, asked, damage, sum(log.findings.unknown for log in read))
 
     def summary(self, counts: Row) -> Row:
-        """The summary of the answer: numbers over all rows, and where they are from."""
+        """The summary of the answer: numbers over all rows, and the logs they are from."""
         found = {log.partition for log in self.logs.logs if log.partition is not None}
         partitions = self.asked.partitions
         return {
@@ -75,7 +75,7 @@ class TransactionsReading:
         }
 
     def warnings(self, summary: Row) -> list[str]:
-        """Damage, what is missing, and what was not read."""
+        """Damage, missing partitions, and copies that were not read."""
         told = damage_warnings(self.damage.kept, self.damage.places)
         if summary["partitions_doubt"]:
             told.append(str(summary["partitions_doubt"]))
@@ -85,19 +85,19 @@ class TransactionsReading:
         return [*told, f"{counted(self.unknown, 'record')} of a version that is not known"] if self.unknown else told
 
     def exit_code(self, summary: Row) -> ExitCode:
-        """1 for damage and what is overdue, 5 for missing partitions, 0 otherwise."""
+        """1 for damage and overdue transactions, 5 for missing partitions, 0 otherwise."""
         if self.damage.places or summary.get("overdue"):
             return ExitCode.FINDINGS
         return ExitCode.INCOMPLETE if is_partial(summary) else ExitCode.OK
 
 
 def is_partial(summary: Row) -> bool:
-    """Whether not all partitions that the answer needs were found."""
+    """True unless all partitions that the answer needs were found."""
     return bool(summary["partitions_missing"] or summary["partitions_doubt"])
 
 
 def _found(summary: Row) -> str:
-    """How many partitions of the topic were found, in words."""
+    """Number of partitions of the topic that were found, in words."""
     found, total = summary["partitions_found"], summary["partitions"]
     if not found:
         return f"which of the {total} partitions of __transaction_state this is, is not known"
@@ -120,10 +120,10 @@ def state_row(
     """The row of an id's state.
 
     Args:
-        partition: Of __transaction_state.
-        record: The last one of the id.
+        partition: Partition of __transaction_state.
+        record: Last record of the id.
         begun: First offset of each producer's open transaction by partition.
-        now: ms since the epoch.
+        now: Time for ages, in ms since the epoch.
     """
     row = event_row(partition, record, begun)
     started, timeout = row["start_timestamp"], row["timeout_ms"]
@@ -136,7 +136,7 @@ def state_row(
 def event_row(
     partition: int | None, record: TransactionRecord, begun: Mapping[tuple[Place, int | None], int]
 ) -> dict[str, object]:
-    """The row of a record. What had begun by it may have ended by now: it has no age."""
+    """The row of a record. It has no age, since a transaction open at the record may have ended by now."""
     data = record.data or {}
     producer = data.get("producerId")
     return {
@@ -169,7 +169,7 @@ def _or_null(value: int | None) -> int | None:
 
 
 def answer_of(rows: list[Row], summary: Row, warnings: list[str]) -> Answer:
-    """The answer about states, whatever was asked of them."""
+    """The answer about states, for every form of the command."""
     return Answer(
         command="decode-transactions",
         rows_name="transactions",
@@ -182,7 +182,7 @@ def answer_of(rows: list[Row], summary: Row, warnings: list[str]) -> Answer:
 
 
 def kind_of(name: str) -> Kind:
-    """What a column holds."""
+    """Kind of a column's values."""
     if name in ("transactional_id", "state", "partitions"):
         return Kind.STRING
     return Kind.BOOL if name == "overdue" else Kind.INT64

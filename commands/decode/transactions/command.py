@@ -1,4 +1,4 @@
-"""kreplica decode transactions: what the transaction coordinators remember, read from `__transaction_state`."""
+"""kreplica decode transactions: the state of the transaction coordinators, read from `__transaction_state`."""
 
 from __future__ import annotations
 
@@ -84,14 +84,14 @@ PartitionsOption = Annotated[
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What is asked about transactions.
+    """Options that choose transactions.
 
     Args:
-        until: Up to where the logs count.
-        ids: Only these; all if there are none.
-        only_open: Only where a transaction is open.
-        partitions: How many the topic has.
-        now: ms since the epoch, as far as ages are concerned.
+        until: Offset or time up to which the logs are replayed.
+        ids: Transactional ids; all if there are none.
+        only_open: Only ids with an open transaction.
+        partitions: Number of partitions of the topic.
+        now: Time for ages, in ms since the epoch.
     """
 
     until: Until
@@ -101,7 +101,7 @@ class Asked:
     now: int
 
     def wants(self, record: TransactionRecord) -> bool:
-        """Whether there is to be a row for it."""
+        """True if the record gets a row."""
         from kreplica.formats.transactions.records import OPEN
 
         return (not self.ids or record.transactional_id in self.ids) and (not self.only_open or record.state in OPEN)
@@ -159,7 +159,7 @@ def transactions(
 
 
 def _moments(offset: int | None, moment: str | None) -> tuple[int, Until]:
-    """Now, in ms since the epoch, as far as ages are concerned; and what counts."""
+    """The time for ages, in ms since the epoch, and the offset or time up to which the logs are replayed."""
     from commands.shared.values import milliseconds_of, parse_moment
     from kreplica.formats.as_of import Until
 
@@ -237,7 +237,7 @@ def _refuse_absent(asked: Asked, logs: TransactionLogs, known: Collection[str]) 
 def _first_offsets(
     logs: TransactionLogs, kept: Sequence[tuple[ReplayedLog, TransactionRecord]]
 ) -> Mapping[tuple[Place, int | None], int]:
-    """Of the log's end: what had begun at an earlier moment is not looked for."""
+    """First offsets of open transactions at the end of the logs only, not as of an earlier moment."""
     from kreplica.formats.transactions.logs import first_offsets
     from kreplica.formats.transactions.records import OPEN
 

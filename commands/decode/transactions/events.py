@@ -42,14 +42,14 @@ _SHOWN: Final = {
 
 @dataclass(slots=True)
 class TransactionEvents:
-    """The records of logs as tables, decoded while they are asked for; what else is known of them, when all have been.
+    """The records of logs as tables, decoded on demand; the numbers over them are complete after the last table.
 
     Args:
         logs: The partitions of the topic.
-        asked: Which records are wanted.
-        states: How many rows there were of each state.
-        homes: Each id that a record told of, and in which partition.
-        damage: What could not be read.
+        asked: The options that choose records.
+        states: Number of rows of each state.
+        homes: Each id of a record, and the partition in which it was found.
+        damage: Ranges that could not be read.
         unknown: Number of records of a version that is not known.
     """
 
@@ -79,11 +79,11 @@ class TransactionEvents:
         return Table.from_rows(EVENTS, [{**row, "partitions": _json(row["partitions"])} for row in rows])
 
     def reading(self) -> TransactionsReading:
-        """What was read so far."""
+        """The reading so far."""
         return TransactionsReading(self.logs, self.homes, self.asked, self.damage, self.unknown)
 
     def counts(self) -> dict[str, object]:
-        """Numbers over the rows so far; how many transactions are open now is not known from any one of them."""
+        """Numbers over the rows so far; the number of transactions open now cannot be derived from single records."""
         return {"transactions": self.states.total(), "states": dict(self.states), "open": None, "overdue": None}
 
 

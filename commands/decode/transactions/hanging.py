@@ -1,4 +1,4 @@
-"""kreplica decode transactions --hanging: what no coordinator will end, from the logs of all partitions."""
+"""kreplica decode transactions --hanging: transactions that no coordinator will end, in the logs of all partitions."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from kreplica.formats.transactions.logs import TransactionLogs
 
 UNKNOWN = "unknown"
-"""State of a producer that no record tells of."""
+"""State of a producer that has no record."""
 
 
 def show_hanging(logs: TransactionLogs, asked: Asked, output: OutputFormat | None) -> ExitCode:
@@ -82,7 +82,7 @@ def _verdict(answer: Answer) -> tuple[str, str, str]:
 
 
 def _abort(row: Row) -> str:
-    """The line that ends it once the cluster runs again."""
+    """The command that aborts the transaction once the cluster runs again."""
     places = row["partitions"]
     assert isinstance(places, list)
     (place,) = places

@@ -1,4 +1,4 @@
-"""decode transactions on the screen: the ids and their states, then what holds consumers back."""
+"""decode transactions on the screen: the ids and their states, then the transactions that hold consumers back."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _INCOMPLETE = ("INCOMPLETE", "yellow")
 
 
 def show(answer: Answer, console: Console) -> None:
-    """Prints the table, the verdict, and what open transactions hold back."""
+    """Prints the table, the verdict, and the partitions that open transactions hold back."""
     if answer.rows:
         cells = [state_cells(row) for row in answer.rows]
         print_table([name.upper() for name in _STATE], cells, color=console.is_terminal and not console.no_color)
@@ -30,7 +30,7 @@ def show(answer: Answer, console: Console) -> None:
 
 
 def print_events_verdict(console: Console, summary: Mapping[str, Any]) -> None:
-    """What stands below the table of all records."""
+    """Prints the verdict below the table of all records."""
     scope = _scope(summary, "record")
     print_verdict(console, *(damaged(summary, scope) or (*_whole(summary), scope)))
 
