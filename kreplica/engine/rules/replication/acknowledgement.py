@@ -1,4 +1,4 @@
-"""When a produce request is taken, and when it is answered.
+"""Produce requests: whether a leader accepts one, and when it answers.
 
 kafka.cluster.Partition.appendRecordsToLeader and checkEnoughReplicasReachOffset; kafka.server.DelayedProduce.
 """
@@ -11,7 +11,7 @@ ACKS_ALL = -1
 
 
 def append_error(acks: int, isr: int, min_isr: int) -> ErrorCode:
-    """Why a leader refuses to append: with acks=all and too small an ISR. acks 0 and 1 never ask.
+    """Returns the error with which a leader refuses to append: acks=all and too small an ISR; not for acks 0 and 1.
 
     kafka.cluster.Partition.appendRecordsToLeader, since 0.8.2 (KAFKA-1555).
 
@@ -24,7 +24,7 @@ def append_error(acks: int, isr: int, min_isr: int) -> ErrorCode:
 
 
 def waits_for_followers(acks: int, high_watermark: int, required: int) -> bool:
-    """Whether a produce request is parked: acks=all, and the high watermark has not reached its last record's end.
+    """True if a produce request is parked: acks=all, and the high watermark has not reached the end of its records.
 
     kafka.server.ReplicaManager.delayedProduceRequestRequired and DelayedProduce.tryComplete; in every version.
     """
@@ -32,7 +32,7 @@ def waits_for_followers(acks: int, high_watermark: int, required: int) -> bool:
 
 
 def completion_error(maximal_isr: int, min_isr: int) -> ErrorCode:
-    """What a produce request is told once the high watermark has reached its end.
+    """Returns the error that answers a produce request once the high watermark has reached its end.
 
     kafka.cluster.Partition.checkEnoughReplicasReachOffset, since 0.8.2 (KAFKA-1555). With too small an ISR by then:
     NOT_ENOUGH_REPLICAS_AFTER_APPEND. The records stay in the log all the same.

@@ -1,23 +1,23 @@
-"""What a broker's disk holds after it went down.
+"""Log on a broker's disk after the broker went down.
 
-Records are written to the page cache; the operating system brings them to the disk, Kafka asks for it (fsync) only by
-flush.messages and flush.ms, when a segment is rolled, and on a clean stop. A killed process loses nothing, a machine
-without power what was not flushed. kafka.log.LogManager, org.apache.kafka.storage.internals.log.LogLoader; since 0.8.1
-(KAFKA-615), which first left flushing to the operating system.
+Records are written to the page cache; the operating system brings them to the disk. Kafka flushes (fsync) only by
+flush.messages and flush.ms, when a segment is rolled, and on a clean stop. A killed process loses nothing; a machine
+that loses power loses what was not flushed. kafka.log.LogManager, org.apache.kafka.storage.internals.log.LogLoader;
+since 0.8.1 (KAFKA-615), which first left flushing to the operating system.
 """
 
 
 def recovered_end_offset(log_end: int, flushed_end: int, power_lost: bool, kept: int) -> int:
-    """Where a log ends when its broker starts again.
+    """Returns the end offset of a log when its broker starts again.
 
     org.apache.kafka.storage.internals.log.LogLoader.recoverLog, in every version: batches are read from the recovery
     point on, and the log is cut at the first that is not whole.
 
     Args:
-        log_end: Before it went down.
-        flushed_end: Up to where it had been flushed: the recovery point is never above it.
+        log_end: The log end offset before the broker went down.
+        flushed_end: Offset up to which the log had been flushed: the recovery point is never above it.
         power_lost: Whether the page cache is gone too.
-        kept: How many unflushed records the disk had got all the same.
+        kept: Number of unflushed records that reached the disk all the same.
     """
     return min(log_end, flushed_end + kept) if power_lost else log_end
 
@@ -32,7 +32,7 @@ def recovered_high_watermark(checkpointed: int, log_start: int, log_end: int) ->
 
 
 def flush_is_due(log_end: int, flushed_end: int, flush_messages: int) -> bool:
-    """Whether an append is followed by a flush: flush.messages records since the last one.
+    """True if an append is followed by a flush: flush.messages records since the last one.
 
     org.apache.kafka.storage.internals.log.UnifiedLog.append, in every version.
     """
@@ -40,19 +40,20 @@ def flush_is_due(log_end: int, flushed_end: int, flush_messages: int) -> bool:
 
 
 def flush_is_overdue(now: int, last_flush: int, flush_time: int) -> bool:
-    """Whether the scheduler flushes a log: flush.ms have passed since it last was, all in one unit.
+    """True if the scheduler flushes a log: flush.ms have passed since the last flush, all in one unit.
 
-    kafka.log.LogManager.flushDirtyLogs, which looks every log.flush.scheduler.interval.ms: by default never, so that
+    kafka.log.LogManager.flushDirtyLogs, which runs every log.flush.scheduler.interval.ms: by default never, so that
     flush.ms alone does nothing. In every version.
     """
     return now - last_flush >= flush_time
 
 
 def recovery_begins(recovery_point: int, log_start: int, log_end: int, clean: bool) -> int:
-    """From which offset on a broker reads a log again when it starts: the end after a clean stop.
+    """Returns the offset from which a starting broker reads a log again: the log end after a clean stop.
 
     org.apache.kafka.storage.internals.log.LogLoader.recoverLog. The recovery point is what had been flushed when
     recovery-point-offset-checkpoint was last written (log.flush.offset.checkpoint.interval.ms), not the log end offset.
-    Kafka reads the whole segment that holds it; what stands below it in there was flushed. Since 0.8.1 (KAFKA-615).
+    Kafka reads the whole segment that holds it; the records below it in that segment were flushed. Since 0.8.1
+    (KAFKA-615).
     """
     return log_end if clean else max(log_start, min(recovery_point, log_end))

@@ -1,7 +1,7 @@
-"""The error codes by which brokers and controllers answer, as far as rules give or clients go by them.
+"""Error codes in the answers of brokers and controllers, as far as rules return them or clients react to them.
 
-org.apache.kafka.common.protocol.Errors. A rule that may refuse returns one of them, NONE where it does not; they are
-integers, so that a rule of integers stays one.
+org.apache.kafka.common.protocol.Errors. A rule that may refuse returns one of them, NONE if it does not refuse; they
+are integers, so that such a rule still returns integers only.
 """
 
 from enum import IntEnum
@@ -70,7 +70,7 @@ INVALID_METADATA = frozenset(
         ErrorCode.UNKNOWN_TOPIC_ID,
     )
 )
-"""Errors whose exception is an org.apache.kafka.common.errors.InvalidMetadataException: who leads has to be asked."""
+"""Errors whose exception is an org.apache.kafka.common.errors.InvalidMetadataException: clients refresh metadata."""
 
 RETRIABLE = INVALID_METADATA | {
     ErrorCode.REQUEST_TIMED_OUT,
@@ -84,4 +84,4 @@ RETRIABLE = INVALID_METADATA | {
     ErrorCode.OFFSET_NOT_AVAILABLE,
     ErrorCode.UNSTABLE_OFFSET_COMMIT,
 }
-"""Errors whose exception is an org.apache.kafka.common.errors.RetriableException: the same request may do later."""
+"""Errors whose exception is an org.apache.kafka.common.errors.RetriableException: a retry may succeed."""

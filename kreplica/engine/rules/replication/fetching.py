@@ -1,4 +1,4 @@
-"""What a leader answers to a fetch: epochs that must agree, offsets in range, how far a reader may read, what waits.
+"""Answers of a leader to a fetch: leader epochs, the range of offsets, the end of what is readable, parked fetches.
 
 kafka.cluster.Partition.checkCurrentLeaderEpoch and readRecords; kafka.server.DelayedFetch;
 kafka.server.AbstractFetcherThread.fetchOffsetAndTruncate.
@@ -16,7 +16,7 @@ READ_TO_LAST_STABLE_OFFSET = 2
 
 
 def leader_epoch_error(requested: int, current: int) -> ErrorCode:
-    """What a broker thinks of a request's leader epoch.
+    """Returns the error for a request's leader epoch; NONE if it is the broker's own, or not given.
 
     kafka.cluster.Partition.checkCurrentLeaderEpoch, since 2.1 (KIP-320).
     """
@@ -26,7 +26,7 @@ def leader_epoch_error(requested: int, current: int) -> ErrorCode:
 
 
 def is_out_of_range(offset: int, log_start: int, log_end: int) -> bool:
-    """Whether a fetch asks for what the log does not hold and will not hold next: OFFSET_OUT_OF_RANGE.
+    """True if a fetch offset is below the log start or above the log end: OFFSET_OUT_OF_RANGE.
 
     org.apache.kafka.storage.internals.log.UnifiedLog.read, in every version.
     """
@@ -45,32 +45,32 @@ def readable_end(isolation: int, log_end: int, high_watermark: int, last_stable_
 
 
 def diverges(last_fetched_epoch: int, fetch_offset: int, epoch: int, end_offset: int) -> bool:
-    """Whether a follower's log leaves the leader's before the offset it fetches from.
+    """True if a follower's log diverges from the leader's before the offset it fetches from.
 
-    kafka.cluster.Partition.readRecords, since 2.7 (KIP-595), and asked by brokers since 2.8 (KAFKA-10554): the leader
+    kafka.cluster.Partition.readRecords, since 2.7 (KIP-595), and used by brokers since 2.8 (KAFKA-10554): the leader
     looks up its own end of the epoch of the follower's last record.
 
     Args:
         last_fetched_epoch: Epoch of the follower's last record.
-        fetch_offset: Where the follower's log ends.
-        epoch, end_offset: What ``log_truncation.epoch_end_offset`` answers for that epoch at the leader.
+        fetch_offset: The follower's log end offset.
+        epoch, end_offset: Result of ``log_truncation.epoch_end_offset`` for that epoch at the leader.
     """
     return epoch < last_fetched_epoch or end_offset < fetch_offset
 
 
 def updates_follower_fetch_state(refused: bool, diverging: bool, diverging_position_noted: bool) -> bool:
-    """Whether a leader notes where a follower is, from the offset that it fetches at.
+    """True if a leader records a follower's log end offset from the offset that it fetches at.
 
     kafka.server.ReplicaManager.updateFollowerFetchState. Not from a fetch that ends in an error, in every version. Nor
     from one that is answered with the end of a diverging epoch: that offset is of a log that the follower is about to
-    cut. 2.8.0 noted it (KAFKA-13141; so did leaders of 2.7.0 and 2.7.1, whose followers did not ask yet): a follower
-    joined the ISR, and the high watermark rose, on records that it did not have.
+    cut. 2.8.0 recorded it (KAFKA-13141; so did leaders of 2.7.0 and 2.7.1, whose followers did not use this yet): a
+    follower joined the ISR, and the high watermark rose, on records that it did not have.
     """
     return not refused and (not diverging or diverging_position_noted)
 
 
 def processes_partition_data(diverging: bool, watermark_before_cut: bool) -> bool:
-    """Whether a follower takes over records and watermarks of an answer: not where it is told to cut its log first.
+    """True if a follower takes records and watermarks from an answer: not if it has to cut its log first.
 
     kafka.server.AbstractFetcherThread.processFetchRequest. From 2.8.0 to 3.4.0 it did so before it cut
     (KAFKA-14704): the high watermark rose over records that differ from the leader's, and consumers could read them.
@@ -79,22 +79,22 @@ def processes_partition_data(diverging: bool, watermark_before_cut: bool) -> boo
 
 
 def out_of_range_halts(log_end: int, leader_end: int, unclean: bool, truncation_needs_unclean: bool) -> bool:
-    """Whether a follower's broker ends instead of cutting the log to the end of a leader that has less.
+    """True if a follower's broker halts instead of cutting its log to the end of a leader that has less.
 
     kafka.server.ReplicaFetcherThread.handleOffsetOutOfRange, from 0.8.2 (KAFKA-1028) to 2.0.0 (KAFKA-7414): such a
-    leader can only have been elected uncleanly, and where that is not allowed nothing is to be cut for it.
+    leader can only have been elected uncleanly, and where that is not allowed no log is to be cut for it.
 
     Args:
-        log_end: The follower's.
-        leader_end: The leader's.
+        log_end: The follower's log end offset.
+        leader_end: The leader's log end offset.
         unclean: unclean.leader.election.enable of the topic.
-        truncation_needs_unclean: Whether the version asks for it.
+        truncation_needs_unclean: Whether the version checks that setting before it cuts.
     """
     return truncation_needs_unclean and leader_end < log_end and not unclean
 
 
 def out_of_range_end(log_end: int, leader_start: int, leader_end: int) -> tuple[int, int]:
-    """What a follower does on OFFSET_OUT_OF_RANGE: the log end it cuts to, and the log start it begins anew at.
+    """Returns the log end that a follower cuts to on OFFSET_OUT_OF_RANGE, and the log start that it begins anew at.
 
     kafka.server.AbstractFetcherThread.fetchOffsetAndTruncate. A leader that ends before the follower: cut to its end.
     A leader that starts after the follower's end: drop everything, begin at its start. In every version.
@@ -110,26 +110,26 @@ def out_of_range_end(log_end: int, leader_start: int, leader_end: int) -> tuple[
 
 
 def follower_fetch_waits(available: int, refused: bool, diverging: bool, untold: bool = False) -> bool:
-    """Whether a follower's fetch is parked: nothing to read, nothing to tell.
+    """True if a follower's fetch is parked: there is nothing to read or to report.
 
-    kafka.server.ReplicaManager.fetchMessages with min.bytes 1. What wakes it is an append, another epoch, or
+    kafka.server.ReplicaManager.fetchMessages with min.bytes 1. It is woken by an append, another epoch, or
     replica.fetch.wait.max.ms.
 
     Args:
         available: Records to read.
         refused: Whether it is answered with an error.
-        diverging: Whether it is told where to cut.
-        untold: Whether the high watermark stands above the one it was last answered. In 2.4 and 2.5 alone that
-            answers and wakes it (KIP-392); it made followers fetch too often (KAFKA-9952).
+        diverging: Whether the answer says where to cut the log.
+        untold: Whether the high watermark is above the one in the follower's last answer. Only in 2.4 and 2.5 is a
+            fetch answered, or woken, for that (KIP-392); it made followers fetch too often (KAFKA-9952).
     """
     return available == 0 and not refused and not diverging and not untold
 
 
 def consumer_fetch_waits(available: int, refused: bool, wait: int) -> bool:
-    """Whether a consumer's fetch is parked: no record that it may read, no error to tell, and it has time.
+    """True if a consumer's fetch is parked: no record that it may read, no error to report, and time left to wait.
 
-    kafka.server.ReplicaManager.fetchMessages with fetch.min.bytes 1, in every version. A risen high watermark, an
-    append or another leader wakes it, or its time is over.
+    kafka.server.ReplicaManager.fetchMessages with fetch.min.bytes 1, in every version. It is woken by a higher high
+    watermark, an append, another leader, or the end of its wait.
 
     Args:
         available: Records that it may read.

@@ -14,15 +14,15 @@ def readable_replicas(
 ) -> int:
     """Replicas that the leader's selector chooses from: itself, and in-sync ones whose log has the offset.
 
-    ReplicaManager.findPreferredReadReplica; the ISR counts since 3.3.2 (KAFKA-14372), before every replica with the
-    offset did: a consumer could be sent to a follower that stays behind.
+    ReplicaManager.findPreferredReadReplica; the ISR counts since 3.3.2 (KAFKA-14372). Before, every replica with the
+    offset counted: a consumer could be sent to a follower that stays behind.
 
     Args:
-        isr: In-sync replicas; all of them before 3.3.2.
-        leader: Who chooses.
+        isr: In-sync replicas; all replicas before 3.3.2.
+        leader: The leader, which chooses.
         fetch_offset: The consumer's position.
-        log_starts: The log start offset of each place, as the leader knows it.
-        end_offsets: The log end offset of each place, as the leader knows it from the last fetch.
+        log_starts: The log start offset of each replica, by index, as the leader knows it.
+        end_offsets: The log end offset of each replica, by index, as the leader knows it from the last fetch.
     """
     chosen = only(leader)
     for place in range(len(end_offsets)):
@@ -39,19 +39,19 @@ def preferred_read_replica(
     behind_ms: tuple[int, ...],
     broker_ids: tuple[int, ...],
 ) -> int:
-    """Where the leader sends a consumer, NO_LEADER if it serves the consumer itself.
+    """Returns the replica to which the leader sends a consumer; NO_LEADER if it serves the consumer itself.
 
-    RackAwareReplicaSelector.select: the leader if it stands in the consumer's rack or nobody does, else the most caught
-    up there: the highest log end offset, then the shortest time behind, then the highest broker id
+    RackAwareReplicaSelector.select: the leader if it is in the consumer's rack or no readable replica is, else the most
+    caught up there: the highest log end offset, then the shortest time behind, then the highest broker id
     (ReplicaView.comparator).
 
     Args:
-        readable: What readable_replicas says.
-        leader: Who chooses.
+        readable: Result of readable_replicas.
+        leader: The leader, which chooses.
         same_rack: Replicas in the consumer's rack.
-        end_offsets: The log end offset of each place.
-        behind_ms: Time since each place was last caught up.
-        broker_ids: The broker of each place.
+        end_offsets: The log end offset of each replica, by index.
+        behind_ms: Time since each replica was last caught up, by index.
+        broker_ids: The broker of each replica, by index.
     """
     if contains(same_rack, leader):
         return NO_LEADER
@@ -66,7 +66,7 @@ def preferred_read_replica(
 
 
 def readable_until(fetch_offset: int, log_start: int, last_fetchable: int, end_offset: int) -> tuple[ErrorCode, int]:
-    """Up to where a replica serves a consumer: its own high watermark, or last stable offset.
+    """Returns the offset up to which a replica serves a consumer: its own high watermark, or last stable offset.
 
     UnifiedLog.read, of leaders and followers. A follower's high watermark lags behind the leader's: between it and the
     end of the log the answer is empty, and the consumer waits; past the end of the log it is out of range.
@@ -86,7 +86,7 @@ def readable_until(fetch_offset: int, log_start: int, last_fetchable: int, end_o
 
 
 def out_of_range_resets(read_from_follower: bool) -> bool:
-    """Whether OFFSET_OUT_OF_RANGE makes a consumer reset its position: only when its leader says it.
+    """True if OFFSET_OUT_OF_RANGE makes a consumer reset its position: only if it comes from the leader.
 
     FetchCollector.handleInitializeErrors; Fetcher before 3.5. From a follower it goes back to the leader.
     """
@@ -94,11 +94,11 @@ def out_of_range_resets(read_from_follower: bool) -> bool:
 
 
 def goes_to_leader(online: bool, refused: bool, errors_lead_to_leader: bool) -> bool:
-    """Whether a consumer forgets the replica that it was sent to, and fetches from the leader.
+    """True if a consumer forgets the replica that it was sent to, and fetches from the leader.
 
     Fetcher.selectReadReplica and initializeCompletedFetch; AbstractFetch and FetchCollector since 3.5. Before 3.3.2 an
-    error that is not OFFSET_OUT_OF_RANGE only made it ask for metadata: a follower that answered nothing but errors was
-    asked on until it was offline there, or expired (KAFKA-14379).
+    error that is not OFFSET_OUT_OF_RANGE only made it ask for metadata: it kept fetching from a follower that answered
+    nothing but errors until that was offline in the metadata, or the choice expired (KAFKA-14379).
 
     Args:
         online: Whether that replica is online by the consumer's metadata (Cluster.nodeIfOnline).
@@ -109,7 +109,7 @@ def goes_to_leader(online: bool, refused: bool, errors_lead_to_leader: bool) -> 
 
 
 def preferred_read_replica_expired(now_ms: int, chosen_ms: int, metadata_max_age_ms: int) -> bool:
-    """Whether a consumer asks the leader again.
+    """True if a consumer's choice of replica has expired: it asks the leader again.
 
     SubscriptionState.TopicPartitionState.preferredReadReplica.
     """

@@ -1,4 +1,4 @@
-"""How far a partition is committed: the high watermark at the leader and at a follower.
+"""High watermark of a partition, up to which it is committed: at the leader and at a follower.
 
 kafka.cluster.Partition.maybeIncrementLeaderHW; kafka.log.UnifiedLog.maybeUpdateHighWatermark.
 """
@@ -23,10 +23,10 @@ def effective_min_isr(min_isr: int, replicas: int) -> int:
 
 
 def high_watermark_stands_still(isr: int, min_isr: int) -> bool:
-    """Whether the ISR is too small for the high watermark to move, whatever acks the records came with.
+    """True if the ISR is too small for the high watermark to move, whatever acks the records came with.
 
-    kafka.cluster.Partition.isUnderMinIsr in maybeIncrementLeaderHW, since 3.7 (KAFKA-15583): who has every record
-    below the high watermark is then known from the last ISR that was large enough.
+    kafka.cluster.Partition.isUnderMinIsr in maybeIncrementLeaderHW, since 3.7 (KAFKA-15583): the replicas with every
+    record below the high watermark are then known from the last ISR that was large enough.
 
     Args:
         isr: As the controller last confirmed it.
@@ -44,22 +44,22 @@ def replicas_that_hold_it(replicas: int, leader: int, maximal: int, caught_up: i
 
     Args:
         replicas: All of the partition's.
-        leader: Which one leads.
+        leader: The leader.
         maximal: ``alter_partition.maximal_isr``.
         caught_up: Those that have caught up (``follower_lag.is_caught_up``); empty before 0.10.2.
-        eligible: Those that the controller would let in; everybody before 3.6 (with KAFKA-15021).
+        eligible: Replicas that the controller would accept; all before 3.6 (with KAFKA-15021).
     """
     return replicas & (only(leader) | maximal | (caught_up & eligible))
 
 
 def leader_high_watermark(high_watermark: int, end_offsets: tuple[int, ...] | list[int], holding: int) -> int:
-    """The leader's high watermark: the smallest log end offset of those that hold it, and never lower than it was.
+    """The leader's high watermark: the smallest log end offset of the replicas that bound it; it never decreases.
 
-    kafka.cluster.Partition.maybeIncrementLeaderHW, in every version; who holds it differs.
+    kafka.cluster.Partition.maybeIncrementLeaderHW, in every version; the replicas that bound it differ.
 
     Args:
         high_watermark: As it is.
-        end_offsets: Log end offset of each replica as the leader knows it, by place; -1 if unknown.
+        end_offsets: Log end offset of each replica as the leader knows it, by index; -1 if unknown.
         holding: replicas_that_hold_it.
     """
     lowest = end_offsets[0]
@@ -72,16 +72,16 @@ def leader_high_watermark(high_watermark: int, end_offsets: tuple[int, ...] | li
 
 
 def follower_high_watermark(leader_high_watermark: int, log_start: int, log_end: int) -> int:
-    """A follower's high watermark after a fetch: the leader's as the answer tells it, kept within the own log.
+    """A follower's high watermark after a fetch: the leader's in the answer, kept within the follower's log.
 
-    kafka.log.UnifiedLog.maybeUpdateHighWatermark, in every version. It may go down: the leader's stood lower when it
+    kafka.log.UnifiedLog.maybeUpdateHighWatermark, in every version. It may decrease: the leader's was lower when it
     answered.
     """
     return max(log_start, min(leader_high_watermark, log_end))
 
 
 def delete_records_error(offset: int, high_watermark: int) -> ErrorCode:
-    """What a leader says to a request to delete the records before an offset: not what is not committed yet.
+    """Returns a leader's answer to a request to delete the records before an offset: only committed ones are deleted.
 
     kafka.cluster.Partition.deleteRecordsOnLeader, UnifiedLog.maybeIncrementLogStartOffset, since 0.11 (KIP-107).
     """
@@ -89,7 +89,7 @@ def delete_records_error(offset: int, high_watermark: int) -> ErrorCode:
 
 
 def delete_records_waits(low_watermark: int, offset: int) -> bool:
-    """Whether the answer to that request waits: until every live replica has deleted the records, too.
+    """True if the answer to that request waits: until every live replica has deleted the records, too.
 
     kafka.server.DelayedDeleteRecords.tryComplete, since 0.11 (KIP-107); the low watermark is the answer.
     """
@@ -102,7 +102,7 @@ def low_watermark(log_starts: tuple[int, ...] | list[int], live: int, log_start:
     kafka.cluster.Partition.lowWatermarkIfLeader, since 0.11 (KIP-107).
 
     Args:
-        log_starts: Each replica's, by place, as the leader knows it.
+        log_starts: Log start offset of each replica, by index, as the leader knows it.
         live: Replicas whose broker lives.
         log_start: The leader's own.
     """

@@ -1,4 +1,4 @@
-"""Which aborted transactions a fetch is told of, and what of it a consumer hands on.
+"""Aborted transactions in the answer to a fetch, and the batches that a consumer delivers.
 
 The broker: kafka's TransactionIndex.collectAbortedTxns. The consumer:
 org.apache.kafka.clients.consumer.internals.CompletedFetch. Since 0.11 (KIP-98). A read_committed consumer buffers
@@ -36,7 +36,7 @@ def aborted_transactions(
     """The aborted transactions that a read from ``fetch_offset`` below ``upper_bound`` has to know of.
 
     TransactionIndex.collectAbortedTxns over the log's segments in order: the search ends at the first entry whose last
-    stable offset is not below the upper bound, because later ones begin behind it.
+    stable offset is not below the upper bound, because later ones begin after it.
     """
     found: list[AbortedTransaction] = []
     for entry in index:
@@ -52,8 +52,8 @@ def delivered_batches(
 ) -> tuple[FetchedBatch, ...]:
     """The batches whose records a read_committed consumer gives to the application, in their order.
 
-    CompletedFetch.nextFetchedRecord: a producer is under abortion from the first offset of an aborted transaction of
-    it up to the abort marker. Markers are never handed on, with read_uncommitted neither.
+    CompletedFetch.nextFetchedRecord: a producer's transactional batches are left out from the first offset of its
+    aborted transaction up to the abort marker. Markers are never delivered, not even with read_uncommitted.
     """
     waiting = sorted(aborted, key=lambda entry: entry.first_offset)
     aborting: set[int] = set()

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 
 
 def first_at_or_above(values: Sequence[int], wanted: int) -> int:
-    """The place of the first value that is not below ``wanted``; the length where all are.
+    """The index of the first value that is not below ``wanted``; the length if all are.
 
-    java.util.TreeMap.ceilingEntry, by which LeaderEpochFileCache looks up its entries since 2.7; before, from the
-    first on.
+    java.util.TreeMap.ceilingEntry, by which LeaderEpochFileCache looks up its entries since 2.7; before, it searched
+    them from the first on.
     """
     low, high = 0, len(values)
     while low < high:
@@ -24,7 +24,7 @@ def first_at_or_above(values: Sequence[int], wanted: int) -> int:
 
 
 def assign_epoch(epochs: list[int], starts: list[int], epoch: int, start: int) -> None:
-    """Notes that ``epoch`` begins at ``start``; entries that contradict it go.
+    """Records that ``epoch`` begins at ``start``; entries that contradict it are removed.
 
     LeaderEpochFileCache.assign, since 0.11 (KIP-101). Since 2.0.1 a leader assigns its epoch when it is
     elected, before any write (KAFKA-7415); before, the first record of an epoch did.

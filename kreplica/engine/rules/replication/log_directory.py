@@ -1,20 +1,20 @@
-"""Whether a broker lives on when one of its log directories fails (JBOD, KIP-112).
+"""Failed log directories: whether the broker stops (JBOD, KIP-112).
 
 ZooKeeper mode since 1.0: the broker says so by /log_dir_event_notification, the controller asks it with LeaderAndIsr
 requests and takes KAFKA_STORAGE_ERROR for an offline replica. KRaft since 3.7 (KIP-858): the broker names the
-directory in its heartbeat. Before, one failed directory stopped the broker. What becomes of a partition is as if the
-replica's broker were gone: ``controlled_shutdown``.
+directory in its heartbeat. Before, one failed directory stopped the broker. A partition changes as if the replica's
+broker were gone: ``controlled_shutdown``.
 """
 
 
 def broker_stops(failed: int, directories: int, tolerated: bool, metadata_directory: bool) -> bool:
-    """Whether a broker stops on failed directories: all of them, any before JBOD was tolerated, or the metadata log's.
+    """True if a broker stops on failed directories: all of them, any before JBOD was tolerated, or the metadata log's.
 
     LogManager.handleLogDirFailure: with no directory left it halts.
 
     Args:
-        failed: How many failed.
-        directories: How many it has.
+        failed: Number of directories that failed.
+        directories: Number of directories the broker has.
         tolerated: Since 1.0 in ZooKeeper mode, since 3.7 in KRaft.
         metadata_directory: Whether the KRaft metadata log stood in one of them.
     """

@@ -1,7 +1,7 @@
-"""Where a follower cuts its log before it follows a leader.
+"""Truncation of a follower's log before it follows a leader.
 
 A log's leader epochs stand in two sequences of equal length, ``epochs`` and ``starts``: entry ``i`` says that epoch
-``epochs[i]`` begins at offset ``starts[i]``; both grow.
+``epochs[i]`` begins at offset ``starts[i]``; both ascend.
 """
 
 from collections.abc import Sequence
@@ -52,7 +52,7 @@ def epoch_end_offset_until_2_0(
 
 
 def truncate_to_high_watermark(high_watermark: int, end_offset: int) -> int:
-    """Where a follower cut before KIP-101: at its own high watermark.
+    """Returns the offset at which a follower cut its log before KIP-101: its own high watermark.
 
     AbstractFetcherThread.truncateToHighWatermark: before 0.11, and later where no leader epochs are known.
     """
@@ -68,7 +68,7 @@ def truncate_by_leader_epoch(
     leader_starts: tuple[int, ...],
     leader_end_offset: int,
 ) -> int:
-    """Where a follower cuts since KIP-101 and KIP-279: where its history leaves the leader's.
+    """Returns the offset at which a follower cuts its log since KIP-101 and KIP-279: where it leaves the leader's.
 
     It asks for the end of its latest epoch; if the leader knows only a lower one it goes down to what both had and
     asks again. AbstractFetcherThread.getOffsetTruncationState; the answer to a fetch since 2.7 (KIP-595) leads to
@@ -99,7 +99,7 @@ def truncation_round(
     answered: int,
     leader_end: int,
 ) -> tuple[int, bool]:
-    """What a follower makes of one answer about where an epoch ends at the leader, since 2.0 (KIP-279).
+    """Applies one answer of the leader, the end of an epoch in its log, to the follower's; since 2.0 (KIP-279).
 
     AbstractFetcherThread.getOffsetTruncationState.
 
@@ -123,9 +123,9 @@ def truncation_round(
 
 
 def truncation_by_end_offset(end_offset: int, high_watermark: int, leader_end: int) -> int:
-    """Where a follower cuts when the leader's answer names no epoch: 0.11 to 1.1 (KIP-101).
+    """Returns the offset at which a follower cuts its log if the answer names no epoch: 0.11 to 1.1 (KIP-101).
 
-    ReplicaFetcherThread.maybeTruncate of 0.11: the leader's end of the follower's latest epoch, at most the own end;
-    the high watermark where the leader knows none.
+    ReplicaFetcherThread.maybeTruncate of 0.11: the leader's end of the follower's latest epoch, at most the follower's
+    log end; the high watermark if the leader does not know that epoch.
     """
     return min(high_watermark if leader_end == UNDEFINED_EPOCH_OFFSET else leader_end, end_offset)

@@ -1,11 +1,11 @@
-"""Sets of replicas as bitmasks: the words the rules are written in."""
+"""Sets of replicas as bitmasks, and the operations on them that the rules use."""
 
 NO_LEADER = -1
 """org.apache.kafka.metadata.LeaderConstants.NO_LEADER; LeaderAndIsr.NoLeader in ZooKeeper mode."""
 
 
 def contains(replicas: int, replica: int) -> bool:
-    """Whether the set has the replica; NO_LEADER is in no set."""
+    """True if the set has the replica; NO_LEADER is in no set."""
     return replica >= 0 and (replicas >> replica) & 1 == 1
 
 
@@ -25,7 +25,7 @@ def without(replicas: int, leaving: int) -> int:
 
 
 def first(replicas: int) -> int:
-    """The member that stands first in the assignment, NO_LEADER if there is none."""
+    """The member that comes first in the assignment, NO_LEADER if there is none."""
     replica = 0
     while replicas != 0:
         if replicas & 1 == 1:
@@ -36,7 +36,7 @@ def first(replicas: int) -> int:
 
 
 def members(replicas: int) -> list[int]:
-    """The places of a set, in the order of the assignment."""
+    """The replica indexes of a set, in the order of the assignment."""
     found = []
     replica = 0
     while replicas >> replica:
@@ -47,7 +47,7 @@ def members(replicas: int) -> list[int]:
 
 
 def size(replicas: int) -> int:
-    """How many members the set has."""
+    """Returns the number of members of the set."""
     members = 0
     while replicas != 0:
         replicas &= replicas - 1
