@@ -1,6 +1,6 @@
 """Ways in: each source reads one cluster into a ClusterSnapshot and writes nothing, anywhere.
 
-``read_snapshot`` picks the source by what the handle names. A source fills every fact it can know, leaves the rest
+``read_snapshot`` picks the source by the options of the handle. A source fills every fact it can know, leaves the rest
 null, and lists as a Gap whatever it should have known but was not given.
 """
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Facet(Flag):
-    """What a command needs besides brokers and partitions; a live source asks only for what is wanted."""
+    """Facts that a command needs besides brokers and partitions; a live source asks only for these."""
 
     PARTITIONS = 0
     TOPIC_CONFIGS = auto()
@@ -29,15 +29,16 @@ class Facet(Flag):
     GROUPS = auto()
     RETENTION = auto()
     CAUSES = auto()
-    """What tells why replicas are missing; nothing is asked for it where none is."""
+    """Facts that explain why replicas are missing; nothing is asked for where none is missing."""
     BALANCE = auto()
-    """Whether and when the controller brings leaders back by itself; part of what BROKER_CONFIGS brings."""
+    """The settings by which the controller restores preferred leaders; part of what BROKER_CONFIGS reads."""
     ANSWERS = auto()
-    """Whether each broker that is listed as live answers; asked by itself only where ZooKeeper is the source, since
-    log directories are asked of every broker anyway."""
+    """Answers of the brokers that are listed as live; asked for only where ZooKeeper is the source, since
+    log directories are asked of every broker anyway.
+    """
     HEALTH = TOPIC_CONFIGS | LOG_DIRS
     GATE = HEALTH | ANSWERS
-    """What a gate rests on: settings, and whoever is there."""
+    """Facts that a gate rests on: settings, and the brokers that answer."""
     ALL = TOPIC_CONFIGS | BROKER_CONFIGS | LOG_DIRS | OFFSETS | QUORUM | GROUPS | RETENTION | CAUSES
 
 
@@ -47,8 +48,8 @@ def read_snapshot(
     """Reads one cluster through the source that its handle names.
 
     Args:
-        handle: Which cluster, and how to read it.
-        wanted: What is needed besides brokers and partitions.
+        handle: The cluster, and how to reach it.
+        wanted: Facts needed besides brokers and partitions.
         offsets_of: Topics and partitions whose offsets are needed, with Facet.OFFSETS; None for all.
 
     Raises:

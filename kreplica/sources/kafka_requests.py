@@ -1,7 +1,7 @@
-"""Every request that a read of a live cluster sends, facet by facet: whom it goes to, how often, what it needs.
+"""Every request that a read of a live cluster sends, by facet: its receiver, how often, the permission it needs.
 
-The one table behind the pages of the reference that say what each command sends and may do; tests count real requests
-against ``times`` and try each permission on a cluster with access control lists.
+This table is the source of the pages of the reference on the requests and permissions of each command; tests count real
+requests against ``times`` and try each permission on a cluster with access control lists.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from kreplica.sources.permissions import (
 
 
 class Target(StrEnum):
-    """Whom a request goes to."""
+    """Receiver of a request."""
 
     BOOTSTRAP = "the first server that answers"
     CONTROLLER = "the controller"
@@ -39,12 +39,12 @@ class Request:
 
     Args:
         name: Its name in Kafka's protocol.
-        to: Whom it goes to.
-        times: How often for each of these, in words.
-        needs: What the authorizer is asked, None if nothing.
-        without: What the answer lacks without the permission.
-        optional: Without the permission the answer says less, and is complete all the same.
-        each: How often for each of these on a small cluster whose replicas are all in sync.
+        to: Its receiver.
+        times: How often for each receiver, in words.
+        needs: The permission that the authorizer checks, None if none.
+        without: Facts that the answer lacks without the permission.
+        optional: True if the answer is complete without the permission, but has fewer facts.
+        each: How often for each receiver on a small cluster whose replicas are all in sync.
     """
 
     name: str
@@ -164,8 +164,9 @@ READS: dict[Facet, tuple[Request, ...]] = {
         ),
     ),
 }
-"""What each facet sends. A connection opens with ApiVersions and, with SASL, SaslHandshake and SaslAuthenticate; there
-is one to the first server, one for what the controller is asked, and one to each broker that is asked for itself."""
+"""Requests of each facet. A connection opens with ApiVersions and, with SASL, SaslHandshake and SaslAuthenticate; there
+is one to the first server, one for the requests to the controller, and one to each broker that is asked about itself.
+"""
 
 ELECT_LEADERS = Request(
     "ElectLeaders", Target.CONTROLLER, "1 for each 1000 partitions", ALTER_CLUSTER, "nothing is changed"
@@ -179,16 +180,16 @@ REASSIGN = Request(
 def requests_of(wanted: Facet) -> tuple[Request, ...]:
     """The requests of one read; those that any read sends come first."""
     if Facet.TOPIC_CONFIGS in wanted:
-        wanted &= ~Facet.RETENTION  # the same request brings both
+        wanted &= ~Facet.RETENTION  # the same request reads both
     return tuple(one for facet, some in READS.items() if facet in wanted for one in some)
 
 
 def permissions_of(requests: Iterable[Request], *, optional: bool = False) -> tuple[Permission, ...]:
-    """The least that a complete answer to requests needs, each once.
+    """The fewest permissions that a complete answer to the requests needs, each once.
 
     Args:
         requests: All that one command sends.
-        optional: Instead, what an answer that says everything needs besides.
+        optional: True for the further ones that an answer with all optional facts needs.
     """
     some = tuple(requests)
     necessary = least(one.needs for one in some if one.needs is not None and not one.optional)

@@ -1,4 +1,4 @@
-"""What Kafka's authorizer lets whom do: the access control entries that requests need, in the words of kafka-acls.
+"""Permissions of Kafka's authorizer: the access control entries that requests need, in the words of kafka-acls.
 
 Each refusal that kreplica reports names one of these, with the command that grants it; ``kreplica config check`` and
 the reference come from the same table of requests (kreplica/sources/kafka_requests.py). A permission is what KafkaApis
@@ -19,7 +19,7 @@ ANYBODY = "User:NAME"
 """Stands for a principal that cannot be known here."""
 
 ANONYMOUS = "User:ANONYMOUS"
-"""Whoever shows neither a certificate nor a password (KafkaPrincipal.ANONYMOUS)."""
+"""The principal without a certificate or a password (KafkaPrincipal.ANONYMOUS)."""
 
 _IMPLIED_BY = {
     "Describe": frozenset({"Read", "Write", "Delete", "Alter"}),
@@ -41,7 +41,7 @@ _OPERATIONS = {
 
 
 class Resource(StrEnum):
-    """What a permission is about."""
+    """Kind of resource that a permission is about."""
 
     CLUSTER = "cluster"
     TOPIC = "topic"
@@ -66,7 +66,7 @@ class Permission:
         return shlex.join(words)
 
     def among(self, operations: frozenset[str]) -> bool:
-        """Whether the operations that are allowed on a resource include it."""
+        """True if the operations that are allowed on a resource include it."""
         return self.operation in operations or bool(_IMPLIED_BY.get(self.operation, frozenset()) & operations)
 
 
@@ -80,10 +80,10 @@ DESCRIBE_GROUPS = Permission("Describe", Resource.GROUP)
 
 
 def needed(permission: Permission, settings: Mapping[str, object]) -> str:
-    """What the credentials lack, and what grants it.
+    """Describes the permission that the credentials lack, with the command that grants it.
 
     Args:
-        permission: What was refused.
+        permission: The permission that was refused.
         settings: ClientSettings.kafka_python, with a token where one is used.
     """
     return f"the credentials need {permission}: {permission.command(principal_of(settings))}"
@@ -97,7 +97,7 @@ def least(permissions: Iterable[Permission]) -> tuple[Permission, ...]:
 
 
 def principal_of(settings: Mapping[str, object]) -> str:
-    """Whom the broker sees, as far as it can be known here; a broker may map names otherwise.
+    """The principal that the broker sees, as far as it can be known here; a broker may map names otherwise.
 
     Args:
         settings: ClientSettings.kafka_python, with a token where one is used.

@@ -45,7 +45,7 @@ def arrow_schema(schema: TableSchema, *, by_dictionary: bool = False) -> pa.Sche
 
     Args:
         schema: Of the table.
-        by_dictionary: Whether strings are dictionary arrays, which Parquet takes as they are.
+        by_dictionary: True for strings as dictionary arrays, which Parquet takes as they are.
     """
     types = {**ARROW_TYPES, Kind.STRING: pa.dictionary(pa.int32(), pa.string())} if by_dictionary else ARROW_TYPES
     return pa.schema([pa.field(field.name, types[field.kind], field.nullable) for field in schema.fields])
@@ -102,7 +102,7 @@ def _array(column: Column, field: Field, *, by_dictionary: bool = False) -> Arro
 
 
 def _integer_array(column: IntColumn, target: pa.DataType) -> ArrowArray:
-    # What lies behind a null is unspecified and may not fit the narrower type.
+    # Values at nulls are unspecified and may not fit the narrower type.
     values = column.values if column.valid is None else np.where(column.valid, column.values, 0)
     narrowed = _narrowed(values, target)
     return pa.Array.from_buffers(target, len(column), [_bits(column.valid), _buffer(narrowed)])
@@ -142,7 +142,7 @@ def _list_array(column: IntListColumn) -> ArrowArray:
 
 
 def _without_hidden_elements(column: IntListColumn) -> IntListColumn:
-    """The same lists, with no elements behind nulls."""
+    """The same lists, with no elements at nulls."""
     if column.valid is None:
         return column
     lengths = np.where(column.valid, column.lengths(), 0)

@@ -1,4 +1,4 @@
-"""Where the files of a dump directory are, and what their names say.
+"""Paths of the files of a dump directory, and the parsing of their names.
 
     DIR/partitions/date=2026-11-21/cluster=Zk5…/20261121T080712.345Z-1f0c9a7e52b4.parquet
     DIR/brokers/…, configs, groups, log_dirs, replicas, quorum: the same
@@ -29,7 +29,7 @@ _MANIFEST_NAME = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class SnapshotName:
-    """What the names of one snapshot's files are made of.
+    """Parts that the names of one snapshot's files are made of.
 
     Args:
         taken_at: UTC.
@@ -64,7 +64,7 @@ class SnapshotName:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A manifest in a dump directory, as far as its name tells."""
+    """A manifest in a dump directory, as far as its name identifies it."""
 
     path: Path
     taken_at: datetime
@@ -83,7 +83,7 @@ def path_segment(label: str) -> str:
 
 
 def parse_manifest_name(path: Path) -> Entry | None:
-    """What a manifest's file name tells; None if it is not such a name."""
+    """Parses the file name of a manifest; None if it is no such name."""
     match = _MANIFEST_NAME.fullmatch(path.name)
     if match is None:
         return None

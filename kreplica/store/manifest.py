@@ -59,7 +59,7 @@ class SnapshotFacts:
 
     @property
     def label(self) -> str:
-        """How rows name this cluster, as ClusterSnapshot.label."""
+        """The cluster's label in rows, as ClusterSnapshot.label."""
         return self.cluster_id or self.name
 
 
@@ -104,7 +104,7 @@ class Manifest:
         return next((file for file in self.files if file.table == table), None)
 
     def location(self, file: DataFile) -> Path:
-        """Where a file of this snapshot is."""
+        """The path of a file of this snapshot."""
         return self.directory / file.path
 
 
@@ -138,7 +138,7 @@ def encode_manifest(manifest: Manifest) -> bytes:
 
 
 def encode_facts(facts: SnapshotFacts) -> bytes:
-    """Facts as JSON: what each Parquet file carries of its snapshot, so that one file alone can be read."""
+    """Facts as JSON: each Parquet file carries them, so that it can be read alone."""
     return msgspec.json.encode(facts)
 
 
@@ -161,7 +161,7 @@ def read_manifest(path: Path, *, named: bool = False) -> Manifest:
 
     Args:
         path: Its file.
-        named: Whether the user named it, rather than it was found in a directory.
+        named: True if the user named it; False if it was found in a directory.
 
     Raises:
         InputError: It is not there, damaged, foreign, or of a newer kreplica.

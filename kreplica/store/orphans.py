@@ -1,4 +1,4 @@
-"""Finds what lies in a dump directory and belongs to no snapshot. Readers go by manifests, so none of it is read."""
+"""Finds files of a dump directory that belong to no snapshot. They are never read: readers go by manifests."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ _RANDOM = re.compile(r"-([0-9a-f]{12})\.(?:json|parquet)$")
 
 
 def find_strangers(directories: Iterable[Path], listing: ManifestListing) -> tuple[FileProblem, ...]:
-    """Looks through dump directories: files beside the tables, and those in them that no manifest names.
+    """Finds orphans in dump directories: files beside the tables, and files of tables that no manifest names.
 
     Args:
         directories: Absolute paths.
         listing: The manifests found in them, with their problems.
 
     Returns:
-        Strangers in the order of their paths. Hidden files and other folders are not looked at; data files of a damaged
+        Orphans in the order of their paths. Hidden files and other folders are not looked at; data files of a damaged
         manifest are left out, since that one is reported.
     """
     named = {str(manifest.location(file)) for manifest in listing.manifests for file in manifest.files}

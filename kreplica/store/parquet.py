@@ -1,6 +1,6 @@
 """One table of a snapshot as the bytes of one Parquet file, and back.
 
-The footer carries what the snapshot was of, so that one file can be read alone:
+The footer carries the facts of the snapshot, so that one file can be read alone:
 ``kreplica.snapshot`` (SnapshotFacts as JSON), ``kreplica.table`` and ``kreplica.schema_version``.
 """
 
@@ -19,7 +19,7 @@ from kreplica.store.manifest import SnapshotFacts, decode_facts, encode_facts
 from kreplica.system.untrusted_files import beyond_limit, input_limit
 
 VALUE_BYTES = 16
-"""Memory that a value takes while a table is decoded: measured, and more than the 8 bytes it has then."""
+"""Memory of a value while a table is decoded: measured, and more than the 8 bytes it has afterwards."""
 _RESTORE = "restore it, or take the snapshot again"
 _FACTS_KEY = "kreplica.snapshot"
 _TABLE_KEY = "kreplica.table"
@@ -73,13 +73,13 @@ def decode_table(
 
 
 def _check_size(schema: TableSchema, metadata: pq.FileMetaData, source: str, rows: int | None) -> None:
-    """Refuses a file of few bytes and of many rows: a run of equal values takes no room until it is decoded."""
+    """Refuses a file of few bytes and many rows: a run of equal values takes no memory until it is decoded."""
     if rows is not None and metadata.num_rows != rows:
         raise InputError(source, "", f"expected {rows} rows, found {metadata.num_rows}", _RESTORE)
     size = metadata.num_rows * len(schema.fields) * VALUE_BYTES
     for group in map(metadata.row_group, range(metadata.num_row_groups)):
         columns = [column for column in map(group.column, range(group.num_columns)) if _top(column) in schema.names]
-        # The elements of lists, beyond one a row; and texts.
+        # The elements of lists, beyond one a row; and strings.
         size += sum(max(0, column.num_values - group.num_rows) * VALUE_BYTES for column in columns)
         size += sum(column.total_uncompressed_size for column in columns)
     if size > input_limit():

@@ -28,7 +28,7 @@ _RESTORE = "copy the dump directory again, or remove this snapshot's manifest to
 
 @dataclass(frozen=True, slots=True)
 class ManifestProblem:
-    """A file that is not what it should be, and why."""
+    """A file that differs from what it should be, and the difference."""
 
     path: Path
     reason: str
@@ -36,7 +36,7 @@ class ManifestProblem:
 
 @dataclass(frozen=True, slots=True)
 class ManifestListing:
-    """The snapshots found in some dump directories, oldest first, and what could not be taken for one."""
+    """The snapshots found in some dump directories, oldest first, and the files that could not be read as manifests."""
 
     manifests: tuple[Manifest, ...]
     problems: tuple[ManifestProblem, ...]
@@ -252,7 +252,7 @@ def _file_content(manifest: Manifest, file: DataFile) -> bytes:
 
 
 def _check_once(partitions: Table, source: str) -> None:
-    """Two rows of one partition would count it twice: the file holds several snapshots."""
+    """Refuses two rows of one partition, which would count it twice: the file holds several snapshots."""
     topics, numbers = partitions.strings("topic"), partitions.integers("partition")
     again = np.flatnonzero((topics.codes[1:] == topics.codes[:-1]) & (numbers.values[1:] == numbers.values[:-1]))
     if len(again):

@@ -1,4 +1,4 @@
-"""Which snapshots an audit reads: found by their manifests, filtered, checked file by file. No Spark in here."""
+"""The snapshots that an audit reads: found by their manifests, filtered, checked file by file. No Spark in here."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ class SnapshotFiles:
     Args:
         cluster: Cluster id, or name where the id is not known.
         cluster_id: None where not known.
-        name: What the user called it.
-        source: The way in it was read by.
+        name: The user's name for it.
+        source: The source it was read by.
         taken_at: UTC.
-        gaps: What the source should have told and did not.
+        gaps: Facts that the source should have reported and did not.
         partitions: Absolute path; None if the cluster has no partition.
         brokers: Absolute path; None if the source knows no broker.
         partition_rows: Number of partitions.
@@ -53,7 +53,7 @@ class SnapshotFiles:
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What of the dumps to read.
+    """Filter for the snapshots of dump directories.
 
     Args:
         clusters: Patterns (``prod-*``) for cluster ids or names; none means all.
@@ -66,7 +66,7 @@ class Wanted:
     until: datetime | None = None
 
     def takes(self, manifest: Manifest) -> bool:
-        """Whether a snapshot is wanted."""
+        """True if the snapshot passes the filter."""
         facts = manifest.snapshot
         if self.since is not None and facts.taken_at < self.since:
             return False
@@ -78,13 +78,13 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """The snapshots to read, and what is wrong with the rest.
+    """The snapshots to read, and the problems of the others.
 
     Args:
         snapshots: Whole snapshots by cluster and time.
         damaged: Manifests and data files that cannot be read, or are not what their manifest says; their snapshots are
             left out.
-        strangers: Files and directories that no snapshot knows; the answer rests on none of them.
+        strangers: Files and directories that belong to no snapshot; the answer uses none of them.
         left_out: Snapshots that are left out because of damaged files.
         repeated: Snapshots that are there more than once and are read once.
         filtered: Snapshots that were not wanted.
@@ -145,7 +145,7 @@ def _dump_directories(paths: Iterable[Path]) -> Sequence[Path]:
 
 
 def _damaged_manifests(listing: ManifestListing) -> list[FileProblem]:
-    """A directory without manifests is a stranger and not damaged: nothing says that a snapshot was in it."""
+    """Unreadable manifests. A directory without one is an orphan, not damaged: it may never have held a snapshot."""
     return [FileProblem(str(item.path), item.reason) for item in listing.problems if not item.path.is_dir()]
 
 

@@ -1,4 +1,4 @@
-"""Compares the files of a snapshot with its manifest: a damaged one is named, and fails no Spark job."""
+"""Compares the files of a snapshot with its manifest, so that a damaged file is reported and fails no Spark job."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from kreplica.store.manifest import DataFile, Manifest
 from kreplica.system.untrusted_files import open_file, refuse_special
 
 READ_TABLES: tuple[TableSchema, ...] = (PARTITIONS, BROKERS)
-"""What an audit reads; of the other tables it is only checked that their files are there and have their size."""
+"""Tables that an audit reads; of the others it only checks that their files are there and have their size."""
 
 
 @dataclass(frozen=True, slots=True)
 class FileProblem:
-    """A file that is not what it should be, and why."""
+    """A file that differs from what it should be, and the difference."""
 
     path: str
     reason: str
 
 
 def problems_of(manifest: Manifest) -> list[FileProblem]:
-    """What is wrong with the files of a snapshot; empty if it is whole."""
+    """Problems of the files of a snapshot; empty if it is whole."""
     schemas = {schema.name: schema for schema in READ_TABLES}
     found = []
     for file in manifest.files:
@@ -63,7 +63,7 @@ def _content_problem(path: Path, file: DataFile, schema: TableSchema | None) -> 
 
 
 def _footer_problem(parquet: pq.ParquetFile, file: DataFile, schema: TableSchema) -> str:
-    """Whether Spark can read the file under the declared schema; a file of another tool may differ."""
+    """Tells why Spark cannot read the file under the declared schema; a file of another tool may differ."""
     if parquet.metadata.num_rows != file.rows:
         return f"{parquet.metadata.num_rows} rows, its manifest says {file.rows}"
     columns = {field.name: field.type for field in parquet.schema_arrow}

@@ -33,7 +33,7 @@ _DAY_SECONDS = 86_400
 
 @dataclass(frozen=True, slots=True)
 class _Staged:
-    """A file that is written, and its path in the dump directory to which it will move."""
+    """A file being written, and its path in the dump directory to which it will move."""
 
     written: Path
     target: str
@@ -43,7 +43,7 @@ def write_snapshot(snapshot: ClusterSnapshot, directory: str | os.PathLike[str])
     """Writes a snapshot; several writers may use one directory at once.
 
     Args:
-        snapshot: What to write; its tables are sorted on the way.
+        snapshot: The snapshot; its tables are sorted before they are written.
         directory: The dump directory; made if it is not there.
 
     Returns:
@@ -62,14 +62,14 @@ def write_snapshot(snapshot: ClusterSnapshot, directory: str | os.PathLike[str])
         for file in staged:
             move(file.written, root / file.target)
         move(staging / "manifest.json", root / name.manifest)
-    with contextlib.suppress(OSError):  # the snapshot is there; what is left over does no harm
+    with contextlib.suppress(OSError):  # the snapshot is there; files left over do no harm
         staging.rmdir()
         _remove_forgotten(root)
     return root / name.manifest
 
 
 def check_directory(directory: str | os.PathLike[str]) -> None:
-    """Makes the dump directory and a folder in it: whoever reads many clusters first wants to know before.
+    """Makes the dump directory and a folder in it, to find out before many clusters are read that it cannot be written.
 
     Raises:
         UsageError: As ``write_snapshot``.
@@ -102,7 +102,7 @@ def _data_file(schema: TableSchema, name: SnapshotName, rows: int, content: byte
 
 @contextlib.contextmanager
 def _nothing_half(root: Path, name: SnapshotName) -> Iterator[None]:
-    """Removes all files of a snapshot whose writing was stopped before its manifest stood in place."""
+    """Removes all files of a snapshot whose writing stopped before its manifest was in place."""
     try:
         yield
     except BaseException:
@@ -126,7 +126,7 @@ def _explained(root: Path) -> Iterator[None]:
 
 
 def _remove_forgotten(root: Path) -> None:
-    """Removes what crashed writers left in folders of their own more than a day ago."""
+    """Removes folders that crashed writers left more than a day ago."""
     long_ago = time.time() - _DAY_SECONDS
     for folder in root.glob(f"{STAGING_PREFIX}*"):
         if folder.is_dir() and not folder.is_symlink() and folder.stat().st_mtime < long_ago:

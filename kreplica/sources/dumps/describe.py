@@ -12,10 +12,6 @@ follows from it is filled in only where Kafka's code leaves one possibility:
   reading ZooKeeper, where only the topic's own settings are: not known.
 - a broker that leads is alive from 3.8 on: the tool reads metadata, in which only a live broker leads. Nothing is known
   of the others, and nothing at all before, when the leader may have been read from ZooKeeper.
-
-What has been read of a `kafka-topics --describe` text: headers, partition lines, and what else stood there.
-
-Turns what a `kafka-topics --describe` text says into a snapshot; describe_text.py tells what follows from what.
 """
 
 from __future__ import annotations
@@ -72,13 +68,13 @@ class PartitionLine(NamedTuple):
     last_known_elr: tuple[int, ...] | None = None
 
     def moving(self) -> bool:
-        """Whether the line tells of a reassignment."""
+        """True if the line shows a reassignment."""
         return self.adding is not None
 
 
 @dataclass(slots=True)
 class Listing:
-    """What has been read so far."""
+    """The lines read so far: headers, partition lines, and other lines."""
 
     source: str
     headers: dict[str, Header] = field(default_factory=dict)
@@ -144,7 +140,7 @@ def _partitions(listing: Listing) -> Table:
 
 
 def _prints_reassignments(listing: Listing) -> bool:
-    """Whether a line without a reassignment means that there is none."""
+    """True if a line without a reassignment means that there is none."""
     if listing.marked_for_deletion:  # only ever printed by a tool that reads ZooKeeper
         return False
     with_id = any(header.topic_id for header in listing.headers.values())
@@ -387,7 +383,7 @@ def _eligible(listing: Listing, number: int, text: str | None) -> tuple[int, ...
 
 
 def _close_topic(listing: Listing) -> None:
-    """Checks the lines since the last header: against each other and against it."""
+    """Checks the lines since the last header against each other and against the header."""
     rows = listing.partitions[listing.topic_start :]
     _check_duplicates(listing, rows)
     if listing.headers:
@@ -436,7 +432,7 @@ def _check_replication_factor(listing: Listing, header: Header, rows: list[Parti
 
 
 def _replication_factors(row: PartitionLine) -> set[int]:
-    """What TopicCommand.getReplicationFactor may have given for the partition.
+    """Replication factors that TopicCommand.getReplicationFactor may have returned for the partition.
 
     Replicas and reassignment come from two requests. If the reassignment began or ended between them, the replicas
     printed are those before or after it.

@@ -71,14 +71,15 @@ LOG_LINE = re.compile(
     r"|(?:[a-z]\w*\.)+[A-Z]\w*(?:Exception|Error)(?::|$)"
     r"|\[stderr\]$"
 )
-"""What Java, its loggers and kubectl print on standard error, mixed in where a user redirected both streams, or behind
-the line `[stderr]` where a script recorded one after the other."""
+"""Lines that Java, its loggers and kubectl print on standard error, mixed in where a user redirected both streams, or
+after the line `[stderr]` where a script recorded one after the other.
+"""
 
 TOOL_FAILURE = re.compile(
     r"Error while executing topic command ?:|list topic failed because of|no topics exist!"
     r"|Error: |Exception in thread |Missing required argument"
 )
-"""Kafka's tool telling that it failed: what precedes it may not be all."""
+"""Messages of Kafka's tool that it failed: the lines before may be incomplete."""
 
 ABSENT_TOPIC = re.compile(rf"[Tt]opic ({_NAME}) doesn't exist!$")
 """A topic that has a name but no assignment yet, or no longer; ZooKeeper mode, until 2.8."""

@@ -1,6 +1,6 @@
-"""Reads a dump: recognises by content what it is and hands it to the reader of that format.
+"""Reads a dump: recognises its format by its content and hands it to the reader of that format.
 
-Tells by content what a text dump is, and names what it is instead if kreplica does not take it.
+Text of another format is refused, and its format named.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def recognise(dump: DumpText) -> TextFormat:
     """The format of a text dump, by its first line that is no log output.
 
     Raises:
-        InputError: It is of no format that kreplica takes; says what was seen.
+        InputError: It is of no format that kreplica reads; the message says what was found.
     """
     number, line = _first_line(dump)
     if _DESCRIBE_START.match(line) or TOOL_FAILURE.match(line) or ABSENT_TOPIC.match(line):
@@ -94,7 +94,7 @@ def _other_tool(dump: DumpText, line: str) -> str | None:
 
 
 def _check_json(dump: DumpText) -> None:
-    """Refuses other documents by name; damaged ones are left to the reader, which says where."""
+    """Refuses other documents by name; damaged ones are left to the reader, which reports the position."""
     text, _ = without_log_lines(dump.text)
     if '"brokers"' in text and '"topics"' in text:
         return
@@ -139,7 +139,7 @@ def read_dump(path: str) -> ClusterSnapshot:
             package carries. A file of that name in the current directory is read as ``./sample``.
 
     Raises:
-        InputError: It is not there, damaged, or of a format that kreplica does not take.
+        InputError: It is not there, damaged, or of a format that kreplica does not read.
     """
     if path in PACKAGED_DUMPS:
         return read_sample(path)
@@ -166,7 +166,7 @@ def _metadata_log(path: str) -> tuple[str, int | None] | None:
         found = _AT_OFFSET.fullmatch(path)
         if found is not None and is_metadata_path(Path(found["home"])):
             return found["home"], int(found["offset"])
-    except OSError:  # a name too long, a directory that may not be entered: told when it is read
+    except OSError:  # a name too long, a directory that may not be entered: reported when it is read
         pass
     return None
 
@@ -179,7 +179,7 @@ def _is_directory(path: str) -> bool:
 
 
 def read_sample(name: str = SAMPLE) -> ClusterSnapshot:
-    """A packaged dump, by its word."""
+    """A packaged dump, by its name."""
     assert name in PACKAGED_DUMPS, name
     with as_file(files("kreplica") / "data" / name) as directory:
         return replace(_read_directory(str(directory)), name=name)

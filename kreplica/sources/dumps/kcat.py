@@ -7,8 +7,8 @@ Layout (json.c of kcat 1.2 to 1.7; controllerid since 1.4)::
      "topics": [{"topic": "t"[, "error": "..."], "partitions": [
         {"partition": 0[, "error": "..."], "leader": 1, "replicas": [{"id": 1}], "isrs": [{"id": 1}]}]}]}
 
-Metadata lists live brokers only, so a broker of an assignment that is not among them is not alive. It tells nothing of
-settings, reassignments, eligible leader replicas, racks and epochs (kcat leaves the latter two out): these stay null.
+Metadata lists live brokers only, so a broker of an assignment that is not among them is not alive. It has no
+settings, reassignments, eligible leader replicas, racks and epochs (kcat leaves out racks and epochs): these stay null.
 """
 
 from __future__ import annotations
@@ -70,15 +70,15 @@ class _Metadata(msgspec.Struct, frozen=True):
 
 
 def read_kcat_json(dump: DumpText) -> ClusterSnapshot:
-    """Reads what `kcat -L -J` printed.
+    """Reads the output of `kcat -L -J`.
 
-    Lines that librdkafka logged in front of or behind it are left out and counted in a note.
+    Lines that librdkafka logged before or after it are left out and counted in a note.
 
     Returns:
         A snapshot; topics that came with an error are its gaps.
 
     Raises:
-        InputError: No JSON, or not kcat's; names the place in the document.
+        InputError: No JSON, or not kcat's; names the position in the document.
     """
     text, log_lines = without_log_lines(dump.text)
     metadata = _decode(dump.source, text)
@@ -116,7 +116,7 @@ def _decode(source: str, text: str) -> _Metadata:
 
 
 def _check(source: str, metadata: _Metadata) -> None:
-    """Refuses what Kafka cannot have answered: ids below 0, things named twice."""
+    """Refuses answers that Kafka cannot have given: ids below 0, duplicate names."""
     _check_ids(source, "$.brokers", [broker.id for broker in metadata.brokers])
     names = [topic.topic for topic in metadata.topics]
     if twice := [name for name, count in Counter(names).items() if count > 1]:

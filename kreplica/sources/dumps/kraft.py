@@ -1,4 +1,4 @@
-"""A snapshot from the metadata log of a KRaft node: what its controller had decided at any offset.
+"""A snapshot from the metadata log of a KRaft node: the decisions of its controller as of any offset.
 
 What the log does not hold stays null: brokers' own settings and Kafka's defaults, sizes, offsets, how far each node had
 fetched. Its last records may not have been committed: a node that was not the leader may have to drop them.
@@ -36,7 +36,7 @@ def read_kraft_metadata(path: str, offset: int | None = None) -> ClusterSnapshot
 
     Args:
         path: ``__cluster_metadata-0``, a log directory with it, one of its checkpoints or segments.
-        offset: State when this offset was the next one; None for the end.
+        offset: State as of this offset, the next one to be written; None for the end.
 
     Raises:
         InputError: There is no such log, or it does not hold that offset.
@@ -71,7 +71,7 @@ def snapshot_of_metadata(replay: Replay, *, name: str, cluster_id: str | None) -
 
 
 def moment(timestamp: int) -> datetime:
-    """A moment of ms since the epoch; the largest or smallest that a date can hold where it is beyond."""
+    """The time of ms since the epoch; the largest or smallest date that Python can hold where it is beyond."""
     seconds, milliseconds = divmod(min(max(timestamp, 0), 253_402_300_799_999), 1000)
     return datetime.fromtimestamp(seconds, UTC).replace(microsecond=milliseconds * 1000)
 
@@ -174,7 +174,7 @@ def _gaps(replay: Replay) -> Iterator[Gap]:
 
 
 def gaps_of_image(image: MetadataImage) -> Iterator[Gap]:
-    """What the records told that could not be kept."""
+    """Gap for the records that could not be applied."""
     if image.unplaced:
         count = image.unplaced
         what = "record is" if count == 1 else "records are"
@@ -182,7 +182,7 @@ def gaps_of_image(image: MetadataImage) -> Iterator[Gap]:
 
 
 def notes_of_image(image: MetadataImage) -> Iterator[str]:
-    """Remarks on records that do not hold, or are not known."""
+    """Remarks on records of unknown types and of a transaction that had not ended."""
     if image.unknown:
         kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(image.unknown.items()))
         yield f"records of types that this version does not know were passed over: {kinds}"

@@ -1,7 +1,7 @@
 """Bytes of a dump, from a file or standard input, as text.
 
-Files come from many hands: compressed, saved by a Windows editor (byte order mark, CRLF) or redirected by PowerShell
-(UTF-16). All of these are read; bytes that are no text are an error that names where.
+The files may be compressed, saved by a Windows editor (byte order mark, CRLF) or redirected by PowerShell
+(UTF-16). All of these are read; bytes that are no text are an error that names the position.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class DumpText:
     """The text of a dump.
 
     Args:
-        source: The path as the user gave it, or ``<stdin>``: what errors and the snapshot are named by.
+        source: The path as the user gave it, or ``<stdin>``: the name in errors and of the snapshot.
         text: All of it, without byte order mark; lines may end in CRLF.
         taken_at: When the file was last changed; now for standard input and pipes. UTC.
     """

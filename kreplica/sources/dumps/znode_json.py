@@ -4,9 +4,8 @@ Layout::
 
     {"/brokers/ids/1": {"data": "{\\"version\\":5,...}", "stat": {"version": 0, "mzxid": 59, "pzxid": 59, ...}}, ...}
 
-``data`` is text, or null; of ``stat``, in ZooKeeper's own names, ``version`` is needed. A chroot may stand before all
-paths.
-docs/sources.md has a script that makes one. An export is read over time, and does not tell what changed meanwhile.
+``data`` is text, or null; of ``stat``, in ZooKeeper's own names, ``version`` is needed. A chroot may precede all paths.
+docs/sources.md has a script that makes an export. An export takes time, and does not show what changed meanwhile.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from kreplica.sources.zookeeper.tree import Tree, Znode
 from kreplica.system.untrusted_files import MalformedError, decode_json
 
 START = re.compile(r'\s*\{\s*"/')
-"""How an export begins: the first key is a path."""
+"""The beginning of an export: its first key is a path."""
 
 _STATE = re.compile(re.escape(paths.TOPICS) + r"/[^/]+/partitions/\d+/state")
 

@@ -1,4 +1,4 @@
-"""What a cluster says about whoever asks: reached by whom, which Kafka, what may be seen and done (KIP-430).
+"""The principal a cluster sees, its Kafka release, and the operations that it allows (KIP-430).
 
 Requests: Metadata and DescribeCluster, 1 each, with the operations that are allowed on the cluster and on each topic.
 """
@@ -34,13 +34,13 @@ _FIRST_WITH_TOPIC_OPERATIONS = 8
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """What one server told.
+    """The answers of one server about the client that asks.
 
     Args:
         address: The server that answered.
-        principal: Whom it sees, as far as that can be known here.
+        principal: The client's principal, as far as it can be known here.
         cluster_id: The cluster's id.
-        release: The oldest Kafka that knows what it knows, such as ``4.0``.
+        release: The oldest Kafka release that knows the same requests, such as ``4.0``.
         metadata_version: Level of the feature metadata.version; None with ZooKeeper.
         brokers: Number of brokers that are alive.
         cluster: Operations allowed on the cluster, None if it does not say: Describe is missing, or Kafka is older
@@ -112,5 +112,5 @@ def _cluster_operations(connection: BrokerConnection) -> frozenset[str] | None:
     answer: Any = connection.send(request, DescribeClusterResponse)
     if answer.error_code != NO_ERROR:
         raise BrokerFailure(connection.address, f"DescribeCluster failed: {error_name(answer.error_code)}")
-    # Whoever may not describe the cluster is told 0, whatever else is allowed (KafkaApis.handleDescribeCluster).
+    # A client that may not describe the cluster gets 0, whatever else is allowed (KafkaApis.handleDescribeCluster).
     return operations_of(answer.authorized_operations) or None

@@ -1,7 +1,7 @@
-"""Into the cluster by its bootstrap servers: the first that answers is taken, and a failure says what was tried.
+"""Connects to the cluster by its bootstrap servers: to the first that answers; a failure lists what was tried.
 
-Servers are tried in their order. The next one's turn comes when one fails, or is still silent after a short while, so
-that one paused or unreachable server costs little. Refused credentials end it: further tries may lock an account.
+Servers are tried in their order. The next one is tried when one fails, or is still silent after a short while, so that
+a paused or unreachable server costs little. Refused credentials end it: further tries may lock an account.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from kreplica.system.deadline import Deadline
 
 PATIENCE_SECONDS = 1.0
-"""How long one server may be silent before the next is tried beside it."""
+"""Seconds that one server may be silent before the next is tried beside it."""
 
 
 class Bootstrap:
@@ -81,7 +81,7 @@ class Bootstrap:
         self._failures.append(error)
 
     def close(self) -> None:
-        """Takes no more connections; one that comes now is closed where it is made."""
+        """Takes no more connections; one that opens now is closed by the thread that opened it."""
         with self._lock:
             self._open = False
         while not self._answers.empty():

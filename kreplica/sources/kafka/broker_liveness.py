@@ -1,4 +1,4 @@
-"""Whether brokers that ZooKeeper lists as live answer.
+"""Asks brokers that ZooKeeper lists as live for an answer.
 
 ZooKeeper lists a broker for as long as its session lasts: 18 s after its process was stopped or its network was cut. A
 broker answers ApiVersions to anybody on every listener but one with TLS, which ends a connection that opens otherwise:
@@ -23,7 +23,7 @@ _REQUEST = struct.pack(">i", len(_HEADER)) + _HEADER
 
 
 def silent_brokers(snapshot: ClusterSnapshot, deadline: Deadline) -> tuple[Gap, ...]:
-    """What is missing where brokers that are listed as live do not answer, or have no address to ask.
+    """Gaps for the brokers that are listed as live and do not answer, or have no address to ask.
 
     Args:
         snapshot: From ZooKeeper.

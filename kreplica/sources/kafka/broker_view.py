@@ -1,7 +1,7 @@
 """The cluster as one broker sees it: what that broker answers from its own copy of the metadata, and nothing else.
 
     Metadata, DescribeCluster, DescribeTopicPartitions (with a replica out of sync)      to one broker
-    DescribeLogDirs, and Metadata of topics that only this names                         to the same broker
+    DescribeLogDirs, and Metadata of topics found only in it                             to the same broker
 
 Reassignments are not asked for: only the controller knows them.
 """
@@ -30,7 +30,7 @@ _ANY = -1
 
 
 def names_one_broker(handle: ClusterHandle) -> bool:
-    """Whether the handle's bootstrap servers are one address, so that its answers are one broker's."""
+    """True if the handle's bootstrap servers are one address, so that the answers are one broker's."""
     return handle.bootstrap_servers is not None and len(parse_bootstrap_servers(handle.bootstrap_servers)) == 1
 
 
@@ -64,7 +64,7 @@ def read_broker_view(handle: ClusterHandle) -> ClusterSnapshot:
 
 
 def _hidden(connection: BrokerConnection, layout: Layout) -> tuple[tuple[Gap, ...], tuple[str, ...]]:
-    """Topics that the broker has files of and the credentials may not see."""
+    """Topics that the broker has files of and the credentials may not describe."""
     try:
         logs = read_log_dirs(connection, _ANY)
         if logs.refused is not None:

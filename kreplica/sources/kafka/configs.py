@@ -1,4 +1,4 @@
-"""Settings of topics and brokers, with where each is set (DescribeConfigs, KIP-226)."""
+"""Settings of topics and brokers, each with the source of its value (DescribeConfigs, KIP-226)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ HEALTH_SETTINGS = (MIN_ISR, UNCLEAN)
 """The settings of a topic that the rules of health need."""
 
 TOPIC_SETTINGS = (*HEALTH_SETTINGS, *THROTTLE_LISTS)
-"""These, and what the causes need besides."""
+"""The settings of health, and those that the causes need besides."""
 
 _TOPIC, _BROKER = 2, 4
 _ORIGINS = {1: "topic", 2: "broker-dynamic", 3: "cluster-dynamic", 4: "broker-static", 5: "default"}
@@ -57,12 +57,12 @@ class TopicSettings:
 def read_topic_settings(
     connection: BrokerConnection, topics: Iterable[str], names: Sequence[str] | None
 ) -> TopicSettings:
-    """Reads topics' settings, defaults included, as the broker asked has them.
+    """Reads topics' settings, defaults included, from one broker.
 
     Args:
         connection: Any broker.
         topics: Their names.
-        names: The settings asked for, None for all; what a broker does not know is left out by it.
+        names: The settings asked for, None for all; a broker leaves out those it does not know.
     """
     ordered = sorted(topics)
     size = _TOPICS_A_REQUEST_IN_FULL if names is None else _TOPICS_A_REQUEST
@@ -95,7 +95,7 @@ def read_throttle_rates(connection: BrokerConnection, broker: int) -> tuple[list
 
 
 def read_balance_settings(connection: BrokerConnection, broker: int) -> tuple[list[Setting], tuple[Gap, ...]]:
-    """Reads by what one broker, were it the controller, would bring leaders back."""
+    """Reads the settings by which one broker, as controller, would restore preferred leaders."""
     return _chosen(connection, broker, BALANCE_SETTINGS, f"settings of broker {broker}")
 
 
@@ -124,7 +124,7 @@ def _resource(kind: int, name: str, keys: Sequence[str] | None) -> Any:
 
 def _describe(connection: BrokerConnection, resources: list[Any]) -> list[Any]:
     request = DescribeConfigsRequest(resources=resources, include_synonyms=False, include_documentation=False)
-    # Version 1 (Kafka 1.1) is the first to tell where a setting comes from.
+    # Version 1 (Kafka 1.1) is the first that has the source of a setting.
     answer: Any = connection.send(request, DescribeConfigsResponse, oldest=1)
     results: list[Any] = answer.results
     return results

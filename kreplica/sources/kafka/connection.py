@@ -1,7 +1,7 @@
 """One blocking connection to one broker that speaks the messages of kafka-python.
 
 kafka-python brings the messages of the protocol and the SASL mechanisms; the socket, TLS and the order of the opening
-exchange stand here, because only then has every wait one deadline and every failure a reason that names what was tried:
+exchange are here, because only then has every wait one deadline and every failure a reason that names what was tried:
 
     TCP connect -> TLS handshake -> ApiVersions -> SaslHandshake, SaslAuthenticate ... -> requests, one at a time
 
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
 LARGEST_RESPONSE = 1 << 30
 LARGEST_FIRST_RESPONSE = 1 << 20
-"""That to ApiVersions has a few kilobytes; before it, four bytes may be anything: a TLS alert reads as 352 MB."""
+"""ApiVersions answers have a few kilobytes; before them, four bytes may be anything: a TLS alert reads as 352 MB."""
 RECEIVED_AT_ONCE = 1 << 18
 _UNSUPPORTED_VERSION = 35
 _UNSUPPORTED_SASL_MECHANISM = 33
@@ -113,16 +113,16 @@ class BrokerConnection:
         self.close()
 
     def milliseconds_left(self) -> int:
-        """Time until the deadline, for requests that tell the broker how long to try."""
+        """Time until the deadline, for requests that carry a timeout for the broker."""
         return int(self._deadline.remaining() * 1000)
 
     @property
     def anonymous(self) -> bool:
-        """Whether the broker is told nothing about who is asking."""
+        """True if the client gives the broker no credentials."""
         return principal_of(self._settings) == ANONYMOUS
 
     def lacks(self, permission: Permission) -> str:
-        """What the credentials need where ``permission`` was refused, with the command that grants it."""
+        """Permission that the credentials lack where ``permission`` was refused, with the command that grants it."""
         return needed(permission, self._settings)
 
     def release(self) -> str:
@@ -130,7 +130,7 @@ class BrokerConnection:
         return release_of(self._versions)
 
     def supports(self, request: type[Any], version: int = 0) -> bool:
-        """Whether the broker knows this request in ``version`` or a newer one."""
+        """True if the broker knows this request in ``version`` or a newer one."""
         _, newest = self._versions.get(request.API_KEY, (0, -1))
         return newest >= version
 
@@ -272,7 +272,7 @@ class BrokerConnection:
         return self._read(size)
 
     def _read(self, size: int) -> bytes:
-        buffer = bytearray()  # grows by what comes: a length alone, which may be no length, takes no memory
+        buffer = bytearray()  # grows as bytes arrive: a length that is garbage takes no memory
         while len(buffer) < size:
             try:
                 self._socket.settimeout(self._wait())

@@ -1,7 +1,7 @@
-"""Why a connection to a broker failed, in words that name the likely cause.
+"""Reasons why a connection to a broker failed, worded to name the likely cause.
 
 BrokerFailure                 it cannot be used: refused, name not known, closed, not a Kafka broker
-├── BrokerSilentError         it accepts connections, or not even that, and does not answer in time
+├── BrokerSilentError         it does not answer in time, even if it accepts connections
 ├── CredentialsRefusedError   it answered: not with these credentials
 └── RequestUnsupportedError   it does not know a request
 """
@@ -40,7 +40,7 @@ class BrokerSilentError(BrokerFailure):
 
 
 class CredentialsRefusedError(BrokerFailure):
-    """The broker answered, and does not accept who is asking."""
+    """The broker answered and refused the credentials."""
 
 
 class RequestUnsupportedError(BrokerFailure):
@@ -57,7 +57,7 @@ class RequestUnsupportedError(BrokerFailure):
 
 
 def connect(host: str, port: int, seconds: float) -> socket.socket:
-    """Opens a TCP connection; names and ports come from users, brokers and znodes, and may be none.
+    """Opens a TCP connection; host and port come from users, brokers and znodes, and may be invalid.
 
     Raises:
         OSError: It cannot be opened.
@@ -73,7 +73,7 @@ def connect(host: str, port: int, seconds: float) -> socket.socket:
 
 
 def explain_connect_error(error: OSError) -> str:
-    """Why no TCP connection came about."""
+    """Explains why no TCP connection was made."""
     if isinstance(error, socket.gaierror):
         return "name not known"
     if isinstance(error, TimeoutError) or error.errno == errno.ETIMEDOUT:
@@ -84,12 +84,12 @@ def explain_connect_error(error: OSError) -> str:
 
 
 def explain_tls_error(address: Address, error: OSError, *, has_certificate: bool) -> BrokerFailure:
-    """Why TLS did not come about, told as far as the two sides' alerts tell it.
+    """Explains why the TLS handshake failed, as far as the alerts of both sides show it.
 
     Args:
         address: The broker.
         error: What the TLS library raised.
-        has_certificate: Whether a client certificate was at hand.
+        has_certificate: True if the client has a certificate.
     """
     alert = (getattr(error, "reason", None) or "").upper()
     if isinstance(error, ssl.SSLCertVerificationError):
@@ -109,7 +109,7 @@ def explain_tls_error(address: Address, error: OSError, *, has_certificate: bool
 
 
 def explain_foreign_bytes(start: bytes) -> str:
-    """Why four bytes cannot begin a Kafka response: what speaks there instead."""
+    """Explains why four bytes cannot begin a Kafka response: names the protocol they belong to."""
     if start[0] in (_TLS_ALERT, _TLS_HANDSHAKE) and start[1] == 3:
         return _TLS_HINT
     if start.isascii() and bytes(start).decode("ascii").isprintable():

@@ -1,6 +1,6 @@
 """Groups that one broker coordinates, with their committed offsets (ListGroups, OffsetFetch).
 
-A broker lists the groups it coordinates, and the coordinator is the one to ask for offsets: no FindCoordinator.
+A broker lists the groups it coordinates, and offsets are asked of the coordinator: no FindCoordinator is needed.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Committed(NamedTuple):
 
 
 def read_groups(connection: BrokerConnection) -> tuple[list[Committed], tuple[Gap, ...]]:
-    """Reads a coordinator's groups and what each has committed; share groups commit no offsets."""
+    """Reads a coordinator's groups and their committed offsets; share groups commit none."""
     answer: Any = connection.send(ListGroupsRequest(states_filter=[], types_filter=[]), ListGroupsResponse)
     if answer.error_code in _COORDINATOR_MOVED:
         return [], (_gap(connection, f"groups of {connection.address}", answer.error_code, 1),)

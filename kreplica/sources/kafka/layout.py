@@ -1,15 +1,15 @@
-"""Brokers, topics and partitions of a live cluster: who should hold what, who does, who leads.
+"""Brokers, topics and partitions of a live cluster: assignments, replicas in sync, leaders.
 
     Metadata, all topics       topics, leaders and epochs, replicas, ISR, offline replicas, as one broker sees them
     DescribeCluster            fenced brokers too (KIP-1073, Kafka 4.0)
     DescribeTopicPartitions    ELR, only for topics with a replica out of sync
 
-Any broker answers these from its own copy of the metadata; none is forwarded to the controller, which may be the one
+Any broker answers these from its own copy of the metadata; none is forwarded to the controller, which may be the broker
 that does not answer.
 
 The ELR of a partition whose replicas are all in sync is empty by definition (it is disjoint from the ISR and within the
 replicas), so a healthy cluster costs no DescribeTopicPartitions request however many partitions it has. Where one is
-asked, all of the partition's state is taken from its answer: a row never mixes two moments.
+sent, all of the partition's state is taken from its answer: a row never mixes two moments.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class Broker(NamedTuple):
 
 @dataclass(slots=True)
 class Partition:
-    """One partition while the answers are put together; the snapshot holds columns."""
+    """One partition while the answers are combined; the snapshot holds columns."""
 
     topic: str
     topic_id: str | None
@@ -75,7 +75,7 @@ class Partition:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """What the first answers tell."""
+    """Brokers and partitions from the first answers."""
 
     cluster_id: str | None
     controller: int | None
@@ -93,7 +93,7 @@ class Layout:
 
     @property
     def replica_missing(self) -> bool:
-        """Whether any partition has a replica out of sync."""
+        """True if any partition has a replica out of sync."""
         return any(len(partition.isr) < len(partition.replicas) for partition in self.partitions)
 
 
@@ -138,12 +138,12 @@ def hidden_topics(connection: BrokerConnection, candidates: Iterable[str]) -> li
 
 
 def brokers_down_are_listed(connection: BrokerConnection) -> bool:
-    """Whether the list of brokers has those that are down, too (KIP-1073)."""
+    """True if the list of brokers has those that are down, too (KIP-1073)."""
     return connection.supports(DescribeClusterRequest, 2)
 
 
 def hidden_gap(count: int) -> Gap:
-    """What is missing where that many topics are hidden."""
+    """The gap for that many hidden topics."""
     message = f"{count} hidden topic{'s' if count != 1 else ''}: the credentials may not describe them"
     return Gap("hidden-topics", message, count)
 

@@ -36,7 +36,7 @@ class Replica(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class BrokerLogs:
-    """What one broker stores; ``refused`` is Kafka's error name if it may not be asked."""
+    """Log directories and replicas of one broker; ``refused`` is Kafka's error name if it may not be asked."""
 
     log_dirs: list[LogDir]
     replicas: list[Replica]
@@ -51,12 +51,12 @@ def read_log_dirs(
     Args:
         connection: To that broker.
         broker: Its id.
-        partitions: Topic and partition of the replicas to tell of; all of them if None.
+        partitions: Topic and partition of the replicas to return; None for all of them.
     """
     request = DescribeLogDirsRequest(topics=None if partitions is None else _topics(partitions))
     answer: Any = connection.send(request, DescribeLogDirsResponse)
     if answer.error_code != NO_ERROR or not answer.results:
-        # Before version 3 a refusal is an answer without directories.
+        # Before version 3 an answer without directories is a refusal.
         code = answer.error_code
         return BrokerLogs([], [], error_name(code) if code else "CLUSTER_AUTHORIZATION_FAILED")
     dirs = [_log_dir(broker, one) for one in answer.results]

@@ -1,4 +1,4 @@
-"""The messages of the Kafka protocol that are used, from kafka-python: the one place that imports it.
+"""The messages of the Kafka protocol that kreplica uses, from kafka-python: the only module that imports it.
 
 A request is built by its fields' names in snake case; its nested structures are attributes of the class.
 """
@@ -108,7 +108,7 @@ _RENAMED = {
 
 
 def release_of(versions: Mapping[int, tuple[int, int]]) -> str:
-    """The oldest release of Kafka that knows these requests, told as kafka-python tells it.
+    """The oldest release of Kafka that knows these requests, by kafka-python's table of releases.
 
     Args:
         versions: Oldest and newest version by the request's key.

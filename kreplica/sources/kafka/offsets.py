@@ -1,14 +1,14 @@
 """Log start offset, high watermark and log end offset, from each partition's leader (ListOffsets).
 
-A consumer (replica id -1) is told the high watermark as the latest offset; the debugging replica (-2) is told the log
+A consumer (replica id -1) gets the high watermark as the latest offset; the debugging replica (-2) gets the log
 end offset (ListOffsetsRequest.DEBUGGING_REPLICA_ID, Partition.fetchOffsetForTimestamp).
 
-Log end offset and size of chosen copies, leaders and followers alike, from the brokers that hold them.
+Also log end offset and size of chosen replicas, leaders and followers alike, from the brokers that hold them.
 
-DescribeLogDirs has an ``offset_lag``, and for a current copy it says nothing of the leader: it is the copy's own high
-watermark less its own log end offset, which a follower never lets fall below zero and which is 0 however far behind it
-is (ReplicaManager.getLogEndOffsetLag, UnifiedLog.updateHighWatermark). So the end offsets themselves are asked for: the
-debugging replica is answered by followers, too (ListOffsetsRequest.DEBUGGING_REPLICA_ID).
+DescribeLogDirs has an ``offset_lag``, but for a current replica it is no lag to the leader: it is the replica's own
+high watermark minus its own log end offset, which a follower never lets fall below zero and which is 0 however far it
+lags (ReplicaManager.getLogEndOffsetLag, UnifiedLog.updateHighWatermark). So the end offsets themselves are asked for:
+followers, too, answer the debugging replica (ListOffsetsRequest.DEBUGGING_REPLICA_ID).
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def read_offsets(connection: BrokerConnection, partitions: Sequence[tuple[str, i
 
 
 def read_end_offsets(connection: BrokerConnection, partitions: Sequence[tuple[str, int]]) -> dict[tuple[str, int], int]:
-    """Reads the log end offsets of one broker's own copies, whether it leads or follows; what it lacks is left out."""
+    """Reads the log end offsets of one broker's own replicas, leader or follower; replicas it lacks are left out."""
     found: dict[tuple[str, int], int] = {}
     for start in range(0, len(partitions), _PARTITIONS_A_REQUEST):
         _ask(connection, partitions[start : start + _PARTITIONS_A_REQUEST], _DEBUGGING, _LATEST, found, {})
@@ -130,12 +130,12 @@ def _topics(partitions: Sequence[tuple[str, int]], timestamp: int) -> list[Any]:
 def read_positions(
     handle: ClusterHandle, snapshot: ClusterSnapshot, wanted: Mapping[int, Sequence[PartitionKey]]
 ) -> tuple[list[LogPosition], list[int]]:
-    """Reads where chosen copies stand: one DescribeLogDirs and one ListOffsets for each broker and 20,000 copies.
+    """Reads positions of replicas: one DescribeLogDirs and one ListOffsets for each broker and 20,000 replicas.
 
     Args:
         handle: The live cluster; its timeout bounds this reading.
-        snapshot: Read from it before, for the brokers' addresses.
-        wanted: Topic and partition of the copies, by broker.
+        snapshot: Read from the cluster before, for the brokers' addresses.
+        wanted: Topic and partition of the replicas, by broker.
 
     Returns:
         The positions, and the brokers that did not answer.

@@ -24,7 +24,7 @@ class QuorumNode(NamedTuple):
 
 
 def read_quorum(connection: BrokerConnection) -> tuple[list[QuorumNode], tuple[Gap, ...]]:
-    """Reads the quorum's nodes; none where the cluster has ZooKeeper instead."""
+    """Reads the quorum's nodes; none if the cluster uses ZooKeeper."""
     if not connection.supports(DescribeQuorumRequest):
         return [], ()
     topic_class = DescribeQuorumRequest.TopicData

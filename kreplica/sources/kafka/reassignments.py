@@ -1,7 +1,8 @@
 """Ongoing reassignments, which only the controller knows (ListPartitionReassignments, KIP-455).
 
-They come in another answer than the replicas. Kafka names the replicas in both, so a reassignment that began or ended
-in between is noticed: the partitions concerned are read again, and if that does not help a gap says so (``torn-read``).
+Reassignments and replicas come in separate answers. Kafka names the replicas in both, so a reassignment that began or
+ended in between is noticed: the partitions concerned are read again, and if that does not help a gap says so
+(``torn-read``).
 """
 
 from __future__ import annotations
@@ -44,10 +45,10 @@ def read_moves(connection: BrokerConnection, layout: Layout) -> tuple[Moves | No
 
     Args:
         connection: The ZooKeeper controller, or any broker of a KRaft cluster, which forwards to its controller.
-        layout: What was read before.
+        layout: Brokers and partitions that were read before.
 
     Returns:
-        The reassignments, None if they cannot be known, and what is missing.
+        The reassignments, None if they cannot be known, and the gaps.
     """
     if not connection.supports(ListPartitionReassignmentsRequest):
         # Before Kafka 2.4 reassignments are known to ZooKeeper alone.
@@ -82,7 +83,7 @@ def _ask(connection: BrokerConnection) -> tuple[Moves, str]:
 
 
 def torn_partitions(layout: Layout, moves: Moves) -> list[PartitionKey]:
-    """Reassigning partitions whose replicas are not those of ``layout``."""
+    """Partitions whose replicas in their reassignment are not those of ``layout``."""
     if not moves:
         return []
     seen = {(row.topic, row.partition): set(row.replicas) for row in layout.partitions}

@@ -26,16 +26,16 @@ _PACKAGES = {
 
 
 class SaslClient(Protocol):
-    """What a mechanism does: bytes out, bytes in, until it is done."""
+    """Exchange of a SASL mechanism: bytes out, bytes in, until it is done."""
 
     def auth_bytes(self) -> bytes:
-        """What to send next."""
+        """Returns the bytes to send next."""
 
     def receive(self, auth_bytes: bytes) -> object:
-        """Takes what the broker sent."""
+        """Takes the bytes that the broker sent."""
 
     def is_done(self) -> bool:
-        """Whether the exchange is over."""
+        """True if the exchange is over."""
 
 
 def sasl_client(mechanism: str, settings: Mapping[str, object], address: Address) -> SaslClient:
@@ -59,7 +59,7 @@ def sasl_client(mechanism: str, settings: Mapping[str, object], address: Address
 
 
 def next_bytes(client: SaslClient, mechanism: str, address: Address) -> bytes:
-    """What the client sends next.
+    """Returns the bytes that the client sends next.
 
     Raises:
         CredentialsRefusedError: It has nothing to send: no ticket, no credentials in the environment.

@@ -2,15 +2,12 @@
 
 kreplica/sources/kafka_requests.py has every request sent, by facet; tests/kafka/test_live_requests.py counts them.
 
-confluent-kafka does not read here: its metadata has no leader epochs, offline replicas or ELR, so that kafka-python's
-would be needed besides; it can ask neither for chosen settings only nor for the log end offset; and a second client
-would log in to every broker a second time. It elects leaders (kreplica/control) and moves data.
+confluent-kafka is not used for reading: its metadata has no leader epochs, offline replicas or ELR, so that
+kafka-python's would be needed besides; it can ask neither for chosen settings only nor for the log end offset; and a
+second client would log in to every broker a second time. It elects leaders (kreplica/control) and moves data.
 
-What is asked of any broker for the cluster, of the controller, and of each broker for itself, by facet.
-
-Answers are objects that fill while they are read: a broker that falls silent half way loses nothing it has told.
-
-The tables of a snapshot from what the brokers answered.
+Any broker is asked about the cluster, the controller about reassignments and the quorum, each broker about itself.
+Answers are objects that fill while they are read: if a broker falls silent half way, what it has answered is kept.
 """
 
 from __future__ import annotations
@@ -75,7 +72,7 @@ Answer = TypeVar("Answer")
 
 @dataclass(slots=True)
 class ClusterAnswers:
-    """What any broker answers for the whole cluster."""
+    """Answers of any broker about the whole cluster."""
 
     health: Mapping[str, tuple[int | None, bool | None]] = field(default_factory=dict)
     settings: list[Setting] = field(default_factory=list)
@@ -84,7 +81,7 @@ class ClusterAnswers:
 
 @dataclass(slots=True)
 class ControllerAnswers:
-    """What only the controller can tell."""
+    """Answers that only the controller can give."""
 
     moves: Moves | None = None
     quorum: list[QuorumNode] = field(default_factory=list)
@@ -94,7 +91,7 @@ class ControllerAnswers:
 
 @dataclass(slots=True)
 class BrokerAnswers:
-    """What one broker answers for itself."""
+    """Answers of one broker about itself."""
 
     logs: BrokerLogs | None = None
     settings: list[Setting] = field(default_factory=list)
@@ -142,7 +139,7 @@ def ask_broker(
     led: Sequence[tuple[str, int]],
     answers: BrokerAnswers,
 ) -> None:
-    """Asks one broker for its log directories, its settings, offsets of what it leads and groups it coordinates."""
+    """Asks one broker for its log directories, its settings, offsets of its partitions and groups it coordinates."""
     if Facet.LOG_DIRS in wanted:
         answers.logs = _if_supported(lambda: read_log_dirs(connection, broker))
     if Facet.BROKER_CONFIGS in wanted:
@@ -165,7 +162,7 @@ def _ask_for_chosen_settings(connection: BrokerConnection, wanted: Facet, broker
 
 
 def _if_supported(call: Callable[[], Answer]) -> Answer | None:
-    # What an old broker does not know is no gap: the source cannot know it, and the fields stay null.
+    # A request that an old broker does not know is no gap: the source cannot know the answer, and the fields stay null.
     try:
         return call()
     except RequestUnsupportedError:
@@ -283,8 +280,8 @@ def _read(handle: ClusterHandle, wanted: Facet, offsets_of: Collection[Partition
 
 @contextmanager
 def _collector_paused() -> Iterator[None]:
-    # Answers are trees of millions of small objects without cycles. At 200,000 partitions three DescribeLogDirs
-    # answers take 2.2 s to decode with the cyclic collector at work, 0.5 s without.
+    # Answers are trees of millions of small objects without cycles. At 200,000 partitions three DescribeLogDirs answers
+    # take 2.2 s to decode with the cyclic collector at work, 0.5 s without.
     was_enabled = gc.isenabled()
     gc.disable()
     try:
@@ -347,7 +344,7 @@ class _Read:
         self._connection_free = False
 
     def run(self, settings: Mapping[str, object], deadline: Deadline) -> None:
-        """Asks the cluster and every live broker at the same time and gathers what comes until the deadline."""
+        """Asks the cluster and every live broker at the same time and gathers the answers until the deadline."""
         led = self._led() if Facet.OFFSETS in self.wanted else {}
         by_broker = {broker.broker: BrokerAnswers() for broker in self._brokers_to_ask(led)}
         calls: dict[int, Callable[[], None]] = {
@@ -407,7 +404,7 @@ class _Read:
             ask_broker(connection, self.wanted, broker, led, answers)
 
     def _look_for_hidden(self, key: int, answers: BrokerAnswers | None) -> None:
-        # Asked as answers come in, on the connection that is free by then: a silent broker leaves no time afterwards.
+        # Asked as answers come in, on a connection that is free by then: a silent broker leaves no time afterwards.
         self._connection_free |= key == _CLUSTER
         if key == _CONTROLLER:
             self._unlisted |= {topic for topic, _ in self.controller.moves or ()} - self._visible
@@ -469,7 +466,7 @@ class _Read:
             self.notes.append(f"no topic is visible: there is none, or {lacking}")
 
     def _rule_out_hidden_topics(self) -> None:
-        """Notes that topics may be hidden where not every broker was seen that may hold the only files of one."""
+        """Notes that topics may be hidden if a broker that may hold the only files of one was not seen."""
         unseen = self._unseen()
         if self._hidden or not unseen:
             return
@@ -484,7 +481,7 @@ class _Read:
             self.gaps.append(Gap("hidden-topics", f"hidden topics cannot be ruled out: {told}", 0))
 
     def _unseen(self) -> str:
-        """Why a broker may hold files that nobody told of; empty if all told."""
+        """Explains why a broker may hold files that nobody reported; empty if all reported."""
         if self._refused_logs is not None:
             return log_directories_refused(self.connection, self._refused_logs)
         down = [broker.broker for broker in self.layout.brokers if not broker.alive]

@@ -1,12 +1,12 @@
-"""Whether credentials may describe every topic that there could be, so that none can be hidden from them.
+"""Finds out if credentials may describe every topic that could exist, so that none can be hidden from them.
 
     DescribeAcls, of topics                       the names and prefixes that any access control list tells apart
     Metadata, by such names and by invented ones  which of them may be described
 
-Which lists match a name is all that Kafka's authorizers go by (StandardAuthorizerData.findResult,
-AclAuthorizer.matchingAcls). So the names of topics fall into as many kinds as lists tell apart: each literal name, each
-prefix, and the rest. One name of each kind stands for them all; of a name that may not be described Kafka answers
-TOPIC_AUTHORIZATION_FAILED, whether there is such a topic or not. The requests create nothing.
+Kafka's authorizers go only by which lists match a name (StandardAuthorizerData.findResult,
+AclAuthorizer.matchingAcls). So names of topics fall into as many kinds as the lists tell apart: each literal name, each
+prefix, and the rest. One name of each kind stands for all of it; for a name that may not be described Kafka answers
+TOPIC_AUTHORIZATION_FAILED, even if there is no such topic. The requests create nothing.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _FIRST_WITH_PREFIXES = 1
 
 
 def why_topics_may_be_hidden(connection: BrokerConnection, visible: Collection[str]) -> str:
-    """Why there may be topics that the credentials may not describe; empty if there can be none.
+    """Explains why there may be topics that the credentials may not describe; empty if there can be none.
 
     Args:
         connection: To a broker, with the credentials.
@@ -47,7 +47,7 @@ def why_topics_may_be_hidden(connection: BrokerConnection, visible: Collection[s
 
 
 def _names_told_apart(connection: BrokerConnection) -> tuple[set[str], str]:
-    """A name for each name or prefix that has a list, and Kafka's error name where they may not be read."""
+    """A name for each name or prefix that has a list, and Kafka's error name where the lists may not be read."""
     request = DescribeAclsRequest(
         resource_type_filter=_TOPIC,
         resource_name_filter=None,

@@ -161,7 +161,7 @@ class ZookeeperSession:
         closing.join(_CLOSE_SECONDS)
 
     def moment(self) -> int:
-        """Has the server catch up with the ensemble; the transaction number up to which it knows everything.
+        """Syncs the server with the ensemble; returns the transaction number up to which it knows everything.
 
         Raises:
             SessionLostError: The connection broke.
@@ -172,10 +172,10 @@ class ZookeeperSession:
         return int(self.client.last_zxid)
 
     def exists(self, path: str) -> bool:
-        """Whether a znode is there, as far as the credentials may know."""
+        """True if a znode is there, as far as the credentials may know."""
         try:
             return self.wait(self.client.exists_async(path)) is not None
-        except NoAuthError:  # asking takes read permission since ZOOKEEPER-2590
+        except NoAuthError:  # the check takes read permission since ZOOKEEPER-2590
             return True
 
     def list(self, tree: Tree, path: str) -> None:
@@ -247,7 +247,7 @@ class ZookeeperSession:
             yield from zip(batch, found, strict=True)
 
     def _knows_multi_read(self) -> bool:
-        """Asks the server; one before 3.6 refuses the request and closes the session."""
+        """Asks the server for it; one before 3.6 refuses the request and closes the session."""
         try:
             self.wait(self._ask_batch(["/"]))
         except SessionLostError:
@@ -259,7 +259,7 @@ class ZookeeperSession:
         prefix = "" if self.chroot == "/" else self.chroot
         absolute = [f"{prefix}{path}".rstrip("/") or "/" for path in batch]
         result = self.client.handler.async_result()
-        # The way kazoo's own methods put a request into the queue; it has no public one for a request it lacks.
+        # kazoo's own methods put a request into the queue like this; it has no public way for a request it lacks.
         self.client._call(MultiRead(absolute), result)
         return result
 
@@ -272,7 +272,7 @@ class ZookeeperSession:
         under_way: int,
         form: Callable[[Any], Any] = lambda answer: answer,
     ) -> Iterator[Any]:
-        """Answers in the order of the calls, a bounded number under way at once."""
+        """Answers in the order of the calls, with a bounded number of requests in flight."""
         waiting: deque[Any] = deque()
         for call, argument in calls:
             waiting.append(call(argument))
@@ -315,7 +315,7 @@ class ZookeeperSession:
             self.add_reason(str(error))
 
     def add_reason(self, reason: str) -> None:
-        """Keeps why a connection failed, once."""
+        """Keeps the reason why a connection failed, once."""
         self._reasons[reason] = None
 
     def _refused(self) -> AuthenticationError:

@@ -1,12 +1,13 @@
-"""A cluster in ZooKeeper mode, by its znodes; they are read, never written, and no watch is left on them.
+"""Reads a cluster in ZooKeeper mode by its znodes; nothing is written, and no watch is left on them.
 
 Requests sent, with P partitions of T topics: a handful for the lists and single znodes, then one MultiRead for each 500
 of T topics, T topic settings and P partition states (a ZooKeeper before 3.6 is asked for each of them by itself).
 
 A tree that changes while it is read. Every answer tells the transaction that last changed a znode. Znodes that were
-not changed after the transaction with which the reading began are as they were at that moment, all together: nothing
-needs to be asked twice. If one was, everything is read again, a few times; if the tree keeps changing the snapshot says
-so (``torn-read``).
+The tree may change while it is read. Every answer has the transaction that last changed a znode. Znodes that were not
+changed after the transaction with which the reading began are as they were at that moment, all together: nothing needs
+to be asked twice. If one was changed, everything is read again, a few times; if the tree keeps changing the snapshot
+says so (``torn-read``).
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from kreplica.config.resolve import ClusterHandle
 
 ATTEMPTS = 4
-"""How often a tree that keeps changing is read."""
+"""Reads of a tree that keeps changing, at most."""
 
 _PAUSE_SECONDS = 0.2
 _SINGLE = (
@@ -46,7 +47,7 @@ _SINGLE = (
 )
 _LISTED = (paths.BROKER_IDS, paths.TOPICS, paths.DELETE_TOPICS, paths.ISR_CHANGES)
 _COUNTED = (paths.DELETE_TOPICS, paths.ISR_CHANGES)
-"""Whose children are looked at by name only."""
+"""Parents whose children are read by name only."""
 
 _LISTED_SETTINGS = (paths.TOPIC_CONFIGS, paths.BROKER_CONFIGS)
 
@@ -93,7 +94,7 @@ def _require_cluster(session: ZookeeperSession) -> None:
 
 
 def _settled(session: ZookeeperSession, settings: bool, deadline: Deadline) -> tuple[datetime, Tree, tuple[Gap, ...]]:
-    """Reads until nothing changed meanwhile, or it is no use; when, what, and what is amiss."""
+    """Reads until nothing changed meanwhile or the attempts are used up; returns the time, the tree and the gaps."""
     last: tuple[datetime, Tree, int] | None = None
     stateless: frozenset[str] = frozenset()
     for attempt in range(1, ATTEMPTS + 1):
@@ -160,11 +161,11 @@ def _topics(tree: Tree, doomed: set[str]) -> list[tuple[str, str]]:
 def _state_paths(topic: str, data: bytes | None) -> list[str]:
     try:
         return [state_path(topic, partition) for partition in decode(data, Assignment).partitions]
-    except ZnodeError:  # told of when the snapshot is made
+    except ZnodeError:  # reported when the snapshot is made
         return []
 
 
 def _changed(tree: Tree, begin: int, children: list[str]) -> int:
-    # Notifications come and go all the time below protocol 2.7, and only their number is told.
+    # Notifications come and go all the time below protocol 2.7, and only their number is reported.
     later = sum(node.changed > begin for path, node in tree.nodes.items() if path != paths.ISR_CHANGES)
     return later + sum(path in tree.missing for path in children)

@@ -44,7 +44,7 @@ class Settings:
     def health(self, topic: str, leader: int) -> tuple[int | None, bool | None]:
         """min.insync.replicas and unclean.leader.election.enable of a partition, None where nobody set them.
 
-        The leader judges by the topic's setting, else by its own dynamic one, else by that for all brokers.
+        The leader uses the topic's setting, else its own dynamic one, else the one for all brokers.
         """
         min_isr, unclean = self._effective(topic, leader, MIN_ISR), self._effective(topic, leader, UNCLEAN)
         number = int(min_isr) if min_isr is not None and re.fullmatch("[0-9]{1,9}", min_isr) else None

@@ -42,11 +42,11 @@ Targets = Mapping[tuple[str, int], list[int]]
 
 @dataclass(slots=True)
 class Decoder:
-    """Decodes znodes of one tree and keeps what cannot be understood.
+    """Decodes znodes of one tree and keeps a list of those that cannot be decoded.
 
     Args:
         tree: The znodes.
-        source: Name of the export, whose damage is an error; None for a live tree, where it is a gap.
+        source: Name of the export, in which damage is an error; None for a live tree, where it is a gap.
     """
 
     tree: Tree
@@ -72,7 +72,7 @@ class Decoder:
             return None
 
     def refuse(self, path: str, reason: str) -> None:
-        """Keeps that a znode is not what it should be.
+        """Records that a znode is not what it should be.
 
         Raises:
             InputError: It is one of an export.
@@ -83,14 +83,14 @@ class Decoder:
 
 
 def snapshot_of(tree: Tree, *, name: str, taken_at: datetime, source: str, gaps: Iterable[Gap] = ()) -> ClusterSnapshot:
-    """The snapshot that a tree amounts to.
+    """The snapshot of a tree.
 
     Args:
         tree: The znodes.
-        name: What the user calls the cluster; of an export, its path.
-        taken_at: When it was read, UTC.
+        name: The user's name for the cluster; of an export, its path.
+        taken_at: Time of the reading, UTC.
         source: ``zookeeper`` or ``znode-json``.
-        gaps: What the reading itself missed.
+        gaps: Gaps of the reading itself.
 
     Raises:
         InputError: A znode of an export is not what Kafka writes there.
@@ -180,7 +180,7 @@ class _Rows:
     def _move(
         self, topic: str, partition: int, replicas: list[int], assignment: Assignment
     ) -> tuple[list[int] | None, list[int] | None]:
-        """Adding and removing replicas; of a znode of version 1 only what its target tells."""
+        """Adding and removing replicas; of a znode of version 1 only those that its target shows."""
         adding, removing = assignment.adding_replicas, assignment.removing_replicas
         if adding is not None or removing is not None:
             key = str(partition)
@@ -189,7 +189,7 @@ class _Rows:
         if target is None:
             return [], []
         # Before Kafka 2.4 the controller widened the assignment to target and origin together, and noted the origin
-        # nowhere: what goes is known, what came is not.
+        # nowhere: the removed replicas are known, the added ones are not.
         return None, [replica for replica in replicas if replica not in target]
 
 
@@ -227,7 +227,7 @@ def _brokers(decoder: Decoder, named: set[int]) -> Table:
         host, port = registration.address if registration is not None else (None, None)
         rack = registration.rack if registration is not None else None
         rows.append({"broker": broker, "host": host, "port": port, "rack": rack, "alive": True})
-    # That a broker lives is known by its ephemeral znode alone; where the list may not be read, nobody is called dead.
+    # Only its ephemeral znode shows that a broker is alive; where the list may not be read, no broker is called dead.
     gone = False if paths.BROKER_IDS in decoder.tree.children else None
     registered = {row["broker"] for row in rows}
     rows += [{"broker": broker, "alive": gone} for broker in sorted(named - registered)]
@@ -271,7 +271,7 @@ def _notes(decoder: Decoder, rows: _Rows, controller: ControllerRegistration | N
 
 
 def _pending(decoder: Decoder) -> Iterable[str]:
-    """What waits for the controller."""
+    """Changes that wait for the controller."""
     moves = decoder.value(paths.REASSIGN, PartitionList)
     if moves is not None:
         yield f"{_count(len(moves.partitions), 'partition')} in /admin/reassign_partitions"

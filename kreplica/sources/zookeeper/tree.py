@@ -1,4 +1,4 @@
-"""The part of a ZooKeeper tree that tells of a Kafka cluster, wherever it was read: live or from an export."""
+"""The part of a ZooKeeper tree that describes a Kafka cluster, from a live ensemble or an export."""
 
 from __future__ import annotations
 
@@ -67,5 +67,5 @@ class Tree:
 
 
 def state_path(topic: str, partition: int | str) -> str:
-    """Where leader and ISR of a partition stand (TopicPartitionStateZNode)."""
+    """The path of a partition's leader and ISR (TopicPartitionStateZNode)."""
     return f"{TOPICS}/{topic}/partitions/{partition}/state"

@@ -1,4 +1,4 @@
-"""What Kafka writes into its znodes (kafka.zk.ZkData), each decoded from its bytes alone.
+"""Kafka's znodes (kafka.zk.ZkData), each decoded from its bytes alone.
 
     /brokers/ids/1                     {"version": 1..5, "host", "port", "jmx_port", "timestamp",
                                         "endpoints": ["PLAINTEXT://h:9092"] (2), "rack" (3),
@@ -49,7 +49,7 @@ class BrokerRegistration(msgspec.Struct, frozen=True):
 
     @property
     def address(self) -> tuple[str | None, int | None]:
-        """Host and port of the plaintext listener, which old clients were told, else of the first one."""
+        """Host and port of the plaintext listener, which old clients used, else of the first one."""
         if self.host and self.port > 0:
             return self.host, self.port
         for endpoint in self.endpoints:
@@ -60,7 +60,7 @@ class BrokerRegistration(msgspec.Struct, frozen=True):
 
 
 class Assignment(msgspec.Struct, frozen=True):
-    """``/brokers/topics/T``; adding and removing are None in version 1, which cannot tell."""
+    """``/brokers/topics/T``; adding and removing are None in version 1, which does not have them."""
 
     partitions: dict[str, list[Id]]
     adding_replicas: dict[str, list[Id]] | None = None
