@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from commands.check.command import FailOn, FailOnOption, RuleOption, known_rules
 from commands.shared.options import ExitZeroOption, OutputOption
+from commands.shared.rule_options import FailOn, FailOnOption, RuleOption, known_rules
 from kreplica.errors import ExitCode, InputError, UsageError
 
 if TYPE_CHECKING:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
-from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -20,9 +19,9 @@ from commands.shared.options import (
     narrowed,
     takes_sources,
 )
+from commands.shared.rule_options import FailOn, FailOnOption, RuleOption, known_rules
 from commands.shared.values import parse_duration
-from kreplica.errors import ExitCode, UsageError
-from kreplica.model.nearest_names import nearest_or_known
+from kreplica.errors import ExitCode
 
 if TYPE_CHECKING:
     from commands.shared.clusters import Reading
@@ -33,20 +32,6 @@ if TYPE_CHECKING:
     from kreplica.model.snapshot import ClusterSnapshot
 
 COLUMNS = ("rule", "severity", "topic", "partition", "broker", "message", "evidence")
-
-
-class FailOn(StrEnum):
-    """Lowest severity of findings that make the command exit 1."""
-
-    info = "info"
-    warning = "warning"
-    critical = "critical"
-
-
-FailOnOption = Annotated[FailOn, typer.Option("--fail-on", help="Lowest severity that makes the exit code 1.")]
-RuleOption = Annotated[
-    list[str] | None, typer.Option("--rule", metavar="NAME", help="Only this rule; may be repeated.")
-]
 
 
 def register(app: typer.Typer) -> None:
@@ -110,21 +95,6 @@ def check(
     against = any(finding.severity >= lowest for _, some in found for finding in some)
     code = gate_code(against, _missing(reading, snapshots))
     raise typer.Exit(ExitCode.OK if exit_zero and code is ExitCode.FINDINGS else code)
-
-
-def known_rules(names: Sequence[str]) -> frozenset[str]:
-    """The names given, or all rules if none is.
-
-    Raises:
-        UsageError: There is no such rule.
-    """
-    from kreplica.health.rules import ALL_RULES
-
-    known = {rule.name for rule in ALL_RULES}
-    unknown = sorted(set(names) - known)
-    if unknown:
-        raise UsageError(f"no rule {', '.join(unknown)}", "", nearest_or_known(unknown[0], sorted(known)))
-    return frozenset(names or known)
 
 
 def finding_row(finding: Finding, cluster: str | None) -> dict[str, object]:

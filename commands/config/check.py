@@ -42,7 +42,7 @@ def check(
     2 when the settings of a context cannot be used, 3 when a cluster cannot be reached or refuses the credentials, 1
     when there is a warning.
     """
-    from commands.config.command import named_contexts
+    from commands.config.named_contexts import named_contexts
     from kreplica.config.resolve import Setting
     from kreplica.system.time_limits import check_timeout
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from commands.config.named_contexts import load_contexts, named_contexts
 from commands.shared.options import ConfigOption, OutputOption, TimeoutOption
 from commands.shared.printing.output import Answer, OutputFormat, Row, emit
 
@@ -69,7 +70,7 @@ def list_contexts(config: ConfigOption = None, output: OutputOption = None) -> N
 
     Exits 0 when there are none, 2 when the file cannot be used.
     """
-    file = _load(config)
+    file = load_contexts(config)
     _emit_contexts("config-list", file, output)
 
 
@@ -84,10 +85,10 @@ def use(
     """
     from kreplica.config.contexts import write_current
 
-    file = _load(config)
+    file = load_contexts(config)
     file.matching([name])
     write_current(file, name)
-    _emit_contexts("config-use", _load(config), output)
+    _emit_contexts("config-use", load_contexts(config), output)
 
 
 def show(
@@ -119,21 +120,6 @@ def show(
     emit(answer, output, lambda console: _show_settings(rows, len(chosen) > 1, origin, console))
 
 
-def named_contexts(names: Sequence[str], config: str | None) -> tuple[ContextsFile, tuple[str, ...]]:
-    """The contexts file and the chosen contexts: those named, or the current one.
-
-    Raises:
-        ConfigurationError: There is no file, no such context, or none is named and none is current.
-    """
-    from kreplica.errors import ConfigurationError
-
-    file = _load(config)
-    if not names and file.path is not None and file.current is None:
-        known = ", ".join(file.contexts) or "none"
-        raise ConfigurationError("no context is named", f"{file.path} has no current one; its contexts are {known}")
-    return file, file.matching(names or (str(file.current),))
-
-
 def setting_rows(settings: ClusterSettings) -> list[Row]:
     """Effective values of one context: its own settings, client properties, and the commands its secrets come from."""
     from kreplica.config.exposure import shown
@@ -154,12 +140,6 @@ def setting_rows(settings: ClusterSettings) -> list[Row]:
 
 def _row(context: str, name: str, value: str, origin: str) -> Row:
     return {"context": context, "name": name, "value": value, "origin": origin}
-
-
-def _load(config: str | None) -> ContextsFile:
-    from kreplica.config.contexts import load_contexts
-
-    return load_contexts(config, os.environ)
 
 
 def _emit_contexts(command: str, file: ContextsFile, output: OutputFormat | None) -> None:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from commands.describe.causes import culprit_text, open_text
-from commands.describe.command import GroupBy, Question
 from commands.describe.measure import Measured, measurable, measure, require_live
+from commands.describe.question import GroupBy, Question
 from commands.shared.clusters import Reading, cluster_object, gaps_beside, judged_each, read_clusters, select_each
 from commands.shared.printing.output import Answer
 from commands.shared.printing.verdicts import code_of

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from commands.disks.command import COLUMNS
+from commands.disks.row import COLUMNS
 from commands.shared.clusters import Reading, cluster_object, read_clusters, select_each
 from commands.shared.options import SourceOptions
 from commands.shared.printing.output import Answer

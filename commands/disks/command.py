@@ -10,25 +10,6 @@ from commands.shared.options import BROKERS, LARGEST_INT32, ExitZeroOption, Outp
 from commands.shared.values import parse_ids
 from kreplica.errors import UsageError
 
-COLUMNS = (
-    "broker",
-    "path",
-    "error",
-    "total_bytes",
-    "usable_bytes",
-    "usable_percent",
-    "kafka_bytes",
-    "replicas",
-    "strays",
-    "futures",
-    "may_share_volume",
-    "since",
-    "filled_bytes",
-    "kafka_growth_bytes",
-    "trend",
-    "days_until_full",
-)
-
 
 def register(app: typer.Typer) -> None:
     """Adds the command."""

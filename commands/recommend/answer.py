@@ -7,11 +7,11 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from commands.check.command import FailOn
-from commands.recommend.command import COLUMNS
+from commands.recommend.row import COLUMNS
 from commands.shared.clusters import Reading, cluster_object, read_clusters, select_each
 from commands.shared.options import SourceOptions
 from commands.shared.printing.output import Answer
+from commands.shared.rule_options import FailOn
 from kreplica.advice.advise import advise, advise_client
 from kreplica.advice.facts import ClientFacts, ClusterFacts
 from kreplica.advice.model import Advice, Recommendation, Scope, Unjudged

@@ -6,7 +6,6 @@ from typing import Annotated
 
 import typer
 
-from commands.check.command import FailOn, FailOnOption
 from commands.shared.options import (
     ExcludeInternalOption,
     ExitZeroOption,
@@ -15,21 +14,7 @@ from commands.shared.options import (
     TopicOption,
     takes_sources,
 )
-
-COLUMNS = (
-    "scope",
-    "name",
-    "rule",
-    "setting",
-    "current",
-    "origin",
-    "recommended",
-    "severity",
-    "why",
-    "evidence",
-    "price",
-    "command",
-)
+from commands.shared.rule_options import FailOn, FailOnOption
 
 
 def register(app: typer.Typer) -> None:

@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from commands.safe_to_stop.command import SETTLE, one_cluster
 from commands.shared.options import OutputOption, SourceOptions, takes_sources
+from commands.shared.stop_options import SETTLE, one_cluster
 from commands.shared.values import parse_duration
 from kreplica.errors import ExitCode, UsageError
 
 if TYPE_CHECKING:
-    from commands.safe_to_stop.gate import Verdict
     from commands.shared.clusters import Reading
     from commands.shared.printing.output import Answer
+    from commands.shared.stop_gate import Verdict
     from kreplica.config.resolve import ClusterHandle
     from kreplica.execution.roll.journal import RollJournal
     from kreplica.execution.roll.plan import RollPlan
@@ -124,8 +124,8 @@ def next_wave(
 
 def _ask(handle: ClusterHandle, path: Path, plan: RollPlan, journal: RollJournal, *, done: bool, pause: float) -> Told:
     """Goes on to the wave whose turn it is, and judges it."""
-    from commands.safe_to_stop.gate import FACETS, ask
     from commands.shared.clusters import read_clusters
+    from commands.shared.stop_gate import FACETS, ask
     from kreplica.execution.roll.journal import RollEvent
     from kreplica.execution.roll.progress import check_roll, led_by, look_at_roll
     from kreplica.health.gates import Freshness

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from commands.safe_to_stop.command import Accept, AcceptOption, AcceptTopicOption, one_cluster
 from commands.shared.options import BROKERS, LARGEST_INT32, OutputOption, SourceOptions, takes_sources
+from commands.shared.stop_options import Accept, AcceptOption, AcceptTopicOption, one_cluster
 from commands.shared.values import parse_ids
 from kreplica.errors import ExitCode, UsageError
 
@@ -59,9 +59,9 @@ def plan(
     is but something could not be read.
     """
     from commands.roll.screen import show_plan
-    from commands.safe_to_stop.gate import FACETS, brokers_named
     from commands.shared.clusters import read_clusters
     from commands.shared.printing.output import emit
+    from commands.shared.stop_gate import FACETS, brokers_named
     from kreplica.execution.roll.plan import RollOptions, plan_roll, restartable_nodes
     from kreplica.health.gates import Freshness
     from kreplica.model.snapshot import utc_now

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from commands.shared.options import MAX_AGE, MaxAgeOfActionOption, OutputOption, SourceOptions, takes_sources
+from commands.shared.stop_options import SETTLE, Accept, AcceptOption, AcceptTopicOption, one_cluster
 from commands.shared.values import parse_duration, parse_ids
 from kreplica.errors import ExitCode, UsageError
 
 if TYPE_CHECKING:
-    from commands.safe_to_stop.gate import Verdict
     from commands.shared.printing.output import Answer
-    from kreplica.config.resolve import ClusterHandle
+    from commands.shared.stop_gate import Verdict
     from kreplica.health.impact.stop import Accepted, Consequence, StopJudgement
     from kreplica.model.schema import Kind
 
@@ -34,23 +33,6 @@ COLUMNS = (
     "isr_after",
     "min_isr",
 )
-SETTLE = "10s"
-
-
-class Accept(StrEnum):
-    """Harms that can be accepted."""
-
-    rf_one = "rf-one"
-
-
-AcceptOption = Annotated[
-    list[Accept] | None, typer.Option("--accept", help="rf-one: partitions of one replica may be down meanwhile.")
-]
-AcceptTopicOption = Annotated[
-    str | None,
-    typer.Option("--accept-topic", metavar="REGEX,…", help="Whatever happens to topics whose whole name matches."),
-]
-"""Options that name partitions that may be down while a broker is stopped; safe-to-stop and roll plan take both."""
 
 
 def register(app: typer.Typer) -> None:
@@ -86,9 +68,9 @@ def safe_to_stop(
 
     As in: safe-to-stop 3 && restart && kreplica wait --for in-sync --broker 3
     """
-    from commands.safe_to_stop.gate import ask, brokers_named
     from commands.safe_to_stop.screen import show
     from commands.shared.printing.output import emit
+    from commands.shared.stop_gate import ask, brokers_named
 
     brokers, racks = parse_ids(broker or (), "BROKER"), rack or []
     if not brokers and not racks:
@@ -103,17 +85,6 @@ def safe_to_stop(
     verdict = ask(handle, lambda snapshot: brokers_named(snapshot, brokers, racks), accepted, pause, patience, age)
     emit(_answer(verdict), output, lambda console: show(verdict, sources, accepted, console))
     raise typer.Exit(verdict.last.exit_code)
-
-
-def one_cluster(handles: Sequence[ClusterHandle], why: str) -> ClusterHandle:
-    """The only cluster that is named.
-
-    Raises:
-        UsageError: Several are named.
-    """
-    if len(handles) != 1:
-        raise UsageError(f"{len(handles)} clusters are named", ", ".join(handle.name for handle in handles), why)
-    return handles[0]
 
 
 def _accepted(accept: Sequence[Accept], topics: str | None) -> Accepted:

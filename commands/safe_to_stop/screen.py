@@ -16,8 +16,8 @@ from kreplica.health.impact.stop import OUT_OF_SYNC, Accepted, Consequence, Effe
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from commands.safe_to_stop.gate import Round, Verdict
     from commands.shared.options import SourceOptions
+    from commands.shared.stop_gate import Round, Verdict
     from kreplica.model.snapshot import ClusterSnapshot
 
 MOST_BROKERS = 5

@@ -124,8 +124,8 @@ def wait(
     cluster does not answer at the end either, 5 when it is reached as far as can be seen but something could not be
     read, is not known or is too old. A dump is read once; --timeout 0 looks once.
     """
-    from commands.safe_to_stop.command import one_cluster
     from commands.shared.printing.output import emit
+    from commands.shared.stop_options import one_cluster
 
     question = Question(goal, parse_ids(broker or ()), topic, exclude_internal)
     if goal is For.in_sync and not broker:
@@ -189,7 +189,7 @@ def _read(handle: ClusterHandle, question: Question, wanted: Facet, deadline: De
 
 def _require_known(snapshot: ClusterSnapshot, brokers: Sequence[int]) -> None:
     """A KRaft controller remembers every broker; ZooKeeper forgets one that is down, so that may be waited for."""
-    from commands.safe_to_stop.gate import known_nodes
+    from commands.shared.stop_gate import known_nodes
     from kreplica.model.snapshot import MetadataMode
 
     known = known_nodes(snapshot)

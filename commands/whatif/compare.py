@@ -233,7 +233,7 @@ def _title(row: Row) -> str:
 
 
 def _cell(name: str, value: object) -> object:
-    from commands.whatif.run.screen import some
+    from commands.whatif.records import some
 
     if isinstance(value, list) and value and name in _OF_RECORDS:
         return some([str(one) for one in value])

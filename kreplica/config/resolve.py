@@ -17,7 +17,8 @@ from types import MappingProxyType
 
 from kreplica.config.contexts import Context, ContextsFile, load_contexts
 from kreplica.config.exposure import exposure_warnings, require_private
-from kreplica.config.properties import parse_property_lines, property_warnings
+from kreplica.config.java_properties import parse_property_lines
+from kreplica.config.properties import property_warnings
 from kreplica.config.secrets import Surroundings, look_up
 from kreplica.config.security import parse_jaas, security_warnings
 from kreplica.errors import ConfigurationError, UsageError

@@ -111,7 +111,7 @@ def _from_environment(_path: str | None, key: str, around: Surroundings) -> str:
 def _from_file(path: str | None, key: str, around: Surroundings) -> str:
     if path is None:
         return _content(_path(around.folder, key)).removesuffix("\n").removesuffix("\r")
-    from kreplica.config.properties import parse_properties
+    from kreplica.config.java_properties import parse_properties
 
     file = _path(around.folder, path)
     found = parse_properties(_content(file), str(file))

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from kreplica.config.java_properties import parse_properties
 from kreplica.config.properties import (
     HARMLESS_KEYS,
     PLAIN_SETTINGS,
     SECURITY_KEYS,
     UNTRANSLATED_KEYS,
-    parse_properties,
     property_warnings,
     translate,
 )

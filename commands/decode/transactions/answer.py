@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from commands.decode.copies import copy_warnings
 from commands.decode.damage_lines import damage_objects, damage_warnings
-from commands.decode.transactions.command import COLUMNS
+from commands.decode.transactions.question import COLUMNS
 from commands.shared.printing.output import Answer, Row
 from commands.shared.printing.screen import counted
 from kreplica.errors import ExitCode
@@ -19,7 +19,7 @@ from kreplica.formats.transactions.records import OPEN, TRANSACTION_TOPIC
 from kreplica.model.schema import Kind
 
 if TYPE_CHECKING:
-    from commands.decode.transactions.command import Asked
+    from commands.decode.transactions.question import Asked
     from kreplica.formats.transactions.logs import Place, ReplayedLog, TransactionLogs
     from kreplica.formats.transactions.records import TransactionRecord
 

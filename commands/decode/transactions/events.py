@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from commands.decode.transactions.answer import TransactionsReading, event_row, kind_of
-from commands.decode.transactions.command import COLUMNS
+from commands.decode.transactions.question import COLUMNS
 from commands.decode.transactions.screen import place_names, print_events_verdict
 from commands.shared.printing.output import OutputFormat
 from commands.shared.printing.streams import Ending, LongAnswer, emit_long
@@ -22,7 +22,7 @@ from kreplica.model.schema import Field, TableSchema
 from kreplica.model.table import Table
 
 if TYPE_CHECKING:
-    from commands.decode.transactions.command import Asked
+    from commands.decode.transactions.question import Asked
     from kreplica.formats.transactions.records import TransactionRecord
 
 EVENTS: Final = TableSchema(

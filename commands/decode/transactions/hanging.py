@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from commands.decode.transactions.answer import TransactionsReading, answer_of, counts_of, is_partial
-from commands.decode.transactions.command import COLUMNS
+from commands.decode.transactions.question import COLUMNS
 from commands.decode.transactions.screen import damaged, held_lines, state_cells, state_header
 from commands.shared.printing.output import Answer, OutputFormat, Row, emit
 from commands.shared.printing.screen import counted, print_lines, print_table, print_verdict
@@ -16,7 +16,7 @@ from kreplica.formats.transactions.logs import replay_transactions
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from commands.decode.transactions.command import Asked
+    from commands.decode.transactions.question import Asked
     from kreplica.formats.transactions.logs import TransactionLogs
 
 UNKNOWN = "unknown"

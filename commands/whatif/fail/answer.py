@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from commands.safe_to_stop.command import one_cluster
-from commands.safe_to_stop.gate import FACETS, brokers_named
 from commands.shared.clusters import Reading, cluster_object, read_clusters
 from commands.shared.printing.output import Answer
-from commands.whatif.fail.command import COLUMNS, Question
+from commands.shared.stop_gate import FACETS, brokers_named
+from commands.shared.stop_options import one_cluster
+from commands.whatif.fail.question import COLUMNS, Question
 from kreplica.errors import ExitCode, UsageError
 from kreplica.health.impact.fail import FATES, MENDABLE, FailureJudgement, Fate, PlayedStep, judge_failure
 from kreplica.health.impact.loss_ranges import Candidate, candidates, copies_to_ask, with_positions

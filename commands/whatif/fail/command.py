@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
 
@@ -19,29 +18,11 @@ from commands.shared.options import (
 )
 from commands.shared.printing.output import emit
 from commands.shared.values import parse_ids
+from commands.whatif.fail.question import Question
 from kreplica.errors import UsageError
 
 if TYPE_CHECKING:
-    from kreplica.engine.projection.changes import Changes
-
-COLUMNS = (
-    "topic",
-    "partition",
-    "restarting",
-    "effect",
-    "already",
-    "leader",
-    "leader_after",
-    "replicas",
-    "isr",
-    "isr_after",
-    "elr",
-    "elr_after",
-    "last_known_elr_after",
-    "min_isr",
-    "unclean",
-    "candidates",
-)
+    pass
 
 
 class Switch(StrEnum):
@@ -56,37 +37,6 @@ class Truth(StrEnum):
 
     true = "true"
     false = "false"
-
-
-@dataclass(frozen=True, slots=True)
-class Question:
-    """What shall fail, as given.
-
-    Args:
-        brokers, racks, disks: Named by id, by rack, as BROKER:PATH.
-        controller: Whether the active controller's node fails.
-        rolling: Whether brokers restart in turn instead.
-        min_isr, unclean, elr: Settings changed before; None leaves what is set.
-        topics, exclude_internal: Which partitions are looked at.
-    """
-
-    brokers: tuple[int, ...]
-    racks: tuple[str, ...]
-    disks: tuple[tuple[int, str], ...]
-    controller: bool
-    rolling: bool
-    min_isr: int | None
-    unclean: bool | None
-    elr: bool | None
-    topics: str | None
-    exclude_internal: bool
-
-    @property
-    def changes(self) -> Changes:
-        """The settings as they shall be."""
-        from kreplica.engine.projection.changes import Changes
-
-        return Changes(self.min_isr, self.unclean, self.elr)
 
 
 def register(app: typer.Typer) -> None:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from commands.shared.options import SourceOptions
     from commands.whatif.fail.answer import Played
-    from commands.whatif.fail.command import Question
+    from commands.whatif.fail.question import Question
     from kreplica.health.impact.loss_ranges import Candidate
     from kreplica.model.columns import Indices
 

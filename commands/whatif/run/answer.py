@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from commands.shared.printing.output import Answer, Row
 from commands.whatif.options import shown_settings
+from commands.whatif.run.verdict import why_of
 
 if TYPE_CHECKING:
     from commands.whatif.run.view import View
@@ -38,8 +39,6 @@ STEP_COLUMNS = (
     "follower_hw",
 )
 
-MOST_NAMED = 12
-"""Records that a message about an unknown one names."""
 
 VALUE_LISTS = (
     "lost",
@@ -155,26 +154,10 @@ def measured(outcome: Outcome) -> Row:
 
 def _heading(run: Run) -> Row:
     """The words above a picture of the run."""
-    from commands.whatif.run.screen import heading_of
+    from commands.whatif.run.verdict import heading_of
 
     heading = heading_of(run)
     return {"title": heading.title, "verdict": heading.verdict, "look": heading.look, "story": heading.story}
-
-
-def why_of(run: Run, value: str) -> CausalSlice:
-    """Why a record is where it is.
-
-    Raises:
-        UsageError: Nobody sent it.
-    """
-    from kreplica.engine.checkers.causal_slice import causal_slice, sent_values
-    from kreplica.errors import UsageError
-
-    known = list(sent_values(run.events))
-    if value not in known:
-        ask = f"one of {', '.join(known[:MOST_NAMED])}" + ("…" if len(known) > MOST_NAMED else "")
-        raise UsageError(f"no client sends a record {value!r}", "", ask if known else "")
-    return causal_slice(run.events, value)
 
 
 def _why(found: CausalSlice) -> Row:

@@ -20,8 +20,8 @@ from commands.whatif.options import (
     VersionOption,
     of_scenario,
     parse_settings,
-    setting_texts,
 )
+from commands.whatif.run.files import plan_file, write_file, write_plan
 from kreplica.errors import UsageError
 from kreplica.model.nearest_names import nearest_or_known
 
@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from commands.shared.printing.output import Answer
     from commands.whatif.run.story import Story
     from commands.whatif.run.view import View
-    from kreplica.engine.fault_plan import Plan
-    from kreplica.engine.omissions import LeaveOut
     from kreplica.engine.plan_file import PlanFile
     from kreplica.engine.settings import Value
     from kreplica.scenarios.playing import Run
@@ -235,48 +233,12 @@ def _settings_of(file: PlanFile) -> dict[str, Value]:
     return {name: parse(name, text) for name, text in file.settings.items()}
 
 
-def plan_file(
-    scenario: str, kafka_version: str, settings: Mapping[str, Value], seed: int, plan: Plan, left_out: LeaveOut
-) -> PlanFile:
-    """What ``--plan`` needs to play a run again."""
-    from kreplica.engine.plan_file import PlanFile
-
-    return PlanFile(
-        scenario=scenario,
-        kafka_version=kafka_version,
-        settings=setting_texts(settings),
-        seed=seed,
-        leave_out=left_out,
-        steps=plan,
-    )
-
-
-def write_plan(path: Path, file: PlanFile) -> None:
-    """Writes a plan that ``--plan`` reads.
-
-    Raises:
-        UsageError: The file cannot be written.
-    """
-    from kreplica.engine.plan_file import plan_file_to_json
-
-    _write(path, plan_file_to_json(file))
-
-
 def _write_svg(file: Path, played: Run, view: View) -> None:
-    from commands.whatif.run.screen import heading_of
+    from commands.whatif.run.verdict import heading_of
     from kreplica.report.svg.run import run_picture
 
     told = played.outcome.histories
     drawn = run_picture(
         heading_of(played), played.events, view.partition, told.lost, told.duplicated, view.first, view.last
     )
-    _write(file, drawn.encode())
-
-
-def _write(file: Path, content: bytes) -> None:
-    from kreplica.system.durable_files import write_whole
-
-    try:
-        write_whole(file, content, replace=True)
-    except OSError as error:
-        raise UsageError(f"cannot write {file}", error.strerror or str(error)) from None
+    write_file(file, drawn.encode())

@@ -12,7 +12,7 @@ import typer
 from commands.shared.printing.output import Answer, OutputFormat, Row, emit
 from commands.shared.printing.screen import counted, print_lines, print_verdict
 from commands.whatif.options import setting_options, shown_settings
-from commands.whatif.run.command import plan_file, write_plan
+from commands.whatif.run.files import plan_file, write_plan
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from commands.shared.printing.screen import counted, print_lines, print_verdict
-from commands.whatif.options import pairs, setting_options, setting_texts
+from commands.shared.printing.screen import print_lines, print_verdict
+from commands.whatif.options import pairs, setting_options
+from commands.whatif.records import MOST_VALUES
+from commands.whatif.run.verdict import title_of, verdict
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -16,41 +17,13 @@ if TYPE_CHECKING:
     from commands.whatif.run.view import View
     from kreplica.report.log_strips import Piece, Strip
     from kreplica.report.step_table import Step
-    from kreplica.report.svg.space_time import Heading
     from kreplica.scenarios.playing import Run
 
 MOST_LINES = 120
 """A table or diagram that is longer is left to ``-o json``, and that is said."""
 
-MOST_VALUES = 12
-"""Records of one leader epoch that a strip shows one by one."""
-
-_ODD = {
-    "duplicated": "duplicated",
-    "reordered": "reordered",
-    "unseen": "unreadable",
-    "aborted_read": "read although aborted",
-    "stale_read": "read from a stale replica",
-    "lost_read": "read and gone",
-    "skipped": "passed over by a reader",
-    "own_unread": "not read by who wrote it",
-    "torn": "readable in part:",
-    "broken": "not as its producer was told:",
-    "hanging": "with a transaction that nobody ended:",
-}
-_ALSO = {"read_twice": "read twice", "non_monotonic": "read again, further back"}
-"""What came out beside losses: what nobody wants, and what readers do anew, which an application may bear well."""
-
-_LOOKS = {"red": "bad", "yellow": "odd", "green": "good"}
-"""Looks of a verdict in a picture, by its colour on a terminal."""
 
 _COLORS = ("blue", "dark_orange", "green", "magenta", "red", "cyan", "yellow")
-
-
-def title_of(run: Run) -> str:
-    """What was played, in one line."""
-    settings = "".join(f", {name}={value}" for name, value in setting_texts(run.settings).items())
-    return f"{run.scenario.name}, Kafka {run.version.name}{settings}, seed {run.seed}"
 
 
 def show_run(run: Run, view: View, console: Console) -> None:
@@ -90,45 +63,6 @@ def _show_details(run: Run, view: View, console: Console) -> None:
         _print_step_table(steps, partition, console)
         (_print_sentences if view.explain else _print_diagram)(run, view, console)
     _print_strips(log_strips(run.events, view.last), "at the end" if view.last is None else "then", console)
-
-
-def verdict(run: Run) -> tuple[str, str, str]:
-    """Word, colour and sentence for what came out."""
-    from kreplica.engine.checkers.transactions import transaction_outcomes
-
-    outcome, histories = run.outcome, run.outcome.histories
-    told = f"{counted(histories.acknowledged, 'record')} acknowledged of {histories.sent} sent"
-    if histories.lost:
-        return "LOST", "red", f"{some(histories.lost)} although acknowledged; {told}"
-    if outcome.diverged:
-        return "DIVERGED", "red", f"the logs of {', '.join(outcome.diverged)} differ below the high watermark; {told}"
-    if outcome.findings:
-        return "BROKEN", "red", f"{counted(len(outcome.findings), 'invariant')} broken; {told}"
-    found = asdict(histories) | asdict(transaction_outcomes(run.events))
-    odd = _named(found, _ODD)
-    also = "".join(f"; {words}" for words in _named(found, _ALSO))
-    if odd:
-        return "ODD", "yellow", f"{'; '.join(odd)}{also}; {told}"
-    return "SAFE", "green", f"nothing lost, doubled or out of order{also}; {told}"
-
-
-def heading_of(run: Run) -> Heading:
-    """The words above the picture of a run."""
-    from kreplica.report.svg.space_time import Heading
-
-    word, color, sentence = verdict(run)
-    return Heading(title_of(run), f"{word}: {sentence}", _LOOKS[color], " ".join(run.scenario.why.split()))
-
-
-def _named(found: Mapping[str, Sequence[str]], words: Mapping[str, str]) -> list[str]:
-    return [f"{told} {some(found[name])}" for name, told in words.items() if found[name]]
-
-
-def some(values: Sequence[str]) -> str:
-    """Records by name; of many the first and the last, and how many: -o json has them all."""
-    if len(values) <= MOST_VALUES:
-        return ", ".join(values)
-    return f"{values[0]}…{values[-1]} ({counted(len(values), 'record')})"
 
 
 def _expected(run: Run) -> list[str]:
@@ -209,7 +143,7 @@ def _print_sentences(run: Run, view: View, console: Console) -> None:
 
 
 def _print_causes(run: Run, value: str, console: Console) -> None:
-    from commands.whatif.run.answer import why_of
+    from commands.whatif.run.verdict import why_of
 
     found = why_of(run, value)
     console.print(f"\n{found.conclusion}", highlight=False, markup=False)

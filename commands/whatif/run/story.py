@@ -113,7 +113,7 @@ def _row(one: PartitionOutcome) -> Row:
 def show_partitions(story: Story, outcomes: Sequence[PartitionOutcome], console: Console) -> None:
     """Prints the partitions to which anything happened, and how many others there are."""
     from commands.shared.printing.screen import counted, print_lines, print_table
-    from commands.whatif.run.screen import some
+    from commands.whatif.records import some
 
     harmed = [one for one in outcomes if one.is_harmed]
     print_lines(console, "cluster", [f"{story.scenario.title}; {counted(len(outcomes), 'partition')} played"])

@@ -23,6 +23,9 @@ def simulate(setup: Setup, plan: Plan, version: Version, seed: int, trace: Trace
     Raises:
         UsageError: The plan names what there is not.
     """
+    from kreplica.engine.simulator.plan_player import PlanPlayer
     from kreplica.engine.simulator.world import build
 
-    build(setup, version, seed, trace).run(plan)
+    simulation = build(setup, version, seed, trace)
+    PlanPlayer(simulation, plan).arm()
+    simulation.run()

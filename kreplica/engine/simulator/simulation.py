@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kreplica.engine.fault_plan import Plan
 from kreplica.engine.rules.groups.coordinator_partition import coordinator_partition
 from kreplica.engine.settings import Value
 from kreplica.engine.setup import Setup
@@ -193,9 +192,6 @@ class Simulation:
             if state.partition in self.offline_directories.get(broker, ())
         )
 
-    def run(self, plan: Plan) -> None:
-        """Plays the setup's time with the plan's steps in it."""
-        from kreplica.engine.simulator.plan_player import PlanPlayer
-
-        PlanPlayer(self, plan).arm()
+    def run(self) -> None:
+        """Plays the setup's time."""
         self.scheduler.run(self.setup.duration)

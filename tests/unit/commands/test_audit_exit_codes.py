@@ -11,7 +11,7 @@ from generated_clusters import hidden, partition, snapshot_of
 from analyzers.audit import Tally
 from commands.audit.answer import Audited, Question
 from commands.audit.command import _exit_code
-from commands.check.command import FailOn
+from commands.shared.rule_options import FailOn
 from kreplica.errors import ExitCode
 from kreplica.health.rules import Severity
 from kreplica.store.selection import Wanted, select_snapshots

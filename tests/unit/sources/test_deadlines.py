@@ -117,7 +117,7 @@ def test_several_clusters_have_it_each_and_side_by_side() -> None:
 
 
 def test_a_command_that_waits_ends_with_its_own_time_whatever_a_read_may_take() -> None:
-    from commands.safe_to_stop.gate import ask
+    from commands.shared.stop_gate import ask
     from commands.wait.command import For, Question, _wait
     from kreplica.health.impact.stop import Accepted
 
