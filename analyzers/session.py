@@ -27,7 +27,7 @@ from kreplica.system.environment import SAFE_PATH, environment
 from kreplica.system.packages import line_that_adds
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import SparkSession as SparkSession
 
 
 _FILE = re.compile(r"(?:reading file|Path does not exist:?|File) (file:\S+?)\.?(?:\s|$)")

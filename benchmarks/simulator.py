@@ -26,6 +26,7 @@ from kreplica.engine import (
     sends,
     simulate,
 )
+from kreplica.engine.simulator.plan_player import play_plan
 from kreplica.engine.simulator.scheduler import Scheduler
 
 
@@ -124,7 +125,7 @@ def share(setup: Setup, surplus: float, calls: int) -> float:
     Judge(setup, LATEST, trace)
     simulation = build(setup, LATEST, 0, trace)
     begin = time.process_time()
-    simulation.run(())
+    play_plan(simulation, ())
     return simulation.scheduler.done * surplus / calls / (time.process_time() - begin)
 
 

@@ -18,8 +18,8 @@ from commands.shared.plain_values import take_plain_values
 from commands.shared.printing.output import OutputFormat, drop_stdout, print_error, print_error_object
 from commands.shared.printing.terminal import pass_on, print_err, print_out
 from commands.shared.repeats import watch_repeats
-from kreplica import __version__
 from kreplica.errors import ExitCode, KreplicaError, UsageError, as_clause
+from kreplica.version import __version__
 
 COMMANDS = (
     "describe",

@@ -16,8 +16,10 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING
 
+from kreplica.version import __version__ as __version__
+
 if TYPE_CHECKING:
-    from kreplica.config.resolve import ClusterHandle as ClusterHandle
+    from kreplica.config.handle import ClusterHandle as ClusterHandle
     from kreplica.config.resolve import resolve_handles as resolve_handles
     from kreplica.errors import KreplicaError as KreplicaError
     from kreplica.health.findings import Finding as Finding
@@ -33,10 +35,9 @@ if TYPE_CHECKING:
     from kreplica.sources import read_snapshot as read_snapshot
     from kreplica.store.writing import write_snapshot as write_snapshot
 
-__version__ = "0.1.0"
 
 _HOMES = {
-    "ClusterHandle": "kreplica.config.resolve",
+    "ClusterHandle": "kreplica.config.handle",
     "ClusterSnapshot": "kreplica.model.snapshot",
     "Evaluator": "kreplica.model.evaluate",
     "Facet": "kreplica.sources",

@@ -18,9 +18,8 @@ from kreplica.model.predicates import PREDICATES
 from kreplica.model.schema import Kind
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
-
     from analyzers.audit import SnapshotCounts, Tally
+    from analyzers.session import SparkSession
     from kreplica.store.selection import Selection, SnapshotFiles
     from kreplica.store.verification import FileProblem
 

@@ -12,7 +12,7 @@ from kreplica.errors import UsageError
 from kreplica.system.deadline import all_results
 
 if TYPE_CHECKING:
-    from kreplica.config.resolve import ClusterHandle
+    from kreplica.config.handle import ClusterHandle
     from kreplica.model.snapshot import ClusterSnapshot
 
 FORMS = "bootstrap:HOST:PORT,…, zookeeper:HOST:PORT,…/CHROOT, dump:PATH, context:NAME or zookeeper-of:CONTEXT"

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from commands.compare.view import Compared
 from commands.shared.options import ConfigOption, OutputOption, TimeoutOption
-from kreplica.errors import ExitCode
 
 if TYPE_CHECKING:
     from commands.shared.printing.output import Answer
-    from kreplica.config.resolve import ClusterHandle
+    from kreplica.config.handle import ClusterHandle
     from kreplica.model.comparison import Comparison, Difference
     from kreplica.model.schema import Kind
     from kreplica.model.snapshot import ClusterSnapshot
@@ -25,30 +25,6 @@ _SOURCE_HELP = (
     "bootstrap:HOST:PORT (that broker's own view), bootstrap:HOST:PORT,HOST:PORT (the cluster's),"
     " zookeeper:HOST:PORT/CHROOT, dump:PATH, context:NAME or zookeeper-of:CONTEXT."
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Compared:
-    """The whole answer.
-
-    Args:
-        sides: The snapshots of the last reading, left and right.
-        comparison: Their differences, without those seen in one reading only.
-        lasting: For each difference whether both readings had the same values; None after a single reading.
-        passing: Number of differences seen in one of two readings.
-    """
-
-    sides: tuple[ClusterSnapshot, ClusterSnapshot]
-    comparison: Comparison
-    lasting: tuple[bool | None, ...]
-    passing: int
-
-    @property
-    def exit_code(self) -> ExitCode:
-        """1 with differences, 5 where something could not be read, else 0."""
-        if self.comparison.differences:
-            return ExitCode.FINDINGS
-        return ExitCode.INCOMPLETE if any(side.gaps for side in self.sides) else ExitCode.OK
 
 
 def register(app: typer.Typer) -> None:

@@ -11,7 +11,7 @@ from commands.shared.printing.screen import counted, print_lines, print_table, p
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from commands.compare.command import Compared
+    from commands.compare.view import Compared
     from commands.shared.printing.output import Answer
     from kreplica.model.snapshot import ClusterSnapshot
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from kreplica.config.contexts import ContextsFile
-    from kreplica.config.resolve import ClusterHandle, ClusterSettings, Setting
+    from kreplica.config.handle import ClusterHandle, ClusterSettings, Setting
     from kreplica.sources.kafka.access import Access
     from kreplica.sources.permissions import Permission
 
@@ -43,7 +43,7 @@ def check(
     when there is a warning.
     """
     from commands.config.named_contexts import named_contexts
-    from kreplica.config.resolve import Setting
+    from kreplica.config.handle import Setting
     from kreplica.system.time_limits import check_timeout
 
     option = None if timeout is None else Setting(f"{check_timeout(timeout, '--timeout'):g}", "--timeout")

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from kreplica.config.contexts import ContextsFile
-    from kreplica.config.resolve import ClusterSettings
+    from kreplica.config.handle import ClusterSettings
 
 FILE_COLUMNS = ("path", "status")
 CONTEXT_COLUMNS = (
@@ -106,7 +106,8 @@ def show(
     Nothing is looked up and no cluster is asked. Exits 2 when the settings cannot be used.
     """
     from kreplica.config.contexts import locate
-    from kreplica.config.resolve import Setting, effective_settings
+    from kreplica.config.handle import Setting
+    from kreplica.config.resolve import effective_settings
     from kreplica.system.time_limits import check_timeout
 
     file, chosen = named_contexts(names or (), config)

@@ -26,6 +26,7 @@ def named_contexts(names: Sequence[str], config: str | None) -> tuple[ContextsFi
 
 
 def load_contexts(config: str | None) -> ContextsFile:
+    """Reads the contexts file that is named, or the one at its usual place."""
     from kreplica.config.contexts import load_contexts
 
     return load_contexts(config, os.environ)

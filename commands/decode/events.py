@@ -14,9 +14,9 @@ from commands.shared.printing.output import OutputFormat
 from commands.shared.printing.screen import print_verdict
 from commands.shared.printing.streams import Ending, LongAnswer, emit_long
 from kreplica.errors import ExitCode
-from kreplica.formats.as_of import Until
 from kreplica.formats.consumer_offsets.events import EVENTS, JSON_COLUMNS, event_table
 from kreplica.formats.damage import DamageTally
+from kreplica.formats.segments.as_of import Until
 from kreplica.formats.segments.rows import log_records
 from kreplica.model.columns import StringColumn
 

@@ -11,7 +11,7 @@ from kreplica.health.causes.smallest_set import RACK_GONE, SLOW_BROKER, Culprit,
 from kreplica.monitoring.lag import Pace, Progress
 
 if TYPE_CHECKING:
-    from commands.describe.answer import ClusterView
+    from commands.describe.view import ClusterView
     from kreplica.model.snapshot import ClusterSnapshot
 
 MOST_NAMED = 5

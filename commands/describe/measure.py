@@ -16,7 +16,7 @@ from kreplica.errors import UsageError
 from kreplica.monitoring.lag import MissingCopy, Pace, Progress, compare
 
 if TYPE_CHECKING:
-    from kreplica.config.resolve import ClusterHandle
+    from kreplica.config.handle import ClusterHandle
     from kreplica.health.causes import Explanation
     from kreplica.model.columns import Indices
     from kreplica.model.snapshot import ClusterSnapshot, LogPosition

@@ -6,10 +6,11 @@ import shlex
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from commands.describe.answer import ClusterView, Description
+from commands.describe.answer import Description
 from commands.describe.causes import cell, explained, measured_cell, measured_lines
 from commands.describe.measure import measurable
 from commands.describe.question import GroupBy, Question
+from commands.describe.view import ClusterView
 from commands.shared.printing.screen import aged, print_lines, print_table, print_verdict, read_at
 from kreplica.health.causes import CauseKind
 from kreplica.health.causes.smallest_set import RACK_GONE, SLOW_BROKER, Culprit

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 import typer
 
+from commands.imbalance.view import BalancedView
 from commands.shared.options import (
     ExcludeInternalOption,
     ExitZeroOption,
@@ -21,7 +22,6 @@ from commands.shared.options import (
 if TYPE_CHECKING:
     from commands.shared.clusters import Reading
     from commands.shared.printing.output import Answer
-    from kreplica.health.imbalance import Imbalance, Measure, Spread
     from kreplica.model.schema import Kind
     from kreplica.model.snapshot import ClusterSnapshot
 
@@ -39,23 +39,6 @@ COLUMNS = (
     "controller_would_act",
     "reason",
 )
-
-
-@dataclass(frozen=True, slots=True)
-class BalancedView:
-    """One cluster and its balance.
-
-    Args:
-        snapshot: The selected partitions.
-        imbalance: Their balance.
-        spreads: Distribution of leaders, replicas and bytes over the brokers.
-        options: The options for connection and selection, for the next commands.
-    """
-
-    snapshot: ClusterSnapshot
-    imbalance: Imbalance
-    spreads: dict[Measure, Spread]
-    options: str
 
 
 def register(app: typer.Typer) -> None:

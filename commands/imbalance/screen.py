@@ -15,7 +15,7 @@ from kreplica.model.snapshot import MetadataMode
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from commands.imbalance.command import BalancedView
+    from commands.imbalance.view import BalancedView
     from kreplica.health.imbalance import BrokerBalance, NonPreferred
     from kreplica.model.balancing import Balancing
 

@@ -26,7 +26,7 @@ from kreplica.errors import ExitCode
 if TYPE_CHECKING:
     from commands.rebalance.plan import PlanView
     from commands.shared.printing.output import OutputFormat
-    from kreplica.config.resolve import ClusterHandle
+    from kreplica.config.handle import ClusterHandle
 
 
 @takes_sources

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
     from commands.shared.clusters import Reading
     from commands.shared.printing.output import OutputFormat, Row
-    from kreplica.config.resolve import ClusterHandle
+    from kreplica.config.handle import ClusterHandle
     from kreplica.execution.executor import Pace
     from kreplica.execution.journal import Result
     from kreplica.execution.plan import Plan

@@ -15,7 +15,7 @@ from commands.shared.printing.terminal import print_err
 from kreplica.errors import UsageError
 
 if TYPE_CHECKING:
-    from kreplica.config.resolve import ClusterHandle
+    from kreplica.config.handle import ClusterHandle
     from kreplica.execution.executor import Pace
 
 PlanArgument = Annotated[Path, typer.Argument(metavar="PLAN", help="The plan's file; its journal lies beside it.")]

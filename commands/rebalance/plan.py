@@ -16,7 +16,7 @@ from kreplica.errors import ChangeRefusedError, ExitCode, KreplicaError
 if TYPE_CHECKING:
     from commands.rebalance.options import Wish
     from commands.shared.clusters import Reading
-    from kreplica.config.resolve import ClusterHandle
+    from kreplica.config.handle import ClusterHandle
     from kreplica.execution.drift import Sight
     from kreplica.execution.executor import Session
     from kreplica.execution.plan import Plan

@@ -24,7 +24,7 @@ from kreplica.errors import ChangeRefusedError, ExitCode
 if TYPE_CHECKING:
     from commands.rebalance.plan import PlanView
     from commands.shared.printing.output import OutputFormat
-    from kreplica.config.resolve import ClusterHandle
+    from kreplica.config.handle import ClusterHandle
 
 ELECTED_AGAIN = (
     "where auto.leader.rebalance.enable is true, Kafka's default, the controller elects the preferred leaders again"

@@ -15,8 +15,9 @@ from commands.shared.rule_options import FailOn
 from kreplica.advice.advise import advise, advise_client
 from kreplica.advice.facts import ClientFacts, ClusterFacts
 from kreplica.advice.model import Advice, Recommendation, Scope, Unjudged
+from kreplica.config.handle import ClusterHandle
 from kreplica.config.properties import unknown_properties
-from kreplica.config.resolve import ClusterHandle, read_client_properties
+from kreplica.config.resolve import read_client_properties
 from kreplica.errors import ConfigurationError, ExitCode, UsageError
 from kreplica.health.rules import Severity
 from kreplica.model.schema import Kind

@@ -17,7 +17,7 @@ from kreplica.errors import ExitCode, UsageError
 if TYPE_CHECKING:
     from commands.shared.clusters import Reading
     from commands.shared.printing.output import Answer
-    from kreplica.config.resolve import ClusterHandle
+    from kreplica.config.handle import ClusterHandle
     from kreplica.execution.roll.plan import RollDraft, RollPlan
     from kreplica.model.schema import Kind
     from kreplica.model.snapshot import ClusterSnapshot

@@ -14,7 +14,7 @@ from kreplica.planner.restart_waves import Bound, BoundKind
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from commands.roll.next_restart import Told
+    from commands.roll.answer import Told
     from commands.shared.options import SourceOptions
     from kreplica.execution.roll.plan import HeldBack, RollDraft, RollOptions, RollPlan
     from kreplica.model.snapshot import ClusterSnapshot

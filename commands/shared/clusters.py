@@ -16,7 +16,7 @@ from kreplica.system.deadline import all_results
 from kreplica.system.guard import attempt
 
 if TYPE_CHECKING:
-    from kreplica.config.resolve import ClusterHandle
+    from kreplica.config.handle import ClusterHandle
     from kreplica.health.gates import Freshness
     from kreplica.model.snapshot import ClusterSnapshot
 

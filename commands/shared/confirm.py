@@ -10,7 +10,7 @@ import typer
 from kreplica.errors import ChangeRefusedError
 
 if TYPE_CHECKING:
-    from kreplica.config.resolve import ClusterHandle
+    from kreplica.config.handle import ClusterHandle
 
 
 def confirm(handle: ClusterHandle, label: str, change: str, *, yes: bool) -> None:

@@ -19,7 +19,7 @@ import typer
 from commands.shared.printing.output import OutputFormat
 
 if TYPE_CHECKING:
-    from kreplica.config.resolve import ClusterHandle
+    from kreplica.config.handle import ClusterHandle
 
 LARGEST_INT32 = (1 << 31) - 1
 """Numbers of partitions, replicas and nodes are int32 in Kafka's protocol; no count needs more."""

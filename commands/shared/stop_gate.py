@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from commands.shared.clusters import Reading, read_clusters
@@ -18,7 +18,7 @@ from kreplica.sources import Facet
 from kreplica.system.deadline import Deadline
 
 if TYPE_CHECKING:
-    from kreplica.config.resolve import ClusterHandle
+    from kreplica.config.handle import ClusterHandle
     from kreplica.health.impact.stop import Accepted
     from kreplica.model.snapshot import ClusterSnapshot
 
@@ -111,7 +111,7 @@ def ask(
         while True:
             began = deadline.passed()
             try:
-                asked = handle if fine else deadline.bounding(handle)
+                asked = handle if fine else replace(handle, timeout=deadline.bound(handle.timeout))
                 current = _read(asked, brokers_of, accepted, Freshness(most_age))
             except UnreachableError as error:
                 if not error.may_pass or not deadline.has_time_for(deadline.passed() - began):

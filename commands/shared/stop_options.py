@@ -11,7 +11,7 @@ import typer
 from kreplica.errors import UsageError
 
 if TYPE_CHECKING:
-    from kreplica.config.resolve import ClusterHandle
+    from kreplica.config.handle import ClusterHandle
 
 
 SETTLE = "10s"

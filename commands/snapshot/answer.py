@@ -17,7 +17,7 @@ from kreplica.sources import Facet, read_snapshot
 from kreplica.system.guard import attempt
 
 if TYPE_CHECKING:
-    from kreplica.config.resolve import ClusterHandle
+    from kreplica.config.handle import ClusterHandle
     from kreplica.model.snapshot import ClusterSnapshot
 
 Seen: TypeAlias = Callable[["Outcome"], None]

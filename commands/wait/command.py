@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from commands.shared.clusters import Reading
     from commands.shared.printing.output import Answer
-    from kreplica.config.resolve import ClusterHandle
+    from kreplica.config.handle import ClusterHandle
     from kreplica.health.wait_conditions import Left
     from kreplica.model.schema import Kind
     from kreplica.model.snapshot import ClusterSnapshot
@@ -179,7 +179,7 @@ def _read(handle: ClusterHandle, question: Question, wanted: Facet, deadline: De
     from kreplica.model.selection import select
 
     freshness = Freshness(most_age)
-    reading = read_clusters((deadline.bounding(handle),), wanted, freshness)
+    reading = read_clusters((replace(handle, timeout=deadline.bound(handle.timeout)),), wanted, freshness)
     whole = reading.snapshots[0]
     snapshot = for_gate(select(whole, topics=question.topics, exclude_internal=question.exclude_internal), freshness)
     _require_known(whole, question.brokers)

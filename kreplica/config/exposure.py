@@ -15,7 +15,7 @@ from kreplica.errors import ConfigurationError
 from kreplica.system.redaction import HIDDEN, is_secret_name, without_url_secrets
 
 if TYPE_CHECKING:
-    from kreplica.config.resolve import ClusterSettings, Setting
+    from kreplica.config.handle import ClusterSettings, Setting
 
 _JAAS = "sasl.jaas.config"
 _KEY_STORE = "ssl.keystore.location"

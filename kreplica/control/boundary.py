@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from kreplica.errors import ChangeRefusedError
 
 if TYPE_CHECKING:
-    from kreplica.config.resolve import ClusterHandle
+    from kreplica.config.handle import ClusterHandle
 
 
 def require_writable(handle: ClusterHandle) -> None:

@@ -32,7 +32,7 @@ from kreplica.system.deadline import Deadline
 if TYPE_CHECKING:
     from confluent_kafka.admin import AdminClient
 
-    from kreplica.config.resolve import ClusterHandle
+    from kreplica.config.handle import ClusterHandle
 
 ELECTED = "elected"
 NOT_NEEDED = "not-needed"

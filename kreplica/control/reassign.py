@@ -16,8 +16,8 @@ from kreplica.config.resolve import parse_bootstrap_servers
 from kreplica.control.boundary import require_brokers, require_writable
 from kreplica.errors import ChangeRefusedError, UnreachableError
 from kreplica.sources.kafka.bootstrap import Bootstrap
-from kreplica.sources.kafka.connection import Address, BrokerConnection
-from kreplica.sources.kafka.failures import BrokerFailure, RequestUnsupportedError
+from kreplica.sources.kafka.connection import BrokerConnection
+from kreplica.sources.kafka.failures import Address, BrokerFailure, RequestUnsupportedError
 from kreplica.sources.kafka.messages import (
     NO_ERROR,
     AlterPartitionReassignmentsRequest,
@@ -31,7 +31,7 @@ from kreplica.sources.permissions import ALTER_CLUSTER, needed
 from kreplica.system.deadline import Deadline
 
 if TYPE_CHECKING:
-    from kreplica.config.resolve import ClusterHandle
+    from kreplica.config.handle import ClusterHandle
 
 PartitionKey: TypeAlias = tuple[str, int]
 

@@ -28,7 +28,7 @@ from kreplica.system.deadline import Deadline
 if TYPE_CHECKING:
     from kazoo.security import ACL
 
-    from kreplica.config.resolve import ClusterHandle
+    from kreplica.config.handle import ClusterHandle
 
 BATCH = 1000
 """Partitions in one znode: below 300 KB, where ZooKeeper takes 1 MB."""

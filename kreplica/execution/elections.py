@@ -17,7 +17,7 @@ from kreplica.execution.journal import Operation, Result
 from kreplica.sources import Facet
 
 if TYPE_CHECKING:
-    from kreplica.config.resolve import ClusterHandle
+    from kreplica.config.handle import ClusterHandle
     from kreplica.control.elect import ElectionResult
     from kreplica.execution.plan import LeaderChange, PartitionKey, Plan, Step
     from kreplica.model.snapshot import ClusterSnapshot

@@ -34,7 +34,7 @@ from kreplica.execution.progress import State
 from kreplica.sources import Facet, read_snapshot
 
 if TYPE_CHECKING:
-    from kreplica.config.resolve import ClusterHandle
+    from kreplica.config.handle import ClusterHandle
     from kreplica.execution.progress import Progress
     from kreplica.model.snapshot import ClusterSnapshot
 

@@ -19,7 +19,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from kreplica import __version__
 from kreplica.errors import UsageError, as_clause
 from kreplica.model.schema import SCHEMA_VERSION, TABLES, TableSchema
 from kreplica.model.snapshot import ClusterSnapshot
@@ -27,6 +26,7 @@ from kreplica.store.layout import STAGING_PREFIX, SnapshotName
 from kreplica.store.manifest import DataFile, Manifest, SnapshotFacts, encode_manifest
 from kreplica.store.parquet import encode_table
 from kreplica.system.durable_files import make_folders, move, write_new
+from kreplica.version import __version__
 
 _DAY_SECONDS = 86_400
 

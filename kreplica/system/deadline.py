@@ -8,11 +8,10 @@ import time
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import TYPE_CHECKING, Generic, TypeVar, cast
 
 if TYPE_CHECKING:
-    from kreplica.config.resolve import ClusterHandle
+    pass
 
 Key = TypeVar("Key", bound=Hashable)
 Result = TypeVar("Result")
@@ -66,9 +65,9 @@ class Deadline:
         """Seconds since it was set."""
         return time.monotonic() - self._ends + self.seconds
 
-    def bounding(self, handle: ClusterHandle) -> ClusterHandle:
-        """The handle, each of whose reads ends with this deadline at the latest; one of 0 s bounds nothing."""
-        return replace(handle, timeout=min(handle.timeout, max(self.remaining(), 0.001))) if self.seconds else handle
+    def bound(self, timeout: float) -> float:
+        """A timeout in seconds that ends with this deadline at the latest; a deadline of 0 s bounds nothing."""
+        return min(timeout, max(self.remaining(), 0.001)) if self.seconds else timeout
 
     def remaining(self) -> float:
         """Seconds left, never below 0."""

@@ -47,8 +47,8 @@ def out_of_memory() -> KreplicaError:
 
 def defect(error: Exception) -> DefectError:
     """What an unexpected exception is to the user; its traceback goes into a file, without secrets."""
-    from kreplica import __version__
     from kreplica.system.redaction import without_secrets
+    from kreplica.version import __version__
 
     with tempfile.NamedTemporaryFile(
         "w", prefix="kreplica-defect-", suffix=".txt", delete=False, encoding="utf-8", errors="backslashreplace"

@@ -11,7 +11,7 @@ from generated_clusters import hidden, partition, snapshot_of
 
 from commands.recommend.answer import way_in
 from commands.shared.options import SourceOptions
-from kreplica.config.resolve import ClusterHandle
+from kreplica.config.handle import ClusterHandle
 from kreplica.model.schema import CONFIGS
 from kreplica.model.table import Table
 from kreplica.store.writing import write_snapshot

@@ -11,7 +11,7 @@ import pytest
 from generated_clusters import hidden, partition, snapshot_of
 
 from commands.shared import clusters
-from kreplica.config.resolve import ClusterHandle
+from kreplica.config.handle import ClusterHandle
 from kreplica.store.writing import write_snapshot
 
 HEALTHY = [

@@ -9,7 +9,7 @@ import pytest
 from generated_clusters import partition, snapshot_of
 
 from commands.shared.options import SourceOptions
-from kreplica.config.resolve import ClusterHandle
+from kreplica.config.handle import ClusterHandle
 from kreplica.store.writing import write_snapshot
 
 BROKERS = [{"broker": broker, "rack": str(broker), "alive": True} for broker in (1, 2, 3)]

@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from commands.main import run
-from kreplica.config.resolve import ClusterHandle
+from kreplica.config.handle import ClusterHandle
 from kreplica.errors import ExitCode
 
 GOLDEN = Path(__file__).parents[1] / "golden"

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 from clusters import leaders, wait_for_leaders
 
-from kreplica.config.resolve import ClusterHandle
+from kreplica.config.handle import ClusterHandle
 from kreplica.control import elect
 from kreplica.control.elect import ElectionResult, elect_preferred
 from kreplica.errors import AuthenticationError, ChangeRefusedError

@@ -9,7 +9,7 @@ import time
 import pytest
 from clusters import paused, produce, quorum_leader
 
-from kreplica.config.resolve import ClusterHandle
+from kreplica.config.handle import ClusterHandle
 from kreplica.errors import UnreachableError
 from kreplica.model.snapshot import ClusterSnapshot
 from kreplica.sandbox import Mode, Sandbox

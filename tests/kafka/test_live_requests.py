@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from kreplica.config.resolve import ClusterHandle
+from kreplica.config.handle import ClusterHandle
 from kreplica.sandbox import Sandbox
 from kreplica.sources import Facet
 from kreplica.sources.kafka.connection import BrokerConnection

@@ -14,8 +14,8 @@ from certificates import pkcs12_of, self_signed
 from secured_cluster import grant
 from token_endpoint import TokenAuthority, keys_allowed, settings_for_tokens, token_authority, with_tokens
 
+from kreplica.config.handle import ClusterHandle
 from kreplica.config.properties import translate
-from kreplica.config.resolve import ClusterHandle
 from kreplica.control.elect import librdkafka_settings
 from kreplica.errors import AuthenticationError, UnreachableError
 from kreplica.model.snapshot import ClusterSnapshot
@@ -124,7 +124,8 @@ def test_one_brokers_view_counts_hidden_topics_too(secured: Sandbox) -> None:
 def test_a_deleted_topic_whose_files_are_left_is_not_hidden(secured: Sandbox) -> None:
     with allowed(secured, DESCRIBE_CLUSTER):
         names = {"orders-1", "secret-1", "never-was"}
-        from kreplica.sources.kafka.connection import Address, BrokerConnection
+        from kreplica.sources.kafka.connection import BrokerConnection
+        from kreplica.sources.kafka.failures import Address
         from kreplica.sources.kafka.layout import hidden_topics
 
         host, port = secured.bootstrap_servers_of(Listener.PLAINTEXT).split(":")

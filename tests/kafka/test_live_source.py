@@ -11,7 +11,7 @@ import pytest
 from clusters import commit, controller_other_than, produce, put_in_order, wait_until_out_of_isrs
 from moves import connection_to, start_move
 
-from kreplica.config.resolve import ClusterHandle
+from kreplica.config.handle import ClusterHandle
 from kreplica.model.snapshot import ClusterSnapshot
 from kreplica.sandbox import Mode, Sandbox
 from kreplica.sources import Facet

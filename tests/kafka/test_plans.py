@@ -20,7 +20,7 @@ import pytest
 from clusters import leaders, wait_for_leaders, wait_for_replicas
 from waiting import until
 
-from kreplica.config.resolve import ClusterHandle
+from kreplica.config.handle import ClusterHandle
 from kreplica.control.elect import elect_preferred
 from kreplica.control.reassign import reorder_replicas
 from kreplica.execution.plan_file import read_plan, write_plan

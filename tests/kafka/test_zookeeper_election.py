@@ -13,7 +13,7 @@ from moves import connection_to, start_move
 from waiting import until
 from znodes import EMPTY_CLUSTER, state, write_tree, writer
 
-from kreplica.config.resolve import ClusterHandle
+from kreplica.config.handle import ClusterHandle
 from kreplica.control import zookeeper_election
 from kreplica.control.zookeeper_election import elect_preferred_by_zookeeper
 from kreplica.errors import ChangeRefusedError, UnreachableError

@@ -22,7 +22,7 @@ from zookeeper_server import Server, zookeeper_server
 
 import commands.compare.command
 from commands.main import run
-from kreplica.config.resolve import ClusterHandle
+from kreplica.config.handle import ClusterHandle
 from kreplica.errors import ConfigurationError, UnreachableError, UsageError
 from kreplica.model.snapshot import ClusterSnapshot
 from kreplica.sources import Facet, read_snapshot

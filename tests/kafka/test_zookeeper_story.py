@@ -17,7 +17,7 @@ from moves import connection_to, start_move
 from znodes import encoded, writer
 
 from commands.main import run
-from kreplica.config.resolve import ClusterHandle
+from kreplica.config.handle import ClusterHandle
 from kreplica.model.comparison import compare
 from kreplica.model.snapshot import ClusterSnapshot
 from kreplica.sandbox import Sandbox

@@ -24,7 +24,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 from paper_cluster import PaperCluster, away
 
 from commands.shared.interrupts import end_as_by_ctrl_c
-from kreplica.config.resolve import ClusterHandle
+from kreplica.config.handle import ClusterHandle
 from kreplica.errors import ExitCode
 from kreplica.execution import journal
 from kreplica.execution.elections import apply

@@ -6,8 +6,8 @@ import ssl
 
 import pytest
 
+from kreplica.config.handle import ClusterHandle
 from kreplica.config.properties import translate
-from kreplica.config.resolve import ClusterHandle
 from kreplica.config.security import IDENTIFICATION, parse_jaas, security_warnings
 from kreplica.config.zookeeper_security import zookeeper_security
 from kreplica.control.elect import librdkafka_settings

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from kreplica.config.resolve import ClusterHandle, parse_bootstrap_servers, parse_zookeeper, resolve_handles
+from kreplica.config.handle import ClusterHandle
+from kreplica.config.resolve import parse_bootstrap_servers, parse_zookeeper, resolve_handles
 from kreplica.errors import ConfigurationError, UsageError
 
 CONTEXTS = """

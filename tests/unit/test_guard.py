@@ -16,7 +16,7 @@ import pytest
 from commands.main import run
 from commands.shared import clusters
 from commands.snapshot import answer as snapshot_run
-from kreplica.config.resolve import ClusterHandle
+from kreplica.config.handle import ClusterHandle
 from kreplica.config.secrets import forget
 from kreplica.errors import (
     AuthenticationError,
@@ -28,8 +28,8 @@ from kreplica.errors import (
     worst_of,
 )
 from kreplica.sources.dumps.dump import read_sample
-from kreplica.sources.kafka.connection import Address, BrokerConnection
-from kreplica.sources.kafka.failures import BrokerFailure
+from kreplica.sources.kafka.connection import BrokerConnection
+from kreplica.sources.kafka.failures import Address, BrokerFailure
 from kreplica.store.reading import list_manifests
 from kreplica.store.selection import Wanted, select_snapshots
 from kreplica.store.writing import write_snapshot

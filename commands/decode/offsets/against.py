@@ -14,7 +14,7 @@ from kreplica.errors import UsageError
 from kreplica.health.offset_range import OffsetRange, Standing, offset_ranges
 
 if TYPE_CHECKING:
-    from kreplica.config.resolve import ClusterHandle
+    from kreplica.config.handle import ClusterHandle
     from kreplica.formats.consumer_offsets.rows import CommittedOffset
 
 

@@ -16,13 +16,13 @@ from commands.shared.printing.screen import counted
 from commands.shared.printing.terminal import print_err
 from kreplica.engine.rules.groups.coordinator_partition import OFFSETS_TOPIC, coordinator_partition
 from kreplica.errors import ExitCode, InputError, UsageError
-from kreplica.formats.as_of import Until
 from kreplica.formats.consumer_offsets.logs import Replayed, replay_logs
 from kreplica.formats.consumer_offsets.partition_count import doubt_of_count
 from kreplica.formats.consumer_offsets.records import type_name
 from kreplica.formats.damage import DamageTally
 from kreplica.formats.file_bytes import not_listed
 from kreplica.formats.logs.partition_logs import PartitionLog, find_logs, first_copies
+from kreplica.formats.segments.as_of import Until
 from kreplica.model.schema import Kind
 from kreplica.model.topic_pattern import topic_pattern
 

@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from commands.decode.offsets.answer import OffsetsReading
-    from kreplica.config.resolve import ClusterHandle
-    from kreplica.formats.as_of import Until
+    from kreplica.config.handle import ClusterHandle
     from kreplica.formats.consumer_offsets.rows import CommittedOffset
+    from kreplica.formats.segments.as_of import Until
 
 
 class OffsetsForm(StrEnum):
@@ -234,7 +234,7 @@ def _say_partition(group: str, partitions: int, files: object) -> None:
 
 def _until(offset: int | None, time: str | None) -> Until | None:
     from commands.shared.values import milliseconds_of, parse_moment
-    from kreplica.formats.as_of import Until
+    from kreplica.formats.segments.as_of import Until
 
     if offset is not None and time is not None:
         raise UsageError("--as-of-offset and --as-of-time are two ends of one replay", fix="leave one of them out")

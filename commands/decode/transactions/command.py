@@ -14,7 +14,7 @@ from kreplica.errors import ExitCode, UsageError
 
 if TYPE_CHECKING:
     from commands.shared.printing.output import OutputFormat
-    from kreplica.formats.as_of import Until
+    from kreplica.formats.segments.as_of import Until
     from kreplica.formats.transactions.logs import Place, ReplayedLog, TransactionLogs
     from kreplica.formats.transactions.records import TransactionRecord
 
@@ -109,7 +109,7 @@ def transactions(
 def _moments(offset: int | None, moment: str | None) -> tuple[int, Until]:
     """The time for ages, in ms since the epoch, and the offset or time up to which the logs are replayed."""
     from commands.shared.values import milliseconds_of, parse_moment
-    from kreplica.formats.as_of import Until
+    from kreplica.formats.segments.as_of import Until
 
     if moment is None:
         return round(time.time() * 1000), Until(offset)

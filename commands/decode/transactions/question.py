@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from kreplica.formats.as_of import Until
+    from kreplica.formats.segments.as_of import Until
     from kreplica.formats.transactions.records import TransactionRecord
 
 

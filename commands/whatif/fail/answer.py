@@ -25,7 +25,7 @@ from kreplica.model.snapshot import ClusterSnapshot, MetadataMode
 
 if TYPE_CHECKING:
     from commands.shared.options import SourceOptions
-    from kreplica.config.resolve import ClusterHandle
+    from kreplica.config.handle import ClusterHandle
 
 
 @dataclass(frozen=True, slots=True)

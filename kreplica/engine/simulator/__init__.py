@@ -23,9 +23,7 @@ def simulate(setup: Setup, plan: Plan, version: Version, seed: int, trace: Trace
     Raises:
         UsageError: The plan names what there is not.
     """
-    from kreplica.engine.simulator.plan_player import PlanPlayer
+    from kreplica.engine.simulator.plan_player import play_plan
     from kreplica.engine.simulator.world import build
 
-    simulation = build(setup, version, seed, trace)
-    PlanPlayer(simulation, plan).arm()
-    simulation.run()
+    play_plan(build(setup, version, seed, trace), plan)

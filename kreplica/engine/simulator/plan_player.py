@@ -130,6 +130,16 @@ def _check_topic(simulation: Simulation, action: fault_plan.AlterTopic) -> None:
         raise UsageError(told, "", f"one of {known}")
 
 
+def play_plan(simulation: Simulation, plan: Plan) -> None:
+    """Plays the time of the setup with the steps of a plan in it.
+
+    Raises:
+        UsageError: The plan names what there is not.
+    """
+    PlanPlayer(simulation, plan).arm()
+    simulation.scheduler.run(simulation.setup.duration)
+
+
 class PlanPlayer:
     """Watches the trace for the steps that wait for an event, and does every step."""
 

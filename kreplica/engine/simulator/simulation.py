@@ -191,7 +191,3 @@ class Simulation:
             for place, broker in enumerate(state.replicas)
             if state.partition in self.offline_directories.get(broker, ())
         )
-
-    def run(self) -> None:
-        """Plays the setup's time."""
-        self.scheduler.run(self.setup.duration)

@@ -29,7 +29,7 @@ from kreplica.formats.damage import Damage
 from kreplica.formats.schema import SchemaError
 
 if TYPE_CHECKING:
-    from kreplica.formats.as_of import Until
+    from kreplica.formats.segments.as_of import Until
     from kreplica.formats.segments.columns import RecordColumns
 
 EMPTY, STABLE, ASSIGNING, RECONCILING, NOT_READY = "Empty", "Stable", "Assigning", "Reconciling", "NotReady"

@@ -13,11 +13,11 @@ from kreplica.formats.damage import DamageTally
 from kreplica.system.processes import side_by_side, start_ahead
 
 if TYPE_CHECKING:
-    from kreplica.formats.as_of import Until
     from kreplica.formats.consumer_offsets.groups import GroupReplay
     from kreplica.formats.consumer_offsets.replay import OffsetReplay
     from kreplica.formats.damage import Damage
     from kreplica.formats.file_bytes import ByteSource
+    from kreplica.formats.segments.as_of import Until
     from kreplica.formats.segments.windows import BatchWindow
 
 STRETCH_BYTES = 48 << 20

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from kreplica.formats.as_of import Until
 from kreplica.formats.consumer_offsets.commits import NEWEST_COMMIT_KEY, key_types
 from kreplica.formats.consumer_offsets.fast_replay import PlainCommits
 from kreplica.formats.consumer_offsets.latest import (
@@ -24,6 +23,7 @@ from kreplica.formats.consumer_offsets.latest import (
     last_of_each,
     last_of_each_key,
 )
+from kreplica.formats.segments.as_of import Until
 from kreplica.formats.segments.columns import RecordColumns
 from kreplica.formats.segments.control_records import ABORT, COMMIT
 from kreplica.formats.segments.numbers import integers_at

@@ -103,3 +103,21 @@ def read_one_signed(data: memoryview, position: int) -> tuple[int, int]:
         if byte < 128:
             return (value >> 1) ^ -(value & 1), position
     raise ValueError("a varint without an end")
+
+
+@dataclass(frozen=True, slots=True)
+class Areas:
+    """Where the records of batches stand.
+
+    Args:
+        data: The window's bytes, inflated ones behind them.
+        index: Index of each batch in the window's columns.
+        begin, end: Index of the first byte of its records in ``data``, and behind the last.
+        damage: Batches that could not be inflated.
+    """
+
+    data: NDArray[np.uint8]
+    index: NDArray[np.int64]
+    begin: NDArray[np.int64]
+    end: NDArray[np.int64]
+    damage: tuple[Damage, ...]

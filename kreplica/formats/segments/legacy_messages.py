@@ -23,7 +23,7 @@ from kreplica.formats.segments.numbers import integers_at
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from kreplica.formats.segments.records import Areas
+    from kreplica.formats.segments.columns import Areas
     from kreplica.formats.segments.windows import BatchWindow
 
 _MESSAGE = struct.Struct(">qiIbb")

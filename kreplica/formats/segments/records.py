@@ -31,7 +31,7 @@ from kreplica.formats.damage import Damage
 from kreplica.formats.segments.batch_layout import HEADER_BYTES, KEY_AT
 from kreplica.formats.segments.batches import NONE, Codec
 from kreplica.formats.segments.codecs import InflateError, inflate
-from kreplica.formats.segments.columns import RecordColumns
+from kreplica.formats.segments.columns import Areas, RecordColumns
 from kreplica.formats.segments.legacy_messages import decode_messages
 from kreplica.formats.segments.numbers import VARLONG_BYTES, read_signed
 from kreplica.formats.segments.record_runs import BYTES, LEAST_RECORD, SHIFT, record_runs
@@ -100,24 +100,6 @@ RECORDS_AT_ONCE = 1 << 17
 """Records decoded to columns at once: a batch may inflate to millions."""
 STARTS_AT_ONCE = 1 << 20
 """Records of which it is found at once where they begin: some 100 bytes of memory each."""
-
-
-@dataclass(frozen=True, slots=True)
-class Areas:
-    """Where the records of batches stand.
-
-    Args:
-        data: The window's bytes, inflated ones behind them.
-        index: Index of each batch in the window's columns.
-        begin, end: Index of the first byte of its records in ``data``, and behind the last.
-        damage: Batches that could not be inflated.
-    """
-
-    data: NDArray[np.uint8]
-    index: NDArray[np.int64]
-    begin: NDArray[np.int64]
-    end: NDArray[np.int64]
-    damage: tuple[Damage, ...]
 
 
 def decode_records(window: BatchWindow) -> Iterator[RecordColumns]:

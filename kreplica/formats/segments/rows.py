@@ -21,8 +21,8 @@ from kreplica.model.schema import Field, Kind, TableSchema
 from kreplica.model.table import Table
 
 if TYPE_CHECKING:
-    from kreplica.formats.as_of import Until
     from kreplica.formats.damage import DamageTally
+    from kreplica.formats.segments.as_of import Until
     from kreplica.formats.segments.columns import RecordColumns
 
 

@@ -10,12 +10,12 @@ from pathlib import Path
 import numpy as np
 
 from kreplica.errors import InputError
-from kreplica.formats.as_of import Until
 from kreplica.formats.damage import Damage, DamageTally
 from kreplica.formats.file_bytes import FoundBytes, not_listed
 from kreplica.formats.find_files import named_paths
 from kreplica.formats.log_directory.cluster_identity import require_one_cluster
 from kreplica.formats.logs.partition_logs import PartitionLog, find_logs, first_copies
+from kreplica.formats.segments.as_of import Until
 from kreplica.formats.segments.rows import log_records
 from kreplica.formats.segments.windows import read_windows
 from kreplica.formats.transactions.records import (

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 from kreplica.config.properties import translate
 from kreplica.config.resolve import parse_bootstrap_servers
 from kreplica.sources.kafka.bootstrap import Bootstrap
-from kreplica.sources.kafka.connection import Address, BrokerConnection
-from kreplica.sources.kafka.failures import BrokerFailure
+from kreplica.sources.kafka.connection import BrokerConnection
+from kreplica.sources.kafka.failures import Address, BrokerFailure
 from kreplica.sources.kafka.messages import (
     NO_ERROR,
     DescribeClusterRequest,
@@ -27,7 +27,7 @@ from kreplica.sources.permissions import operations_of, principal_of
 from kreplica.system.deadline import Deadline
 
 if TYPE_CHECKING:
-    from kreplica.config.resolve import ClusterHandle
+    from kreplica.config.handle import ClusterHandle
 
 _FIRST_WITH_TOPIC_OPERATIONS = 8
 

@@ -12,8 +12,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from kreplica.errors import AuthenticationError, KreplicaError, UnreachableError
-from kreplica.sources.kafka.connection import Address, BrokerConnection
-from kreplica.sources.kafka.failures import BrokerFailure, BrokerSilentError, CredentialsRefusedError
+from kreplica.sources.kafka.connection import BrokerConnection
+from kreplica.sources.kafka.failures import Address, BrokerFailure, BrokerSilentError, CredentialsRefusedError
 from kreplica.sources.kafka.messages import MetadataRequest
 
 if TYPE_CHECKING:

@@ -12,8 +12,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from kreplica.model.snapshot import ClusterSnapshot, Gap
-from kreplica.sources.kafka.connection import Address
-from kreplica.sources.kafka.failures import connect, explain_connect_error
+from kreplica.sources.kafka.failures import Address, connect, explain_connect_error
 from kreplica.system.deadline import Deadline, Pool
 
 _CLIENT = b"kreplica"

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING
 from kreplica.config.properties import translate
 from kreplica.config.resolve import parse_bootstrap_servers
 from kreplica.model.snapshot import METADATA_TOPIC, ClusterSnapshot, Gap, utc_now
-from kreplica.sources.kafka.connection import Address
-from kreplica.sources.kafka.failures import BrokerFailure, RequestUnsupportedError
+from kreplica.sources.kafka.failures import Address, BrokerFailure, RequestUnsupportedError
 from kreplica.sources.kafka.layout import hidden_gap, hidden_topics, log_directories_refused
 from kreplica.sources.kafka.log_dirs import read_log_dirs
 from kreplica.sources.kafka.sasl import with_token
@@ -22,7 +21,7 @@ from kreplica.sources.kafka.snapshot import brokers_table, enter, partitions_tab
 from kreplica.system.deadline import Deadline
 
 if TYPE_CHECKING:
-    from kreplica.config.resolve import ClusterHandle
+    from kreplica.config.handle import ClusterHandle
     from kreplica.sources.kafka.connection import BrokerConnection
     from kreplica.sources.kafka.layout import Layout
 

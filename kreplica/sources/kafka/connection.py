@@ -15,10 +15,10 @@ import io
 import socket
 import struct
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from kreplica.sources.kafka.failures import (
+    Address,
     BrokerFailure,
     BrokerSilentError,
     CredentialsRefusedError,
@@ -56,17 +56,6 @@ _SOFTWARE = "kreplica"
 
 
 Response = TypeVar("Response")
-
-
-@dataclass(frozen=True, slots=True)
-class Address:
-    """A broker's host and port."""
-
-    host: str
-    port: int
-
-    def __str__(self) -> str:
-        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
 
 
 class BrokerConnection:

@@ -11,12 +11,22 @@ from __future__ import annotations
 import errno
 import socket
 import ssl
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from kreplica.sources.kafka.connection import Address
+from dataclasses import dataclass
 
 _TLS_ALERT, _TLS_HANDSHAKE = 0x15, 0x16
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """A broker's host and port."""
+
+    host: str
+    port: int
+
+    def __str__(self) -> str:
+        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+
+
 _PLAINTEXT_HINT = "its listener speaks no TLS: security.protocol is PLAINTEXT or SASL_PLAINTEXT there"
 _TLS_HINT = "its listener speaks TLS: security.protocol is SSL or SASL_SSL there"
 

@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING, Any
 
 from kreplica.config.properties import translate
 from kreplica.model.snapshot import LogPosition
-from kreplica.sources.kafka.connection import Address, BrokerConnection
-from kreplica.sources.kafka.failures import BrokerFailure
+from kreplica.sources.kafka.connection import BrokerConnection
+from kreplica.sources.kafka.failures import Address, BrokerFailure
 from kreplica.sources.kafka.log_dirs import read_log_dirs
 from kreplica.sources.kafka.messages import NO_ERROR, ListOffsetsRequest, ListOffsetsResponse, error_name
 from kreplica.sources.kafka.reassignments import PartitionKey
@@ -30,7 +30,7 @@ from kreplica.sources.kafka.sasl import with_token
 from kreplica.system.deadline import Deadline, Pool
 
 if TYPE_CHECKING:
-    from kreplica.config.resolve import ClusterHandle
+    from kreplica.config.handle import ClusterHandle
     from kreplica.model.snapshot import ClusterSnapshot
 
 

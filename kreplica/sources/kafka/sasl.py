@@ -14,7 +14,7 @@ from kreplica.sources.kafka.failures import CredentialsRefusedError
 from kreplica.sources.kafka.messages import AbstractTokenProvider, get_sasl_mechanism
 
 if TYPE_CHECKING:
-    from kreplica.sources.kafka.connection import Address
+    from kreplica.sources.kafka.failures import Address
     from kreplica.system.deadline import Deadline
 
 TOKEN, OIDC = "sasl_oauth_token", "sasl_oauth_oidc"

@@ -36,8 +36,8 @@ from kreplica.sources.kafka.configs import (
     read_throttle_rates,
     read_topic_settings,
 )
-from kreplica.sources.kafka.connection import Address, BrokerConnection
-from kreplica.sources.kafka.failures import BrokerFailure, BrokerSilentError, RequestUnsupportedError
+from kreplica.sources.kafka.connection import BrokerConnection
+from kreplica.sources.kafka.failures import Address, BrokerFailure, BrokerSilentError, RequestUnsupportedError
 from kreplica.sources.kafka.groups import Committed, read_groups
 from kreplica.sources.kafka.layout import (
     Broker,
@@ -59,7 +59,7 @@ from kreplica.sources.permissions import DESCRIBE_TOPICS
 from kreplica.system.deadline import Deadline, Pool
 
 if TYPE_CHECKING:
-    from kreplica.config.resolve import ClusterHandle
+    from kreplica.config.handle import ClusterHandle
 
 
 EACH_BROKER = Facet.LOG_DIRS | Facet.BROKER_CONFIGS | Facet.OFFSETS | Facet.GROUPS | Facet.CAUSES | Facet.BALANCE

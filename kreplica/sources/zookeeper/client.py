@@ -39,7 +39,7 @@ from kreplica.sources.kafka.failures import connect
 from kreplica.sources.zookeeper.tree import Tree, Znode
 
 if TYPE_CHECKING:
-    from kreplica.config.resolve import ClusterHandle
+    from kreplica.config.handle import ClusterHandle
     from kreplica.system.deadline import Deadline
 
 

@@ -28,7 +28,7 @@ from kreplica.sources.zookeeper.znodes import Assignment, ZnodeError, decode
 from kreplica.system.deadline import Deadline
 
 if TYPE_CHECKING:
-    from kreplica.config.resolve import ClusterHandle
+    from kreplica.config.handle import ClusterHandle
 
 ATTEMPTS = 4
 """Reads of a tree that keeps changing, at most."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from commands.shared.confirm import confirm
-from kreplica.config.resolve import ClusterHandle
+from kreplica.config.handle import ClusterHandle
 from kreplica.errors import ChangeRefusedError
 
 STAGING = ClusterHandle(name="staging", bootstrap_servers="127.0.0.1:1")

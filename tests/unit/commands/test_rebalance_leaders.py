@@ -10,7 +10,7 @@ from generated_clusters import partition, snapshot_of
 
 from commands.main import run
 from commands.rebalance import leaders
-from kreplica.config.resolve import ClusterHandle
+from kreplica.config.handle import ClusterHandle
 from kreplica.execution.elections import Outcome
 
 LIVE = ["rebalance", "leaders", "--bootstrap-server", "127.0.0.1:1"]

@@ -6,11 +6,10 @@ from collections.abc import Callable
 
 import pytest
 
-from commands.safe_to_stop import gate
-from commands.shared import clusters
+from commands.shared import clusters, stop_gate
 from commands.shared.printing.progress import watch
 from commands.wait.command import For, Question, _wait
-from kreplica.config.resolve import ClusterHandle
+from kreplica.config.handle import ClusterHandle
 from kreplica.errors import AuthenticationError, UnreachableError
 from kreplica.execution import executor
 from kreplica.health.impact.stop import Accepted
@@ -23,15 +22,15 @@ def waits() -> object:
 
 
 def asks_whether_it_is_safe() -> object:
-    return gate.ask(HANDLE, lambda _: [1], Accepted(), settle=1, wait=3600)
+    return stop_gate.ask(HANDLE, lambda _: [1], Accepted(), settle=1, wait=3600)
 
 
 def watches() -> None:
-    watch(lambda: bool(clusters.read_clusters([HANDLE], gate.FACETS)), 3600, None)
+    watch(lambda: bool(clusters.read_clusters([HANDLE], stop_gate.FACETS)), 3600, None)
 
 
 def settles() -> object:
-    return executor.read_settled(HANDLE, gate.FACETS, lambda _: False)
+    return executor.read_settled(HANDLE, stop_gate.FACETS, lambda _: False)
 
 
 EVERY = [waits, asks_whether_it_is_safe, watches, settles]
@@ -46,7 +45,7 @@ def test_refused_credentials_end_the_wait(act: Callable[[], object], monkeypatch
         raise AuthenticationError("the cluster does not accept the credentials")
 
     monkeypatch.setattr(clusters, "read_clusters", refuse)
-    monkeypatch.setattr(gate, "read_clusters", refuse)
+    monkeypatch.setattr(stop_gate, "read_clusters", refuse)
     monkeypatch.setattr(executor, "read_snapshot", refuse)
     with pytest.raises(AuthenticationError):
         act()
@@ -64,7 +63,7 @@ def test_a_cluster_that_does_not_answer_is_asked_again(
         raise UnreachableError("nobody") if len(asked) < 3 else AuthenticationError("not with these")
 
     monkeypatch.setattr(clusters, "read_clusters", be_away)
-    monkeypatch.setattr(gate, "read_clusters", be_away)
+    monkeypatch.setattr(stop_gate, "read_clusters", be_away)
     monkeypatch.setattr(executor, "read_snapshot", be_away)
     monkeypatch.setattr("time.sleep", lambda _: None)
     with pytest.raises(AuthenticationError):

@@ -9,9 +9,8 @@ from typing import Any
 import pytest
 from generated_clusters import partition, snapshot_of
 
-from commands.safe_to_stop import gate
-from commands.shared import clusters
-from kreplica.config.resolve import ClusterHandle
+from commands.shared import clusters, stop_gate
+from kreplica.config.handle import ClusterHandle
 from kreplica.errors import ExitCode, UnreachableError
 from kreplica.health.impact.stop import Accepted
 from kreplica.model.snapshot import ClusterSnapshot
@@ -64,15 +63,15 @@ def play(monkeypatch: pytest.MonkeyPatch) -> Play:
     def start(*answers: ClusterSnapshot | Exception, read_seconds: float = 1.0) -> Clock:
         clock = Clock(list(answers), read_seconds)
         monkeypatch.setattr(clusters, "read_snapshot", clock.read)
-        for module in (gate, deadline):
+        for module in (stop_gate, deadline):
             monkeypatch.setattr(module, "time", clock)
         return clock
 
     return start
 
 
-def ask(settle: float = 10.0, wait: float = 0.0) -> gate.Verdict:
-    return gate.ask(HANDLE, lambda _: [1], Accepted(), settle, wait)
+def ask(settle: float = 10.0, wait: float = 0.0) -> stop_gate.Verdict:
+    return stop_gate.ask(HANDLE, lambda _: [1], Accepted(), settle, wait)
 
 
 def test_safe_is_what_two_reads_say_that_are_a_settling_time_apart(play: Play) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kreplica.config.resolve import ClusterHandle
+from kreplica.config.handle import ClusterHandle
 from kreplica.control.elect import elect_preferred
 from kreplica.errors import ChangeRefusedError, ConfigurationError, ExitCode
 

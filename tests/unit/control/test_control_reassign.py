@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from answering_broker import AnsweringBroker, Answers
 
-from kreplica.config.resolve import ClusterHandle
+from kreplica.config.handle import ClusterHandle
 from kreplica.control.reassign import PartitionKey, reorder_replicas
 from kreplica.errors import ChangeRefusedError
 from kreplica.sources.kafka.messages import (

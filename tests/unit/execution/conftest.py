@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from paper_cluster import PaperCluster, away
 
-from kreplica.config.resolve import ClusterHandle
+from kreplica.config.handle import ClusterHandle
 from kreplica.execution.executor import Pace, Session
 from kreplica.execution.journal import open_journal
 from kreplica.execution.plan import Plan, plan_leaders

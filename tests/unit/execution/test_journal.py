@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from paper_cluster import PaperCluster, away
 
-from kreplica.config.resolve import ClusterHandle
+from kreplica.config.handle import ClusterHandle
 from kreplica.errors import ChangeRefusedError, InputError, UsageError
 from kreplica.execution.elections import apply
 from kreplica.execution.executor import Pace, Session

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from generated_clusters import partition, snapshot_of
 
-from kreplica.config.resolve import ClusterHandle
+from kreplica.config.handle import ClusterHandle
 from kreplica.control.elect import ElectionResult
 from kreplica.errors import UnreachableError
 from kreplica.execution import elections as leaders

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 from paper_cluster import PaperCluster, away
 
-from kreplica.config.resolve import ClusterHandle
+from kreplica.config.handle import ClusterHandle
 from kreplica.execution.elections import apply
 from kreplica.execution.executor import Pace, Session
 from kreplica.execution.journal import JournalFile, open_journal

@@ -18,7 +18,6 @@ from hypothesis import strategies as st
 from record_batches import PlainRecord, batch_bytes
 
 from kreplica.engine.rules.groups.coordinator_partition import coordinator_partition
-from kreplica.formats.as_of import Until
 from kreplica.formats.consumer_offsets import latest
 from kreplica.formats.consumer_offsets import logs as offset_logs
 from kreplica.formats.consumer_offsets import replay as offset_replay
@@ -32,6 +31,7 @@ from kreplica.formats.consumer_offsets.rows import CommittedOffset, commit_value
 from kreplica.formats.file_bytes import BufferBytes, ByteSource, FileBytes
 from kreplica.formats.logs.partition_logs import find_logs
 from kreplica.formats.schema import SchemaError
+from kreplica.formats.segments.as_of import Until
 from kreplica.formats.segments.records import decode_records
 from kreplica.formats.segments.windows import read_windows
 

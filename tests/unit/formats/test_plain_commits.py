@@ -14,7 +14,6 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from record_batches import PlainRecord, batch_bytes, record_bytes
 
-from kreplica.formats.as_of import Until
 from kreplica.formats.consumer_offsets import fast_replay, latest
 from kreplica.formats.consumer_offsets import fast_replay as plain_commits
 from kreplica.formats.consumer_offsets import latest as latest_keys
@@ -22,6 +21,7 @@ from kreplica.formats.consumer_offsets.fast_replay import KnownKeys
 from kreplica.formats.consumer_offsets.replay import OffsetReplay
 from kreplica.formats.damage import Damage
 from kreplica.formats.file_bytes import BufferBytes
+from kreplica.formats.segments.as_of import Until
 from kreplica.formats.segments.records import decode_records
 from kreplica.formats.segments.windows import read_windows
 

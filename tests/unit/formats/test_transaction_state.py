@@ -16,9 +16,9 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "support"))
 from kafka_dumps import GOLDEN, dumped, numbers
 from metadata_writer import message
 
-from kreplica.formats.as_of import Until
 from kreplica.formats.file_bytes import BufferBytes
 from kreplica.formats.schema import SchemaError
+from kreplica.formats.segments.as_of import Until
 from kreplica.formats.segments.records import decode_records
 from kreplica.formats.segments.windows import read_windows
 from kreplica.formats.transactions.records import (

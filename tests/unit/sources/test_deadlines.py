@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from kreplica.config.resolve import ClusterHandle
+from kreplica.config.handle import ClusterHandle
 from kreplica.errors import UnreachableError
 from kreplica.sources import Facet, read_snapshot
 from kreplica.sources.kafka.broker_view import read_broker_view

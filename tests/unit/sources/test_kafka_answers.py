@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 from answering_broker import AnsweringBroker, Answers, answering_broker
 
-from kreplica.config.resolve import ClusterHandle
+from kreplica.config.handle import ClusterHandle
 from kreplica.model.snapshot import ClusterSnapshot, Gap
 from kreplica.sources import Facet
-from kreplica.sources.kafka.connection import Address, BrokerConnection
-from kreplica.sources.kafka.failures import BrokerFailure
+from kreplica.sources.kafka.connection import BrokerConnection
+from kreplica.sources.kafka.failures import Address, BrokerFailure
 from kreplica.sources.kafka.layout import hidden_topics, read_layout
 from kreplica.sources.kafka.messages import (
     DescribeClusterRequest,

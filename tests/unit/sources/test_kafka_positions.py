@@ -8,7 +8,7 @@ from typing import Any
 from answering_broker import AnsweringBroker, answering_broker
 from generated_clusters import partition, snapshot_of
 
-from kreplica.config.resolve import ClusterHandle
+from kreplica.config.handle import ClusterHandle
 from kreplica.model.snapshot import ClusterSnapshot, LogPosition
 from kreplica.sources.kafka.messages import (
     DescribeLogDirsRequest,

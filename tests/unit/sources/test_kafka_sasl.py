@@ -16,7 +16,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 
 from kreplica.errors import AuthenticationError, UnreachableError
-from kreplica.sources.kafka.connection import Address
+from kreplica.sources.kafka.failures import Address
 from kreplica.sources.kafka.sasl import TOKEN, sasl_client, with_token
 from kreplica.system.deadline import Deadline
 

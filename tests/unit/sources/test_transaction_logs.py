@@ -10,8 +10,8 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parents[2] / "support"))
 from record_batches import PlainRecord, batch_bytes
 
-from kreplica.formats.as_of import Until
 from kreplica.formats.logs.partition_logs import PartitionLog
+from kreplica.formats.segments.as_of import Until
 from kreplica.formats.transactions import logs as transaction_logs
 from kreplica.formats.transactions.logs import transaction_history
 from kreplica.formats.transactions.records import Findings

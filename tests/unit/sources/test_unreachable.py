@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from kreplica.config.resolve import ClusterHandle
+from kreplica.config.handle import ClusterHandle
 from kreplica.errors import UnreachableError
 from kreplica.sources.kafka import bootstrap
 from kreplica.sources.kafka.snapshot import read_live

@@ -11,6 +11,7 @@ import pytest
 from kreplica.engine.fault_plan import Action, At, Crash, Slow, Step, Stop
 from kreplica.engine.setup import MILLISECOND, SECOND, TopicSetup, cluster
 from kreplica.engine.simulator.kraft.brokers import KraftBrokers
+from kreplica.engine.simulator.plan_player import play_plan
 from kreplica.engine.simulator.world import build
 from kreplica.engine.trace import Kind, Trace
 from kreplica.engine.versions.supported import version_named
@@ -36,7 +37,7 @@ def play(*plan: tuple[float, Action], replicas: tuple[int, ...] = (2, 1, 3), sec
     setup = cluster(3, TopicSetup("t", (replicas,)), duration=seconds * SECOND)
     trace = Trace()
     simulation = build(setup, version_named("4.1"), 1, trace)
-    simulation.run(tuple(Step(At(int(second * SECOND)), action) for second, action in plan))
+    play_plan(simulation, tuple(Step(At(int(second * SECOND)), action) for second, action in plan))
     return trace
 
 

@@ -6,6 +6,7 @@ from kreplica.engine.rules.replication.replica_set import NO_LEADER
 from kreplica.engine.setup import SECOND, TopicSetup, cluster
 from kreplica.engine.simulator.broker.partition_state import PartitionState
 from kreplica.engine.simulator.kraft.controller import KraftOperations
+from kreplica.engine.simulator.plan_player import play_plan
 from kreplica.engine.simulator.world import build
 from kreplica.engine.trace import Trace
 from kreplica.engine.versions.supported import version_named
@@ -15,7 +16,7 @@ def after_reassigning(target: tuple[int, ...], **lost: int) -> PartitionState:
     """What the controller of three brokers that all run makes of topic t, replicas 1, 2 and 3."""
     setup = cluster(3, TopicSetup("t", ((1, 2, 3),)), duration=5 * SECOND)
     simulation = build(setup, version_named("4.1"), 1, Trace())
-    simulation.run(())
+    play_plan(simulation, ())
     operations = simulation.controller_operations()
     assert isinstance(operations, KraftOperations)
     partitions = operations.controller.partitions

@@ -29,6 +29,7 @@ from kreplica.engine.fault_plan import (
 from kreplica.engine.settings import Value
 from kreplica.engine.setup import SECOND, ProducerSetup, Send, TopicSetup, cluster
 from kreplica.engine.simulator import simulate
+from kreplica.engine.simulator.plan_player import play_plan
 from kreplica.engine.simulator.world import build
 from kreplica.engine.trace import Kind, Trace, fields_of
 from kreplica.engine.versions.supported import version_named
@@ -200,7 +201,7 @@ def test_a_leader_notes_its_epoch_before_it_writes_since_2_0_1(version: str, epo
     producer = ProducerSetup("producer", (Send(SECOND, "m0", "t-0"),), {"acks": -1})
     setup = cluster(2, TopicSetup("t", ((1, 2),)), clients=(producer,), duration=40 * SECOND)
     simulation = build(setup, version_named(version), 1, Trace())
-    simulation.run((at(5, Stop("broker-1")),))
+    play_plan(simulation, (at(5, Stop("broker-1")),))
     assert simulation.brokers[2].replicas["t-0"].log.epochs == epochs
 
 

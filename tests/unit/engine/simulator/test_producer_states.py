@@ -12,6 +12,7 @@ from kreplica.engine.fault_plan import At, Crash, Cut, PowerLoss, Start, Step
 from kreplica.engine.setup import MILLISECOND, SECOND, ProducerSetup, TopicSetup, cluster, sends
 from kreplica.engine.simulator.broker.log import ProducerStates
 from kreplica.engine.simulator.broker.replica import Replica
+from kreplica.engine.simulator.plan_player import play_plan
 from kreplica.engine.simulator.world import build
 from kreplica.engine.trace import ABORT, COMMIT, DATA, Kind, Record, Trace
 from kreplica.engine.versions.supported import version_named
@@ -94,7 +95,7 @@ def test_a_new_leader_knows_a_batch_that_the_old_one_appended(version: str) -> N
     trace = Trace()
     crash = Step(At(2 * SECOND + 1200), Crash("broker-1"))
     simulation = build(setup, version_named(version), 1, trace)
-    simulation.run((crash, Step(At(30 * SECOND), Start("broker-1"))))
+    play_plan(simulation, (crash, Step(At(30 * SECOND), Start("broker-1"))))
     told = [event for event in trace.events if event.kind in (Kind.DUPLICATE, Kind.ACKNOWLEDGED)]
     assert [event.kind for event in told] == [Kind.DUPLICATE, Kind.ACKNOWLEDGED]
     assert told[0].node != "broker-1"
@@ -130,7 +131,7 @@ def test_a_leader_that_was_cut_off_forgets_what_it_cuts() -> None:
     trace = Trace()
     simulation = build(setup, version_named("3.9-kraft"), 1, trace)
     named = [name for name in others if name in simulation.nodes]
-    simulation.run(tuple(Step(At(3 * SECOND), Cut("broker-1", name, 25 * SECOND)) for name in named))
+    play_plan(simulation, tuple(Step(At(3 * SECOND), Cut("broker-1", name, 25 * SECOND)) for name in named))
     assert [event for event in trace.events if event.kind == Kind.TRUNCATED], "broker-1 had nothing to cut"
     assert len({repr(known(broker.replicas["t-0"])) for broker in simulation.brokers.values()}) == 1
 
@@ -145,8 +146,12 @@ def test_after_a_power_loss_a_broker_knows_what_its_disk_says() -> None:
         duration=8 * SECOND,
     )
     simulation = build(setup, version_named("4.1"), 1, Trace())
-    simulation.run(
-        (Step(At(5 * SECOND), PowerLoss(("broker-1", "broker-2", "broker-3"))), Step(At(6 * SECOND), Start("broker-2")))
+    play_plan(
+        simulation,
+        (
+            Step(At(5 * SECOND), PowerLoss(("broker-1", "broker-2", "broker-3"))),
+            Step(At(6 * SECOND), Start("broker-2")),
+        ),
     )
     replica = simulation.brokers[2].replicas["t-0"]
     assert replica.log.end == 0

@@ -30,6 +30,7 @@ from kreplica.engine.setup import (
 from kreplica.engine.simulator import simulate
 from kreplica.engine.simulator.broker.reads import ConsumerGiven
 from kreplica.engine.simulator.coordinators.transactions import TransactionCoordinator
+from kreplica.engine.simulator.plan_player import play_plan
 from kreplica.engine.simulator.world import build
 from kreplica.engine.trace import Event, Kind, Trace, fields_of
 from kreplica.engine.versions.supported import version_named
@@ -125,7 +126,7 @@ def test_a_transactional_id_that_nobody_uses_is_forgotten() -> None:
         {"transactional.id.expiration.ms": 600_000, "replica.fetch.wait.max.ms": 20_000}
     )
     simulation = build(one, version_named("4.1"), 0, trace := Trace())
-    simulation.run(())
+    play_plan(simulation, ())
     assert [fields_of(event) for event in trace.events if event.kind == Kind.TRANSACTION_FORGOTTEN] == [
         {"transactional_id": "id0"}
     ]
@@ -135,7 +136,7 @@ def test_a_transactional_id_that_nobody_uses_is_forgotten() -> None:
 
 def test_a_coordinator_that_was_replaced_cannot_end_a_transaction() -> None:
     simulation = build(setup(transactions(1), duration=10), version_named("4.1"), 0, Trace())
-    simulation.run(())
+    play_plan(simulation, ())
     leader = simulation.brokers[1]
     answers: list[ErrorCode] = []
     known = leader.replicas["a-0"].producers.state(1)
@@ -149,7 +150,7 @@ def test_what_a_reader_of_committed_records_may_read_ends_before_an_open_transac
     """auto.offset.reset=latest leads there: Partition.fetchOffsetForTimestamp answers the last stable offset."""
     begun = Transaction((Send(2 * SECOND, "t", "a-0"),), end=30 * SECOND)
     simulation = build(setup((begun,), duration=10), version_named("4.1"), 0, Trace())
-    simulation.run(())
+    play_plan(simulation, ())
     told: list[ConsumerGiven] = []
     for isolation in (READ_TO_LAST_STABLE_OFFSET, READ_TO_HIGH_WATERMARK):
         simulation.brokers[1].reads.for_consumer("a-0", 99, isolation, 10, 0, told.append)
