@@ -23,12 +23,12 @@ from commands.decode import check as decode_check
 from commands.decode import checkpoints
 from commands.decode.metadata import command as decode_metadata
 from commands.decode.offsets import answer as decode_offsets_answer
-from commands.decode.transactions import command as decode_transactions
-from commands.disks import command as disks
+from commands.decode.transactions import question as decode_transactions
+from commands.disks import row as disks
 from commands.imbalance import command as imbalance
 from commands.rebalance import answer as rebalance_answer
 from commands.rebalance import leaders
-from commands.recommend import command as recommend
+from commands.recommend import row as recommend
 from commands.roll import next_restart
 from commands.roll import plan as roll_plan
 from commands.safe_to_stop import command as safe_to_stop
@@ -38,7 +38,7 @@ from commands.snapshot import command as snapshot
 from commands.wait import command as wait
 from commands.whatif import compare as whatif_compare
 from commands.whatif import list_scenarios, show_scenario
-from commands.whatif.fail import command as whatif_fail
+from commands.whatif.fail import question as whatif_fail
 from commands.whatif.run import answer as whatif_answer
 from kreplica.formats.logs import copies as replica_comparison
 from kreplica.formats.logs import index_rows
