@@ -27,7 +27,7 @@ from kreplica.system.environment import SAFE_PATH, environment
 from kreplica.system.packages import line_that_adds
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession as SparkSession
+    from pyspark.sql import SparkSession as SparkSession  # noqa: PLC0414  # commands name it, but not PySpark
 
 
 _FILE = re.compile(r"(?:reading file|Path does not exist:?|File) (file:\S+?)\.?(?:\s|$)")

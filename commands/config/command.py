@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from commands.config.named_contexts import load_contexts, named_contexts
+from commands.config.named_contexts import named_contexts, read_contexts
 from commands.shared.options import ConfigOption, OutputOption, TimeoutOption
 from commands.shared.printing.output import Answer, OutputFormat, Row, emit
 
@@ -70,7 +70,7 @@ def list_contexts(config: ConfigOption = None, output: OutputOption = None) -> N
 
     Exits 0 when there are none, 2 when the file cannot be used.
     """
-    file = load_contexts(config)
+    file = read_contexts(config)
     _emit_contexts("config-list", file, output)
 
 
@@ -85,10 +85,10 @@ def use(
     """
     from kreplica.config.contexts import write_current
 
-    file = load_contexts(config)
+    file = read_contexts(config)
     file.matching([name])
     write_current(file, name)
-    _emit_contexts("config-use", load_contexts(config), output)
+    _emit_contexts("config-use", read_contexts(config), output)
 
 
 def show(

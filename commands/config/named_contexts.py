@@ -18,14 +18,14 @@ def named_contexts(names: Sequence[str], config: str | None) -> tuple[ContextsFi
     """
     from kreplica.errors import ConfigurationError
 
-    file = load_contexts(config)
+    file = read_contexts(config)
     if not names and file.path is not None and file.current is None:
         known = ", ".join(file.contexts) or "none"
         raise ConfigurationError("no context is named", f"{file.path} has no current one; its contexts are {known}")
     return file, file.matching(names or (str(file.current),))
 
 
-def load_contexts(config: str | None) -> ContextsFile:
+def read_contexts(config: str | None) -> ContextsFile:
     """Reads the contexts file that is named, or the one at its usual place."""
     from kreplica.config.contexts import load_contexts
 

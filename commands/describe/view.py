@@ -27,14 +27,14 @@ class ClusterView:
 
     Args:
         snapshot: The selected partitions of it.
-        evaluator: Over these partitions.
+        evaluator: Evaluates predicates over these partitions.
         matched: Rows that a filter matched; all rows without a filter.
-        unknown: Partitions for which no filter matched and one cannot be known.
-        counts: Of every predicate over the selected partitions.
+        unknown: Number of partitions for which no filter matched and one cannot be known.
+        counts: Counts of every predicate over the selected partitions.
         why: The causes in the whole cluster.
-        places: Where the selected partitions stand in the whole cluster.
-        verdict: The smallest set of causes for what is asked about.
-        measured: What --measure showed.
+        places: Rows of the selected partitions in the whole cluster.
+        verdict: The smallest set of causes for the selected partitions.
+        measured: Result of --measure.
     """
 
     snapshot: ClusterSnapshot
@@ -49,7 +49,7 @@ class ClusterView:
 
     @property
     def live(self) -> bool:
-        """Whether the cluster itself was read, which can be asked again and waited for."""
+        """True if a live cluster was read, which can be read again and waited for, not a dump."""
         return self.why.can_measure or self.measured is not None
 
     @property
@@ -59,7 +59,7 @@ class ClusterView:
 
     @property
     def verdict_word(self) -> str:
-        """What the verdict on these partitions begins with."""
+        """First word of the verdict on these partitions."""
         if any(self.count(name) for name in TROUBLE):
             return "UNHEALTHY"
         if not len(self.snapshot.partitions):
@@ -67,5 +67,5 @@ class ClusterView:
         return "INCOMPLETE" if self.snapshot.gaps else "HEALTHY"
 
     def count(self, name: str) -> int:
-        """For how many partitions the predicate of that name is true."""
+        """Number of partitions for which the predicate of that name is true."""
         return next(count.true for count in self.counts if count.predicate.name == name)

@@ -46,6 +46,11 @@ def write_plan(path: Path, file: PlanFile) -> None:
 
 
 def write_file(file: Path, content: bytes) -> None:
+    """Writes a file whole or not at all.
+
+    Raises:
+        UsageError: It cannot be written.
+    """
     from kreplica.system.durable_files import write_whole
 
     try:
