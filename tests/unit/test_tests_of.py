@@ -14,9 +14,9 @@ pytestmark = pytest.mark.xdist_group("tests_of")  # every file is parsed once
     ("file", "reached"),
     [
         ("kreplica/execution/drift.py", "tests/unit/execution/test_rollback.py"),  # over another module
-        ("kreplica/engine/checkers/outcome.py", "tests/unit/engine/test_safety.py"),  # a name loaded when used
+        ("kreplica/engine/checkers/outcome.py", "tests/unit/engine/checkers/test_safety.py"),  # a name loaded when used
         ("commands/roll/next_restart.py", "tests/cli/test_roll.py"),  # by the words of a command line
-        ("tests/support/planted_faults.py", "tests/unit/health/test_causes_planted.py"),
+        ("tests/support/planted_faults.py", "tests/unit/health/causes/test_causes_planted.py"),
         ("tests/cli/conftest.py", "tests/cli/test_roll.py"),
         ("tests/docs/test_makefile.py", "tests/docs/test_makefile.py"),
         ("Makefile", "tests/docs/test_makefile.py"),  # no module: by its name
@@ -28,5 +28,5 @@ def test_a_file_reaches_the_tests_that_need_it(root: Path, file: str, reached: s
 
 def test_a_file_reaches_no_test_that_does_without_it(root: Path) -> None:
     reached = tests_of.reached_by([root / "kreplica/execution/drift.py"])
-    assert root / "tests/unit/formats/test_record_batches.py" not in reached
+    assert root / "tests/unit/formats/segments/test_record_batches.py" not in reached
     assert len(reached) < 80
