@@ -1,4 +1,4 @@
-"""Conditions of every change: the cluster may be written to, and by the way that is named."""
+"""Conditions of every change: the cluster may be written to, and the access it needs is configured."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def require_writable(handle: ClusterHandle) -> None:
-    """Every change begins with this.
+    """Refuses a change of a cluster that may not be written to; every change begins with this.
 
     Raises:
         ChangeRefusedError: The handle is a dump, or its context is marked ``read_only``.

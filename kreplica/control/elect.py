@@ -50,7 +50,7 @@ TopicPartition: TypeAlias = tuple[str, int]
 
 @dataclass(frozen=True, slots=True)
 class ElectionResult:
-    """What the controller answered for one partition.
+    """The controller's answer for one partition.
 
     Args:
         topic: Topic name.
@@ -103,7 +103,7 @@ def elect_preferred(handle: ClusterHandle, partitions: Sequence[TopicPartition])
 
 
 def librdkafka_settings(handle: ClusterHandle, deadline: Deadline) -> dict[str, Any]:
-    """The client properties in librdkafka's words, with the token that OAUTHBEARER takes from an endpoint.
+    """The client properties under librdkafka's names, with the token that OAUTHBEARER takes from an endpoint.
 
     librdkafka would fetch it by itself, follow redirects with the client's secret, and know no deadline.
 

@@ -2,8 +2,8 @@
 
 Only the order of a partition's replicas is changed here, never which they are: no data moves. A reassignment that
 merely rearranges replicas completes at once (KRaft: ReplicationControlManager.changePartitionReassignment), with a
-ZooKeeper controller once all of them are in sync (KafkaController.isReassignmentComplete), which the caller makes sure
-of. It changes no leader; the order decides whom the next preferred election elects.
+ZooKeeper controller once all of them are in sync (KafkaController.isReassignmentComplete), which the caller ensures.
+It changes no leader; the order decides which replica the next preferred election elects.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Preferred leader elections where only ZooKeeper is reachable: /admin/preferred_replica_election.
 
 The controller watches that znode, elects, writes the new partition states, and then removes the znode
-(KafkaController.processReplicaLeaderElection, ZkTriggered). It answers nothing: what came of it is read from the
+(KafkaController.processReplicaLeaderElection, ZkTriggered). It sends no answer: the result is read from the
 states. Kafka's own tools wrote it until 2.x (PreferredReplicaLeaderElectionCommand), and controllers up to 3.9 heed it.
 """
 
@@ -74,7 +74,7 @@ def elect_preferred_by_zookeeper(
 
 
 def require_allowed(handle: ClusterHandle, *, allowed: bool) -> None:
-    """Writing to ZooKeeper has to be allowed in so many words.
+    """Refuses to write to ZooKeeper unless the user explicitly allowed it.
 
     Raises:
         ChangeRefusedError: It is not, or no ZooKeeper is named.
@@ -131,7 +131,7 @@ def _require_readable(tree: Tree) -> None:
 
 
 class _Leaders:
-    """Who leads, and who is preferred, of partitions that exist."""
+    """Leaders and preferred leaders of partitions that exist."""
 
     def __init__(self, session: ZookeeperSession, wanted: Sequence[TopicPartition]) -> None:
         self.leaders: dict[TopicPartition, int] = {}
@@ -156,14 +156,14 @@ class _Leaders:
             self.leaders.pop(key, None)
 
     def preferred_leads(self, key: TopicPartition) -> bool:
-        """Whether the preferred replica leads."""
+        """True if the preferred replica leads."""
         return key in self.leaders and self.leaders[key] == self.preferred[key]
 
 
 def _write(
     session: ZookeeperSession, properties: Mapping[str, str], batch: Sequence[TopicPartition], deadline: Deadline
 ) -> bool:
-    """Writes the znode and waits for the controller to remove it; whether it did in time."""
+    """Writes the znode and waits for the controller to remove it; returns whether it did in time."""
     content = {"version": 1, "partitions": [{"topic": topic, "partition": partition} for topic, partition in batch]}
     data = json.dumps(content, separators=(",", ":")).encode()
     try:

@@ -1,1 +1,1 @@
-"""Carries out what a planner found, through control, and looks again afterwards."""
+"""Carries out plans through control, and reads the cluster again afterwards."""

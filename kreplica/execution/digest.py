@@ -1,4 +1,4 @@
-"""JSON files that say by a digest that they are what was written: written whole or not at all, read back unedited.
+"""JSON files with a digest of their content: written whole or not at all, refused when edited.
 
 Such a file is one object with the fields ``schema`` and ``digest``: SHA-256 over the rest in one canonical form (keys
 sorted, no blanks). An edited file has another digest and is refused.
@@ -36,7 +36,7 @@ def write_document(document: Mapping[str, Any], path: Path, *, replace: bool = F
         The digest.
 
     Raises:
-        UsageError: The file is there, or the place cannot be written.
+        UsageError: The file exists, or the path cannot be written.
     """
     import msgspec
 
@@ -57,7 +57,7 @@ def read_document(path: Path, schema: str, remake: str) -> tuple[dict[str, Any],
     Args:
         path: The file.
         schema: What its schema has to be, with its version.
-        remake: How to make it anew, for whom it is refused.
+        remake: How to make it again, for the message of a refusal.
 
     Raises:
         InputError: It cannot be read, is another document, is damaged, was edited, or is of another version.
@@ -71,7 +71,7 @@ def read_document(path: Path, schema: str, remake: str) -> tuple[dict[str, Any],
 
 
 def decode_document(path: Path, document: Mapping[str, Any], kind: type[Any], remake: str) -> Any:
-    """The document as an object; one with a field that is not known here must not be carried out without it.
+    """Decodes the document; one with a field unknown here is refused, as it must not be carried out without it.
 
     Raises:
         InputError: It does not fit, or has other fields.

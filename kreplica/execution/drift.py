@@ -1,9 +1,9 @@
-"""Whether a cluster is still what a plan was made from, partition by partition. Pure.
+"""Comparison of a cluster with the facts its plan was made from, partition by partition. Pure.
 
-A plan rests on facts; one that has changed since is drift and the plan is refused, naming it. Harmless is only what
-leaves the plan as right as it was: a partition that its preferred replica leads already, a changed ISR that still
-holds it, a partition epoch or zkVersion that moved with that ISR. A new leader epoch under the same leader is drift:
-there was another election in between, and what the plan knew of it no longer holds.
+A plan rests on facts; one that has changed since is drift, and the plan is refused, naming it. Only changes that keep
+the plan valid are harmless: a partition that its preferred replica leads already, a changed ISR that still contains
+it, a partition epoch or zkVersion that moved with that ISR. A new leader epoch under the same leader is drift:
+there was another election in between, and the plan's facts no longer hold.
 
 A fact that either side does not know is not compared.
 """
@@ -29,12 +29,12 @@ Row: TypeAlias = Mapping[str, object]
 
 @dataclass(frozen=True, slots=True)
 class Sight:
-    """What the cluster shows of one planned change.
+    """State of one planned change in the cluster.
 
     Args:
-        leader: Who leads now; None for nobody, or a partition that is not there.
-        already: Whether the change has been made already, by whomever.
-        drift: What is no longer as planned, empty if nothing; never filled when ``already`` is.
+        leader: Leader now; None for none, or for a partition that does not exist.
+        already: Whether the change has been made already, by anybody.
+        drift: The fact that is no longer as planned, empty if none; always empty when ``already`` is true.
     """
 
     leader: int | None
@@ -56,11 +56,11 @@ def look(
     preconditions: Sequence[Precondition],
     snapshot: ClusterSnapshot,
 ) -> dict[PartitionKey, Sight]:
-    """Holds planned changes against the cluster.
+    """Compares planned changes with the cluster.
 
     Args:
         plan: The plan.
-        changes: Those of its changes, or of its inverse, that are to be looked at.
+        changes: Those of its changes, or of its inverse, to compare.
         preconditions: What must hold of each.
         snapshot: The cluster now.
     """
@@ -74,7 +74,7 @@ def look(
 
 
 def look_at_steps(plan: Plan, steps: Sequence[Step], snapshot: ClusterSnapshot) -> dict[PartitionKey, Sight]:
-    """Holds whole steps against the cluster, those with the same preconditions together."""
+    """Compares whole steps with the cluster, those with the same preconditions together."""
     alike: dict[tuple[Precondition, ...], list[LeaderChange]] = {}
     for step in steps:
         alike.setdefault(step.preconditions, []).extend(step.changes)
@@ -92,7 +92,7 @@ def _row_number(snapshot: ClusterSnapshot, change: LeaderChange) -> int | None:
 
 
 def _obstacles(snapshot: ClusterSnapshot, there: Sequence[tuple[LeaderChange, int]]) -> dict[PartitionKey, str]:
-    """What keeps each change's new leader from being elected, empty where nothing does or it is no replica."""
+    """Obstacles to electing each change's new leader; empty where there is none or it is no replica."""
     replicas = snapshot.lists("replicas")
     keys, rows, places = [], [], []
     for change, row in there:
@@ -191,7 +191,7 @@ def _leader(broker: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Trouble:
-    """Partitions of a cluster that are in trouble, by kind: what a change must not add to."""
+    """Partitions of a cluster that are in trouble, by kind. A change must not add any."""
 
     unavailable: frozenset[PartitionKey]
     under_min_isr: frozenset[PartitionKey]
@@ -199,7 +199,7 @@ class Trouble:
 
 
 def trouble(snapshot: ClusterSnapshot) -> Trouble:
-    """What is unavailable or under min ISR in the whole cluster, as far as it can be seen."""
+    """Partitions of the whole cluster that are unavailable or under min ISR, as far as is known."""
     evaluator = Evaluator(snapshot)
     topics, numbers = snapshot.partitions["topic"].to_list(), snapshot.partitions["partition"].to_list()
     keys: list[PartitionKey] = list(zip(topics, numbers, strict=True))  # type: ignore[arg-type]
@@ -211,7 +211,7 @@ def trouble(snapshot: ClusterSnapshot) -> Trouble:
 
 
 def got_worse(before: Trouble, after: Trouble) -> str:
-    """What has got worse among the partitions that both saw, empty if nothing; names up to three partitions."""
+    """Names what got worse among the partitions that both know, up to three of them; empty if nothing did."""
     unavailable = (after.unavailable - before.unavailable) & before.known
     under_min_isr = (after.under_min_isr - before.under_min_isr - unavailable) & before.known
     return ", ".join(

@@ -1,9 +1,7 @@
-"""Applies a plan of leaders: elections of preferred leaders, as many as are still to be done.
+"""Applies a plan of leaders: runs the elections of preferred leaders that are still to be done.
 
-Elects preferred leaders and reads the cluster again to see who leads now.
-
-An accepted election is no proof: the controller may fall back to another replica. So only the state that is read
-afterwards counts.
+An accepted election is no proof: the controller may fall back to another replica. So the cluster is read again
+afterwards, and only the leaders read then count.
 """
 
 from __future__ import annotations
@@ -25,12 +23,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What came of one election.
+    """The result of one election.
 
     Args:
-        change: What was asked for.
-        leader: Who leads afterwards, None if nobody does.
-        error: What the controller said, empty if it accepted.
+        change: The requested change.
+        leader: Leader afterwards, None for none.
+        error: The controller's error, empty if it accepted.
     """
 
     change: LeaderChange
@@ -39,18 +37,18 @@ class Outcome:
 
     @property
     def done(self) -> bool:
-        """Whether the preferred leader leads now."""
+        """True if the preferred leader leads now."""
         return self.leader == self.change.to_leader
 
 
 def elect(
     handle: ClusterHandle, changes: Sequence[LeaderChange], *, allow_zookeeper_write: bool = False
 ) -> tuple[Outcome, ...]:
-    """Runs the elections and reports who leads afterwards.
+    """Runs the elections and returns the leaders afterwards.
 
     Args:
         handle: The cluster; its brokers are asked, or, where only its ZooKeeper is named, the controller through that.
-        changes: Whose preferred replicas are to lead.
+        changes: Partitions whose preferred replicas are to lead.
         allow_zookeeper_write: Whether ZooKeeper may be written to.
 
     Raises:
@@ -79,7 +77,7 @@ def _ask(
 
 
 def _error(result: ElectionResult) -> str:
-    """What the controller objected to, empty if it accepted; an election that was not needed is no failure."""
+    """The controller's error, empty if it accepted; an election that was not needed is no failure."""
     from kreplica.control.elect import ELECTED, NOT_NEEDED
 
     if result.outcome in (ELECTED, NOT_NEEDED):
@@ -110,7 +108,7 @@ def _leader(snapshot: ClusterSnapshot, change: LeaderChange) -> int | None:
 
 
 def apply(session: Session, *, allow_zookeeper_write: bool = False) -> str:
-    """Runs what is still to be done of a plan.
+    """Runs the steps of a plan that are still to be done.
 
     Args:
         session: What to work with.

@@ -1,8 +1,8 @@
-"""Carries out a plan batch by batch, so that nothing gets worse and nothing is forgotten.
+"""Carries out a plan batch by batch, stops when the cluster gets worse, and records everything in the journal.
 
-For each batch: look whether the cluster is still what the plan was made from; note in the journal what is intended; do
-it; read the cluster again; note what came of it; look whether anything got worse; pause. The run stops, with its reason
-in the journal, when
+For each batch: check that the cluster still matches the plan; note in the journal what is intended; do it; read the
+cluster again; note the results; check that nothing got worse; pause. The run stops, with its reason in the journal,
+when
 
 - a partition of the batch has drifted (``drift``, ``rollback.look_back``): nothing of that batch is done;
 - a partition of the cluster has no live leader, or is under min ISR, and did not have that trouble when the run began;
@@ -11,7 +11,7 @@ in the journal, when
 A single election that the controller refuses, or after which another replica leads, is a failure of that partition and
 stops nothing.
 
-Reads a cluster again until it shows what was done: its brokers hear of a change in their own time.
+A cluster is read again until it shows a change, as its brokers learn of it with a delay.
 """
 
 from __future__ import annotations
@@ -38,21 +38,21 @@ if TYPE_CHECKING:
 
 
 SETTLE_SECONDS = 10.0
-"""How long brokers' metadata may take to show a change."""
+"""Seconds that brokers' metadata may take to show a change."""
 
 PAUSE_SECONDS = 0.5
-"""Between two reads."""
+"""Seconds between two reads."""
 
 
 def read_settled(
     handle: ClusterHandle, wanted: Facet, settled: Callable[[ClusterSnapshot], bool], *, patient: bool = True
 ) -> ClusterSnapshot:
-    """Reads until a snapshot shows the change, or the time is up: the last snapshot, then.
+    """Reads until a snapshot shows the change or the time is up, and returns the last snapshot.
 
     Args:
         handle: The cluster.
-        wanted: What is read.
-        settled: Whether a snapshot shows what is waited for.
+        wanted: Facets to read.
+        settled: Tells whether a snapshot shows the change.
         patient: Whether a read that fails is tried again within the time: while leaders move one may fail, and what
             was changed must still be reported.
 
@@ -74,7 +74,7 @@ def read_settled(
 
 
 FACETS = Facet.TOPIC_CONFIGS
-"""What a run reads before and after each batch: partitions, and min.insync.replicas of their topics."""
+"""Facets that a run reads before and after each batch: partitions, and min.insync.replicas of their topics."""
 
 Tell: TypeAlias = Callable[[str], None]
 Look: TypeAlias = Callable[[Plan, Sequence[Step], "ClusterSnapshot"], dict[PartitionKey, Sight]]
@@ -83,7 +83,7 @@ Work: TypeAlias = Callable[["ClusterHandle", Plan, Step], tuple[Result, ...]]
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """How fast a run goes.
+    """Batch size and pause of a run.
 
     Args:
         batch: Most changes at once; the plan's own steps if None. Steps are split, never joined.
@@ -95,10 +95,10 @@ class Pace:
 
 
 def check_cluster(plan: Plan, snapshot: ClusterSnapshot) -> None:
-    """A plan is for one cluster.
+    """Checks that the plan was made for this cluster.
 
     Raises:
-        ChangeRefusedError: It was made for another, or the cluster does not tell which it is.
+        ChangeRefusedError: It was made for another, or the cluster does not report its id.
     """
     if snapshot.cluster_id == plan.cluster_id:
         return
@@ -112,15 +112,15 @@ def check_cluster(plan: Plan, snapshot: ClusterSnapshot) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """What a run of a plan works with.
+    """Cluster, plan and journal of one run.
 
     Args:
         handle: The cluster.
         plan: The plan.
-        progress: How far it has come.
-        journal: Where everything is noted.
-        pace: How fast to go.
-        tell: Hears what happens, a clause at a time.
+        progress: The plan's progress so far.
+        journal: Records every step.
+        pace: Batch size and pause.
+        tell: Called with each event, as one clause.
     """
 
     handle: ClusterHandle
@@ -138,10 +138,10 @@ def run_steps(
 
     Args:
         session: What to work with.
-        operation: What this is, for the journal.
-        steps: What is still to do, in order.
-        work: Does one step and says what came of each partition.
-        look: Tells, right before a batch, what the cluster shows of it.
+        operation: The operation, for the journal.
+        steps: Steps still to do, in order.
+        work: Does one step and returns the result of each partition.
+        look: Compares a batch with the cluster, right before it is done.
 
     Returns:
         Why it stopped early, empty if it did not.
@@ -177,7 +177,7 @@ class _Run:
 
 
 def _run(run: _Run, parts: Sequence[Step], pause: float, snapshot: ClusterSnapshot) -> str:
-    """Why the run stopped, empty if it came to its end; ``snapshot`` was read a moment ago."""
+    """Runs the parts and returns why the run stopped, empty if it finished; ``snapshot`` was just read."""
     for number, part in enumerate(parts, start=1):
         name = f"batch {number} of {len(parts)}"
         try:
@@ -196,7 +196,7 @@ def _run(run: _Run, parts: Sequence[Step], pause: float, snapshot: ClusterSnapsh
 
 
 def _run_batch(run: _Run, part: Step, name: str, snapshot: ClusterSnapshot) -> str:
-    """Does one batch; why it was not done, empty if it was."""
+    """Does one batch and returns why it was not done, empty if it was."""
     sights = run.look(run.session.plan, (part,), snapshot)
     drifted = [f"{topic}-{number}: {sight.drift}" for (topic, number), sight in sights.items() if sight.drift]
     if drifted:
@@ -218,12 +218,12 @@ def _run_batch(run: _Run, part: Step, name: str, snapshot: ClusterSnapshot) -> s
 
 
 def _found_made(run: _Run, change: LeaderChange, sight: Sight) -> Result:
-    """A change that was found made: by the run that died when it was under way, otherwise by somebody else."""
+    """Result of a change found already made: by an earlier run that died during it, otherwise by somebody else."""
     return Result(change.topic, change.partition, sight.leader, done=True, already=change.key not in run.begun)
 
 
 def _settled(run: _Run) -> ClusterSnapshot:
-    """The cluster after a batch, read again for a while as long as it looks worse than before."""
+    """Reads the cluster after a batch, repeatedly for a while as long as it looks worse than before."""
     return read_settled(run.session.handle, FACETS, lambda now: not got_worse(run.before, trouble(now)), patient=False)
 
 
@@ -244,6 +244,6 @@ def remaining(steps: Sequence[Step], wanted: Callable[[LeaderChange], bool]) -> 
 
 
 def still_to_apply(plan: Plan, progress: Progress) -> list[Step]:
-    """The steps of a plan that are still to be done: what was intended when a run died is done again if need be."""
+    """Steps of a plan still to be done; changes intended when a run died are done again if necessary."""
     open_states = (State.PENDING, State.UNDER_WAY)
     return remaining(plan.steps, lambda change: progress.apply[change.key] in open_states)

@@ -6,15 +6,13 @@
     {"at": ..., "event": "finished", "operation": "apply", "step": 1, "results": [{...}, ...]}
     {"at": ..., "event": "stopped",  "operation": "apply", "message": "..."}
 
-A line is on the disk before what it announces is begun: after a kill at any moment the partitions that may have been
-touched are among those intended. What a kill left of a line is cut off (``journal_file``); any other line that does not
+A line is on disk before the work it announces begins: after a kill at any moment the partitions that may have been
+touched are among those intended. A partial last line left by a kill is cut off; any other line that does not
 fit is an error. The open journal is locked: one executor at a time.
 
-The file under a journal: lines that are only ever appended to, by one process at a time.
-
-A line is on the disk when ``append`` returns. A kill in the middle of a line leaves a tail without its line feed; that
-was followed by nothing and is cut off when the file is opened. The open file is locked (flock), which the kernel frees
-when its holder dies: no stale lock.
+A line is on disk when ``append`` returns. A kill in the middle of a line leaves a tail without a line feed, which is
+cut off when the file is opened. The open file is locked (flock); the kernel frees the lock when its holder dies, so
+none is ever stale.
 """
 
 from __future__ import annotations
@@ -42,7 +40,7 @@ from kreplica.system.untrusted_files import (
 )
 
 READ_SECONDS = 1.0
-"""How long a reader of a journal may take."""
+"""Seconds that a reader of a journal may take."""
 
 
 class JournalFile:
@@ -76,8 +74,8 @@ def open_journal_file(path: Path, held: KreplicaError) -> Iterator[JournalFile]:
     """Opens a journal's file, makes it if there is none, and holds its lock for the length of the block.
 
     Args:
-        path: Where it lies.
-        held: Raised where another process writes it.
+        path: The journal's file.
+        held: Error to raise where another process writes it.
 
     Raises:
         UsageError: It cannot be written.
@@ -94,7 +92,7 @@ def open_journal_file(path: Path, held: KreplicaError) -> Iterator[JournalFile]:
 
 
 def lock(number: int, held: KreplicaError) -> None:
-    """Takes the lock; one who only reads the journal holds it for a moment, and is waited for.
+    """Takes the lock, waiting for readers, which hold it only for a moment.
 
     Raises:
         KreplicaError: ``held``: another process keeps it.
@@ -107,7 +105,7 @@ def lock(number: int, held: KreplicaError) -> None:
 
 
 def try_lock(number: int, *, shared: bool) -> bool:
-    """Takes the lock if nobody has it; readers share it. Whether it was taken."""
+    """Takes the lock if it is free (readers share it); returns whether it was taken."""
     import fcntl
 
     try:
@@ -148,7 +146,7 @@ SCHEMA = "kreplica/journal/v1"
 
 
 class Operation(StrEnum):
-    """What is being done with a plan."""
+    """Operations on a plan."""
 
     APPLY = "apply"
     ROLLBACK = "rollback"
@@ -156,7 +154,7 @@ class Operation(StrEnum):
 
 
 class Event(StrEnum):
-    """What a line tells."""
+    """Kinds of lines."""
 
     STARTED = "started"
     INTENDED = "intended"
@@ -177,15 +175,15 @@ class Header:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What came of one partition.
+    """Result for one partition.
 
     Args:
         topic: Topic name.
         partition: Partition index.
-        leader: Who was seen to lead afterwards, None for nobody.
-        done: Whether it is as the step wanted it.
-        error: Kafka's error or what is wrong, empty if nothing.
-        already: Whether it was found so: somebody else had done it before.
+        leader: Leader seen afterwards, None for none.
+        done: Whether the partition is as the step wanted it.
+        error: Kafka's error or another problem, empty if none.
+        already: Whether somebody else had made the change before.
     """
 
     topic: str
@@ -216,7 +214,7 @@ class Entry:
 
 
 class Journal(Protocol):
-    """Where an executor notes what it is about to do and what came of it."""
+    """Record of what an executor intends and of the results."""
 
     def append(self, entry: Entry) -> None:
         """Notes an entry; it is kept when this returns."""
@@ -224,7 +222,7 @@ class Journal(Protocol):
 
 @dataclass(slots=True)
 class MemoryJournal:
-    """A journal for changes that were never a file: nothing is left of it when the process ends."""
+    """A journal in memory, for changes without a plan file; lost when the process ends."""
 
     entries: list[Entry] = field(default_factory=list)
 
@@ -241,18 +239,18 @@ class FileJournal:
         self.entries = entries
 
     def append(self, entry: Entry) -> None:
-        """Writes an entry; it is on the disk when this returns."""
+        """Writes an entry; it is on disk when this returns."""
         _write(self._file, entry)
         self.entries.append(entry)
 
 
 def journal_path(plan_path: Path) -> Path:
-    """Where the journal of a plan lies."""
+    """Path of a plan's journal."""
     return plan_path.with_name(f"{plan_path.name}.journal")
 
 
 def entry(event: Event, operation: Operation, **fields: object) -> Entry:
-    """An entry of this moment."""
+    """Makes an entry with the present time."""
     return Entry(datetime.now(UTC).isoformat(timespec="milliseconds"), event, operation, **fields)  # type: ignore[arg-type]
 
 
@@ -291,7 +289,7 @@ def read_journal(plan_path: Path, digest: str) -> tuple[list[Entry], bool]:
 
 
 def set_aside(plan_path: Path) -> Path | None:
-    """Renames the journal of a plan that is to be replaced, so that what was done stays on record.
+    """Renames the journal of a plan that is to be replaced, so that its record is kept.
 
     Returns:
         Its new name, None if there was no journal.

@@ -1,4 +1,4 @@
-"""A plan: what shall be changed in which cluster, what that was made from, and how to undo it.
+"""A plan: the changes to a cluster, the facts they were made from, and how to undo them.
 
     Plan
     ├── made_from   one PartitionFacts for each partition it touches: what was read when it was made
@@ -32,20 +32,20 @@ PartitionKey: TypeAlias = tuple[str, int]
 
 
 class PlanKind(StrEnum):
-    """What the steps of a plan change."""
+    """Kinds of plans, by what their steps change."""
 
     LEADERS = "leaders"
 
 
 class Action(StrEnum):
-    """What one step does."""
+    """Actions of a step."""
 
     ELECT_PREFERRED = "elect-preferred"
     BRING_BACK_LEADER = "bring-back-leader"
 
 
 class Precondition(StrEnum):
-    """What must hold of each partition right before its step; ``drift`` judges it."""
+    """Conditions on each partition right before its step; ``drift`` judges them."""
 
     SAME_TOPIC = "same-topic"
     SAME_REPLICAS = "same-replicas"
@@ -75,10 +75,10 @@ PRECONDITIONS: Mapping[Action, tuple[Precondition, ...]] = {
     Action.ELECT_PREFERRED: ELECTION_PRECONDITIONS,
     Action.BRING_BACK_LEADER: BRING_BACK_PRECONDITIONS,
 }
-"""What each action requires: a plan that asks for less is refused."""
+"""Preconditions that each action requires: a plan with fewer is refused."""
 
 STEPS: Mapping[PlanKind, Action] = {PlanKind.LEADERS: Action.ELECT_PREFERRED}
-"""What the steps of each kind of plan do."""
+"""Action of the steps of each kind of plan."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +130,7 @@ class LeaderChange:
         return self.topic, self.partition
 
     def inverse(self) -> LeaderChange:
-        """The change back."""
+        """The change that undoes it."""
         return LeaderChange(self.topic, self.partition, self.to_leader, self.from_leader)
 
 
@@ -139,10 +139,10 @@ class Step:
     """Changes that are made at once.
 
     Args:
-        number: Its place in the plan, from 1 on; the inverse of a step has its number.
-        action: What is done.
-        preconditions: What must hold of each of its partitions.
-        changes: What changes.
+        number: Its position in the plan, from 1; the inverse of a step has the same number.
+        action: The action on each partition.
+        preconditions: Conditions on each of its partitions.
+        changes: The changes of leaders.
     """
 
     number: int
@@ -158,7 +158,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What shall be changed.
+    """Changes to one cluster, in steps.
 
     Args:
         schema: ``kreplica/plan/v1``.
@@ -191,7 +191,7 @@ class Plan:
 
     @property
     def facts(self) -> dict[PartitionKey, PartitionFacts]:
-        """What it was made from, by partition."""
+        """Facts it was made from, by partition."""
         return {facts.key: facts for facts in self.made_from}
 
 

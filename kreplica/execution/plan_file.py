@@ -1,4 +1,4 @@
-"""A plan as a JSON file: written whole or not at all, read back only if it is what was written.
+"""A plan as a JSON file: written whole or not at all, refused when edited.
 
 The file is one of digest_file: an edited plan is refused, because what it was made from would no longer match what it
 does. The journal names the digest, too, and so belongs to one plan.
@@ -48,7 +48,7 @@ def read_plan(path: Path) -> tuple[Plan, str]:
 
 
 def _check_sense(path: Path, plan: Plan) -> None:
-    """What a digest does not promise: whoever writes a plan by a program of his own can compute that, too."""
+    """Checks what a digest cannot prove, as a program that writes a plan of its own can compute the digest, too."""
     keys, facts = [change.key for change in plan.changes], plan.facts
     reason = ""
     if len(set(keys)) != len(keys):

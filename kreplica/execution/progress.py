@@ -1,4 +1,4 @@
-"""How far a plan has come: its journal, replayed. Pure: what the cluster says is judged by ``drift``."""
+"""Progress of a plan: its journal, replayed. Pure: ``drift`` judges the state of the cluster."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from kreplica.execution.plan import PartitionKey, Plan
 
 
 class Phase(StrEnum):
-    """Where a plan is in its life.
+    """Phases of a plan.
 
     new -> applying -> applied; cancelled from new or applying; rolling-back -> rolled-back from any but new.
     """
@@ -25,9 +25,9 @@ class Phase(StrEnum):
 
 
 class State(StrEnum):
-    """Where one partition of a plan is.
+    """States of one partition of a plan.
 
-    ``under-way`` was intended and nothing is known of what came of it: only the cluster can tell. ``already`` was found
+    ``under-way`` was intended and its result is not known: only the cluster can tell. ``already`` was found
     done before its turn: somebody else did it, so that a rollback leaves it alone.
     """
 
@@ -41,12 +41,12 @@ class State(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """What a journal says.
+    """Progress of a plan as its journal records it.
 
     Args:
-        phase: Where the plan is in its life.
+        phase: The plan's phase.
         apply: State of each partition's change.
-        rollback: State of each partition's way back; only partitions whose way back was begun.
+        rollback: State of each partition's rollback; only partitions whose rollback was begun.
         results: The last result of each partition that has one.
         message: Why the last run stopped early, empty if it did not.
     """
@@ -59,7 +59,7 @@ class Progress:
 
 
 def replay(plan: Plan, entries: Iterable[Entry]) -> Progress:
-    """What the entries of a plan's journal come to."""
+    """Replays the entries of a plan's journal."""
     apply = {change.key: State.PENDING for change in plan.changes}
     rollback: dict[PartitionKey, State] = {}
     results: dict[PartitionKey, Result] = {}

@@ -8,7 +8,7 @@ the way back of a partition is, with all its replicas in sync:
     elect    2,1,3  leader 2      preferred election
     restore  1,2,3  leader 2      the order is as it was
 
-The order is restored whatever became of the election. What is noted before the first of these steps is enough to find
+The order is restored even if the election failed. What is noted before the first of these steps is enough to find
 and restore every order after a kill at any point: the plan knows the original order and the one in between.
 
 Not brought back: a partition that nobody led before (no leader cannot be brought back); one of which a replica is out
@@ -79,7 +79,7 @@ def still_to_roll_back(plan: Plan, progress: Progress) -> list[Step]:
 
 
 def look_back(plan: Plan, steps: Sequence[Step], snapshot: ClusterSnapshot) -> dict[PartitionKey, Sight]:
-    """Which of the ways back can be gone; ``drift`` says why one cannot."""
+    """Tells which of the changes can be rolled back; ``drift`` says why one cannot."""
     sights = look_at_steps(plan, steps, snapshot)
     for change in (change for step in steps for change in step.changes):
         sight = sights[change.key]
@@ -110,7 +110,7 @@ def bring_back_step(handle: ClusterHandle, plan: Plan, step: Step) -> tuple[Resu
     keys = tuple(change.key for change in step.changes)
     try:
         leaders, errors = _led_back(handle, plan, step)
-        # Accepted or not, answered or not: every order is asked back.
+        # Restore every order, even of requests that were refused or not answered.
         errors |= _restore(handle, plan, keys)
     except KeyboardInterrupt:
         _restore(handle, plan, keys)
@@ -121,7 +121,7 @@ def bring_back_step(handle: ClusterHandle, plan: Plan, step: Step) -> tuple[Resu
 def _led_back(
     handle: ClusterHandle, plan: Plan, step: Step
 ) -> tuple[dict[PartitionKey, int | None], dict[PartitionKey, str]]:
-    """Reorders and elects; the leaders then, and what went wrong."""
+    """Reorders and elects; returns the leaders then, and the errors."""
     facts = plan.facts
     orders = {change.key: _with_first(facts[change.key], _wanted(change)) for change in step.changes}
     errors: dict[PartitionKey, str] = {}
@@ -149,7 +149,7 @@ def _with_first(facts: PartitionFacts, leader: int) -> tuple[int, ...]:
 
 
 def _restore(handle: ClusterHandle, plan: Plan, keys: Sequence[PartitionKey]) -> dict[PartitionKey, str]:
-    """Asks for the original orders; what is wrong with the partitions that do not get theirs.
+    """Asks for the original orders and returns the errors of the partitions that do not get theirs.
 
     Replicas that are neither in the original order nor in the one in between were changed by somebody else meanwhile:
     they are left alone. The original order is asked for even where it is seen: a request without an answer may come
@@ -172,7 +172,7 @@ def _restore(handle: ClusterHandle, plan: Plan, keys: Sequence[PartitionKey]) ->
 def _reorder(
     handle: ClusterHandle, plan: Plan, orders: Mapping[PartitionKey, tuple[int, ...]]
 ) -> dict[PartitionKey, str]:
-    """Changes the orders and reads until they are there; what is wrong with those that are not."""
+    """Changes the orders and reads until the cluster shows them; returns the errors of those that it does not."""
     errors = {key: error for key, error in reorder_replicas(handle, orders).items() if error}
     accepted = {key: order for key, order in orders.items() if key not in errors}
     return errors | _not_there(handle, plan, accepted)
@@ -194,7 +194,7 @@ def _not_there(
 
 
 def _order_seen(snapshot: ClusterSnapshot, facts: PartitionFacts) -> str:
-    """The replicas of a partition as text, or what else is there."""
+    """The replicas of a partition as text, or why there are none."""
     try:
         row = snapshot.partition(*facts.key)
     except KeyError:

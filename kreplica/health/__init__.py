@@ -1,1 +1,1 @@
-"""What is wrong with a cluster, and why: judgements over snapshots, no connection and no file."""
+"""Judgements over snapshots: what is wrong with a cluster, and why. Opens no connection and no file."""

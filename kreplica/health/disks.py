@@ -1,10 +1,8 @@
-"""Log directories: what is left on their volumes, what lies in them, and when they will be full.
+"""Log directories: free space of their volumes, their replicas, and when they will be full.
 
-Kafka tells capacity and usable space of the volume that a directory stands on (KIP-827), not which directories share
-one: that is guessed from equal numbers and always said as a guess. A forecast takes two snapshots of one cluster and
+Kafka reports capacity and usable space of a directory's volume (KIP-827), not which directories share a volume: that
+is guessed from equal numbers and always reported as a guess. A forecast takes two snapshots of one cluster and
 draws a straight line through the usable space of each volume; from one snapshot there is none.
-
-What is told of log directories, their volumes and the replicas in them; ``disks`` finds it out.
 """
 
 from __future__ import annotations
@@ -23,7 +21,7 @@ from kreplica.model.table import Table
 
 
 class Trend(StrEnum):
-    """What two snapshots say about a volume; all but the first two mean that there is no forecast."""
+    """Trend of a volume between two snapshots; all but the first two mean that there is no forecast."""
 
     FILLING = "filling"
     NOT_GROWING = "not growing"
@@ -34,7 +32,7 @@ class Trend(StrEnum):
 
 
 class StrayReason(StrEnum):
-    """Why a replica on disk is not one of the cluster's."""
+    """Reasons why a replica on disk is not one of the cluster's."""
 
     NOT_ASSIGNED = "not assigned to this broker"
     UNKNOWN_PARTITION = "no such partition"
@@ -43,12 +41,12 @@ class StrayReason(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Growth:
-    """What became of one log directory between two snapshots.
+    """Growth of one log directory between two snapshots.
 
     Args:
         since: Time of the earlier one.
         trend: The verdict.
-        filled_bytes: Usable space that the volume lost meanwhile, by whatever was written; below 0 if it gained some.
+        filled_bytes: Usable space that the volume lost meanwhile, for any reason; below 0 if it gained some.
         kafka_bytes: Growth of what Kafka stores in this directory.
         days_until_full: Usable space divided by its loss a day; None unless the volume is filling.
     """
@@ -67,7 +65,7 @@ class LogDirectory:
     Args:
         broker: Broker id.
         path: Its path there.
-        error: Kafka's error name if it is offline; what lies in it is then not known.
+        error: Kafka's error name if it is offline; its contents are then not known.
         total_bytes: Capacity of its volume; None before Kafka 3.3.
         usable_bytes: Usable space of its volume.
         kafka_bytes: Sum of the replicas in it, future ones included; None where it is offline.
@@ -102,15 +100,15 @@ class LogDirectory:
 
 @dataclass(frozen=True, slots=True)
 class StoredPartition:
-    """One partition by what it takes on disk.
+    """One partition's size on disk.
 
     Args:
         topic: Topic name.
         partition: Partition index.
         bytes: Size of its largest copy.
         all_bytes: Sum of all copies in the report.
-        brokers: Who holds a copy, in order.
-        retention: Settings that decide how much stays: name to value and origin; empty where not known.
+        brokers: Brokers with a copy, in order.
+        retention: Settings of retention: name to value and origin; empty where not known.
     """
 
     topic: str
@@ -135,14 +133,14 @@ class Stray:
 
 @dataclass(frozen=True, slots=True)
 class FutureReplica:
-    """A copy within one broker under way (KIP-113).
+    """A replica being moved between log directories of one broker (KIP-113).
 
     Args:
         topic: Topic name.
         partition: Partition index.
         broker: Broker id.
-        from_dir: Where the current replica lies; None where that is not known.
-        to_dir: Where the future one grows.
+        from_dir: Directory of the current replica; None where not known.
+        to_dir: Directory of the future one.
         bytes: Size of the future one.
         of_bytes: Size of the current one.
         lag: Records that the future one is behind the current one.
@@ -160,14 +158,14 @@ class FutureReplica:
 
 @dataclass(frozen=True, slots=True)
 class DiskReport:
-    """What is known of a cluster's disks.
+    """Log directories of a cluster and the replicas in them.
 
     Args:
         directories: By broker and path.
         largest: The largest partitions, the largest first.
         strays: In order of topic, partition, broker.
         futures: In order of topic, partition, broker.
-        unlisted: Replicas of topics that are not listed while the credentials hide some: strays or not, nobody knows.
+        unlisted: Replicas of topics that are not listed while the credentials hide some: they may be strays or not.
     """
 
     directories: tuple[LogDirectory, ...]
@@ -182,7 +180,7 @@ class DiskReport:
         return tuple(directory for directory in self.directories if directory.error is not None)
 
     def volumes(self) -> list[LogDirectory]:
-        """One directory of each volume whose capacity is known: what totals are summed over."""
+        """One directory of each volume whose capacity is known, for totals."""
         first: dict[int, LogDirectory] = {}
         for directory in self.directories:
             if directory.total_bytes is not None and directory.usable_bytes is not None:
@@ -207,7 +205,7 @@ def disk_report(
     Args:
         snapshot: With the facets LOG_DIRS and, for retention, RETENTION.
         brokers: Only these; empty for all.
-        top: How many of the largest partitions to name.
+        top: Number of the largest partitions to name.
         earlier: The same cluster before, for growth.
     """
     stored = _Stored(snapshot, brokers)
@@ -244,7 +242,7 @@ class _Stored:
         self.known_topics = self._codes_of_listed_topics()
 
     def _codes_of_listed_topics(self) -> np.ndarray:
-        """For each row the topic's code in the partitions table, -1 where that has no such topic."""
+        """Each row's topic as its code in the partitions table, -1 where that has no such topic."""
         listed = self.snapshot.strings("topic")
         present = set(np.unique(listed.codes).tolist())
         codes = {topic: code for code, topic in enumerate(listed.dictionary) if code in present}
@@ -275,7 +273,7 @@ class _Stored:
         return stray
 
     def directories(self, stray: Mask | None) -> Iterator[LogDirectory]:
-        """Every directory with what lies in it; volumes are not told apart yet."""
+        """Every directory with its contents; volumes are not distinguished yet."""
         for number, row in enumerate(self.log_dirs.rows()):
             broker, path = row["broker"], row["path"]
             assert isinstance(broker, int)

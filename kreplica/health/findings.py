@@ -27,7 +27,7 @@ from kreplica.model.expressions import Expression
 from kreplica.model.snapshot import ClusterSnapshot
 
 TELL_RACKS = frozenset({"kafka", "zookeeper", "znode-json", "kraft-metadata"})
-"""Sources that tell the rack of every broker that has one."""
+"""Sources that report the rack of every broker that has one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,7 @@ def find(snapshot: ClusterSnapshot, names: Collection[str] | None = None) -> lis
 def unjudged(
     snapshot: ClusterSnapshot, names: Collection[str] | None = None, least: Severity = Severity.INFO
 ) -> dict[str, int]:
-    """For how many partitions a rule could be broken for all that is known, by the names of such rules.
+    """Counts, by rule, the partitions for which missing facts leave open whether it is broken.
 
     Args:
         snapshot: What is judged.
@@ -91,7 +91,7 @@ def unjudged(
 
 
 def _conditions(rule: PartitionRule | GroupRule, least: Severity) -> list[Expression]:
-    """On what it depends whether a rule has a finding that severe."""
+    """Conditions under which a rule has a finding of at least that severity."""
     if isinstance(rule, GroupRule):
         gathered = [aggregate.condition for _, aggregate in rule.facts if isinstance(aggregate, RowsWhere)]
         return gathered if rule.severity >= least else []
@@ -101,7 +101,7 @@ def _conditions(rule: PartitionRule | GroupRule, least: Severity) -> list[Expres
 
 
 def _rackless(snapshot: ClusterSnapshot) -> bool:
-    """Whether no broker has a rack, as far as the source is one that tells."""
+    """True if no broker has a rack and the source reports racks."""
     return not snapshot.racks and snapshot.source in TELL_RACKS
 
 
@@ -119,7 +119,7 @@ def _spelled(value: object) -> str:
 
 
 def _order(finding: Finding) -> tuple[object, ...]:
-    """Partitions and brokers of one rule come in their order already, which sorting keeps."""
+    """Sort key; partitions and brokers of one rule are already in order, which sorting keeps."""
     return -finding.severity, finding.rule, finding.topic or ""
 
 

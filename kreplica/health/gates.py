@@ -20,7 +20,7 @@ STALE = "stale"
 
 @dataclass(frozen=True, slots=True)
 class Freshness:
-    """How old a dump may be.
+    """Limit of the age of a dump.
 
     Args:
         most_seconds: The greatest age, None for any.
@@ -32,7 +32,7 @@ class Freshness:
 
 
 def for_gate(snapshot: ClusterSnapshot, freshness: Freshness) -> ClusterSnapshot:
-    """The same cluster, with what a gate misses besides among its gaps: something to judge, and a dump young enough.
+    """Adds to the snapshot's gaps what else a gate needs: something to judge, and a dump that is recent enough.
 
     Args:
         snapshot: The partitions that are judged.

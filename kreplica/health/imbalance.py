@@ -1,8 +1,8 @@
-"""Where leaders are not where they are preferred, whether the controller brings them back, and what is skewed.
+"""Partitions not led by their preferred leader, whether the controller will elect it, and skew between brokers.
 
 The ratio is the ZooKeeper controller's; a KRaft controller has none and counts partitions.
 
-What lies unevenly on the brokers: leaders, what they are preferred for, replicas, bytes.
+Skew is judged by leaders, preferred partitions, replicas and bytes.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ class NonPreferred:
     Args:
         topic: Topic name.
         partition: Partition index.
-        leader: Who leads, None for nobody.
-        preferred: Who should.
-        obstacle: What keeps that one from being elected now, None if nothing does.
+        leader: Current leader, None for none.
+        preferred: Preferred leader.
+        obstacle: Why the preferred leader cannot be elected now, None if it can.
     """
 
     topic: str
@@ -47,7 +47,7 @@ class NonPreferred:
 
 @dataclass(frozen=True, slots=True)
 class BrokerBalance:
-    """One broker.
+    """Leaders, replicas and bytes of one broker.
 
     Args:
         broker: Id.
@@ -87,9 +87,9 @@ class Imbalance:
         brokers: In order of their ids.
         partitions: Those that their preferred leader does not lead, in order.
         unknown: Partitions of which the leader is not known.
-        balancing: By what the controller decides.
+        balancing: Settings by which the controller decides.
         mode: Which controller it is; None where not known.
-        metric: What the active controller tells as kafka.controller:type=KafkaController,
+        metric: Value that the active controller reports as kafka.controller:type=KafkaController,
             name=PreferredReplicaImbalanceCount; None where reassignments are not known to a ZooKeeper controller's
             count, or the controllers' two counts differ and it is not known which it is.
     """
@@ -103,12 +103,12 @@ class Imbalance:
 
     @property
     def electable(self) -> int:
-        """How many preferred leaders could be elected now."""
+        """Number of preferred leaders that could be elected now."""
         return sum(item.obstacle is None for item in self.partitions)
 
 
 def imbalance_of(snapshot: ClusterSnapshot) -> Imbalance:
-    """The balance of a cluster, as far as its snapshot tells."""
+    """Returns the balance of a cluster, as far as its snapshot shows it."""
     evaluator = Evaluator(snapshot)
     partitions = _non_preferred(snapshot, evaluator)
     balancing = balancing_of(snapshot)
@@ -166,7 +166,7 @@ def _non_preferred(snapshot: ClusterSnapshot, evaluator: Evaluator) -> tuple[Non
 
 
 def _sizes(snapshot: ClusterSnapshot) -> dict[int, int]:
-    """Bytes of the replicas of the partitions looked at, for each broker that told its log directories."""
+    """Bytes of the snapshot's replicas, for each broker that reported its log directories."""
     table, own = snapshot.replicas, snapshot.strings("topic")
     topics, future = table.strings("topic"), table.booleans("future")
     brokers, sizes = table.integers("broker"), table.integers("size")
@@ -208,7 +208,7 @@ def _broker(
 def _action(
     mode: MetadataMode | None, balancing: Balancing, preferred: int, non_preferred: int, electable: int
 ) -> tuple[bool | None, str]:
-    """Whether the controller acts for a broker, and why or why not."""
+    """Tells whether the controller would elect leaders for a broker (None: not known), and the reason."""
     if not non_preferred:
         return False, "leads all it is preferred for"
     if not electable:
@@ -226,11 +226,11 @@ def _action(
 
 
 TOLERATED_PERCENT = 10
-"""How far above the even share the fullest broker may be, and always by one."""
+"""Percent above the even share that the fullest broker may have; one above it is always tolerated."""
 
 
 class Measure(StrEnum):
-    """What is counted."""
+    """Quantities that are counted for each broker."""
 
     LEADERS = "leaders"
     PREFERRED = "preferred_partitions"
@@ -240,10 +240,10 @@ class Measure(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """How one measure lies on the live brokers.
+    """Distribution of one measure over the live brokers.
 
     Args:
-        measure: What.
+        measure: The quantity.
         most: The largest number, and on which broker.
         least: The smallest one.
         even: The even share.
@@ -256,7 +256,7 @@ class Spread:
 
     @property
     def skewed(self) -> bool:
-        """Whether the fullest broker is more than TOLERATED_PERCENT, and more than one, above the even share."""
+        """True if the fullest broker is more than TOLERATED_PERCENT, and more than one, above the even share."""
         above = self.most[0] - self.even
         return above >= 1 and above * 100 > self.even * TOLERATED_PERCENT
 
@@ -274,7 +274,7 @@ class Spread:
 
 
 def spreads_of(brokers: Sequence[BrokerBalance]) -> dict[Measure, Spread]:
-    """How each measure that is known lies on the brokers that are not down; none for fewer than two of them."""
+    """Distributions of each known measure over the brokers that are not down; none for fewer than two brokers."""
     up = [broker for broker in brokers if broker.alive is not False]
     found: dict[Measure, Spread] = {}
     for measure in Measure:
@@ -287,7 +287,7 @@ def spreads_of(brokers: Sequence[BrokerBalance]) -> dict[Measure, Spread]:
 
 
 def diagnosis(spreads: Mapping[Measure, Spread], non_preferred: int) -> str | None:
-    """What is skewed and what would help, in one clause; None if nothing is, or nothing can be said."""
+    """Names in one clause what is skewed and what would help; None if nothing is skewed or it is not known."""
     skewed = {measure for measure, spread in spreads.items() if spread.skewed}
     if Measure.PREFERRED in skewed:
         return (

@@ -1,6 +1,6 @@
 """Partitions as rows: the fields of ``kreplica describe``.
 
-Counts over one snapshot: how many partitions each predicate holds for, and where they gather.
+Counts over one snapshot: the number of partitions each predicate holds for, by topic, broker and rack.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ PARTITION_FIELDS: Mapping[str, Expression] = {
     "reassigning": known.REASSIGNING.expression,
     "missing": known.MISSING,
 }
-"""Fields of a row after ``topic`` and ``partition``, and where each comes from."""
+"""Fields of a row after ``topic`` and ``partition``, and the expression of each."""
 
 
 def _kind(name: str, expression: Expression) -> Kind:
@@ -60,7 +60,7 @@ ROW_KINDS: Mapping[str, Kind] = {
     "causes": Kind.STRING,
     "not_known": Kind.STRING,
 }
-"""What the fields hold; causes are objects, which flat forms write as JSON text."""
+"""Kinds of the fields; causes are objects, which flat forms write as JSON text."""
 
 ROW_FIELDS: tuple[str, ...] = tuple(ROW_KINDS)
 
@@ -74,7 +74,7 @@ def partition_rows(
         evaluator: Over the partitions looked at.
         rows: Which of them.
         why: The causes, of the whole cluster; found among the partitions looked at if left out.
-        places: Where the given partitions stand in ``why``; as in ``rows`` if left out.
+        places: Rows of the given partitions in ``why``; as in ``rows`` if left out.
     """
     why = explain(evaluator) if why is None else why
     places = rows if places is None else places
@@ -102,7 +102,7 @@ TROUBLE: Mapping[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Count:
-    """How many partitions a predicate is true for, and for how many it cannot be known."""
+    """Number of partitions for which a predicate is true, and for which it cannot be known."""
 
     predicate: Predicate
     true: int
@@ -111,7 +111,7 @@ class Count:
 
 @dataclass(frozen=True, slots=True)
 class TopicGroup:
-    """A topic and how many of its partitions were picked."""
+    """A topic and the number of its partitions that were picked."""
 
     topic: str
     partitions: int
@@ -120,7 +120,7 @@ class TopicGroup:
 
 @dataclass(frozen=True, slots=True)
 class PlaceGroup:
-    """A broker or a rack and what it has to do with the partitions that were picked.
+    """A broker or a rack, and its share in the partitions that were picked.
 
     Args:
         label: Broker id or rack; None for brokers whose rack is not known.
@@ -178,7 +178,7 @@ def _by_place(evaluator: Evaluator, rows: Indices, label: Callable[[int], int | 
 
 
 def _tally(lists: IntListColumn, label: Callable[[int], int | str | None]) -> dict[int | str | None, int]:
-    """How many rows have an element of each label."""
+    """Counts for each label the rows that have an element with it."""
     brokers, inverse = np.unique(lists.values, return_inverse=True)
     numbers: dict[Hashable, int] = {}
     labels = [label(int(broker)) for broker in brokers]

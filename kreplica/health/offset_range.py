@@ -1,4 +1,4 @@
-"""Whether a consumer that goes on at a committed offset finds records there.
+"""Position of a committed offset in its log: a consumer that continues there may find no records.
 
 A fetch below the log start offset or above the log end offset is out of range (OffsetOutOfRangeException, thrown by
 org.apache.kafka.storage.internals.log.UnifiedLog.read): the consumer goes where auto.offset.reset sends it. The log end
@@ -15,7 +15,7 @@ from kreplica.model.snapshot import ClusterSnapshot
 
 
 class Standing(StrEnum):
-    """Where an offset stands against the log of its partition."""
+    """Position of an offset relative to the log of its partition."""
 
     in_range = "in range"
     below_start = "below start"
@@ -25,10 +25,10 @@ class Standing(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class OffsetRange:
-    """The range of a log, and where one offset stands.
+    """The range of a log, and the position of one offset.
 
     Args:
-        log_start_offset, end_offset: As the leader told; None where it did not.
+        log_start_offset, end_offset: As the leader reported; None where it did not.
         standing: None where that cannot be known.
     """
 
@@ -42,7 +42,7 @@ _NOWHERE = OffsetRange(None, None, Standing.no_such_partition)
 
 
 def standing_of(offset: int, log_start_offset: int | None, end_offset: int | None) -> Standing | None:
-    """Where an offset stands; None where what is known of the log does not tell."""
+    """Returns the position of an offset; None where too little is known of the log."""
     if log_start_offset is not None and offset < log_start_offset:
         return Standing.below_start
     if end_offset is not None and offset > end_offset:

@@ -1,4 +1,4 @@
-"""Whether the KRaft metadata quorum has its majority, now and without some of its voters."""
+"""The KRaft metadata quorum and its majority, now and without some of its voters."""
 
 from __future__ import annotations
 
@@ -28,22 +28,22 @@ class Quorum:
 
     @property
     def needed(self) -> int:
-        """How many have to be up: a majority of all voters."""
+        """Number of voters that have to be up: a majority of all voters."""
         return len(self.voters) // 2 + 1
 
     @property
     def up(self) -> int:
-        """How many are up now."""
+        """Number of voters that are up now."""
         return len(self.voters) - len(self.down)
 
     @property
     def up_after(self) -> int:
-        """How many stay up."""
+        """Number of voters that stay up."""
         return len(set(self.voters) - set(self.down) - set(self.stopping))
 
     @property
     def lost(self) -> bool:
-        """Whether the majority is gone afterwards: no election, no ISR change, no new topic from then on."""
+        """True if the majority is gone afterwards: no election, no ISR change, no new topic from then on."""
         return self.up_after < self.needed
 
     def as_row(self) -> dict[str, object]:
@@ -83,5 +83,5 @@ def quorum_leader(snapshot: ClusterSnapshot) -> int | None:
 
 
 def active_controller(snapshot: ClusterSnapshot) -> int | None:
-    """The node that elects leaders, None where not known: in KRaft clients are told any broker as the controller."""
+    """The node that elects leaders, None where not known: with KRaft, Metadata names any broker as the controller."""
     return snapshot.controller if snapshot.mode is MetadataMode.ZOOKEEPER else quorum_leader(snapshot)

@@ -1,8 +1,8 @@
 """The rules of ``kreplica check`` and ``kreplica audit``, declared once for arrays and for Spark.
 
-A rule says when it is broken, what to tell the user and which facts prove it. A partition rule judges each partition
-by an expression; a group rule gathers the partitions of a topic, or those a broker is preferred to lead, into facts and
-judges these.
+A rule says when it is broken, what to report to the user and which facts prove it. A partition rule judges each
+partition by an expression; a group rule aggregates the partitions of a topic, or those a broker is preferred to lead,
+into facts and judges these.
 The names are fixed: scripts filter by them.
 """
 
@@ -16,7 +16,7 @@ from kreplica.model.expressions import Column, Expression, RacksOf, Size
 
 
 class Severity(IntEnum):
-    """How bad a finding is; ``--fail-on`` compares by this order."""
+    """Severity of a finding; ``--fail-on`` compares by this order."""
 
     INFO = 1
     WARNING = 2
@@ -54,7 +54,7 @@ class PartitionRule:
 
 
 class Aggregate:
-    """Base of what can be gathered over the partitions of a group."""
+    """Base of the aggregates over the partitions of a group."""
 
     __slots__ = ()
 

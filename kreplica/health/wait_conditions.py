@@ -1,6 +1,6 @@
-"""What a person waits for after a restart, and what is left until it is reached.
+"""Goals that a user waits for after a restart, and what is left until one is reached.
 
-What changed in a cluster between two reads of it.
+Also the differences of a cluster between two reads of it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from kreplica.model.snapshot import ClusterSnapshot
 
 
 class Goal(StrEnum):
-    """What can be waited for."""
+    """Goals that can be waited for."""
 
     NO_UNDER_REPLICATED = "no-under-replicated"
     IN_SYNC = "in-sync"
@@ -30,7 +30,7 @@ class Goal(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Left:
-    """What is left until a goal is reached.
+    """The rest until a goal is reached.
 
     Args:
         rows: Partitions that are not as they should be, as rows of the snapshot.
@@ -46,11 +46,11 @@ class Left:
 
     @property
     def reached(self) -> bool:
-        """Whether nothing is left as far as it is known."""
+        """True if nothing is left as far as it is known."""
         return not len(self.rows) and not self.down
 
     def words(self) -> str:
-        """What is left, in one clause."""
+        """Describes what is left, in one clause."""
         down = f"broker{'s' * (len(self.down) > 1)} {', '.join(map(str, self.down))} not up"
         counts = {"not in sync": len(self.rows) - self.leaderless, "without a live leader": self.leaderless}
         out = [f"{count} partition{'s' * (count > 1)} {words}" for words, count in counts.items() if count]
@@ -58,7 +58,7 @@ class Left:
 
 
 def what_is_left(snapshot: ClusterSnapshot, goal: Goal, brokers: Sequence[int]) -> Left:
-    """What is left until the goal is reached.
+    """Returns what is left until the goal is reached.
 
     Args:
         snapshot: The cluster.
@@ -86,7 +86,7 @@ def _held(evaluator: Evaluator, brokers: Sequence[int]) -> Mask:
 
 
 def _left(evaluator: Evaluator, held: Mask, amiss: Expression, words: str) -> Left:
-    """Partitions for which ``amiss`` is true or that nobody leads, and what of either cannot be known."""
+    """Partitions for which ``amiss`` is true or that have no leader, and what of either cannot be known."""
     out, leaderless = evaluator.boolean(amiss), evaluator.boolean(known.UNAVAILABLE.expression)
     wrong = (out.is_true() | leaderless.is_true()) & held
     unknown = {
@@ -101,7 +101,7 @@ State = tuple[object, ...]
 
 
 def changes_between(before: ClusterSnapshot, after: ClusterSnapshot) -> tuple[str, ...]:
-    """What is different, one clause each; empty if the partitions and brokers are as they were."""
+    """Differences, one clause each; empty if the partitions and brokers are as they were."""
     return (*_brokers(before, after), *_partitions(before, after), *_quorum(before, after))
 
 

@@ -1,4 +1,4 @@
-"""How far missing replicas are behind, how fast they come closer, and how long it takes: two readings compared."""
+"""Lag of missing replicas, the rate at which they catch up, and the time left: two readings compared."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from kreplica.model.snapshot import LogPosition
 
 
 class Pace(Enum):
-    """What a missing replica does; the values are fixed names in JSON."""
+    """Progress of a missing replica; the values are fixed names in JSON."""
 
     CAUGHT_UP = "caught-up"
     CATCHING_UP = "catching-up"
@@ -21,7 +21,7 @@ class Pace(Enum):
 
 @dataclass(frozen=True, slots=True)
 class MissingCopy:
-    """A missing replica that can be measured: which, and whom it follows."""
+    """A missing replica that can be measured, and its leader."""
 
     topic: str
     partition: int
@@ -36,10 +36,10 @@ class Progress:
     Args:
         broker: Its broker.
         leader: The leader it was compared with.
-        pace: What it does.
+        pace: Whether it catches up.
         records_behind: Offsets between its end and the leader's, at the second reading.
         bytes_behind: The leader's size less its own. Sizes differ for other reasons, too (compaction, segments that one
-            has deleted already), so that this is a measure and not an account.
+            has deleted already), so that this is an estimate.
         records_per_second: What it copied, offsets a second; below zero where it truncated.
         bytes_per_second: What it copied, bytes a second.
         leader_records_per_second: What was written meanwhile.

@@ -1,1 +1,1 @@
-"""What could be changed, computed from snapshots only: planners open no connection and change nothing."""
+"""Changes to a cluster, computed from snapshots only: planners open no connection and change nothing."""

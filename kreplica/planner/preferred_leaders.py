@@ -1,6 +1,6 @@
-"""Which partitions should be led by their preferred leader again, and which of them can be now.
+"""Partitions not led by their preferred leader, and those whose preferred leader can be elected now.
 
-Batches of elections that no single broker has to bear.
+Elections are put into batches so that no single broker bears a whole batch.
 
 A thousand elections at once onto one broker make it open a thousand logs as leader while its followers wait. The order
 made here is proportional: wherever it is cut, each broker has about its share of the part.
@@ -28,10 +28,10 @@ class Election:
     Args:
         topic: Topic name.
         partition: Partition index.
-        leader: Who leads now; None if nobody does.
-        preferred: Who should: the first of the replicas.
+        leader: Current leader; None if there is none.
+        preferred: Preferred leader: the first of the replicas.
         electable: Whether a preferred election can succeed as far as the snapshot shows.
-        reason: Why not, or why it can.
+        reason: Why it can or cannot.
     """
 
     topic: str

@@ -1,4 +1,4 @@
-"""What a snapshot says of brokers that may not restart together: limits for waves, and brokers that may never.
+"""Limits for waves of a restart: brokers of a snapshot that may not restart together, and those that never may.
 
 A stop is safe when every partition that it touches keeps a leader in sync and min ISR (health/stopping judges so). For
 a partition with ``k`` live replicas in sync and an effective min ISR of ``m`` that is: at most ``k - m`` of them are in
@@ -22,10 +22,10 @@ from kreplica.planner.restart_waves import Limit
 
 @dataclass(frozen=True, slots=True)
 class RestartLimits:
-    """What keeps brokers apart.
+    """Brokers that may not restart together, and those that never may.
 
     Args:
-        limits: Over the places of the brokers that were asked about.
+        limits: Over the indices of the given brokers.
         never: Brokers that cannot restart safely, alone or not, in order.
     """
 
@@ -38,7 +38,7 @@ def restart_limits(snapshot: ClusterSnapshot, brokers: Sequence[int], counted: M
 
     Args:
         snapshot: The cluster; a partition whose min ISR is not known counts with 1.
-        brokers: Who is to restart; live ones.
+        brokers: Brokers to restart, all live.
         counted: Partitions that count; what happens to the others is accepted.
     """
     counting = snapshot.select(np.flatnonzero(counted))

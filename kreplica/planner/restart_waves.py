@@ -15,10 +15,10 @@ from enum import StrEnum
 from itertools import combinations
 
 MOST_STEPS = 2_000_000
-"""How often the exact search asks whether a node can join a wave before it gives up: some seconds."""
+"""Checks of whether a node can join a wave before the exact search gives up: some seconds."""
 
 MOST_SEARCHED = 300
-"""Nodes up to which it is tried at all."""
+"""Most nodes for which the exact search is tried."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,8 +26,8 @@ class Limit:
     """At most ``most`` of these nodes may be in one wave.
 
     Args:
-        nodes: Places in the problem's list of nodes, as a bitmask.
-        most: How many; at least one.
+        nodes: Indices into the problem's list of nodes, as a bitmask.
+        most: Largest number of them in one wave; at least one.
     """
 
     nodes: int
@@ -39,7 +39,7 @@ class WaveProblem:
     """Nodes and what keeps them apart.
 
     Args:
-        nodes: Ids; limits name them by their places here.
+        nodes: Ids; limits name them by their index here.
         limits: Which of them may not be down together.
         most_in_wave: Most nodes in one wave, None for any number.
     """
@@ -50,7 +50,7 @@ class WaveProblem:
 
 
 class BoundKind(StrEnum):
-    """Why there cannot be fewer waves."""
+    """Reasons why there cannot be fewer waves."""
 
     NOTHING = "nothing"
     CLIQUE = "clique"
@@ -61,7 +61,7 @@ class BoundKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """How many waves there are at least.
+    """Lower bound of the number of waves.
 
     Args:
         waves: The number.
@@ -81,7 +81,7 @@ class WavePlan:
 
     Args:
         waves: Each wave's nodes, in order of ids; every node is in one wave.
-        bound: How many waves there are at least.
+        bound: Lower bound of the number of waves.
     """
 
     waves: tuple[tuple[int, ...], ...]
@@ -89,7 +89,7 @@ class WavePlan:
 
     @property
     def proven(self) -> bool:
-        """Whether no plan has fewer waves."""
+        """True if no plan has fewer waves."""
         return len(self.waves) == self.bound.waves
 
 
@@ -133,7 +133,7 @@ class _Rules:
                     self.limits[place].append(limit)
 
     def fits(self, place: int, wave: int) -> bool:
-        """Whether a node can join a wave."""
+        """True if a node can join a wave."""
         if wave & self.apart[place] or wave.bit_count() >= self.most:
             return False
         joined = wave | 1 << place
@@ -235,7 +235,7 @@ def _places(nodes: int) -> Iterator[int]:
 
 
 def allowed(problem: WaveProblem, wave: Iterable[int]) -> bool:
-    """Whether these nodes, by id, may be down together."""
+    """True if these nodes, by id, may be down together."""
     chosen = 0
     for node in wave:
         chosen |= 1 << problem.nodes.index(node)
@@ -244,7 +244,7 @@ def allowed(problem: WaveProblem, wave: Iterable[int]) -> bool:
 
 
 def kept_apart(groups: Iterable[Iterable[int]]) -> tuple[Limit, ...]:
-    """Limits by which no two nodes of different groups, given by their places, are in one wave."""
+    """Limits by which no two nodes of different groups, given by their indices, are in one wave."""
     masks = [sum(1 << place for place in group) for group in groups]
     return tuple(
         Limit(1 << one | 1 << other, 1)

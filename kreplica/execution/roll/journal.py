@@ -1,13 +1,13 @@
-"""What is known of the progress of a roll: ``PLAN.journal`` beside the plan, one JSON object a line, only appended to.
+"""The journal of a roll: ``PLAN.journal`` beside the plan, one JSON object a line, only appended to.
 
     {"plan": "sha256:...", "at": ..., "event": "named", "wave": 1, "nodes": [3], "led": [["orders", 0, 3, 17], ...]}
     {"plan": "sha256:...", "at": ..., "event": "down",  "wave": 1, "nodes": [3]}
     {"plan": "sha256:...", "at": ..., "event": "done",  "wave": 1, "nodes": [3], "told": false}
 
 ``named`` keeps some partitions that each node led then: topic, partition, node, leader epoch. A node that shuts down or
-crashes gives up its leaderships, and whoever leads a partition next, be it the same node, leads it in a higher epoch: a
+crashes gives up its leaderships, and the next leader of a partition, even the same node, leads it in a higher epoch: a
 node that leads one of these in the same epoch has not been restarted. Kafka tells clients neither when a broker started
-nor its epoch, so nothing else proves it from afar.
+nor its epoch, so nothing else that a client can read proves it.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from kreplica.system.untrusted_files import MalformedError, decode_json
 
 
 class RollEvent(StrEnum):
-    """What a line tells."""
+    """Kinds of lines."""
 
     NAMED = "named"
     DOWN = "down"
@@ -42,9 +42,9 @@ class RollEntry:
         event: ``named``: the nodes were named as the next to restart; ``down``: they were seen down; ``done``: the wave
             is over.
         wave: Number of the wave, from 1 on.
-        nodes: Which nodes.
+        nodes: Ids of the nodes.
         led: Topic, partition, node and leader epoch of partitions that the nodes led.
-        told: Whether the operator said so, rather than that it was seen.
+        told: Whether the operator reported it, rather than that it was seen.
     """
 
     plan: str
@@ -72,7 +72,7 @@ class RollJournal:
         *,
         told: bool = False,
     ) -> None:
-        """Writes a line; it is on the disk when this returns."""
+        """Writes a line; it is on disk when this returns."""
         import msgspec
 
         now = datetime.now(UTC).isoformat(timespec="seconds")
@@ -89,8 +89,8 @@ def open_roll_journal(plan_path: Path, digest: str) -> Iterator[RollJournal]:
     """Opens the journal of a roll, makes it if there is none, and holds its lock for the length of the block.
 
     Raises:
-        ChangeRefusedError: Another process is at it.
-        InputError: It belongs to another plan, or is none.
+        ChangeRefusedError: Another process has it open.
+        InputError: It belongs to another plan, or is no journal.
         UsageError: It cannot be written.
     """
     path = journal_path(plan_path)

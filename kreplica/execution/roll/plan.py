@@ -33,11 +33,11 @@ _REMAKE = "make it anew: kreplica roll plan --out FILE"
 
 @dataclass(frozen=True, slots=True)
 class RollOptions:
-    """What the user wants of the waves.
+    """The user's options for the waves.
 
     Args:
         accept_rf_one: Partitions of one replica may be down meanwhile.
-        accept_topics: Regular expression: whatever happens to topics whose whole name matches.
+        accept_topics: Regular expression: any harm to topics whose whole name matches is accepted.
         one_rack_at_a_time: No two racks in one wave.
         most_in_wave: Most nodes in one wave; None for any number.
     """
@@ -49,7 +49,7 @@ class RollOptions:
 
     @property
     def accepted(self) -> Accepted:
-        """In the form that judgements take."""
+        """The options in the form that judgements take."""
         return Accepted(self.accept_rf_one, None if self.accept_topics is None else topic_pattern(self.accept_topics))
 
 
@@ -77,11 +77,11 @@ class RollPlan:
         taken_at: When the cluster was read, UTC, ISO 8601.
         cluster_id: The cluster it belongs to.
         cluster_name: What the user called that cluster.
-        options: What was wanted.
+        options: The user's options.
         partitions: Partitions of the cluster then.
         controller: The active controller then, None where not known.
         waves: Nodes that restart together, in order.
-        bound: How many waves there are at least, and why.
+        bound: Lower bound of the number of waves, and why.
         never: Nodes that are in no wave because their restart does harm whenever it comes.
         down: Nodes that are in no wave because they were down.
         only_some: Whether only some of the cluster's nodes were asked for.
@@ -111,7 +111,7 @@ class RollPlan:
 
     @property
     def proven(self) -> bool:
-        """Whether no plan has fewer waves."""
+        """True if no plan has fewer waves."""
         return len(self.waves) == self.bound.waves
 
     @property
@@ -146,12 +146,12 @@ def plan_roll(
     Args:
         snapshot: The cluster, with topics' min.insync.replicas and with the quorum.
         nodes: Brokers, and controllers that are none.
-        options: What is wanted of the waves.
+        options: The user's options for the waves.
         created_at: Now, UTC, ISO 8601.
         most_steps: Bounds the search for fewer waves; its own default if not given.
 
     Raises:
-        UsageError: One rack at a time, and a broker does not tell its rack.
+        UsageError: One rack at a time is wanted, and a broker's rack is not known.
     """
     quorum = quorum_without(snapshot, ())
     down = tuple(node for node in sorted(nodes) if _is_down(snapshot, node, quorum))
@@ -189,14 +189,14 @@ def plan_roll(
 
 
 def _is_down(snapshot: ClusterSnapshot, node: int, quorum: Quorum | None) -> bool:
-    """Whether a node is known to be down; a voter of which nobody tells when it fetched is not."""
+    """True if a node is known to be down; a voter whose last fetch is not known is not."""
     if not len(snapshot.brokers) or node in snapshot.brokers["broker"].to_list():
         return snapshot.is_alive(node) is False
     return node in quorum.down if quorum is not None else node not in snapshot.quorum["node"].to_list()
 
 
 def _kept_by_the_quorum(quorum: Quorum | None, nodes: Sequence[int]) -> set[int]:
-    """Voters without which the quorum has no majority; every node where it has none: nobody is elected then."""
+    """Voters that the quorum's majority needs; every node where there is no majority: no leader is elected then."""
     if quorum is None or quorum.up - 1 >= quorum.needed:
         return set()
     if quorum.up < quorum.needed:
@@ -205,14 +205,14 @@ def _kept_by_the_quorum(quorum: Quorum | None, nodes: Sequence[int]) -> set[int]
 
 
 def _voters_apart(quorum: Quorum | None, nodes: Sequence[int]) -> list[Limit]:
-    """One voter at a time: a second one that fails meanwhile must not cost the majority of five, say."""
+    """Allows one voter at a time, so that a second that fails meanwhile does not cost, say, five their majority."""
     if quorum is None:
         return []
     return [Limit(sum(1 << place for place, node in enumerate(nodes) if node in quorum.voters), 1)]
 
 
 def _racks_apart(snapshot: ClusterSnapshot, nodes: Sequence[int]) -> tuple[Limit, ...]:
-    """Controllers that are no brokers have no rack that is told, and so are among themselves."""
+    """Keeps racks apart; controllers that are no brokers report no rack and form a group of their own."""
     brokers = set(snapshot.brokers["broker"].to_list())
     groups: dict[str | None, list[int]] = {}
     for place, node in enumerate(nodes):
@@ -224,7 +224,7 @@ def _racks_apart(snapshot: ClusterSnapshot, nodes: Sequence[int]) -> tuple[Limit
 
 
 def _renumbered(nodes: int, places: Sequence[int], chosen: Sequence[int]) -> int:
-    """A bitmask over some nodes as one over fewer of them."""
+    """Converts a bitmask over some nodes to one over fewer of them."""
     number = {node: place for place, node in enumerate(chosen)}
     return sum(1 << number[node] for place, node in enumerate(places) if nodes >> place & 1 and node in number)
 
@@ -232,7 +232,7 @@ def _renumbered(nodes: int, places: Sequence[int], chosen: Sequence[int]) -> int
 def _in_order(
     snapshot: ClusterSnapshot, waves: Sequence[tuple[int, ...]], controller: int | None, *, by_rack: bool
 ) -> tuple[tuple[int, ...], ...]:
-    """The wave of the active controller last, so that it moves once; racks one after another where that is wanted."""
+    """Orders waves: the active controller's last, so that it moves once; by rack, one after another, if wanted."""
     racks = [snapshot.racks.get(wave[0], "") if by_rack else "" for wave in waves]
     last = [controller in wave for wave in waves]
     last_rack = racks[last.index(True)] if any(last) else None
@@ -254,7 +254,7 @@ def _held_back(
 
 
 def _reasons(against: Sequence[Consequence]) -> tuple[str, ...]:
-    """What lasts comes first, then what most partitions share."""
+    """Reasons, one clause each: lasting ones first, then those that most partitions share."""
     places: dict[tuple[bool, str], set[tuple[str | None, int | None]]] = {}
     for item in against:
         places.setdefault((item.waiting_helps, item.reason), set()).add((item.topic, item.partition))
@@ -271,7 +271,7 @@ def _clause(reason: str, places: set[tuple[str | None, int | None]]) -> str:
 
 
 def _judged(snapshot: ClusterSnapshot, plan: RollPlan) -> tuple[str, ...]:
-    """What is not known of any wave; every wave is safe as safe-to-stop judges it, or the plan would be wrong."""
+    """Facts not known of any wave; asserts that every wave is safe by the judgement of safe-to-stop."""
     unknown: dict[str, None] = {}
     for wave in plan.waves:
         judgement = judge_stop(snapshot, wave, plan.options.accepted)
@@ -286,7 +286,7 @@ def write_roll(plan: RollPlan, path: Path, *, replace: bool = False) -> str:
     """Writes the plan and returns its digest.
 
     Raises:
-        UsageError: The file is there, or the place cannot be written.
+        UsageError: The file exists, or the path cannot be written.
     """
     import msgspec
 

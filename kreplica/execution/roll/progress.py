@@ -1,4 +1,4 @@
-"""How far a rolling restart has come: the journal and what the cluster shows, held against the plan.
+"""Progress of a rolling restart: the journal and the cluster's state, compared with the plan.
 
 A wave is done when every node of it is up again, was restarted, and every replica there is in sync. That a node was
 restarted is known when it was seen down, or when it leads nothing in the same epoch as when it was named; where it led
@@ -24,15 +24,15 @@ from kreplica.model.predicates import PREFERRED_LEADER
 from kreplica.model.snapshot import ClusterSnapshot
 
 MOST_LED = 50
-"""Partitions a node that a journal keeps as a sign, first those whose preferred leader it is: these no election of
-preferred leaders takes away from it meanwhile."""
+"""Most partitions for each node that a journal keeps as evidence, those with it as preferred leader first: no election
+of preferred leaders takes these away from it meanwhile."""
 
 Led = tuple[str, int, int, int]
 """Topic, partition, node that led it, leader epoch."""
 
 
 class NodeState(StrEnum):
-    """Where a node of the current wave stands."""
+    """States of a node of the current wave."""
 
     RESTART = "restart"
     DOWN = "down"
@@ -43,14 +43,14 @@ class NodeState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class RollState:
-    """Where a roll stands.
+    """State of a roll.
 
     Args:
         wave: Number of the wave whose turn it is, None when all are done.
         states: Of each of its nodes.
         named_at: When its nodes were named, None if they were not.
         out_of_sync: Partitions with a replica on its nodes that is not in sync.
-        drift: What is otherwise than when the plan was made, one clause each.
+        drift: Differences since the plan was made, one clause each.
     """
 
     wave: int | None
@@ -66,21 +66,21 @@ class RollState:
 
     @property
     def over(self) -> bool:
-        """Whether the wave is done."""
+        """True if the wave is done."""
         return bool(self.states) and all(state is NodeState.BACK for state in self.states.values())
 
     @property
     def may_begin(self) -> bool:
-        """Whether nothing but safety stands against restarting the nodes that are left."""
+        """True if only the judgement of safety is left before restarting the remaining nodes."""
         waiting = {NodeState.DOWN, NodeState.CATCHING_UP, NodeState.NOT_TOLD}
         return bool(self.to_restart) and not waiting & set(self.states.values())
 
 
 def check_roll(plan: RollPlan, snapshot: ClusterSnapshot) -> None:
-    """Checks that the plan is of this cluster.
+    """Checks that the plan was made for this cluster.
 
     Raises:
-        ChangeRefusedError: It is of another one.
+        ChangeRefusedError: It was made for another one.
     """
     if snapshot.cluster_id != plan.cluster_id:
         found = snapshot.cluster_id or "not told"
@@ -92,7 +92,7 @@ def check_roll(plan: RollPlan, snapshot: ClusterSnapshot) -> None:
 def look_at_roll(
     plan: RollPlan, entries: Sequence[RollEntry], snapshot: ClusterSnapshot, *, told: bool = False
 ) -> RollState:
-    """Where the roll stands.
+    """Returns the state of the roll.
 
     Args:
         plan: The plan.
@@ -134,7 +134,7 @@ def _state(
 
 
 def is_down(snapshot: ClusterSnapshot, node: int) -> bool:
-    """Whether a broker is not up, or a controller that is no broker does not fetch."""
+    """True if a broker is not up, or a controller that is no broker does not fetch."""
     quorum = quorum_without(snapshot, ())
     if quorum is not None and node in quorum.voters and node in quorum.down:
         return True
@@ -166,7 +166,7 @@ def led_by(snapshot: ClusterSnapshot, nodes: Sequence[int]) -> list[Led]:
 
 
 def _drift(plan: RollPlan, snapshot: ClusterSnapshot) -> list[str]:
-    """What changed since the plan was made; whether a wave is safe is judged anew whatever it is."""
+    """Differences since the plan was made; the safety of a wave is judged anew in any case."""
     found = []
     now, then = set(restartable_nodes(snapshot)), set(plan.nodes)
     strange = sorted(now - then)

@@ -1,12 +1,11 @@
-"""Why replicas are missing from the ISR, and the smallest set of causes that explains it.
+"""Causes of replicas missing from the ISR, and the smallest set of causes that explains them.
 
-    facts      the missing replicas as arrays; what is known of each broker
-    rules      causes that states show: gone, fenced, offline, reassignment, no leader, throttle
-    lagging    causes that comparison shows: slow leader, slow follower, one pair, a broker out of everything
-    explain    all of them in order, for rows
-    cover      the smallest set of causes, as plain combinatorics
-    culprits   that set for partitions, merged where one thing is behind several (a rack, a broker slow in both roles)
-    measuring  how far behind, how fast, how long: two readings compared
+    facts         the missing replicas as arrays; what is known of each broker
+    state_rules   causes shown by states: gone, fenced, offline, reassignment, no leader, throttle
+    lag_rules     causes shown by comparison: slow leader, slow follower, one pair, a broker out of every ISR
+    explain       all of them in order, for rows
+    set_cover     the smallest set of causes, as plain combinatorics
+    smallest_set  that set for partitions, causes with one origin merged (a rack, a broker slow in both roles)
 
 A wrong cause is worse than none: a rule names one only where the facts single it out.
 """

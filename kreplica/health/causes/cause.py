@@ -1,4 +1,4 @@
-"""What can keep a replica out of the ISR, as values."""
+"""Causes that can keep a replica out of the ISR, as values."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from enum import Enum
 
 
 class CauseKind(Enum):
-    """What keeps a replica out of the ISR; the values are fixed names in JSON."""
+    """Kinds of causes that keep a replica out of the ISR; the values are fixed names in JSON."""
 
     BROKER_GONE = "broker-gone"
     BROKER_FENCED = "broker-fenced"
@@ -30,17 +30,17 @@ UNKNOWN = -1
 """The code of a replica whose cause the facts do not single out."""
 
 LEADER_MATTERS = frozenset({CauseKind.THROTTLE, CauseKind.SLOW_LEADER, CauseKind.LEADER_TO_FOLLOWER})
-"""Kinds that stand on the leader, too, so that a row names it."""
+"""Kinds that also concern the leader, so that a row names it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """Why one replica is missing.
+    """The cause of one missing replica.
 
     Args:
         kind: What keeps it out.
         broker: The missing replica's broker.
-        leader: The leader it follows, where the kind stands on that one too.
+        leader: The leader it follows, where the kind also concerns the leader.
         since: When the broker was last heard of, ISO 8601; None if not known.
         evidence: The facts behind it by name.
     """

@@ -1,4 +1,4 @@
-"""Why every missing replica of a snapshot is missing: all rules in their order, and what they leave open."""
+"""Causes of every missing replica of a snapshot: all rules in their order, and what they leave open."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _LEADER_MATTERS = np.array([kind in LEADER_MATTERS for kind in KINDS] + [True])
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Explained:
-    """What the rules found.
+    """Results of the rules.
 
     Args:
         codes: For each missing replica the position of its kind in KINDS, UNKNOWN where no rule singles one out.
@@ -102,7 +102,7 @@ class Explanation:
 
     @cached_property
     def details(self) -> Mapping[int, Mapping[str, object]]:
-        """Facts by place of single replicas: rates that hold them back, the broker a leaderless partition waits for."""
+        """Facts about single replicas, by index: throttle rates, the broker that a leaderless partition waits for."""
         missing = self.missing
         found: dict[int, dict[str, object]] = {}
         throttled = np.isin(self.found.codes, _THROTTLED)
@@ -132,7 +132,7 @@ class Explanation:
         return self._cause_rows[label]
 
     def cause(self, place: int) -> Cause:
-        """The cause of one missing replica, by its place among them."""
+        """The cause of one missing replica, by its index among the missing ones."""
         kind = KINDS[self.found.codes[place]]
         broker, leader = int(self.missing.brokers[place]), int(self.missing.leaders[place])
         gone = kind in (CauseKind.BROKER_FENCED, CauseKind.BROKER_GONE)
@@ -175,13 +175,13 @@ class Explanation:
         return int(np.searchsorted(self.facts.broker_ids, broker))
 
     def unknown(self, place: int) -> NotKnown:
-        """What is open about a missing replica without a cause."""
+        """Describes a missing replica without a cause: the causes left open, and what to read next."""
         broker, leader = int(self.missing.brokers[place]), int(self.missing.leaders[place])
         possible = self.candidates(place)
         return NotKnown(broker, leader if leader >= 0 else None, possible, self._read_next(broker, leader, possible))
 
     def candidates(self, place: int) -> tuple[CauseKind, ...]:
-        """Kinds that the facts do not rule out; none where nothing was there to compare."""
+        """Kinds that the facts do not rule out; none where there was nothing to compare."""
         if self.found.compared[place]:
             leader, follower = int(self.missing.leaders[place]), int(self.missing.brokers[place])
             return self._candidates(self._index(leader), self._index(follower))
@@ -232,7 +232,7 @@ def _explain(facts: Facts) -> Explained:
 
 
 def _compare(facts: Facts, missing: Missing, codes: Codes, compared: Mask) -> tuple[Mask, Lags | None]:
-    """Fills in what comparison singles out: brokers that are out of everything first, which would hide others."""
+    """Fills in the causes found by comparison: brokers out of every ISR first, as they would hide other causes."""
     if not compared.any():
         return compared, None
     first = Lags(facts, missing.take(compared))

@@ -122,12 +122,12 @@ class Missing:
         return len(self.rows)
 
     def take(self, kept: Mask) -> Missing:
-        """Those of the mask."""
+        """The missing replicas that the mask selects."""
         return Missing(self.rows[kept], self.brokers[kept], self.leaders[kept], self.adding[kept], self.offline[kept])
 
 
 class Facts:
-    """What one snapshot tells: brokers have an index, their position in ``broker_ids``."""
+    """Facts of one snapshot. A broker's index is its position in ``broker_ids``."""
 
     def __init__(self, evaluator: Evaluator) -> None:
         self.snapshot: ClusterSnapshot = evaluator.snapshot
@@ -176,7 +176,7 @@ class Facts:
 
     @cached_property
     def responsive(self) -> Mask:
-        """By broker index: alive, or, where the source does not tell, seen to take part in replication."""
+        """By broker index: alive, or, where the source does not report it, seen to take part in replication."""
         return ~self.fenced & ~self.gone & (self.alive | (self.leads > 0) | (self.in_isr > 0))
 
     @cached_property
@@ -190,7 +190,7 @@ class Facts:
 
     @cached_property
     def last_fetch(self) -> dict[int, str]:
-        """When a broker last fetched the cluster's metadata, by broker: a KRaft quorum's leader keeps it."""
+        """Time of each broker's last fetch of the cluster's metadata, which the leader of a KRaft quorum keeps."""
         quorum = self.snapshot.quorum
         pairs = zip(quorum["node"].to_list(), quorum["last_fetch_ms"].to_list(), strict=True)
         return {
@@ -217,7 +217,7 @@ def leaders_of(snapshot: ClusterSnapshot) -> Integers:
 
 
 def elements_of(items: IntListColumn, others: IntListColumn) -> Mask:
-    """For each element of ``items`` whether the other list of its row has it; null lists have none."""
+    """Marks each element of ``items`` that the other list of its row contains; null lists contain none."""
     pairs = items.row_numbers() << 32 | items.values
     valid = others.valid
     kept = slice(None) if valid is None else np.repeat(valid, others.lengths())
@@ -225,7 +225,7 @@ def elements_of(items: IntListColumn, others: IntListColumn) -> Mask:
 
 
 def _missing(evaluator: Evaluator, leaders: Integers) -> Missing:
-    # The predicates know a replica as missing; only partitions that miss one are looked at further.
+    # The predicates tell which replicas are missing; only partitions that miss one are examined further.
     lists = evaluator.list(MISSING)
     rows = np.flatnonzero(lists.lengths())
     missing = lists.take(rows)

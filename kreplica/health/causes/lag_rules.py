@@ -1,4 +1,4 @@
-"""Causes that show only by comparison: a live replica on a live broker is missing, and so others are looked at.
+"""Causes that only a comparison shows: a live replica on a live broker is missing, so it is compared with others.
 
 What is compared: for every leader L and follower F, how many partitions that L leads have F out of sync (``out``) and
 how many F follows in all (``follows``). Both count only partitions of busy topics, those in which such a replica is
@@ -22,16 +22,16 @@ from kreplica.health.causes.state_rules import FEW, has_leader
 from kreplica.model.columns import Integers, Mask
 
 LEAST = 2
-"""Partitions, leaders or followers from which on a pattern is one."""
+"""Fewest partitions, leaders or followers that make a pattern."""
 
 MOST = 0.5
-"""From this share of the replicas in question on, the whole is behind and not a part of it."""
+"""Share of the replicas in question from which all of them count as lagging, not only some."""
 
 MANY, PART = 5, 0.25
-"""So many partitions, if they are this share, are no few busy ones either."""
+"""Number of partitions that, as this share of all, are too many to be a few busy ones."""
 
 CHANCE = 0.001
-"""A pattern that troubles of single partitions would make with a greater chance is none."""
+"""Greatest probability with which troubles of single partitions may produce a pattern that still counts as one."""
 
 
 class Lags:
@@ -80,7 +80,7 @@ class Lags:
 
     @property
     def partitions_out(self) -> Integers:
-        """By leader: how many of its partitions miss a follower."""
+        """By leader: number of its partitions that miss a follower."""
         rows = np.unique(self.lagging.rows, return_index=True)[1]
         return np.bincount(self.leaders[rows], minlength=self.size)
 
@@ -134,7 +134,7 @@ def slow_follower(lags: Lags) -> Mask:
 
 
 def _unlikely_for_followers(lags: Lags, found: Mask) -> Mask:
-    """Those followers that are out more often than single troubles would explain."""
+    """Followers that are out more often than troubles of single partitions would explain."""
     followers = int((lags.followed_by > 0).sum())
     for follower in np.flatnonzero(found):
         others = int((lags.leaders != follower).sum())
@@ -160,7 +160,7 @@ def leader_to_follower(lags: Lags, unclaimed: int) -> Mask:
 
 
 def hardly_by_chance(count: int, total: int, places: int) -> bool:
-    """Whether ``count`` of ``total`` single troubles, each at any of the places alike, would hardly meet at one.
+    """True if ``count`` of ``total`` independent troubles are unlikely to meet at one of equally likely places.
 
     The expected number of places where that many meet is at most C(total, count) * places ** (1 - count).
     """
@@ -208,7 +208,7 @@ def _in_topics_well_elsewhere(lags: Lags) -> Integers:
 
 
 def _at(pairs: Integers, topics: Integers, brokers: Integers, lags: Lags) -> Integers:
-    """How often each pair of topic and broker index occurs; pairs are in order."""
+    """Number of times that each pair of topic and broker index occurs; pairs are in order."""
     keys, counts = np.unique(topics * lags.size + brokers, return_counts=True)
     places = np.minimum(np.searchsorted(keys, pairs), len(keys) - 1)
     return np.where(keys[places] == pairs, counts[places], 0)
@@ -275,7 +275,7 @@ def classify(lags: Lags, evidence: Lags) -> list[CauseKind | None]:
 
 
 def candidates(lags: Lags) -> Callable[[int, int], tuple[CauseKind, ...]]:
-    """What the comparison does not rule out, by index of leader and follower; nothing for a single odd partition."""
+    """Returns the kinds not ruled out, by index of leader and follower; none for a single odd partition."""
     elsewhere, others = lags.keeps_up_elsewhere, lags.serves_others
     facts = lags.facts
     apart = facts.alive & (facts.in_isr == 0) & (facts.leads == 0)

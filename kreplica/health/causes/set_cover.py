@@ -19,7 +19,7 @@ MOST_TIES = 16
 
 @dataclass(frozen=True, slots=True)
 class Cover:
-    """The smallest covers of one group of things that hang together.
+    """The smallest covers of one connected group of things to explain.
 
     Args:
         choices: Smallest covers, each a set of causes; several where they tie, one where it was found greedily.
@@ -33,7 +33,7 @@ class Cover:
 
     @property
     def minimal(self) -> bool:
-        """Whether no smaller cover exists."""
+        """True if no smaller cover exists."""
         return len(self.choices[0]) == self.at_least
 
 
@@ -48,7 +48,7 @@ def smallest_covers(things: Iterable[frozenset[int]]) -> list[Cover]:
 
 
 def _essential(things: Iterable[frozenset[int]]) -> list[frozenset[int]]:
-    """Without repeats, and without things that are explained whenever another one is."""
+    """Drops repeated things, and those that are explained whenever another one is."""
     kept: list[frozenset[int]] = []
     by_cause: dict[int, list[frozenset[int]]] = {}
     for thing in sorted(set(things), key=lambda thing: (len(thing), sorted(thing))):
@@ -102,7 +102,7 @@ class _TooManyStepsError(Exception):
 
 
 def _covers_of(things: Sequence[frozenset[int]], size: int, steps: list[int]) -> Iterator[frozenset[int]]:
-    """Covers of at most ``size`` causes: some cause of the first thing left is in each."""
+    """Covers of at most ``size`` causes: each contains some cause of the first thing left."""
     stack: list[tuple[frozenset[int], Sequence[frozenset[int]]]] = [(frozenset(), things)]
     while stack:
         steps[0] += 1
@@ -119,7 +119,7 @@ def _covers_of(things: Sequence[frozenset[int]], size: int, steps: list[int]) ->
 
 
 def _greedy(things: Sequence[frozenset[int]]) -> frozenset[int]:
-    """Always the cause that explains most of what is left."""
+    """Returns a cover by taking, each time, the cause that explains most of the things left."""
     chosen: set[int] = set()
     left = list(things)
     while left:
@@ -134,7 +134,7 @@ def _greedy(things: Sequence[frozenset[int]]) -> frozenset[int]:
 
 
 def _bound(things: Sequence[frozenset[int]]) -> int:
-    """Things that share no cause need one each."""
+    """Lower bound of the size of a cover: things that share no cause need one each."""
     taken: set[int] = set()
     count = 0
     for thing in things:

@@ -1,8 +1,8 @@
-"""The smallest set of causes that explains why partitions are under-replicated, ranked.
+"""The smallest set of causes, ranked, that explains why partitions are under-replicated.
 
-What is behind several causes counts as one: a whole rack whose brokers are gone, a broker that is slow both as leader
-and as follower, a throttle wherever it holds. A replica whose cause is not singled out is explained by whatever is not
-ruled out for it; where the smallest set of causes leaves a choice, the choice is shown and not made.
+Causes with one origin count as one: a whole rack whose brokers are gone, a broker that is slow both as leader and as
+follower, a throttle wherever it applies. A replica whose cause is not singled out is explained by any cause that is not
+ruled out for it; where there are several smallest sets, all are shown and none is chosen.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ _SLOW = (CauseKind.SLOW_LEADER, CauseKind.SLOW_FOLLOWER)
 
 
 class Key(NamedTuple):
-    """What makes two causes one.
+    """Identity of a cause: causes with equal keys count as one.
 
     Args:
         kind: Value of a CauseKind, RACK_GONE or SLOW_BROKER.
-        broker: The broker it stands on; None for a rack and for throttles.
+        broker: The broker it concerns; None for a rack and for throttles.
         rack: Of a rack that is gone.
         leader: Of one leader-to-follower pair.
     """
@@ -47,11 +47,11 @@ class Culprit:
 
     Args:
         key: What it is.
-        brokers: The brokers it stands on.
+        brokers: The brokers it concerns.
         others: The other side: followers of a slow leader, leaders of a slow follower.
-        partitions: How many it explains at least one missing replica of.
-        failing: In how many of these acks=all writes fail.
-        certain: Whether the facts single it out; otherwise it is only the simplest that is left.
+        partitions: Number of partitions of which it explains at least one missing replica.
+        failing: Number of these in which acks=all writes fail.
+        certain: True if the facts single it out; otherwise it is only the simplest explanation left.
         since: When the broker was last heard of, ISO 8601; None if not known.
         evidence: The facts behind it.
     """
@@ -114,10 +114,10 @@ class Verdict:
     """The smallest set of causes.
 
     Args:
-        culprits: Causes that are singled out, the worst first; among them brokers that are gone by all one can see.
-        open: What is left to find out.
-        smallest: Whether no smaller set explains as much.
-        at_least: How many causes are needed at least.
+        culprits: Causes that are singled out, the worst first, brokers that appear to be gone among them.
+        open: Partitions whose cause is still open.
+        smallest: True if no smaller set explains as much.
+        at_least: Fewest causes that are needed.
     """
 
     culprits: tuple[Culprit, ...]
@@ -127,7 +127,7 @@ class Verdict:
 
 
 def find_culprits(why: Explanation, rows: Indices) -> Verdict:
-    """Explains the given partitions by as few causes as can be.
+    """Explains the given partitions by as few causes as possible.
 
     A replica that is being added does not explain why a partition is under-replicated, which its originals decide; it
     counts for partitions that are not.
@@ -145,7 +145,7 @@ def find_culprits(why: Explanation, rows: Indices) -> Verdict:
 
 
 class _Case:
-    """The missing replicas to explain, gathered into kinds of replica with the same keys."""
+    """The missing replicas to explain, grouped by their keys."""
 
     def __init__(self, why: Explanation, places: Indices) -> None:
         self.why = why
@@ -184,7 +184,7 @@ class _Case:
         return self._numbers[key]
 
     def is_settled(self, cause: int) -> bool:
-        """Whether the facts single the cause out for some replica, or show its broker gone as far as one can see."""
+        """True if the facts single the cause out for some replica, or its broker appears to be gone."""
         codes = self.why.found.codes
         proven = any(codes[self.examples[number]] != UNKNOWN for number in self.groups_of[cause])
         return proven or self.keys[cause].kind == CauseKind.BROKER_GONE.value
@@ -198,7 +198,7 @@ class _Case:
 
 
 class _Merger:
-    """Decides which causes are one."""
+    """Decides which causes count as one."""
 
     def __init__(self, why: Explanation) -> None:
         self.why = why
@@ -208,7 +208,7 @@ class _Merger:
         self.slow_both = set(missing.leaders[leader].tolist()) & set(missing.brokers[follower].tolist())
 
     def keys(self, place: int) -> Iterator[Key]:
-        """What explains one missing replica: one cause, or all that are not ruled out."""
+        """Keys that explain one missing replica: its one cause, or all that are not ruled out."""
         why = self.why
         broker, leader = int(why.missing.brokers[place]), int(why.missing.leaders[place])
         if why.found.codes[place] != UNKNOWN:
@@ -340,7 +340,7 @@ _ALONE = frozenset(
         CauseKind.BROKER_OUT.value,
     }
 )
-"""Kinds that have no other side worth naming."""
+"""Kinds whose other side (followers or leaders) is not worth naming."""
 
 
 def _plain_evidence(case: _Case, key: Key, places: Sequence[int]) -> Mapping[str, object]:

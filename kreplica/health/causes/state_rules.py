@@ -1,7 +1,7 @@
-"""Causes that the state of brokers, directories and settings shows: each rule is one question to every missing replica.
+"""Causes shown by the state of brokers, directories and settings: each rule judges every missing replica.
 
-A rule is given the facts and the missing replicas that no earlier rule has explained, and answers for which of them it
-holds. The order in ``STATE_RULES`` is that of certainty: a replica whose broker is gone is not looked at further.
+A rule takes the facts and the missing replicas that no earlier rule has explained, and returns for which of them it
+holds. ``STATE_RULES`` is ordered by certainty: a replica whose broker is gone is not examined further.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from kreplica.health.causes.facts import LEADER_NOT_KNOWN, NO_LEADER, Facts, Mis
 from kreplica.model.columns import IntListColumn, Mask
 
 FEW = 0.1
-"""Up to this share of replicas out of sync, a broker counts as keeping up."""
+"""Greatest share of replicas out of sync with which a broker still counts as keeping up."""
 
 Rule = Callable[[Facts, Missing], Mask]
 
 
 def broker_fenced(facts: Facts, missing: Missing) -> Mask:
-    """The KRaft controller has fenced the broker: it is registered, and its heartbeats do not come (KIP-631).
+    """The KRaft controller has fenced the broker: it is registered, but its heartbeats do not arrive (KIP-631).
 
     A broker that died, one that hangs and one that starts are all fenced; a fenced broker is in no ISR and leads
     nothing (ReplicationControlManager.handleBrokerFenced).
@@ -37,7 +37,7 @@ def broker_gone(facts: Facts, missing: Missing) -> Mask:
 def log_directory_offline(facts: Facts, missing: Missing) -> Mask:
     """The cluster reports the replica offline on a live broker, and that broker has an offline log directory (KIP-112).
 
-    Which of several directories held the replica is not told by an offline one; one of them is offline at any rate.
+    An offline directory does not report its replicas, so it is not known which of several held this one.
     """
     broken = np.array(sorted(facts.offline_directories), dtype=np.int64)
     return missing.offline & np.isin(missing.brokers, broken)
@@ -63,7 +63,7 @@ def no_leader(facts: Facts, missing: Missing) -> Mask:
 
 
 def waiting_for(facts: Facts, missing: Missing) -> list[int | None]:
-    """For each missing replica of a leaderless partition the first unreachable broker that could lead it, else None."""
+    """The first broker that could lead each leaderless partition, where all of these are unreachable; else None."""
     without = missing.leaders == NO_LEADER
     found: list[int | None] = [None] * len(missing)
     isr, eligible = facts.isr, facts.snapshot.lists("elr")
@@ -85,7 +85,7 @@ def _unreachable(facts: Facts, broker: int, offline: IntListColumn, row: int) ->
 
 
 def throttle(facts: Facts, missing: Missing) -> Mask:
-    """A throttle list names the replica, a rate is set on that side, and nothing unlisted speaks against it.
+    """A throttle list names the replica, a rate is set on that side, and no unlisted replica contradicts it.
 
     Listed on the leader's side: the leader's own entry and its leader rate; on the follower's side: the follower's
     entry and its follower rate. An out-of-sync listed replica is held to the rate whatever put it out of sync, so a
@@ -103,7 +103,7 @@ def throttle(facts: Facts, missing: Missing) -> Mask:
 
 
 def throttle_rates(facts: Facts, missing: Missing) -> list[dict[str, int]]:
-    """For each missing replica the rates that hold it back; empty where none does."""
+    """Rates that hold back each missing replica; empty where none does."""
     throttles = facts.throttles
     topics = facts.snapshot.strings("topic")
     named = {code for code, name in enumerate(topics.dictionary) if name in throttles.topics}
@@ -118,7 +118,7 @@ def throttle_rates(facts: Facts, missing: Missing) -> list[dict[str, int]]:
 
 
 def _troubled_leaders(facts: Facts, unlisted: Missing, missing: Missing) -> Mask:
-    """For each missing replica whether its leader has two or more followers out in unlisted partitions."""
+    """Marks missing replicas whose leader has two or more followers out in unlisted partitions."""
     pairs = np.unique(facts.index(unlisted.leaders) * len(facts.broker_ids) + facts.index(unlisted.brokers))
     followers = np.bincount(pairs // max(1, len(facts.broker_ids)), minlength=len(facts.broker_ids))
     known = missing.leaders >= 0

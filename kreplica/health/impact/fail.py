@@ -1,4 +1,4 @@
-"""What a failure means for a cluster: the fate of every partition, the quorum, and who leads how much afterwards.
+"""Impact of a failure on a cluster: the fate of every partition, the quorum, and the leaders of each broker.
 
 Unlike the judgement of a stop, which asks whether there is room, this one tells what would be: brokers crash, log
 directories go offline, brokers restart one after another, and the controller does what its rules say.
@@ -23,7 +23,7 @@ from kreplica.model.snapshot import ClusterSnapshot, MetadataMode
 
 
 class Fate(StrEnum):
-    """What becomes of a partition, the worst first."""
+    """Fates of a partition, the worst first."""
 
     UNCLEAN_LEADER = "unclean_leader"
     UNAVAILABLE = "unavailable"
@@ -34,32 +34,32 @@ class Fate(StrEnum):
 
     @property
     def harmful(self) -> bool:
-        """Whether something is lost or cannot be used meanwhile."""
+        """True if something is lost or cannot be used meanwhile."""
         return self not in (Fate.NEW_LEADER, Fate.SMALLER_ISR)
 
 
 FATES = tuple(Fate)
 MENDABLE = (Fate.UNAVAILABLE, Fate.UNDER_MIN_ISR)
-"""Harm of before that a changed setting can end."""
+"""Earlier harm that a changed setting can end."""
 
 ELR_NOT_KNOWN = "whether eligible leader replicas (KIP-966) are on is not known, they are taken for off; --elr tells"
 QUORUM_NOT_KNOWN = "the controller quorum is not known: that it keeps its majority is taken for granted"
 UNTOUCHED = -1
-"""In arrays of fates: nothing becomes of the partition."""
+"""Value in arrays of fates for a partition that is not affected."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PlayedStep:
-    """What becomes of some partitions when something fails or restarts.
+    """Partitions before and after something fails or restarts.
 
     Args:
-        brokers: Who fails or restarts.
+        brokers: Brokers that fail or restart.
         rows: The partitions, as rows of the snapshot.
         before: The partitions before.
         after: The same partitions, in the same order, meanwhile.
-        fates: For each its place in FATES, or UNTOUCHED.
-        already: Which were so before.
-        no_clean_leader: Which nobody could lead without losing records.
+        fates: Each partition's fate as an index into FATES, or UNTOUCHED.
+        already: Partitions that had this fate before.
+        no_clean_leader: Partitions that no replica could lead without losing records.
         quorum: None with ZooKeeper, and where not known.
     """
 
@@ -73,30 +73,30 @@ class PlayedStep:
     quorum: Quorum | None
 
     def places(self, fate: Fate, *, already: bool = False) -> Indices:
-        """Which of its partitions have that fate anew, or had it already."""
+        """Rows of its partitions that newly have that fate, or had it already."""
         return np.flatnonzero((self.fates == FATES.index(fate)) & (self.already == already))
 
     def mended(self, fate: Fate) -> Indices:
-        """Which of its partitions had that harm before and are in use afterwards, under an unclean leader or not."""
+        """Rows of its partitions that had that harm before and are usable afterwards, even under an unclean leader."""
         well = np.array([place for place, one in enumerate(FATES) if not one.harmful or one is Fate.UNCLEAN_LEADER])
         fine = np.isin(self.fates, [UNTOUCHED, *well])
         return np.flatnonzero(held_in(self.before)[fate] & ~held_in(self.after)[fate] & fine)
 
     @property
     def quorum_goes(self) -> bool:
-        """Whether the quorum has its majority before and not afterwards."""
+        """True if the quorum has its majority before and not afterwards."""
         quorum = self.quorum
         return quorum is not None and quorum.lost and quorum.up >= quorum.needed
 
     @property
     def harms(self) -> bool:
-        """Whether anything gets worse."""
+        """True if anything gets worse."""
         return self.quorum_goes or any(fate.harmful and len(self.places(fate)) for fate in FATES)
 
 
 @dataclass(frozen=True, slots=True)
 class BrokerLeaders:
-    """How much one broker leads.
+    """Number of partitions that one broker leads.
 
     Args:
         broker: Its id.
@@ -115,7 +115,7 @@ class BrokerLeaders:
 
 @dataclass(frozen=True, slots=True)
 class FailureJudgement:
-    """What a failure, or a restart of brokers in turn, means.
+    """Impact of a failure, or of restarting brokers in turn.
 
     Args:
         steps: One, or one for each broker that restarts.
@@ -129,11 +129,11 @@ class FailureJudgement:
 
     @property
     def harms(self) -> bool:
-        """Whether anything gets worse at any step."""
+        """True if anything gets worse at any step."""
         return any(step.harms for step in self.steps)
 
     def count(self, fate: Fate, *, already: bool = False) -> int:
-        """How many partitions have that fate anew, or had it already, at one step at least."""
+        """Number of partitions that newly have that fate, or had it already, at one step at least."""
         rows = [step.rows[step.places(fate, already=already)] for step in self.steps]
         return len(np.unique(np.concatenate(rows))) if rows else 0
 
@@ -141,7 +141,7 @@ class FailureJudgement:
 def judge_failure(
     snapshot: ClusterSnapshot, brokers: Sequence[int], disks: Sequence[Disk] = (), changes: Changes = NO_CHANGES
 ) -> FailureJudgement:
-    """Plays a failure and tells what it means.
+    """Plays a failure and judges its impact.
 
     Args:
         snapshot: The cluster, with topics' min.insync.replicas and with the quorum.
@@ -160,7 +160,7 @@ def judge_failure(
 
 
 def controller_left(snapshot: ClusterSnapshot, nodes: Sequence[int], quorum: Quorum | None) -> bool:
-    """Whether anybody can elect once these nodes are gone; taken for granted where the quorum is not known."""
+    """True if a controller is left once these nodes are gone; assumed where the quorum is not known."""
     if snapshot.mode is not MetadataMode.ZOOKEEPER:
         return quorum is None or not quorum.lost
     ids = [broker for broker in snapshot.brokers["broker"].to_list() if isinstance(broker, int)]
@@ -264,7 +264,7 @@ def _unknown_quorum(snapshot: ClusterSnapshot, quorum: Quorum | None) -> Iterato
 
 
 def unknown_elr(snapshot: ClusterSnapshot) -> Iterator[str]:
-    """Who stays eligible to lead depends on it."""
+    """Reports that it is not known whether the ELR is enabled: who stays eligible to lead depends on it."""
     if not snapshot.elr_known:
         yield ELR_NOT_KNOWN
 
@@ -286,7 +286,7 @@ def _members(lists: IntListColumn, broker: int) -> Mask:
 
 
 def unknown_partitions(step: PlayedStep) -> Iterator[str]:
-    """What is not known of the partitions that the step changes."""
+    """Facts that are not known of the partitions that the step changes, one clause each."""
     evaluator, changed = Evaluator(step.after), step.fates != UNTOUCHED
     on_them = changed | _with_any(step.before, step.brokers)
     for predicate, what in (

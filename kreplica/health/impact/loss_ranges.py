@@ -1,6 +1,6 @@
-"""Who could lead a partition that nobody can lead cleanly, and which records would be gone then.
+"""Replicas that could lead a partition without a clean leader, and the records that would be lost.
 
-An unclean leader's log becomes the partition's: whatever the last leader had from that replica's log end offset on is
+An unclean leader's log becomes the partition's: records of the last leader from that replica's log end offset on are
 lost, acknowledged or not (the others truncate to the new leader's epoch, KIP-101, KIP-279).
 """
 
@@ -26,9 +26,9 @@ class Candidate:
     """A replica that is still there and may lack records.
 
     Args:
-        topic, partition, broker: Which copy.
-        elected: Whether it is the one that an unclean election made the leader.
-        leader: Who led before, None for nobody.
+        topic, partition, broker: The replica.
+        elected: True if an unclean election made it the leader.
+        leader: The leader before, None for none.
         end_offset: Its own log end offset, None where not known.
         leader_end_offset: The last leader's log end offset, None where not known.
     """

@@ -43,7 +43,7 @@ def judge_rolling_restart(
 
     Args:
         snapshot: The cluster, with topics' min.insync.replicas and with the quorum.
-        brokers: Who restarts; one that is down already is left out.
+        brokers: Brokers to restart; one that is down already is left out.
         changes: Settings changed before.
     """
     current, steps = with_changes(snapshot, changes), []
@@ -61,7 +61,7 @@ def judge_rolling_restart(
 
 
 def _step(broker: int, current: ClusterSnapshot, original: ClusterSnapshot) -> PlayedStep:
-    """One broker stops; without a controller it can only go, and nobody takes over."""
+    """Stops one broker; without a controller no other broker takes over its leaderships."""
     quorum = quorum_without(current, [broker])
     if controller_left(current, (broker,), quorum):
         stopped = stop_brokers(current, [broker])
@@ -80,7 +80,7 @@ def _step(broker: int, current: ClusterSnapshot, original: ClusterSnapshot) -> P
 
 
 def _returned(snapshot: ClusterSnapshot, step: PlayedStep) -> ClusterSnapshot:
-    """The cluster once the broker is back and in sync: leaders stay where they went, and with whom nobody took over."""
+    """The cluster once the broker is back and in sync: new leaders stay; it still leads what nobody took over."""
     leader, moved = snapshot.integers("leader"), step.after.integers("leader")
     values = leader.values.copy()
     values[step.rows] = np.where(moved.values >= 0, moved.values, leader.values[step.rows])

@@ -1,4 +1,4 @@
-"""Whether brokers can be stopped: what would become of their partitions and of the controller quorum.
+"""Judgement of stopping brokers: the impact on their partitions and on the controller quorum.
 
 Safe means that nothing gets worse and that nothing that is bad already waits for these brokers: a partition that is
 under min ISR, or without a leader, and has a replica on one of them counts against it.
@@ -22,14 +22,14 @@ from kreplica.model.expressions import Expression
 from kreplica.model.snapshot import ClusterSnapshot, MetadataMode
 
 RF_ONE = "rf-one"
-"""Accepts what happens to partitions with one replica; the rule of that name finds them."""
+"""Accepts any effect on partitions with one replica; the rule of that name finds them."""
 
 
 OUT_OF_SYNC = "out of sync already"
 
 
 class Effect(StrEnum):
-    """What stopping brokers does to a partition, or to the cluster."""
+    """Effects of stopping brokers on a partition, or on the cluster."""
 
     UNDER_MIN_ISR = "under_min_isr"
     UNAVAILABLE = "unavailable"
@@ -46,7 +46,7 @@ PREDICATES: dict[Effect, Expression] = {
 
 @dataclass(frozen=True, slots=True)
 class Accepted:
-    """What the user takes into account.
+    """Effects that the user accepts.
 
     Args:
         rf_one: Effects on partitions with one replica.
@@ -64,14 +64,14 @@ class Consequence:
     Args:
         topic: Topic, None for the quorum.
         partition: Partition, None for the quorum.
-        effect: What happens.
-        already: Whether it is so already.
-        accepted: What accepted it: ``rf-one`` or ``topic``; None if nothing did.
+        effect: The effect.
+        already: True if it is so already.
+        accepted: Option that accepted it: ``rf-one`` or ``topic``; None if nothing did.
         reason: Why there is no room for the stop.
         waiting_helps: Whether replicas that come back would make room.
         out_of_sync: Replicas that are out of sync already, where these are the reason.
-        leader: Who leads now, None for nobody.
-        leader_after: Who leads afterwards, None for nobody.
+        leader: Leader now, None for none.
+        leader_after: Leader afterwards, None for none.
         replicas: The assignment.
         isr: In sync now.
         isr_after: In sync afterwards.
@@ -96,12 +96,12 @@ class Consequence:
 
 @dataclass(frozen=True, slots=True)
 class StopJudgement:
-    """What stopping some brokers would do.
+    """Effects of stopping some brokers.
 
     Args:
         brokers: Those asked about that are up.
         down: Those asked about that are down already: stopping them changes no partition.
-        partitions: How many partitions have a replica on the brokers that are up.
+        partitions: Number of partitions with a replica on the brokers that are up.
         consequences: Partitions in order of topic and partition, the quorum first.
         quorum: None with ZooKeeper, and where not known.
         at_min_isr: Partitions that would be exactly at min ISR and are not now: one more failure and writes fail.
@@ -152,7 +152,7 @@ def _only_controller(snapshot: ClusterSnapshot, node: int) -> bool:
 
 
 def _of_quorum(quorum: Quorum | None, brokers: Sequence[int]) -> Iterator[Consequence]:
-    """Without a majority nobody is elected in place of any broker, whether it is a voter or not."""
+    """Reports a lost majority: no leader can then be elected in place of any broker, voter or not."""
     if quorum is not None and quorum.lost and (quorum.stopping or brokers):
         already = quorum.up < quorum.needed
         reason = f"{quorum.up_after} of {len(quorum.voters)} voters would be up, {quorum.needed} are needed"
@@ -174,7 +174,7 @@ def _of_partitions(stopped: StoppedBrokers, brokers: Sequence[int], accepted: Ac
 
 
 class _Listing:
-    """Makes consequences of rows; facts are looked up once for all effects."""
+    """Makes consequences from rows; facts are looked up once for all effects."""
 
     def __init__(
         self,
@@ -226,7 +226,7 @@ class _Listing:
     def _reason(
         self, effect: Effect, replicas: list[int], missing: list[int], min_isr: int, *, one_replica: bool
     ) -> tuple[str, bool, Sequence[int]]:
-        """Why there is no room, whether replicas that come back would make enough, and which these are."""
+        """Why there is no room, whether replicas coming back would make enough, and which replicas these are."""
         staying = [broker for broker in replicas if broker not in self._stopping]
         waiting_helps = len(staying) >= min_isr
         if len(staying) >= (min_isr if effect is Effect.UNDER_MIN_ISR else 1):
@@ -263,7 +263,7 @@ def _unknown_partitions(stopped: StoppedBrokers, accepted: Accepted) -> Iterator
 
 
 def taken_into_account(snapshot: ClusterSnapshot, accepted: Accepted) -> Mask:
-    """Partitions whatever happens to them is accepted."""
+    """Partitions the user asked to ignore."""
     topics = snapshot.strings("topic")
     pattern = accepted.topics
     matching = [pattern is not None and pattern.fullmatch(name) is not None for name in topics.dictionary]
