@@ -1,1 +1,1 @@
-"""What a broker leaves on its disks: one module a format, pure functions from bytes to columns."""
+"""Formats of the files that a broker writes: one module a format, pure functions from bytes to columns."""

@@ -1,4 +1,4 @@
-"""Damage is data: what could not be decoded is told beside what could.
+"""Damage is data: ranges that could not be decoded are reported beside the decoded ones.
 
 Damage of many files: all of it counted, the first places kept.
 """
@@ -11,15 +11,15 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True)
 class Damage:
-    """A stretch of a file that could not be decoded, or does not say what it should.
+    """A range of a file that could not be decoded, or has a wrong value.
 
     Args:
         file: The file's name; empty where only bytes were given.
         position: First byte, counted from the start of the file.
-        reason: What is wrong, in words.
+        reason: Description of the fault, in words.
         skipped: Bytes that were left out because of it; 0 where the content was decoded all the same.
-        expected: What should have stood there; may be empty.
-        found: What stood there; may be empty.
+        expected: The value that should be there; may be empty.
+        found: The value that is there; may be empty.
     """
 
     file: str
@@ -37,7 +37,7 @@ class Damage:
 
 
 def outside(damage: Iterable[Damage], unread: Sequence[Damage]) -> list[Damage]:
-    """Damage that touches none of the stretches that were not read: what stands there is told already."""
+    """Damage outside the ranges that were not read: those are reported already."""
     return [
         each
         for each in damage
@@ -49,7 +49,7 @@ def outside(damage: Iterable[Damage], unread: Sequence[Damage]) -> list[Damage]:
 
 
 MOST_KEPT = 1000
-"""A gigabyte of rubbish is millions of damaged places: that many are kept, the others only counted."""
+"""Damaged places that are kept, the others only counted: a gigabyte of garbage has millions."""
 
 
 @dataclass(slots=True)
@@ -57,8 +57,8 @@ class DamageTally:
     """Damage as it is gathered.
 
     Args:
-        kept: The first places.
-        places: How many there were.
+        kept: The first damaged places.
+        places: Number of damaged places.
         skipped: Bytes left out at all of them.
     """
 
@@ -67,7 +67,7 @@ class DamageTally:
     skipped: int = 0
 
     def add(self, damage: Iterable[Damage]) -> None:
-        """Takes more places."""
+        """Adds damaged places."""
         for each in damage:
             self.places += 1
             self.skipped += each.skipped
@@ -75,7 +75,7 @@ class DamageTally:
                 self.kept.append(each)
 
     def join(self, other: DamageTally) -> None:
-        """Takes what another tally has."""
+        """Adds the places of another tally."""
         self.kept += other.kept[: MOST_KEPT - len(self.kept)]
         self.places += other.places
         self.skipped += other.skipped

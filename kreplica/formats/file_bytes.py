@@ -1,4 +1,4 @@
-"""Where bytes come from: the rim of the decoders, which themselves open nothing.
+"""Sources of bytes: the only input of the decoders, which open nothing themselves.
 
 Files are read, not mapped: a mapped file that its broker truncates meanwhile would end the process (SIGBUS), and the
 pages of a mapped gigabyte count as the process's memory.
@@ -20,7 +20,7 @@ from kreplica.system.guard import attempt
 from kreplica.system.untrusted_files import open_file
 
 PAGE_BYTES = 4096
-"""What is tried one by one where a disk refuses a longer read: a page, as Linux reads them."""
+"""Bytes tried one page at a time where a disk refuses a longer read: a page, as Linux reads them."""
 
 
 LARGEST_SMALL_FILE = 256 * 2**20
@@ -32,7 +32,7 @@ class ByteSource(Protocol):
 
     @property
     def name(self) -> str:
-        """What messages call it."""
+        """The name in messages."""
 
     @property
     def size(self) -> int:
@@ -42,7 +42,7 @@ class ByteSource(Protocol):
         """Up to ``size`` bytes from ``position`` on; fewer at the end."""
 
     def unread(self) -> tuple[Damage, ...]:
-        """What of the bytes read so far the disk did not give: zeros stand in their place."""
+        """Ranges among the bytes read so far that the disk did not return: they read as zeros."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ class BufferBytes:
         return self.content[position : position + size]
 
     def unread(self) -> tuple[Damage, ...]:
-        """Nothing: memory gives what it has."""
+        """Empty: memory has no unreadable ranges."""
         return ()
 
 
@@ -70,7 +70,7 @@ class BufferBytes:
 class FileBytes:
     """A file as it was when it was opened; what is appended later is not seen.
 
-    Pages that a failing disk cannot read (EIO) are zeros: the rest of the file is worth as much as ever.
+    Pages that a failing disk cannot read (EIO) are zeros: the rest of the file remains readable.
     """
 
     name: str
@@ -101,12 +101,12 @@ class FileBytes:
         content = self._tried(position, end)
         if content is not None and position + len(content) == end:
             return content
-        # A read that comes to a bad page in its midst gives what stands before it and refuses the next one only.
+        # A read that meets a bad page in the middle returns the bytes before it; only the next read is refused.
         begun = content or b""
         return b"".join([begun, *self._pages(position + len(begun), end)])
 
     def _tried(self, position: int, end: int) -> bytes | None:
-        """What one read gives; None where the disk fails at its first byte."""
+        """The bytes of one read; None where the disk fails at its first byte."""
         try:
             return os.pread(self.descriptor, end - position, position)
         except OSError as error:
@@ -141,7 +141,7 @@ class FileBytes:
         )
 
     def close(self) -> None:
-        """Gives the file back."""
+        """Closes the file."""
         os.close(self.descriptor)
 
     def __enter__(self) -> FileBytes:
@@ -153,7 +153,7 @@ class FileBytes:
 
 @dataclass(frozen=True, slots=True)
 class FoundBytes:
-    """A file that stands in a directory among others: where it cannot be read it ends, which is damage.
+    """A file found in a directory: where it cannot be read it ends, which is damage.
 
     Args:
         path: The file.
@@ -199,7 +199,7 @@ class FoundBytes:
         return (*(() if self.source is None else self.source.unread()), *self.failures)
 
     def close(self) -> None:
-        """Gives the file back."""
+        """Closes the file."""
         if self.source is not None:
             self.source.close()
 
@@ -211,22 +211,22 @@ class FoundBytes:
 
 
 def not_listed(refused: Iterable[InputError]) -> list[Damage]:
-    """Directories that stand among others and cannot be listed, as damage."""
+    """Directories found among others that cannot be listed, as damage."""
     return [not_read(Path(failure.source), failure) for failure in refused]
 
 
 def not_read(path: Path, failure: KreplicaError, position: int = 0) -> Damage:
-    """Why one of many files or directories is not read, as damage."""
+    """The reason why one of many files or directories is not read, as damage."""
     return Damage(str(path), position, f"it cannot be read: {failure.why or failure.what}", 0)
 
 
 @dataclass(frozen=True, slots=True)
 class SmallFile:
-    """A file that is read whole.
+    """A file that is read as a whole.
 
     Args:
-        content: Its bytes, zeros in place of what a failing disk did not give.
-        unread: Where those are.
+        content: Its bytes, zeros in place of those that a failing disk did not return.
+        unread: The ranges of those zeros.
     """
 
     content: bytes
@@ -234,7 +234,7 @@ class SmallFile:
 
     @property
     def lost(self) -> bool:
-        """Whether the disk gave nothing of it."""
+        """True if the disk returned nothing of it."""
         return bool(self.unread) and sum(each.skipped for each in self.unread) >= len(self.content)
 
 
@@ -251,7 +251,7 @@ def read_small_file(path: Path) -> SmallFile:
 
 
 def read_found_file(path: Path) -> SmallFile:
-    """Reads a file that stands in a directory among others: one that cannot be read is damage, and stops no other."""
+    """Reads a file found in a directory: if it cannot be read that is damage, and the others are read all the same."""
     found = attempt(lambda: read_small_file(path))
     if isinstance(found, SmallFile):
         return found

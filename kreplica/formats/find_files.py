@@ -1,4 +1,4 @@
-"""Finds and reads the files that decoders are given: the one place of this package that opens anything."""
+"""Finds and reads the files that decoders are given: the only module of this package that opens files."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from kreplica.errors import InputError, as_clause
 from kreplica.system.untrusted_files import open_file
 
 DEEPEST = 32
-"""How far below a named directory files are looked for; what lies deeper is refused, never left out in silence."""
+"""Levels below a named directory that are searched for files; deeper ones are refused, never silently left out."""
 
 _WILD = frozenset("*?[")
 
 
 BEGINNING_BYTES = 512
-"""As much as tells what a file is."""
+"""Bytes that are enough to recognise a file."""
 
 
 def find_files(
@@ -31,7 +31,7 @@ def find_files(
 
     Args:
         paths: Files, directories and patterns (``broker-*/data``). A file that is named itself need not be wanted.
-        wanted: Tells by its name whether a file in a directory is.
+        wanted: Tells by its name whether a file in a directory is wanted.
         refused: Takes why directories cannot be listed, and what is beside them is found all the same. Without it, and
             where nothing else is found, the first of them is raised.
 
@@ -72,7 +72,7 @@ def named_paths(paths: Sequence[str], refused: list[InputError] | None = None) -
 
 
 def is_there(path: Path) -> bool:
-    """Whether a file is there, as far as the system lets its directory be looked into."""
+    """True if a file is there, as far as its directory may be looked into."""
     try:
         return path.is_file()
     except OSError:
@@ -80,7 +80,7 @@ def is_there(path: Path) -> bool:
 
 
 def may_be_there(path: Path) -> bool:
-    """Whether a file is there, or may be: where its directory may not be looked into reading it tells why."""
+    """True if a file is there, or may be: where its directory may not be looked into, reading it gives the reason."""
     try:
         return path.exists()
     except OSError:
@@ -160,7 +160,7 @@ def _entries(directory: Path) -> list[os.DirEntry[str]]:
 
 
 def _kind(entry: os.DirEntry[str], refused: list[InputError]) -> str | None:
-    """What a broker would take it for (java.io.File.isFile and isDirectory): links count as what they lead to."""
+    """The kind of file a broker takes it for (java.io.File.isFile and isDirectory): links count as their targets."""
     try:
         return "directory" if entry.is_dir() else "file" if entry.is_file() else None
     except OSError as error:
@@ -177,6 +177,6 @@ _FIXES: Mapping[type[OSError], str] = {
 
 
 def unreadable(path: Path, error: OSError, position: str = "") -> InputError:
-    """What a refused read is to the user."""
+    """The error for a read that the system refused."""
     fix = next((what for kind, what in _FIXES.items() if isinstance(error, kind)), "")
     return InputError(str(path), position, as_clause(error.strerror or str(error)), fix)

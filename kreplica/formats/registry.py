@@ -1,4 +1,4 @@
-"""Which file of a log directory is what: by its name, or else by how it begins; one table for every command.
+"""Formats of the files of a log directory, recognised by name, or else by first bytes; one table for every command.
 
     data/meta.properties                          cluster and node
     data/*-offset-checkpoint                      offsets by partition
@@ -48,11 +48,11 @@ class FileFormat:
     """One kind of file that stands in log directories.
 
     Args:
-        name: What messages call it, with its article: ``an offset index``.
-        pattern: What the whole name of such a file matches.
+        name: Its name in messages, with its article: ``an offset index``.
+        pattern: A pattern for the whole name of such a file.
         command: The subcommand of ``kreplica decode`` that shows it; empty for formats from outside.
         source: The class that writes it.
-        magic: Whether a file with these first bytes (``BEGINNING_BYTES`` at most) is one; None if they do not tell.
+        magic: True if a file with these first bytes (``BEGINNING_BYTES`` at most) is one; None if they do not tell.
         check: Of a format from outside: what is wrong in a file, given its content and what to call it. It raises
             nothing. ``kreplica decode check`` tells what it finds.
         example: A name, with its folder where that tells something, by which ``command`` reads such a file of any name
@@ -69,7 +69,7 @@ class FileFormat:
 
 
 def _batches(beginning: bytes) -> bool:
-    """Whether a batch of version 2 begins here, or a message of version 0 or 1 whose CRC holds (RecordBatch).
+    """True if a batch of version 2 begins here, or a message of version 0 or 1 whose CRC holds (RecordBatch).
 
     Old messages have no mark but the CRC; those longer than the beginning are not told from other bytes.
     """
@@ -177,7 +177,7 @@ OWN_FORMATS: Final = (
 
 
 def named_offset(name: str) -> int:
-    """The offset that is the name of a segment or of what stands beside one. LogFileUtils.offsetFromFileName.
+    """The offset that is the name of a segment or of a file beside one. LogFileUtils.offsetFromFileName.
 
     Raises:
         ValueError: It begins with no number.
@@ -243,7 +243,7 @@ def refusal(path: Path, found: FileFormat) -> UsageError:
 
 
 def _reader(path: Path, found: FileFormat) -> str:
-    """The command that reads a file; one that goes by names is told the name that a broker gives such a file."""
+    """The command that reads a file; for one that goes by names, with the name that a broker gives such a file."""
     if not found.command:
         return ""
     if found.pattern.fullmatch(path.name) or not found.example:

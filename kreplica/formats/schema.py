@@ -25,7 +25,7 @@ from functools import lru_cache
 from typing import Any, TypeAlias
 
 Reader: TypeAlias = Callable[[bytes, int], tuple[Any, int]]
-"""Reads a value at a position; gives the value and the position behind it."""
+"""Reads a value at a position; returns the value and the position after it."""
 
 
 class SchemaError(Exception):
@@ -33,7 +33,7 @@ class SchemaError(Exception):
 
     Args:
         position: First byte that does not.
-        reason: What is wrong, in lower case.
+        reason: Description of the fault, in lower case.
     """
 
     def __init__(self, position: int, reason: str) -> None:
@@ -79,7 +79,7 @@ _LONGEST_VARINT = 5
 
 @lru_cache(maxsize=1024)
 def message_reader(fields: Fields, version: int, *, flexible: bool) -> Reader:
-    """A reader of one version of a message; gives a dictionary with every field of the schema.
+    """Returns a reader of one version of a message, which returns a dictionary with every field of the schema.
 
     A reader raises SchemaError, never anything else, whatever the bytes are.
     """
@@ -108,7 +108,7 @@ def _members(
 
 
 def read_unsigned(data: bytes, position: int) -> tuple[int, int]:
-    """An unsigned varint and the position behind it.
+    """Reads an unsigned varint; returns it and the position after it.
 
     Raises:
         SchemaError: It is cut off or longer than five bytes.

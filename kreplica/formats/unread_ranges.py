@@ -1,4 +1,4 @@
-"""Entries of a small file beside the stretches that a failing disk did not give, where decoders see zeros."""
+"""Masks of the entries of a small file that a failing disk returned; decoders see zeros in place of the others."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from kreplica.formats.damage import Damage
 
 
 def entries_read(count: int, size: int, unread: Sequence[Damage], begin: int = 0) -> npt.NDArray[np.bool_]:
-    """Which of ``count`` entries of ``size`` bytes, the first at byte ``begin``, were read to their last byte."""
+    """True for each of ``count`` entries of ``size`` bytes, the first at byte ``begin``, that was read whole."""
     read = np.ones(count, np.bool_)
     for lost in unread:
         read[max(0, lost.position - begin) // size : max(0, -((begin - lost.position - lost.skipped) // size))] = False

@@ -1,1 +1,1 @@
-"""Cross-file truth of log directories: what the files beside a log say, held against the log; one rule a function."""
+"""Rules across the files of a log directory: the files beside a log, compared with the log; one function a rule."""

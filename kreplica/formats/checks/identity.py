@@ -1,4 +1,4 @@
-"""Rules on who wrote what: topic ids, cluster ids, and damage of the small files of a log directory."""
+"""Rules on identity: topic ids, cluster ids, and damage of the small files of a log directory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Each entry of an offset or a time index, held against the segment beside it.
+"""Each entry of an offset or a time index, compared with the segment beside it.
 
 A follower that had more than its new leader cuts its log, but its indexes in memory only: the entries behind stay in
 the files until others are written over them, or until the segment is rolled or the broker stops in order
@@ -23,15 +23,15 @@ _NO_TIMESTAMP = -1
 
 @dataclass(frozen=True, slots=True)
 class EntryVerdict:
-    """What the log says of one entry.
+    """The log's verdict on one entry.
 
     Args:
-        row: Which entry of the file, from 0.
-        batch: Which batch of the segment it leads to, from 0; None if to none.
-        valid: None where the log cannot tell: damage stands there, compaction took the batch away, or the broker
+        row: Number of the entry in the file, from 0.
+        batch: Number of the batch in the segment that it leads to, from 0; None if to none.
+        valid: None where the log cannot tell: the range is damaged, compaction removed the batch, or the broker
             makes the entry anew when it starts.
-        message: What is wrong, empty unless ``valid`` is False; so are the next two.
-        expected, found: What should stand in the entry, and what does.
+        message: Description of the fault, empty unless ``valid`` is False; so are the next two.
+        expected, found: The value that the entry should have, and the one it has.
     """
 
     row: int
@@ -43,7 +43,7 @@ class EntryVerdict:
 
 
 def index_damage(segment: SegmentContents, index: OffsetIndex | TimeIndex, *, rebuilt: bool) -> list[Damage]:
-    """What is damage of an index: entries that go back are none behind others that a follower cut, nor half written."""
+    """Damage of an index. Not damage: entries that go back after others that a follower cut, and half-written ones."""
     if not rebuilt or _cut_from(segment) < segment.end_offset:
         return [each for each in index.damage if each.skipped or not rebuilt]
     torn = _torn_row(segment, index)
@@ -58,12 +58,12 @@ def _torn_row(segment: SegmentContents, index: OffsetIndex | TimeIndex) -> int:
 
 
 def _known_up_to(segment: SegmentContents, *, rebuilt: bool) -> float:
-    """From which offset on an entry may be one of a log that was cut."""
+    """The offset from which on an entry may be left over from before a truncation."""
     return _cut_from(segment) if rebuilt else math.inf
 
 
 def _cut_from(segment: SegmentContents) -> int:
-    """Where records were cut at the earliest: at the first that another leader wrote; else the end.
+    """The earliest offset at which records were cut: the first that another leader wrote; else the end.
 
     Before KIP-101 a follower cut down to its high watermark, and its batches tell no leader epoch.
     """
@@ -77,12 +77,12 @@ def _cut_from(segment: SegmentContents) -> int:
 
 
 def offset_entries(segment: SegmentContents, index: OffsetIndex, *, rebuilt: bool) -> Iterator[EntryVerdict]:
-    """An entry leads to the first byte of a batch that does not begin behind its offset.
+    """An entry leads to the first byte of a batch that does not begin after its offset.
 
     LogSegment.append enters the last offset of what is appended at once and where that begins.
 
     Args:
-        segment: What the index is of.
+        segment: The segment of the index.
         index: Its entries.
         rebuilt: Whether the broker makes the index anew when it starts (LogLoader.recoverLog), so that an entry behind
             the end of a log that a crash or a follower cut is nothing wrong.

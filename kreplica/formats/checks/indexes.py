@@ -1,4 +1,4 @@
-"""Rules on the files beside a segment: what they lead to is there."""
+"""Rules on the files beside a segment: the batches and markers that their entries lead to exist."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from kreplica.formats.logs.replicas import Finding, ReplicaFiles
 
 
 def offset_index(replica: ReplicaFiles) -> Iterator[Finding]:
-    """An entry of an offset index leads to the first byte of a batch that does not begin behind its offset.
+    """An entry of an offset index leads to the first byte of a batch that does not begin after its offset.
 
     Zeros at the end are allocated ahead; entries behind a log that was cut are made anew when the broker starts.
     """
@@ -132,7 +132,7 @@ def _wrong_bounds(replica: ReplicaFiles, segment: SegmentContents) -> Iterator[F
 
 
 def _may_begin_a_transaction(replica: ReplicaFiles, segment: SegmentContents, offset: int, other: int) -> bool:
-    """Whether records of another producer's transaction begin there, or the log does not tell."""
+    """True if records of another producer's transaction begin there, or the log does not tell."""
     batches = segment.batches
     place = int(np.searchsorted(batches.last_offset, offset))
     if place == len(batches):

@@ -12,7 +12,7 @@ from kreplica.formats.metadata_log.log import METADATA_TOPIC
 
 
 def log_damage(replica: ReplicaFiles) -> Iterator[Finding]:
-    """Every byte of a segment belongs to a sound batch, or to zeros allocated ahead at the end."""
+    """Every byte of a segment belongs to a sound batch, or to zeros preallocated at the end."""
     yield from replica.damaged("log-damage", replica.log.damage)
     for segment in replica.log.segments:
         yield from replica.damaged("log-damage", segment.damage)
@@ -73,7 +73,7 @@ def leader_epochs(replica: ReplicaFiles) -> Iterator[Finding]:
         row = np.where(begins_wrong, first, last)
         said = np.where(row < 0, -1, epochs[np.maximum(row, 0)])
         wrong = np.flatnonzero(said != known.leader_epoch)
-        # one finding for each pair of epochs: the first batch tells where
+        # one finding for each pair of epochs: the first batch shows the position
         _, earliest = np.unique(np.stack([said[wrong], known.leader_epoch[wrong]]), axis=1, return_index=True)
         for index in sorted(wrong[earliest].tolist()):
             offset = int((known.base_offset if begins_wrong[index] else known.last_offset)[index])
@@ -89,7 +89,7 @@ def leader_epochs(replica: ReplicaFiles) -> Iterator[Finding]:
 
 
 def _first_offset(replica: ReplicaFiles, first_start: int) -> int:
-    """Log start, or the later one that the first line of leader-epoch-checkpoint tells where no other file has to."""
+    """Log start, or the later first offset of leader-epoch-checkpoint where no other file records the log start."""
     told_elsewhere = replica.closed and replica.place.topic != METADATA_TOPIC
     if told_elsewhere or first_start > replica.log.end_offset:
         return replica.log_start_offset
@@ -97,7 +97,7 @@ def _first_offset(replica: ReplicaFiles, first_start: int) -> int:
 
 
 def _without_epochs(replica: ReplicaFiles, *, absent: bool) -> Iterator[Finding]:
-    """A replica without a usable checkpoint: wrong only where a log of epochs stands beside an empty one."""
+    """A replica without a usable checkpoint: wrong only where a log with epochs has an empty one beside it."""
     batches = replica.log.batches
     known = batches.take((batches.leader_epoch >= 0) & (batches.last_offset >= replica.log_start_offset))
     if len(known) and not absent and not replica.home.epochs[replica.place].damage:
@@ -129,7 +129,7 @@ def recovery_point(replica: ReplicaFiles) -> Iterator[Finding]:
 
 
 def log_start(replica: ReplicaFiles) -> Iterator[Finding]:
-    """The log start does not lie behind the end of the log.
+    """The log start is not after the log end.
 
     It may lie before the first segment: after a kill the file may be older, and with tiered storage (KIP-405) what is
     before stands elsewhere (LogManager.checkpointLogStartOffsetsInDir names all logs with remote storage).
@@ -147,7 +147,7 @@ def _within(
     replica: ReplicaFiles, rule: str, name: str, meaning: str, at_least: int | None = None
 ) -> Iterator[Finding]:
     said = replica.checkpoint(name)
-    if said is None or not replica.log.segments:  # a replica that was left out of a copy tells nothing
+    if said is None or not replica.log.segments:  # a replica that was left out of a copy has none
         return
     position, offset = said
     end, start = replica.log.end_offset, replica.log.start_offset if at_least is None else at_least

@@ -57,7 +57,7 @@ def producer_state(replica: ReplicaFiles) -> Iterator[Finding]:
 
 
 def _compacted_away(batches: BatchColumns, last_offset: int, snapshot: int) -> bool:
-    """Whether no batch holds an offset that was in front of the snapshot."""
+    """True if no batch holds an offset before the snapshot any more."""
     place = int(np.searchsorted(batches.last_offset, last_offset))
     held = place < len(batches) and int(batches.base_offset[place]) <= last_offset
     return last_offset < snapshot and not held

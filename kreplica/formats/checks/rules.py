@@ -21,7 +21,7 @@ RULE = "other-formats"
 
 
 def other_files(paths: Sequence[str]) -> Iterator[Finding]:
-    """A file of a format from outside holds what its own check says; one that the disk does not give whole is none's.
+    """A file of a format from another package passes that format's own check; one not read whole is skipped.
 
     Raises:
         InputError: A path does not exist or a file cannot be read.
@@ -70,7 +70,7 @@ RULES: Final = (*DIRECTORY_RULES, *REPLICA_RULES, "topic-id", RULE)
 def check_all(
     homes: Sequence[LogDirectory], replicas: Iterable[ReplicaFiles], topic_ids: Mapping[str, str]
 ) -> list[Finding]:
-    """Every finding, by rule.
+    """All findings, by rule.
 
     Args:
         homes: The log directories.
@@ -89,7 +89,7 @@ def check_all(
 
 
 def unlisted(refused: Iterable[InputError]) -> list[Finding]:
-    """Directories that are no partition's and cannot be listed: what is in them is not known."""
+    """Directories that are no partition's and cannot be listed: their content is unknown."""
     return [
         Finding("log-damage", each.file, 0, None, None, each.reason, each.expected, each.found)
         for each in not_listed(refused)

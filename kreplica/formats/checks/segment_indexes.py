@@ -48,7 +48,7 @@ Row = dict[str, object]
 
 
 class IndexKind(StrEnum):
-    """Which index of a segment."""
+    """Kind of index of a segment."""
 
     offset = "offset"
     time = "time"
@@ -56,7 +56,7 @@ class IndexKind(StrEnum):
 
 @dataclass(slots=True)
 class IndexesRead:
-    """What was found beside the rows.
+    """Results besides the rows.
 
     Args:
         files: Indexes that were read.
@@ -76,7 +76,7 @@ def index_entry_rows(logs: Sequence[PartitionLog], kinds: Sequence[IndexKind], r
     entries lead to is there.
 
     Args:
-        logs: Whose segments.
+        logs: The logs of the segments.
         kinds: Which indexes.
         read: Takes what else was found.
 

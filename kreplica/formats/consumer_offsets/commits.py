@@ -35,7 +35,7 @@ NONE = -1
 TOPIC_ID_TAG = 0
 TOPIC_ID_BYTES = 16
 _ONLY_TOPIC_ID = np.array([1, TOPIC_ID_TAG, TOPIC_ID_BYTES], np.uint8)
-"""How tagged fields begin that are the topic's id and nothing else."""
+"""First bytes of tagged fields that are the topic's id and nothing else."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,12 +43,12 @@ class CommitColumns:
     """Keys and values of commit records, one array a field; starts are indices of bytes.
 
     Args:
-        data: The bytes that the strings stand in.
-        sound: Whether key and value are what they should be; the other fields mean nothing where they are not.
-        tombstone: Whether the value is null; then the fields of the value are -1.
+        data: The bytes that hold the strings.
+        sound: True if key and value are as they should be; the other fields mean nothing where they are not.
+        tombstone: True if the value is null; then the fields of the value are -1.
         group_start, group_length, topic_start, topic_length, partition: The key.
         version: Of the value.
-        offset, leader_epoch, metadata_start, metadata_length: What was committed; epoch -1 where there is none.
+        offset, leader_epoch, metadata_start, metadata_length: The committed values; epoch -1 where there is none.
         commit_timestamp, expire_timestamp: In ms; -1 where there is none.
         topic_id_start: Index of the 16 bytes of the topic's id; -1 where there is none.
     """
@@ -78,7 +78,7 @@ class CommitColumns:
         return CommitColumns(self.data, *(getattr(self, field.name)[which] for field in fields(self)[1:]))
 
     def texts(self) -> Callable[[int, int], str]:
-        """What gives the string of a start and a length; what is no UTF-8 is escaped.
+        """Returns a function from start and length to the string there; bytes that are no UTF-8 are escaped.
 
         The bytes are copied once: a slice of an array takes three times as long for each string.
         """
@@ -111,7 +111,7 @@ def decode_commits(
     Args:
         data: Bytes.
         key_start, key_length, value_start, value_length: Where each key and value stands; a value of -1 bytes is null.
-        distinct: Which keys are the same, where that is known: each is decoded once.
+        distinct: Groups of equal keys, where they are known: each key is decoded once.
     """
     if distinct is None:
         key, sound = _keys(data, key_start, key_length)
@@ -129,7 +129,7 @@ def decode_commits(
 def _keys(
     data: NDArray[np.uint8], start: NDArray[np.int64], length: NDArray[np.int64]
 ) -> tuple[tuple[NDArray[np.int64], ...], NDArray[np.bool_]]:
-    """The key's fields in the order of CommitColumns, and whether they fill it."""
+    """The key's fields in the order of CommitColumns, and a mask of the keys that they fill."""
     group_length = integers_at(data, ">i2", start + 2)
     topic_at = start + 4 + np.maximum(group_length, 0)
     topic_length = integers_at(data, ">i2", topic_at)
@@ -141,7 +141,7 @@ def _keys(
 def _values(
     data: NDArray[np.uint8], start: NDArray[np.int64], length: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], tuple[NDArray[np.int64], ...], NDArray[np.bool_]]:
-    """Version, fields behind it in the order of CommitColumns, and whether they fill the value."""
+    """Version, the fields after it in the order of CommitColumns, and a mask of the values that they fill."""
     version = integers_at(data, ">i2", start)
     epoch_here, flexible = version >= 3, version == NEWEST_VALUE
     offset = integers_at(data, ">i8", start + 2)
@@ -172,7 +172,7 @@ def _values(
 def _tags(
     data: NDArray[np.uint8], start: NDArray[np.int64], end: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Where the topic's id stands, and where the tagged fields end: none of them, or the id alone, nearly always."""
+    """Start of the topic's id, and end of the tagged fields: none of them, or the id alone, nearly always."""
     topic_id, stopped_at = np.full(len(start), NONE, np.int64), start + 1
     inside = np.clip(start, 0, len(data))
     lead = rows_of(data, inside, len(_ONLY_TOPIC_ID)).reshape(-1, len(_ONLY_TOPIC_ID))
@@ -188,7 +188,7 @@ def _tags(
 def _any_tags(
     data: NDArray[np.uint8], start: NDArray[np.int64], end: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The same of whatever may stand there: the n-th field of every value in one step."""
+    """The same for any tagged fields: the n-th field of every value in one step."""
     topic_id, position = np.full(len(start), NONE, np.int64), start
     left, position = read_unsigned(data, position)
     left = np.where(start < end, left, NONE)

@@ -106,7 +106,7 @@ class _Filled:
 
 
 def event_table(records: RecordColumns, file: str, partition: int | None) -> tuple[Table, list[Damage]]:
-    """The events of records, and those records that could not be read.
+    """The events of records, and the records that could not be read.
 
     Args:
         records: Any of them; control records are left out.
@@ -175,7 +175,7 @@ def _fill_commits(filled: _Filled, rows: NDArray[np.int64], commits: CommitColum
 
 
 def _topic_ids(words: _Words, commits: CommitColumns, distinct: DistinctKeys) -> NDArray[np.int32]:
-    """Codes of the topics' ids; commits of one key nearly always have the same, which is looked at first."""
+    """Codes of the topics' ids; commits of one key nearly always have the same id, which is tried first."""
     start, places, number = commits.topic_id_start, distinct.places, distinct.number
     if (start >= 0).all():
         ids = rows_of(commits.data, start, TOPIC_ID_BYTES).view(np.uint64).reshape(-1, 2)

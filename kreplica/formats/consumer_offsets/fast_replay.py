@@ -54,9 +54,9 @@ class KnownKeys:
 
     def __init__(self) -> None:
         self.count = 0
-        """How many are known."""
+        """Number of known keys."""
         self.full = False
-        """Whether there were more than are numbered."""
+        """True if there were more keys than can be numbered."""
         self._words = np.zeros((1, 1), np.uint64)
         self._length = np.zeros(1, np.int64)
         self._hash = np.zeros(1, np.uint64)
@@ -98,7 +98,7 @@ class KnownKeys:
         return _widened(words, width)
 
     def _look_up(self, hashes: NDArray[np.uint64]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-        """The number for each hash, and the places of those that have none."""
+        """The number for each hash, and the indices of those that have none."""
         slot = self._slot(hashes)
         found = self._slots[0].take(slot)
         strange = np.flatnonzero(self._hash.take(found, mode="wrap") != hashes)
@@ -124,7 +124,7 @@ class KnownKeys:
         return self._put_in(number)
 
     def _make_room(self, count: int) -> None:
-        """Room behind the last key, too: what no number leads to is compared with the last row, which is empty."""
+        """Makes room, with an empty last row, with which keys are compared that have no number."""
         more = 2 * count - len(self._hash)
         if count >= len(self._hash):
             self._words = np.pad(self._words, ((0, more), (0, 0)))
@@ -165,11 +165,11 @@ LOWEST = np.iinfo(np.int64).min
 
 @dataclass(frozen=True, slots=True)
 class PlainWindow:
-    """What a window was found to hold.
+    """Contents of a window.
 
     Args:
-        types: How many records of each key type.
-        tombstones: Its commits without a value.
+        types: Number of records of each key type.
+        tombstones: Number of its commits without a value.
     """
 
     types: Counter[int]
@@ -210,7 +210,7 @@ class _Newest:
     place: NDArray[np.int64]
 
     def not_in(self, window: BatchWindow, last: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Which of them the next window, with the last record of each key there, leaves: all unless offsets go on."""
+        """Those that the next window, by its last record of each key, does not overwrite: all unless offsets go on."""
         if int(window.batches.base_offset.min()) <= int(self.window.batches.last_offset.max()):
             return np.arange(len(self.key))
         return np.flatnonzero(last[self.key] == NO_COMMIT)
@@ -246,7 +246,7 @@ class PlainCommits:
         return PlainWindow(sum((piece.types for piece in pieces), Counter()), tombstones)
 
     def take(self) -> CommitSlices:
-        """What was gathered, in the order of the log; it is held no longer."""
+        """Returns the commits gathered, in the order of the log, and keeps none of them."""
         if self._newest is not None:
             self._held.append(self._newest.held(np.arange(len(self._newest.key))))
         self._let_go()
@@ -266,7 +266,7 @@ class PlainCommits:
             self._own_bytes = self._held_bytes()
 
     def _let_go(self) -> None:
-        """Keeps what no other window has overwritten: of two the higher offset, which no checksum covers, counts."""
+        """Keeps commits that no other window overwrote: of two the higher offset, which no checksum covers, counts."""
         owner, highest = np.zeros(self._keys.count, np.int64), np.full(self._keys.count, LOWEST)
         for place, held in enumerate(self._held):
             which = np.flatnonzero(held.commits.record_offset >= highest[held.key])
@@ -280,7 +280,7 @@ class PlainCommits:
 
 
 def _plain_runs(window: BatchWindow) -> RecordRuns | None:
-    """The records of a window; None when not all of its batches are plain and filled by as many as they say."""
+    """The records of a window; None unless all of its batches are plain and have as many records as they say."""
     batches = window.batches
     plain = (batches.magic == 2) & batches.valid & ((batches.attributes & (CODEC_MASK | TRANSACTIONAL | CONTROL)) == 0)
     if not plain.all() or not batches.count.any():
@@ -353,7 +353,7 @@ def _slices(window: BatchWindow, runs: RecordRuns, which: NDArray[np.int64]) -> 
 
 
 def _counted(types: NDArray[np.int64]) -> Counter[int]:
-    """How many there are of each; mostly all are of one."""
+    """Number of records of each type; mostly all are of one."""
     if int(types.min()) == (only := int(types.max())):
         return Counter({only: len(types)})
     counts = np.bincount(types)

@@ -73,7 +73,7 @@ class GroupReplay:
     """Reads records in the order of the log; keeps the last of each key of a group, so that memory does not grow.
 
     Args:
-        until: Which records count; all if None.
+        until: The end of the records to include; all if None.
         last: Offset and value of each key's last record; keys of commits are not among them.
     """
 
@@ -89,7 +89,7 @@ class GroupReplay:
             self.last[records.key(row) or b""] = int(records.offset[row]), records.value(row)
 
     def add_stretch(self, other: GroupReplay) -> None:
-        """Takes what a replay of the next stretch of the same log came to."""
+        """Adds the result of replaying the next stretch of the same log."""
         self.last.update(other.last)
 
     def groups(self, file: str, damage: list[Damage]) -> Iterator[GroupState]:
@@ -241,4 +241,4 @@ _BUILDERS: Final[Mapping[int, Callable[[str, _Records], GroupState]]] = {
     11: _share,
     17: _streams,
 }
-"""What makes a group of each kind, by the type of the record without which there is none."""
+"""Builders of groups of each kind, by the type of the record without which there is no such group."""

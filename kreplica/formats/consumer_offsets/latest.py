@@ -1,6 +1,6 @@
 """Commit records that may still count: the last of each key, over as few bytes as that needs.
 
-What is kept of a window is copied out of it at once, so a window goes as soon as it is replayed.
+The bytes that are kept of a window are copied at once, so the window is freed as soon as it is replayed.
 
 The last record of each key, in bulk: what a compacted log keeps, found before a key or value is decoded.
 
@@ -30,11 +30,11 @@ LEAST_BITS, MOST_BITS = 10, 24
 
 @dataclass(frozen=True, slots=True)
 class DistinctKeys:
-    """Which of many stretches of bytes are the same.
+    """Groups of equal stretches of bytes.
 
     Args:
-        places: Index of one of each kind, ascending.
-        number: For every stretch, which of these is the same.
+        places: Index of one stretch of each group, ascending.
+        number: For every stretch, the number of its group in ``places``.
     """
 
     places: NDArray[np.int64]
@@ -42,7 +42,7 @@ class DistinctKeys:
 
 
 def distinct_keys(data: NDArray[np.uint8], start: NDArray[np.int64], length: NDArray[np.int64]) -> DistinctKeys:
-    """Finds the same ones; arguments as of ``last_of_each_key``."""
+    """Groups equal keys; arguments as of ``last_of_each_key``."""
     winner = last_with_same_key(data, start, length)
     places = np.flatnonzero(winner == np.arange(len(winner)))
     number = np.zeros(len(winner), np.int64)
@@ -76,7 +76,7 @@ def last_with_same_key(
 
 
 def _same(rows: NDArray[np.uint64], winner: NDArray[np.int64]) -> bool:
-    """Whether each row is that of its winner; some thousands at once stay in a processor's cache."""
+    """True if each row equals that of its winner; some thousands at once stay in a processor's cache."""
     pieces = (slice(begin, begin + COMPARED_AT_ONCE) for begin in range(0, len(rows), COMPARED_AT_ONCE))
     return all(np.array_equal(rows.take(winner[piece], axis=0), rows[piece]) for piece in pieces)
 
@@ -84,24 +84,24 @@ def _same(rows: NDArray[np.uint64], winner: NDArray[np.int64]) -> bool:
 def key_words(
     data: NDArray[np.uint8], start: NDArray[np.int64], length: NDArray[np.int64], least: int = 1
 ) -> NDArray[np.uint64] | None:
-    """Each key in a row of at least so many eight-byte words, zeros behind it; None when one is too long for that."""
+    """Each key in a row of at least so many eight-byte words, padded with zeros; None when one is too long for that."""
     width = max(least, -(-int(length.max()) // WORD)) * WORD
     if width > WIDEST_KEY_ROW:
         return None
     words = rows_of(data, start, width).view(np.uint64).reshape(len(start), width // WORD)
-    filled = int(length.min()) // WORD  # every key fills these words: nothing behind it to be cleared
+    filled = int(length.min()) // WORD  # every key fills these words: nothing after them to be cleared
     if filled < width // WORD:
         words[:, filled:] &= _masks(width)[:, filled:].take(length, axis=0)
     return words
 
 
 def key_hashes(words: NDArray[np.uint64], length: NDArray[np.int64]) -> NDArray[np.uint64]:
-    """A hash of each key; words of zeros behind it change nothing."""
+    """A hash of each key; trailing words of zeros do not change it."""
     return words @ _multipliers(words.shape[1]) + length.astype(np.uint64)
 
 
 def rows_of(data: NDArray[np.uint8], start: NDArray[np.int64], width: int) -> NDArray[np.uint8]:
-    """So many bytes from each start on, one row behind the other; zeros where the data ends before."""
+    """So many bytes from each start on, one row a start; zeros where the data ends before."""
     if len(data) < int(start.max()) + width:
         data = np.concatenate([data, np.zeros(width, np.uint8)])
     return np.ndarray((len(data) - width + 1,), f"V{width}", data, strides=(1,))[start].view(np.uint8)
@@ -152,14 +152,14 @@ def _keys_one_by_one(data: NDArray[np.uint8], start: NDArray[np.int64], length: 
 
 
 HELD_BYTES = 32 << 20
-"""Copies that may be held before what is overwritten in them is let go."""
+"""Copies that may be held before overwritten records in them are freed."""
 WIDEST_ROW = 512
 """Longer records, which hardly exist, are copied one by one."""
 
 
 @dataclass(frozen=True, slots=True)
 class CommitSlices:
-    """Commit records, not yet decoded: where key and value stand, and where the record stood.
+    """Commit records, not yet decoded: positions of key and value, and the record's offset.
 
     Args:
         data: Bytes.
@@ -194,14 +194,14 @@ EMPTY = CommitSlices(np.zeros(0, np.uint8), *(np.zeros(0, np.int64) for _ in ran
 
 
 class LatestCommits:
-    """The last commit of each key of all that were added; what is overwritten is let go from time to time."""
+    """The last commit of each key of all that were added; overwritten ones are freed from time to time."""
 
     def __init__(self) -> None:
         self._held: list[CommitSlices] = []
         self._own_bytes = 0
 
     def add(self, piece: CommitSlices) -> None:
-        """Takes more, and copies of the bytes that they stand in."""
+        """Adds records, and copies of their bytes."""
         if not len(piece):
             return
         self._held.append(copied(piece))
@@ -220,7 +220,7 @@ class LatestCommits:
         return latest
 
     def held_bytes(self) -> int:
-        """How many bytes are held."""
+        """Number of bytes held."""
         return sum(len(piece.data) for piece in self._held)
 
 

@@ -1,4 +1,4 @@
-"""Replays logs of `__consumer_offsets` from files, stretches of them side by side on all processors."""
+"""Replays logs of `__consumer_offsets` from files, in stretches on all processors in parallel."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
     from kreplica.formats.segments.windows import BatchWindow
 
 STRETCH_BYTES = 48 << 20
-"""Less is not worth a process of its own: its start and its imports take 0.2 s."""
+"""Smaller logs are not worth a process of their own: its start and its imports take 0.2 s."""
 LEAST_STRETCH_BYTES = 16 << 20
-"""Shorter stretches cost more, for the keys that each has to learn, than they even out."""
+"""Shorter stretches cost more, for the keys that each has to learn, than they save by balancing."""
 SEARCHED_BYTES = (64 << 10, 4 << 20)
-"""How far from where a stretch should begin its first batch is looked for: first near, then further."""
+"""Bytes searched for the first batch of a stretch from its nominal start on: first near, then further."""
 IMPORTED = ("crc32c", "kreplica.formats.consumer_offsets.replay", "kreplica.formats.segments.records")
-"""What ``replay_stretch`` imports."""
+"""Modules that ``replay_stretch`` imports."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,21 +46,21 @@ class Stretch:
 
     @property
     def is_whole(self) -> bool:
-        """Whether it is all of the segment."""
+        """True if it is all of the segment."""
         return not self.begin and self.end is None
 
 
 @dataclass(slots=True)
 class Replayed:
-    """What came of a stretch, or of a whole log.
+    """Result of replaying a stretch, or a whole log.
 
     Args:
-        replay: State behind its last record.
+        replay: State after its last record.
         groups: The groups there, and their members; None where only offsets are asked for.
-        damage: What could not be read.
-        read_bytes, batches, records: How much was.
+        damage: Ranges and records that could not be read.
+        read_bytes, batches, records: Amounts read.
         zero_bytes: Preallocated tails.
-        whole: Whether the stretch ends where a batch ends, so that the next one may be put behind it.
+        whole: True if the stretch ends where a batch ends, so that the next one may be appended.
     """
 
     replay: OffsetReplay
@@ -73,7 +73,7 @@ class Replayed:
     whole: bool = True
 
     def add_stretch(self, other: Replayed) -> None:
-        """Puts the next stretch of the same log behind this."""
+        """Appends the next stretch of the same log."""
         self.replay.add_stretch(other.replay)
         if self.groups is not None and other.groups is not None:
             self.groups.add_stretch(other.groups)
@@ -136,7 +136,7 @@ def _stretches(log: Sequence[Path]) -> Iterator[Stretch]:
 
 
 def _size(path: Path) -> int:
-    """Bytes of a file; 0 where it is gone or may not be looked at, which its replay tells."""
+    """Bytes of a file; 0 where it is gone or may not be looked at, which its replay reports."""
     try:
         return path.stat().st_size
     except OSError:
@@ -144,7 +144,7 @@ def _size(path: Path) -> int:
 
 
 def _begins(size: int) -> list[int]:
-    """Where the stretches of a file begin.
+    """Start positions of the stretches of a file, in bytes.
 
     Each is a share of what is left, so that processes which began earlier or run faster take more, and all end at about
     the same time (guided self-scheduling, Polychronopoulos and Kuck 1987).
@@ -158,12 +158,12 @@ def _begins(size: int) -> list[int]:
 
 
 def processors() -> int:
-    """How many processors this process may use."""
+    """Number of processors that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def replay_ahead(paths: Sequence[str]) -> None:
-    """Starts a process that will share the replay of what the user names, where there is enough for several.
+    """Starts a process that will share the replay of the named logs, if there is enough for several.
 
     Args:
         paths: Words of a command line, paths among them; of a directory it is not known yet how much it holds.
@@ -193,7 +193,7 @@ def _one_after_the_other(log: Sequence[Path], until: Until | None, *, groups: bo
 
 
 def _begun(until: Until | None, *, groups: bool) -> Replayed:
-    """Nothing was read yet."""
+    """The result before anything is read."""
     from kreplica.formats.consumer_offsets.replay import OffsetReplay
 
     if not groups:
@@ -209,7 +209,7 @@ def replay_stretch(stretch: Stretch, until: Until | None = None, *, groups: bool
 
     result = _begun(until, groups=groups)
     with FoundBytes.open(stretch.path) as source:
-        if stretch.begin and not source.size:  # it could not be opened: the first stretch tells it
+        if stretch.begin and not source.size:  # it could not be opened: the first stretch reports it
             return result
         begin, end = _bounds(source, stretch)
         _replay(_Part(source, end), begin, result)
@@ -219,7 +219,7 @@ def replay_stretch(stretch: Stretch, until: Until | None = None, *, groups: bool
 
 
 def _bounds(source: ByteSource, stretch: Stretch) -> tuple[int, int]:
-    """Where the stretch begins and ends: each time at the first sound batch from the position that it names."""
+    """Start and end of the stretch: each at the first sound batch from the named position on."""
     begin = _first_batch(source, stretch.begin) if stretch.begin else 0
     return begin, source.size if stretch.end is None else _first_batch(source, stretch.end)
 
@@ -260,7 +260,7 @@ def _replay(source: ByteSource, begin: int, result: Replayed) -> None:
 
 
 def _add_groups(window: BatchWindow, types: Mapping[int, int], groups: GroupReplay | None) -> None:
-    """What a window that was taken whole says of groups: mostly nothing, it is commits alone."""
+    """Adds the group records of a window that was taken whole: mostly none, it is commits alone."""
     from kreplica.formats.consumer_offsets.commits import NEWEST_COMMIT_KEY
     from kreplica.formats.segments.records import decode_records
 

@@ -1,4 +1,4 @@
-"""Whether what stands in the partitions of an internal topic agrees with how many partitions it is said to have.
+"""Checks that the contents of an internal topic's partitions agree with its stated number of partitions.
 
 The files of a log directory do not tell how many partitions a topic has, but a name always lives in the partition that
 its hash leads to. With a wrong number a group that is missing would be taken for one that never was.
@@ -18,12 +18,12 @@ _HASHES: Final = 1 << 31
 
 
 def doubt_of_count(homes: Collection[tuple[str, int]], found: Collection[int], partitions: int, topic: str) -> str:
-    """Why the topic cannot have that many partitions, in words; empty where nothing speaks against it.
+    """Explains why the topic cannot have that many partitions; empty where nothing contradicts it.
 
     Args:
-        homes: Groups or transactional ids, each with the partition that it stands in.
+        homes: Groups or transactional ids, each with the partition that it is in.
         found: The partitions that were found.
-        partitions: How many the topic is said to have.
+        partitions: Stated number of partitions of the topic.
         topic: Its name.
     """
     highest = max(found, default=-1)

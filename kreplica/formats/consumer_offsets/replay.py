@@ -1,4 +1,4 @@
-"""What a group coordinator would know after reading `__consumer_offsets`: the last commit of each group and partition.
+"""The last commit of each group and partition, as a group coordinator has them after reading `__consumer_offsets`.
 
 Only the last record of each key is kept while reading, so memory grows with the number of keys, not with the history.
 Offsets of a transaction wait until its marker: COMMIT applies them as records of the place where they stand, so that
@@ -38,13 +38,13 @@ NO_PRODUCER = -1
 
 
 class OffsetReplay:
-    """Reads records in the order of the log; ``applied`` and ``pending`` are what is known then."""
+    """Reads records in the order of the log; ``applied`` and ``pending`` are the state then."""
 
     def __init__(self, until: Until | None = None) -> None:
         self.types: Counter[int] = Counter()
-        """How many records there were of each key type; -1 for those without a type."""
+        """Number of records of each key type; -1 for those without a type."""
         self.first_markers: dict[int, int] = {}
-        """Type of the first marker of each producer: ends what an earlier stretch of the log left open."""
+        """Type of the first marker of each producer: ends transactions that an earlier stretch of the log left open."""
         self._until = until or Until()
         self._latest = LatestCommits()
         self._tombstones = LatestCommits()
@@ -55,7 +55,7 @@ class OffsetReplay:
         """Takes the next window if it is plain and all of it counts: a third of the time that ``add`` takes.
 
         Returns:
-            How many records it has of each key type; of none if nothing was taken: they are to be decoded and added.
+            Number of its records of each key type; empty if nothing was taken: they are to be decoded and added.
         """
         found = None if self._until.given else self._plain.add(window)
         if found is None:
@@ -85,7 +85,7 @@ class OffsetReplay:
         self._resolve(records, commits & transactional, ends)
 
     def add_stretch(self, other: OffsetReplay) -> None:
-        """Takes what a replay of the next stretch of the same log came to."""
+        """Adds the result of replaying the next stretch of the same log."""
         self.types += other.types
         for producer, marker in other.first_markers.items():
             self._end(producer, marker)
@@ -95,7 +95,7 @@ class OffsetReplay:
             self._open.setdefault(producer, []).extend(pieces)
 
     def settle(self) -> None:
-        """Lets go of every window: only what counts is kept."""
+        """Frees every window and keeps only the last commits."""
         self.applied()
         self._tombstones.all()
 
@@ -116,7 +116,7 @@ class OffsetReplay:
         return found.take(np.argsort(found.record_offset, kind="stable"))
 
     def _removed(self) -> dict[bytes, int]:
-        """Where the last tombstone of each key stands; only looked up for open transactions."""
+        """Offset of the last tombstone of each key; only computed for open transactions."""
         if not self._open:
             return {}
         tombstones = self._tombstones.all()
@@ -127,7 +127,7 @@ class OffsetReplay:
         self.types.update({value - 1: count for value, count in enumerate(counts.tolist()) if count})
 
     def _resolve(self, records: RecordColumns, commits: NDArray[np.bool_], control: NDArray[np.bool_]) -> None:
-        """Ends transactions at their markers, within these records and of before."""
+        """Ends transactions, begun in these records or before, at their markers."""
         producer = records.batches.producer_id[records.batch]
         marker = np.where(control, _marker_types(records), -1)
         for place in _first_of_each(producer, np.flatnonzero(marker >= 0)):
@@ -185,7 +185,7 @@ def _first_of_each(producer: NDArray[np.int64], places: NDArray[np.int64]) -> li
 
 
 def _next_marker(producer: NDArray[np.int64], marker: NDArray[np.int64], which: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Type of the next marker of the same producer behind each of the records; -1 where there is none yet."""
+    """Type of the next marker of the same producer after each of the records; -1 where there is none yet."""
     places = np.union1d(which, np.flatnonzero(marker >= 0))
     order = places[np.argsort(producer[places], kind="stable")]
     following = np.where(marker[order] >= 0, np.arange(len(order)), len(order))

@@ -1,4 +1,4 @@
-"""Committed offsets as rows: what survived a replay, decoded.
+"""Committed offsets as rows: the commits left after a replay, decoded.
 
 Committed offsets in the forms that Kafka's own tools print, release by release.
 
@@ -40,7 +40,7 @@ class CommittedOffset:
         group, topic, partition: Whose, of what.
         offset: The next record that the group will read.
         leader_epoch: Leader epoch of the last record read; None if it was not committed.
-        metadata: What the client added.
+        metadata: The string that the client added.
         commit_timestamp, expire_timestamp: In ms; None if not written.
         pending: Whether it stands in a transaction that is still open: not committed yet.
         producer_id: Of that transaction; None if it is not pending.
@@ -65,7 +65,7 @@ class CommittedOffset:
 
 
 def committed_offsets(result: Replayed, directory: Path) -> list[CommittedOffset]:
-    """What a log says is committed and pending, in the order of the log; damage goes to the result's tally."""
+    """The committed and pending offsets of a log, in the order of the log; damage goes to the result's tally."""
     found = []
     for piece, pending in ((result.replay.applied(), False), (result.replay.pending(), True)):
         alive = piece.take(piece.value_length >= 0)

@@ -21,7 +21,7 @@ from typing import Generic, TypeVar
 from kreplica.formats.damage import Damage
 
 MOST_SHOWN = 40
-"""How many characters of a wrong line are shown."""
+"""Characters of a wrong line that are shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class Line:
 
     @property
     def shown(self) -> str:
-        """The text as a message shows it."""
+        """The text as messages show it."""
         return repr(self.text if len(self.text) <= MOST_SHOWN else self.text[:MOST_SHOWN] + "…")
 
 
@@ -64,7 +64,7 @@ _NUMBER = re.compile(r"\d{1,19}", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class CheckpointText(Generic[Entry]):
-    """What such a file holds: entries with the position of their line, and damage."""
+    """Contents of such a file: entries with the position of their line, and damage."""
 
     entries: tuple[tuple[int, Entry], ...]
     damage: tuple[Damage, ...]
@@ -78,7 +78,7 @@ def read_checkpoint(
     Args:
         content: The whole file.
         file: Its name, for damage.
-        form: How an entry is written, for damage: ``topic partition offset``.
+        form: The form of an entry, for damage: ``topic partition offset``.
         parse: Makes an entry of a line's words, None if they are not one.
     """
     if not content:  # Kafka creates the file before it has anything to write

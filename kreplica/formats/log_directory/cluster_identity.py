@@ -1,4 +1,4 @@
-"""Whose logs these are: the cluster of a log directory, the topic of a partition's directory, by files in them."""
+"""Identity of logs: the cluster of a log directory, the topic of a partition's directory, by files in them."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from kreplica.formats.log_directory.meta_properties import (
 
 
 def cluster_id_of(home: Path, damage: list[Damage]) -> str | None:
-    """The cluster id in the meta.properties of a log directory; None if it does not tell.
+    """The cluster id in the meta.properties of a log directory; None if it has none.
 
     Args:
         home: The log directory.
-        damage: Takes why it does not, where the file is there.
+        damage: Takes the reason, if the file is there.
     """
     path = home / META_PROPERTIES
     if not is_there(path):
@@ -40,7 +40,7 @@ def topic_id_of(directory: Path, damage: list[Damage]) -> str | None:
 
     Args:
         directory: The partition's.
-        damage: Takes why there is none, where the file is there.
+        damage: Takes the reason, if the file is there.
     """
     path = directory / PARTITION_METADATA
     if not is_there(path):
@@ -53,16 +53,16 @@ def topic_id_of(directory: Path, damage: list[Damage]) -> str | None:
 
 
 def _note(found: Iterable[Damage], damage: list[Damage]) -> None:
-    """Takes each place once, however often its file is asked."""
+    """Adds each place once, however often its file is read."""
     damage += [each for each in found if each not in damage]
 
 
 def topic_names(homes: Iterable[Path], damage: list[Damage]) -> dict[str, str]:
-    """Names of topics by their id, as far as partition directories of these log directories tell them (KIP-516).
+    """Names of topics by their id, as far as partition directories of these log directories have them (KIP-516).
 
     Args:
         homes: The log directories.
-        damage: Takes what does not tell.
+        damage: Takes the files that do not have one.
     """
     found: dict[str, str] = {}
     for path in sorted(path for home in set(homes) for path in home.glob(f"*/{PARTITION_METADATA}")):
@@ -75,12 +75,12 @@ def topic_names(homes: Iterable[Path], damage: list[Damage]) -> dict[str, str]:
 
 
 def require_one_cluster(homes: Iterable[Path], damage: list[Damage], what: str = "logs") -> None:
-    """Log directories whose logs are taken for copies of each other are of one cluster; those that tell none count not.
+    """Requires that log directories whose logs are compared are of one cluster; those without an id are ignored.
 
     Args:
         homes: The log directories.
-        damage: Takes what does not tell.
-        what: What they hold, for the message.
+        damage: Takes the files that do not have one.
+        what: Name of their contents, for the message.
 
     Raises:
         UsageError: They are of several clusters: a partition of the same name is another one in each.
@@ -89,7 +89,7 @@ def require_one_cluster(homes: Iterable[Path], damage: list[Damage], what: str =
 
 
 def refuse_several_clusters(clusters: Mapping[Path, str | None], what: str = "logs") -> None:
-    """As ``require_one_cluster``, where it is known which log directory is of which cluster.
+    """As ``require_one_cluster``, where the cluster of each log directory is known.
 
     Raises:
         UsageError: They are of several clusters.

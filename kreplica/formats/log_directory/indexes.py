@@ -42,7 +42,7 @@ Integers = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class OffsetIndex:
-    """n entries: from ``positions[i]`` on, bytes of the segment, stands the batch that holds ``offsets[i]``.
+    """n entries: the batch that holds ``offsets[i]`` begins at byte ``positions[i]`` of the segment.
 
     ``rows[i]`` is the entry's number in the file, from 0.
     """
@@ -55,7 +55,7 @@ class OffsetIndex:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TimeIndex:
-    """n entries: no record up to ``offsets[i]`` is younger than ``timestamps[i]``, ms since the epoch.
+    """n entries: no record up to ``offsets[i]`` has a later timestamp than ``timestamps[i]``, ms since the epoch.
 
     ``rows[i]`` is the entry's number in the file, from 0.
     """
@@ -157,7 +157,7 @@ def _entries(
 def _filled(
     entries: npt.NDArray[Any], names: tuple[str, str], file: str, unread: Sequence[Damage]
 ) -> tuple[Integers, list[Damage]]:
-    """Which entries hold something: not the preallocated tail, nor zeroed entries in between, which are damage.
+    """Mask of the entries in use: not the preallocated tail, nor zeroed entries in between, which are damage.
 
     The first entry of an offset index is (0, 0) at the earliest after log.index.interval.bytes of records, so that an
     entry of zeros alone never stands for a batch.

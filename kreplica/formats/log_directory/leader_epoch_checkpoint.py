@@ -1,4 +1,4 @@
-"""leader-epoch-checkpoint of a partition's directory: where each leader epoch begins in its log.
+"""leader-epoch-checkpoint of a partition's directory: the first offset of each leader epoch in its log.
 
     0
     2

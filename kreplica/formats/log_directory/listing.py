@@ -1,4 +1,4 @@
-"""What the small files of a log directory say together: who wrote it, how it was closed, where each replica stood.
+"""The small files of a log directory together: its node and cluster, its last shutdown, the offsets of each replica.
 
     data/                                   log directory of a broker
       meta.properties  .kafka_cleanshutdown
@@ -64,7 +64,7 @@ _Decoded = TypeVar("_Decoded")
 
 @dataclass(frozen=True, slots=True)
 class PartitionDirectory:
-    """Which replica a directory holds.
+    """The replica that a directory holds.
 
     Args:
         topic: Topic name; of a directory that is to be deleted it may be cut off.
@@ -82,7 +82,7 @@ class LogDirectory:
     """One log directory, as far as its files were among those read.
 
     Args:
-        path: Where it is.
+        path: The directory.
         meta: meta.properties.
         clean_shutdown: .kafka_cleanshutdown; None if it is not there: the broker runs, or did not stop in order.
         checkpoints: Offset checkpoints by file name.
@@ -102,7 +102,7 @@ class LogDirectory:
     damage: list[Damage] = field(default_factory=list)
 
     def topic_id(self, place: PartitionDirectory) -> str | None:
-        """The topic id that a partition's directory tells; None if it tells none."""
+        """The topic id in a partition's directory; None if it has none."""
         metadata = self.topic_ids.get(place)
         return None if metadata is None else metadata.topic_id
 
@@ -143,7 +143,7 @@ def read_log_directories(files: Iterable[Path], read: Callable[[Path], SmallFile
 
 def _take(home: LogDirectory, path: Path, read: SmallFile) -> None:
     home.damage.extend(read.unread)
-    if path.name == CLEAN_SHUTDOWN:  # that it is there says enough
+    if path.name == CLEAN_SHUTDOWN:  # its existence says enough
         home.clean_shutdown = _decoded(home, path, read, decode_clean_shutdown)
     elif read.lost:
         return
@@ -172,7 +172,7 @@ def _decoded(home: LogDirectory, path: Path, read: SmallFile, decode: Callable[[
 
 
 def checkpoint_rows(home: LogDirectory) -> list[Mapping[str, object]]:
-    """One row for each replica of a log directory: what every checkpoint says of it, None where it says nothing."""
+    """One row for each replica of a log directory: its offset in every checkpoint, None where there is none."""
     offsets = {name: checkpoint.by_partition() for name, checkpoint in home.checkpoints.items()}
     return [_row(home, place, offsets) for place in home.partitions()]
 

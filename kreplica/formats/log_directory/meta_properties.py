@@ -31,7 +31,7 @@ _META_VERSIONS = ("0", "1")
 
 @dataclass(frozen=True, slots=True)
 class MetaProperties:
-    """Who wrote a log directory.
+    """The node and cluster of a log directory.
 
     Args:
         version: 0 in ZooKeeper mode, 1 in KRaft; None if the file does not say.
@@ -50,7 +50,7 @@ class MetaProperties:
 
 @dataclass(frozen=True, slots=True)
 class PartitionMetadata:
-    """Which topic a partition's directory belongs to; ``topic_id`` in Kafka's base64 form, None if unreadable."""
+    """The topic of a partition's directory; ``topic_id`` in Kafka's base64 form, None if unreadable."""
 
     topic_id: str | None
     damage: tuple[Damage, ...]

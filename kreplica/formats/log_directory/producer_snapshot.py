@@ -1,4 +1,4 @@
-"""The producers that a partition's log knew at an offset, which the file's name says: 00000000000000000018.snapshot.
+"""The producers that a partition's log knew at an offset, which is the file's name: 00000000000000000018.snapshot.
 
     | version int16 = 1 | crc uint32 | count int32 | entries ...          crc: CRC-32C of everything after it
 
@@ -52,7 +52,7 @@ class ProducerSnapshot:
 
 
 def place_in_file(row: int, field: str) -> int:
-    """Where a field of an entry stands in the file; entries are counted from 0."""
+    """Position of a field of an entry in the file; entries are counted from 0."""
     assert _ENTRY.fields is not None
     return _HEADER.size + row * _ENTRY.itemsize + int(_ENTRY.fields[field][1])
 

@@ -25,12 +25,12 @@ CLEAN_SHUTDOWN: Final = ".kafka_cleanshutdown"
 
 @dataclass(frozen=True, slots=True)
 class QuorumState:
-    """What a node remembers of elections of the metadata quorum.
+    """A node's record of elections of the metadata quorum.
 
     Args:
         leader_id: The leader it knew, -1 for none.
         leader_epoch: The epoch it was in.
-        voted_id: Whom it voted for in that epoch, -1 for nobody.
+        voted_id: The voter it voted for in that epoch, -1 for none.
         voted_directory_id: That voter's directory, None before version 1.
         voters: Ids of the voters, only in version 0 (later they are in the log).
         damage: What could not be read.
@@ -46,7 +46,7 @@ class QuorumState:
 
 @dataclass(frozen=True, slots=True)
 class CleanShutdown:
-    """That the broker stopped in order; its epoch then, None where the file does not tell (-1 before it registered)."""
+    """A mark that the broker stopped in order; its epoch then, None if the file has none (-1 before it registered)."""
 
     broker_epoch: int | None
     damage: tuple[Damage, ...]

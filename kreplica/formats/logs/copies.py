@@ -1,6 +1,6 @@
-"""Copies of one partition side by side: who is ahead, where they part, what a restart would cut, what is only here.
+"""Copies of one partition compared: which is ahead, where they diverge, records a restart would cut, unique records.
 
-Where two copies of a partition's log differ.
+The comparison finds where two copies of a partition's log differ.
 
 Followers append the very batches of their leader, so that first and last offset, leader epoch and checksum tell one
 batch from another. Brokers compact on their own, at different times: the same epoch at an offset, but other bytes,
@@ -181,7 +181,7 @@ class Copy:
 
 
 class Place(NamedTuple):
-    """Whose copies they are: a topic that was deleted and created anew has another id, and other records (KIP-516)."""
+    """A partition by its topic id: a topic deleted and created anew has another id, and other records (KIP-516)."""
 
     topic: str
     partition: int
@@ -191,7 +191,7 @@ class Place(NamedTuple):
 def partitions_of(folders: Sequence[ReplicaFolder]) -> Mapping[Place, list[ReplicaFolder]]:
     """Copies by partition, sorted; directories that wait for their deletion or hold no log are left out.
 
-    Copies that tell no topic id are taken for those of the one topic of that name, if there is one.
+    Copies without a topic id are taken for those of the one topic of that name, if there is one.
     """
     there = [folder for folder in folders if folder.place.state == "current" and folder.may_hold_log()]
     ids: dict[str, set[str]] = {}
@@ -206,7 +206,7 @@ def partitions_of(folders: Sequence[ReplicaFolder]) -> Mapping[Place, list[Repli
 
 
 def copy_of(replica: ReplicaFiles) -> Copy:
-    """A replica as it is compared."""
+    """A replica in the form that is compared."""
     checkpointed, end = _checkpointed_epochs(replica), replica.log.end_offset
     epochs = replica.log.epochs() if checkpointed is None else checkpointed
     kept = tuple((epoch, start) for epoch, start in epochs if start <= end)
@@ -231,7 +231,7 @@ def compare_replicas(replicas: Sequence[ReplicaFiles]) -> list[Mapping[str, obje
 
 
 def _unread(replica: ReplicaFiles) -> Mapping[str, object]:
-    """What the small files tell of a copy whose log cannot be read."""
+    """Facts in the small files about a copy whose log cannot be read."""
     epochs = _checkpointed_epochs(replica)
     return dict.fromkeys(COLUMNS) | {
         **_whose(replica),
@@ -285,7 +285,7 @@ def _leading(copies: Sequence[Copy], differences: Mapping[frozenset[int], int | 
 
 
 def _differences(copies: Sequence[Copy], begin: int) -> Mapping[frozenset[int], int | None]:
-    """First difference of each two copies."""
+    """First difference of each pair of copies."""
     return {
         frozenset((left, right)): first_difference(copies[left].replica.log, copies[right].replica.log, begin)
         for right in range(len(copies))
@@ -331,7 +331,7 @@ def _row(
 
 
 def _shared(me: int, copies: Sequence[Copy], differences: Mapping[frozenset[int], int | None]) -> Iterator[int]:
-    """Up to which offset each other copy has what this one has."""
+    """The offset up to which each other copy has the same records as this one."""
     for other in range(len(copies)):
         if other != me:
             yield _shared_with(me, other, copies, differences)
@@ -343,7 +343,7 @@ def _shared_with(me: int, other: int, copies: Sequence[Copy], differences: Mappi
 
 
 def _committed(me: int, copies: Sequence[Copy], differences: Mapping[frozenset[int], int | None]) -> int:
-    """Up to where its own records were committed: by its high watermark, or by that of a copy that has them, too."""
+    """The offset up to which its records were committed: by its high watermark, or that of a copy that has them."""
     upto = [0]
     for at, copy in enumerate(copies):
         parted = None if at == me else differences[frozenset((me, at))]

@@ -41,7 +41,7 @@ Rows = Iterator[dict[str, object]]
 
 
 def is_index_file(name: str) -> bool:
-    """Whether a file of that name is an index of a segment or a producer snapshot."""
+    """True if a file of that name is an index of a segment or a producer snapshot."""
     return own_format(name) in _KINDS
 
 
@@ -51,8 +51,8 @@ def index_rows(name: str, read: SmallFile, file: str, damage: list[Damage]) -> R
     Args:
         name: The file's name without directories; it tells kind and base offset.
         read: The whole file.
-        file: What rows and damage call it.
-        damage: Takes what could not be read.
+        file: The name in rows and damage.
+        damage: Takes the ranges that could not be read.
 
     Raises:
         ValueError: It is none by its name.

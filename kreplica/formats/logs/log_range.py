@@ -1,4 +1,4 @@
-"""The log of one replica as a whole: headers of the batches of all its segments, and how far it goes."""
+"""The log of one replica as a whole: headers of the batches of all its segments, and its end."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from kreplica.formats.segments.windows import BatchWindow, read_windows
 
 @dataclass(frozen=True, slots=True)
 class AbortMarker:
-    """Where a transaction was aborted: offset and producer of the marker, byte at which its batch begins."""
+    """Marker of an aborted transaction: its offset and producer, and the byte at which its batch begins."""
 
     offset: int
     producer_id: int
@@ -28,7 +28,7 @@ class AbortMarker:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SegmentContents:
-    """What one segment holds.
+    """Contents of one segment.
 
     Args:
         path: The file.
@@ -36,8 +36,8 @@ class SegmentContents:
         batches: Headers of its sound batches, in the order of the file; ``base_offset`` is filled in for old
             compressed messages too, as the offset behind the batch before.
         aborts: Markers of aborted transactions.
-        damage: What is no sound batch.
-        readable: Whether all of it was read: else nothing is known of what stands behind.
+        damage: Ranges that are no sound batch.
+        readable: True if all of it was read: else nothing is known of the rest.
     """
 
     path: Path
@@ -49,13 +49,13 @@ class SegmentContents:
 
     @property
     def end_offset(self) -> int:
-        """The offset behind its last sound batch; its base offset where there is none."""
+        """The offset after its last sound batch; its base offset where there is none."""
         return int(self.batches.last_offset[-1]) + 1 if len(self.batches) else self.base_offset
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LogContents:
-    """What all segments of a replica hold, by their base offsets.
+    """Contents of all segments of a replica, by their base offsets.
 
     Args:
         segments: Those that were found.
@@ -67,12 +67,12 @@ class LogContents:
 
     @property
     def readable(self) -> bool:
-        """Whether all segments were read to their ends: else the log goes further than it seems."""
+        """True if all segments were read to their ends: else the log goes further than it seems."""
         return not self.damage and all(segment.readable for segment in self.segments)
 
     @property
     def start_offset(self) -> int:
-        """The first segment's base offset: where the log starts unless a checkpoint says later; 0 without segments."""
+        """The first segment's base offset: the log start unless a checkpoint has a later one; 0 without segments."""
         return self.segments[0].base_offset if self.segments else 0
 
     @property
@@ -86,7 +86,7 @@ class LogContents:
         return BatchColumns.concatenate([no_batches(), *(segment.batches for segment in self.segments)])
 
     def epochs(self) -> list[tuple[int, int]]:
-        """Leader epoch and first offset of each stretch of batches; what LeaderEpochFileCache would be filled with."""
+        """Leader epoch and first offset of each stretch of batches, as LeaderEpochFileCache would have them."""
         batches = self.batches
         known = batches.take(batches.leader_epoch >= 0)
         if not len(known):

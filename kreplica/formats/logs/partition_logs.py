@@ -1,6 +1,6 @@
-"""The logs of partitions on disks: segments of one directory, in order; copies of a partition held side by side.
+"""The logs of partitions on disks: segments of one directory, in order; copies of a partition compared.
 
-What a broker makes of a partition's directory in which it was replacing segments when it ended.
+Also the files that a broker would have of a partition's directory in which it was replacing segments when it ended.
 
 Compaction writes what it keeps to ``.cleaned`` files. When all is there these are called ``.swap``, then the segments
 that they stand for ``.deleted``, then ``.swap`` is taken away. Between two of these steps the records of a stretch are
@@ -25,18 +25,18 @@ from kreplica.formats.registry import SEGMENT, SNAPSHOT, FileFormat, named_offse
 from kreplica.formats.segments.log_end import LogEnd, segment_end
 
 SWAP, CLEANED, DELETED = ".swap", ".cleaned", ".deleted"
-"""Endings of files that are to take the place of others, that are not whole yet, and that have been replaced."""
+"""Endings of files that are to replace others, that are not complete yet, and that have been replaced."""
 
 _NUMBERED = re.compile(r"(\d{20})\..+", re.ASCII)
 
 
 def is_temporary(name: str) -> bool:
-    """Whether a file is one of a replacement of segments."""
+    """True if a file belongs to a replacement of segments."""
     return name.endswith((SWAP, CLEANED, DELETED)) and _offset(name) is not None
 
 
 def files_after_swap(directory: Path, names: Collection[str]) -> dict[str, Path]:
-    """The files that a broker would have of these after its start: by name, where each is now.
+    """The files that a broker would have of these after its start: the present path of each by its name then.
 
     Args:
         directory: A partition's directory.
@@ -54,11 +54,11 @@ def files_after_swap(directory: Path, names: Collection[str]) -> dict[str, Path]
 
 
 def after_swap(names: Collection[str], next_offset: Callable[[str], int]) -> dict[str, str]:
-    """The files that a broker would have after its start: by the name that they would have the name that they have.
+    """The files that a broker would have after its start: the present name of each by its name then.
 
     Args:
         names: Of all files of a partition's directory.
-        next_offset: The offset behind the last record of a ``.log.swap``, the one of its name if it holds none.
+        next_offset: The offset after the last record of a ``.log.swap``, the one of its name if it holds none.
     """
     if not any(map(is_temporary, names)):
         return {name: name for name in names}
@@ -73,7 +73,7 @@ def after_swap(names: Collection[str], next_offset: Callable[[str], int]) -> dic
 
 
 def _valid_swaps(names: Collection[str]) -> list[str]:
-    """Those whose replacement had come so far that it is ended; the segments of a split (KAFKA-6264) may not have."""
+    """Swap files whose replacement will be completed; those of an unfinished split (KAFKA-6264) are left out."""
     unfinished = [named_offset(name) for name in names if name.endswith(CLEANED) and _offset(name) is not None]
     most = min(unfinished, default=None)
     swaps = (name for name in names if name.endswith(SWAP) and _offset(name) is not None)
@@ -90,7 +90,7 @@ class PartitionLog:
     """The log of one replica.
 
     Args:
-        directory: Where its segments stand.
+        directory: The directory of its segments.
         topic, partition: As the directory's name says; None where it does not.
         segments: Its segments, by their first offset.
         topic_id: The topic id that its directory tells, where it is one of several copies; None if it tells none.
@@ -104,7 +104,7 @@ class PartitionLog:
 
     @property
     def home(self) -> Path:
-        """The log directory that it is in."""
+        """Its log directory."""
         return self.directory.parent if self.directory.name else self.directory.absolute().parent
 
 
@@ -132,7 +132,7 @@ def find_logs(
         InputError: A path does not exist or cannot be listed, or the only segment cannot be read.
         UsageError: All files that are named are something else than segments.
     """
-    named = {path for path in named_paths(paths, []) if not path.is_dir()}  # what is refused find_files tells
+    named = {path for path in named_paths(paths, []) if not path.is_dir()}  # find_files reports the refused ones
     others = {path: other for path in sorted(named) if (other := _no_segment(path)) is not None}
     found: dict[Path, list[Path]] = {}
     failures: list[InputError] = []
@@ -154,7 +154,7 @@ def find_logs(
 
 
 def _may_be_of(directory: Path, topic: str | None) -> bool:
-    """Whether a directory of which only the name is known may hold logs of the topic."""
+    """True if a directory of which only the name is known may hold logs of the topic."""
     return _is_of(directory, topic) or parse_partition_directory(directory.absolute().name) is None
 
 
@@ -187,13 +187,13 @@ def _segments(directory: Path, files: Sequence[Path]) -> tuple[Path, ...]:
 
 
 def log_end(log: PartitionLog) -> LogEnd:
-    """How far a log goes, as its last valid batch says."""
+    """The end of a log, by its last valid batch."""
     ends = (segment_end(path) for path in reversed(log.segments))
     return next((end for end in ends if end is not None), LogEnd(-1, 0))
 
 
 def furthest(copies: Sequence[PartitionLog]) -> list[PartitionLog]:
-    """Copies of one partition, the one to believe first: the highest last leader epoch, then the longest log."""
+    """Copies of one partition, the most trusted first: the highest last leader epoch, then the longest log."""
     if len(copies) == 1:
         return list(copies)
     ends = {copy.directory: log_end(copy) for copy in copies}
@@ -206,7 +206,7 @@ def furthest(copies: Sequence[PartitionLog]) -> list[PartitionLog]:
 
 
 def first_copies(logs: Iterable[PartitionLog], damage: list[Damage]) -> tuple[list[PartitionLog], list[PartitionLog]]:
-    """Of each partition the copy to believe first, by partition; and the other copies. Copies have their topic ids.
+    """The most trusted copy of each partition, by partition; and the other copies. Copies have their topic ids.
 
     A log whose directory tells no partition stands for itself.
 

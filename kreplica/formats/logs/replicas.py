@@ -1,4 +1,4 @@
-"""What a rule is given: every file of one replica decoded, and the log directory it is in."""
+"""The input of a rule: every file of one replica decoded, and the log directory it is in."""
 
 from __future__ import annotations
 
@@ -44,16 +44,16 @@ Lines: TypeAlias = Mapping[tuple[str, int], Mapping[str, tuple[int, int]]]
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Something that no broker would leave behind, in order or killed.
+    """A fault that no broker would leave, whether it stopped in order or was killed.
 
     Args:
-        rule: Which rule found it.
+        rule: Name of the rule that found it.
         file: The file that is wrong.
         position: Byte in it.
-        topic, partition: Whose replica; None for a file of the whole log directory.
-        message: What is wrong.
-        expected: What should stand there.
-        found: What stands there.
+        topic, partition: The replica; None for a file of the whole log directory.
+        message: Description of the fault.
+        expected: The value that should be there.
+        found: The value that is there.
     """
 
     rule: str
@@ -73,12 +73,12 @@ class ReplicaFiles:
     Args:
         home: Its log directory's files.
         path: Its own directory.
-        place: Which replica it is.
+        place: Topic, partition and state of the replica.
         log: Its segments.
         offset_indexes, time_indexes, transaction_indexes: By base offset.
         snapshots: Producer snapshots by the offset of their name.
-        said: By the name of an offset checkpoint what it says of this replica: byte of the line and offset.
-        files: Where files are whose name is another one until the broker starts (``files_after_swap``).
+        said: Entry of this replica by the name of an offset checkpoint: byte of the line and offset.
+        files: Present paths of files whose name will be another one when the broker starts (``files_after_swap``).
     """
 
     home: LogDirectory
@@ -94,16 +94,16 @@ class ReplicaFiles:
 
     @property
     def topic_id(self) -> str | None:
-        """The topic id that its directory tells."""
+        """The topic id in its directory."""
         return self.home.topic_id(self.place)
 
     @property
     def closed(self) -> bool:
-        """Whether the broker stopped in order; otherwise what it had not written yet may be missing."""
+        """True if the broker stopped in order; otherwise data that it had not written yet may be missing."""
         return self.home.clean_shutdown is not None
 
     def checkpoint(self, name: str) -> tuple[int, int] | None:
-        """What an offset checkpoint says of this replica: byte of the line and offset."""
+        """This replica's entry in an offset checkpoint: byte of the line and offset."""
         return self.said.get(name)
 
     @property
@@ -113,7 +113,7 @@ class ReplicaFiles:
         return self.log.start_offset if said is None else max(self.log.start_offset, said[1])
 
     def rebuilt(self, segment: SegmentContents) -> bool:
-        """Whether the broker would make the segment's indexes anew when it starts (LogLoader.recoverLog)."""
+        """True if the broker would make the segment's indexes anew when it starts (LogLoader.recoverLog)."""
         said = self.checkpoint(RECOVERY_POINT)
         return not self.closed and segment.end_offset >= (0 if said is None else said[1])
 
@@ -137,8 +137,8 @@ class ReplicaFolder:
 
     Args:
         home: Its log directory's files.
-        path: Where it is.
-        place: Which replica it holds.
+        path: The directory.
+        place: Topic, partition and state of the replica.
         said: As of ReplicaFiles.
     """
 
@@ -149,7 +149,7 @@ class ReplicaFolder:
 
     @property
     def topic_id(self) -> str | None:
-        """The topic id that it tells."""
+        """The topic id in the directory."""
         return self.home.topic_id(self.place)
 
     def segments(self) -> list[Path]:
@@ -157,7 +157,7 @@ class ReplicaFolder:
         return _segments(self._files()[0])
 
     def may_hold_log(self) -> bool:
-        """Whether it holds a segment, as far as is known."""
+        """True if it holds a segment, as far as is known."""
         there, damage = self._files()
         return bool(damage or _segments(there))
 
@@ -179,7 +179,7 @@ class ReplicaFolder:
         )
 
     def _files(self) -> tuple[Mapping[str, Path], tuple[Damage, ...]]:
-        """The files that a broker has when it starts, and why they are not known."""
+        """The files that a broker has when it starts, or damage if they are not known."""
         there = attempt(lambda: files_after_swap(self.path, names_in(self.path)))
         return ({}, (not_read(self.path, there),)) if isinstance(there, KreplicaError) else (there, ())
 
@@ -205,7 +205,7 @@ def find_folders(
     """
     failures: list[InputError] = []
     files = find_files(paths, lambda name: own_format(name) is not None, failures)
-    # A log directory may be called data-1: what tells a partition's directory is a file that only such a one has.
+    # A log directory may be called data-1: a partition's directory is recognised by a file that only such a one has.
     of_partitions = {path.parent for path in files if path.name not in OF_THE_DIRECTORY}
     places = {folder: place for folder in sorted(of_partitions) if (place := _place(folder)) is not None}
     homes = {_home(folder) for folder in places} | {path.parent for path in files if path.name in OF_THE_DIRECTORY}
@@ -235,7 +235,7 @@ def _place(folder: Path) -> PartitionDirectory | None:
 
 
 def replica_beside(folder: Path) -> ReplicaFiles | None:
-    """A partition's directory as the checkpoints beside it know it, without its segments and indexes.
+    """A partition's directory with its entries in the checkpoints beside it, without its segments and indexes.
 
     None for a directory that is no partition's, or that lies in no broker's log directory.
 

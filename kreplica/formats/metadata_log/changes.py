@@ -1,4 +1,4 @@
-"""What a change did to a partition: its kinds, its row, and the changes between two states.
+"""Changes of partitions in a metadata log: their kinds, their rows, and the changes between two states.
 
 The words for changes of partitions in a metadata log; imports nothing, for they are options of a command.
 """
@@ -13,7 +13,7 @@ from kreplica.formats.metadata_log.image import MetadataImage, PartitionChange, 
 
 
 class ChangeKind(StrEnum):
-    """What a change did to a partition; one change may be of several kinds."""
+    """Kinds of changes of a partition; one change may be of several kinds."""
 
     created = "created"
     removed = "removed"
@@ -90,7 +90,7 @@ def change_row(change: PartitionChange, *, compared: bool = False) -> Mapping[st
 
 
 def standing(image: MetadataImage, topic: str, partition: int) -> list[PartitionChange]:
-    """The state of a partition as a change that changed nothing: what held when a history begins."""
+    """The state of a partition as a change that changed nothing: its state when a history begins."""
     states = [(each.id, each.partitions.get(partition)) for each in image.topics.values() if each.name == topic]
     return [
         PartitionChange(image.next_offset, image.timestamp or 0, topic, topic_id, partition, state, state)
@@ -100,7 +100,7 @@ def standing(image: MetadataImage, topic: str, partition: int) -> list[Partition
 
 
 def compare_images(left: MetadataImage, right: MetadataImage) -> list[PartitionChange]:
-    """What turns the partitions of one state into those of another, by topic and partition.
+    """The changes that turn the partitions of one state into those of another, by topic and partition.
 
     A topic that was removed and made anew under its name is both removed and created.
     """

@@ -27,7 +27,7 @@ from kreplica.formats.segments.control_records import SNAPSHOT_HEADER
 from kreplica.formats.segments.log_end import LogEnd
 
 _FORMATTED = 0
-"""The checkpoint of offset 0 holds what the cluster was formatted with; the log says the same again."""
+"""The checkpoint of offset 0 holds the records the cluster was formatted with; the log has the same ones again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ class MetadataFiles:
 
     @property
     def cluster_id(self) -> str | None:
-        """The cluster id of that log directory, None if it does not tell."""
+        """The cluster id of that log directory, None if it has none."""
         return cluster_id_of(self.log_directory, [])
 
     def checkpoint_before(self, offset: int | None) -> tuple[int, Path] | None:
@@ -66,7 +66,7 @@ class Replay:
 
     Args:
         image: The state so far.
-        damage: What could not be decoded so far.
+        damage: Ranges and records that could not be decoded so far.
         start: Offset from which on every change is seen; what was before is known as a state only.
     """
 
@@ -76,7 +76,7 @@ class Replay:
 
 
 def is_metadata_path(path: Path) -> bool:
-    """Whether a path is a segment or checkpoint of a metadata log, its directory, a log directory with one, or one
+    """True if a path is a segment or checkpoint of a metadata log, its directory, a log directory with one, or one
     above a node's log directories.
     """
     if path.is_dir():
@@ -146,10 +146,10 @@ def _homes(files: Sequence[Path], named: Sequence[Path], given: Collection[Path]
 
 
 def furthest_metadata(logs: Sequence[MetadataFiles]) -> tuple[MetadataFiles, list[tuple[MetadataFiles, LogEnd]]]:
-    """Of the metadata logs of one cluster the one to believe, as a voter would: highest last epoch, then the longest.
+    """The most trusted of one cluster's metadata logs, by a voter's rule: highest last epoch, then the longest.
 
     Returns:
-        That log, and the others with how far they go. Kafka: OffsetAndEpoch.compareTo, by which a voter grants a vote.
+        That log, and the others with their ends. Kafka: OffsetAndEpoch.compareTo, by which a voter grants a vote.
     """
     if len(logs) == 1:
         return logs[0], []
@@ -159,7 +159,7 @@ def furthest_metadata(logs: Sequence[MetadataFiles]) -> tuple[MetadataFiles, lis
 
 
 def _metadata_end(files: MetadataFiles) -> LogEnd:
-    """How far a log goes: its last batch, or its newest checkpoint where that goes further."""
+    """The end of a log: its last batch, or its newest checkpoint where that goes further."""
     ends = [log_end(PartitionLog(files.home, None, None, tuple(path for _, path in files.segments)))]
     ends += [LogEnd(checkpoint_epoch(path.name), offset) for offset, path in files.checkpoints]
     return max(ends, key=lambda end: (end.leader_epoch, end.end_offset))
@@ -203,7 +203,7 @@ def state_at(files: MetadataFiles, offset: int | None) -> Replay:
 def history(
     files: MetadataFiles, replay: Replay, base: tuple[int, Path] | None, until: int | None = None
 ) -> Iterator[tuple[MetadataEntry, list[PartitionChange]]]:
-    """Applies the log to the replay's image, entry by entry, each with what it did to partitions.
+    """Applies the log to the replay's image, entry by entry, each with the changes it made to partitions.
 
     Args:
         files: The log.

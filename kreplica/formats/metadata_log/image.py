@@ -1,4 +1,4 @@
-"""The state of a KRaft cluster that the records of its metadata log make, applied one by one.
+"""The state of a KRaft cluster, made from the records of its metadata log, applied one by one.
 
 Leader and partition epochs are not written by a change, they are counted: every change of a partition is a new
 partition epoch, every change that names a leader, be it the same one, a new leader epoch. Records between the begin and
@@ -66,11 +66,11 @@ class BrokerState:
 
 @dataclass(frozen=True, slots=True)
 class PartitionChange:
-    """What one record did to one partition.
+    """A change that one record made to one partition.
 
     Args:
         offset, timestamp: Of the record.
-        topic, topic_id, partition: Which partition.
+        topic, topic_id, partition: The partition.
         before: None if the record created it.
         after: None if the record removed it.
     """
@@ -85,19 +85,19 @@ class PartitionChange:
 
     @property
     def leader_changed(self) -> bool:
-        """Whether a leader, another or the same anew, or none, was named."""
+        """True if a leader was named: another, the same anew, or none."""
         epochs = [None if state is None else state.leader_epoch for state in (self.before, self.after)]
         return self.after is not None and epochs[0] != epochs[1]
 
     @property
     def isr_changed(self) -> bool:
-        """Whether the ISR has other members."""
+        """True if the ISR has other members."""
         states = (self.before, self.after)
         return None not in states and set(self.before.isr) != set(self.after.isr)  # type: ignore[union-attr]
 
     @property
     def unclean(self) -> bool:
-        """Whether a replica was elected that was in neither the ISR nor the ELR, so that records may be lost.
+        """True if a replica was elected that was in neither the ISR nor the ELR, so that records may be lost.
 
         Kafka counts those that turn the recovery state to recovering (PartitionRegistration.electionWasUnclean); one
         that was recovering already does not turn it.
@@ -120,7 +120,7 @@ class Topic:
 
 @dataclass(slots=True)
 class MetadataImage:
-    """All that holds after the entries that were applied.
+    """The state after the entries that were applied.
 
     Args:
         topics: By topic id.
@@ -153,7 +153,7 @@ class MetadataImage:
     pending: list[MetadataEntry] | None = None
 
     def apply(self, entry: MetadataEntry) -> list[PartitionChange]:
-        """Applies one entry; gives what it did to partitions: of a transaction all at its end."""
+        """Applies one entry; returns the changes to partitions: those of a transaction all at its end."""
         record = entry.record
         self.next_offset, self.timestamp = entry.offset + 1, max(entry.timestamp, self.timestamp or 0)
         self.records[record.type] += 1
@@ -178,7 +178,7 @@ class MetadataImage:
         return []
 
     def note_leader(self, entry: MetadataEntry) -> None:
-        """Takes the quorum's leader from an entry, if it tells one."""
+        """Takes the quorum's leader from an entry, if it names one."""
         if entry.record.type == LEADER_CHANGE and entry.record.data is not None:
             self.leader, self.leader_epoch = entry.record.data["leaderId"], entry.leader_epoch
             self.voters = self.voters or tuple(voter["voterId"] for voter in entry.record.data["voters"])

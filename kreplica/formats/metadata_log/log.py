@@ -40,7 +40,7 @@ class MetadataEntry:
         offset: Its offset; in a checkpoint its number in that file.
         timestamp: When it was written, ms since the epoch.
         leader_epoch: Epoch of the quorum's leader that wrote it.
-        record: What it says.
+        record: The decoded record.
     """
 
     offset: int
@@ -65,7 +65,7 @@ def metadata_entries(source: ByteSource, damage: list[Damage]) -> Iterator[Metad
 
     Args:
         source: The file.
-        damage: Takes what cannot be decoded, while the entries are iterated.
+        damage: Takes the ranges and records that cannot be decoded, while the entries are iterated.
     """
     for window in read_windows(source):
         damage.extend(window.damage)

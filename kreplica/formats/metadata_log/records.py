@@ -1,4 +1,4 @@
-"""Records of `__cluster_metadata`: what the controller of a KRaft cluster decided, one record a decision.
+"""Records of `__cluster_metadata`: the decisions of a KRaft cluster's controller, one record a decision.
 
     value    | frame version uvarint = 1 | type (apiKey) uvarint | version uvarint | message, flexible |
     key      null
@@ -198,7 +198,7 @@ RECORD_TYPES: Mapping[int, RecordType] = {
 
 @cache
 def _reader(key: int, version: int) -> Reader:
-    """Found by two numbers, so that no schema is looked up by all its fields for each record."""
+    """Cached by two numbers, so that no schema is looked up by all its fields for each record."""
     return message_reader(RECORD_TYPES[key].fields, version, flexible=True)
 
 

@@ -1,4 +1,4 @@
-"""Up to where a log counts, for the state as it once was."""
+"""The offset or time up to which a log is read, for its state as of then."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Until:
-    """Where to stop; None for the end of the log.
+    """The end of reading; None for the end of the log.
 
     Args:
         offset: The first offset that no longer counts: the state when it was next to be written, as a log end offset
@@ -27,16 +27,16 @@ class Until:
 
     @property
     def given(self) -> bool:
-        """Whether it is not simply the end."""
+        """True unless it is simply the end of the log."""
         return self.offset is not None or self.timestamp is not None
 
     def includes(self, records: RecordColumns) -> NDArray[np.bool_] | None:
-        """Which records count; None for all."""
+        """Mask of the records that are included; None for all."""
         if self.offset is not None:
             return records.offset < self.offset
         return None if self.timestamp is None else records.timestamp <= self.timestamp
 
     def counted(self, records: RecordColumns) -> RecordColumns:
-        """The records that count."""
+        """The records that are included."""
         included = self.includes(records)
         return records if included is None or included.all() else records.take(included)

@@ -1,16 +1,16 @@
-"""Where the fields stand by which a batch is told from other bytes; the whole of it is drawn in ``batches``.
+"""Positions of the fields that tell a batch from other bytes; the whole layout is drawn in ``batches``.
 
-What differs by magic is a tuple with a place for each.
+Positions that differ by magic are tuples with an element for each.
 """
 
 from __future__ import annotations
 
 PREFIX_BYTES = 12
-"""Offset and length, which the length does not count."""
+"""Bytes of offset and length, which the length does not count."""
 HEADER_BYTES = 61
-"""Of magic 2."""
+"""Header bytes of magic 2."""
 LEAST_BYTES = (26, 34, HEADER_BYTES)
-"""The shortest batch, prefix included."""
+"""Bytes of the shortest batch, prefix included."""
 
 LENGTH_AT = 8
 MAGIC_AT = 16
@@ -20,10 +20,10 @@ CHECKED_FROM = (16, 16, 21)
 
 ATTRIBUTES_AT = (17, 17, 21)
 KEY_AT = (18, 26)
-"""Where a message of magic 0 or 1 says how long its key is."""
+"""Position of the key length in a message of magic 0 or 1."""
 TIMESTAMP_AT = 18
-"""Of magic 1."""
+"""Position of the timestamp in magic 1."""
 LAST_OFFSET_DELTA_AT = 23
 PRODUCER_EPOCH_AT = 51
 COUNT_AT = 57
-"""Of magic 2."""
+"""Position of the records count in magic 2."""

@@ -1,4 +1,4 @@
-"""Record batches: what a log segment consists of.
+"""Record batches, the units of a log segment.
 
 magic 2 (DefaultRecordBatch, KIP-98)                  magic 0 and 1 (LegacyRecord): a message, or messages in one
  0  base offset             int64                      0  offset         int64   of the last message inside
@@ -35,7 +35,7 @@ CODEC_MASK = 0x07
 LOG_APPEND_TIME, TRANSACTIONAL, CONTROL, DELETE_HORIZON = 0x08, 0x10, 0x20, 0x40
 
 NONE = -1
-"""A number that only the records tell, or that this magic does not have."""
+"""A number that only the records have, or that this magic does not have."""
 
 _HEADER_V2 = np.dtype(
     [
@@ -68,7 +68,7 @@ assert _HEADER_V2.itemsize == HEADER_BYTES
 
 
 class Codec(IntEnum):
-    """How records are compressed (CompressionType); the names are those that Kafka prints."""
+    """Compression codecs of records (CompressionType); the names are those that Kafka prints."""
 
     none = 0
     gzip = 1
@@ -91,7 +91,7 @@ class BatchColumns:
         leader_epoch, producer_id, producer_epoch, base_sequence: As written; -1 where there is none.
         attributes: As written.
         crc: As written.
-        valid: Whether the content has that checksum.
+        valid: True if the content has that checksum.
         base_timestamp: What timestamps of records are counted from, in ms; the delete horizon if its bit is set.
         max_timestamp: Latest timestamp, or time of the append; -1 for magic 0.
     """
@@ -122,22 +122,22 @@ class BatchColumns:
 
     @property
     def transactional(self) -> NDArray[np.bool_]:
-        """Whether a transaction wrote it."""
+        """True for batches that a transaction wrote."""
         return self._flag(TRANSACTIONAL)
 
     @property
     def control(self) -> NDArray[np.bool_]:
-        """Whether it holds markers and other control records instead of data."""
+        """True for batches that hold markers and other control records instead of data."""
         return self._flag(CONTROL)
 
     @property
     def log_append_time(self) -> NDArray[np.bool_]:
-        """Whether the broker's time of the append stands for every record's timestamp."""
+        """True for batches in which the broker's time of the append replaces every record's timestamp."""
         return self._flag(LOG_APPEND_TIME)
 
     @property
     def has_delete_horizon(self) -> NDArray[np.bool_]:
-        """Whether ``base_timestamp`` is the time from which tombstones may go."""
+        """True for batches whose ``base_timestamp`` is the time from which tombstones may be removed."""
         return self._flag(DELETE_HORIZON)
 
     def _flag(self, bit: int) -> NDArray[np.bool_]:
@@ -161,7 +161,7 @@ def read_headers(
     Args:
         data: The bytes.
         starts: Index of the first byte of each batch; each batch lies in the data whole, of a known magic.
-        valid: Whether its checksum is right.
+        valid: True if its checksum is right.
         position: Position of ``data[0]`` in the file.
     """
     magic = data[starts + MAGIC_AT].astype(np.int8)

@@ -17,7 +17,7 @@ from types import ModuleType
 from kreplica.formats.segments.batches import Codec
 
 MOST_INFLATED_BYTES = 128 << 20
-"""What one batch may inflate to: a bomb of a kilobyte must not take the machine's memory."""
+"""Bytes that one batch may inflate to: a bomb of a kilobyte must not take the machine's memory."""
 FIRST_GUESS, GROWTH = 8, 8
 
 XERIAL_MAGIC = b"\x82SNAPPY\x00"
@@ -29,16 +29,16 @@ Inflated = bytes | memoryview
 
 
 class InflateError(ValueError):
-    """Compressed bytes that cannot be inflated; the text says why."""
+    """Compressed bytes that cannot be inflated; the text is the reason."""
 
 
 def inflate(codec: int, content: bytes, *, magic: int = 2, most: int = MOST_INFLATED_BYTES) -> Inflated:
-    """The bytes behind compressed ones.
+    """Inflates compressed bytes.
 
     Args:
         codec: Number of the codec, as in a batch's attributes.
         content: Compressed bytes.
-        magic: Version of the batch they stand in.
+        magic: Version of their batch.
         most: The most bytes it may become.
 
     Raises:
@@ -137,7 +137,7 @@ _INFLATERS: dict[Codec, Callable[[bytes, int], Inflated]] = {
 
 
 def _with_right_header_checksum(frame: bytes) -> bytes:
-    """The LZ4 frame with the header checksum that the format asks for, whichever it had."""
+    """The LZ4 frame with the header checksum that the format requires, whichever it had."""
     if len(frame) < 7:
         return frame
     end = 6 + 8 * bool(frame[4] & 0x08)  # a content size may follow flags and block descriptor

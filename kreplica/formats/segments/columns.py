@@ -1,4 +1,4 @@
-"""Records as columns: where each field stands in a stretch of bytes."""
+"""Records as columns: positions of each field in a stretch of bytes."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ class RecordColumns:
     """Records in the order of the file, one array a field.
 
     Args:
-        data: The bytes that keys, values and headers stand in: those of the file, inflated ones behind them.
+        data: The bytes of keys, values and headers: those of the file, inflated ones after them.
         batches: The batches of the window that the records are from.
-        damage: What could not be decoded of the batches of these records.
+        damage: Ranges of the batches of these records that could not be decoded.
         batch: Index of the record's batch in ``batches``.
         offset: Offset in the log.
         timestamp: In ms; -1 for magic 0.
         key_start, value_start: Index of the first byte in ``data``.
         key_length, value_length: Bytes; -1 for null.
-        headers_start: Index of the first byte of the first header, behind the count.
+        headers_start: Index of the first byte of the first header, after the count.
         headers_count: Number of headers.
     """
 
@@ -88,7 +88,7 @@ class RecordColumns:
 
 
 def read_one_signed(data: memoryview, position: int) -> tuple[int, int]:
-    """A zigzag varint of at most five bytes, and the index behind it.
+    """Reads a zigzag varint of at most five bytes; returns it and the index after it.
 
     Raises:
         ValueError: It has no end, or the data ends.
@@ -107,10 +107,10 @@ def read_one_signed(data: memoryview, position: int) -> tuple[int, int]:
 
 @dataclass(frozen=True, slots=True)
 class Areas:
-    """Where the records of batches stand.
+    """Ranges of the records of batches.
 
     Args:
-        data: The window's bytes, inflated ones behind them.
+        data: The window's bytes, inflated ones after them.
         index: Index of each batch in the window's columns.
         begin, end: Index of the first byte of its records in ``data``, and behind the last.
         damage: Batches that could not be inflated.

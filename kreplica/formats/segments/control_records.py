@@ -1,4 +1,4 @@
-"""Control records: what brokers and the quorum write among the data of a log.
+"""Control records: records that brokers and the quorum write among the data of a log.
 
     key      | version int16 | type int16 |
     type     0 ABORT, 1 COMMIT     value: | version int16 | coordinator epoch int32 |        end of a transaction

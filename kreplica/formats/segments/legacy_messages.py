@@ -32,7 +32,7 @@ MOST_AT_ONCE = 1 << 17
 
 @dataclass(frozen=True, slots=True)
 class _Messages:
-    """Index of the first byte of each message, index behind it, its batch, its offset."""
+    """Index of the first byte of each message, index after it, its batch, its offset."""
 
     start: NDArray[np.int64]
     end: NDArray[np.int64]

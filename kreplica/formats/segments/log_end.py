@@ -1,4 +1,4 @@
-"""How far a segment goes."""
+"""The end of a segment."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from pathlib import Path
 
 @dataclass(frozen=True, slots=True)
 class LogEnd:
-    """How far a log goes: the leader epoch of its last batch, -1 if it has none, and the offset behind it."""
+    """The end of a log: the leader epoch of its last batch, -1 if it has none, and the offset after it."""
 
     leader_epoch: int
     end_offset: int
 
 
 def segment_end(path: Path) -> LogEnd | None:
-    """How far a segment goes, as its last valid batch says; None if it holds none, or cannot be read."""
+    """The end of a segment, by its last valid batch; None if it holds none, or cannot be read."""
     from kreplica.formats.file_bytes import FoundBytes
     from kreplica.formats.segments.windows import read_windows
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 VARINT_BYTES, VARLONG_BYTES = 5, 10
 FAULT = np.int64(-(2**62))
-"""Where a varint ends that has no end: before every position, so that checks of order fail."""
+"""End of a varint that has no end: before every position, so that checks of order fail."""
 
 
 _OF_ONE_BYTE = (np.arange(256) >> 1) ^ -(np.arange(256) & 1)
@@ -34,12 +34,12 @@ def read_unsigned(
     """Reads an unsigned varint at each position.
 
     Args:
-        data: Bytes. A position outside reads the nearest byte inside: who calls compares where the values end.
+        data: Bytes. A position outside reads the nearest byte inside: the caller checks where the values end.
         positions: Index of the first byte of each.
         most: Longest encoding in bytes.
 
     Returns:
-        The values, and the index behind each; FAULT behind one that is longer than ``most``.
+        The values, and the index after each; FAULT after one that is longer than ``most``.
     """
     first = data.take(positions, mode="clip")
     value, following = first.astype(np.int64), positions + 1
@@ -88,12 +88,12 @@ def _read_long(
 
 
 def unzigzag(value: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The signed numbers behind zigzag-encoded ones of up to 64 bits."""
+    """The signed numbers of zigzag-encoded ones of up to 64 bits."""
     return ((value >> 1) & np.int64(2**63 - 1)) ^ -(value & 1)
 
 
 def integers_at(data: NDArray[np.uint8], kind: str, positions: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The integers that begin there; one outside is the nearest inside: who calls compares where the fields end.
+    """The integers that begin there; one outside is the nearest inside: the caller checks where the fields end.
 
     Args:
         data: The bytes.

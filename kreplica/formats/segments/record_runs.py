@@ -28,13 +28,13 @@ if TYPE_CHECKING:
 
 
 LEAST_RECORD = 6
-"""The least that the length of a record says: five one-byte fields and a count of headers."""
+"""The smallest length of a record: five one-byte fields and a count of headers."""
 FIRST_WIDTH, WIDEST = 8, 512
 """Records looked at in one step of each batch: at first, and at most."""
 NARROW = 24
 """With fewer records to be looked at in a step, one after the other is faster than array operations: measured."""
 SHIFT, BYTES = 3, 7
-"""A step holds how far it is to the next record, and in its low bits how many bytes the length takes."""
+"""A step holds the distance to the next record, and in its low bits the number of bytes of the length."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +44,8 @@ class RecordRuns:
     Args:
         start: Index of the first byte of the first record of each.
         step: That of its records; 0 where there is no record.
-        count: How many records.
-        batch: Which batch they are of.
+        count: Number of records.
+        batch: Index of their batch.
     """
 
     start: NDArray[np.int64]
@@ -54,7 +54,7 @@ class RecordRuns:
     batch: NDArray[np.int64]
 
     def fill(self, begin: NDArray[np.int64], end: NDArray[np.int64]) -> bool:
-        """Whether the records of each batch, from ``begin`` on, end where it ends."""
+        """True if the records of each batch, from ``begin`` on, end where the batch ends."""
         reached = begin.copy()
         reached[self.batch] = self.start + (self.step >> SHIFT) * self.count  # of several the last one stays
         return bool(self.step.all()) and np.array_equal(reached, end)
@@ -73,11 +73,11 @@ class _Lanes:
     """Batches whose records are still followed.
 
     Args:
-        batch: Which they are.
+        batch: Their indices.
         place: Which of all wanted records the next one of each is.
         at: Index of its first byte.
-        left: How many are wanted from it on.
-        end: Index behind the batch.
+        left: Number of records wanted from there on.
+        end: Index after the batch.
     """
 
     batch: NDArray[np.int64]
@@ -87,7 +87,7 @@ class _Lanes:
     end: NDArray[np.int64]
 
     def go_on(self, step: NDArray[np.int64], count: NDArray[np.int64]) -> _Lanes:
-        """Behind a run of each; without those that have come to their end."""
+        """The lanes after a run of each; without those that have come to their end."""
         at, left = self.at + (step >> SHIFT) * count, self.left - count
         going = np.flatnonzero(left)
         return _Lanes(self.batch[going], (self.place + count)[going], at[going], left[going], self.end[going])
@@ -98,8 +98,9 @@ _Part = tuple["NDArray[np.int64]", ...]
 
 
 def _steps() -> NDArray[np.int32]:
-    """The step of each two bytes that a record may begin with, the first one the lower; 0 where they do not tell, or
-    tell a length that no record has."""
+    """Steps by the two bytes that a record begins with, the first one the lower; 0 where they do not tell, or tell a
+    length that no record has.
+    """
     length = unzigzag(np.arange(1 << 14))
     one, two = (np.where(length >= LEAST_RECORD, length + size << SHIFT | size, 0) for size in (1, 2))
     steps = np.zeros((256, 256), np.int32)  # second byte, first byte
@@ -119,7 +120,7 @@ def record_runs(
     Args:
         data: Bytes.
         begin, end: Index of the first byte of each batch's records, and behind the last.
-        wanted: How many records of each batch are looked for: no more than have room.
+        wanted: Number of records to look for in each batch: no more than have room.
     """
     some = np.flatnonzero(wanted)
     lanes = _Lanes(some, (np.cumsum(wanted) - wanted)[some], begin[some], wanted[some], end[some])
@@ -204,7 +205,7 @@ NULL = -1
 
 @dataclass(frozen=True, slots=True)
 class PlainRecords:
-    """Where the fields of records stand.
+    """Positions of the fields of records.
 
     Args:
         offset_at: Index of the offset delta.
@@ -220,7 +221,7 @@ class PlainRecords:
 
 
 def plain_records(data: NDArray[np.uint8], body: NDArray[np.int64], end: NDArray[np.int64]) -> PlainRecords | None:
-    """Reads them.
+    """Reads plain records.
 
     Args:
         data: Bytes.
@@ -247,7 +248,7 @@ def plain_records(data: NDArray[np.uint8], body: NDArray[np.int64], end: NDArray
 def _heads(
     word: NDArray[np.int64], body: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]] | None:
-    """Where offset deltas and keys stand, and how long keys are; None when a field is longer, or a key null."""
+    """Start of offset deltas and keys, and length of keys; None when a field is longer, or a key null."""
     if not (word & LONGER).any():
         return body + 2, body + 4, word >> 25 & 0x3F
     after_attributes = word >> 8
@@ -263,6 +264,6 @@ def _heads(
 
 
 def _skip(word: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """1 where the varint that a word begins with has a second byte, and the word behind it if it has no third."""
+    """1 where the varint that a word begins with has a second byte, and the word after it if it has no third."""
     more = word >> 7 & 1
     return more, word >> 8 + 8 * more

@@ -47,11 +47,11 @@ class RecordStarts:
     """The records of batches.
 
     Args:
-        body: Index of the byte behind each record's length, batch after batch.
+        body: Index of the byte after each record's length, batch after batch.
         size: Bytes from there on.
-        batch: Which batch each is of.
-        count: How many records of each batch are there.
-        stopped_at: Index behind the last of each batch.
+        batch: Index of the batch of each.
+        count: Number of records present in each batch.
+        stopped_at: Index after the last of each batch.
     """
 
     body: NDArray[np.int64]
@@ -88,7 +88,7 @@ def record_starts(
 
 
 def _behind_last(begin: NDArray[np.int64], following: NDArray[np.int64], count: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Index behind the last record of each batch; where it begins if it has none."""
+    """Index after the last record of each batch; where it begins if it has none."""
     stopped_at, some = begin.copy(), np.flatnonzero(count)
     stopped_at[some] = following[np.cumsum(count)[some] - 1]
     return stopped_at
@@ -99,13 +99,13 @@ INFLATED_AT_ONCE = 16 << 20
 RECORDS_AT_ONCE = 1 << 17
 """Records decoded to columns at once: a batch may inflate to millions."""
 STARTS_AT_ONCE = 1 << 20
-"""Records of which it is found at once where they begin: some 100 bytes of memory each."""
+"""Records whose beginnings are found at once: some 100 bytes of memory each."""
 
 
 def decode_records(window: BatchWindow) -> Iterator[RecordColumns]:
     """The records of a window's valid batches, in order, many at once.
 
-    Damage in a batch costs the records behind it in that batch, nothing else.
+    Damage in a batch costs the records after it in that batch, nothing else.
     """
     for areas in _areas(window):
         legacy = window.batches.magic[areas.index] < 2
@@ -177,7 +177,7 @@ def _decode(window: BatchWindow, areas: Areas) -> Iterator[RecordColumns]:
 
 
 def _portions(window: BatchWindow, areas: Areas) -> Iterator[Areas]:
-    """Some batches after the other, those of a portion with STARTS_AT_ONCE records at most; or one with more."""
+    """Portions of the batches, with STARTS_AT_ONCE records at most; or a single batch with more."""
     room = (areas.end - areas.begin) // (LEAST_RECORD + 1)
     total = np.cumsum(np.clip(window.batches.count[areas.index], 0, room))
     begin = 0
@@ -190,7 +190,7 @@ def _portions(window: BatchWindow, areas: Areas) -> Iterator[Areas]:
 
 
 def _starts(window: BatchWindow, areas: Areas) -> Iterator[tuple[RecordStarts, tuple[Damage, ...]]]:
-    """Where the records of a portion begin; of one batch with very many, some after the other."""
+    """Start of each record of a portion; of one batch with very many, some after the other."""
     said = window.batches.count[areas.index].astype(np.int64)
     read, begin = np.zeros(len(said), np.int64), areas.begin
     while True:
@@ -240,7 +240,7 @@ def _fields(
 
 
 def _headers_fit(records: RecordColumns, end: NDArray[np.int64], sound: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Whether the headers of each record end where it ends; the i-th headers of all are looked at in one step."""
+    """True if the headers of a record end where it ends; the i-th headers of all are looked at in one step."""
     fit = np.ones(len(records), np.bool_)
     which = np.flatnonzero(sound & (records.headers_count > 0))
     position, left, limit = records.headers_start[which], records.headers_count[which], end[which]

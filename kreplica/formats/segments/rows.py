@@ -160,12 +160,12 @@ def text_of(content: bytes | None) -> str | None:
 
 
 def log_records(segments: Iterable[Path], until: Until, damage: DamageTally) -> Iterator[tuple[Path, RecordColumns]]:
-    """The records that count, some at a time, with the segment that they stand in.
+    """The records to include, some at a time, each with its segment.
 
     Args:
         segments: Of one log, in order.
-        until: Which records count.
-        damage: Takes what cannot be read, whole segments too, while the records are asked for.
+        until: The end of the records to include.
+        damage: Takes the ranges that cannot be read, whole segments too, while the records are asked for.
     """
     for path in segments:
         with FoundBytes.open(path) as source:

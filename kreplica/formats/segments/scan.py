@@ -1,4 +1,4 @@
-"""Where batches begin in a stretch of bytes, whether their checksums hold, and where sound ones go on after damage."""
+"""Start positions of batches in a stretch of bytes, their checksums, and the next sound batch after damage."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _CRC = struct.Struct(">I")
 
 
 class Stop(Enum):
-    """Why a chain of batches ends where it does."""
+    """Reason why a chain of batches ends."""
 
     END = "the bytes end"
     MORE = "a batch that goes on behind the bytes given"
@@ -58,9 +58,9 @@ class Chain:
 
     Args:
         starts: Index of the first byte of each.
-        ends: Index behind the last byte of each.
-        valid: Whether its checksum is right.
-        stop: Why there is no further one.
+        ends: Index after the last byte of each.
+        valid: True if its checksum is right.
+        stop: Reason why there is no further one.
         stopped_at: Index where a further one would begin.
     """
 
@@ -86,7 +86,7 @@ def follow(data: NDArray[np.uint8], begin: int, remaining: int) -> Chain:
 
 
 def _starts(data: NDArray[np.uint8], begin: int) -> NDArray[np.int64]:
-    """Where batches begin, and last where no further one does, or not wholly.
+    """Starts of batches, and last the position where no further one begins, or not wholly.
 
     Lengths are followed as they stand, in the only loop over single batches; then all are looked at together, and the
     first that is of no known version or too short ends the chain.
@@ -125,14 +125,14 @@ def _stop(data: NDArray[np.uint8], position: int, remaining: int) -> Stop:
 
 
 def batch_size(data: NDArray[np.uint8], position: int) -> int:
-    """Bytes of the batch that begins there, as it says itself; 0 where not even that is in the data."""
+    """Bytes of the batch that begins there, by its length field; 0 where not even that is in the data."""
     if position + SHORTEST_HEADER > len(data):
         return 0
     return PREFIX_BYTES + int(_PREFIX.unpack_from(data.data, position + LENGTH_AT)[0])
 
 
 def fault_words(data: NDArray[np.uint8], position: int, remaining: int) -> tuple[str, str, str]:
-    """What is wrong with a batch that should begin there: reason, expected, found."""
+    """Describes the fault of a batch that should begin there: reason, expected, found."""
     if position + SHORTEST_HEADER > len(data):
         return "batch cut off in its header", f"at least {LEAST_BYTES[0]} bytes", f"{remaining - position} bytes"
     length, _, magic = _PREFIX.unpack_from(data.data, position + LENGTH_AT)
@@ -145,7 +145,7 @@ def fault_words(data: NDArray[np.uint8], position: int, remaining: int) -> tuple
 
 
 def checksums_hold(data: NDArray[np.uint8], starts: NDArray[np.int64], ends: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Whether each batch has the checksum that it says it has."""
+    """True for batches that have the checksum that they store."""
     if not len(starts):
         return np.zeros(0, np.bool_)
     from crc32c import crc32c
@@ -162,7 +162,7 @@ def checksums_hold(data: NDArray[np.uint8], starts: NDArray[np.int64], ends: NDA
 
 
 def computed_checksum(data: NDArray[np.uint8], start: int, end: int) -> int:
-    """The checksum of the batch that stands there, as its version has it."""
+    """The checksum computed of the batch that begins there, by the rule of its version."""
     from crc32c import crc32c
 
     magic = int(data[start + MAGIC_AT])
@@ -171,14 +171,15 @@ def computed_checksum(data: NDArray[np.uint8], start: int, end: int) -> int:
 
 
 def stored_checksum(data: NDArray[np.uint8], start: int) -> int:
-    """The checksum that the batch that stands there says it has."""
+    """The checksum stored in the batch that begins there."""
     return int(_CRC.unpack_from(data.data, start + CRC_AT[data[start + MAGIC_AT]])[0])
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What a search for a sound batch came to: ``at`` is its index, or where to go on; ``sound`` is whether it is one;
-    ``more`` says that a candidate at ``at`` goes on behind the bytes given."""
+    """Result of a search for a sound batch: ``at`` is its index, or where to go on; ``sound`` is True if it is one;
+    ``more`` is True if a candidate at ``at`` goes on after the bytes given.
+    """
 
     at: int
     sound: bool = False
@@ -186,7 +187,7 @@ class Found:
 
 
 def search(data: NDArray[np.uint8], begin: int, remaining: int, least_offset: int) -> Found:
-    """Looks for the next batch that is what it says, checksum included.
+    """Looks for the next sound batch, whose checksum holds.
 
     Args:
         data: The bytes.
@@ -203,7 +204,7 @@ def search(data: NDArray[np.uint8], begin: int, remaining: int, least_offset: in
 
 
 def _candidates(data: NDArray[np.uint8], begin: int, remaining: int, least_offset: int) -> Iterator[tuple[int, int]]:
-    """Index and end of what looks like a batch, in order; blocks grow, so that near ones are found cheaply."""
+    """Index and end of candidates for a batch, in order; blocks grow, so that near ones are found cheaply."""
     size = SEARCH_BLOCK
     last = len(data) - LEAST_BYTES[0]
     while begin <= last:

@@ -31,7 +31,7 @@ WINDOW_BYTES = 4 << 20
 
 
 ENOUGH = 8
-"""That many batches in a row, checksums all wrong, are taken for batches without a look at what follows."""
+"""That many batches in a row, checksums all wrong, are taken for batches without a look at the following bytes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +42,8 @@ class BatchWindow:
         file: Name of the file.
         start: Position of ``data[0]`` in the file.
         data: The bytes.
-        batches: What is decoded; a batch of a wrong checksum is there too, marked as not valid.
-        damage: What is not.
+        batches: The decoded batches; a batch of a wrong checksum is there too, marked as not valid.
+        damage: The other ranges.
         zero_bytes: Bytes of a preallocated tail, all zero, that ends the file.
     """
 
@@ -57,7 +57,7 @@ class BatchWindow:
 
 @dataclass(frozen=True, slots=True)
 class _Gap:
-    """Bytes that no batch covers, not yet ended."""
+    """A range that no batch covers, not yet ended."""
 
     position: int
     reason: str
@@ -71,7 +71,7 @@ class _Gap:
 
 @dataclass(slots=True)
 class _State:
-    """Where reading stands between two windows."""
+    """State of the reading between two windows."""
 
     position: int = 0
     wanted: int = WINDOW_BYTES
@@ -81,7 +81,7 @@ class _State:
 
 @dataclass(slots=True)
 class _Findings:
-    """What one window gives, while it is gathered."""
+    """Results of one window while they are gathered."""
 
     chains: list[Chain] = field(default_factory=list)
     damage: list[Damage] = field(default_factory=list)
@@ -92,11 +92,11 @@ class _Findings:
 def read_windows(source: ByteSource, window_bytes: int = WINDOW_BYTES, begin: int = 0) -> Iterator[BatchWindow]:
     """The file's batches, window by window, in order.
 
-    Damage never ends the reading: sound batches behind it are found by their checksums.
+    Damage never ends the reading: sound batches after it are found by their checksums.
 
     Args:
         source: The file.
-        window_bytes: How much to read at once; a batch that is longer is read whole.
+        window_bytes: Bytes to read at once; a batch that is longer is read whole.
         begin: Position of the first batch to read.
     """
     state = _State(position=begin, wanted=window_bytes)
@@ -144,7 +144,7 @@ def _gather(file: str, data: NDArray[np.uint8], state: _State, remaining: int, f
 
 
 def _accept(data: NDArray[np.uint8], state: _State, chain: Chain, remaining: int, findings: _Findings) -> int:
-    """Takes what is sound of a chain; opens a gap where it breaks. Returns where to go on."""
+    """Takes the sound batches of a chain; opens a gap where it breaks. Returns the index to go on from."""
     kept, breaks = _trusted(data, chain, state.next_offset)
     if kept:
         part = Chain(chain.starts[:kept], chain.ends[:kept], chain.valid[:kept], chain.stop, chain.stopped_at)
@@ -160,7 +160,7 @@ def _accept(data: NDArray[np.uint8], state: _State, chain: Chain, remaining: int
 
 
 def _trusted(data: NDArray[np.uint8], chain: Chain, next_offset: int) -> tuple[int, bool]:
-    """How many batches of a chain to take, and whether a gap begins behind them.
+    """Number of batches of a chain to take, and True if a gap begins after them.
 
     A batch of a wrong checksum may be wrong in its length, and what follows it no batch at all: it is taken only when
     none that is sound lies inside it, and when the chain does not break behind it.

@@ -25,9 +25,9 @@ class HangingTransaction:
 
     Args:
         place: Topic and partition.
-        producer_id: Whose it is.
-        begun: Where it began, and its last batch.
-        record: What the coordinators know of that producer; None for nothing.
+        producer_id: Id of the producer.
+        begun: Its first offset, and its last batch.
+        record: The coordinators' record of that producer; None for none.
     """
 
     place: Place

@@ -33,13 +33,13 @@ RECORDS_AT_ONCE = 1 << 14
 
 @dataclass(frozen=True, slots=True)
 class TransactionLogs:
-    """What was found below the paths.
+    """Logs found below the paths.
 
     Args:
         logs: The copy that counts of each partition of the topic.
         copies: Other copies of these partitions.
         others: Logs of other partitions, in which open transactions may stand.
-        damage: What of the directories could not be looked through, or does not tell whose it is.
+        damage: Directories that could not be searched, or have no topic or cluster id.
     """
 
     logs: Sequence[PartitionLog]
@@ -50,12 +50,12 @@ class TransactionLogs:
 
 @dataclass(slots=True)
 class ReplayedLog:
-    """What came of one partition of the topic.
+    """Result of replaying one partition of the topic.
 
     Args:
         log: Its files.
         records: The last record of each transactional id.
-        findings: What could not be decoded.
+        findings: Records that could not be decoded.
     """
 
     log: PartitionLog
@@ -91,7 +91,7 @@ def find_transaction_logs(paths: Sequence[str]) -> TransactionLogs:
 
 
 def replay_transactions(log: PartitionLog, until: Until) -> ReplayedLog:
-    """Reads one partition of the topic: the state that its records come to."""
+    """Replays one partition of the topic to its state."""
     replayed, replay = ReplayedLog(log, findings=Findings(str(log.directory))), TransactionReplay()
     for _, records in log_records(log.segments, until, replayed.findings.damage):
         replay.add(records)
@@ -100,7 +100,7 @@ def replay_transactions(log: PartitionLog, until: Until) -> ReplayedLog:
 
 
 def transactional_ids(log: PartitionLog, until: Until) -> set[str]:
-    """Every transactional id that a partition of the topic tells of, forgotten ones too."""
+    """Every transactional id in a partition of the topic, forgotten ones too."""
     replay = TransactionReplay()
     for _, records in log_records(log.segments, until, DamageTally()):
         replay.add(records)
@@ -108,7 +108,7 @@ def transactional_ids(log: PartitionLog, until: Until) -> set[str]:
 
 
 def transaction_history(log: PartitionLog, until: Until, found: Findings) -> Iterator[list[TransactionRecord]]:
-    """Every record of one partition of the topic, some at a time: nothing of what went before is kept."""
+    """Every record of one partition of the topic, some at a time: earlier ones are not kept."""
     for _, records in log_records(log.segments, until, found.damage):
         events = transaction_events(records, found)
         while some := list(islice(events, RECORDS_AT_ONCE)):
@@ -118,7 +118,7 @@ def transaction_history(log: PartitionLog, until: Until, found: Findings) -> Ite
 def first_offsets(
     logs: Mapping[Place, Sequence[PartitionLog]], wanted: Mapping[Place, frozenset[int]]
 ) -> dict[tuple[Place, int], int]:
-    """Where each producer's open transaction begins in each partition: the first batch behind its last marker.
+    """First offset of each producer's open transaction in each partition: of the first batch after its last marker.
 
     Args:
         logs: Logs of partitions; of several copies the lowest offset counts.
@@ -155,7 +155,7 @@ def open_in(
     Args:
         log: Its segments, in order.
         producers: Only of these; of all if None.
-        damage: Takes what could not be read, where a marker may have stood.
+        damage: Takes the ranges that could not be read, where a marker may have been.
     """
     begun: dict[int, Begun] = {}
     for path in log.segments:
@@ -164,7 +164,7 @@ def open_in(
 
 
 def _follow(path: Path, producers: frozenset[int] | None, begun: dict[int, Begun], damage: DamageTally) -> None:
-    """Notes where a transaction begins, and forgets it where its marker stands."""
+    """Adds a transaction where it begins, and removes it at its marker."""
     with FoundBytes.open(path) as source:
         for window in read_windows(source):
             damage.add(window.damage)

@@ -1,4 +1,4 @@
-"""`__transaction_state`: what the transaction coordinators remember of each transactional id.
+"""`__transaction_state`: the state that transaction coordinators keep for each transactional id.
 
     key      | version int16 = 0 | transactional id: int16 length, bytes |
     value    | version int16 | message |                                       null: the id was forgotten
@@ -71,7 +71,7 @@ class TransactionRecord:
 
     Args:
         offset, timestamp: Of the record.
-        transactional_id: Whom it is about.
+        transactional_id: The id it is about.
         data: The value's fields by Kafka's names; None for a tombstone, and where its version is not known.
         version: Version of the value, None for a tombstone.
     """
@@ -99,10 +99,10 @@ class TransactionRecord:
 
 @dataclass(slots=True)
 class Findings:
-    """What could not be decoded.
+    """Records that could not be decoded.
 
     Args:
-        file: What damage is told of.
+        file: The file named in damage.
         damage: Records that are not what their version says; their position is that of the file.
         unknown: Number of records of a version that is not known.
     """
@@ -167,7 +167,7 @@ class TransactionReplay:
                 yield record
 
     def ids(self) -> set[str]:
-        """Every id that a record told of, forgotten ones too."""
+        """Every id in the records, forgotten ones too."""
         found = Findings("")
         records = (_decoded(offset, timestamp, key, None, found) for key, (offset, timestamp, _) in self._last.items())
         return {record.transactional_id for record in records if record is not None}
