@@ -27,7 +27,7 @@ def find_files(
     """Files below the named ones, each once, sorted; a directory that several links lead to is gone through once.
 
     What a broker would not take for a file or a directory, a pipe or a link that leads nowhere, is not seen here
-    either; nor is lost+found, which a broker bears as little as its user may list it.
+    either; nor is lost+found, which a broker does not accept and its user may not list.
 
     Args:
         paths: Files, directories and patterns (``broker-*/data``). A file that is named itself need not be wanted.

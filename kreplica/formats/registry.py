@@ -45,7 +45,7 @@ ENTRY_POINT = "kreplica.formats"
 
 @dataclass(frozen=True, slots=True)
 class FileFormat:
-    """One kind of file that stands in log directories.
+    """One kind of file of log directories.
 
     Args:
         name: Its name in messages, with its article: ``an offset index``.
@@ -54,7 +54,7 @@ class FileFormat:
         source: The class that writes it.
         magic: True if a file with these first bytes (``BEGINNING_BYTES`` at most) is one; None if they do not tell.
         check: Of a format from outside: what is wrong in a file, given its content and what to call it. It raises
-            nothing. ``kreplica decode check`` tells what it finds.
+            nothing. ``kreplica decode check`` reports its findings.
         example: A name, with its folder where that tells something, by which ``command`` reads such a file of any name
             on standard input; empty where it reads it as it is.
     """
@@ -71,7 +71,7 @@ class FileFormat:
 def _batches(beginning: bytes) -> bool:
     """True if a batch of version 2 begins here, or a message of version 0 or 1 whose CRC holds (RecordBatch).
 
-    Old messages have no mark but the CRC; those longer than the beginning are not told from other bytes.
+    Old messages have no mark but the CRC; those longer than the beginning are not distinguished from other bytes.
     """
     if len(beginning) < HEADER_BYTES:
         return False
@@ -227,7 +227,7 @@ def other_formats() -> tuple[FileFormat, ...]:
 def other_format(path: Path, *fitting: FileFormat) -> FileFormat | None:
     """The format of a file that is known to be none of those: by its name, or else by how it begins.
 
-    None where neither tells anything, as for a damaged file with a name of its own.
+    None where neither is known, as for a damaged file with a name of its own.
 
     Raises:
         InputError: It cannot be read.

@@ -1,7 +1,7 @@
 """Reads messages by the schemas that Kafka publishes as JSON, kept as tables of fields.
 
     plain field       present from version ``since`` on, in the order of the schema
-    tagged field      behind the plain ones of a flexible message, only if it is not at its default (KIP-482):
+    tagged field      after the plain ones of a flexible message, only if it is not at its default (KIP-482):
                       count uvarint, then for each: tag uvarint, size uvarint, that many bytes
 
                       flexible                              not flexible
@@ -57,7 +57,7 @@ class Field:
         name: As Kafka's tools print it.
         kind: A primitive's name, an array, or the fields of a structure.
         since: First version that has it.
-        nullable: Whether it may be null.
+        nullable: True if it may be null.
         tag: Its tag; None for a plain field.
         default: Its value where it is not written.
     """

@@ -1,8 +1,8 @@
 """Each entry of an offset or a time index, compared with the segment beside it.
 
-A follower that had more than its new leader cuts its log, but its indexes in memory only: the entries behind stay in
+A follower that had more than its new leader cuts its log, but its indexes in memory only: the later entries stay in
 the files until others are written over them, or until the segment is rolled or the broker stops in order
-(AbstractIndex.truncateToEntries0). After a kill they lead anywhere, and may stand behind newer ones. The broker then
+(AbstractIndex.truncateToEntries0). After a kill they lead anywhere, and may follow newer ones. The broker then
 makes the index anew, so that nothing in it is wrong.
 """
 
@@ -65,7 +65,7 @@ def _known_up_to(segment: SegmentContents, *, rebuilt: bool) -> float:
 def _cut_from(segment: SegmentContents) -> int:
     """The earliest offset at which records were cut: the first that another leader wrote; else the end.
 
-    Before KIP-101 a follower cut down to its high watermark, and its batches tell no leader epoch.
+    Before KIP-101 a follower cut down to its high watermark, and its batches have no leader epoch.
     """
     epochs = segment.batches.leader_epoch
     if not len(epochs):
@@ -84,7 +84,7 @@ def offset_entries(segment: SegmentContents, index: OffsetIndex, *, rebuilt: boo
     Args:
         segment: The segment of the index.
         index: Its entries.
-        rebuilt: Whether the broker makes the index anew when it starts (LogLoader.recoverLog), so that an entry behind
+        rebuilt: Whether the broker makes the index anew when it starts (LogLoader.recoverLog), so that an entry after
             the end of a log that a crash or a follower cut is nothing wrong.
     """
     known_up_to, torn = _known_up_to(segment, rebuilt=rebuilt), _torn_row(segment, index) if rebuilt else -1

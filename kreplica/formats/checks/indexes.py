@@ -22,7 +22,7 @@ from kreplica.formats.logs.replicas import Finding, ReplicaFiles
 def offset_index(replica: ReplicaFiles) -> Iterator[Finding]:
     """An entry of an offset index leads to the first byte of a batch that does not begin after its offset.
 
-    Zeros at the end are allocated ahead; entries behind a log that was cut are made anew when the broker starts.
+    Zeros at the end are preallocated; entries after the end of a log that was cut are made anew when the broker starts.
     """
     for segment in replica.log.segments:
         index = replica.offset_indexes.get(segment.base_offset)
@@ -61,9 +61,9 @@ def _wrong(
 def transaction_index(replica: ReplicaFiles) -> Iterator[Finding]:
     """An aborted transaction ends at an abort marker of its producer, and every marker with data is in the index.
 
-    It begins with its first batch, which compaction may have taken away, behind the producer's transaction before it;
-    its last stable offset is where the next open transaction of another producer begins, or else behind the marker:
-    consumers go by these. A follower enters all that it appends at once, so that that one may begin behind the marker.
+    It begins with its first batch, which compaction may have removed, after the producer's transaction before it;
+    its last stable offset is where the next open transaction of another producer begins, or else after the marker:
+    consumers go by these. A follower enters all that it appends at once, so the next one may begin after it.
     UnifiedLog.append, ProducerStateManager.lastStableOffset, TransactionIndex. Compaction takes markers away: no batch
     at the offset is nothing wrong.
     """
@@ -144,8 +144,8 @@ def _may_begin_a_transaction(replica: ReplicaFiles, segment: SegmentContents, of
 
 
 def _begun(segment: SegmentContents, marker: int, producer: int) -> tuple[int, int | None]:
-    """Of the transaction that the marker ends, as far as this segment tells: where the producer's one before it ended
-    (-1 if it does not tell), and its first offset here; None if it has no data here.
+    """Of the transaction that the marker ends, as far as this segment shows: where the producer's one before it ended
+    (-1 if not known), and its first offset here; None if it has no data here.
     """
     batches = segment.batches
     mine = batches.take((batches.producer_id == producer) & batches.transactional & (batches.last_offset < marker))

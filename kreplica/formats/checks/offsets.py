@@ -109,8 +109,8 @@ def _without_epochs(replica: ReplicaFiles, *, absent: bool) -> Iterator[Finding]
 def high_watermark(replica: ReplicaFiles) -> Iterator[Finding]:
     """The high watermark lies within the log.
 
-    After a kill the file is older than the log: its offset may stand before the log start, which has moved on since,
-    never behind the log end: then records that were on every in-sync replica are missing here.
+    After a kill the file is older than the log: its offset may be before the log start, which has moved on since,
+    never after the log end: then records that were on every in-sync replica are missing here.
     """
     yield from _within(replica, "high-watermark", REPLICATION, "committed records are missing here")
 
@@ -132,13 +132,13 @@ def log_start(replica: ReplicaFiles) -> Iterator[Finding]:
     """The log start is not after the log end.
 
     It may lie before the first segment: after a kill the file may be older, and with tiered storage (KIP-405) what is
-    before stands elsewhere (LogManager.checkpointLogStartOffsetsInDir names all logs with remote storage).
+    before is stored elsewhere (LogManager.checkpointLogStartOffsetsInDir names all logs with remote storage).
     """
     yield from _within(replica, "log-start", LOG_START, "the log would be emptied when the broker starts", at_least=0)
 
 
 def cleaner_offset(replica: ReplicaFiles) -> Iterator[Finding]:
-    """Compaction has not gone beyond the end of the log; a truncation or a crash may leave the file behind."""
+    """Compaction has not gone beyond the end of the log; a truncation or a crash may leave an older file."""
     if replica.closed:
         yield from _within(replica, "cleaner-offset", CLEANER, "compaction would begin anew", at_least=0)
 

@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 
 def producer_snapshots(replica: ReplicaFiles) -> Iterator[Finding]:
-    """A snapshot's CRC holds, and it stands within the log once the broker stopped in order.
+    """A snapshot's CRC holds, and its offset is within the log once the broker stopped in order.
 
-    ProducerStateManager.takeSnapshot, truncateAndReload. After a crash one behind the log end is taken away.
+    ProducerStateManager.takeSnapshot, truncateAndReload. After a crash one after the log end is removed.
     """
     for offset, snapshot in replica.snapshots.items():
         yield from replica.damaged("producer-snapshot", snapshot.damage)
@@ -29,7 +29,7 @@ def producer_snapshots(replica: ReplicaFiles) -> Iterator[Finding]:
 
 
 def producer_state(replica: ReplicaFiles) -> Iterator[Finding]:
-    """A producer's last offset and sequence are those of its last batch in front of the snapshot.
+    """A producer's last offset and sequence are those of its last batch before the snapshot.
 
     Compared where the log still has a batch of that producer and epoch; a marker that began a new epoch takes the
     last batch out of the state (ProducerStateEntry.maybeUpdateProducerEpoch). Compaction takes the last batch of an

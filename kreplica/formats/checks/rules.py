@@ -75,7 +75,7 @@ def check_all(
     Args:
         homes: The log directories.
         replicas: Their replicas; of an iterator one after the other is held. Of one with a segment that cannot be read
-            only that is told: nothing can be held against the rest of the log.
+            only that is reported: nothing can be compared with the rest of the log.
         topic_ids: Topic id by name, of a metadata log; empty without one.
     """
     found = [each for rule in DIRECTORY_RULES.values() for each in rule(homes)]

@@ -102,7 +102,7 @@ def _of_segment(
     (segment,) = read_log([path]).segments
     read.damage.add(segment.damage)
     read.files += len(contents)
-    # A segment that lies alone is judged as it is: nothing says that a broker will make its index anew.
+    # A segment outside a log directory is judged as it is: no broker is known to make its index anew.
     rebuilt = replica is not None and replica.rebuilt(segment)
     for kind, small in contents.items():
         rows = _ROWS[kind](segment, small, str(beside[kind]), rebuilt, read.damage)

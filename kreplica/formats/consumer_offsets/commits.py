@@ -110,7 +110,7 @@ def decode_commits(
 
     Args:
         data: Bytes.
-        key_start, key_length, value_start, value_length: Where each key and value stands; a value of -1 bytes is null.
+        key_start, key_length, value_start, value_length: Range of each key and value; a value of -1 bytes is null.
         distinct: Groups of equal keys, where they are known: each key is decoded once.
     """
     if distinct is None:

@@ -1,7 +1,7 @@
 """Records of `__consumer_offsets` as a table of events: commits in bulk, the few others one by one.
 
-The fields of a commit stand in columns of their own; ``key`` and ``value`` are the fields of all other records, as
-JSON. A commit that is not what its version says is read like the others, so that what is wrong with it can be told.
+The fields of a commit have columns of their own; ``key`` and ``value`` are the fields of all other records, as
+JSON. A commit that is not what its version says is read like the others, so that its fault can be reported.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ class _Filled:
     Args:
         records: The records.
         numbers, words: By name of the column.
-        tombstone, committed, kept: Whether the record is one, holds a committed offset, and could be read.
+        tombstone, committed, kept: True if the record is one, holds a committed offset, and could be read.
     """
 
     records: RecordColumns
@@ -110,7 +110,7 @@ def event_table(records: RecordColumns, file: str, partition: int | None) -> tup
 
     Args:
         records: Any of them; control records are left out.
-        file: Where they stand, for damage.
+        file: Name of their file, for damage.
         partition: Of the log; None if it is not known.
     """
     control = records.batches.control

@@ -5,7 +5,7 @@ is left to ``records``, and nothing of it has been counted here.
 
 Keys that were met before, each with a number: which one a record has is looked up for thousands of records at once.
 
-A hash leads to a slot, and in it to one of a few numbers; every record is then held against the key of that number,
+A hash leads to a slot, and in it to one of a few numbers; every record is then compared with the key of that number,
 byte for byte, so that two keys of one hash are never taken for one.
 """
 
@@ -73,7 +73,7 @@ class KnownKeys:
         """The number of each key, new ones for those that were not known.
 
         Args:
-            words: Keys as rows of words, zeros behind them.
+            words: Keys as rows of words, padded with zeros.
             length: Bytes of each; at least one.
 
         Returns:
@@ -92,7 +92,7 @@ class KnownKeys:
         return found if same and np.array_equal(self._length.take(found), length) else None
 
     def _as_wide(self, words: NDArray[np.uint64]) -> NDArray[np.uint64]:
-        """The rows as wide as those that are kept: zeros behind a key change no hash."""
+        """The rows as wide as those that are kept: trailing zeros change no hash."""
         width = max(words.shape[1], self._words.shape[1])
         self._words = _widened(self._words, width)
         return _widened(words, width)
@@ -256,7 +256,7 @@ class PlainCommits:
 
     def _hold(self, window: BatchWindow, runs: RecordRuns, key: NDArray[np.int32]) -> None:
         last = np.full(self._keys.count + 1, NO_COMMIT)
-        last[key] = np.arange(len(key))  # of several the last one stays; NO_COMMIT writes behind the others
+        last[key] = np.arange(len(key))  # of several the last one stays; NO_COMMIT writes past the others
         number = np.flatnonzero(last[:-1] >= 0)
         if self._newest is not None and (left := self._newest.not_in(window, last)).size:
             self._held.append(self._newest.held(left))

@@ -96,7 +96,7 @@ class GroupReplay:
         """The groups that there are, by id.
 
         Args:
-            file: What damage is told of.
+            file: The file named in damage.
             damage: Takes records that are not what their type and version say.
         """
         by_group: dict[str, _Records] = {}

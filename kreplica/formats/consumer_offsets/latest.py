@@ -4,7 +4,7 @@ The bytes that are kept of a window are copied at once, so the window is freed a
 
 The last record of each key, in bulk: what a compacted log keeps, found before a key or value is decoded.
 
-Keys are copied into the rows of a matrix and compared by a hash of the row; every record is then held against the one
+Keys are copied into the rows of a matrix and compared by a hash of the row; every record is then compared with the one
 that was found for it, byte for byte, so that two keys of one hash are never taken for one.
 """
 
@@ -54,8 +54,8 @@ def last_of_each_key(data: NDArray[np.uint8], start: NDArray[np.int64], length: 
     """Index of the last record of each key, ascending.
 
     Args:
-        data: Bytes that the keys stand in.
-        start, length: Where each record's key stands; none is null.
+        data: Bytes that hold the keys.
+        start, length: Range of each record's key; none is null.
     """
     return np.flatnonzero(last_with_same_key(data, start, length) == np.arange(len(start)))
 

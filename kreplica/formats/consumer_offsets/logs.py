@@ -112,7 +112,7 @@ def replay_logs(logs: Sequence[Sequence[Path]], until: Until | None = None, *, g
     Args:
         logs: The segments of each, in order.
         until: Which records count; all if None.
-        groups: Whether groups and their members are asked for, too.
+        groups: True to replay groups and their members, too.
     """
     stretches = [(number, stretch) for number, log in enumerate(logs) for stretch in _stretches(log)]
     work = partial(replay_stretch, until=until, groups=groups)

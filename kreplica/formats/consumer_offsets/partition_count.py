@@ -1,6 +1,6 @@
 """Checks that the contents of an internal topic's partitions agree with its stated number of partitions.
 
-The files of a log directory do not tell how many partitions a topic has, but a name always lives in the partition that
+The files of a log directory do not record a topic's number of partitions, but a name is always in the partition that
 its hash leads to. With a wrong number a group that is missing would be taken for one that never was.
 """
 

@@ -290,7 +290,7 @@ class GroupRecord:
         key: The key's fields by Kafka's names; None where the type is not known.
         version: Version of the value; None for a tombstone.
         value: The value's fields; None for a tombstone and where type or version are not known.
-        tombstone: Whether the value is null.
+        tombstone: True if the value is null.
     """
 
     type: str

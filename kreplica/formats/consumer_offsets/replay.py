@@ -1,7 +1,7 @@
 """The last commit of each group and partition, as a group coordinator has them after reading `__consumer_offsets`.
 
 Only the last record of each key is kept while reading, so memory grows with the number of keys, not with the history.
-Offsets of a transaction wait until its marker: COMMIT applies them as records of the place where they stand, so that
+Offsets of a transaction wait until its marker: COMMIT applies them as records at their own offsets, so that
 one loses against a later commit of the same key; ABORT drops them. A tombstone takes the key out of open transactions
 too (org.apache.kafka.coordinator.group.OffsetMetadataManager).
 """

@@ -42,7 +42,7 @@ class CommittedOffset:
         leader_epoch: Leader epoch of the last record read; None if it was not committed.
         metadata: The string that the client added.
         commit_timestamp, expire_timestamp: In ms; None if not written.
-        pending: Whether it stands in a transaction that is still open: not committed yet.
+        pending: True if it is in a transaction that is still open: not committed yet.
         producer_id: Of that transaction; None if it is not pending.
         version: Of the value.
         record_offset: Of the record in the log.

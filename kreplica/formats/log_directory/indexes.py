@@ -69,7 +69,7 @@ class TimeIndex:
 @dataclass(frozen=True, slots=True, eq=False)
 class TransactionIndex:
     """n aborted transactions: records of ``producer_ids[i]`` from ``first_offsets[i]`` to the marker at
-    ``last_offsets[i]`` are not to be read; ``last_stable_offsets[i]`` is where that stood then.
+    ``last_offsets[i]`` are not to be read; ``last_stable_offsets[i]`` is the last stable offset then.
     """
 
     producer_ids: Integers
@@ -160,7 +160,7 @@ def _filled(
     """Mask of the entries in use: not the preallocated tail, nor zeroed entries in between, which are damage.
 
     The first entry of an offset index is (0, 0) at the earliest after log.index.interval.bytes of records, so that an
-    entry of zeros alone never stands for a batch.
+    entry of zeros alone never refers to a batch.
     """
     size = entries.dtype.itemsize
     read = entries_read(len(entries), size, unread)

@@ -129,7 +129,7 @@ def read_log_directories(files: Iterable[Path], read: Callable[[Path], SmallFile
 
     Args:
         files: Files whose names are among SMALL_FILES; others are left out, as are those of no partition's directory.
-        read: Reads a file; one of which the disk gives nothing is damage, and otherwise as if it were not there.
+        read: Reads a file; one of which the disk returns nothing is damage, and otherwise as if it were not there.
     """
     found: dict[Path, LogDirectory] = {}
     for path in files:

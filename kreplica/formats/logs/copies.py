@@ -59,7 +59,7 @@ def first_difference(left: LogContents, right: LogContents, log_start: int = 0) 
 
     Args:
         left, right: Two copies of one partition.
-        log_start: The higher of both log starts, where that is behind the first segments' beginning.
+        log_start: The higher of both log starts, where that is after the first segments' beginning.
 
     Returns:
         None if one is the beginning of the other, as far as both go.

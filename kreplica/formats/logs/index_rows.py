@@ -49,7 +49,7 @@ def index_rows(name: str, read: SmallFile, file: str, damage: list[Damage]) -> R
     """The entries of one file.
 
     Args:
-        name: The file's name without directories; it tells kind and base offset.
+        name: The file's name without directories; kind and base offset are read from it.
         read: The whole file.
         file: The name in rows and damage.
         damage: Takes the ranges that could not be read.

@@ -34,7 +34,7 @@ class SegmentContents:
         path: The file.
         base_offset: The number that its name is.
         batches: Headers of its sound batches, in the order of the file; ``base_offset`` is filled in for old
-            compressed messages too, as the offset behind the batch before.
+            compressed messages too, as the offset after the batch before.
         aborts: Markers of aborted transactions.
         damage: Ranges that are no sound batch.
         readable: True if all of it was read: else nothing is known of the rest.

@@ -2,10 +2,10 @@
 
 Also the files that a broker would have of a partition's directory in which it was replacing segments when it ended.
 
-Compaction writes what it keeps to ``.cleaned`` files. When all is there these are called ``.swap``, then the segments
-that they stand for ``.deleted``, then ``.swap`` is taken away. Between two of these steps the records of a stretch are
-in several files, or in none that is called ``.log``. A broker that starts ends what was begun: kafka: LogLoader.load,
-LogLoader.removeTempFilesAndCollectSwapFiles, LocalLog.replaceSegments.
+Compaction writes the records it keeps to ``.cleaned`` files. Complete ones are renamed to ``.swap``, then the segments
+that they replace to ``.deleted``, then ``.swap`` is removed from the names. Between two of these steps records are in
+several files, or in none that is called ``.log``. A broker completes the replacement when it starts. Kafka:
+LogLoader.load, LogLoader.removeTempFilesAndCollectSwapFiles, LocalLog.replaceSegments.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ class PartitionLog:
         directory: The directory of its segments.
         topic, partition: As the directory's name says; None where it does not.
         segments: Its segments, by their first offset.
-        topic_id: The topic id that its directory tells, where it is one of several copies; None if it tells none.
+        topic_id: The topic id in its directory, where it is one of several copies; None if there is none.
     """
 
     directory: Path
@@ -123,7 +123,7 @@ def find_logs(
         paths: Segments, directories and patterns. A file that is named itself counts as a segment whatever its name,
             unless the registry knows it as something else, or others are named with it that take its place.
         topic: Only directories of this topic, and files that are named themselves; of those that a pattern matches only
-            such as do not stand in the directory of another topic's partition. A directory of another name tells no
+            such as are not in the directory of another topic's partition. A directory of another name tells no
             partition then.
         refused: Takes why directories cannot be listed that may hold such logs, and the others are found all the same.
             Without it, and where there are no others, the first of them is raised.
@@ -174,7 +174,7 @@ def _place(directory: Path) -> PartitionDirectory | None:
 
 
 def _log(directory: Path, files: Sequence[Path], topic: str | None, named: Collection[Path]) -> PartitionLog:
-    place = _place(directory) if _is_of(directory, topic) else None  # restored-3 tells no partition of another topic
+    place = _place(directory) if _is_of(directory, topic) else None  # restored-3 names no partition of another topic
     name, partition = (None, None) if place is None else (place.topic, place.partition)
     segments = _segments(directory, files) or tuple(path for path in files if path in named)
     return PartitionLog(directory, name, partition, segments)
@@ -208,11 +208,11 @@ def furthest(copies: Sequence[PartitionLog]) -> list[PartitionLog]:
 def first_copies(logs: Iterable[PartitionLog], damage: list[Damage]) -> tuple[list[PartitionLog], list[PartitionLog]]:
     """The most trusted copy of each partition, by partition; and the other copies. Copies have their topic ids.
 
-    A log whose directory tells no partition stands for itself.
+    A log whose directory names no partition counts as one of its own.
 
     Args:
         logs: All copies.
-        damage: Takes what does not tell its cluster or topic.
+        damage: Takes the files without a cluster or topic id.
 
     Raises:
         UsageError: They are of several clusters.

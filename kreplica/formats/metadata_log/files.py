@@ -183,7 +183,7 @@ _NAMES = "segments are named 00000000000000000000.log, checkpoints 0000000000000
 def state_at(files: MetadataFiles, offset: int | None) -> Replay:
     """The state when ``offset`` was the next one to be written; at the end of the log if it is None.
 
-    Starts from the newest checkpoint that is not behind it.
+    Starts from the newest checkpoint that is not after it.
 
     Raises:
         InputError: The log does not reach back, or forward, to that offset.
@@ -229,7 +229,7 @@ def history(
 
 
 def take_remembered_leader(files: MetadataFiles, image: MetadataImage) -> None:
-    """Takes the quorum's leader from quorum-state where the log does not name it: it was cut behind a checkpoint since.
+    """Takes the quorum's leader from quorum-state where the log does not name it: it was cut after a checkpoint since.
 
     Args:
         files: The log.

@@ -49,9 +49,9 @@ class BrokerState:
     Args:
         host, port: Of its first listener.
         rack: broker.rack, None without one.
-        fenced: Whether the controller has fenced it.
-        shutting_down: Whether it is in controlled shutdown.
-        directories: Ids of its log directories that are online; empty where it does not tell (before 3.7).
+        fenced: True if the controller has fenced it.
+        shutting_down: True if it is in controlled shutdown.
+        directories: Ids of its log directories that are online; empty where not known (before 3.7).
         epoch: Its broker epoch.
     """
 
@@ -130,7 +130,7 @@ class MetadataImage:
         voters: Ids of the quorum's voters.
         leader: Leader of the quorum; None before any was elected.
         leader_epoch: Epoch of that leader.
-        next_offset: Offset behind the last entry.
+        next_offset: Offset after the last entry.
         timestamp: Of the last entry, ms since the epoch.
         records: Number of records applied, by type.
         unknown: Number of records of an unknown type or version, by ``type vN``.

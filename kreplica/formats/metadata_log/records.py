@@ -206,7 +206,7 @@ def decode_metadata_record(value: bytes) -> MetadataRecord:
     """Decodes the value of a record.
 
     Raises:
-        SchemaError: It is not what its type says, or bytes are left behind it.
+        SchemaError: It is not what its type says, or bytes are left after it.
     """
     frame, position = read_unsigned(value, 0)
     if frame != FRAME_VERSION:

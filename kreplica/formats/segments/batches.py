@@ -85,7 +85,7 @@ class BatchColumns:
         position: First byte in the file.
         size: Bytes, the 12 of offset and length included.
         magic: 0, 1 or 2.
-        base_offset: First offset it may hold; -1 for compressed messages of magic 0 and 1: only the records tell.
+        base_offset: First offset it may hold; -1 for compressed messages of magic 0 and 1: only the records have it.
         last_offset: Last offset it may hold; compaction takes records away, not this.
         count: Number of records; -1 as with ``base_offset``.
         leader_epoch, producer_id, producer_epoch, base_sequence: As written; -1 where there is none.

@@ -112,7 +112,7 @@ class Areas:
     Args:
         data: The window's bytes, inflated ones after them.
         index: Index of each batch in the window's columns.
-        begin, end: Index of the first byte of its records in ``data``, and behind the last.
+        begin, end: Index of the first byte of its records in ``data``, and after the last.
         damage: Batches that could not be inflated.
     """
 

@@ -2,7 +2,7 @@
 
 A record's length says where the next one begins. What a client or coordinator writes together is mostly of one length:
 as many as are expected are looked at in one step, and those count that begin as the first does. Lengths are followed
-as they stand, right or wrong: who calls compares where the records end.
+as they stand, right or wrong: the caller checks where the records end.
 
 Records as a coordinator writes nearly all: fields of one or two bytes before the key, and no headers.
 
@@ -119,7 +119,7 @@ def record_runs(
 
     Args:
         data: Bytes.
-        begin, end: Index of the first byte of each batch's records, and behind the last.
+        begin, end: Index of the first byte of each batch's records, and after the last.
         wanted: Number of records to look for in each batch: no more than have room.
     """
     some = np.flatnonzero(wanted)
@@ -225,7 +225,7 @@ def plain_records(data: NDArray[np.uint8], body: NDArray[np.int64], end: NDArray
 
     Args:
         data: Bytes.
-        body, end: Index of the byte behind each record's length, and behind the record; at least one record.
+        body, end: Index of the byte after each record's length, and after the record; at least one record.
 
     Returns:
         None when a single one is not plain, or its fields do not fill it.

@@ -1,7 +1,7 @@
 """Records of batches as columns, in bulk.
 
     record of magic 2 (DefaultRecord)
-    length            varint    bytes behind it
+    length            varint    bytes after it
     attributes        int8      none is in use
     timestamp delta   varlong   from the batch's base timestamp
     offset delta      varint    from the batch's base offset
@@ -68,7 +68,7 @@ def record_starts(
 
     Args:
         data: Bytes.
-        begin, end: Index of the first byte of each batch's records, and behind the last.
+        begin, end: Index of the first byte of each batch's records, and after the last.
         count: How many records each batch says it has. It may lie: no more are looked for than have room.
     """
     wanted = np.clip(count, 0, (end - begin) // (LEAST_RECORD + 1))

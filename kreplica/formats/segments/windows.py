@@ -163,7 +163,7 @@ def _trusted(data: NDArray[np.uint8], chain: Chain, next_offset: int) -> tuple[i
     """Number of batches of a chain to take, and True if a gap begins after them.
 
     A batch of a wrong checksum may be wrong in its length, and what follows it no batch at all: it is taken only when
-    none that is sound lies inside it, and when the chain does not break behind it.
+    none that is sound lies inside it, and when the chain does not break after it.
     """
     for index in np.flatnonzero(~chain.valid).tolist():
         start, end = int(chain.starts[index]), int(chain.ends[index])

@@ -48,7 +48,7 @@ def hanging_transactions(
         logs: Logs of partitions.
         known: State of every transactional id.
         now: ms since the epoch.
-        damage: Takes what could not be read: a marker may have stood there.
+        damage: Takes what could not be read: a marker may have been there.
 
     Raises:
         InputError: A file cannot be read.

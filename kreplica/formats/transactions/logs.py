@@ -38,7 +38,7 @@ class TransactionLogs:
     Args:
         logs: The copy that counts of each partition of the topic.
         copies: Other copies of these partitions.
-        others: Logs of other partitions, in which open transactions may stand.
+        others: Logs of other partitions, which may have open transactions.
         damage: Directories that could not be searched, or have no topic or cluster id.
     """
 
@@ -67,7 +67,7 @@ def find_transaction_logs(paths: Sequence[str]) -> TransactionLogs:
     """The partitions of the topic below files, directories and patterns.
 
     A file that is named itself is taken for a segment of the topic whatever its name; so is one that a pattern matches,
-    where its directory tells no partition.
+    where its directory names no partition.
 
     Raises:
         InputError: A path does not exist, or nothing but what cannot be read is there.
@@ -80,7 +80,7 @@ def find_transaction_logs(paths: Sequence[str]) -> TransactionLogs:
         if log.topic == TRANSACTION_TOPIC:
             topic.append(log)
         elif not (matched if log.topic is None else named).isdisjoint(log.segments):
-            topic.append(replace(log, topic=None, partition=None))  # restored-3 tells no partition of this topic
+            topic.append(replace(log, topic=None, partition=None))  # restored-3 names no partition of this topic
         elif log.topic is not None and log.partition is not None:
             others.setdefault((log.topic, log.partition), []).append(log)
     damage = not_listed(refused)
