@@ -40,7 +40,7 @@ from tests_of import ROOT, distances, imports
 AREAS = {
     "execution": ("kreplica/execution/", "kreplica/control/"),
     "gates": (
-        *("commands/check/", "commands/roll/", "commands/safe_to_stop/", "commands/wait/"),
+        *("commands/check/", "commands/roll/", "commands/safe_to_stop/", "commands/shared/stop_", "commands/wait/"),
         *("kreplica/health/impact/stop", "kreplica/health/impact/fail"),
         *("kreplica/health/wait_conditions", "kreplica/planner/restart"),
     ),
