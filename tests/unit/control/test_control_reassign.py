@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import socket
-import threading
 from collections.abc import Callable
 from typing import Any
 
 import pytest
-from answering_broker import AnsweringBroker, Answers
+from answering_broker import AnsweringBroker, Answers, LateBroker
 
 from kreplica.config.handle import ClusterHandle
 from kreplica.control.reassign import PartitionKey, reorder_replicas
@@ -48,22 +46,6 @@ class Controller(AnsweringBroker):
     def orders(self) -> list[Any]:
         """The orders that it was asked for, request by request."""
         return [one for one in self.asked if isinstance(one, AlterPartitionReassignmentsRequest)]
-
-
-class LateBroker(AnsweringBroker):
-    """Keeps its first answer back until it is told to give it, and notes when its client has gone."""
-
-    def __init__(self) -> None:
-        super().__init__({MetadataRequest: lambda _: MetadataResponse(brokers=[], cluster_id="c", topics=[])})
-        self.speaks, self.left = threading.Event(), threading.Event()
-
-    def _versions(self) -> Any:
-        self.speaks.wait(30)
-        return super()._versions()
-
-    def _serve(self, connection: socket.socket) -> None:
-        super()._serve(connection)
-        self.left.set()
 
 
 def answer(error: int = NONE, **topics: list[tuple[int, int, str | None]]) -> Answer:
