@@ -1,6 +1,6 @@
 """Kafka's replication protocol as rules, and what follows from them: no connection, no file, no clock.
 
-What one needs to play clusters of one's own can be imported from here; it is loaded when it is asked for, because most
+The names for playing one's own clusters can be imported from here; they are loaded on first use, because most
 of kreplica needs the rules alone.
 """
 

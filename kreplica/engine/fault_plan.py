@@ -1,6 +1,6 @@
-"""The plan of a run: faults and operations, each with when it happens. A value: written as JSON, read back, shrunk.
+"""The plan of a run: faults and operations, each with its time. A value: written as JSON, read back, shrunk.
 
-Nodes are named as in the trace; ``leader of topic-0`` and ``active controller`` name whoever that is at the moment.
+Nodes are named as in the trace; ``leader of topic-0`` and ``active controller`` name the node in that role at the time.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ class When(msgspec.Struct, frozen=True, tag="event", tag_field="on"):
     """Once the trace has seen an event.
 
     Args:
-        kind: Its kind (``kreplica.engine.trace.Kind``).
-        node: At which node; empty for any.
-        fields: Values it must have, by the names of the kind's fields.
-        count: The how-manieth such event.
-        after: How much later, in microseconds; 0 is before anything else happens.
+        kind: Kind of the event (``kreplica.engine.trace.Kind``).
+        node: The event's node; empty for any.
+        fields: Values that the event must have, by the names of the kind's fields.
+        count: Number of the event among those that match, from 1.
+        after: Delay after the event, in microseconds; 0 is before anything else happens.
     """
 
     kind: str
@@ -46,7 +46,7 @@ Trigger = At | When
 
 
 class Action(msgspec.Struct, frozen=True, tag_field="do", tag=_words):
-    """What is done; the classes below."""
+    """Base of all actions."""
 
 
 class Crash(Action, frozen=True):
@@ -59,8 +59,8 @@ class PowerLoss(Action, frozen=True):
     """The machines of these brokers lose power: records that were not flushed are gone.
 
     Args:
-        nodes: All at once.
-        keep: How many of the unflushed records reached the disk all the same, for each partition.
+        nodes: The nodes that lose power, all at once.
+        keep: Number of unflushed records of each partition that reached the disk all the same.
     """
 
     nodes: tuple[str, ...]
@@ -92,7 +92,7 @@ class Stop(Action, frozen=True):
 
 
 class Pause(Action, frozen=True):
-    """The process stands still and goes on afterwards as if nothing was (a long collection, SIGSTOP)."""
+    """The process pauses, then goes on as if nothing had happened (a long collection, SIGSTOP)."""
 
     node: str
     duration: int
@@ -136,7 +136,7 @@ class SlowDisk(Action, frozen=True):
 
 
 class ExpireSession(Action, frozen=True):
-    """ZooKeeper ends a broker's session although the broker lives."""
+    """ZooKeeper expires a broker's session although the broker lives."""
 
     node: str
 
@@ -212,7 +212,7 @@ AnyAction = (
 
 
 class Step(msgspec.Struct, frozen=True):
-    """One action and when it is done."""
+    """One action with its time."""
 
     when: Trigger
     do: AnyAction
@@ -222,12 +222,12 @@ Plan = tuple[Step, ...]
 
 
 def in_order(steps: Iterable[Step]) -> Plan:
-    """The plan with its steps by time, those that wait for an event first: it is played just as it was before."""
+    """Returns the plan with its steps by time, those that wait for an event first; it plays as before."""
     return tuple(sorted(steps, key=lambda step: step.when.time if isinstance(step.when, At) else 0))
 
 
 def plan_to_json(plan: Plan) -> bytes:
-    """The plan as indented JSON, which ``plan_from_json`` reads."""
+    """Returns the plan as indented JSON, which ``plan_from_json`` reads."""
     return msgspec.json.format(msgspec.json.encode(plan), indent=2)
 
 
@@ -235,8 +235,8 @@ def plan_from_json(content: bytes, source: str) -> Plan:
     """Reads a plan.
 
     Args:
-        content: What ``plan_to_json`` wrote.
-        source: The file's name, for the error.
+        content: The JSON that ``plan_to_json`` wrote.
+        source: Name of the file, for the error.
 
     Raises:
         UsageError: It is no plan; the message names the place.

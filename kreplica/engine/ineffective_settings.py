@@ -1,4 +1,4 @@
-"""Settings that are set and do nothing: another version's, another mode's, or of clients that are not there."""
+"""Settings without effect: of another version, another mode, or of clients that the setup does not have."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ _OF_KRAFT = frozenset(
 
 
 def idle_settings(setup: Setup, version: Version, settings: Mapping[str, Value]) -> Iterator[str]:
-    """For each setting that does nothing a clause that says why.
+    """Yields, for each setting without effect, a clause with the reason.
 
     Args:
-        setup: What is played.
-        version: Whose rules hold.
-        settings: By Kafka's names.
+        setup: The simulated cluster and its clients.
+        version: Kafka's version.
+        settings: Values by Kafka's names.
 
     Raises:
         UsageError: The engine does not know a setting.
@@ -51,7 +51,7 @@ def _why_idle(setup: Setup, version: Version, name: str) -> str:
 
 
 def _is_of(client: Client, scope: Scope) -> bool:
-    """Whether a client is a producer, or a consumer; a transforming one is both, one that writes what it reads, too."""
+    """True if a client is a producer, or a consumer; a transforming one, and one that writes what it reads, is both."""
     writes = isinstance(client, ConsumerSetup) and bool(client.application.writes_to or client.application.dead_letters)
     reads = isinstance(client, ReaderSetup | ConsumerSetup | TransformSetup)
     return reads if scope is Scope.CONSUMER else writes or not isinstance(client, ReaderSetup | ConsumerSetup)

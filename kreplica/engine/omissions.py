@@ -1,4 +1,4 @@
-"""A setup without what a failure does not need: clients, records, topics, partitions, brokers, settings."""
+"""A setup without the parts that a failure does not need: clients, records, topics, partitions, brokers, settings."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ from kreplica.errors import UsageError
 
 
 class LeaveOut(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What is left out of a setup.
+    """Parts left out of a setup.
 
     Args:
-        clients: By name.
-        topics: By name; no client that is left may speak of them.
-        records: Of each of these producers only the records from one place up to another are sent, counted from 0.
-        partitions: As ``topic-0``; the others keep their numbers. No client that is left may speak of them.
-        brokers: By id; partitions have fewer replicas without them, but one at least.
-        settings: By name, of the cluster, its topics and its clients: they are as they are by default.
+        clients: Clients by name.
+        topics: Topics by name; no remaining client may name them.
+        records: By producer, the range of its records that are sent, as begin and end counted from 0.
+        partitions: Partitions as ``topic-0``; the others keep their numbers. No remaining client may name them.
+        brokers: Brokers by id; partitions have fewer replicas without them, but at least one.
+        settings: Settings by name, of the cluster, its topics and its clients: they have their defaults.
     """
 
     clients: tuple[str, ...] = ()
@@ -41,15 +41,15 @@ class LeaveOut(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def any(self) -> bool:
-        """Whether anything is left out."""
+        """True if anything is left out."""
         return self != LeaveOut()
 
 
 def without(setup: Setup, left_out: LeaveOut) -> Setup:
-    """The setup without that.
+    """Returns the setup without these parts.
 
     Raises:
-        UsageError: It has nothing of that name, a client still speaks of the topic or partition, or nothing would be
+        UsageError: It has nothing of that name, a client still names the topic or partition, or nothing would be
             left.
     """
     _check_names(setup, left_out)
@@ -65,7 +65,7 @@ def without(setup: Setup, left_out: LeaveOut) -> Setup:
 
 
 def producers_of(setup: Setup) -> dict[str, int]:
-    """Producers with their numbers of records."""
+    """Numbers of records of the producers, by name."""
     return {client.name: len(client.sends) for client in setup.clients if isinstance(client, ProducerSetup)}
 
 
@@ -75,19 +75,19 @@ def partitions_of(setup: Setup) -> tuple[str, ...]:
 
 
 def settings_of(setup: Setup) -> tuple[str, ...]:
-    """What the cluster, its topics and its clients have set, each name once."""
+    """Settings of the cluster, its topics and its clients, each name once."""
     holders = (setup.settings, *(topic.settings for topic in setup.topics), *(one.settings for one in setup.clients))
     return tuple(dict.fromkeys(name for settings in holders for name in settings))
 
 
 def topics_of(client: Client) -> set[str]:
-    """The topics that a client speaks of; Kafka's own are those of the cluster and stay in any case."""
+    """The topics that a client names; Kafka's internal topics belong to the cluster and always stay."""
     subscribed = client.topics if isinstance(client, ConsumerSetup) else ()
     return {topic_of(partition) for partition in named_by(client)} | set(subscribed)
 
 
 def speaks_of(client: Client, partition: str) -> bool:
-    """Whether it names the partition, or subscribes to its topic."""
+    """True if the client names the partition, or subscribes to its topic."""
     subscribed = client.topics if isinstance(client, ConsumerSetup) else ()
     return partition in named_by(client) or topic_of(partition) in subscribed
 
@@ -167,7 +167,7 @@ def _check_spoken_of(clients: Iterable[Client], left_out: LeaveOut) -> None:
 
 
 def _check_replicas(topics: Iterable[TopicSetup], left_out: LeaveOut) -> None:
-    """Only a partition that is left out may be without replicas."""
+    """Checks that only a partition that is left out has no replicas."""
     for topic in topics:
         for number, replicas in enumerate(topic.assignment):
             name = f"{topic.name}-{number}"

@@ -1,6 +1,6 @@
-"""The file of a plan: its steps, and all else that a run needs to come out as it did.
+"""The file of a plan: its steps, and everything else that a run needs to have the same result again.
 
-A list of steps alone is a plan, too: written by hand, it is played on whatever is asked for.
+A list of steps alone is a plan, too: written by hand, it is played on the requested scenario.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ SCHEMA = "kreplica/faults/v1"
 
 
 class PlanFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """What a plan's file says.
+    """Contents of a plan's file.
 
     Args:
         schema: SCHEMA.
-        scenario: Which one it is for; empty for any.
-        kafka_version: Under which it was played; empty for the scenario's own.
-        settings: As ``--set`` took them.
-        seed: Of the run.
-        leave_out: What was left out of the scenario's cluster and clients.
+        scenario: The scenario it is for; empty for any.
+        kafka_version: The version it was played with; empty for the scenario's own.
+        settings: Settings as ``--set`` takes them.
+        seed: Seed of the run.
+        leave_out: Parts left out of the scenario's cluster and clients.
         steps: The plan.
     """
 
@@ -44,7 +44,7 @@ class _Head(msgspec.Struct):
 
 
 def plan_file_to_json(file: PlanFile) -> bytes:
-    """The file's content, indented, with a line break at its end."""
+    """Returns the file's content, indented, with a line break at its end."""
     return msgspec.json.format(msgspec.json.encode(file), indent=2) + b"\n"
 
 
@@ -52,8 +52,8 @@ def plan_file_from_json(content: bytes, source: str) -> PlanFile:
     """Reads a plan's file, or a list of steps.
 
     Args:
-        content: Of the file.
-        source: The file's name, for the error.
+        content: Content of the file.
+        source: Name of the file, for the error.
 
     Raises:
         UsageError: It is no plan, or one of another schema; the message names the place.

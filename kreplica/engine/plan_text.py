@@ -1,4 +1,4 @@
-"""The steps of a plan in words: for the trace, for diagrams and for whoever reads a plan."""
+"""The steps of a plan in words: for the trace, for diagrams and for readers of a plan."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from kreplica.engine.settings import MICROSECONDS
 
 
 def name_of(action: AnyAction) -> str:
-    """What is done, by the word that stands for it in a plan's file."""
+    """The name of an action in a plan's file."""
     return str(action.__struct_config__.tag)
 
 
 def detail_of(action: AnyAction) -> str:
-    """To what, and how long, in words; times in milliseconds."""
+    """The target of an action and its duration, in words; times in milliseconds."""
     return _DETAILS[type(action)](action)
 
 
 def step_words(step: Step) -> str:
-    """When a step happens and what it does."""
+    """A step in words: its time, and its action."""
     return f"{_moment(step)}: {name_of(step.do)} {detail_of(step.do)}"
 
 
 def left_out_words(left_out: LeaveOut) -> list[str]:
-    """What is left out of a setup, a clause each."""
+    """The parts left out of a setup, a clause for each kind of part."""
     names = {
         "client": left_out.clients,
         "topic": left_out.topics,
@@ -64,7 +64,7 @@ def _fields(fields: Mapping[str, object]) -> str:
 
 
 def milliseconds(microseconds: int) -> str:
-    """A time, as short as it can be said."""
+    """A time in milliseconds, as short as possible."""
     return f"{microseconds / MICROSECONDS:.12g} ms"
 
 

@@ -1,4 +1,4 @@
-"""The settings of Kafka that the engine obeys: names, where they stand, what their values are.
+"""The settings of Kafka that the engine obeys: names, scopes, types of values.
 
 Defaults are not here: they belong to a version (``kreplica.engine.versions.supported``).
 """
@@ -26,7 +26,7 @@ Value = int | bool | str
 
 
 class Scope(StrEnum):
-    """Whose setting it is. A topic's settings may stand on the brokers as their defaults."""
+    """Holders of a setting. A topic's settings may be set on the brokers as their defaults."""
 
     BROKER = "broker"
     TOPIC = "topic"
@@ -38,7 +38,7 @@ class Scope(StrEnum):
 
 
 class ValueType(StrEnum):
-    """What its value is."""
+    """Types of values."""
 
     INTEGER = "integer"
     BOOLEAN = "boolean"
@@ -49,15 +49,15 @@ class ValueType(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """One setting: Kafka's name, whose it is, and what its value may be.
+    """One setting: Kafka's name, its holder, and its possible values.
 
     Args:
-        name: Kafka's.
-        scope: Whose.
-        type: Of its value.
-        values: Of a text, those that there are; any if none is named.
-        least: Of an integer: Kafka's validator's, and 1 for what the engine waits for again and again, since a broker
-            that waits 0 ms never comes to an end of its virtual time.
+        name: Kafka's name.
+        scope: Its holder.
+        type: Type of its value.
+        values: Possible values of a text; any if none is named.
+        least: Lower limit of an integer: that of Kafka's validator, and 1 for intervals that the engine waits for again
+            and again, since a broker that waits 0 ms never comes to an end of its virtual time.
     """
 
     name: str
@@ -144,10 +144,11 @@ SETTINGS: dict[str, Setting] = {
         Setting(GROUP_VERSION, _F),
     )
 }
-"""By name. ``replica.fetch.max.records`` and ``batch.records`` stand for Kafka's limits in bytes, ``latency.us`` and
-``jitter.us`` are the links': the engine counts records, not bytes. ``leader.election`` is not Kafka's: ``watching`` has
-replicas elect leaders among themselves, to be compared with a controller. Nor is ``replication``: ``majority`` has a
-majority of the replicas commit and elect, as the metadata quorum of KRaft does, to be compared with an ISR."""
+"""Settings by name. ``replica.fetch.max.records`` and ``batch.records`` stand for Kafka's limits in bytes, since the
+engine counts records, not bytes; ``latency.us`` and ``jitter.us`` are the links'. ``leader.election`` is not Kafka's:
+``watching`` lets replicas elect leaders among themselves, to be compared with a controller. Nor is ``replication``:
+``majority`` lets a majority of the replicas commit and elect, as the metadata quorum of KRaft does, to be compared with
+an ISR."""
 
 PROMISING = frozenset(
     {
@@ -162,12 +163,12 @@ PROMISING = frozenset(
         "auto.offset.reset",
     }
 )
-"""What promises that nothing is lost, doubled, out of order or passed over: by default not all of it is promised, so
-that without one of these something goes wrong for another reason."""
+"""Settings that promise that nothing is lost, doubled, reordered or skipped: their defaults do not promise all of it,
+so that without one of these a run fails for another reason."""
 
 
 def parse(name: str, text: str) -> Value:
-    """The value of a setting from text, as ``--set name=text`` gives it.
+    """Returns the value of a setting from text, as ``--set name=text`` gives it.
 
     Raises:
         UsageError: The engine does not know the setting, or the text is no value of it.
@@ -189,7 +190,7 @@ def _allowed(setting: Setting, value: Value) -> bool:
 
 
 def _choice(setting: Setting) -> str:
-    """What a setting can be, in words."""
+    """The possible values of a setting, in words."""
     if setting.type is ValueType.INTEGER:
         return f"a whole number from {setting.least} to {MOST}"
     fixed = {
@@ -202,7 +203,7 @@ def _choice(setting: Setting) -> str:
 
 
 def setting_named(name: str) -> Setting:
-    """The setting of that name.
+    """Returns the setting of that name.
 
     Raises:
         UsageError: The engine does not know it; the nearest names are given.
@@ -213,7 +214,7 @@ def setting_named(name: str) -> Setting:
 
 
 def of_scope(values: Mapping[str, Value], scope: Scope) -> dict[str, Value]:
-    """Those of the values that belong to a scope."""
+    """The values whose settings belong to a scope."""
     return {name: value for name, value in values.items() if setting_named(name).scope is scope}
 
 

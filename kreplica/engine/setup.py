@@ -1,4 +1,4 @@
-"""What is simulated: brokers, controllers, topics, clients. Frozen values; a run is a function of them and a seed."""
+"""The simulated cluster: brokers, controllers, topics, clients. Frozen values; a run depends on them and a seed."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from kreplica.engine.settings import MICROSECONDS, Scope, Value, of_scope
 
 MILLISECOND = MICROSECONDS
 SECOND = 1_000_000
-"""In microseconds, the unit of every time here."""
+"""One second in microseconds, the unit of every time here."""
 
 FIRST_CONTROLLER = 3001
-"""Ids of controllers begin here, as sandbox clusters and many sites number them apart from brokers."""
+"""Id of the first controller; sandbox clusters and many sites number controllers apart from brokers like this."""
 
 
 @dataclass(frozen=True, slots=True)
 class BrokerSetup:
-    """A broker: its id, its rack, which may be empty, and what it has set differently from the others."""
+    """A broker: its id, its rack, which may be empty, and its own settings."""
 
     id: int
     rack: str = ""
@@ -52,9 +52,9 @@ class TopicSetup:
 
     Args:
         name: Kafka's name.
-        assignment: For each partition its replicas, the preferred leader first; none where a partition is left out.
-        settings: Its own settings by Kafka's names.
-        starts: By number, partitions of which not the first replica leads and all are in sync at the beginning.
+        assignment: For each partition its replicas, the preferred leader first; none for a partition that is left out.
+        settings: The topic's own settings by Kafka's names.
+        starts: By number, partitions that do not begin with the first replica as leader and all in sync.
     """
 
     name: str
@@ -79,7 +79,7 @@ def topic_of(partition: str) -> str:
 
 
 def topic_and_number(partition: str) -> tuple[str, int]:
-    """The topic of ``topic-0``, and its 0: what partitions are sorted by."""
+    """The topic of ``topic-0``, and its 0: the sort key of partitions."""
     topic, _, number = partition.rpartition("-")
     return topic, int(number)
 
@@ -89,9 +89,9 @@ class Send:
     """One record that a producer's application sends.
 
     Args:
-        at: When, in microseconds.
-        value: What; unique in a run, because histories tell records apart by it.
-        partition: To which one, as ``topic-0``.
+        at: Time, in microseconds.
+        value: Its value; unique in a run, because histories distinguish records by it.
+        partition: Its partition, as ``topic-0``.
     """
 
     at: int
@@ -101,13 +101,13 @@ class Send:
 
 @dataclass(frozen=True, slots=True)
 class ProducerSetup:
-    """A producer: what it sends and its settings.
+    """A producer: its records and its settings.
 
     Args:
         name: Its node in the trace.
-        sends: By time.
-        settings: Kafka's names.
-        sync: Whether the application waits for each acknowledgement before it sends on (``send().get()``).
+        sends: Its records, by time.
+        settings: Its settings by Kafka's names.
+        sync: Whether the application waits for each acknowledgement before the next send (``send().get()``).
     """
 
     name: str
@@ -122,10 +122,10 @@ class Transaction:
 
     Args:
         sends: Its records; it begins with the first.
-        end: Not before this time it ends, in microseconds; it waits for every answer first.
+        end: Earliest time of its end, in microseconds; it waits for every answer first.
         commit: Whether the application commits it; one that cannot be committed is aborted.
-        group: For whom it commits offsets beside, empty for nobody. The setup then needs __consumer_offsets.
-        offsets: Partition and offset of each.
+        group: The group for which it commits offsets, empty for none. The setup then needs __consumer_offsets.
+        offsets: The committed offsets, as partition and offset.
     """
 
     sends: tuple[Send, ...]
@@ -142,8 +142,8 @@ class TransactionalSetup:
     Args:
         name: Its node in the trace.
         transactions: One after the other.
-        settings: Kafka's names, ``transactional.id`` among them.
-        start: When it begins, in microseconds: a second one with the same id fences the first.
+        settings: Its settings by Kafka's names, ``transactional.id`` among them.
+        start: Start time, in microseconds: a second producer with the same id fences the first.
     """
 
     name: str
@@ -156,18 +156,18 @@ class TransactionalSetup:
 class TransformSetup:
     """An application that writes, for every record of one partition, one to another: consume-transform-produce.
 
-    What it wrote and how far it has read are one transaction. A record ``m`` becomes ``m-done``. The setup needs
+    The written records and the read position are one transaction. A record ``m`` becomes ``m-done``. The setup needs
     __transaction_state and __consumer_offsets.
 
     Args:
         name: Its node in the trace.
-        source: What it reads, as ``topic-0``.
-        target: Where it writes.
-        group: For whom it commits its position.
-        settings: Kafka's names, ``transactional.id`` among them.
-        start: When it begins, in microseconds.
-        records: At most so many in a transaction.
-        processing: How long each takes, in microseconds.
+        source: The partition it reads, as ``topic-0``.
+        target: The partition it writes.
+        group: The group for which it commits its position.
+        settings: Its settings by Kafka's names, ``transactional.id`` among them.
+        start: Start time, in microseconds.
+        records: Largest number of records in a transaction.
+        processing: Time for each record, in microseconds.
     """
 
     name: str
@@ -186,9 +186,9 @@ class ReaderSetup:
 
     Args:
         name: Its node in the trace.
-        partitions: What it reads.
-        start: When it begins, in microseconds.
-        settings: Kafka's names.
+        partitions: The partitions it reads.
+        start: Start time, in microseconds.
+        settings: Its settings by Kafka's names.
     """
 
     name: str
@@ -198,47 +198,47 @@ class ReaderSetup:
 
 
 class Commit(StrEnum):
-    """When an application commits that does it itself (enable.auto.commit=false)."""
+    """Times at which an application commits by itself (enable.auto.commit=false)."""
 
     AFTER = "after"
     """commitSync once the records of a poll are processed."""
     ASYNC = "async"
-    """commitAsync then: it does not wait for the answer."""
+    """commitAsync then: the application does not wait for the answer."""
     BEFORE = "before"
     """commitSync before they are processed: at most once."""
     NEVER = "never"
 
 
 class OnFailure(StrEnum):
-    """What an application does with a record that it cannot process."""
+    """Handling of a record that the application cannot process."""
 
     AGAIN = "again"
-    """It tries again and again; what stands behind it waits."""
+    """It tries again and again; the records after it wait."""
     SKIP = "skip"
     """It goes on."""
     DEAD_LETTER = "dead-letter"
     """It writes the record to another topic, waits for the acknowledgement and goes on."""
     SET_ASIDE = "set-aside"
-    """It notes the offset, goes on, and reads it once more later."""
+    """It notes the offset, goes on, and reads the record once more later."""
 
 
 @dataclass(frozen=True, slots=True)
 class Application:
-    """What is done with the records that a consumer reads. Times are in microseconds.
+    """Processing of the records that a consumer reads. Times are in microseconds.
 
     Args:
-        processing: How long each record takes.
-        stalls: How much longer these values take, the first time.
+        processing: Time for each record.
+        stalls: Additional time for these values, the first time.
         commit: When it commits, unless enable.auto.commit does.
         hand_off: Another thread processes the records while the consumer polls on.
         fails_on: Values that cannot be processed.
-        on_failure: What it does then.
+        on_failure: Handling of those values.
         dead_letters: The partition for DEAD_LETTER.
-        again_after: After how long SET_ASIDE reads a record once more, and succeeds; between two tries of AGAIN.
+        again_after: Time after which SET_ASIDE reads a record once more, and succeeds; between two tries of AGAIN.
         writes_to: A partition to which it writes ``VALUE-out`` for each record, with acks=all.
-        transactional: Whether that, and the offsets, go into one transaction a poll; it needs __transaction_state.
-        keeps_offsets: What it writes to goes with the offset, and refuses an offset that is not newer.
-        seeks: At a time, to which offset of which partition.
+        transactional: Whether these records, and the offsets, are one transaction a poll; it needs __transaction_state.
+        keeps_offsets: Its output is stored with the offset, and refuses an offset that is not newer.
+        seeks: Seeks, each as time, partition and offset.
     """
 
     processing: int = 0
@@ -261,12 +261,12 @@ class ConsumerSetup:
 
     Args:
         name: Its node in the trace.
-        topics: What it subscribes.
-        start: When it begins, in microseconds.
-        stop: When it closes, in microseconds; 0 for never.
-        settings: Kafka's names.
-        application: What it does with the records.
-        sees: From when on its metadata has a partition, in microseconds, where that is later than the partition: it
+        topics: The topics it subscribes to.
+        start: Start time, in microseconds.
+        stop: Time at which it closes, in microseconds; 0 for never.
+        settings: Its settings by Kafka's names.
+        application: Its processing of the records.
+        sees: By partition, the time from which its metadata has it, in microseconds, if later than the partition's: it
             looks every metadata.max.age.ms.
     """
 
@@ -280,7 +280,7 @@ class ConsumerSetup:
 
 
 Client = ProducerSetup | TransactionalSetup | TransformSetup | ReaderSetup | ConsumerSetup
-"""Everything that may stand among a setup's clients."""
+"""Any client of a setup."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -289,12 +289,12 @@ class Setup:
 
     Args:
         brokers: At least one.
-        topics: Whose partitions.
+        topics: Its topics.
         clients: Producers and consumers.
-        settings: Brokers', topics' and clients' settings, by Kafka's names: defaults for every one of them.
-        controllers: How many KRaft controllers there are; ZooKeeper mode has none.
+        settings: Brokers', topics' and clients' settings, by Kafka's names: defaults for all of them.
+        controllers: Number of KRaft controllers; ZooKeeper mode has none.
         down: Nodes that do not run at the beginning, as ``broker-3``; a plan may start them.
-        duration: How long a run lasts, in microseconds.
+        duration: Duration of a run, in microseconds.
     """
 
     brokers: tuple[BrokerSetup, ...]
@@ -306,7 +306,7 @@ class Setup:
     down: tuple[str, ...] = ()
 
     def with_settings(self, settings: Mapping[str, Value]) -> Setup:
-        """The same with other settings, which win over those that topics and clients have themselves."""
+        """Returns the setup with other settings, which take precedence over those of topics and clients."""
         return replace(
             self,
             settings={**self.settings, **settings},
@@ -318,7 +318,7 @@ class Setup:
 
 
 def scope_of(holder: TopicSetup | Client) -> Scope:
-    """Which settings it takes."""
+    """The scope of the settings that a topic or client takes."""
     if isinstance(holder, TopicSetup):
         return Scope.TOPIC
     writes = isinstance(holder, ProducerSetup | TransactionalSetup | TransformSetup)
@@ -330,12 +330,12 @@ def _client_with(client: Client, settings: Mapping[str, Value]) -> Client:
 
 
 def cluster(brokers: int, *topics: TopicSetup, racks: tuple[str, ...] = (), **others: object) -> Setup:
-    """A setup with brokers 1 to ``brokers``; ``racks`` gives each its rack in turn."""
+    """Returns a setup with brokers 1 to ``brokers``; ``racks`` are assigned to them in turn."""
     names = (racks * brokers)[:brokers] if racks else ("",) * brokers
     made = tuple(BrokerSetup(number, rack) for number, rack in enumerate(names, start=1))
     return Setup(brokers=made, topics=topics, **others)  # type: ignore[arg-type]
 
 
 def sends(partition: str, *values: str, start: int = 0, every: int = MILLISECOND) -> tuple[Send, ...]:
-    """Records one after the other, ``every`` microseconds apart."""
+    """Returns records one after the other, ``every`` microseconds apart."""
     return tuple(Send(start + place * every, value, partition) for place, value in enumerate(values))

@@ -1,13 +1,13 @@
-"""The trace of a simulated run: what happened, in order. It is the only output; everything else is a fold over it.
+"""The trace of a simulated run: its events, in order. It is the only output; everything else is a fold over it.
 
-An event is ``(time, kind, node, values)``. What the values of a kind are, how it reads as a sentence and which rule
-of ``kreplica.engine.rules`` acted is declared once, in ``KINDS``. Times are whole microseconds of virtual time. Values
-are integers, strings, booleans and tuples of them, so that a trace is the same on every machine: its SHA-256 proves it.
+An event is ``(time, kind, node, values)``. ``KINDS`` declares once for each kind its values, its sentence and the rule
+of ``kreplica.engine.rules`` that acted. Times are whole microseconds of virtual time. Values are integers, strings,
+booleans and tuples of them, so that a trace is the same on every machine: its SHA-256 proves it.
 
 Nodes are named ``broker-1``, ``controller-3001``, ``zookeeper`` and, for clients, as the setup names them; a partition
 is named ``topic-0``.
 
-A record as logs of the simulator hold it and as events carry it.
+Also a record as logs of the simulator hold it and as events carry it.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ FOLLOWER = "follower"
 COMMITTED = "committed"
 ABORTED = "aborted"
 UNKNOWN = "unknown"
-"""How a transaction ended, as its producer was told."""
+"""Outcomes of a transaction, as reported to its producer."""
 
 PLAN = "plan"
-"""The node of events that the plan of faults makes and no process."""
+"""The node of events that come from the plan of faults, not from a process."""
 
 
 class Kind(StrEnum):
-    """What kinds of events there are."""
+    """Kinds of events."""
 
     # faults and operations, as the plan makes them
     FAULT = "fault"
@@ -117,13 +117,13 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class EventType:
-    """What the events of one kind say.
+    """Declaration of the events of one kind.
 
     Args:
         fields: Names of the values, in their order.
-        sentence: How it reads; ``{node}`` and the fields stand in braces.
-        rule: Which rule acted, as ``module.function`` of ``kreplica.engine.rules``; empty for what no rule decides, and
-            where a field ``rule`` says it of each event.
+        sentence: Its sentence; ``{node}`` and the fields are in braces.
+        rule: The rule that acted, as ``module.function`` of ``kreplica.engine.rules``; empty where no rule decides, and
+            where a field ``rule`` of each event has it.
     """
 
     fields: tuple[str, ...]
@@ -353,7 +353,7 @@ KINDS: dict[str, EventType] = {
         "offset_commit.offset_expired",
     ),
 }
-"""What each kind says. A kind that is not here cannot be emitted."""
+"""Declarations of all kinds. Only these can be emitted."""
 
 Sink = Callable[[Event], None]
 """A fold that is fed live: called with each event as it happens."""
@@ -363,7 +363,7 @@ class Trace:
     """An append-only list of events, and the folds that are fed with them.
 
     Args:
-        keep: Whether events are kept; without, only the sinks see them.
+        keep: Whether events are kept; otherwise only the sinks get them.
     """
 
     __slots__ = ("_sinks", "events", "keep")
@@ -374,11 +374,11 @@ class Trace:
         self._sinks: list[Sink] = []
 
     def subscribe(self, sink: Sink) -> None:
-        """Feeds a fold with every event from now on."""
+        """Sends a fold every event from now on."""
         self._sinks.append(sink)
 
     def emit(self, time: int, kind: str, node: str, values: tuple[Any, ...]) -> None:
-        """Writes one event down."""
+        """Adds one event."""
         event = Event(time, kind, node, values)
         if self.keep:
             self.events.append(event)
@@ -415,7 +415,7 @@ def sentence(event: Event) -> str:
     if event.kind == Kind.CRASHED and event.values[0]:
         return f"{event.node} loses power"
     told = {name: _plain(name, value) for name, value in fields_of(event).items()}
-    if event.kind == Kind.ZNODE_WRITTEN and told["version"] == 0:  # each write behind the first raises it
+    if event.kind == Kind.ZNODE_WRITTEN and told["version"] == 0:  # each later write raises it
         return "{path} is created with {data}".format(**told)
     return KINDS[event.kind].sentence.format(node=event.node, **told)
 
@@ -445,7 +445,7 @@ _BY_FIELD: dict[str, tuple[str, dict[Any, str]]] = {
     Kind.RETRIED: ("error", _OF_SEQUENCES),
     Kind.SEND_FAILED: ("error", _OF_SEQUENCES),
 }
-"""Kinds of which a field says the rule: a leader decides by another than a follower."""
+"""Kinds with a field that determines the rule: a leader decides by another rule than a follower."""
 
 _BY_PATH = (
     ("/controller", "controller_election.controller_epoch"),
@@ -477,23 +477,23 @@ def _listed(value: Any) -> str:
 DATA = 0
 COMMIT = 1
 ABORT = 2
-"""What a record is: an application's, or the marker that ends a transaction."""
+"""Kinds of records: an application's, or the marker that ends a transaction."""
 
 
 class Record(NamedTuple):
-    """One record; its offset is its place in the log.
+    """One record; its offset is its position in the log.
 
     Args:
         epoch: The leader epoch it was appended in.
-        value: What the client wrote; a coordinator's records hold tuples.
+        value: The client's value; a coordinator's records hold tuples.
         producer_id: NO_PRODUCER_ID where the producer is not idempotent.
         producer_epoch: As the producer sent it.
         sequence: As the producer sent it; markers have none, -1.
         kind: DATA, COMMIT or ABORT.
         transactional: Whether it is part of a transaction.
-        batch_sequence: The sequence that its batch begins with: followers know batches by it.
-        timestamp: When its leader appended it, in microseconds of virtual time (message.timestamp.type=LogAppendTime;
-            Kafka's default is when the producer was given it, earlier by what sending took).
+        batch_sequence: The first sequence of its batch: followers recognize batches by it.
+        timestamp: Time at which its leader appended it, in microseconds of virtual time
+            (message.timestamp.type=LogAppendTime; Kafka's default is the earlier time at which the producer got it).
     """
 
     epoch: int
@@ -508,7 +508,7 @@ class Record(NamedTuple):
 
 
 def text_of(record: Record) -> str:
-    """A record in a word: its value, or which marker it is."""
+    """A record in a word: its value, or the kind of its marker."""
     return _MARKERS.get(record.kind) or str(record.value)
 
 

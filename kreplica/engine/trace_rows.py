@@ -1,4 +1,4 @@
-"""Events as rows of plain values, and back: what JSON tells of a run is the run."""
+"""Events as rows of plain values, and back: the JSON of a run contains the whole run."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from kreplica.engine.trace import KINDS, Event, Kind, Record, fields_of
 Row = dict[str, Any]
 
 MESSAGE_COLUMNS = ("sender", "receiver", "message", "sent_ms", "received_ms", "carries")
-"""What a row says of a message; null in rows of other events, as ``values`` is in rows of messages."""
+"""Columns of messages; null in rows of other events, as ``values`` is in rows of messages."""
 
 
 def event_row(event: Event) -> Row:
-    """An event as a row: ``time_ms``, ``node``, ``kind`` and its ``values`` by name, of a message who sent it what."""
+    """Returns an event as a row: ``time_ms``, ``node``, ``kind``, ``values`` by name; of a message its columns."""
     row: Row = {"time_ms": event.time / MICROSECONDS, "node": event.node, "kind": str(event.kind)}
     row |= dict.fromkeys(("values", *MESSAGE_COLUMNS))
     if event.kind != Kind.MESSAGE:
@@ -28,7 +28,7 @@ def event_row(event: Event) -> Row:
 
 
 def event_of(row: Mapping[str, Any]) -> Event:
-    """The event that a row tells, as every fold but the trace's hash takes it."""
+    """Returns the event of a row, as every fold but the trace's hash takes it."""
     time = _microseconds(row["time_ms"])
     if row["kind"] == Kind.MESSAGE:
         values = (row["sender"], _microseconds(row["sent_ms"]), row["message"], _tuples(row["carries"]))
@@ -38,10 +38,10 @@ def event_of(row: Mapping[str, Any]) -> Event:
 
 
 def plain(value: object) -> Any:
-    """A value of the simulator as JSON has it: by names where it has names, error codes by theirs."""
+    """Returns a value of the simulator as JSON has it: by names if it has names, error codes by theirs."""
     if isinstance(value, Enum):
         return str(value) if isinstance(value, StrEnum) else value.name
-    if isinstance(value, Record):  # what coordinators write is told as text
+    if isinstance(value, Record):  # records of coordinators are shown as text
         written = value.value if isinstance(value.value, str | int) else str(value.value)
         return value._asdict() | {"value": written}
     if isinstance(value, tuple) and hasattr(value, "_asdict"):

@@ -12,19 +12,19 @@ from kreplica.engine.checkers.record_copies import CopyGone, follow_copies
 from kreplica.engine.trace import LEADER, Event, Kind, fields_of, rule_of, sentence
 
 MOST_ALIKE = 3
-"""Of retries and readings of one record so many are told: the first ones."""
+"""Number of retries and reads of one record that are listed: the first ones."""
 
 MOST_FAULTS = 6
-"""So many faults of links and disks are told: the last ones."""
+"""Number of link and disk faults that are listed: the last ones."""
 
 _PROCESS_FAULTS = frozenset(("crash", "start", "stop", "kill", "power-loss", "pause", "resume", "nothing"))
-"""Faults that the events of the process tell."""
+"""Faults that show in the events of the process itself."""
 
 _ENDS = frozenset((Kind.CRASHED, Kind.STOPPED, Kind.PAUSED, Kind.DISK_LOST))
 
 
 class Fate(StrEnum):
-    """What became of a record."""
+    """Fate of a record at the end of a run."""
 
     LOST = "lost"
     DOUBLED = "doubled"
@@ -38,11 +38,11 @@ class Cause:
     """One event of the slice.
 
     Args:
-        number: Its place in the trace, from 0.
-        time: In microseconds.
+        number: Index in the trace, from 0.
+        time: Virtual time, in microseconds.
         text: The event as a sentence.
-        note: What it means for the record; empty where the sentence says it.
-        rule: ``module.function`` of ``kreplica.engine.rules``; empty where none decided.
+        note: Its meaning for the record; empty where the sentence says it.
+        rule: ``module.function`` of ``kreplica.engine.rules``; empty where no rule decided.
     """
 
     number: int
@@ -54,14 +54,14 @@ class Cause:
 
 @dataclass(frozen=True, slots=True)
 class CausalSlice:
-    """Why a record is where it is.
+    """Explanation of a record's fate.
 
     Args:
-        value: The record's.
-        partition: Where it was sent.
-        fate: What became of it.
-        conclusion: That in a sentence.
-        causes: The events that made it so, in order.
+        value: The record's value.
+        partition: The partition it was sent to, as ``topic-0``.
+        fate: Its fate.
+        conclusion: The fate in a sentence.
+        causes: The events that led to it, in order.
     """
 
     value: str
@@ -81,10 +81,10 @@ def causal_slice(events: Sequence[Event], value: str) -> CausalSlice:
 
     Args:
         events: A whole trace.
-        value: What a client sent.
+        value: The value that a client sent.
 
     Raises:
-        KeyError: Nobody sent it.
+        KeyError: No client sent it.
     """
     slicer = _Slicer(events, sent_values(events)[value], value)
     slicer.collect()
@@ -115,7 +115,7 @@ class _Slicer:
         self.sent_at = next(number for number, event in enumerate(events) if event is told[0])
         self.fate = self._fate()
 
-    # -- what became of it
+    # -- fate
 
     def _fate(self) -> Fate:
         replica = self._final()
@@ -133,7 +133,7 @@ class _Slicer:
         return self.copies.logs.remaining(self.partition)[0] if known else None
 
     def _places(self) -> list[int]:
-        """Its offsets in the log that counts at the end, aborted transactions left out."""
+        """Offsets of the record in the log that counts at the end, aborted transactions left out."""
         replica = self._final()
         if replica is None:
             return []
@@ -212,7 +212,7 @@ class _Slicer:
         return ((number, event) for number, event in enumerate(self.events) if event.kind in kinds)
 
     def _replication(self) -> None:
-        """Who got it, when the leader knew, when it was committed."""
+        """Collects the record's copies, the positions by which the leader learned of them, and the commit."""
         copies: dict[str, int] = {}
         known: set[tuple[str, int]] = set()
         committed = False
@@ -255,7 +255,7 @@ class _Slicer:
                 self._election(leads)
 
     def _election(self, leads: int) -> None:
-        """Why a broker came to lead: the controller's decision, the end of the leader before, the ISR as it was."""
+        """Collects an election's causes: the controller's decision, the end of the former leader, the ISR then."""
         leader, epoch = self.events[leads].node, self.events[leads].values[1]
         if leads < self.sent_at:
             return
@@ -272,7 +272,7 @@ class _Slicer:
         self._add(known, "the ISR as it was then")
 
     def _never_appended(self) -> None:
-        """A request that nobody took: who got it, what was lost on the way, what a leader made of it."""
+        """Collects the events of a request that no leader appended: deliveries, losses, a leader's decision."""
         for number, event in enumerate(self.events[self.sent_at :], start=self.sent_at):
             if event.kind == Kind.MESSAGE and event.values[2] == "Produce" and _carries(event.values[3], self.value):
                 self._add(number, f"{event.node} gets {self.value} and does not append it")
@@ -291,7 +291,7 @@ class _Slicer:
         self._add(self._last(end, self._is_change), "the ISR as it is")
 
     def _between_appends(self) -> None:
-        """What made a producer send again what was there: the end of the leader, answers that were lost."""
+        """Collects the causes of a repeated send: the end of a leader, lost answers, forgotten producer state."""
         appends = [number for number, event in self._of(Kind.APPENDED) if self._is_leaders_append(event)]
         for number in range(appends[0], appends[-1]):
             event = self.events[number]
@@ -313,7 +313,7 @@ class _Slicer:
     # -- looking back
 
     def _last(self, before: int, fits: Callable[[Event], bool], after: int = -1) -> int | None:
-        """The last event before a number, and behind another, that fits."""
+        """The last event before a number, and after another, that fits."""
         return next((number for number in range(before - 1, after, -1) if fits(self.events[number])), None)
 
     def _at(self, node: str, kinds: tuple[str, ...]) -> Callable[[Event], bool]:
@@ -327,7 +327,7 @@ class _Slicer:
         return next((number for number in range(after + 1, len(self.events)) if fits(self.events[number])), None)
 
     def _has_copy(self, node: str, number: int) -> bool:
-        """Whether a node's log had it then: appended before, and not cut since."""
+        """True if a node's log had the record at that event: appended before, and not truncated since."""
         appended = self._last(number, lambda event: self._appends_at(event, node))
         cut = max((gone.number for gone in self.copies.gone if gone.node == node and gone.number < number), default=-1)
         return appended is not None and appended > cut
@@ -360,14 +360,14 @@ class _Slicer:
 
 
 def _counts_out(event: Event, broker: str) -> bool:
-    """Whether a controller or ZooKeeper says that a broker is not alive."""
+    """True if the controller or ZooKeeper declares in this event that a broker is not alive."""
     if event.kind == Kind.SESSION_EXPIRED:
         return bool(event.values[0] == broker)
     return event.kind == Kind.BROKER_FENCED and f"broker-{event.values[0]}" == broker
 
 
 def _carries(arguments: Iterable[object], value: str) -> bool:
-    """Whether the arguments of a request hold a record of that value."""
+    """True if the arguments of a request hold a record with that value."""
     return any(
         isinstance(one, tuple) and any(str(getattr(record, "value", None)) == value for record in one)
         for one in arguments

@@ -1,4 +1,4 @@
-"""How long nobody could write, how long a send took, how often leaders and ISRs changed: folds over the trace."""
+"""Unavailability, produce latency, changes of leaders and ISRs: folds over the trace."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from kreplica.engine.trace import Event, Kind
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """From ``begin`` to ``end``, in microseconds, a partition was as ``why`` says."""
+    """Period from ``begin`` to ``end``, in microseconds, in which a partition was in the state ``why``."""
 
     partition: str
     begin: int
@@ -21,14 +21,14 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Measures:
-    """What was measured.
+    """Measurements of a run.
 
     Args:
         no_leader: Spans in which no running broker led a partition, from its first leader on.
         read_only: Spans in which the ISR was smaller than min.insync.replicas: acks=all was refused.
         produce_us: Microseconds from send to acknowledgement, ascending.
-        leader_changes: How often another broker than before became the leader.
-        isr_changes: How often the controller, or below 2.7 the leader, wrote another ISR.
+        leader_changes: Number of times that another broker than before became the leader.
+        isr_changes: Number of times that the controller, or before 2.7 the leader, wrote another ISR.
     """
 
     no_leader: tuple[Span, ...] = ()
@@ -48,9 +48,9 @@ class Measures:
         return _milliseconds(self.read_only)
 
     def produce_ms(self, percent: int) -> float | None:
-        """The latency, in milliseconds, that ``percent`` in a hundred sends did not exceed; None without any.
+        """The latency, in milliseconds, that ``percent`` percent of the sends did not exceed; None without any.
 
-        The nearest rank: the smallest one that at least that many of them reach.
+        Nearest rank: the smallest latency that at least that many sends did not exceed.
         """
         if not self.produce_us:
             return None
@@ -63,11 +63,11 @@ def _milliseconds(spans: tuple[Span, ...]) -> float:
 
 
 class Meter:
-    """A fold that measures.
+    """A fold that measures unavailability, latency and changes.
 
     Args:
         min_isr: min.insync.replicas of each partition; without one, nothing is read-only.
-        leaderless: Partitions that nobody leads at the beginning; of the others, the first leader is waited for.
+        leaderless: Partitions without a leader at the beginning; the others are measured from their first leader on.
     """
 
     __slots__ = ("_began", "_changes", "_isr", "_last", "_leader", "_sent", "measured", "min_isr", "spans", "takes")
@@ -100,7 +100,7 @@ class Meter:
             take(event)
 
     def measures(self, end: int) -> Measures:
-        """What was measured up to ``end``, the time at which the run ended."""
+        """Returns the measurements up to ``end``, the end of the run in microseconds."""
         for (why, partition), begin in self._began.items():
             self.spans[why].append(Span(partition, begin, end, why))
         self._began.clear()
@@ -123,7 +123,7 @@ class Meter:
     def _became_leader(self, event: Event) -> None:
         partition, epoch, isr, _ = event.values
         if epoch < self._leader.get(partition, (-1, ""))[0]:
-            return  # an old leader that heard late
+            return  # a former leader that learned of it late
         self._changes[0] += self._last.get(partition, event.node) != event.node
         self._leader[partition] = (epoch, event.node)
         self._last[partition] = event.node

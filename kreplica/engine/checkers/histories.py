@@ -1,7 +1,7 @@
-"""What clients were told against what the logs hold at the end, in the manner of Jepsen's histories.
+"""Clients' sends, acknowledgements and reads compared with the logs at the end, in the manner of Jepsen's histories.
 
-A send that failed or timed out is indeterminate: its record may be there or not, neither is wrong. Records are told
-apart by their values, which are unique in a run.
+A send that failed or timed out is indeterminate: its record may be in the log or not, both are correct. Records are
+distinguished by their values, which are unique in a run.
 """
 
 from __future__ import annotations
@@ -20,24 +20,24 @@ Place = tuple[str, object]
 
 @dataclass(frozen=True, slots=True)
 class Histories:
-    """What the clients' histories show at the end of a run; values in the order in which they were sent or read.
+    """Results of the clients' histories at the end of a run; values in the order in which they were sent or read.
 
     Args:
-        sent: How many records were sent.
-        acknowledged: How many of them were acknowledged; with acks=0 every one, by the client itself.
-        acknowledged_under_faults: How many acknowledgements came after the first fault.
-        failed: How many sends failed: indeterminate.
-        lost: Acknowledged, but the leader's log lacks it; without a leader, every replica does.
-        lost_with_acks_all: Those of them that were sent with acks=all.
+        sent: Number of records sent.
+        acknowledged: Number of them acknowledged; with acks=0 all of them, by the client itself.
+        acknowledged_under_faults: Number of acknowledgements after the first fault.
+        failed: Number of failed sends: indeterminate.
+        lost: Acknowledged, but missing from the leader's log; without a leader, from every replica's.
+        lost_with_acks_all: The lost records that were sent with acks=all.
         unseen: Acknowledged and in the log, but not below the high watermark: no consumer can read it.
         duplicated: Readable more than once in one partition.
-        reordered: Behind a record in the log that the same producer sent later.
+        reordered: Stored after a record that the same producer sent later.
         aborted_read: Read by a read_committed consumer although its transaction was aborted.
-        stale_read: Read from a replica whose log was not the leader's at that place and time.
+        stale_read: Read from a replica whose log differed from the leader's at that offset and time.
         lost_read: Read, and gone from the leader's log at the end.
         read_twice: Read more than once by a group, or by a consumer without one.
-        skipped: Readable, but passed over by a group or consumer that read what stands before and behind it.
-        non_monotonic: Reads of a consumer at or before an offset it had read already.
+        skipped: Readable, but passed over by a group or consumer that read the records before and after it.
+        non_monotonic: Reads of a consumer at or before an offset that it had already read.
         own_unread: Acknowledged to an application whose own consumer passed over it.
     """
 
@@ -61,14 +61,14 @@ class Histories:
 
 @dataclass(slots=True)
 class _Reads:
-    """What a group, or a consumer without one, read of a partition."""
+    """Records that a group, or a consumer without one, has read of a partition."""
 
     places: dict[int, object] = field(default_factory=dict)
     times: Counter[object] = field(default_factory=Counter)
 
 
 class HistoryKeeper:
-    """A fold that keeps what clients were told; feed it before the ``ReplicaLogs`` it looks at.
+    """A fold that keeps the clients' histories; feed it before the ``ReplicaLogs`` it looks at.
 
     Args:
         logs: The replicas.
@@ -127,11 +127,11 @@ class HistoryKeeper:
         self.sent.setdefault(place, (event.node, len(self.sent)))
         if event.values[2] != ACKS_ALL:
             self._unpromised.add(place)
-        if event.values[2] == 0:  # with acks=0 the application is told at once that all is well
+        if event.values[2] == 0:  # with acks=0 the client reports success at once
             self.acknowledged.setdefault(place, event.node)
 
     def _deleted(self, event: Event) -> None:
-        """What a leader deletes is wanted gone; a follower deletes what its leader has deleted."""
+        """Notes records that a leader deletes as deleted on purpose; followers only repeat their leader's deletions."""
         partition, log_start = event.values
         replica = self.logs.replica(partition, event.node)
         if replica.leader_epoch >= 0:
@@ -173,7 +173,7 @@ class HistoryKeeper:
 
     def histories(self) -> Histories:
         """The verdicts, at the end of the run."""
-        # Kafka's own topics hold what coordinators write, not what clients sent
+        # internal topics hold the records of coordinators, not of clients
         applications = [partition for partition in self.logs.partitions if not partition.startswith("__")]
         finals = {partition: _final(self.logs, partition) for partition in applications}
         aborted = {(name, *place) for name, final in finals.items() for place in final.aborted}
@@ -224,7 +224,10 @@ class HistoryKeeper:
                 yield str(value)
 
     def _own_unread(self) -> Iterable[str]:
-        """An application's clients share their names up to the last hyphen: ``shop-writer`` and ``shop-reader``."""
+        """Acknowledged records that the application's own consumer passed over.
+
+        An application's clients share their names up to the last hyphen: ``shop-writer`` and ``shop-reader``.
+        """
         own = {reader.rpartition("-")[0]: reads for (reader, _), reads in self._reads.items()}
         for (_, value), producer in self.acknowledged.items():
             application = producer.rpartition("-")[0]
@@ -234,7 +237,7 @@ class HistoryKeeper:
 
 @dataclass(frozen=True, slots=True)
 class _Final:
-    """What a partition holds at the end: what is in the log, what of it can be read."""
+    """Contents of a partition at the end: the records in the log, and those of them that can be read."""
 
     held: frozenset[object]
     visible: frozenset[object]
@@ -272,7 +275,7 @@ def _final(logs: ReplicaLogs, partition: str) -> _Final:
 
 
 def aborted_places(replica: ReplicaLog) -> set[int]:
-    """Places of the records whose transaction an abort marker ended."""
+    """Indexes in the replica's records of those whose transaction an abort marker ended."""
     is_open: dict[int, list[int]] = {}
     aborted: set[int] = set()
     for place, record in enumerate(replica.records):

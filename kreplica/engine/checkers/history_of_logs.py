@@ -1,4 +1,4 @@
-"""What every replica holds, as the trace tells it: the state that the other folds look at."""
+"""State of every replica as the trace shows it: the other folds look at it."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from kreplica.engine.trace import Event, Kind, Record
 
 
 class ReplicaLog:
-    """One replica: its records from ``base`` on, its high watermark, and how it takes part.
+    """One replica: its records from ``base`` on, its high watermark and its role.
 
-    ``leader_epoch`` is the epoch in which it leads, -1 where it does not; ``running`` whether its process runs.
+    ``leader_epoch`` is the epoch in which it leads, -1 if it does not lead; ``running`` is whether its process runs.
     """
 
     __slots__ = ("base", "followers", "high_watermark", "leader_epoch", "log_start", "node", "records", "running")
@@ -32,7 +32,7 @@ class ReplicaLog:
 
     @property
     def shown_high_watermark(self) -> int | None:
-        """The high watermark for who reads it: a process that is down has none, it comes back with a checkpoint's."""
+        """The high watermark as readers see it; None while the process is down, which restarts with a checkpoint's."""
         return self.high_watermark if self.running else None
 
     def between(self, begin: int, end: int) -> list[Record]:
@@ -40,28 +40,28 @@ class ReplicaLog:
         return self.records[max(begin - self.base, 0) : max(end - self.base, 0)]
 
     def cut(self, end: int) -> None:
-        """Drops every record from ``end`` on; a log that ends before begins anew there."""
+        """Drops every record from ``end`` on; a log that ends before ``end`` starts anew there."""
         if end > self.end_offset:
             self.base, self.records = end, []
         del self.records[max(end - self.base, 0) :]
         self.high_watermark = min(self.high_watermark, end)
 
     def append(self, base_offset: int, records: tuple[Record, ...]) -> None:
-        """Takes records in; a log that was emptied may begin anew, further on."""
+        """Appends records; a log that was emptied may start anew at a higher offset."""
         if base_offset != self.end_offset:
             self.base, self.records = base_offset, []
         self.records.extend(records)
 
 
 class ReplicaLogs:
-    """A fold: every replica of every partition, by partition and node."""
+    """A fold that keeps every replica of every partition, by partition and node."""
 
     __slots__ = ("leader_of", "partitions", "takes")
 
     def __init__(self) -> None:
         self.partitions: dict[str, dict[str, ReplicaLog]] = {}
         self.leader_of: dict[str, tuple[int, str]] = {}
-        """The newest leader of each partition: its epoch and its node, as long as nobody newer took over."""
+        """The newest leader of each partition: its epoch and its node, until a newer one takes over."""
         self.takes: dict[str, Callable[[Event], None]] = {
             Kind.APPENDED: self._appended,
             Kind.TRUNCATED: self._truncated,
@@ -85,7 +85,7 @@ class ReplicaLogs:
             take(event)
 
     def replica(self, partition: str, node: str) -> ReplicaLog:
-        """The replica of a partition on a node; one nothing was heard of is empty."""
+        """The replica of a partition on a node; empty if no event has named it."""
         replicas = self.partitions.setdefault(partition, {})
         if node not in replicas:
             replicas[node] = ReplicaLog(node)
@@ -106,7 +106,7 @@ class ReplicaLogs:
         return {node: replica for node, replica in replicas if replica is not leader}
 
     def remaining(self, partition: str) -> list[ReplicaLog]:
-        """Whose log counts at the end of a run: the leader's, or without one every replica's, the longest first."""
+        """Returns the logs that count at the end: the leader's, or without one every replica's, longest first."""
         leader = self.leader(partition)
         replicas = [leader] if leader is not None else self.partitions[partition].values()
         return sorted(replicas, key=lambda replica: -replica.end_offset)
@@ -151,7 +151,7 @@ class ReplicaLogs:
         for replica in self.of_node(event.node):
             replica.running = False
             replica.leader_epoch = -1
-            replica.high_watermark = 0  # it comes back from the checkpoint, by the event of recovery
+            replica.high_watermark = 0  # restored from the checkpoint by the event of recovery
 
     def _started(self, event: Event) -> None:
         for replica in self.of_node(event.node):

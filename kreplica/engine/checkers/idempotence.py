@@ -1,10 +1,11 @@
 """Idempotence: a producer with enable.idempotence=true leaves no duplicate and no reordering in a partition.
 
-Source: KIP-98. It is promised where what was committed stays: a log that has lost records has lost the sequences with
-them, and a producer's batch may stand there anew. Not where a leader that knew nothing of a producer took a later batch
-first: since 2.5 it takes any sequence (KIP-360), and the first batch then is out of order for good (KAFKA-14920 mends
-that for transactions alone). Nor where a message of a producer with several requests on their way was lost: a
-connection keeps their order, the network here does not, so that leaders may forget a batch before it is sent again.
+Source: KIP-98. It is promised where committed records stay: a log that has lost records has lost the sequences with
+them, and a producer's batch may be appended there again. It is not promised where a leader without any state of a
+producer appended a later batch first: since 2.5 it accepts any sequence (KIP-360), and the first batch then stays out
+of order (KAFKA-14920 corrects that for transactions alone). Nor where a message of a producer with several requests in
+flight was lost: a connection keeps their order, the simulated network does not, so that leaders may forget a batch
+before it is sent again.
 """
 
 from __future__ import annotations
@@ -19,11 +20,11 @@ from kreplica.engine.trace import Event, Kind
 
 
 class Idempotence:
-    """A fold that finds what stands twice, or behind a later one, although its producer is idempotent.
+    """A fold that finds duplicated and reordered records of idempotent producers.
 
     Args:
-        in_flight: How many requests each of the idempotent producers may have on their way.
-        sent: By partition and value: the producer, and its number; filled by who keeps the histories.
+        in_flight: Number of requests that each of the idempotent producers may have in flight.
+        sent: By partition and value: the producer, and its number; filled by the fold that keeps the histories.
         logs: The replicas.
     """
 
@@ -46,11 +47,11 @@ class Idempotence:
             self._disturbed.update(name for name in (event.node, event.values[0]) if self._in_flight.get(name, 1) > 1)
 
     def findings(self, end: int, histories: Histories, spoiled: Set[str]) -> Iterator[Finding]:
-        """The verdict.
+        """The breaches at the end of a run.
 
         Args:
-            end: Of the run, in microseconds.
-            histories: What the logs hold at the end.
+            end: End of the run, in microseconds.
+            histories: Results of the clients' histories.
             spoiled: Partitions that have lost committed records, or elect uncleanly.
         """
         where = {str(value): (partition, node) for (partition, value), (node, _) in self._sent.items()}
@@ -67,7 +68,7 @@ class Idempotence:
 
 
 def _taken_first(logs: ReplicaLogs) -> Iterator[object]:
-    """The values that leaders took first of a producer and epoch although they are not its first."""
+    """The values that leaders appended first for a producer and epoch although they are not its first."""
     for partition in logs.partitions:
         known: set[tuple[int, int]] = set()
         for record in logs.remaining(partition)[0].records:

@@ -1,7 +1,7 @@
-"""What must hold after every event, checked as the events come: folds that note each breach.
+"""Invariants that must hold after every event, checked as the events come: folds that note each breach.
 
-Each check looks at the replicas as they were before the event and at the event: the work is that of what changed, not
-of what is there.
+Each check looks at the event and at the replicas as they were before it: the work grows with the change, not with the
+size of the cluster.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from kreplica.engine.trace import LEADER, Event, Kind, Record
 
 
 class Invariant(StrEnum):
-    """What must hold; a finding names what did not."""
+    """Invariants of the protocol; a finding names the one that was broken."""
 
     COMMITTED_LOST = "committed-record-lost"
     STRONG_ISR = "isr-member-lacks-committed-record"
@@ -48,7 +48,7 @@ PROMISES: dict[Invariant, str] = {
     Invariant.ISR_DOES_NOT_SETTLE: "once faults have ended, an ISR holds the replicas that are there and no other",
     Invariant.WRITES_NOT_TAKEN: "once faults have ended, writes are committed and acknowledged",
 }
-"""What each invariant says, in words."""
+"""Each invariant in words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,13 +56,13 @@ class Finding:
     """One breach of an invariant.
 
     Args:
-        time: When, in microseconds.
-        invariant: Which.
-        partition: Of what.
-        offset: Where in the log; -1 where it is not about one.
-        node: At which node it showed.
-        expected: What had to be.
-        found: What was.
+        time: Virtual time, in microseconds.
+        invariant: The broken invariant.
+        partition: Its partition.
+        offset: Offset in the log; -1 where the breach is not about one.
+        node: The node that showed it.
+        expected: The expected state.
+        found: The actual state.
     """
 
     time: int
@@ -77,10 +77,10 @@ class Finding:
 class Invariants:
     """Checks every invariant; feed it before the ``ReplicaLogs`` it looks at.
 
-    What is committed is what some leader's high watermark has passed. A new leader's high watermark may lie below that
-    of the one before (a follower learns of it one fetch late): that is no breach, a log that lacks committed records
-    is. A leader that hears of its election only once another has begun a higher epoch is fenced, and need not have
-    them.
+    Committed records are those that some leader's high watermark has passed. A new leader's high watermark may be lower
+    than that of the leader before (a follower learns of it one fetch late): that is no breach, a log that lacks
+    committed records is. A leader that learns of its election only after another has begun a higher epoch is fenced,
+    and need not have them.
     """
 
     __slots__ = ("_epochs", "_lost", "_returning", "_writers", "committed", "findings", "logs", "setbacks", "takes")
@@ -89,7 +89,7 @@ class Invariants:
         self.logs = logs
         self.findings: list[Finding] = []
         self.setbacks = 0
-        """How often a new leader began with a lower high watermark than had been reached."""
+        """Number of times that a new leader began with a lower high watermark than had been reached."""
         self._returning: set[tuple[str, str]] = set()
         self.committed: dict[str, list[Record | None]] = {}
         self._epochs: dict[str, int] = {}
@@ -142,14 +142,14 @@ class Invariants:
         have = len(committed)
         if reached <= have:
             return
-        if leader.base > have:  # the log begins behind what was committed: nobody can compare what is deleted
+        if leader.base > have:  # the log begins after committed offsets: deleted records cannot be compared
             committed.extend([None] * (leader.base - have))
         committed.extend(leader.between(len(committed), reached))
 
     def _within_log(self, event: Event, replica: ReplicaLog, high_watermark: int, end: int) -> None:
         """A high watermark lies between the log's start and its end, on every replica.
 
-        Source: Kafka's UnifiedLog.updateHighWatermark, which takes no other.
+        Source: Kafka's UnifiedLog.updateHighWatermark, which allows no other.
         """
         if not replica.log_start <= high_watermark <= end:
             told = f"from {replica.log_start} to {end}"
@@ -164,7 +164,7 @@ class Invariants:
         self._returned(event, f"broker-{event.values[1]}")
 
     def _returned(self, event: Event, node: str) -> None:
-        """A replica that started anew is compared once a leader has taken its log for a part of the leader's own."""
+        """Compares a restarted replica once a leader has accepted its log as a part of the leader's own."""
         partition = event.values[0]
         if (partition, node) in self._returning:
             self._returning.discard((partition, node))
@@ -227,7 +227,7 @@ class Invariants:
 
 
 def agreed_end(committed: Sequence[Record | None], replica: ReplicaLog, begin: int = 0) -> int:
-    """The offset up to which a replica holds what is committed from ``begin`` on; what was deleted counts as held."""
+    """The offset up to which a replica holds the committed records from ``begin`` on; deleted records count as held."""
     own, base = replica.records, replica.base
     first = max(begin, base)
     end = min(len(committed), replica.end_offset)
@@ -240,5 +240,5 @@ def agreed_end(committed: Sequence[Record | None], replica: ReplicaLog, begin: i
 
 
 def told_record(record: Record | None) -> str:
-    """A committed record in words; None is one that was deleted before anybody could compare it."""
+    """A committed record in words; None is one that was deleted before it could be compared."""
     return f"{record.value} of epoch {record.epoch}" if record else "a deleted record"

@@ -24,10 +24,10 @@ from kreplica.engine.versions.supported import ControllerKind, Version
 
 
 def recovery_bound(settings: Mapping[str, Value], version: Version) -> int:
-    """The time within which everything has settled after the last fault, in microseconds: the timers one by one.
+    """The longest time from the last fault until everything has settled, in microseconds: the sum of the timers.
 
-    A request whose answer was lost is sent again, a session ends, a controller is elected, a follower's connection is
-    given up and it fetches again, the ISR is looked at every half replica.lag.time.max.ms.
+    A request whose answer was lost is sent again, a session expires, a controller is elected, a follower gives its
+    connection up and fetches again, the ISR is checked every half replica.lag.time.max.ms.
     """
 
     def of(*names: str) -> int:
@@ -49,25 +49,25 @@ class _Sent(NamedTuple):
 
 
 class Liveness:
-    """A fold that sees whether a cluster has recovered by the end of a run.
+    """A fold that judges whether a cluster has recovered by the end of a run.
 
-    Judged where the faults ended early enough (``recovery_bound``). What stays away, a broker that is down, one that is
-    cut off from the others or a log directory, is no fault that lasts: the others go on without it. Then
+    Judged if the faults ended early enough (``recovery_bound``). A broker that stays down or cut off from the others,
+    or a log directory that stays offline, is no obstacle: the others go on without it. Then
 
-    * a partition has a leader if a member of its ISR (its ELR where that is empty) is there;
-    * its ISR holds the replicas that are there and no other;
-    * with enough of them what was written is committed, and what producers sent is acknowledged.
+    * a partition has a leader if a member of its ISR (its ELR where that is empty) is available;
+    * its ISR holds the available replicas and no other;
+    * with enough of them, earlier writes are committed, and what producers sent is acknowledged.
 
     Not judged: partitions led by a broker that is cut off from a ZooKeeper-mode controller, since both keep their
     sessions and wait for each other, as in Kafka; a KRaft quorum without its majority.
 
     Args:
-        setup: What is played.
-        version: Whose rules hold.
-        plan: Its faults; how long each lasts.
+        setup: The simulated cluster and its clients.
+        version: Kafka's rules and defaults.
+        plan: The faults, with their durations.
         min_isr: min.insync.replicas by partition.
         logs: The replicas.
-        isr: What the controller has written.
+        isr: The states that the controller has written.
     """
 
     __slots__ = (
@@ -185,7 +185,7 @@ class Liveness:
     # -- the verdict
 
     def findings(self, end: int) -> tuple[Finding, ...]:
-        """What has not recovered at the end of the run; nothing where that is too early to say."""
+        """Returns what has not recovered at the end of the run; nothing if it is too early to judge."""
         if not self.is_judged(end):
             return ()
         settled = end - self.bound
@@ -196,12 +196,12 @@ class Liveness:
         )
 
     def is_judged(self, end: int) -> bool:
-        """Whether the faults of the run ended early enough."""
+        """True if the faults of the run ended early enough."""
         return self._last <= end - self.bound and self._is_controlled()
 
     def _is_controlled(self) -> bool:
         if self.setup.settings.get("replication") == "majority":
-            return False  # what an ISR does is not done
+            return False  # a majority commits and elects: the ISR decides nothing
         if self.version.controller is ControllerKind.KRAFT:
             down = sum(node.startswith("controller-") for node in self._down)
             return 2 * down < self.setup.controllers
@@ -238,7 +238,7 @@ class Liveness:
             told = f"a high watermark of at least {log.base + old}"
             yield Invariant.WRITES_NOT_TAKEN, log.node, told, str(log.high_watermark)
         if not all(self._is_governed(f"broker-{broker.id}") for broker in self.setup.brokers):
-            return  # a client may ask that broker, which knows no better, who leads
+            return  # a client may ask that broker, whose metadata is outdated, for the leader
         for value, sent in self._open.items():
             in_time = settled <= sent.time <= end - self._patience() and sent.node not in self._down
             if sent.partition == partition and in_time:
@@ -249,7 +249,7 @@ class Liveness:
         return int(settings["request.timeout.ms"]) * MICROSECONDS + SECOND
 
     def _replicas(self, partition: str) -> tuple[int, ...]:
-        """The replicas; none of a partition that was moved, since a KRaft trace does not tell who they are now."""
+        """The replicas; none for a partition that was moved, since a KRaft trace does not show its new replicas."""
         if partition not in self._moved:
             for topic in self.setup.topics:
                 if partition in topic.partitions:
@@ -257,7 +257,7 @@ class Liveness:
         return ()
 
     def _is_left_behind(self, partition: str, leader: ReplicaLog, node: str) -> bool:
-        """Whether a member of the ISR has to leave: one that is cut off may stay while it has all (KAFKA-7152)."""
+        """True if a member of the ISR has to leave: one that is cut off may stay while it has all (KAFKA-7152)."""
         if not self._is_there(partition, node):
             return True
         behind = self.logs.replica(partition, node).end_offset < leader.end_offset
@@ -270,14 +270,14 @@ class Liveness:
         return self._is_there(partition, node) and self._is_governed(node)
 
     def _is_governed(self, node: str) -> bool:
-        """Whether the controller reaches it: that of ZooKeeper mode is a broker, which it may be cut off from."""
+        """True if the controller reaches the node: in ZooKeeper mode it is a broker, which may be cut off from it."""
         return self._controller == node or not self._is_cut(self._controller, node)
 
     def _is_cut(self, one: str, other: str) -> bool:
         return any({cut.source, cut.target} == {one, other} for cut in self._cuts)
 
     def _serves(self, partition: str, leader: str, node: str) -> bool:
-        """Whether a replica is there and reaches its leader."""
+        """True if a replica is available and reaches its leader."""
         return self._is_there(partition, node) and not self._is_cut(leader, node)
 
 

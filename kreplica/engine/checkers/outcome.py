@@ -1,6 +1,6 @@
-"""What came of a run: every fold's verdict in one frozen value.
+"""Outcome of a run: every fold's verdict in one frozen value.
 
-Simulating a cluster and judging the run, in one call.
+``observe`` simulates a cluster and judges the run, in one call.
 """
 
 from __future__ import annotations
@@ -27,17 +27,17 @@ from kreplica.model.settings import MIN_ISR, UNCLEAN
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What came of a run.
+    """Outcome of a run.
 
     Args:
         trace_hash: SHA-256 of the trace: the same for the same run, everywhere.
-        events: How many events there were.
-        histories: What clients were told against what the logs hold.
+        events: Number of events.
+        histories: The clients' histories compared with the logs.
         findings: Breaches of invariants, in order.
         measures: Unavailability, latency, changes.
-        setbacks: How often a leader began with a lower high watermark than had been reached.
-        counts: How often each kind of event occurred.
-        liveness_judged: Whether the faults ended early enough to say whether all has settled.
+        setbacks: Number of times that a leader began with a lower high watermark than had been reached.
+        counts: Number of events of each kind.
+        liveness_judged: Whether the faults ended early enough to judge whether everything has settled.
     """
 
     trace_hash: str
@@ -51,12 +51,12 @@ class Outcome:
 
     @property
     def diverged(self) -> tuple[str, ...]:
-        """Partitions of which two replicas differ below both high watermarks."""
+        """Partitions with two replicas that differ below both high watermarks."""
         return self._partitions(Invariant.DIVERGED)
 
     @property
     def committed_lost(self) -> tuple[str, ...]:
-        """Partitions of which a leader lacked committed records."""
+        """Partitions with a leader that lacked committed records."""
         return self._partitions(Invariant.COMMITTED_LOST)
 
     def _partitions(self, invariant: Invariant) -> tuple[str, ...]:
@@ -64,23 +64,23 @@ class Outcome:
 
     @property
     def is_safe(self) -> bool:
-        """Whether nothing acknowledged was lost and no invariant broken."""
+        """True if no acknowledged record was lost and no invariant broken."""
         return not self.histories.lost and not self.findings
 
     @property
     def keeps_promises(self) -> bool:
-        """Whether all held that acks=all, read_committed and the invariants promise; acks=1 and 0 promise nothing."""
+        """True if acks=all, read_committed and the invariants kept their promises; acks=1 and 0 promise nothing."""
         return not (self.histories.lost_with_acks_all or self.histories.aborted_read or self.findings)
 
 
 def measure(outcome: Outcome, name: str) -> Any:
-    """One thing that came out, by name.
+    """Returns one measure of an outcome, by name.
 
     Args:
-        outcome: Of a run.
+        outcome: Outcome of a run.
         name: A field of ``Histories`` or ``Measures``; ``diverged``, ``committed_lost``, ``setbacks``; an ``Invariant``
             (how often it was broken); ``unavailable_ms``, ``read_only_ms``, ``produce_ms_50``, ``_99``, ``_100``;
-            ``count:KIND``, how many events of a kind there were.
+            ``count:KIND``, the number of events of a kind.
 
     Raises:
         KeyError: There is no such measure.
@@ -107,10 +107,10 @@ class Judge:
     """All folds over one run: subscribes them to the trace in the order they need.
 
     Args:
-        setup: What is simulated; it says who reads committed data only and what min.insync.replicas is.
-        version: Its defaults.
+        setup: The simulated cluster; it has the consumers' isolation.level and min.insync.replicas.
+        version: Kafka's defaults.
         trace: Fed live.
-        plan: What is played: how long its faults last. Liveness is judged once they are over.
+        plan: The plan that is played. Liveness is judged once its faults are over.
     """
 
     __slots__ = (
@@ -184,7 +184,7 @@ class Judge:
 
 
 def _idempotent(setup: Setup, version: Version) -> dict[str, int]:
-    """The producers with enable.idempotence=true and no transactional id: how many requests each has in flight."""
+    """The producers with enable.idempotence=true and no transactional id, with their limit of requests in flight."""
     producers = (client for client in setup.clients if isinstance(client, ProducerSetup))
     found = {each.name: idempotent_settings(setup, version, each.settings) for each in producers}
     return {
@@ -195,7 +195,7 @@ def _idempotent(setup: Setup, version: Version) -> dict[str, int]:
 
 
 def _leaderless(setup: Setup) -> tuple[str, ...]:
-    """The partitions that nobody leads at the beginning, or a broker that is down."""
+    """The partitions that have no leader at the beginning, or one that is down."""
     down = {-1, *(broker.id for broker in setup.brokers if f"broker-{broker.id}" in setup.down)}
     return tuple(
         f"{topic.name}-{number}"
@@ -213,14 +213,14 @@ def _read_committed(setup: Setup, version: Version) -> frozenset[str]:
 
 
 def _unclean(setup: Setup, version: Version) -> frozenset[str]:
-    """The topics that elect uncleanly, or where a majority commits: not all of its replicas have what is committed."""
+    """Topics with unclean elections or commits by majority: some of their replicas lack committed records."""
     defaults = {**version.defaults, **setup.settings}
     majority = defaults["replication"] == "majority"
     return frozenset(topic.name for topic in setup.topics if majority or topic.settings.get(UNCLEAN, defaults[UNCLEAN]))
 
 
 def _min_isr(setup: Setup, version: Version) -> dict[str, int]:
-    """What acks=all asks for; at most the number of replicas, as brokers count it (since 3.7, KAFKA-15583)."""
+    """min.insync.replicas by partition; at most the number of replicas, as brokers count (since 3.7, KAFKA-15583)."""
     default = {**version.defaults, **setup.settings}[MIN_ISR]
     return {
         name: min(int(topic.settings.get(MIN_ISR, default)), len(replicas))
@@ -242,7 +242,7 @@ def observe(
         keep: Whether the events are kept; the outcome is the same without.
 
     Raises:
-        UsageError: The plan names what there is not, or the version lacks a feature that the setup sets.
+        UsageError: The plan names something that does not exist, or the version lacks a feature that the setup sets.
     """
     version = with_features(version, setup.settings)
     trace = Trace(keep)

@@ -1,4 +1,4 @@
-"""Outcomes by partition: what was lost, cannot be read, and for how long nobody led or acks=all was refused."""
+"""Outcomes by partition: lost and unreadable records, time without a leader and below min.insync.replicas."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from kreplica.engine.setup import ProducerSetup, Setup
 
 @dataclass(frozen=True, slots=True)
 class PartitionOutcome:
-    """What came out for one partition.
+    """Outcome of one partition.
 
     Args:
         partition: As ``topic-0``.
-        sent: How many records plain producers sent to it.
+        sent: Number of records that plain producers sent to it.
         lost: Acknowledged records that are gone.
-        unseen: Acknowledged records that no reader sees.
-        without_leader_ms: For how many milliseconds nobody led it.
-        read_only_ms: For how many milliseconds its ISR was below min.insync.replicas.
+        unseen: Acknowledged records that no consumer can read.
+        without_leader_ms: Milliseconds without a leader.
+        read_only_ms: Milliseconds with the ISR below min.insync.replicas.
     """
 
     partition: str
@@ -33,16 +33,16 @@ class PartitionOutcome:
 
     @property
     def is_harmed(self) -> bool:
-        """Whether anything was lost, unseen or out of use."""
+        """True if records were lost or unseen, or the partition was unavailable or read-only."""
         return bool(self.lost or self.unseen or self.without_leader_ms or self.read_only_ms)
 
 
 def partition_outcomes(setup: Setup, outcome: Outcome) -> tuple[PartitionOutcome, ...]:
-    """What came out for each partition of a setup, in its order.
+    """Returns the outcome of each partition of a setup, in its order.
 
     Args:
-        setup: What was played; its plain producers say which record is of which partition.
-        outcome: Of the run.
+        setup: The simulated cluster; its plain producers' sends name the partition of each record.
+        outcome: Outcome of the run.
     """
     home = {
         send.value: send.partition

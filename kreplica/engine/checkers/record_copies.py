@@ -1,4 +1,4 @@
-"""Copies of single records through a run: who gets one, who loses it, and when no leader's log has it any more."""
+"""Copies of single records through a run: replicas that gain or lose one, and the moment no leader's log has it."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ _LEADS = frozenset((Kind.BECAME_LEADER, Kind.BECAME_FOLLOWER, Kind.RESIGNED, Kin
 
 @dataclass(frozen=True, slots=True)
 class CopyGone:
-    """A copy that a replica had and has no longer.
+    """A copy that a replica had and has lost.
 
     Args:
-        number: Of the event, from 0.
-        value: The record's.
-        node: Whose log it was in.
-        left: The nodes that still have one.
+        number: Index of the event, from 0.
+        value: The record's value.
+        node: The node whose log it was in.
+        left: The nodes that still have a copy.
     """
 
     number: int
@@ -30,15 +30,15 @@ class CopyGone:
 
 
 class RecordCopies:
-    """A fold: the copies of some records of one partition.
+    """A fold that follows the copies of some records of one partition.
 
     Args:
         partition: As ``topic-0``.
-        values: The records'.
+        values: The records' values.
 
     ``first_at`` is the event that appended a record first, ``held`` the offsets at which each node has it, ``gone``
-    the copies that were cut, ``lost_at`` the event from which on no leader's log, or with no leader no log at all, has
-    a record that one had.
+    the copies that were truncated, ``lost_at`` the event from which on no leader's log, or without a leader no log at
+    all, has a record that one had.
     """
 
     __slots__ = ("_here", "_number", "first_at", "gone", "held", "logs", "lost_at", "partition")
@@ -103,7 +103,7 @@ class RecordCopies:
 
 
 def follow_copies(events: Iterable[Event], partition: str, values: Sequence[str]) -> RecordCopies:
-    """What became of the copies of some records, after all events."""
+    """Follows the copies of some records through all events."""
     copies = RecordCopies(partition, values)
     for event in events:
         copies(event)

@@ -1,7 +1,7 @@
-"""Strong ISR: whoever may be elected cleanly holds every committed record.
+"""Strong ISR: every replica that may be elected cleanly holds every committed record.
 
 Source: the invariant StrongIsr of hachikuji/kafka-specification, and LeaderCandidateCompleteness of
-Vanlightly/kafka-tlaplus for the ELR. Who breaks it has lost nothing yet: that comes once the wrong broker fails.
+Vanlightly/kafka-tlaplus for the ELR. A breach has lost nothing yet: the loss comes once the wrong broker fails.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ _OF_TOPIC = f"{TOPICS}/"
 class ControllerIsr:
     """A fold: the leader, ISR and ELR of each partition as the controller, or ZooKeeper, has written them.
 
-    What an active KRaft controller has written counts at once, as it goes by it itself: a leader hears of it once it is
-    committed, and counts with the ISR before and after until then.
+    A state that an active KRaft controller has written counts at once, as the controller itself acts on it: a leader
+    learns of it after the commit, and until then counts with both the ISR before and the ISR after.
     """
 
     __slots__ = ("leaders", "removing", "states", "takes")
@@ -34,7 +34,7 @@ class ControllerIsr:
         self.leaders: dict[str, int] = {}
         """The leader's broker id by partition, -1 for none."""
         self.removing: dict[str, tuple[int, ...]] = {}
-        """The replicas that a move takes away, by partition; ZooKeeper alone has them in the ISR meanwhile."""
+        """The replicas that a reassignment removes, by partition; only ZooKeeper keeps them in the ISR meanwhile."""
         written = (Kind.ZNODE_WRITTEN, self._znode_written)
         self.takes: dict[str, Callable[[Event], None]] = dict(
             [written] if zookeeper else [(Kind.PARTITION_CHANGED, self._partition_changed)]
@@ -47,7 +47,7 @@ class ControllerIsr:
             take(event)
 
     def electable(self, partition: str) -> tuple[int, ...]:
-        """The ISR, the ELR where the ISR is empty."""
+        """The ISR, or the ELR where the ISR is empty."""
         isr, elr = self.states.get(partition, ((), ()))
         return isr or elr
 
@@ -67,7 +67,7 @@ class ControllerIsr:
 
 
 def partition_written(event: Event) -> str:
-    """The partition whose state a written znode is; empty for other znodes."""
+    """The partition whose state a znode holds; empty for other znodes."""
     path = event.values[0]
     return path[len(_OF_ZNODE) :] if path.startswith(_OF_ZNODE) else ""
 
@@ -75,17 +75,17 @@ def partition_written(event: Event) -> str:
 class StrongIsr:
     """Every member of the controller's ISR, of the ELR where that is empty, holds every committed record.
 
-    Checked whenever a leader's high watermark rises, a member cuts its log or recovers it, and the ISR changes. Holds
-    where the settings promise it: unclean elections are off and nobody asks for one, and disks keep what they hold. A
-    replica whose disk lost records is looked at again once it has joined the ISR anew or leads. Of replicas that a move
-    takes away nothing is asked in ZooKeeper mode: the leader, which is told of the target alone, no longer waits for
-    them while ZooKeeper has them in the ISR (KafkaController.onPartitionReassignment; the gap is Kafka's).
+    Checked whenever a leader's high watermark rises, a member truncates its log or recovers it, and the ISR changes.
+    Holds where the settings promise it: unclean elections are off and no operator asks for one, and disks keep their
+    contents. A replica whose disk lost records is checked again once it has rejoined the ISR or leads. Replicas that a
+    reassignment removes are not checked in ZooKeeper mode: the leader, which is told of the target alone, no longer
+    waits for them while ZooKeeper has them in the ISR (KafkaController.onPartitionReassignment; the gap is Kafka's).
 
     Args:
         logs: The replicas; feed this before them.
-        isr: What the controller has written; feed this before it.
+        isr: The states that the controller has written; feed this before it.
         committed: The committed records of each partition, as ``Invariants`` knows them; feed this after that.
-        unclean: Topics that elect uncleanly.
+        unclean: Topics with unclean elections.
     """
 
     __slots__ = ("_checked", "_committed", "_excused", "_isr", "_logs", "_powerless", "_unclean", "findings", "takes")
@@ -123,7 +123,7 @@ class StrongIsr:
         if check is not None:
             check(event)
 
-    # -- what is checked
+    # -- the checks
 
     def _high_watermark(self, event: Event) -> None:
         partition, _, role = event.values
@@ -161,7 +161,7 @@ class StrongIsr:
             return partition, event.values[1][3] if partition else ()
         return event.values[0], event.values[3] or event.values[4]
 
-    # -- what excuses a replica
+    # -- exceptions
 
     def _became_leader(self, event: Event) -> None:
         partition = event.values[0]
@@ -177,12 +177,12 @@ class StrongIsr:
         self._excused.update((partition, event.node) for partition in self._logs.partitions)
 
     def _fault(self, event: Event) -> None:
-        """An operator who asks for unclean elections takes the promise back."""
+        """Ends the checks of a topic once an operator asks for unclean elections."""
         what, detail = event.values
         if event.node == PLAN and what in ("elect-unclean", "alter-topic"):
             self._unclean.update(topic for topic in map(topic_of, self._logs.partitions) if topic in detail)
 
-    # -- how
+    # -- comparison
 
     def _is_promised(self, partition: str, broker: int) -> bool:
         return not (
@@ -202,7 +202,7 @@ class StrongIsr:
             self._found(event, partition, replica.node, end, told_record(there[0]) if there else f"ends at {end}")
 
     def _keeps(self, event: Event, partition: str, end: int, found: str) -> None:
-        """A log that is shorter now still has what is committed."""
+        """Checks that a log which became shorter still has the committed records."""
         if end >= len(self._committed.get(partition, ())):
             return
         for broker in self._isr.electable(partition):

@@ -1,6 +1,6 @@
-"""What applications were told of their transactions against what the logs hold at the end.
+"""Transactions as applications saw them end, compared with the logs at the end of a run.
 
-A transaction is there as a whole or not at all; ``histories`` looks at single records.
+A transaction is there as a whole or not at all; ``histories`` checks single records.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ from kreplica.engine.trace import ABORTED, COMMIT, COMMITTED, DATA, UNKNOWN, Eve
 
 @dataclass(frozen=True, slots=True)
 class TransactionOutcomes:
-    """What became of transactions, each named by its producer and number, as ``billing 1``.
+    """Outcomes of transactions, each named by its producer and number, as ``billing 1``.
 
     Args:
-        committed: Told as committed.
-        aborted: Told as aborted.
-        unknown: Those whose producer was fenced or gave up: either is right.
+        committed: Reported as committed.
+        aborted: Reported as aborted.
+        unknown: Transactions whose producer was fenced or gave up: either outcome is right.
         torn: Some of their records can be read by read_committed consumers, others cannot.
-        broken: Told as committed, and a record cannot be read; or told as aborted, and a record can.
-        hanging: Partitions with records of a transaction that nobody has ended.
+        broken: Reported as committed with a record that cannot be read, or reported as aborted with one that can.
+        hanging: Partitions with records of a transaction that was never ended.
     """
 
     committed: tuple[str, ...] = ()
@@ -34,7 +34,7 @@ class TransactionOutcomes:
 
 
 def transaction_outcomes(events: Sequence[Event]) -> TransactionOutcomes:
-    """Looks at the logs as they are at the end of a run, each at its newest leader or longest replica."""
+    """Judges transactions by the logs at the end of a run, each at its newest leader or longest replica."""
     logs = ReplicaLogs()
     for event in events:
         logs(event)
@@ -56,7 +56,7 @@ def transaction_outcomes(events: Sequence[Event]) -> TransactionOutcomes:
 
 
 def _readable(replica: ReplicaLog) -> tuple[frozenset[object], bool]:
-    """What a read_committed consumer gets of a log, and whether it has an open transaction."""
+    """Values that a read_committed consumer gets of a log, and whether the log has an open transaction."""
     is_open: dict[int, list[object]] = {}
     values: list[object] = []
     for record in replica.records:

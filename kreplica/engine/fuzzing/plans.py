@@ -1,8 +1,8 @@
-"""Random plans of faults: what ``--runs`` and the safety tests play.
+"""Random plans of faults, which ``--runs`` and the safety tests play.
 
-Every fault heals: processes come back, links and pauses end, and the last part of a run is quiet, so that what is
-missing at its end is lost and not late. A run takes a random subset of the kinds (swarm testing): rare combinations
-come up that a uniform choice never makes.
+Every fault heals: processes restart, links and pauses end, and the last part of a run is quiet, so that a record
+missing at its end is lost and not late. A run takes a random subset of the kinds (swarm testing): this plays rare
+combinations that a uniform choice never makes.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from kreplica.engine.versions.supported import ControllerKind, Version
 
 
 class FaultKind(StrEnum):
-    """Kinds of random faults; each heals but a failed log directory."""
+    """Kinds of random faults; each heals except a failed log directory."""
 
     CRASH = "crash"
     RESTART = "restart"
@@ -66,18 +66,18 @@ class FaultKind(StrEnum):
 
 
 KEEPS_DISKS = tuple(kind for kind in FaultKind if kind not in (FaultKind.POWER_LOSS, FaultKind.DISK_LOSS))
-"""What takes nothing from a disk: under these, with the settings that promise it, nothing acknowledged is lost."""
+"""Kinds that remove nothing from a disk: with these, and settings that promise it, nothing acknowledged is lost."""
 
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """Which faults a random plan may have.
+    """The faults that a random plan may have.
 
     Args:
-        kinds: Each run takes some of them.
-        most: At most how many faults.
-        quiet: The part of the run, in a hundred, that stays without faults at its end.
-        lasting: Whether one broker stays away when they are over: down, or cut off from the other brokers.
+        kinds: The kinds of faults; each run takes some of them.
+        most: Largest number of faults.
+        quiet: Percentage of the run, at its end, without faults.
+        lasting: Whether one broker stays away after the last fault: down, or cut off from the other brokers.
     """
 
     kinds: tuple[FaultKind, ...] = KEEPS_DISKS
@@ -90,12 +90,12 @@ DEFAULT_PROFILE = Profile()
 
 
 def random_plan(setup: Setup, version: Version, profile: Profile, chance: Random) -> Plan:
-    """A plan of one to ``profile.most`` faults.
+    """Returns a plan of one to ``profile.most`` faults.
 
     Args:
-        setup: Its brokers, links and clients are those that fail.
-        version: Its controller decides what a controller's crash is.
-        profile: What may happen.
+        setup: The cluster; faults are chosen among its brokers, links and clients.
+        version: Kafka's version; the crash of a controller depends on its mode.
+        profile: The faults that may happen.
         chance: The only source of randomness.
     """
     swarm = chance.sample(profile.kinds, chance.randint(1, min(4, len(profile.kinds))))
@@ -113,12 +113,12 @@ def random_plan(setup: Setup, version: Version, profile: Profile, chance: Random
 
 
 def near_plan(plan: Plan, chance: Random, most: int = 5 * MICROSECONDS) -> Plan:
-    """A plan with every time a little earlier or later: a search around a story that is known.
+    """Returns a plan with every time a little earlier or later: a search around a known story.
 
     Args:
-        plan: The story; what waits for an event stays as it is.
+        plan: The story; steps that wait for an event stay as they are.
         chance: The only source of randomness.
-        most: How far a time is moved at most, in microseconds.
+        most: Largest shift of a time, in microseconds.
     """
     return tuple(
         Step(At(time=max(step.when.time + chance.randint(-most, most), 0)), step.do)
@@ -129,15 +129,15 @@ def near_plan(plan: Plan, chance: Random, most: int = 5 * MICROSECONDS) -> Plan:
 
 
 Made = tuple[AnyAction, AnyAction | None, int]
-"""A fault, what heals it, and after how many microseconds."""
+"""A fault, the action that heals it, and the time between them in microseconds."""
 
 Trigger = At | When
 
 
 def _failovers(setup: Setup, _: Version, chance: Random, last: int) -> list[Step]:
-    """One leader after the other is gone soon after its election, and all come back: elections with few writes between.
+    """One leader after the other ends soon after its election, and all return: elections with few writes between.
 
-    What a follower does when it begins to follow shows only if the leader is gone before it has fetched again.
+    The first steps of a new follower show only if the leader is gone before it has fetched again.
     """
     partition = _partition(setup, chance)
     leader = f"leader of {partition}"
@@ -152,7 +152,7 @@ def _failovers(setup: Setup, _: Version, chance: Random, last: int) -> list[Step
 
 
 def _laggard(setup: Setup, _: Version, chance: Random, last: int) -> list[Step]:
-    """One replica is cut off until it is out of the ISR, and is the only one left when it is back."""
+    """One replica is cut off until it is out of the ISR, and is the only one left when it returns."""
     topic = chance.choice(setup.topics)
     behind, *others = chance.sample(sorted(chance.choice(topic.assignment)), len(topic.assignment[0]))
     begin = _round(chance.randint(0, last // 2))
@@ -168,7 +168,7 @@ def _laggard(setup: Setup, _: Version, chance: Random, last: int) -> list[Step]:
 def _back_and_forth(setup: Setup, version: Version, chance: Random, last: int) -> list[Step]:
     """The leader loses its session and is elected again as the preferred one, several times in a row.
 
-    In half of them one broker hears of all that late: it then follows, or leads, in an epoch that is over.
+    In half of the plans one broker learns of it late: it then follows, or leads, in an epoch that has ended.
     """
     partition = _partition(setup, chance)
     begin, between = chance.randint(0, last // 2), chance.choice((100, 500, 1500)) * MICROSECONDS
@@ -185,7 +185,7 @@ def _back_and_forth(setup: Setup, version: Version, chance: Random, last: int) -
 
 
 def _move(setup: Setup, version: Version, chance: Random, last: int) -> list[Step]:
-    """A partition gets other replicas, or the same in another order; some moves are taken back."""
+    """A partition gets other replicas, or the same in another order; some moves are cancelled."""
     topic = chance.choice(setup.topics)
     number = chance.randrange(len(topic.assignment))
     target = chance.sample([broker.id for broker in setup.brokers], len(topic.assignment[number]))
@@ -214,7 +214,7 @@ def _stays_away(setup: Setup, chance: Random, last: int) -> list[Step]:
 
 
 _SOON = (0, 300, 1000, 3000, 10_000, 100_000, 600_000)
-"""Microseconds from an election to the end of the elected."""
+"""Microseconds from an election to the end of the elected leader."""
 
 _TRIGGERS = (
     Kind.APPENDED,
@@ -238,7 +238,7 @@ def _moment(chance: Random, last: int) -> Trigger:
 
 
 def _healing(made: Made, moment: Trigger, last: int) -> list[Step]:
-    """The fault and its cure, which comes by the same trigger, later."""
+    """The fault and the action that heals it, which waits for the same trigger, later."""
     action, cure, delay = made
     steps = [Step(moment, action)]
     if cure is not None:
@@ -257,7 +257,7 @@ def _round(time: int) -> int:
 
 
 def _length(chance: Random, last: int) -> int:
-    """How long a fault lasts: from milliseconds to half the run, short and long ones alike often."""
+    """A random duration of a fault: from milliseconds to half the run, short and long ones equally often."""
     longest = max(last // 2, 2 * MICROSECONDS)
     return _round(int(MICROSECONDS * (longest / MICROSECONDS) ** chance.random())) + MICROSECONDS
 
@@ -313,7 +313,7 @@ def _cut(setup: Setup, _: Version, chance: Random, last: int) -> Made:
 
 
 def _isolate(setup: Setup, version: Version, chance: Random, last: int) -> Made:
-    """From everybody, or only from the controller: a zombie."""
+    """Cuts a broker off from every node, or only from the controller: a zombie."""
     controller = "zookeeper" if version.controller is ControllerKind.ZOOKEEPER else "active controller"
     target = chance.choice(("*", controller))
     return Cut(_broker(setup, chance), target, _length(chance, last)), None, 0
@@ -336,7 +336,7 @@ def _slow_disk(setup: Setup, _: Version, chance: Random, last: int) -> Made:
 
 
 def _controller(setup: Setup, version: Version, chance: Random, last: int) -> Made:
-    """KRaft: a voter crashes, active or not. ZooKeeper: the active one stands still while another is elected."""
+    """KRaft: a voter crashes, active or not. ZooKeeper: the active controller is paused while another is elected."""
     if version.controller is ControllerKind.KRAFT and setup.controllers:
         node = f"controller-{FIRST_CONTROLLER + chance.randrange(setup.controllers)}"
         return Crash(node), Start(node), _length(chance, last)
@@ -348,7 +348,7 @@ def _preferred(setup: Setup, _: Version, chance: Random, __: int) -> Made:
 
 
 def _session_lost(setup: Setup, version: Version, node: str) -> AnyAction:
-    """ZooKeeper ends its session; KRaft: its heartbeats do not arrive until it is fenced."""
+    """ZooKeeper expires the session; in KRaft heartbeats do not arrive until the broker is fenced."""
     if version.controller is ControllerKind.ZOOKEEPER:
         return ExpireSession(node)
     session = {**version.defaults, **setup.settings}["broker.session.timeout.ms"]
@@ -360,13 +360,13 @@ def _session(setup: Setup, version: Version, chance: Random, _: int) -> Made:
 
 
 def _late_controller(setup: Setup, _: Version, chance: Random, last: int) -> Made:
-    """What the controller says reaches one broker late."""
+    """Delays the controller's messages to one broker."""
     delay = chance.choice((50, 300, 1000, 3000)) * MICROSECONDS
     return Slow("active controller", _broker(setup, chance), delay, _length(chance, last), True), None, 0
 
 
 def _directory(setup: Setup, _: Version, chance: Random, last: int) -> Made:
-    """The directory of one replica; a broker that does not bear that comes back."""
+    """Fails the directory of one replica; a broker that ends by that is started again."""
     topic = chance.choice(setup.topics)
     number = chance.randrange(len(topic.assignment))
     node = f"broker-{chance.choice(topic.assignment[number])}"

@@ -1,8 +1,8 @@
-"""Random clusters with clients, and settings that promise safety: what the safety tests play.
+"""Random clusters with clients, and settings that promise safety: the setups of the safety tests.
 
 Small and quick on purpose: timeouts of seconds instead of half minutes, some dozen records, so that a run of a few
-virtual seconds sees elections, shrinking ISRs and retries, and a thousand runs take a minute. Some runs last until all
-has settled after the faults: those are judged for liveness, too.
+virtual seconds has elections, shrinking ISRs and retries, and a thousand runs take a minute. Some runs last until
+everything has settled after the faults: those are judged for liveness, too.
 """
 
 from __future__ import annotations
@@ -38,22 +38,22 @@ from kreplica.model.settings import MIN_ISR, UNCLEAN
 TOPIC = "t"
 
 PROMISES: dict[str, Value] = {"acks": ACKS_ALL, MIN_ISR: 2, UNCLEAN: False}
-"""With these, three replicas and disks that keep what they hold, nothing acknowledged is lost."""
+"""With these, three replicas and disks that keep their contents, nothing acknowledged is lost."""
 
 DURATION = 16 * SECOND
-"""Of a run; its faults are over after half of it."""
+"""Duration of a run; its faults end with the first half."""
 
 SETTLING = 10
-"""Of so many runs one goes on until everything must have settled."""
+"""One run in so many goes on until everything must have settled."""
 
 AFTERWARDS = 4 * SECOND
-"""How long a run goes on from then on: records are sent, and have to be acknowledged."""
+"""Time that such a run goes on from then, with records that have to be acknowledged."""
 
 
 def random_setup(chance: Random, version: Version) -> Setup:
     """A cluster of three to five brokers, one or two partitions with three replicas, and clients.
 
-    Beside producers and a reader of the topic there may be a producer with acks=1, one with transactions, a group, and
+    Besides producers and a reader of the topic there may be a producer with acks=1, one with transactions, a group, and
     racks whose consumers read from followers.
     """
     brokers = chance.choice((3, 3, 4, 5))
@@ -131,7 +131,7 @@ def _producer(chance: Random, name: str, partitions: tuple[str, ...]) -> Produce
 
 
 def _transactional(chance: Random, partitions: int) -> TransactionalSetup:
-    """A transaction a second, some of which are aborted."""
+    """One transaction a second, some of which are aborted."""
     names = _names(partitions)
     transactions = []
     for number in range(8):
@@ -150,7 +150,7 @@ def _transactional(chance: Random, partitions: int) -> TransactionalSetup:
 
 
 def _members(chance: Random) -> list[ConsumerSetup]:
-    """One or two members of a group that begins at the beginning."""
+    """One or two members of a group that starts at the earliest offset."""
     settings: dict[str, Value] = {
         "group.id": "g",
         "auto.offset.reset": "earliest",
@@ -166,7 +166,7 @@ def _members(chance: Random) -> list[ConsumerSetup]:
 
 
 def random_run(seed: int, version: Version, profile: Profile = DEFAULT_PROFILE) -> tuple[Setup, Plan]:
-    """The cluster and the plan of a seed."""
+    """Returns the cluster and the plan of a seed."""
     chance = Random(f"setup {seed}")
     setup = random_setup(chance, version)
     if chance.randrange(SETTLING) == 0:
@@ -176,9 +176,9 @@ def random_run(seed: int, version: Version, profile: Profile = DEFAULT_PROFILE) 
 
 
 def _until_settled(setup: Setup, version: Version) -> Setup:
-    """The same, for so long that liveness can be judged, with records that are sent then."""
+    """The same setup, lasting until liveness can be judged, with records sent at that time."""
     lag = int(setup.settings["replica.lag.time.max.ms"])
-    # below the lag, as Kafka wants it: an idle follower would leave the ISR and join it again and again
+    # below the lag, as Kafka requires: an idle follower would leave the ISR and rejoin it again and again
     settings: dict[str, Value] = {**setup.settings, "replica.fetch.wait.max.ms": min(500, lag // 2)}
     settled = DURATION + recovery_bound({**version.defaults, **settings}, version)
     names = _names(len(setup.topics[0].assignment))
@@ -190,7 +190,7 @@ def _until_settled(setup: Setup, version: Version) -> Setup:
 
 
 def with_settings(setup: Setup, settings: Mapping[str, Value]) -> Setup:
-    """The setup with other settings; producers with transactions keep theirs, without which there are none."""
+    """Returns the setup with other settings; transactional producers keep the settings that transactions need."""
     changed = setup.with_settings(settings)
     clients = zip(setup.clients, changed.clients, strict=True)
     kept = (own if isinstance(own, TransactionalSetup) else other for own, other in clients)

@@ -1,6 +1,6 @@
-"""A plan that fails, made small: delta debugging over its steps, then shorter faults, then round times.
+"""A failing plan made small: delta debugging over its steps, then shorter faults, then round times.
 
-Delta debugging: what a failure needs of many things.
+Delta debugging finds the parts of an input that a failure needs.
 
 Zeller and Hildebrandt, Simplifying and Isolating Failure-Inducing Input (2002).
 """
@@ -19,11 +19,11 @@ Item = TypeVar("Item")
 
 
 def fewest(items: tuple[Item, ...], fails: Callable[[tuple[Item, ...]], bool]) -> tuple[Item, ...]:
-    """Those without which it does not fail: parts are left out, ever smaller ones, in the end one by one.
+    """Returns the items without which it does not fail: ever smaller parts are left out, in the end one by one.
 
     Args:
-        items: With all of them it fails.
-        fails: Whether it does with some of them, in their order.
+        items: All items; with them it fails.
+        fails: Whether it fails with some of them, in their order.
     """
     parts = 2
     while items:
@@ -40,18 +40,18 @@ def fewest(items: tuple[Item, ...], fails: Callable[[tuple[Item, ...]], bool]) -
 
 
 MOST_RUNS = 400
-"""How often a plan is played at most while it is made smaller."""
+"""Largest number of plays of a plan while it is made smaller."""
 
 Fails = Callable[[Plan], bool]
 
 
 def shrink(plan: Plan, fails: Fails, most_runs: int = MOST_RUNS) -> Plan:
-    """A smaller plan that fails still, its steps by time.
+    """Returns a smaller plan that still fails, its steps by time.
 
     Args:
-        plan: One that fails.
-        fails: Plays a plan: does the same thing go wrong? Must give the same answer for the same plan.
-        most_runs: After so many plays the smallest one so far is given.
+        plan: A plan that fails.
+        fails: Plays a plan and tells whether the same failure occurs. Must be deterministic.
+        most_runs: Largest number of plays; after them the smallest plan so far is returned.
     """
     budget = _Budget(fails, most_runs)
     while True:
@@ -62,7 +62,7 @@ def shrink(plan: Plan, fails: Fails, most_runs: int = MOST_RUNS) -> Plan:
 
 
 class _Budget:
-    """Counts the plays; without any left, nothing fails any more."""
+    """Counts the plays; once none is left, nothing fails any more."""
 
     __slots__ = ("_fails", "_known", "left")
 
@@ -96,7 +96,7 @@ def _simplify(plan: Plan, budget: _Budget) -> Plan:
 
 
 def _simpler(step: Step) -> Iterator[Step]:
-    """Simpler forms of a step, the simplest first: shorter, nothing one-way, earlier events, round times."""
+    """Simpler forms of a step, the simplest first: shorter, no one-way links, earlier events, round times."""
     action, when = step.do, step.when
     duration = getattr(action, "duration", None)
     if duration is not None and duration > 2 * MICROSECONDS:

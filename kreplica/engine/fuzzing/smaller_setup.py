@@ -1,4 +1,4 @@
-"""The search for what a failure does not need of a setup: ever more is left out, as long as it fails still."""
+"""The search for the parts of a setup that a failure does not need: more is left out as long as it still fails."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from kreplica.engine.setup import Setup
 from kreplica.errors import UsageError
 
 MOST_RUNS = 120
-"""How often a setup is played at most while it is made smaller."""
+"""Largest number of plays of a setup while it is made smaller."""
 
 Fails = Callable[[LeaveOut], bool]
 Name = TypeVar("Name", str, int)
 
 
 def leave_out(setup: Setup, fails: Fails, most_runs: int = MOST_RUNS, stays: Collection[str] = ()) -> LeaveOut:
-    """What a failure does not need: with any one thing more left out it would not be the same.
+    """Returns the parts that a failure does not need: with any one thing more left out it would not be the same.
 
-    Every partition that is left keeps its replicas: that a record is lost where the only copy is says nothing of three.
+    The partitions that are left keep their replicas: a loss with a single copy proves nothing about three.
 
     Args:
-        setup: With which something fails.
-        fails: Plays the setup without that: does the same thing go wrong? It may refuse by a UsageError, too.
-        most_runs: After so many plays the most that was left out so far is given.
-        stays: Settings that are not left out, whatever they are set to.
+        setup: A setup with which something fails.
+        fails: Plays the setup without those parts and tells whether the same failure occurs. It may raise a UsageError.
+        most_runs: Largest number of plays; after them the largest omission so far is returned.
+        stays: Settings that are not left out, whatever their values.
     """
     trial = _Trial(setup, fails, most_runs, stays)
     found, before = LeaveOut(), None
@@ -40,7 +40,7 @@ def leave_out(setup: Setup, fails: Fails, most_runs: int = MOST_RUNS, stays: Col
 
 
 class _Trial:
-    """Plays setups, each once; without any plays left, nothing fails any more."""
+    """Plays setups, each once; once no plays are left, nothing fails any more."""
 
     __slots__ = ("_fails", "_known", "_left", "setup", "stays")
 
@@ -73,7 +73,7 @@ def _gone(every: tuple[Name, ...], kept: tuple[Name, ...]) -> tuple[Name, ...]:
 
 
 def _fewer(every: tuple[Name, ...], left_out: Callable[[tuple[Name, ...]], LeaveOut], trial: _Trial) -> LeaveOut:
-    """As few of them as it takes; ``left_out`` leaves out those that are given to it."""
+    """Keeps as few of them as the failure needs; ``left_out`` makes the omission of the names given to it."""
     kept = fewest(every, lambda kept: trial.fails(left_out(_gone(every, kept))))
     return left_out(_gone(every, kept))
 
@@ -108,7 +108,7 @@ def _fewer_partitions(found: LeaveOut, trial: _Trial) -> LeaveOut:
 
 
 def _fewer_brokers(found: LeaveOut, trial: _Trial) -> LeaveOut:
-    """Only those without a replica: one replica less is another replication factor, and another promise."""
+    """Leaves out brokers without a replica: one replica less is another replication factor, and another promise."""
     setup = without(trial.setup, found)
     holders = {broker for topic in setup.topics for replicas in topic.assignment for broker in replicas}
     idle = tuple(broker.id for broker in setup.brokers if broker.id not in holders)
@@ -128,7 +128,7 @@ def _fewer_records(found: LeaveOut, trial: _Trial) -> LeaveOut:
 
 
 def _narrowed(found: LeaveOut, name: str, number: int, trial: _Trial) -> LeaveOut:
-    """Of one producer as few records that follow each other as it takes."""
+    """Keeps as few consecutive records of one producer as the failure needs."""
     smaller: LeaveOut | None = found
     while smaller is not None:
         found = smaller
@@ -139,7 +139,7 @@ def _narrowed(found: LeaveOut, name: str, number: int, trial: _Trial) -> LeaveOu
 
 
 def _shorter(begin: int, end: int) -> Iterator[tuple[int, int]]:
-    """One half, the other, one record less at either end."""
+    """One half, the other half, one record less at either end."""
     middle = (begin + end) // 2
     if end - begin > 3:
         yield begin, middle

@@ -19,7 +19,7 @@ from kreplica.model.table import Table
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """Settings as they shall be for every topic; None leaves what is set.
+    """New settings for every topic; None keeps the present one.
 
     Args:
         min_isr: min.insync.replicas.
@@ -33,7 +33,7 @@ class Changes:
 
     @property
     def any(self) -> bool:
-        """Whether anything is changed."""
+        """True if anything is changed."""
         return self != NO_CHANGES
 
 
@@ -41,7 +41,7 @@ NO_CHANGES = Changes()
 
 
 def with_changes(snapshot: ClusterSnapshot, changes: Changes) -> ClusterSnapshot:
-    """The cluster once the changes are made and the controller has acted on them.
+    """Returns the cluster after the changes and the controller's reaction to them.
 
     A changed min.insync.replicas clears the ELRs that were counted by the old one, since 4.0
     (ReplicationControlManager.getPartitionElrUpdatesForConfigChanges), and so does a controller without the feature.

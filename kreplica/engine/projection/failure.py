@@ -1,10 +1,10 @@
-"""What a cluster is like once brokers or log directories have failed: no warning, no controlled shutdown.
+"""A cluster after brokers or log directories have failed: no warning, no controlled shutdown.
 
-KRaft: a crashed broker is fenced after broker.session.timeout.ms (handleBrokerFenced), a failed log directory is told
-by its broker (handleDirectoriesOffline, since 3.7, KIP-858); both take the replica out of the ISR and elect. ZooKeeper,
-up to 3.9: KafkaController.onBrokerFailure and onReplicasBecomeOffline. Without a controller neither happens.
+KRaft: a crashed broker is fenced after broker.session.timeout.ms (handleBrokerFenced), a failed log directory is
+reported by its broker (handleDirectoriesOffline, since 3.7, KIP-858); both remove the replica from the ISR and elect.
+ZooKeeper, up to 3.9: KafkaController.onBrokerFailure and onReplicasBecomeOffline. Without a controller neither happens.
 
-What a cluster is like once brokers have stopped: the rules of controlled shutdown over a snapshot.
+Also a cluster after brokers have stopped: the rules of controlled shutdown over a snapshot.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ Disk = tuple[int, str]
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """What fails, all of it together.
+    """Brokers and log directories that fail together.
 
     Args:
         brokers: Brokers that crash.
@@ -49,14 +49,14 @@ class Failure:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FailedCluster:
-    """What a failure does, partition by partition of the snapshot.
+    """Effect of a failure, partition by partition of the snapshot.
 
     Args:
         after: The cluster afterwards.
         touched: Partitions with a replica that fails.
-        no_clean_leader: Partitions that nobody could lead without losing records.
-        unavailable: Partitions that nobody leads, or whose leader is lost; false where the leader is not known.
-        frozen: Led partitions whose ISR keeps a lost replica, because no controller can take it out.
+        no_clean_leader: Partitions that no broker could lead without losing records.
+        unavailable: Partitions without a leader, or whose leader is lost; false where the leader is not known.
+        frozen: Led partitions whose ISR keeps a lost replica, because there is no controller to remove it.
     """
 
     after: ClusterSnapshot
@@ -67,10 +67,10 @@ class FailedCluster:
 
 
 def fail(snapshot: ClusterSnapshot, failure: Failure) -> FailedCluster:
-    """Plays a failure.
+    """Returns the cluster after a failure.
 
     Brokers that are down already are gone first. Of several that crash together the controller notices one after
-    another; which comes first can change who stays behind in an ELR, or in an ISR that nobody leads, never who leads.
+    another; their order can change which replica remains in an ELR, or in an ISR without a leader, never the leader.
 
     Args:
         snapshot: The cluster. One that does not show its mode is taken for KRaft.
@@ -104,7 +104,7 @@ def _left_alone(snapshot: ClusterSnapshot, states: PartitionStates, gone: Bitmas
 
 
 def replicas_on_disks(snapshot: ClusterSnapshot, states: PartitionStates, disks: Sequence[Disk]) -> Bitmasks:
-    """For each partition the replicas that lie in one of these log directories."""
+    """The replicas of each partition that are in one of these log directories."""
     found = np.zeros_like(states.replicas)
     for broker, path in disks:
         rows = partitions_on_disk(snapshot, broker, path)
@@ -126,13 +126,13 @@ def partitions_on_disk(snapshot: ClusterSnapshot, broker: int, path: str) -> Ind
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StoppedBrokers:
-    """What stopping some brokers does.
+    """Effect of stopping some brokers.
 
     Args:
         rows: Partitions with a replica on one of them, as rows of the snapshot.
-        before: These partitions as they are.
-        after: These partitions, and the brokers, once the named ones are gone.
-        last_in_sync: Which of these partitions have nobody left that could lead without losing records.
+        before: These partitions before the stop.
+        after: These partitions, and the brokers, after the named ones have stopped.
+        last_in_sync: Of these partitions, those that no remaining broker could lead without losing records.
     """
 
     rows: Indices
@@ -144,12 +144,12 @@ class StoppedBrokers:
 def stop_brokers(snapshot: ClusterSnapshot, brokers: Collection[int]) -> StoppedBrokers:
     """Stops brokers together: each shuts down in a controlled way, then all are gone.
 
-    What is down already is gone first, so that a broker which the metadata has not yet taken out of an ISR counts as
-    lost. Which of the brokers goes first changes nothing in who is left.
+    Brokers that are down already are gone first, so that one which the metadata has not yet removed from an ISR counts
+    as lost. The order of the brokers does not change which replicas are left.
 
     Args:
-        snapshot: The cluster. One that does not show its mode is taken for KRaft: without ELR both modes come to the
-            same leaders.
+        snapshot: The cluster. One that does not show its mode is treated as KRaft: without ELR both modes have the same
+            leaders.
         brokers: Ids of those to stop.
     """
     rows = rows_on(snapshot, brokers)

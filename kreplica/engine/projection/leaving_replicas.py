@@ -1,4 +1,4 @@
-"""What a cluster's partitions are like once replicas have left: the rules of both controllers over a snapshot."""
+"""A cluster's partitions after replicas have left: the rules of both controllers over a snapshot."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ from kreplica.model.snapshot import ClusterSnapshot, MetadataMode
 from kreplica.model.table import Table
 
 LEADER, ISR, ELR, LAST_KNOWN = range(4)
-"""Columns of Outcomes."""
+"""Columns of ``Outcomes``."""
 
 Outcomes = npt.NDArray[np.object_]
-"""One row a partition: leader's place, ISR, ELR and last-known ELR afterwards."""
+"""One row for each partition: the leader's replica index, ISR, ELR and last-known ELR afterwards."""
 
 
 @dataclass(frozen=True, slots=True)
 class Departure:
-    """Which replicas leave, as bitmasks of each partition.
+    """Replicas that leave, as bitmasks of each partition.
 
     Args:
         down: On brokers that are down already.
-        failing: On brokers that crash together, or on log directories that fail; whoever is down is none of them.
-        stopping: On brokers that shut down in a controlled way; whoever is down or fails is none of them.
+        failing: On brokers that crash together, or on log directories that fail; none that is down already.
+        stopping: On brokers that shut down in a controlled way; none that is down already or fails.
     """
 
     down: Bitmasks
@@ -46,18 +46,18 @@ class Departure:
 
 
 def dead_replicas(snapshot: ClusterSnapshot, states: PartitionStates) -> Bitmasks:
-    """For each partition the replicas on brokers that are down already."""
+    """The replicas of each partition that are on brokers that are down already."""
     distinct = np.unique(states.places.values).tolist()
     return states.on(broker for broker in distinct if snapshot.is_alive(broker) is False)
 
 
 def outcomes(snapshot: ClusterSnapshot, states: PartitionStates, departure: Departure, unclean: Mask) -> Outcomes:
-    """What the controller makes of each partition. A cluster that does not show its mode is taken for KRaft.
+    """Returns the controller's decision on each partition. A cluster that does not show its mode is treated as KRaft.
 
     Args:
         snapshot: The partitions.
         states: The same as bitmasks.
-        departure: Who leaves.
+        departure: The replicas that leave.
         unclean: unclean.leader.election.enable of each partition.
     """
     columns: list[npt.NDArray[Any]] = [states.leader, states.replicas, states.isr, states.elr, states.last_known_elr]
@@ -80,7 +80,7 @@ def outcomes_table(found: Sequence[tuple[int, int, int, int]]) -> Outcomes:
 
 
 def without_clean_leader(found: Outcomes, snapshot: ClusterSnapshot) -> Mask:
-    """Partitions that nobody leads after outcomes without unclean elections; not those whose leader is not known."""
+    """Partitions without a leader after outcomes without unclean elections; not those whose leader is not known."""
     known = snapshot.integers("leader").valid
     nobody: Mask = (found[:, LEADER] == NO_LEADER).astype(np.bool_)
     return nobody if known is None else nobody & known
@@ -89,14 +89,14 @@ def without_clean_leader(found: Outcomes, snapshot: ClusterSnapshot) -> Mask:
 def unclean_enabled(snapshot: ClusterSnapshot) -> Mask:
     """Partitions with unclean.leader.election.enable, as far as it is known.
 
-    Taken for obeyed, which KRaft does since 3.9 (KAFKA-12670): a cluster's metadata does not say of which release its
-    brokers are.
+    Counted as obeyed, which KRaft does since 3.9 (KAFKA-12670): a cluster's metadata does not tell the release of its
+    brokers.
     """
     return snapshot.partitions.booleans("unclean_leader_election").is_true()
 
 
 def min_isr_known(snapshot: ClusterSnapshot) -> npt.NDArray[np.int64]:
-    """Effective min ISR, 1 where not known: it decides who is in the ELR, which counts only when the ISR is empty."""
+    """Effective min ISR, 1 where not known: it decides membership of the ELR, which counts only if the ISR is empty."""
     column = Evaluator(snapshot).integer(EFFECTIVE_MIN_ISR)
     return column.values if column.valid is None else np.where(column.valid, column.values, 1)
 
@@ -104,7 +104,7 @@ def min_isr_known(snapshot: ClusterSnapshot) -> npt.NDArray[np.int64]:
 def with_outcomes(
     snapshot: ClusterSnapshot, states: PartitionStates, found: Outcomes, brokers: Collection[int]
 ) -> ClusterSnapshot:
-    """The partitions as they are afterwards, and the brokers without those that are gone."""
+    """The partitions with their outcomes, and the brokers without those that are gone."""
     isr, elr, last_known = (states.masks(found[:, column]) for column in (ISR, ELR, LAST_KNOWN))
     columns = dict(snapshot.partitions.columns)
     leader = states.broker_at(found[:, LEADER].astype(np.int64))
@@ -138,7 +138,7 @@ def _kraft(  # noqa: PLR0913 - the facts of one state
     unclean: bool,
     elr_enabled: bool,
 ) -> tuple[int, int, int, int]:
-    """Who is down may not lead; of those that fail together, as of those that stop, each may until it is fenced."""
+    """Brokers that are down may not lead; one that fails or stops together with others may until it is fenced."""
     acceptable = replicas & ~offline & ~down
     leaving = (failing | stopping) & ~down
     for replica in (*members(down), *members(leaving)):
@@ -162,7 +162,7 @@ def _zookeeper(
     _min_isr: int,
     unclean: bool,
 ) -> tuple[int, int, int, int]:
-    """Whose session has ended is gone for the controller, all of them at once."""
+    """Brokers whose session has ended are gone for the controller, all of them at once."""
     gone = down | failing
     live = (replicas | isr) & ~offline & ~gone
     leader, isr = zookeeper_brokers_fail(gone, leader, replicas, isr, live, unclean)

@@ -1,4 +1,4 @@
-"""Which preferred replicas of a snapshot can be elected, and what keeps the others from it."""
+"""Preferred replicas of a snapshot that can be elected, and the obstacles to the others."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _HARDLY_ALIVE = "no leader, so broker {broker} is hardly alive"
 
 
 def preferred_obstacles(snapshot: ClusterSnapshot, rows: Indices) -> list[str | None]:
-    """For each of the given partitions what keeps its preferred replica from being elected, None if nothing does.
+    """The obstacle to the election of the preferred replica of each given partition, None if there is none.
 
     Args:
         snapshot: The cluster.
@@ -35,15 +35,15 @@ def preferred_obstacles(snapshot: ClusterSnapshot, rows: Indices) -> list[str | 
 
 
 def leader_obstacles(snapshot: ClusterSnapshot, rows: Indices, replicas: npt.NDArray[np.int64]) -> list[str | None]:
-    """For each of the given partitions what keeps one of its replicas from being elected, None if nothing does.
+    """The obstacle to the election of one replica of each given partition, None if there is none.
 
-    The rule is leader_obstacle. A broker of which the source does not know whether it is alive counts as active where
-    somebody leads; where nobody does it hardly is: a controller elects at once when a replica that may lead is alive.
+    The rule is leader_obstacle. If the source does not know whether a broker is alive, it counts as active where the
+    partition has a leader; without one it hardly is: a controller elects at once when a replica that may lead is alive.
 
     Args:
         snapshot: The cluster.
         rows: Partitions that have replicas.
-        replicas: For each of them the replica's place in the assignment.
+        replicas: Index of the replica in the assignment of each partition.
     """
     states = partition_states(snapshot, rows)
     candidates = states.broker_at(replicas).tolist()

@@ -1,7 +1,7 @@
-"""Partitions of a snapshot in the form the rules take: a bitmask for each set of replicas.
+"""Partitions of a snapshot in the form that rules take: a bitmask for each set of replicas.
 
-Bits are places in the partition's own assignment, so that a cluster may have any number of brokers. Members outside
-the assignment (an in-sync replica of ZooKeeper mode, a leader, a last known leader) get the places after it.
+Bits are indexes in the partition's own assignment, so that a cluster may have any number of brokers. Members outside
+the assignment (an in-sync replica of ZooKeeper mode, a leader, a last known leader) get the indexes after it.
 
 Rules are called once for each distinct state: 200,000 partitions have a few hundred.
 """
@@ -27,21 +27,21 @@ _SETS = ("replicas", "isr", "elr", "last_known_elr", "offline_replicas")
 """Columns that hold brokers of a partition."""
 
 MOST_PLACES = 62
-"""Bits of an int64 less its sign; partitions with more places get Python's integers, which have no end."""
+"""Bits of an int64 less its sign; partitions with more indexes get Python's integers, which have no limit."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PartitionStates:
-    """n partitions.
+    """States of n partitions.
 
     Args:
-        places: For each partition its brokers: the assignment in order, then any others.
+        places: The brokers of each partition: the assignment in order, then any others.
         replicas: The assignment.
         isr: In-sync replicas.
         elr: Eligible leader replicas; empty where not known.
         last_known_elr: Last-known eligible leader replicas; empty where not known.
         offline: Offline replicas; empty where not known.
-        leader: Place of the leader; NO_LEADER for none and where not known.
+        leader: Index of the leader; NO_LEADER for none and where not known.
     """
 
     places: IntListColumn
@@ -56,16 +56,16 @@ class PartitionStates:
         return len(self.leader)
 
     def on(self, brokers: Iterable[int]) -> Bitmasks:
-        """For each partition its replicas on any of these brokers, those outside the assignment included."""
+        """The replicas of each partition on any of these brokers, those outside the assignment included."""
         wanted = np.isin(self.places.values, np.array(sorted(brokers), dtype=np.int64))
         return _bitmasks(self.places, _place_numbers(self.places), wanted)
 
     def masks(self, found: npt.NDArray[np.object_]) -> Bitmasks:
-        """Bitmasks that a rule gave, in the form the others have."""
+        """Bitmasks returned by a rule, in the form of the others."""
         return found if self.replicas.dtype == object else found.astype(np.int64)
 
     def brokers(self, masks: Bitmasks) -> IntListColumn:
-        """The brokers of each set, in order of their places."""
+        """The brokers of each set, in the order of their indexes."""
         rows, numbers = self.places.row_numbers(), _place_numbers(self.places)
         kept = ((masks[rows] >> numbers.astype(masks.dtype)) & 1).astype(np.bool_)
         lengths = np.bincount(rows[kept], minlength=len(self.places))
@@ -74,14 +74,14 @@ class PartitionStates:
         return IntListColumn(self.places.values[kept], offsets)
 
     def broker_at(self, replicas: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-        """The broker at one place of each partition, -1 for NO_LEADER."""
+        """The broker at one index of each partition, -1 for NO_LEADER."""
         starts = self.places.offsets[:-1]
         padded = np.append(self.places.values, -1)
         return np.where(replicas >= 0, padded[starts + np.maximum(replicas, 0)], -1)
 
 
 def partition_states(snapshot: ClusterSnapshot, rows: Indices | None = None) -> PartitionStates:
-    """The given partitions, all if none are given, as bitmasks."""
+    """Returns the given partitions, all if none are given, as bitmasks."""
     table = snapshot.partitions if rows is None else snapshot.partitions.take(rows)
     columns = [table[name] for name in _SETS]
     lists = [_without_nulls(column) for column in columns if isinstance(column, IntListColumn)]
@@ -94,7 +94,7 @@ def partition_states(snapshot: ClusterSnapshot, rows: Indices | None = None) -> 
 
 
 def rows_on(snapshot: ClusterSnapshot, brokers: Iterable[int]) -> Indices:
-    """The partitions with a replica on any of these brokers, in the assignment or in any other set, or led by one."""
+    """The partitions with a replica on any of these brokers, in the assignment or any other set, or led by one."""
     wanted = np.array(sorted(brokers), dtype=np.int64)
     leader = snapshot.integers("leader")
     hit = np.isin(leader.values, wanted) & (True if leader.valid is None else leader.valid)
@@ -106,7 +106,7 @@ def rows_on(snapshot: ClusterSnapshot, brokers: Iterable[int]) -> Indices:
 
 
 def for_each_state(rule: Callable[..., Outcome], *columns: npt.NDArray[np.generic]) -> list[Outcome]:
-    """The rule's answer for each row of the columns; equal rows are asked for once."""
+    """The rule's result for each row of the columns; the rule is called once for equal rows."""
     known: dict[tuple[object, ...], Outcome] = {}
     answers = []
     for state in zip(*(column.tolist() for column in columns), strict=True):
@@ -125,14 +125,14 @@ def _without_nulls(items: IntListColumn) -> IntListColumn:
 
 
 def _leaders_as_lists(leader: IntColumn) -> IntListColumn:
-    """A list of one for each partition with a leader, an empty one for each without."""
+    """A list of one leader for each partition with a leader, an empty one for each without."""
     led = leader.values >= 0 if leader.valid is None else (leader.values >= 0) & leader.valid
     offsets = np.concatenate([[0], np.cumsum(led)]).astype(np.int64)
     return IntListColumn(leader.values[led], offsets)
 
 
 def _places(lists: list[IntListColumn]) -> IntListColumn:
-    """Every broker of each partition once: those of the first list in order, then those only the others name."""
+    """Every broker of each partition once: those of the first list in order, then those only in the others."""
     rows = np.concatenate([items.row_numbers() for items in lists])
     brokers = np.concatenate([items.values for items in lists])
     order = np.argsort(rows, kind="stable")
@@ -152,7 +152,7 @@ def _place_numbers(places: IntListColumn) -> npt.NDArray[np.int64]:
 
 
 def _numbers_in(places: IntListColumn, items: IntListColumn) -> npt.NDArray[np.int64]:
-    """For each element the place its broker has in its partition."""
+    """The index of each element's broker in its partition."""
     rows, lengths, starts = items.row_numbers(), places.lengths(), places.offsets[:-1]
     found = np.zeros(len(rows), dtype=np.int64)
     for place in range(int(lengths.max(initial=0))):

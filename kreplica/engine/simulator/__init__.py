@@ -1,4 +1,4 @@
-"""The simulator: plays a setup with a plan of faults in virtual time, and writes down what happens."""
+"""The simulator: plays a setup with a plan of faults in virtual time, and writes the events into a trace."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ def simulate(setup: Setup, plan: Plan, version: Version, seed: int, trace: Trace
     Args:
         setup: Cluster and clients.
         plan: Faults and operations.
-        version: Whose rules hold.
-        seed: Of every chance: latencies with jitter, losses, elections.
+        version: Kafka's rules and defaults.
+        seed: Seed of all randomness: latencies with jitter, losses, elections.
         trace: Gets every event; its sinks are fed as they happen.
 
     Raises:
-        UsageError: The plan names what there is not.
+        UsageError: The plan names something that does not exist.
     """
     from kreplica.engine.simulator.plan_player import play_plan
     from kreplica.engine.simulator.world import build

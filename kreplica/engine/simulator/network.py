@@ -1,7 +1,7 @@
 """Requests and answers between processes, with latency, loss and cuts. A link keeps its order, as a connection does.
 
-A process that is down breaks the connection: the caller hears of it one latency later. A cut or lossy link swallows
-the message: the caller hears nothing until its timeout.
+A process that is down breaks the connection: the caller notices one latency later. A cut or lossy link drops
+the message: the caller notices nothing until its timeout.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ REQUEST_TIMEOUT = 30 * SECOND
 
 DISCONNECTED = "disconnected"
 TIMED_OUT = "timed out"
-"""What ``on_failure`` is told."""
+"""Reasons that ``on_failure`` is called with."""
 
 Failure = Callable[[str], object]
 
 
 class Request(NamedTuple):
-    """What is asked, and what is done with the answer: see ``Network.call``."""
+    """A request, and the handling of its answer: see ``Network.call``."""
 
     name: str
     handler: Callable[..., object]
@@ -38,7 +38,7 @@ class Request(NamedTuple):
 
 
 class Link:
-    """One direction between two processes: its faults, and when its last message arrives."""
+    """One direction between two processes: its faults, and the arrival time of its last message."""
 
     __slots__ = ("cuts", "delay", "last_arrival", "loss", "source", "target")
 
@@ -52,7 +52,7 @@ class Link:
 
 
 class Call:
-    """One request on its way, at its target, or answered."""
+    """One request in flight, at its target, or answered."""
 
     __slots__ = (
         "arguments",
@@ -82,7 +82,7 @@ class Call:
         self.done = False
 
     def reply(self, *values: Any) -> None:
-        """Answers the request; a second answer, or one after the process's end, comes to nothing."""
+        """Answers the request; a second answer, or one after the process's end, is ignored."""
         if self.target.open_calls.pop(self.id, None) is not None:
             self.network.send_back(self, values)
 
@@ -101,7 +101,7 @@ class Call:
             return
         self.done = True
         self.target.open_calls.pop(self.id, None)
-        if reason == TIMED_OUT:  # the caller gives the connection up: what it sends now overtakes what is still there
+        if reason == TIMED_OUT:  # the caller closes the connection: its new requests overtake the old ones
             self.network.link(source, self.target).last_arrival = 0
         if self.on_failure is not None:
             self.on_failure(reason)
@@ -113,7 +113,7 @@ class Network:
     Args:
         simulation: The world.
         latency: One way, in microseconds.
-        jitter: Up to how much more, by chance.
+        jitter: Largest random addition, in microseconds.
     """
 
     __slots__ = ("_chance", "_losses", "calls", "jitter", "latency", "scheduler", "simulation")
@@ -141,11 +141,11 @@ class Network:
         """Sends a request.
 
         Args:
-            source, target: From whom, to whom.
+            source, target: The sender and the receiver.
             name: Kafka's name of the request, for the trace.
             handler: The target's; called as ``handler(*arguments, reply)``, and calls ``reply(*values)`` once.
             arguments: Frozen values.
-            on_reply: Called with the values of the answer; none for a request that is not answered.
+            on_reply: Called with the values of the answer; None for a request that is not answered.
             on_failure: Called with DISCONNECTED or TIMED_OUT.
             timeout: In microseconds.
         """
@@ -159,14 +159,14 @@ class Network:
         return call
 
     def link(self, source: Node, target: Node) -> Link:
-        """The direction from one process to another; a process reaches itself by it too."""
+        """The direction from one process to another; a process also reaches itself by one."""
         link = source.links.get(target.name)
         if link is None:
             link = source.links[target.name] = Link(source.name, target.name)
         return link
 
     def reachable(self, source: Node, target: Node) -> bool:
-        """Whether a request and its answer would get through now."""
+        """True if a request and its answer would get through now."""
         return target.up and not self.link(source, target).cuts and not self.link(target, source).cuts
 
     def send_back(self, call: Call, values: tuple[Any, ...]) -> None:
@@ -180,9 +180,9 @@ class Network:
             self.scheduler.at(self._arrival(link, call), self._return, call, values, self.scheduler.now)
 
     def _arrival(self, link: Link, call: Call) -> int:
-        """When a message sent now arrives: never before one that was sent earlier.
+        """The arrival time of a message sent now: never before one that was sent earlier.
 
-        One that takes longer than the caller waits arrives all the same: see ``Call.fail``.
+        One that takes longer than the caller's timeout arrives all the same: see ``Call.fail``.
         """
         arrival = self.scheduler.now + self.latency + link.delay
         if link.source == link.target:
@@ -206,10 +206,10 @@ class Network:
             return
         if target.paused:
             target.backlog.append((self._deliver, (call,)))
-            target.open_calls[call.id] = call  # it hears of the process's end
+            target.open_calls[call.id] = call  # it is told of the process's end
             self.scheduler.at(call.deadline, call.fail, TIMED_OUT)
             return
-        if call.done:  # it timed out while the target stood still: the request is handled all the same
+        if call.done:  # it timed out while the target was paused: the request is handled all the same
             call.on_reply = None
         target.emit(Kind.MESSAGE, call.source.name, call.sent, call.name, call.arguments)
         target.open_calls[call.id] = call

@@ -1,4 +1,4 @@
-"""A process: it can be killed, stand still and come back. What it had planned dies with it."""
+"""A process: it can be killed, paused and restarted. Its planned calls end with it."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ class Node:
         simulation: The world.
         name: Its name in the trace.
 
-    ``incarnation`` tells one life from the next: timers and answers of a former one come to nothing. While ``paused``
-    everything that would happen to it waits in ``backlog``.
+    ``incarnation`` counts the starts of the process: timers and answers of an earlier run are ignored. While ``paused``
+    its events wait in ``backlog``.
     """
 
     __slots__ = ("backlog", "incarnation", "links", "name", "open_calls", "paused", "scheduler", "simulation", "up")
@@ -41,12 +41,12 @@ class Node:
         self.simulation.trace.emit(self.scheduler.now, kind, self.name, values)
 
     def after(self, delay: int, function: Callable[..., object], *arguments: Any) -> None:
-        """Has a function called ``delay`` microseconds from now, unless this process ends before."""
+        """Calls a function ``delay`` microseconds from now, unless this process ends before."""
         scheduler = self.scheduler
         scheduler.at(scheduler.now + delay, self._fire, self.incarnation, function, arguments)
 
     def start(self) -> None:
-        """Begins a life; ``on_start`` is the process's own."""
+        """Starts the process; ``on_start`` is the process's own part."""
         if self.up:
             return
         self.up = True
@@ -55,7 +55,7 @@ class Node:
         self.on_start()
 
     def kill(self, power: bool = False) -> None:
-        """Ends the life at once: whoever waits for an answer hears that the connection is gone."""
+        """Ends the process at once: callers that wait for an answer learn that the connection is gone."""
         if not self.up:
             return
         self._end()
@@ -63,7 +63,7 @@ class Node:
         self.on_end()
 
     def stop(self) -> None:
-        """Ends the life cleanly; processes that have work to do before override it."""
+        """Stops the process cleanly; processes with work to do before override it."""
         if not self.up:
             return
         self._end()
@@ -71,13 +71,13 @@ class Node:
         self.on_end()
 
     def pause(self) -> None:
-        """Stands still until ``resume``."""
+        """Pauses until ``resume``."""
         if self.up and not self.paused:
             self.paused = True
             self.emit(Kind.PAUSED)
 
     def resume(self) -> None:
-        """Goes on: everything that waited happens now, in its order."""
+        """Resumes: all waiting events happen now, in their order."""
         if not self.paused:
             return
         self.paused = False
@@ -87,10 +87,10 @@ class Node:
             self.scheduler.at(self.scheduler.now, function, *arguments)
 
     def on_start(self) -> None:
-        """What the process does first."""
+        """Does the first work of the process."""
 
     def on_end(self) -> None:
-        """What has to be forgotten when it ends."""
+        """Forgets the state that does not outlive the process."""
 
     def _end(self) -> None:
         self.up = False

@@ -1,6 +1,6 @@
-"""Plays a plan: does each step at its time, or when the trace has shown what it waits for.
+"""Plays a plan: does each step at its time, or when the event it waits for is in the trace.
 
-What a plan may say: refused before anything is played, so that no step comes to nothing unnoticed.
+Also checks of a plan: mistakes are refused before anything is played, so that no step is ignored unnoticed.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
 
 
 def check_step(simulation: Simulation, step: Step) -> None:
-    """Refuses times, partitions, nodes and numbers that cannot be.
+    """Refuses invalid times, partitions, nodes and numbers.
 
     Raises:
-        UsageError: A step names a partition, a broker or a rack, or waits for an event, that there is not, sets what a
-            topic cannot have, or happens before the run begins.
+        UsageError: A step names a partition, a broker or a rack, or waits for an event, that does not exist, sets what
+            a topic cannot have, or happens before the run begins.
     """
     _check_numbers(step)
     if isinstance(step.when, When):
@@ -78,7 +78,7 @@ def _check_event(when: When) -> None:
 
 
 def _check_nodes(simulation: Simulation, action: fault_plan.AnyAction) -> None:
-    """Nodes by their names; who leads or controls is seen when the step is done."""
+    """Checks nodes by their names; the leader or controller is looked up when the step is done."""
     named = [getattr(action, name, "") for name in ("node", "source", "target")] + [*getattr(action, "nodes", ())]
     for name in named:
         if name and name not in ("*", ACTIVE_CONTROLLER) and not name.startswith(LEADER_OF):
@@ -141,7 +141,7 @@ def play_plan(simulation: Simulation, plan: Plan) -> None:
 
 
 class PlanPlayer:
-    """Watches the trace for the steps that wait for an event, and does every step."""
+    """Watches the trace for the events that steps wait for, and does every step."""
 
     def __init__(self, simulation: Simulation, plan: Plan) -> None:
         self._simulation = simulation
@@ -149,10 +149,10 @@ class PlanPlayer:
         self._waiting: dict[str, list[tuple[Step, list[int]]]] = {}
 
     def arm(self) -> None:
-        """Has the steps done.
+        """Checks and schedules the steps.
 
         Raises:
-            UsageError: A step says what cannot be (``plan_checks``).
+            UsageError: A step is invalid (``check_step``).
         """
         for step in self._plan:
             check_step(self._simulation, step)
@@ -221,7 +221,7 @@ def _on_links(
     action: fault_plan.Cut | fault_plan.Slow | fault_plan.Lossy,
     change: Callable[[Link, int], None],
 ) -> None:
-    """Changes the links that an action names, and changes them back when its time is over."""
+    """Changes the links that an action names, and restores them when its time is over."""
     sources, targets = _named(simulation, action.source), _named(simulation, action.target)
     pairs = [(one, other) for one in sources for other in targets if one is not other]
     if not action.one_way:

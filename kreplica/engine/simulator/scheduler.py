@@ -1,6 +1,6 @@
-"""The clock and the queue of a run: one thread, whole microseconds, ties in the order in which they were made.
+"""The clock and the queue of a run: one thread, whole microseconds, calls of equal time in the order of their creation.
 
-Chance by name: each stream is a generator of its own, so that taking one fault away reshuffles nothing else.
+Random numbers by name: each stream is a generator of its own, so that leaving out one fault changes no other stream.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 
 
 class Scheduler:
-    """Calls functions at their time. ``now`` is the virtual time, ``done`` how many calls there have been."""
+    """Calls functions at their time. ``now`` is the virtual time, ``done`` the number of calls so far."""
 
     __slots__ = ("_made", "_queue", "now")
 
@@ -24,16 +24,16 @@ class Scheduler:
 
     @property
     def done(self) -> int:
-        """How many calls there have been."""
+        """Number of calls so far."""
         return self._made - len(self._queue)
 
     def at(self, time: int, function: Callable[..., object], *arguments: Any) -> None:
-        """Has ``function(*arguments)`` called at ``time``, or now if that is past."""
+        """Calls ``function(*arguments)`` at ``time``, or now if that is past."""
         self._made = made = self._made + 1
         heappush(self._queue, (time if time > self.now else self.now, made, function, arguments))
 
     def run(self, until: int) -> None:
-        """Calls everything that is due before or at ``until``; the clock stands there afterwards."""
+        """Makes all calls due before or at ``until``, and sets the clock to it."""
         queue = self._queue
         heappush(queue, (until, _LAST, _stop, ()))
         try:
@@ -45,7 +45,7 @@ class Scheduler:
 
 
 class _RunOverError(Exception):
-    """The end of a run: it stands in the queue behind everything else of its time."""
+    """The end of a run: it is in the queue after everything else of its time."""
 
 
 _LAST = 2**63

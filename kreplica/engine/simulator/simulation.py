@@ -1,4 +1,4 @@
-"""A world: its clock, its processes, its settings, and the plan that is played in it."""
+"""A simulated world: its clock, its processes, its settings, and the plan that is played in it."""
 
 from __future__ import annotations
 
@@ -26,21 +26,21 @@ if TYPE_CHECKING:
 
 ACTIVE_CONTROLLER = "active controller"
 LEADER_OF = "leader of "
-"""How plans name whoever that is at the moment."""
+"""Names by which plans address the node that has a role at that moment."""
 
 
 class NobodyError(UsageError):
-    """What a step of a plan names is nobody at that moment: the step comes to nothing."""
+    """No node has the role that a step of a plan names: the step has no effect."""
 
 
 class Simulation:
-    """One run: everything in it hangs here.
+    """One run, with all its parts.
 
     Args:
-        setup: What there is.
-        version: Whose rules hold.
-        seed: Of every chance.
-        trace: What happens is written there.
+        setup: The cluster and its clients.
+        version: Kafka's rules and defaults.
+        seed: Seed of all randomness.
+        trace: Gets every event.
     """
 
     def __init__(self, setup: Setup, version: Version, seed: int, trace: Trace) -> None:
@@ -66,7 +66,7 @@ class Simulation:
             raise UsageError(f"{version.name} cannot play replication=majority", told, "take a KRaft version")
         self.network = Network(self, self.integer("latency.us"), self.integer("jitter.us"))
         self.offline_directories: dict[int, set[str]] = {}
-        self.kept_offsets: dict[str, dict[str, int]] = {}  # by applications, beside what they write: group, partition
+        self.kept_offsets: dict[str, dict[str, int]] = {}  # by applications, with their output: group, partition
         self._producer_ids = 0
         self.nodes: dict[str, Node] = {}
         self.brokers: dict[int, Broker] = {}
@@ -85,7 +85,7 @@ class Simulation:
 
     @property
     def by_majority(self) -> bool:
-        """Whether a majority of replicas commits and elects, not an ISR."""
+        """True if a majority of replicas commits and elects, not an ISR."""
         return self.settings["replication"] == "majority"
 
     def topic_integer(self, topic: str, name: str) -> int:
@@ -97,21 +97,21 @@ class Simulation:
         return bool(self.topics.get(topic, self.settings)[name])
 
     def new_producer_id(self) -> int:
-        """A producer id that nobody has; controllers give them to brokers in blocks (ProducerIdManager)."""
+        """A new producer id; controllers give them to brokers in blocks (ProducerIdManager)."""
         self._producer_ids += 1
         return self._producer_ids
 
     def home(self, topic: str, name: str) -> str:
-        """The partition of an internal topic that a group or a transactional id lives in: its leader coordinates it."""
+        """The partition of an internal topic that stores a group or a transactional id: its leader coordinates it."""
         return f"{topic}-{coordinator_partition(name, self.partitions[topic])}"
 
     # -- nodes
 
     def node(self, name: str) -> Node:
-        """A process by its name, or by what it is: ``leader of topic-0``, ``active controller``.
+        """Returns a process by its name, or by its role: ``leader of topic-0``, ``active controller``.
 
         Raises:
-            UsageError: There is none of that name, or nobody is that now.
+            UsageError: There is none of that name, or no process has that role now.
         """
         if name == ACTIVE_CONTROLLER:
             return self.active_controller()
@@ -126,7 +126,7 @@ class Simulation:
 
         Raises:
             UsageError: There is no such partition.
-            NobodyError: Nobody leads it.
+            NobodyError: It has no leader.
         """
         if partition not in self.assignments:
             raise UsageError(f"there is no partition {partition!r}", "", nearest_or_known(partition, self.assignments))
@@ -140,7 +140,7 @@ class Simulation:
         return max(leading, key=lambda one: one[:2])[2]
 
     def active_controller(self) -> Node:
-        """Whoever is the controller."""
+        """The node of the active controller."""
         if self.version.controller is ControllerKind.ZOOKEEPER:
             controller = zookeeper_controller(self)
             if controller is not None:
@@ -150,10 +150,10 @@ class Simulation:
         raise NobodyError(f"there is no active controller at {self.scheduler.now} microseconds")
 
     def link_to_controller(self, broker: Broker) -> ControllerLink:
-        """A broker's side of what this version's controller is.
+        """A broker's side of the link to this version's controller.
 
         Raises:
-            UsageError: Leaders shall be elected by watches, and there is no ZooKeeper.
+            UsageError: Leaders are to be elected by watches, and there is no ZooKeeper.
         """
         from kreplica.engine.simulator.kraft.link import KraftLink
         from kreplica.engine.simulator.zookeeper.election_by_watching import WatchingLink
@@ -167,10 +167,10 @@ class Simulation:
         return KraftLink(broker)
 
     def controller_operations(self) -> ControllerOperations:
-        """Whom an operator asks.
+        """The interface for an operator's requests.
 
         Raises:
-            UsageError: There is no active controller of KRaft at the moment; ZooKeeper keeps a request for the next.
+            UsageError: KRaft has no active controller at the moment; ZooKeeper keeps a request for the next one.
         """
         if self.version.controller is ControllerKind.ZOOKEEPER:
             return ZooKeeperOperations(self)

@@ -63,7 +63,7 @@ def zookeeper_with_topics(simulation: Simulation) -> ZooKeeper:
 
 
 CLIENTS_START = 10 * MILLISECOND
-"""When clients start: the brokers know of the topics by then."""
+"""Start time of clients: brokers know the topics by then."""
 
 
 def build(setup: Setup, version: Version, seed: int, trace: Trace) -> Simulation:
@@ -99,7 +99,7 @@ def _add_quorum(simulation: Simulation) -> None:
 
 
 def _add_coordinators(simulation: Simulation) -> None:
-    """Each broker has one of each kind that there is a topic for."""
+    """Gives each broker one coordinator of each kind that the setup has a topic for."""
     for kind in (GroupCoordinator, TransactionCoordinator):
         if kind.topic in simulation.partitions:
             for broker in simulation.brokers.values():
@@ -107,7 +107,7 @@ def _add_coordinators(simulation: Simulation) -> None:
 
 
 def _transactional(simulation: Simulation, setup: TransactionalSetup | TransformSetup) -> dict[str, Value]:
-    """The settings of a transactional producer, with what that sets of itself.
+    """The settings of a transactional producer, with those that transactions imply.
 
     Raises:
         UsageError: The version has no transactions, the setup lacks a topic for them, or there is no transactional.id.

@@ -1,6 +1,6 @@
-"""Which release of Kafka brought what: each change with its release, its ticket, and the mode that it is for.
+"""Changes between the releases of Kafka: each with its release, its ticket, and the mode that it is for.
 
-Read in Kafka's history: a release has a change if its tag contains the commit.
+Read from Kafka's history: a release has a change if its tag contains the commit.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Number = tuple[int, ...]
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What a release does otherwise than the one before it.
+    """Differences of a release from the one before it.
 
     Args:
         since: The release.
@@ -53,7 +53,7 @@ OLDEST = Version(
     shutdown_by_isr_order=True,
     lag_by_messages=True,
     defaults={
-        MIN_ISR: 1,  # not there yet: as if it were 1
+        MIN_ISR: 1,  # does not exist yet: as if it were 1
         UNCLEAN: True,
         "flush.messages": NEVER,
         "flush.ms": NEVER,

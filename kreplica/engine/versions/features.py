@@ -1,7 +1,7 @@
-"""Features of a KRaft cluster: what an operator upgrades apart from the release, and what the engine makes of it.
+"""Features of a KRaft cluster: upgraded by an operator apart from the release, with their effect on the engine.
 
-A cluster that is formatted with a release has the newest levels of its features; one that was upgraded keeps those that
-it had until an operator raises them by ``kafka-features.sh upgrade``. Kafka: org.apache.kafka.server.common.Feature and
+A cluster that is formatted with a release has the newest levels of its features; an upgraded one keeps its levels
+until an operator raises them by ``kafka-features.sh upgrade``. Kafka: org.apache.kafka.server.common.Feature and
 MetadataVersion.
 """
 
@@ -22,12 +22,12 @@ Release = tuple[int, ...]
 
 @dataclass(frozen=True, slots=True)
 class Feature:
-    """One feature beside metadata.version.
+    """One feature besides metadata.version.
 
     Args:
-        since: The first release that has levels of it that are not for tests.
-        from_metadata: By level, the metadata.version from which on a new cluster has it (bootstrapMetadataVersion).
-        needs: By level, the least metadata.version that it can be set with (dependencies).
+        since: The first release with levels of it that are not for tests only.
+        from_metadata: By level, the metadata.version from which a new cluster has it (bootstrapMetadataVersion).
+        needs: By level, the lowest metadata.version that it can be set with (dependencies).
     """
 
     since: Release
@@ -35,7 +35,7 @@ class Feature:
     needs: Mapping[int, str] = field(default_factory=dict)
 
     def level_of_new_cluster(self, metadata_level: int) -> int:
-        """The level that a cluster has which is formatted with a metadata.version (Feature.defaultLevel)."""
+        """The level of a cluster that is formatted with a metadata.version (Feature.defaultLevel)."""
         begins = map(metadata_version_level, self.from_metadata)
         return max(level for level, begin in enumerate(begins) if (begin or 0) <= metadata_level)
 
@@ -45,7 +45,7 @@ FEATURES: dict[str, Feature] = {
     TRANSACTION_VERSION: Feature((4, 0), ("3.3-IV3", "4.0-IV2", "4.0-IV2")),
     GROUP_VERSION: Feature((4, 0), ("3.3-IV3", "4.0-IV0")),
 }
-"""By name. kraft.version, share.version and streams.version are about what the engine does not play."""
+"""Features by name. kraft.version, share.version and streams.version concern parts that the engine does not play."""
 
 FEATURE_NAMES = (METADATA_VERSION, *FEATURES)
 
@@ -54,7 +54,7 @@ OLDEST_METADATA = "3.3-IV3"
 
 
 def feature_named(name: str) -> str:
-    """The name again.
+    """Returns the name if it is a feature.
 
     Raises:
         UsageError: The engine plays no such feature; the nearest names are given.
@@ -65,7 +65,7 @@ def feature_named(name: str) -> str:
 
 
 def feature_levels(version: Version) -> dict[str, int]:
-    """The levels that a new cluster of that version has, metadata.version among them; none in ZooKeeper mode."""
+    """The levels of a new cluster of that version, metadata.version among them; none in ZooKeeper mode."""
     if version.controller is ControllerKind.ZOOKEEPER:
         return {}
     newest = _newest_metadata(version)
@@ -74,20 +74,20 @@ def feature_levels(version: Version) -> dict[str, int]:
 
 
 def same_level(name: str, value: Value, level: int | None) -> bool:
-    """Whether a value of a feature is that level; a metadata.version may be given by its name."""
+    """True if a value of a feature is that level; a metadata.version may be given by its name."""
     if level is None or name not in FEATURE_NAMES:
         return False
     return level == (metadata_version_level(str(value)) if name == METADATA_VERSION else value)
 
 
 def with_features(version: Version, values: Mapping[str, Value]) -> Version:
-    """The version as it is in a cluster with other levels of features.
+    """Returns the version with other levels of features.
 
     Where metadata.version alone is given, the other features have the levels of a cluster that is formatted with it.
 
     Args:
-        version: With the features of a new cluster.
-        values: By Kafka's names; what is no feature is passed over.
+        version: The version with the features of a new cluster.
+        values: By Kafka's names; other settings than features are ignored.
 
     Raises:
         UsageError: The version does not know a feature or level, or the level needs a newer metadata.version.
@@ -141,7 +141,7 @@ def _level(version: Version, name: str, value: Value, metadata: int) -> int:
 
 
 def _changed(version: Version, metadata: int, levels: Mapping[str, int]) -> Version:
-    """What the levels make of a version."""
+    """A version with the effects of its levels."""
 
     def at_least(name: str) -> bool:
         return metadata >= (metadata_version_level(name) or 0)

@@ -1,7 +1,7 @@
-"""The versions of Kafka as data: each is the one before and what differs, defaults included.
+"""The versions of Kafka as data: each is the one before with its changes, defaults included.
 
-The version of a release is ``OLDEST`` of ``version_history`` and every change up to that release, in the mode that is
-asked for. ``VERSIONS`` are those that are listed; every release between and after them has its own rules all the same.
+The version of a release is ``OLDEST`` of ``changes`` and every change up to that release, in the requested mode.
+``VERSIONS`` are the listed ones; every release between and after them has its own rules all the same.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _LISTED = (
     *("3.7-kraft", "3.9", "3.9-kraft", "4.0", "4.1", "4.3"),
 )
 _SERIES: dict[Number, Number] = {(0, 10): (0, 10, 2)}
-"""Names that stand for the last release of a series: before 1.0 the third number was a release with features."""
+"""Names of the last release of a series: before 1.0 the third number was a release with features."""
 
 
 def _release(name: str, number: Number, controller: ControllerKind) -> Version:
@@ -46,7 +46,7 @@ def _changed(version: Version, change: Change) -> Version:
 
 
 def _read(name: str) -> tuple[Number, ControllerKind] | None:
-    """Release and mode of a name; None if it is no version that there was in that mode."""
+    """Release and mode of a name; None if no such version existed in that mode."""
     parts = name.removesuffix(_KRAFT).split(".")
     if not all(part.isascii() and part.isdecimal() for part in parts):
         return None
@@ -65,13 +65,13 @@ def _listed(name: str) -> Version:
 
 
 VERSIONS: tuple[Version, ...] = tuple(_listed(name) for name in _LISTED)
-"""Oldest first."""
+"""The listed versions, oldest first."""
 
 LATEST = VERSIONS[-1]
 
 
 def version_named(name: str) -> Version:
-    """The rules of a release; of one that is newer than the newest that the engine knows, those of that one.
+    """Returns the rules of a release; of one newer than the newest known one, the rules of the newest.
 
     Args:
         name: As ``0.11`` or ``2.8.1``; 3.3 to 3.9 are in ZooKeeper mode unless they end in ``-kraft``. ``0.10`` is
@@ -91,5 +91,5 @@ def version_named(name: str) -> Version:
 
 
 def order_of(version: Version) -> tuple[Number, bool]:
-    """Where a version stands among the others: by its release, ZooKeeper mode first."""
+    """The sort key of a version: its release, ZooKeeper mode first."""
     return version.number, version.controller is ControllerKind.KRAFT

@@ -1,6 +1,6 @@
-"""What a version of Kafka is to the engine: rules that hold or do not, and the defaults of settings.
+"""A version of Kafka as the engine sees it: rules that hold or do not, and the defaults of settings.
 
-Which release brought what stands in ``version_history``; ``versions`` gives the version of a release.
+The changes of each release are in ``changes``; ``supported`` has the version of a release.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ NEVER = MOST
 
 
 class ControllerKind(StrEnum):
-    """Who decides on leaders and ISRs."""
+    """Controllers that decide on leaders and ISRs."""
 
     ZOOKEEPER = "zookeeper"
     KRAFT = "kraft"
 
 
 class Truncation(StrEnum):
-    """Where a follower cuts its log when it begins to follow a leader.
+    """Offsets to which a follower truncates its log when it begins to follow a leader.
 
-    ``high-watermark`` its own high watermark; ``kip-101`` (0.11) the end of its latest epoch at the leader, one
-    question; ``kip-279`` (2.0) as often as it takes to find the common history; ``kip-320`` (2.1) the same, and leader
-    and follower refuse each other unless they are in the same epoch.
+    ``high-watermark`` its own high watermark; ``kip-101`` (0.11) the end of its latest epoch at the leader, with one
+    request; ``kip-279`` (2.0) with as many requests as it takes to find the common history; ``kip-320`` (2.1) the same,
+    and leader and follower refuse each other unless they are in the same epoch.
     """
 
     HIGH_WATERMARK = "high-watermark"
@@ -40,100 +40,100 @@ class Truncation(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """What one version of Kafka does.
+    """Rules and defaults of one version of Kafka.
 
     Args:
         name: As ``--kafka-version`` takes it.
-        number: Of the release, as (0, 10, 2).
+        number: Number of the release, as (0, 10, 2).
         controller: ZooKeeper or KRaft.
-        defaults: Settings by Kafka's names; those of every earlier version that did not change are among them.
+        defaults: Settings by Kafka's names, with the unchanged ones of earlier versions.
         position_before_read: The leader notes a follower's position before it reads for it (up to 0.8.1).
         lag_by_messages: replica.lag.max.messages counts too (before 0.9, KAFKA-1546).
-        offline_by_isr_order: Who is listed first in the ISR, not who stands first in the assignment, leads once the
-            leader is gone (up to 0.8.1, KAFKA-1503).
-        shutdown_by_isr_order: The same where the leader shuts down, alive or not (up to 0.9, KAFKA-3670).
-        begins_anew: A new leader takes the ISR for caught up, whatever it knew before (0.10.2, KAFKA-4485).
+        offline_by_isr_order: When the leader is gone, the first in the ISR leads, not the first in the assignment
+            (up to 0.8.1, KAFKA-1503).
+        shutdown_by_isr_order: The same when the leader shuts down, alive or not (up to 0.9, KAFKA-3670).
+        begins_anew: A new leader counts the ISR as caught up, whatever it knew before (0.10.2, KAFKA-4485).
         looks_twice: Leaders look for failed followers twice in replica.lag.time.max.ms, not once (0.10.2, KAFKA-4485).
-        waits_for_joining: The high watermark waits for who has caught up and is not in the ISR yet; who fetches from
-            where the log ended at its fetch before had caught up then (0.10.2, KAFKA-4485).
+        waits_for_joining: The high watermark waits for replicas that have caught up and are not in the ISR yet; one
+            that fetches from the log end of its previous fetch had caught up then (0.10.2, KAFKA-4485).
         end_suffices: A follower that has everything stays in the ISR, dead or not (2.1, KAFKA-7152).
         waits_only_for_eligible: The high watermark does not wait for brokers that could not join (3.6, KAFKA-15021).
-        dead_leaders_ignored: A follower takes over no leader that is not alive (0.8.2, KAFKA-1647).
-        epochs_followed_on: How many leader epochs on a follower of the same leader goes on as it is (0.8.2, KAFKA-1188:
-            any number; 2.0.1, KAFKA-7164: one; 2.1, KAFKA-7395: none).
-        truncation_needs_unclean: A broker ends rather than cut a log to the end of a leader that has less, where
+        dead_leaders_ignored: A follower does not follow a leader that is not alive (0.8.2, KAFKA-1647).
+        epochs_followed_on: Rise of the leader epoch within which a follower of the same leader goes on unchanged
+            (0.8.2, KAFKA-1188: any; 2.0.1, KAFKA-7164: one; 2.1, KAFKA-7395: none).
+        truncation_needs_unclean: A broker ends rather than truncate a log to the end of a leader that has less, where
             unclean elections are not allowed (0.8.2, KAFKA-1028, up to 2.0.0, KAFKA-7414).
         halts_by_exit: It then ends by System.exit, which stops it cleanly (0.10.0.1, KAFKA-3924), not by
             Runtime.halt.
-        truncation: How a follower cuts.
+        truncation: The offset to which a follower truncates.
         epoch_noted_at_election: A leader notes where its epoch begins before it writes, and answers for an epoch older
             than all it knows with the start of the first (2.0.1, KAFKA-7415).
-        stale_epoch_ends_dropped: What a leader says of an epoch's end is not used if the leader epoch has changed since
+        stale_epoch_ends_dropped: A leader's answer on an epoch's end is ignored if the leader epoch has changed since
             (2.1.1, KAFKA-7786).
-        truncate_on_fetch: The answer to a fetch tells where to cut (2.8, KAFKA-10554).
-        diverging_position_noted: The leader notes a follower's position although it tells it to cut (2.8.0 alone,
+        truncate_on_fetch: The answer to a fetch tells the follower where to truncate (2.8, KAFKA-10554).
+        diverging_position_noted: The leader notes a follower's position although it tells it to truncate (2.8.0 alone,
             KAFKA-13141).
-        watermark_before_cut: A follower takes the high watermark of such an answer before it cuts (2.8.0 to 3.4.0,
+        watermark_before_cut: A follower takes the high watermark of such an answer before it truncates (2.8.0 to 3.4.0,
             KAFKA-14704).
         join_at_epoch_start: A follower joins the ISR only once it has the leader's epoch (2.0.1, KAFKA-7128).
         fenced_fetch: Followers' requests carry the leader epoch, and another epoch is refused (2.1, KIP-320).
-        isr_notification: ISR changes are told to the controller (0.9, KAFKA-1367).
+        isr_notification: ISR changes are reported to the controller (0.9, KAFKA-1367).
         failed_directories_tolerated: A broker lives on with a failed log directory (1.0, KIP-112; KRaft 3.7, KIP-858).
         keeps_last_in_sync: The last member of an ISR stays in it (1.1; before, only without unclean elections).
         controller_epoch_checked: ZooKeeper refuses writes of a deposed controller (2.1, KAFKA-6082).
-        bounces_are_seen: A broker that was away shortly is noticed by its epoch (2.2, KIP-380).
-        failover_cleans_isrs: A new controller takes brokers that are gone out of every ISR (2.4).
-        balances_while_moving: Leaders are brought back while replicas are moved (3.4, KAFKA-10149).
+        bounces_are_seen: A broker that was away briefly is noticed by its epoch (2.2, KIP-380).
+        failover_cleans_isrs: A new controller removes brokers that are gone from every ISR (2.4).
+        balances_while_moving: Preferred leaders are elected while replicas are moved (3.4, KAFKA-10149).
         ineligible_refused: Brokers that are not live join no ISR, and the controller refuses them (3.3, KIP-841).
-        moves_wait_for: Who has to be in sync for a move to end (KRaft 3.8, KAFKA-15665; 4.3, KAFKA-19975).
-        moves_must_live: Who has to be alive for a move to begin, in ZooKeeper mode (0.10.1, KAFKA-4214; 2.5,
+        moves_wait_for: Replicas that must be in sync for a move to end (KRaft 3.8, KAFKA-15665; 4.3, KAFKA-19975).
+        moves_must_live: Brokers that must be alive for a move to begin, in ZooKeeper mode (0.10.1, KAFKA-4214; 2.5,
             KAFKA-9329).
-        moves_can_change: A move that runs can be cancelled or led elsewhere (2.4, KIP-455).
-        restarted_leave_isrs: Who registers anew leaves the ISRs that its last life was in (KRaft 4.0, KAFKA-18106).
-        fenced_keep_sessions: Who stopped cleanly waits for its session, too, before it may register again (KRaft 4.0,
-            BrokerHeartbeatTracker).
-        unclean_setting_obeyed: unclean.leader.election.enable is looked at (KRaft 3.9, KAFKA-12670); before, leaders
-            were elected uncleanly only where an operator asked for it.
+        moves_can_change: A move in progress can be cancelled or given another target (2.4, KIP-455).
+        restarted_leave_isrs: A restarted broker leaves the ISRs it was in when it registers (KRaft 4.0, KAFKA-18106).
+        fenced_keep_sessions: A broker that stopped cleanly must also wait for its session to expire before it registers
+            again (KRaft 4.0, BrokerHeartbeatTracker).
+        unclean_setting_obeyed: unclean.leader.election.enable is obeyed (KRaft 3.9, KAFKA-12670); before, leaders were
+            elected uncleanly only where an operator asked for it.
         alter_partition: The leader asks the controller for an ISR (2.7, KIP-497) instead of writing it to ZooKeeper.
-        broker_epoch_in_isr: The controller refuses members restarted since (KRaft from 3.5 on, KIP-903).
+        broker_epoch_in_isr: The controller refuses members restarted since the request (KRaft from 3.5 on, KIP-903).
         freeze_below_min_isr: The high watermark stands still below min ISR (3.7, KAFKA-15583).
         epoch_rises_on_shrink: A smaller ISR raises the leader epoch (KRaft before metadata version 3.6, KAFKA-15021).
         deletes_records: Leaders delete records before an offset on request (0.11, KIP-107).
         idempotence: Brokers check sequences (0.11, KIP-98).
-        cached_batches: How many batches of a producer a replica remembers: 1 in 0.11, 5 since 1.0 (KAFKA-5494).
-        unknown_producer: What a leader says to a sequence that it knows nothing before.
+        cached_batches: Number of batches of a producer that a replica remembers: 1 in 0.11, 5 since 1.0 (KAFKA-5494).
+        unknown_producer: A leader's answer to a sequence without an earlier one to compare it with.
         markers_keep_producer: The time of a marker counts when brokers forget a producer (2.4.1, KAFKA-9144).
-        raises_own_epoch: Producers go on after an error in the next epoch (2.5, KIP-360).
-        fenced_is_final: PRODUCER_FENCED is told from INVALID_PRODUCER_EPOCH, which can be aborted (2.7, KIP-588).
+        raises_own_epoch: Producers continue after an error in the next epoch (2.5, KIP-360).
+        fenced_is_final: PRODUCER_FENCED differs from INVALID_PRODUCER_EPOCH, which can be aborted (2.7, KIP-588).
         transaction_version: 0 none, 1 from 0.11, 2 from 4.0 (KIP-890).
         verify_transactions: Appends are verified with the coordinator (3.6, KIP-890 part 1).
-        strict_markers: With transaction version 2 a marker's epoch has to be above that of the transaction that it ends
+        strict_markers: With transaction version 2 a marker's epoch must be higher than that of the transaction it ends
             (4.2, KIP-1228).
-        tells_abortable: What is not in a transaction is told as TRANSACTION_ABORTABLE (3.8, KAFKA-16314).
+        tells_abortable: An append outside a transaction is refused with TRANSACTION_ABORTABLE (3.8, KAFKA-16314).
         single_epoch_rise: Fencing raises the epoch once with transaction version 2 (4.0.1, KAFKA-19367).
         fence_rotates: Fencing at the last epoch takes another producer id (4.3, KAFKA-20090).
         zero_sequence_first: With transaction version 2 a log takes only sequence 0 first (4.1, KAFKA-18202).
         high_watermark_wakes_followers: A rising high watermark answers followers' fetches (2.4, KIP-392, up to
             2.5, KAFKA-9952).
         follower_reads: Consumers may fetch from followers (2.4, KIP-392).
-        redirects_at_once: Who is to read from a follower is told so at once (3.2, KAFKA-13767); before, only after
+        redirects_at_once: Consumers are redirected to a follower at once (3.2, KAFKA-13767); before, only after
             fetch.max.wait.ms.
-        errors_lead_to_leader: Whatever error a follower answers sends a consumer back to the leader (3.3.2,
+        errors_lead_to_leader: Any error that a follower answers sends a consumer back to the leader (3.3.2,
             KAFKA-14379).
         reads_in_sync_only: Consumers are sent to followers in the ISR alone (3.3.2, KAFKA-14372).
         offsets_expire_with_group: Committed offsets age only while their group does not read (2.1, KIP-211).
         stable_offsets: A read_committed consumer waits for open transactions over its offset (2.5, KIP-447).
-        group_version: 1 where groups may use that protocol (4.0, feature group.version).
-        more_stays: Coordinators let a member keep one partition more than others have (4.0.1, KAFKA-18688); before,
-            the first ones got it.
+        group_version: 1 where groups may use the consumer protocol (4.0, feature group.version).
+        more_stays: Coordinators let a member keep one partition more than others have (4.0.1, KAFKA-18688); before, the
+            first members got it.
         consumer_protocol: Coordinators assign partitions (4.0, KIP-848); by default groups still do it themselves.
         groups_begin_at_epoch: Group epoch of a group of that protocol without members (0; 1 since 4.3, KAFKA-20268).
-        assignment_epochs: A member may commit under an epoch before its present one what it has had since then (4.3,
+        assignment_epochs: A member may commit, under an earlier epoch, partitions it has had since that epoch (4.3,
             KIP-1251).
-        member_id_required: Who joins a group anew is given a member id first, and joins with it (2.2, KIP-394).
-        latest_waits_for_epoch: A new leader does not say where the log ends before its high watermark has reached the
-            start of its epoch (2.2, KIP-207).
-        resets_by_duration: auto.offset.reset can be by_duration, as of how long ago (4.0, KIP-1106).
+        member_id_required: A new member is given a member id first, and joins with it (2.2, KIP-394).
+        latest_waits_for_epoch: A new leader does not answer its log end before its high watermark has reached the start
+            of its epoch (2.2, KIP-207).
+        resets_by_duration: auto.offset.reset can be by_duration, with a duration back from now (4.0, KIP-1106).
         consumer_detects_truncation: Consumers' requests carry the leader epoch, and they validate their position after
             a leader change (2.3, KIP-320).
         elr: Eligible leader replicas are on by default (4.1, KIP-966).

@@ -1,4 +1,4 @@
-"""A broker: replicas, what it knows of the cluster, and the requests it answers.
+"""A broker: its replicas, its image of the cluster, and the requests it answers.
 
 kafka.server.ReplicaManager and kafka.server.KafkaApis.
 """
@@ -35,16 +35,16 @@ DELETE_RECORDS_TIMEOUT = 30 * SECOND
 """request.timeout.ms of an AdminClient, which it sends with DeleteRecords."""
 
 EXPIRY_INTERVAL = 600 * SECOND
-"""producer.id.expiration.check.interval.ms: how often producers are looked at that write no more."""
+"""producer.id.expiration.check.interval.ms: the interval of the search for producers that no longer write."""
 
 Reply = Callable[..., object]
 
 
 class Broker(Node):
-    """One broker. Its replicas outlive its process; everything else begins anew with it.
+    """One broker. Its replicas outlive its process; everything else starts anew with the process.
 
-    ``image`` is what it knows of the partitions, ``alive`` of the brokers (id to broker epoch), as the controller last
-    told it.
+    ``image`` is its knowledge of the partitions, ``alive`` of the brokers (id to broker epoch), as the controller last
+    reported them.
     """
 
     __slots__ = (
@@ -107,7 +107,7 @@ class Broker(Node):
         self.after(EXPIRY_INTERVAL, self._expire_producers)
 
     def on_end(self) -> None:
-        """Forgets what only the process knew."""
+        """Forgets the state that only the process held."""
         self.fetchers = {}
         self.image = {}
         self.alive, self.leaving = {}, frozenset()
@@ -120,14 +120,14 @@ class Broker(Node):
             coordinator.ended()
 
     def lose_power(self, keep: int) -> None:
-        """Ends at once, and the page cache with it."""
+        """Ends at once; the page cache is lost."""
         if self.up:
             self.power_lost = True
             self.kept_unflushed = keep
         self.kill(power=True)
 
     def lose_disk(self) -> None:
-        """Ends at once; nothing is left of its logs."""
+        """Ends at once; its logs are lost."""
         self.kill()
         self.replicas = {}
         self.clean = False
@@ -187,17 +187,17 @@ class Broker(Node):
         twice = self.simulation.version.looks_twice
         self.after(time_between_looks(self.lag_time_max, twice), self._look_for_failed)
 
-    # -- what the controller tells
+    # -- reports of the controller
 
     def apply(self, state: PartitionState) -> None:
-        """Takes a controller's decision on a partition into the image, and acts on it where it has a replica."""
+        """Takes a controller's decision on a partition into the image, and acts on it if it has a replica."""
         self.image[state.partition] = state
         replica = self.host(state)
         if replica is not None:
             replica.apply(state)
 
     def host(self, state: PartitionState) -> Replica | None:
-        """Has a replica of a partition, empty if there was none; none where the assignment or the disk has no place."""
+        """Returns the replica of a partition, if need be a new one; None if assignment or disk have no place for it."""
         replica = self.replicas.get(state.partition)
         if self.id not in state.replicas or state.partition in self.simulation.offline_directories.get(self.id, ()):
             if replica is not None:
@@ -209,11 +209,11 @@ class Broker(Node):
         return replica
 
     def know_alive(self, alive: dict[int, int], leaving: frozenset[int] = frozenset()) -> None:
-        """Takes over which brokers are there, with their epochs, and which of them shut down (KRaft)."""
+        """Takes over the live brokers with their epochs, and those of them that shut down (KRaft)."""
         self.alive, self.leaving = alive, leaving
 
     def directory_fails(self, partitions: tuple[str, ...]) -> None:
-        """Loses the log directory with these partitions, all of its partitions if none is named.
+        """Loses the log directory with these partitions, or with all of its partitions if none is named.
 
         It lives on if the version tolerates that and another directory is left.
         """
@@ -221,14 +221,14 @@ class Broker(Node):
         self.simulation.offline_directories.setdefault(self.id, set()).update(names)
         for name in names:
             self.drop(self.replicas[name])
-        directories = 2 if partitions else 1  # those that are not named stand in another
+        directories = 2 if partitions else 1  # partitions that are not named are in another directory
         if broker_stops(1, directories, self.simulation.version.failed_directories_tolerated, False):
             self.kill()
         elif self.up:
             self.controller_link.directory_failed(names)
 
     def drop(self, replica: Replica) -> None:
-        """Has the replica no longer: it is deleted, or its log directory is gone."""
+        """Removes the replica: it is deleted, or its log directory has failed."""
         self.stop_following(replica)
         if replica.leadership is not None:
             replica.leadership.resign()
@@ -236,7 +236,7 @@ class Broker(Node):
         del self.replicas[replica.partition]
 
     def eligible(self, leadership: Leadership) -> int:
-        """The replicas that may be in the ISR as far as this broker knows: alive, staying, and not started anew since.
+        """The replicas that may be in the ISR as far as this broker knows: alive, not stopping, not restarted since.
 
         kafka.cluster.Partition.isReplicaIsrEligible, since 3.3.
         """
@@ -254,28 +254,28 @@ class Broker(Node):
     # -- leading and following
 
     def leads(self, replica: Replica) -> None:
-        """Tells the coordinators that live on a partition's leader."""
+        """Tells the coordinators of a partition that this broker now leads it."""
         for coordinator in self.coordinators:
             coordinator.leads(replica)
 
     def resigned(self, replica: Replica) -> None:
-        """Tells them that it leads no longer."""
+        """Tells the coordinators of a partition that this broker no longer leads it."""
         for coordinator in self.coordinators:
             coordinator.resigned(replica)
 
     def follow(self, replica: Replica) -> None:
-        """Fetches from the partition's leader from now on."""
+        """Starts to fetch from the partition's leader."""
         leader = replica.state.leader_id
         if leader not in self.fetchers:
             self.fetchers[leader] = ReplicaFetcher(self, leader)
         self.fetchers[leader].add(replica)
 
     def follows(self, replica: Replica, leader: int) -> bool:
-        """Whether it fetches from that leader already."""
+        """True if it fetches the partition from that leader already."""
         return leader in self.fetchers and replica.partition in self.fetchers[leader].following
 
     def stop_following(self, replica: Replica) -> None:
-        """Fetches the partition no more; a fetcher without any ends, and with it the connection that it waits on.
+        """Stops fetching the partition; a fetcher without partitions ends, and with it the connection it waits on.
 
         kafka.server.AbstractFetcherManager.shutdownIdleFetcherThreads.
         """

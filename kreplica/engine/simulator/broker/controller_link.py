@@ -1,4 +1,4 @@
-"""How brokers, operators and the controller speak with each other: one way by KRaft, another by ZooKeeper."""
+"""Interfaces between brokers, operators and the controller: KRaft and ZooKeeper mode each implement them."""
 
 from __future__ import annotations
 
@@ -10,38 +10,38 @@ if TYPE_CHECKING:
 
 
 class ControllerLink(Protocol):
-    """A broker's side."""
+    """A broker's side of the link to its controller."""
 
     def joined(self, clean: bool) -> None:
-        """The broker has started; ``clean`` says whether it had stopped cleanly before."""
+        """Registers the started broker; ``clean`` is whether it had stopped cleanly before."""
 
     def ended(self) -> None:
-        """The broker's process is gone."""
+        """Notes that the broker's process has ended."""
 
     def ask_isr(self, leadership: Leadership) -> None:
-        """The leader wants its pending ISR: the answer comes by ``committed`` or ``refused``."""
+        """Requests the leader's pending ISR: the answer comes by ``committed`` or ``refused``."""
 
     def controlled_shutdown(self, then: Callable[[], None]) -> None:
-        """The broker wants to stop: its leaders are moved first."""
+        """Requests a controlled shutdown: the broker's leaderships are moved first, then ``then`` is called."""
 
     def directory_failed(self, partitions: tuple[str, ...]) -> None:
-        """A log directory with these partitions has failed."""
+        """Reports that a log directory with these partitions has failed."""
 
 
 class ControllerOperations(Protocol):
-    """What an operator asks the controller for."""
+    """Operations that an operator asks of the controller."""
 
     def elect_preferred(self, partition: str) -> None:
-        """A preferred leader election."""
+        """Elects the preferred leader."""
 
     def elect_unclean(self, partition: str) -> None:
-        """An unclean election."""
+        """Elects a leader uncleanly."""
 
     def reassign(self, partition: str, target: tuple[int, ...]) -> None:
-        """Other replicas."""
+        """Moves the partition to other replicas."""
 
     def cancel_reassignment(self, partition: str) -> None:
-        """The replicas there were."""
+        """Returns the partition to the replicas it had."""
 
     def topic_changed(self, topic: str, setting: str) -> None:
-        """A topic has another setting."""
+        """Reacts to a changed setting of a topic."""

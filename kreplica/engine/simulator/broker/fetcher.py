@@ -1,4 +1,4 @@
-"""A follower's fetcher: one for each leader it follows, one request on its way at a time.
+"""A follower's fetcher: one for each leader it follows, with one request in flight at a time.
 
 kafka.server.AbstractFetcherThread and ReplicaFetcherThread.
 """
@@ -37,7 +37,7 @@ class ReplicaFetcher:
         self.busy = False
 
     def add(self, replica: Replica) -> None:
-        """Begins to follow for a partition: where needed the log is cut first."""
+        """Starts to follow for a partition; truncates the log first where needed."""
         version = self.broker.simulation.version
         replica.truncating = not (version.truncate_on_fetch and replica.log.epochs)
         replica.failed = False
@@ -47,11 +47,11 @@ class ReplicaFetcher:
         self.go()
 
     def remove(self, replica: Replica) -> None:
-        """Stops following for a partition; an answer on its way comes to nothing."""
+        """Stops following for a partition; an answer in flight is ignored."""
         self.following.pop(replica.partition, None)
 
     def go(self) -> None:
-        """Sends the next request, unless one is on its way."""
+        """Sends the next request, unless one is in flight."""
         if self.busy or not self.following:
             return
         ready = [replica for replica in self.following.values() if self._is_ready(replica)]
@@ -72,10 +72,10 @@ class ReplicaFetcher:
         if delayed:
             self.broker.after(min(delayed) - self.broker.scheduler.now, self.go)
 
-    # -- cutting the log before the first fetch
+    # -- truncation before the first fetch
 
     def _cuts_alone(self, replica: Replica) -> bool:
-        """Cuts at the high watermark, where no leader epochs can be asked about."""
+        """Truncates to the high watermark, where the leader cannot be asked for leader epochs."""
         if self.broker.simulation.version.truncation is not Truncation.HIGH_WATERMARK and replica.log.epochs:
             return False
         end = truncate_to_high_watermark(replica.high_watermark, replica.log.end)
@@ -168,7 +168,7 @@ class ReplicaFetcher:
                 self._process_partition_data(replica, given)
             if diverging:
                 self._cut_one(replica, given.epoch, given.end_offset)
-                replica.truncating = False  # the next fetch tells whether that was enough
+                replica.truncating = False  # the next fetch tells whether the log has to be cut further
 
     def _process_partition_data(self, replica: Replica, given: Given) -> None:
         replica.take(given.records, given.high_watermark)
@@ -191,7 +191,7 @@ class ReplicaFetcher:
     # -- errors
 
     def _hold_back(self, replica: Replica, error: ErrorCode) -> None:
-        """FENCED_LEADER_EPOCH: nothing until the controller's next word (onPartitionFenced). Others: a while later."""
+        """FENCED_LEADER_EPOCH: waits for the controller's next report (onPartitionFenced). Others: for a while."""
         if error is ErrorCode.FENCED_LEADER_EPOCH:
             replica.failed = True
         else:

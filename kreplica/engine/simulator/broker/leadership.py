@@ -1,8 +1,8 @@
-"""What a leader knows: where its followers are, who is in sync, which producers wait.
+"""A leader's state: positions of its followers, the ISR, and waiting producers.
 
 kafka.cluster.Partition (leader's part), kafka.cluster.Replica, kafka.server.DelayedProduce.
 
-What a leader looks at before it appends a producer's batch or a transaction's marker.
+Also the checks of a leader before it appends a producer's batch or a transaction's marker.
 
 kafka.log.UnifiedLog.analyzeAndValidateProducerState.
 """
@@ -59,12 +59,12 @@ if TYPE_CHECKING:
 
 
 def check_producer(replica: Replica, records: Sequence[Record], guard: int) -> tuple[ErrorCode, int]:
-    """What is wrong with a batch, and where it stands already if it does (NO_OFFSET otherwise).
+    """Returns the error of a batch, and its offset if the log has it already (NO_OFFSET otherwise).
 
     Args:
-        replica: The leader's.
+        replica: The leader's replica.
         records: One batch of a producer with an id, or a marker.
-        guard: Of the verification.
+        guard: Guard of the verification.
     """
     first = records[0]
     state = replica.producers.state(first.producer_id)
@@ -83,9 +83,9 @@ def check_producer(replica: Replica, records: Sequence[Record], guard: int) -> t
 
 
 def asks_coordinator(replica: Replica, record: Record) -> bool:
-    """Whether a leader asks the coordinator before it appends: for the first batch of a transaction on its partition.
+    """True if a leader asks the coordinator before it appends: for a transaction's first batch on its partition.
 
-    With transaction version 2 it does so in any case: that is how the partition gets into the transaction.
+    With transaction version 2 it always asks: that is how the partition is added to the transaction.
     ReplicaManager.maybeSendPartitionsToTransactionCoordinator.
     """
     version_2 = replica.broker.simulation.version.transaction_version >= 2
@@ -138,7 +138,7 @@ UNKNOWN = -1
 """A follower's log end offset before it has fetched in this epoch."""
 
 Answer = Callable[[ErrorCode, int], object]
-"""How a producer is answered: the error, and the offset of its first record (-1 with an error)."""
+"""Callback that answers a producer: the error, and the offset of its first record (-1 with an error)."""
 
 
 class WaitingProduce(NamedTuple):
@@ -153,7 +153,7 @@ class WaitingProduce(NamedTuple):
 class WaitingDeletion(NamedTuple):
     """A request to delete records that waits for the low watermark to reach ``required``.
 
-    ``found`` is the low watermark as it was: the answer if it does not get there.
+    ``found`` is the low watermark at the request: the answer if ``required`` is not reached in time.
     """
 
     required: int
@@ -165,8 +165,8 @@ class WaitingDeletion(NamedTuple):
 class Leadership:
     """A leader's view of its partition, from its election to the end of its epoch.
 
-    ``isr`` is as the controller confirmed it, ``pending`` as this leader has asked for it. Lists are by place in the
-    assignment; times are the simulation's microseconds.
+    ``isr`` is the ISR that the controller has confirmed, ``pending`` the one that this leader has asked for. Lists are
+    by index in the assignment; times are the simulation's microseconds.
     """
 
     __slots__ = (
@@ -189,7 +189,7 @@ class Leadership:
     )
 
     def __init__(self, replica: Replica, state: PartitionState, before: Leadership | None = None) -> None:
-        """Begins an epoch; ``before`` is the one before it if this broker led that too."""
+        """Begins an epoch; ``before`` is the previous epoch's leadership if this broker led it too."""
         now = replica.broker.scheduler.now
         replicas = len(state.replicas)
         self.replica = replica
@@ -215,12 +215,12 @@ class Leadership:
             self._lead_on(before)
 
     def _before_any_fetch(self) -> int:
-        """When a follower counts as having fetched before it has: never; when it was taken in before 0.9."""
+        """A follower's time of fetching before its first fetch: never; before 0.9 the time it was added."""
         broker = self.replica.broker
         return broker.scheduler.now if broker.simulation.version.lag_by_messages else lag.NEVER_CAUGHT_UP
 
     def _lead_on(self, before: Leadership) -> None:
-        """Elected again: who waits goes on waiting, and what the followers have stays known (since 0.9).
+        """Re-elected: waiting requests go on waiting, and the followers' positions stay known (since 0.9).
 
         kafka.cluster.Partition.makeLeader, Replica.resetReplicaState.
         """
@@ -243,14 +243,14 @@ class Leadership:
     ) -> None:
         """Appends a batch and answers: at once, or with acks=all when it is committed.
 
-        kafka.server.ReplicaManager.appendRecords. A batch that stands in the log already is answered alike.
+        kafka.server.ReplicaManager.appendRecords. A batch that the log has already is answered alike.
 
         Args:
-            records: One producer's.
+            records: Records of one producer.
             acks: 0, 1 or -1 for all.
-            timeout: How long acks=all may take, in microseconds.
+            timeout: Longest time that acks=all may take, in microseconds.
             answer: Called once.
-            guard: Of the verification of a transactional batch.
+            guard: Guard of the verification of a transactional batch.
         """
         error = append_error(acks, self.isr, self.min_isr())
         known = NO_OFFSET
@@ -277,7 +277,7 @@ class Leadership:
         return base
 
     def _wait(self, waiting: WaitingProduce) -> None:
-        behind = sum(1 for other in self.waiting if other.required > waiting.required)  # a duplicate may be
+        behind = sum(1 for other in self.waiting if other.required > waiting.required)  # a duplicate may require less
         self.waiting.insert(len(self.waiting) - behind, waiting)
         if len(self.waiting) == 1:
             self._await_deadline()
@@ -297,7 +297,7 @@ class Leadership:
             waiting.answer(ErrorCode.REQUEST_TIMED_OUT, -1)
         self._await_deadline()
 
-    # -- what is deleted
+    # -- deletion
 
     def delete_records(self, offset: int, timeout: int, answer: Answer) -> None:
         """Deletes the records before an offset; answers once every live replica has deleted them, too.
@@ -305,8 +305,8 @@ class Leadership:
         kafka.cluster.Partition.deleteRecordsOnLeader; kafka.server.DelayedDeleteRecords.
 
         Args:
-            offset: Where the log is to begin.
-            timeout: How long the others may take, in microseconds.
+            offset: The new log start offset.
+            timeout: Longest time that the other replicas may take, in microseconds.
             answer: Called once, with the error and the low watermark.
         """
         replica = self.replica
@@ -321,7 +321,7 @@ class Leadership:
         self._await_deletion(deletion)
 
     def low_watermark(self) -> int:
-        """From where on every live replica's log still has records."""
+        """The offset from which on every live replica's log still has records."""
         own, alive = self.replica.broker.id, self.replica.broker.alive
         live = sum(1 << place for place, broker in enumerate(self.replicas) if broker != own and broker in alive)
         return low_watermark(self.log_starts, live, self.replica.log.start)
@@ -349,7 +349,7 @@ class Leadership:
     # -- the high watermark
 
     def min_isr(self) -> int:
-        """min.insync.replicas of the topic, the effective one where the version has that."""
+        """min.insync.replicas of the topic; the effective one where the version has that."""
         simulation = self.replica.broker.simulation
         configured = simulation.topic_integer(self.replica.topic, MIN_ISR)
         if simulation.version.freeze_below_min_isr:
@@ -361,7 +361,7 @@ class Leadership:
         return maximal_isr(self.isr, self.pending, self.pending != self.isr)
 
     def advance(self) -> bool:
-        """Moves the high watermark as far as it may; answers and wakes who waited for it."""
+        """Moves the high watermark as far as it may; answers and wakes the requests that waited for it."""
         replica = self.replica
         simulation = replica.broker.simulation
         if simulation.by_majority:
@@ -381,7 +381,7 @@ class Leadership:
         return self._rise(leader_high_watermark(replica.high_watermark, self.ends, holding))
 
     def _rise(self, high_watermark: int) -> bool:
-        """Sets the high watermark if it has moved, and tells whoever waits for that."""
+        """Sets the high watermark if it has moved, and wakes the requests that wait for it."""
         replica = self.replica
         if high_watermark == replica.high_watermark:
             return False
@@ -414,16 +414,16 @@ class Leadership:
     # -- followers
 
     def follower_at(self, place: int, offset: int, leader_end: int, log_start: int, broker_epoch: int) -> None:
-        """Notes where a follower is, from the offset it fetches at; may bring it into the ISR and commit records.
+        """Notes a follower's position, from the offset it fetches at; may bring it into the ISR and commit records.
 
         kafka.cluster.Partition.updateFollowerFetchState.
 
         Args:
-            place: The follower.
+            place: Index of the follower in the assignment.
             offset: Its log end offset.
-            leader_end: The leader's when it read for it.
+            leader_end: The leader's log end offset when it read for the follower.
             log_start: The follower's log start offset.
-            broker_epoch: The follower's, as it sent it.
+            broker_epoch: The follower's broker epoch, as it sent it.
         """
         replica = self.replica
         now = replica.broker.scheduler.now
@@ -452,7 +452,7 @@ class Leadership:
             self._answer_deletions()
 
     def is_untold(self, follower: int) -> bool:
-        """Whether the high watermark stands above the one that a broker was last answered (lastSentHighWatermark)."""
+        """True if the high watermark is above the one last sent to a broker (lastSentHighWatermark)."""
         return follower in self.replicas and self.told[self.replicas.index(follower)] < self.replica.high_watermark
 
     def _maybe_let_in(self, place: int) -> None:
@@ -472,7 +472,7 @@ class Leadership:
             self._ask(expanded_isr(self.isr, place), f"broker-{broker} has caught up", "follower_lag.may_join_isr")
 
     def look_for_failed(self) -> None:
-        """The periodic look at the ISR, every half replica.lag.time.max.ms.
+        """Checks the ISR for failed followers, every half replica.lag.time.max.ms.
 
         kafka.cluster.Partition.maybeShrinkIsr.
         """
@@ -510,7 +510,7 @@ class Leadership:
         replica.broker.controller_link.ask_isr(self)
 
     def committed(self, state: PartitionState) -> None:
-        """Takes the ISR that the controller has confirmed for this epoch."""
+        """Takes over the ISR that the controller has confirmed for this epoch."""
         if state.partition_epoch < self.partition_epoch:
             return
         if state.replicas != self.replicas:
@@ -520,14 +520,14 @@ class Leadership:
         self.advance()
 
     def refused(self, error: str, roll_back: bool, rule: str) -> None:
-        """Hears that the controller does not take the ISR: back to the confirmed one, or wait for its word."""
+        """Handles the controller's refusal of an ISR: back to the confirmed one, or wait for its next report."""
         replica = self.replica
         replica.broker.emit(Kind.ISR_REFUSED, replica.partition, replica.state.ids(self.pending), error, rule)
         if roll_back:
             self.pending = self.isr
 
     def resign(self) -> None:
-        """Ends the epoch: whoever waits is told to look for the leader."""
+        """Ends the epoch: waiting clients are told to look for the new leader."""
         waiting, self.waiting = self.waiting, deque()
         for produce in waiting:
             produce.answer(ErrorCode.NOT_LEADER_OR_FOLLOWER, -1)
@@ -536,7 +536,7 @@ class Leadership:
             deletion.answer(ErrorCode.NOT_LEADER_OR_FOLLOWER, UNKNOWN)
 
     def _remap(self, replicas: tuple[int, ...]) -> None:
-        """Keeps what is known of each broker when a reassignment has given it another place."""
+        """Keeps the state of each broker when a reassignment has changed its index in the assignment."""
         before = {broker: place for place, broker in enumerate(self.replicas)}
         places = [before.get(broker, -1) for broker in replicas]
         self.replicas = replicas

@@ -1,9 +1,9 @@
-"""A log: records by offset, the leader epochs they came in, and how much of them is on the disk itself.
+"""A log: records by offset, their leader epochs, and how much of them is flushed to the disk.
 
-What one replica knows of producers and transactions, from its own log. kafka's ProducerStateManager.
+One replica's state of producers and transactions, from its own log. kafka's ProducerStateManager.
 
 Leader and follower keep it alike with every append, so that a new leader knows what the old one knew; after a
-truncation or a restart it is what the log, and the snapshot of a clean stop, still say.
+truncation or a restart it is rebuilt from the log and the snapshot of a clean stop.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from kreplica.engine.trace import ABORT, DATA, Record
 class Log:
     """Records from ``start`` (inclusive) to ``end`` (exclusive).
 
-    ``epochs`` and ``starts`` are its leader epochs; ``flushed`` is the offset before which everything is on the disk.
+    ``epochs`` and ``starts`` are its leader epochs; all records before the offset ``flushed`` are on the disk.
     """
 
     __slots__ = ("end", "epochs", "flushed", "records", "start", "starts")
@@ -61,7 +61,7 @@ class Log:
         return self.epochs[-1] if self.epochs else -1
 
     def append(self, records: Sequence[Record]) -> None:
-        """Appends records whose epochs do not fall."""
+        """Appends records whose epochs do not decrease."""
         epochs = self.epochs
         if not epochs or records[-1].epoch != epochs[-1]:
             for place, record in enumerate(records):
@@ -70,7 +70,7 @@ class Log:
         self.end += len(records)
 
     def assign_epoch(self, epoch: int) -> None:
-        """Notes that a leader epoch begins at the end, before any record of it."""
+        """Notes that a leader epoch begins at the log end, before any record of it."""
         assign_epoch(self.epochs, self.starts, epoch, self.end)
 
     def read(self, offset: int, before: int, most: int) -> tuple[Record, ...]:
@@ -84,7 +84,7 @@ class Log:
         return self.start + place if place < len(self.records) else None
 
     def truncate(self, end: int) -> None:
-        """Cuts everything at and after ``end``."""
+        """Truncates the log to ``end``."""
         assert self.start <= end <= self.end, (self.start, end, self.end)
         del self.records[end - self.start :]
         self.end = end
@@ -96,7 +96,7 @@ class Log:
         truncate_epochs_from_end(self.epochs, self.starts, end)
 
     def begin_at(self, start: int) -> None:
-        """Drops everything and begins anew at ``start``."""
+        """Drops everything and starts anew at ``start``."""
         self.records = []
         self.epochs = []
         self.starts = []
@@ -112,17 +112,17 @@ class Log:
         truncate_epochs_from_start(self.epochs, self.starts, start)
 
     def flush(self) -> None:
-        """Brings everything to the disk."""
+        """Flushes everything to the disk."""
         self.flushed = self.end
 
 
 class ProducerStates:
-    """The producers of one replica.
+    """States of the producers of one replica.
 
     Args:
-        cached: How many batches of each are remembered.
+        cached: Number of batches remembered for each producer.
 
-    ``states`` by producer id; ``index`` is the transaction index; ``verifications`` are only a leader's.
+    ``states`` by producer id; ``index`` is the transaction index; only a leader has ``verifications``.
     """
 
     __slots__ = (
@@ -149,18 +149,18 @@ class ProducerStates:
         self._guards = 0
 
     def state(self, producer_id: int) -> ProducerState:
-        """What is known of a producer."""
+        """The known state of a producer."""
         return self.states.get(producer_id, EMPTY_STATE)
 
     @property
     def is_empty(self) -> bool:
-        """Whether no producer with an id has ever written, as far as is known."""
+        """True if no producer with an id is known to have written."""
         return not self.states and not self._unreplicated
 
-    # -- what the log takes
+    # -- appends
 
     def appended(self, base: int, records: Sequence[Record], now: int) -> None:
-        """Follows an append at ``base``: one batch of a client, or several from a leader."""
+        """Follows an append at ``base``: one batch of a client, or several fetched from a leader."""
         if all(record.producer_id == NO_PRODUCER_ID for record in records):
             return
         self._times.append((base, now))
@@ -185,7 +185,7 @@ class ProducerStates:
         batch = (record.sequence, last_sequence, offset)
         last = known.batches[-1] if known.batches else None
         if last is not None and known.epoch == record.producer_epoch and record.sequence != record.batch_sequence:
-            # the rest of a batch that came in two parts
+            # the rest of a batch that was fetched in two parts
             known = ProducerState(
                 known.epoch, known.batches[:-1], known.coordinator_epoch, known.transaction_start, known.timestamp
             )
@@ -212,10 +212,10 @@ class ProducerStates:
     def _open_starts(self) -> Iterator[int]:
         return (state.transaction_start for state in self.states.values() if state.transaction_start != NO_OFFSET)
 
-    # -- what the log loses
+    # -- truncation and expiry
 
     def rebuild(self, start: int, records: Sequence[Record], now: int) -> None:
-        """Knows what a log says that begins at ``start``, after a truncation or a crash."""
+        """Rebuilds the states from the records of a log that begins at ``start``, after a truncation or a crash."""
         times = [(base, time) for base, time in self._times if base < start + len(records)]
         self.states, self.index, self.verifications, self._unreplicated, self._times = {}, [], {}, (), []
         at = start
@@ -229,11 +229,11 @@ class ProducerStates:
             self.appended(base, records[base - start : following - start], known.get(base, now))
 
     def snapshot(self, end: int) -> None:
-        """Takes the snapshot of a clean stop: of each producer the last batch alone."""
+        """Takes the snapshot of a clean stop: only the last batch of each producer."""
         self._snapshot = (end, {number: only_last_batch(state) for number, state in self.states.items()})
 
     def expire(self, now: int, expiration: int) -> tuple[int, ...]:
-        """Forgets the producers that were idle for so long; says which."""
+        """Forgets the producers that were idle for ``expiration``, and returns their ids."""
         gone = tuple(
             number
             for number, state in self.states.items()
@@ -243,7 +243,7 @@ class ProducerStates:
             del self.states[number]
         return gone
 
-    # -- how far transactions are decided
+    # -- the last stable offset
 
     def stable_offset(self, high_watermark: int, log_start: int) -> int:
         """The last stable offset at this high watermark."""
@@ -264,7 +264,7 @@ class ProducerStates:
 
 
 def _batches(records: Sequence[Record]) -> Iterator[tuple[int, int]]:
-    """First and last place of each producer's batch among records."""
+    """First and last index of each producer's batch among records."""
     first = 0
     for place in range(1, len(records) + 1):
         if place == len(records) or not _same_batch(records[place - 1], records[place]):

@@ -19,15 +19,15 @@ LEADER_CHANGED = "the leader changed"
 
 
 class ParkedFetch:
-    """Waits at some replicas; answered once, by whatever comes first: a wake-up or its time.
+    """Waits at some replicas; answered once, by a wake-up or its timeout, whichever comes first.
 
     Args:
-        broker: Where it waits.
-        reader: Who asks, for the trace.
-        replicas: Whose changes wake it.
+        broker: The broker where it waits.
+        reader: The follower or consumer that fetches, for the trace.
+        replicas: The replicas whose changes wake it.
         answer: Reads again and answers.
-        wait: At most how long, in microseconds.
-        follower: Whether a follower waits: a higher high watermark does not wake it, but in 2.4 and 2.5 (KAFKA-9952).
+        wait: Longest wait, in microseconds.
+        follower: Whether a follower waits: a higher high watermark wakes it only in 2.4 and 2.5 (KAFKA-9952).
     """
 
     __slots__ = ("_answer", "broker", "done", "follower", "reader", "replicas", "since")
@@ -53,7 +53,7 @@ class ParkedFetch:
         broker.after(wait, self.complete)
 
     def wake(self, replica: Replica, why: str) -> None:
-        """Answers before its time, for what happened at a replica."""
+        """Answers before the timeout, for a change at a replica."""
         if not self.done:
             rule = "fetching.follower_fetch_waits" if self.follower else "fetching.consumer_fetch_waits"
             self.broker.emit(Kind.FETCH_WOKEN, replica.partition, self.reader, self.since, why, rule)

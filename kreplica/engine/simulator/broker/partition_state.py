@@ -1,4 +1,4 @@
-"""What a controller decides about a partition, as it is told to brokers."""
+"""State of a partition as the controller decides it and reports it to brokers."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from kreplica.engine.setup import PartitionStart
 
 
 class PartitionState(NamedTuple):
-    """Leader, ISR and epochs of a partition. Sets of replicas are bitmasks over places in ``replicas``.
+    """Leader, ISR and epochs of a partition. Sets of replicas are bitmasks over the indexes in ``replicas``.
 
     Args:
         partition: ``topic-0``.
         replicas: Broker ids, the preferred leader first.
-        leader: Place of the leader, NO_LEADER for none.
+        leader: Index of the leader, NO_LEADER for none.
         leader_epoch: Rises with every leader.
         isr: In-sync replicas.
         partition_epoch: Rises with every change (KRaft); the znode's version in ZooKeeper mode.
         elr: Eligible leader replicas (KIP-966).
-        last_known_elr: Who led last, once ISR and ELR are empty.
+        last_known_elr: The last leader, once ISR and ELR are empty.
         recovering: Whether the leader came by an unclean election and has not recovered.
         adding, removing: Broker ids, while a reassignment runs.
         isr_order: Broker ids as the znode lists the ISR, in versions that elect by that; empty elsewhere.
@@ -64,7 +64,7 @@ class PartitionState(NamedTuple):
         return tuple(broker for place, broker in enumerate(self.replicas) if contains(replicas, place))
 
     def on(self, replicas: tuple[int, ...]) -> PartitionState:
-        """The same by the places of another assignment; who has none there is left out."""
+        """The same state for another assignment; brokers without a replica there are left out."""
         other = self._replace(replicas=replicas)
         return other._replace(
             leader=replicas.index(self.leader_id) if self.leader_id in replicas else NO_LEADER,
@@ -74,21 +74,21 @@ class PartitionState(NamedTuple):
         )
 
     def listed_isr(self) -> tuple[int, ...]:
-        """The broker ids of the ISR as a znode lists them: who joins stands last, where that order is kept."""
+        """The broker ids of the ISR as a znode lists them: joining brokers go last, where that order is kept."""
         members = self.ids(self.isr)
         kept = tuple(broker for broker in self.isr_order if broker in members)
         return (*kept, *(broker for broker in members if broker not in kept))
 
     def places_in_isr_order(self) -> tuple[int, ...]:
-        """The places of the ISR as a znode lists it."""
+        """The indexes of the ISR's members in the order of the znode."""
         return tuple(self.replicas.index(broker) for broker in self.listed_isr())
 
     def decided(self, leader: int, isr: int, elr: int, last_known_elr: int) -> PartitionState:
-        """What a controller made of it, as ``isr.kraft_change`` tells."""
+        """The state after a controller's decision, as ``isr.kraft_change`` returns it."""
         unclean = leader not in (NO_LEADER, self.leader) and not contains(self.isr | self.elr, leader)
         recovering = recovering_after(unclean, self.recovering, False)
         return self._replace(leader=leader, isr=isr, elr=elr, last_known_elr=last_known_elr, recovering=recovering)
 
     def places(self, brokers: tuple[int, ...]) -> int:
-        """The set of those brokers that have a replica."""
+        """The set of those of the brokers that have a replica."""
         return sum(1 << place for place, broker in enumerate(self.replicas) if broker in brokers)

@@ -1,4 +1,4 @@
-"""What a broker answers those who read from it: followers, consumers, and who asks where an epoch ends.
+"""A broker's answers to readers: followers, consumers, and requests for the ends of leader epochs.
 
 kafka.server.ReplicaManager.fetchMessages and readFromLog, kafka.cluster.Partition.fetchRecords.
 """
@@ -39,7 +39,7 @@ Reply = Callable[..., object]
 
 
 class Want(NamedTuple):
-    """What a follower asks of one partition."""
+    """A follower's request for one partition."""
 
     partition: str
     offset: int
@@ -49,9 +49,9 @@ class Want(NamedTuple):
 
 
 class Given(NamedTuple):
-    """What the leader answers for it.
+    """The leader's answer for one partition of a follower's fetch.
 
-    ``epoch`` and ``end_offset`` say where the follower's last epoch ends at the leader when the logs diverge (-1
+    ``epoch`` and ``end_offset`` are the end of the follower's last epoch at the leader when the logs diverge (-1
     otherwise); with OFFSET_OUT_OF_RANGE ``log_start`` and ``end_offset`` are the leader's log, which Kafka's follower
     asks for by another request.
     """
@@ -66,7 +66,7 @@ class Given(NamedTuple):
 
 
 class ConsumerGiven(NamedTuple):
-    """What a consumer's fetch brings: records from ``offset`` on, and how far it could read.
+    """The answer to a consumer's fetch: records from ``offset`` on, and the end of the readable log.
 
     ``aborted`` are the aborted transactions that reach into the records, for read_committed; ``readable_end`` is the
     high watermark, or for read_committed the last stable offset.
@@ -85,7 +85,7 @@ class ConsumerGiven(NamedTuple):
 
 
 class BrokerReads:
-    """A broker's answers from its logs; each reads what the broker has at that moment."""
+    """A broker's answers from its logs; each reads the log as it is at that moment."""
 
     __slots__ = ("_broker",)
 
@@ -93,12 +93,12 @@ class BrokerReads:
         self._broker = broker
 
     def for_follower(self, follower: int, broker_epoch: int, most: int, wants: tuple[Want, ...], reply: Reply) -> None:
-        """Answers a follower: at once if there is anything to tell, otherwise after a while.
+        """Answers a follower: at once if there is anything to send, otherwise after a while.
 
         Args:
-            follower, broker_epoch: Who asks, and which of its lives.
-            most: How many records of a partition it takes.
-            wants: What it asks for.
+            follower, broker_epoch: Id and broker epoch of the follower.
+            most: Largest number of records of a partition.
+            wants: The requested partitions.
             reply: Takes a tuple of ``Given``.
         """
         untold = self._any_untold(follower, wants)
@@ -121,7 +121,7 @@ class BrokerReads:
             parked.wake(replicas[0], HIGH_WATERMARK_ROSE)
 
     def _any_untold(self, follower: int, wants: tuple[Want, ...]) -> bool:
-        """Whether a high watermark has risen since the follower was last told, where that is told at once."""
+        """True if a high watermark has risen since it was last sent to the follower, and rises are sent at once."""
         if not self._broker.simulation.version.high_watermark_wakes_followers:
             return False
         led = [replica for want in wants if (replica := self._broker.replicas.get(want.partition)) is not None]
@@ -161,7 +161,7 @@ class BrokerReads:
         return ErrorCode.NONE
 
     def ends_of_epochs(self, asked: tuple[tuple[str, int, int], ...], reply: Reply) -> None:
-        """Answers where epochs end in its logs: partition, error, epoch, end offset for each."""
+        """Answers with the ends of epochs in its logs: partition, error, epoch, end offset for each."""
         reply(tuple(self._epoch_end(*one) for one in asked))
 
     def _epoch_end(self, partition: str, epoch: int, leader_epoch: int) -> tuple[str, ErrorCode, int, int]:
@@ -222,7 +222,7 @@ class BrokerReads:
 
 
 def _elsewhere(replica: Replica, want: Want) -> Given | None:
-    """The answer to a follower whose log ends where the leader never was: where its last epoch ended, or the range."""
+    """The answer to a follower whose log has diverged: the end of its last epoch here, or the range of the log."""
     log = replica.log
     if want.last_fetched_epoch >= 0:
         epoch, end_offset = epoch_end_offset(log.epochs, log.starts, log.end, want.last_fetched_epoch)

@@ -1,6 +1,6 @@
-"""One broker's copy of a partition: its log, its high watermark, and whose it is to lead or to follow.
+"""One broker's copy of a partition: its log, its high watermark, and its part as leader or follower.
 
-kafka.cluster.Partition; what only a leader has stands in ``leadership``.
+kafka.cluster.Partition; a leader's own state is in ``leadership``.
 """
 
 from __future__ import annotations
@@ -34,13 +34,12 @@ if TYPE_CHECKING:
 
 
 class Replica:
-    """A partition's log on one broker and what the broker knows of the partition.
+    """A partition's log on one broker and the broker's knowledge of the partition.
 
-    ``checkpointed`` is the high watermark on the disk. ``leadership`` is there while this replica leads.
-    ``known_leader`` is whom it has led or followed as, ``caught_up`` when others had everything, since the process
-    began. ``followed_since``, ``truncating`` and
-    ``delayed_until`` steer its fetcher while it follows. ``held_back`` says that open transactions keep the last stable
-    offset below the high watermark.
+    ``checkpointed`` is the high watermark on the disk. ``leadership`` is set while this replica leads. ``known_leader``
+    is the leader it has led or followed as, ``caught_up`` the time at which other replicas had every record, since the
+    process began. ``followed_since``, ``truncating`` and ``delayed_until`` control its fetcher while it follows.
+    ``held_back`` is true while open transactions keep the last stable offset below the high watermark.
     """
 
     __slots__ = (
@@ -91,10 +90,10 @@ class Replica:
         self.delayed_until = 0
         self.parked: list[ParkedFetch] = []
 
-    # -- what the broker's disk does
+    # -- the log on the broker's disk
 
     def append(self, records: Sequence[Record], role: str) -> None:
-        """Appends to the log, and flushes it where flush.messages asks for that."""
+        """Appends to the log, and flushes it if flush.messages asks for it."""
         log = self.log
         base = log.end
         log.append(records)
@@ -104,9 +103,9 @@ class Replica:
             self.flush()
 
     def truncate(self, end: int, rule: str) -> None:
-        """Cuts the log at ``end``; the high watermark cannot stand above it."""
+        """Truncates the log to ``end``; the high watermark cannot stay above it."""
         if end >= self.log.end:
-            self.log.truncate_epochs(end)  # UnifiedLog.truncateTo: also where no record goes
+            self.log.truncate_epochs(end)  # UnifiedLog.truncateTo: also if no record is removed
             return
         self.broker.emit(Kind.TRUNCATED, self.partition, self.log.end, end, rule)
         self.log.truncate(end)
@@ -117,7 +116,7 @@ class Replica:
             self._settle()
 
     def begin_at(self, start: int) -> None:
-        """Drops everything: the leader's log starts later than this one ends."""
+        """Drops every record: the leader's log starts after the end of this one."""
         self.broker.emit(Kind.TRUNCATED, self.partition, self.log.end, start, "fetching.out_of_range_end")
         self.log.begin_at(start)
         self._rebuild_producers()
@@ -131,13 +130,13 @@ class Replica:
             self._settle()
 
     def set_high_watermark(self, offset: int, role: str) -> None:
-        """Notes another high watermark."""
+        """Sets the high watermark."""
         self.high_watermark = offset
         self.broker.emit(Kind.HIGH_WATERMARK, self.partition, offset, role)
         self._settle()
 
     def _settle(self) -> None:
-        """Moves the last stable offset after the high watermark, as far as transactions are decided."""
+        """Moves the last stable offset with the high watermark, as far as transactions have ended."""
         if self.producers.is_empty:
             self.last_stable_offset = self.high_watermark
             return
@@ -158,22 +157,22 @@ class Replica:
         self.checkpointed = self.high_watermark
 
     def flush(self) -> None:
-        """Brings the log to the disk."""
+        """Flushes the log to the disk."""
         self.log.flush()
         self.flushed_at = self.broker.scheduler.now
 
     def flush_if_overdue(self) -> None:
-        """Is what the scheduler does for each log."""
+        """Flushes the log if flush.ms is over: the scheduler's task for each log."""
         time = self.broker.simulation.topic_integer(self.topic, "flush.ms") * MICROSECONDS
         if flush_is_overdue(self.broker.scheduler.now, self.flushed_at, time):
             self.flush()
 
     def checkpoint_recovery_point(self) -> None:
-        """Writes down up to where the log has been flushed."""
+        """Writes the recovery point, up to which the log has been flushed."""
         self.recovery_point = self.log.flushed
 
     def recover(self, clean: bool, power_lost: bool, kept: int) -> None:
-        """Is what a broker finds when it starts."""
+        """Restores log and high watermark from the disk when the broker starts."""
         log = self.log
         begin = recovery_begins(self.recovery_point, log.start, log.end, clean)
         self.broker.emit(Kind.RECOVERY_BEGINS, self.partition, begin)
@@ -190,10 +189,10 @@ class Replica:
         self.broker.emit(Kind.RECOVERED, self.partition, log.end, lost, self.high_watermark)
         self._settle()
 
-    # -- what the controller decides
+    # -- the controller's decisions
 
     def apply(self, state: PartitionState) -> None:
-        """Takes a controller's decision, unless it is older than what is known."""
+        """Takes over a controller's decision, unless it is older than the known state."""
         known = self.state
         if not takes_state(known.leader_epoch, known.partition_epoch, state.leader_epoch, state.partition_epoch):
             return
@@ -207,7 +206,7 @@ class Replica:
             self._follow(state, known)
 
     def _remember(self, replicas: tuple[int, ...]) -> None:
-        """Keeps when each replica had everything, or was first heard of (Partition.getOrCreateReplica)."""
+        """Keeps the time at which each replica had every record, or was first known (Partition.getOrCreateReplica)."""
         if self.leadership is not None:
             self.caught_up.update(zip(self.leadership.replicas, self.leadership.last_caught_up, strict=True))
         now = self.broker.scheduler.now
@@ -225,7 +224,7 @@ class Replica:
         self.leadership = Leadership(self, state, before)
         self.broker.emit(Kind.BECAME_LEADER, self.partition, state.leader_epoch, state.ids(state.isr), self.log.end)
         self.leadership.advance()
-        # ReplicaManager.makeLeaders: not of who led already; BrokerMetadataPublisher: of all
+        # ReplicaManager.makeLeaders: not of partitions it led already; BrokerMetadataPublisher: of all
         if before is None or self.broker.simulation.version.controller is ControllerKind.KRAFT:
             self.broker.leads(self)
 
@@ -245,10 +244,10 @@ class Replica:
             self.broker.emit(Kind.BECAME_FOLLOWER, self.partition, state.leader_epoch, state.leader_id)
             self.broker.follow(self)
 
-    # -- what a leader's answer brings a follower
+    # -- a leader's answer to a follower
 
     def take(self, records: tuple[Record, ...], leader_high_watermark: int) -> None:
-        """Appends what was fetched and takes the high watermark over."""
+        """Appends fetched records and takes over the high watermark."""
         if records:
             self.append(records, FOLLOWER)
         high_watermark = follower_high_watermark(leader_high_watermark, self.log.start, self.log.end)
@@ -259,11 +258,11 @@ class Replica:
     # -- readers
 
     def readable_end(self, isolation: int) -> int:
-        """The offset before which such a reader may read."""
+        """The offset before which a reader with that isolation may read."""
         return readable_end(isolation, self.log.end, self.high_watermark, self.last_stable_offset)
 
     def wake(self, follower_too: bool, why: str) -> None:
-        """Completes parked fetches: consumers', and where the log grew or the leader changed also followers'."""
+        """Completes parked fetches: consumers', and if the log grew or the leader changed also followers'."""
         for parked in tuple(self.parked):
             if follower_too or not parked.follower:
                 parked.wake(self, why)

@@ -1,4 +1,4 @@
-"""What producers and consumers have in common: they ask a broker who leads, and ask again when that was wrong."""
+"""Metadata of producers and consumers: they ask a broker for the leaders, and ask again after an error."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ if TYPE_CHECKING:
     from kreplica.engine.simulator.simulation import Simulation
 
 Described = tuple[str, int, int, tuple[int, ...]]
-"""What metadata say of a partition: its name, the leader's broker id, -1 for none, leader epoch, replicas online."""
+"""Metadata of a partition: its name, the leader's broker id, -1 for none, leader epoch, replicas online."""
 
 METADATA_TIMEOUT = 10 * SECOND
-"""How long a client waits for metadata before it asks another broker; a third of what other requests may take."""
+"""Time a client waits for metadata before it asks another broker; a third of the other requests' timeout."""
 
 
 class Client(Node):
     """A client process with settings of its own.
 
-    ``leaders`` is what it last heard: partition to broker id (-1 for none) and leader epoch; ``online``
+    ``leaders`` is the metadata it last received: partition to broker id (-1 for none) and leader epoch; ``online``
     the brokers of the partition's replicas that live and have it.
     """
 
@@ -46,39 +46,39 @@ class Client(Node):
         return int(self.settings[name])
 
     def microseconds(self, name: str) -> int:
-        """A setting in milliseconds, as the simulation's clock counts."""
+        """A setting in milliseconds, converted to the simulation's microseconds."""
         return int(self.settings[name]) * MICROSECONDS
 
     @property
     def isolation(self) -> int:
-        """How far it may read: isolation.level."""
+        """isolation.level: the limit up to which it reads."""
         committed_only = self.settings["isolation.level"] == "read_committed"
         return READ_TO_LAST_STABLE_OFFSET if committed_only else READ_TO_HIGH_WATERMARK
 
     def leader_epoch(self, partition: str) -> int:
-        """Of the leader that it knows, ANY_EPOCH if it knows none."""
+        """The epoch of the leader that it knows, ANY_EPOCH if it knows none."""
         return self.leaders[partition][1] if partition in self.leaders else ANY_EPOCH
 
     def leader(self, partition: str) -> Broker | None:
-        """Who leads, as far as it knows."""
+        """The partition's leader, as far as the client knows."""
         known = self.leaders.get(partition)
         return self.simulation.brokers[known[0]] if known is not None and known[0] >= 0 else None
 
     def on_end(self) -> None:
-        """Forgets who leads."""
+        """Forgets the leaders."""
         self.leaders, self.online = {}, {}
         self._asking_metadata = False
         self._waiting_metadata = []
 
     def refresh(self, then: Callable[[], object]) -> None:
-        """Asks who leads, and goes on by ``then``; one question at a time serves all who ask."""
+        """Asks for metadata, and goes on with ``then``; one request at a time serves all callers."""
         self._waiting_metadata.append(then)
         if not self._asking_metadata:
             self._asking_metadata = True
             self._ask_metadata()
 
     def refresh_later(self, then: Callable[..., object], *arguments: Any) -> None:
-        """Waits for retry.backoff.ms, asks who leads, and goes on by ``then``."""
+        """Waits for retry.backoff.ms, asks for metadata, and goes on with ``then``."""
         self.after(self.microseconds("retry.backoff.ms"), self.refresh, lambda: then(*arguments))
 
     def _ask_metadata(self) -> None:
@@ -93,7 +93,7 @@ class Client(Node):
         self.after(self.microseconds("retry.backoff.ms"), self._ask_metadata)
 
     def _heard(self, partitions: tuple[Described, ...]) -> None:
-        if not partitions:  # a broker that has only started knows nothing yet
+        if not partitions:  # a broker that has just started has no metadata yet
             self._ask_another("")
             return
         for partition, leader, epoch, online in partitions:

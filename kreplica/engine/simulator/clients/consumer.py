@@ -1,4 +1,4 @@
-"""A consumer of a group: its application polls, processes and commits; the group gives and takes partitions.
+"""A consumer of a group: its application polls, processes and commits; the group assigns and revokes partitions.
 
 org.apache.kafka.clients.consumer.KafkaConsumer with the classic protocol.
 """
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from kreplica.engine.simulator.simulation import Simulation
 
 POLL_TIMEOUT = 100 * MILLISECOND
-"""How long a poll waits for records: what most applications give Consumer.poll."""
+"""Timeout of a poll that waits for records: the value that most applications give Consumer.poll."""
 
 Offsets = tuple[tuple[str, int, int], ...]
 
@@ -61,7 +61,7 @@ class Consumer(Client):
         self._begin_anew()
 
     def _refuse_unknown(self) -> None:
-        """Refuses what the version does not have yet.
+        """Refuses options that the version does not have yet.
 
         Raises:
             UsageError: It is group.protocol=consumer, which may also be off by its feature, or a reset by duration.
@@ -119,12 +119,12 @@ class Consumer(Client):
             self.refresh(lambda: None)
 
     def on_end(self) -> None:
-        """Everything it knew is gone; the group, and what the application wrote, are not."""
+        """Forgets everything the process held; the group, and the application's output, remain."""
         super().on_end()
         self._begin_anew()
 
     def stop(self) -> None:
-        """close(): commits if it does so by itself, leaves the group, ends."""
+        """close(): commits if enable.auto.commit is set, leaves the group, ends."""
         if not self.up or self.paused or self.closing:
             return
         self.closing = True
@@ -138,7 +138,7 @@ class Consumer(Client):
         self.after(self.simulation.network.latency * 4, super().stop)
 
     def fail(self, error: str) -> None:
-        """The consumer throws and the application ends: it reads no more."""
+        """Ends the application after an exception of the consumer: it reads no more."""
         self.failed = True
         self.emit(Kind.CLIENT_FAILED, error)
         self.membership.lose()
@@ -150,7 +150,7 @@ class Consumer(Client):
         self.positions.metadata_heard()
 
     def partition_counts(self, topics: tuple[str, ...]) -> dict[str, int]:
-        """How many partitions of each topic its metadata has."""
+        """The number of partitions of each topic in the consumer's metadata."""
         now, counts = self.scheduler.now, dict[str, int]()
         for partition in self.leaders:
             topic = topic_of(partition)
@@ -159,14 +159,14 @@ class Consumer(Client):
         return dict(sorted(counts.items()))
 
     def next_bootstrap(self) -> int:
-        """Another broker to ask each time."""
+        """Returns another broker to ask each time."""
         self._bootstrap += 1
         return self._bootstrap
 
     # -- the poll loop
 
     def poll(self) -> None:
-        """One poll: rejoins, commits, finds positions as need be, then hands out records or waits for them."""
+        """One poll: rejoins, commits and finds positions as needed, then hands out records or waits for them."""
         if self.failed or self.closing or self.membership.joining:
             return
         self._polls += 1
@@ -185,14 +185,14 @@ class Consumer(Client):
         self._deliver_or_wait()
 
     def _look_for_new_partitions(self) -> None:
-        """Who assigns looks whether there is something new to assign: ConsumerCoordinator.rejoinNeededOrPending."""
+        """Looks, if it assigns for the group, for new partitions: ConsumerCoordinator.rejoinNeededOrPending."""
         seen = tuple(self.partition_counts(self.setup.topics).items())
         if self.membership.leads and self._seen and seen != self._seen:
             self.membership.needs_join = True
         self._seen = seen
 
     def _rejoin(self) -> None:
-        """Commits what was processed before it gives its partitions up (onJoinPrepare), then joins."""
+        """Commits the processed records before the partitions are revoked (onJoinPrepare), then joins."""
         if self.settings["enable.auto.commit"] and self.membership.generation != UNKNOWN_GENERATION:
             self.membership.joining = True
             self.commit_before_revocation(self.membership.join)
@@ -200,12 +200,12 @@ class Consumer(Client):
             self.membership.join()
 
     def commit_before_revocation(self, then: Callable[[], object]) -> None:
-        """Commits what was processed before partitions are given up."""
+        """Commits the processed records before partitions are revoked."""
         self._last_commit = self.scheduler.now
         self._commit(self.positions.offsets(), then, revoking=True)
 
     def assigned_now(self) -> None:
-        """The group has given it partitions: the poll goes on."""
+        """Continues the poll with the partitions that the group has assigned."""
         self.last_poll = self.scheduler.now
         self.poll()
 
@@ -240,17 +240,17 @@ class Consumer(Client):
             self.poll()
 
     def fetch_more(self) -> None:
-        """Fetches on while the application waits for records."""
+        """Fetches while the application waits for records."""
         if self.waiting:
             self.positions.fetch()
 
     def records_came(self) -> None:
-        """A fetch brought records: the poll that waits returns."""
+        """Returns from the waiting poll once a fetch has brought records."""
         if self.waiting:
             self._deliver()
 
     def poke(self) -> None:
-        """Something has changed: a poll that waits looks at it at once."""
+        """Makes a waiting poll look at a change at once."""
         if self.waiting:
             self.waiting = False
             self.poll()
@@ -292,7 +292,7 @@ class Consumer(Client):
             self._commit(self.positions.offsets(), self.poll)
 
     def stall(self, value: object) -> int:
-        """How much longer a value takes, the first time it is processed."""
+        """Additional processing time of a value, in microseconds, the first time it is processed."""
         text = str(value)
         if text in self._stalled:
             return 0
@@ -300,7 +300,7 @@ class Consumer(Client):
         return self.setup.application.stalls.get(text, 0)
 
     def tell(self, partition: str, offset: int, record: Record, result: str) -> None:
-        """Writes down what came of a record."""
+        """Writes the result of a record into the trace."""
         self.emit(Kind.PROCESSED, partition, offset, record.value, self.membership.group, result)
 
     def _seek(self, partition: str, offset: int) -> None:
@@ -318,9 +318,9 @@ class Consumer(Client):
             self._commit(self.positions.offsets(), lambda: None)
 
     def _commit(self, offsets: Offsets, then: Callable[[], object], revoking: bool = False) -> None:
-        """Commits; ``then`` goes on, whether it worked or not, as an application does that catches the exception.
+        """Commits; ``then`` is called after success and failure alike, as by an application that catches the exception.
 
-        Before partitions are given up it commits once more if its epoch has changed meanwhile (CommitRequestManager).
+        Before partitions are revoked it commits once more if its epoch has changed meanwhile (CommitRequestManager).
         """
         if not offsets:
             then()

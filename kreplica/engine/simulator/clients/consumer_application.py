@@ -1,7 +1,7 @@
-"""What an application does with the records that its consumer hands out: it takes its time, it fails, it writes.
+"""An application that processes the records of its consumer: it takes time, it fails, it writes.
 
-What it has done is told by events ``processed`` with a result: ``done``, ``refused`` by an offset that is not newer,
-``failed``, ``skipped``, ``set aside`` or ``dead letter``.
+Events ``processed`` show each result: ``done``, ``refused`` by an offset that is not newer, ``failed``, ``skipped``,
+``set aside`` or ``dead letter``.
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ FAILED = "failed"
 SKIPPED = "skipped"
 ASIDE = "set aside"
 DEAD_LETTER = "dead letter"
-"""Results."""
+"""Results of processing."""
 
 ONE_RECORD = 1
 NO_WAIT = 0
-"""Of a fetch that reads again what is known to be there."""
+"""Wait of a fetch that reads again a record that is known to be there."""
 
 
 def result_of(record: Record) -> str:
-    """What an application writes for a record."""
+    """The value that an application writes for a record."""
     return f"{record.value}-out"
 
 
@@ -54,7 +54,7 @@ class Work:
         self._next()
 
     def add(self, records: list[Handed]) -> None:
-        """Hands more records to the thread that works: they wait behind those that it has."""
+        """Adds records for the processing thread, after those that it has."""
         idle = not self._queue
         self._queue.extend(records)
         if idle:
@@ -83,7 +83,7 @@ class Work:
         self._next()
 
     def _write(self, partition: str, offset: int) -> str:
-        """Writes what came of a record; with the offset beside it, it is written once."""
+        """Writes the result of a record; with the offset stored beside it, it is written once."""
         if not self._setup.keeps_offsets:
             return DONE
         kept = self._consumer.simulation.kept_offsets.setdefault(str(self._consumer.settings["group.id"]), {})
@@ -107,7 +107,7 @@ class Work:
         self._go_on()
 
     def _read_once_more(self, partition: str, offset: int) -> None:
-        """Reads the one record at an offset that was set aside; this time it can be processed."""
+        """Reads again the one record at an offset that was set aside; this time it can be processed."""
         consumer, leader = self._consumer, self._consumer.leader(partition)
 
         def again(_reason: str = "") -> None:
@@ -128,7 +128,7 @@ class Work:
         )
 
     def _append(self, target: str, value: str, result: str) -> None:
-        """Writes to another topic until that is acknowledged, and goes on."""
+        """Writes to another topic, retries until the write is acknowledged, and goes on."""
         consumer, leader = self._consumer, self._consumer.leader(target)
 
         def again(_reason: str = "") -> None:

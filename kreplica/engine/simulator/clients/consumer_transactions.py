@@ -1,8 +1,8 @@
-"""Read, process, write in transactions: results and the offsets they come from count together or not at all.
+"""Read, process, write in transactions: results and the offsets of their sources are committed together or not at all.
 
 An application that reads by a group and writes by a transactional producer:
 org.apache.kafka.clients.producer.KafkaProducer.sendOffsetsToTransaction, since 0.11 (KIP-98); with the consumer's
-generation in it since 2.5 (KIP-447).
+generation in the request since 2.5 (KIP-447).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _FENCED = frozenset(
     (ErrorCode.PRODUCER_FENCED, ErrorCode.INVALID_PRODUCER_EPOCH, ErrorCode.INVALID_PRODUCER_ID_MAPPING)
 )
-"""Another process has the transactional id, or its transaction has been aborted from outside."""
+"""Another process has the transactional id, or the coordinator has aborted the transaction."""
 
 
 class Transactions:
@@ -46,14 +46,14 @@ class Transactions:
 
     @property
     def transactional_id(self) -> str:
-        """transactional.id; one of its own for each process, as KIP-447 allows, if none is set."""
+        """transactional.id; if none is set, one for each process, as KIP-447 allows."""
         consumer = self._consumer
         return str(consumer.settings["transactional.id"]) or f"{consumer.membership.group}-{consumer.name}"
 
     # -- requests
 
     def _ask(self, name: str, handler: Handler, arguments: tuple[Any, ...], then: Callable[..., object]) -> None:
-        """Asks the transaction coordinator; ``then`` hears of no error that says who is fenced."""
+        """Asks the transaction coordinator; ``then`` is not called with the errors of a fenced producer."""
 
         def answered(error: ErrorCode, *values: int) -> None:
             if error in _FENCED:
@@ -71,7 +71,7 @@ class Transactions:
     # -- initTransactions
 
     def start(self, then: Callable[[], object]) -> None:
-        """InitProducerId: ends what a former life of this process left open."""
+        """InitProducerId: ends the open transaction of an earlier run of this process."""
 
         def given(_error: ErrorCode, producer_id: int, epoch: int) -> None:
             self._take(producer_id, epoch)
@@ -88,7 +88,7 @@ class Transactions:
     # -- one transaction
 
     def run(self, records: list[Handed], then: Callable[[], object]) -> None:
-        """Processes the records of one poll and writes what comes of them, with their offsets, in one transaction."""
+        """Processes the records of one poll and writes the results, with their offsets, in one transaction."""
         self._number += 1
         self._added = set()
         self._values = []
@@ -194,7 +194,7 @@ class Transactions:
     # -- its end
 
     def _abort(self) -> None:
-        """Aborts; the consumer goes back to its committed offsets."""
+        """Aborts; the consumer returns to its committed offsets."""
         self._queue.clear()
         self._consumer.positions.keep(())
         self._end(False)
@@ -203,7 +203,7 @@ class Transactions:
         version_2 = self._consumer.simulation.version.transaction_version >= 2
 
         def ended(error: ErrorCode, producer_id: int, epoch: int) -> None:
-            if error:  # nothing was added to it yet, or it is over: there is nothing to end
+            if error:  # nothing was added to it yet, or it has ended: there is nothing to end
                 self._told(UNKNOWN)
             else:
                 if version_2:

@@ -1,7 +1,7 @@
 """An idempotent producer: an id, an epoch, and a sequence for every record of a partition.
 
 org.apache.kafka.clients.producer.internals.TransactionManager and Sender, since 0.11 (KIP-98). A retried batch is sent
-only once it is the first of its partition that is not acknowledged: up to five may be on their way and the order stays.
+only once it is the first unacknowledged one of its partition: up to five may be in flight and the order stays.
 """
 
 from __future__ import annotations
@@ -44,15 +44,15 @@ _MOST_RETRIES = 2**31 - 1
 
 
 def idempotent_settings(setup: Setup, version: Version, own: Mapping[str, Value]) -> dict[str, Value] | None:
-    """A producer's settings with what idempotence sets of itself; None if the producer is not idempotent.
+    """A producer's settings with those that idempotence implies; None if the producer is not idempotent.
 
     Args:
-        setup: With the settings of the run.
-        version: Its defaults, and whether it knows idempotence.
+        setup: The simulated cluster, with the settings of the run.
+        version: Kafka's defaults, and whether idempotence exists.
         own: The producer's own settings.
 
     Raises:
-        UsageError: enable.idempotence=true, or transactional.id, stands beside a setting that does not go with it.
+        UsageError: enable.idempotence=true, or transactional.id, conflicts with another setting.
     """
     explicit = {**setup.settings, **own}
     if not version.idempotence:
@@ -82,10 +82,10 @@ def _own(explicit: Mapping[str, Value]) -> dict[str, int]:
 
 
 class Line:
-    """The batches of one partition that are on their way, and where its sequences stand.
+    """The batches of one partition that are in flight, and its sequences.
 
-    ``pending`` in the order of their sequences. ``unresolved``: one was given up, and nobody knows whether it is in the
-    log; ``resolves_at`` is the sequence behind it.
+    ``pending`` is in the order of their sequences. ``unresolved``: a batch was given up, and may be in the log or not;
+    ``resolves_at`` is the sequence after it.
     """
 
     __slots__ = (
@@ -105,7 +105,7 @@ class Line:
         self.restart(producer_id, epoch)
 
     def restart(self, producer_id: int, epoch: int) -> None:
-        """Begins at sequence 0 of an id and epoch."""
+        """Starts at sequence 0 of an id and epoch."""
         self.producer_id = producer_id
         self.epoch = epoch
         self.following = 0
@@ -115,7 +115,7 @@ class Line:
 
     @property
     def is_known(self) -> bool:
-        """Whether everything that was numbered is known to be in the log."""
+        """True if every numbered record is known to be in the log."""
         return self.following == 0 or in_sequence(self.last_acknowledged, self.following)
 
     def number(self, batch: Batch, transactional: bool) -> None:
@@ -136,13 +136,13 @@ class Line:
         self.following = sequence_after(self.following, len(batch.values))
 
     def number_again(self, transactional: bool) -> None:
-        """Gives every batch on its way new sequences, in their order."""
+        """Gives every batch in flight new sequences, in their order."""
         for batch in self.pending:
             self.number(batch, transactional)
             batch.renumbered = True
 
     def shift(self, given_up: Batch, transactional: bool) -> None:
-        """Gives the batches behind one that is not in the log its sequences."""
+        """Gives the batches after one that is not in the log its sequences."""
         self.following = given_up.sequence
         for batch in self.pending:
             if batch.sequence > given_up.sequence:
@@ -150,18 +150,18 @@ class Line:
                 batch.renumbered = True
 
     def acknowledge(self, batch: Batch, base: int) -> None:
-        """Takes in that a batch stands in the log; answers may overtake each other."""
+        """Notes that a batch is in the log; answers may overtake each other."""
         self.last_acknowledged = max(self.last_acknowledged, batch.records[-1].sequence)
         self.last_offset = max(self.last_offset, base + len(batch.values) - 1 if base >= 0 else NO_OFFSET)
 
     def leave_unresolved(self, batch: Batch) -> None:
-        """A batch was given up that may be in the log."""
+        """Notes that a batch was given up that may be in the log."""
         self.unresolved = True
         self.resolves_at = max(self.resolves_at, sequence_after(batch.records[-1].sequence, 1))
 
 
 class IdempotentProducer(Producer):
-    """A producer whose batches leaders tell apart."""
+    """A producer whose retried batches leaders recognize by id, epoch and sequence."""
 
     __slots__ = ("_lines", "producer_epoch", "producer_id")
 
@@ -176,7 +176,7 @@ class IdempotentProducer(Producer):
     # -- the id
 
     def on_start(self) -> None:
-        """Asks for a producer id beside going on with what is left to send."""
+        """Asks for a producer id, and sends the remaining records meanwhile."""
         super().on_start()
         self.refresh(self.ask_id)
 
@@ -198,14 +198,14 @@ class IdempotentProducer(Producer):
             self._drain(partition)
 
     def take_id(self, producer_id: int, epoch: int) -> None:
-        """Writes with this id and epoch from now on."""
+        """Uses this id and epoch from now on."""
         self.producer_id, self.producer_epoch = producer_id, epoch
         self.emit(Kind.PRODUCER_ID, producer_id, epoch)
 
     # -- the sender
 
     def line(self, partition: str) -> Line:
-        """Where a partition stands."""
+        """The batches in flight and sequences of a partition."""
         line = self._lines.get(partition)
         if line is None:
             line = self._lines[partition] = Line(self.producer_id, self.producer_epoch)
@@ -224,7 +224,7 @@ class IdempotentProducer(Producer):
             self._transmit(batch)
 
     def _may_go(self, line: Line) -> bool:
-        """Whether a new batch may follow: none behind one that is retried, none into an epoch that is over."""
+        """True if a new batch may follow: none after one that is retried, none into an epoch that has ended."""
         if any(batch.waiting for batch in line.pending) or (line.unresolved and not self._resolve(line)):
             return False
         if (line.producer_id, line.epoch) != (self.producer_id, self.producer_epoch):
@@ -234,7 +234,7 @@ class IdempotentProducer(Producer):
         return True
 
     def _resolve(self, line: Line) -> bool:
-        """Looks, once everything behind a given-up batch is done, whether that was in the log."""
+        """Finds out, once everything after a given-up batch is done, whether that batch is in the log."""
         if line.pending:
             return False
         line.unresolved = False
@@ -249,7 +249,7 @@ class IdempotentProducer(Producer):
         if error in (ErrorCode.NONE, ErrorCode.DUPLICATE_SEQUENCE_NUMBER):
             line.acknowledge(batch, base)
         elif line.producer_id != self.producer_id and not self.transactional:
-            self._give_up(batch, error)  # its id is gone: it cannot be told apart any more
+            self._give_up(batch, error)  # its id is gone: leaders cannot recognize it any more
             return
         elif error in SEQUENCE_ERRORS and not self._is_too_old(batch) and not self._is_exhausted(batch):
             self._out_of_sequence(line, batch, error)
@@ -280,7 +280,7 @@ class IdempotentProducer(Producer):
             self._give_up(batch, error)
 
     def _log_start(self, partition: str) -> int:
-        """The log start offset, which the answer to a produce request tells."""
+        """The log start offset, from the answer to a produce request."""
         leader = self.leader(partition)
         replica = None if leader is None else leader.replicas.get(partition)
         return 0 if replica is None else replica.log.start
@@ -305,7 +305,7 @@ class IdempotentProducer(Producer):
         self.refresh_later(self._again, batch.partition)
 
     def _again(self, partition: str) -> None:
-        """Sends the first batch again, if it waits for that; the others wait for it."""
+        """Sends the first batch again, if it waits for a retry; the others wait for it."""
         pending = self.line(partition).pending
         if pending and pending[0].waiting:
             pending[0].waiting = False
@@ -324,7 +324,7 @@ class IdempotentProducer(Producer):
         super()._give_up(batch, error)
 
     def _after_failure(self, line: Line, batch: Batch, error: ErrorCode) -> None:
-        """Sees to it that the batches behind one that is given up can be appended."""
+        """Makes sure that the batches after one that is given up can be appended."""
         version = self.simulation.version
         exhausted = self._is_exhausted(batch) and version.cached_batches >= MAX_IN_FLIGHT
         reaction = reaction_to_failure(error, self.transactional, exhausted, version.raises_own_epoch)

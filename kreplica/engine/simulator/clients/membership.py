@@ -1,8 +1,8 @@
-"""A consumer as a member of its group: it looks for the coordinator, joins, sends heartbeats and leaves.
+"""A consumer as a member of its group: it finds the coordinator, joins, sends heartbeats and leaves.
 
 org.apache.kafka.clients.consumer.internals.AbstractCoordinator and ConsumerCoordinator, of the classic protocol.
 
-A consumer as a member of a group of KIP-848's protocol: heartbeats carry everything, and nobody waits for others.
+A consumer as a member of a group of KIP-848's protocol: heartbeats carry everything, and no member waits for others.
 
 org.apache.kafka.clients.consumer.internals.ConsumerMembershipManager and ConsumerHeartbeatRequestManager, since 4.0.
 """
@@ -29,10 +29,10 @@ if TYPE_CHECKING:
 
 
 Told = tuple[tuple[str, str, tuple[str, ...], tuple[str, ...]], ...]
-"""Member id, instance id, topics and owned partitions of each member, as the coordinator tells the leader."""
+"""Member id, instance id, topics and owned partitions of each member, as the coordinator sends them to the leader."""
 
 JOIN_GROUP_TIMEOUT_LAPSE = 5 * SECOND
-"""How much longer than a rebalance may take a member waits for it (AbstractCoordinator)."""
+"""Time beyond the rebalance timeout that a member waits for the answer to JoinGroup (AbstractCoordinator)."""
 
 
 _ASSIGNORS = {
@@ -45,9 +45,9 @@ _ASSIGNORS = {
 
 
 class Membership:
-    """What the member knows of its group.
+    """A member's state in its group.
 
-    ``needs_join`` is true until it has an assignment, and when it loses it; ``leads`` while it is the one that assigns.
+    ``needs_join`` is true until it has an assignment, and after it loses it; ``leads`` while it assigns for the group.
     """
 
     __slots__ = (
@@ -65,7 +65,7 @@ class Membership:
     )
 
     commit_rule = "offset_commit.commit_to_classic_group"
-    """The rule by which its commits are taken or refused."""
+    """The rule by which its commits are accepted or refused."""
 
     def __init__(self, consumer: Consumer) -> None:
         self._consumer = consumer
@@ -94,12 +94,12 @@ class Membership:
 
     @property
     def cooperative(self) -> bool:
-        """Whether it keeps its partitions while it joins."""
+        """True if it keeps its partitions while it joins."""
         return self._consumer.settings["partition.assignment.strategy"] == "cooperative-sticky"
 
     @property
     def beats_by_itself(self) -> bool:
-        """Whether heartbeats go on while the application processes: since 0.10.1 (KIP-62)."""
+        """True if heartbeats are sent while the application processes: since 0.10.1 (KIP-62)."""
         return self._consumer.integer("max.poll.interval.ms") != NEVER
 
     def _timeouts(self) -> tuple[int, int]:
@@ -117,9 +117,9 @@ class Membership:
         timeout: int = REQUEST_TIMEOUT,
         attempt: int = 0,
     ) -> None:
-        """Sends the coordinator a request of the group; looks for it first, and again when it does not answer.
+        """Sends the coordinator a request of the group; finds it first, and again if it does not answer.
 
-        With an ``attempt`` to join, only as long as there is no later one.
+        A request with an ``attempt`` to join is dropped once there is a later attempt.
         """
         consumer, broker = self._consumer, self._coordinator
         once_more = partial(self.ask, name, handler, arguments, on_reply, timeout, attempt)
@@ -148,7 +148,7 @@ class Membership:
         )
 
     def _is_over(self, attempt: int) -> bool:
-        """Whether a later attempt to join has begun; 0 is none."""
+        """True if a later attempt to join has begun; 0 is no attempt."""
         return attempt not in (0, self._attempt)
 
     def _find(self, then: Callable[[], object]) -> None:
@@ -174,8 +174,8 @@ class Membership:
     def join(self) -> None:
         """Joins and syncs; ``Consumer.assigned_now`` is called at the end.
 
-        Partitions are given up first: by a cooperative member only if it is no member of a generation any more, since
-        others may have them by now (ConsumerCoordinator.onJoinPrepare).
+        Partitions are revoked first: of a cooperative member only if it has lost its generation, since others may have
+        them by now (ConsumerCoordinator.onJoinPrepare).
         """
         self.joining = True
         self.needs_join = False
@@ -217,12 +217,12 @@ class Membership:
         self._consumer.positions.keep(partitions)
         strategy = str(self._consumer.settings["partition.assignment.strategy"])
         self._consumer.emit(Kind.ASSIGNED, self.group, self.generation, partitions, _ASSIGNORS[strategy])
-        # who had to give partitions up says so by joining again: the next one hands them out (KIP-429)
+        # a member that had partitions revoked joins again: the next generation assigns them (KIP-429)
         self.needs_join = self.needs_join or (self.cooperative and bool(lost))
         self._consumer.assigned_now()
 
     def reconciles(self) -> bool:
-        """Whether the poll has to wait for partitions to be given up; members of this protocol do that as they join."""
+        """True if the poll has to wait for revocations; in this protocol members revoke partitions as they join."""
         return False
 
     def _join_again(self, error: ErrorCode) -> None:
@@ -231,7 +231,7 @@ class Membership:
             self.join()
 
     def refused(self, error: ErrorCode) -> None:
-        """Takes in what an error says about the membership."""
+        """Updates the membership after an error."""
         if error in {ErrorCode.FENCED_INSTANCE_ID, ErrorCode.INCONSISTENT_GROUP_PROTOCOL}:
             self._consumer.fail(error.name)
         elif error is ErrorCode.UNKNOWN_MEMBER_ID:
@@ -243,7 +243,7 @@ class Membership:
             self.needs_join = True
 
     def lose(self) -> None:
-        """It is no member any more."""
+        """Ends the membership."""
         self.member_id = NO_MEMBER
         self.generation = UNKNOWN_GENERATION
         self.needs_join = True
@@ -288,7 +288,7 @@ class Membership:
             return
         session = consumer.microseconds("session.timeout.ms")
         if self.joining and expired(consumer.scheduler.now, self._heard_at, session):
-            # it takes the coordinator for lost, and its connection with what waits on it (HeartbeatThread.run)
+            # it gives up the coordinator, and its connection with the requests waiting on it (HeartbeatThread.run)
             self._coordinator = None
             self.join()
         if self.beats_by_itself or not consumer.processing:
@@ -312,7 +312,7 @@ class Membership:
         self._consumer.poke()
 
     def leave(self) -> None:
-        """LeaveGroup; a static member does not send it, and comes back to its partitions within its session."""
+        """Sends LeaveGroup; a static member does not, and gets its partitions back within its session."""
         if self.member_id != NO_MEMBER and not self.member[1]:
             self.ask("LeaveGroup", lambda one: one.leave, (self.member_id,), lambda _error: None)
         self.lose()
@@ -327,7 +327,7 @@ def _first_error(values: tuple[Any, ...]) -> ErrorCode:
 
 
 class ModernMembership(Membership):
-    """``generation`` is the member epoch, ``_wanted`` what the coordinator last assigned."""
+    """A member by KIP-848's protocol: ``generation`` is the member epoch, ``_wanted`` its latest assignment."""
 
     __slots__ = ("_asking", "_lives", "_wanted")
 
@@ -341,15 +341,15 @@ class ModernMembership(Membership):
 
     @property
     def cooperative(self) -> bool:
-        """It always is."""
+        """True: members of this protocol always keep their partitions."""
         return True
 
     def join(self) -> None:
-        """Begins to send heartbeats, with epoch 0; the poll goes on meanwhile."""
+        """Starts to send heartbeats, with epoch 0; the poll goes on meanwhile."""
         self.needs_join = False
         self._lives += 1
         consumer = self._consumer
-        # the member id is the process's own, and another after it was fenced
+        # the process chooses the member id, and another one after it was fenced
         self.member_id = f"{consumer.name}.{consumer.incarnation}.{self._lives}"
         self.generation = group_epochs.JOIN_EPOCH
         self._asking = False
@@ -392,7 +392,7 @@ class ModernMembership(Membership):
             self._consumer.poke()
 
     def reconciles(self) -> bool:
-        """Gives up and takes over what the coordinator wants; true while it commits what it gives up."""
+        """Revokes and takes over partitions as the coordinator assigned them; True while it commits before that."""
         if self._wanted == self.assigned or self.needs_join:
             return False
         wanted = self._wanted
@@ -412,24 +412,24 @@ class ModernMembership(Membership):
         self.assigned = wanted
         self._consumer.positions.keep(wanted)
         self._consumer.emit(Kind.ASSIGNED, self.group, self.generation, wanted, "group_epochs.reconcile")
-        self._send()  # what it owns now, so that others may have the rest
+        self._send()  # its present partitions, so that others may have the rest
 
     def refused(self, error: ErrorCode) -> None:
-        """Fenced, it gives everything up and joins anew."""
+        """Once fenced, gives up every partition and joins anew."""
         if error in {ErrorCode.FENCED_INSTANCE_ID, ErrorCode.UNRELEASED_INSTANCE_ID, ErrorCode.GROUP_ID_NOT_FOUND}:
             self._consumer.fail(error.name)
         elif error in {ErrorCode.FENCED_MEMBER_EPOCH, ErrorCode.UNKNOWN_MEMBER_ID}:
             self.lose()
 
     def lose(self) -> None:
-        """It is no member any more, and has no partitions."""
+        """Ends the membership and gives up every partition."""
         super().lose()
         self._wanted = ()
         self.assigned = ()
         self._consumer.positions.keep(())
 
     def leave(self) -> None:
-        """Says so by a heartbeat: for good, or for a while as a static member does."""
+        """Leaves by a heartbeat: for good, or for a while as a static member does."""
         if self.generation != UNKNOWN_GENERATION:
             epoch = group_epochs.LEAVE_STATIC_EPOCH if self.member[1] else group_epochs.LEAVE_EPOCH
             arguments = (self.member, epoch, self._timeouts()[1], self._consumer.setup.topics, self.assigned)

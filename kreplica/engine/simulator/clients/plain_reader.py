@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Reader(Client):
-    """Reads every partition of its setup from the beginning; a position out of range is reset as it is set to."""
+    """Reads every partition of its setup from the beginning; resets a position out of range by auto.offset.reset."""
 
     __slots__ = ("_failed", "positions", "setup")
 
@@ -33,7 +33,7 @@ class Reader(Client):
         self._failed = False
 
     def on_start(self) -> None:
-        """Begins at offset 0 at its time."""
+        """Starts at offset 0 at its start time."""
         self.positions = dict.fromkeys(self.setup.partitions, 0)
         self._failed = False
         self.after(max(0, self.setup.start - self.scheduler.now), self._begin)

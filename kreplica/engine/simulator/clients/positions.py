@@ -1,4 +1,4 @@
-"""A consumer's positions: where it reads each partition, from whom, and what it has fetched ahead of the application.
+"""A consumer's positions: its offset in each partition, the broker it reads from, and the records fetched ahead.
 
 org.apache.kafka.clients.consumer.internals.SubscriptionState, Fetcher, FetchCollector and OffsetFetcher.
 """
@@ -31,12 +31,12 @@ if TYPE_CHECKING:
 
 
 class Position(NamedTuple):
-    """Where to read on.
+    """Position of a consumer in a partition.
 
     Args:
-        offset: The next to read.
+        offset: The next offset to read.
         epoch: Leader epoch of the record before it, -1 if it is not known.
-        leader_epoch: The leader's epoch under which it was found valid.
+        leader_epoch: The leader's epoch under which the position was validated.
     """
 
     offset: int
@@ -45,7 +45,7 @@ class Position(NamedTuple):
 
 
 class Positions:
-    """Positions of the assigned partitions, and records that were fetched and not yet handed out."""
+    """Positions of the assigned partitions, and fetched records that the application does not have yet."""
 
     __slots__ = ("_buffers", "_busy", "_consumer", "_preferred", "_round", "at")
 
@@ -60,7 +60,7 @@ class Positions:
     # -- assignment
 
     def keep(self, partitions: tuple[str, ...]) -> None:
-        """Forgets everything of other partitions; answers that are on their way come to nothing."""
+        """Forgets everything of other partitions; answers in flight are ignored."""
         self._round += 1
         self._busy = set()
         self.at = {partition: self.at[partition] for partition in partitions if partition in self.at}
@@ -68,18 +68,18 @@ class Positions:
         self._preferred = {one: chosen for one, chosen in self._preferred.items() if one in self.at}
 
     def missing(self, partitions: tuple[str, ...]) -> tuple[str, ...]:
-        """Those that have no position."""
+        """The partitions that have no position."""
         return tuple(partition for partition in partitions if partition not in self.at)
 
     def committed(self, partition: str, offset: int, epoch: int) -> None:
-        """Begins at the committed offset, or where auto.offset.reset says if there is none."""
+        """Starts at the committed offset, or as auto.offset.reset says if there is none."""
         if offset == INVALID_OFFSET:
             self.reset(partition, "no committed offset")
         else:
             self.seek(partition, offset, epoch, "the committed offset", "offset_commit.fetched_offset")
 
     def seek(self, partition: str, offset: int, epoch: int, why: str, rule: str = "") -> None:
-        """Reads on at an offset; ``rule`` says what decided it, nothing where the application did."""
+        """Continues at an offset; ``rule`` is the rule that decided it, empty where the application did."""
         self._consumer.emit(Kind.POSITION_SET, partition, offset, why, rule)
         self.at[partition] = Position(offset, epoch, self._consumer.leader_epoch(partition))
         self._buffers.pop(partition, None)
@@ -87,7 +87,7 @@ class Positions:
     # -- resets
 
     def reset(self, partition: str, why: str) -> None:
-        """Asks the leader where to begin, unless the application wants to be told."""
+        """Asks the leader for the offset to start at, unless auto.offset.reset is none."""
         policy = str(self._consumer.settings["auto.offset.reset"])
         if policy == "none":
             self._consumer.fail(f"no position in {partition}: {why}")
@@ -146,7 +146,7 @@ class Positions:
         then: Callable[..., None],
         again: Callable[[], object],
     ) -> None:
-        """Sends a request; what comes of it once other partitions are assigned comes to nothing."""
+        """Sends a request; its answer is ignored once other partitions are assigned."""
         consumer, current = self._consumer, self._round
 
         def heard(*answer: Any) -> None:
@@ -160,7 +160,7 @@ class Positions:
         consumer.simulation.network.call(consumer, broker, name, handler, arguments, heard, failed)
 
     def _later(self, partition: str, function: Callable[..., None], *arguments: object, after: int = 0) -> None:
-        """Asks who leads after so many microseconds, retry.backoff.ms if 0, and tries again."""
+        """Asks for metadata after so many microseconds, retry.backoff.ms if 0, and tries again."""
         consumer, current = self._consumer, self._round
 
         def again() -> None:
@@ -173,13 +173,13 @@ class Positions:
     # -- validation
 
     def metadata_heard(self) -> None:
-        """Looks at new leader epochs."""
+        """Checks the positions against new leader epochs."""
         for partition in list(self.at):
             if partition not in self._busy:
                 self._compare_epochs(partition)
 
     def _compare_epochs(self, partition: str) -> None:
-        """A position under another epoch may not be in the log any more: asks, since 2.3 (KIP-320)."""
+        """Validates a position of another epoch, whose record may be truncated: since 2.3 (KIP-320)."""
         position = self.at[partition]
         epoch = self._consumer.leader_epoch(partition)
         if epoch == position.leader_epoch:
@@ -232,7 +232,7 @@ class Positions:
     # -- fetching
 
     def fetch(self) -> None:
-        """Fetches every partition that has a position, nothing fetched ahead, and no request on its way."""
+        """Fetches every partition that has a position, no records fetched ahead, and no request in flight."""
         for partition in list(self.at):
             if partition not in self._busy and not self._buffers.get(partition):
                 self._fetch(partition)
@@ -281,13 +281,13 @@ class Positions:
         return goes_to_leader(online, refused, consumer.simulation.version.errors_lead_to_leader)
 
     def _refused(self, partition: str) -> None:
-        """A fetch ended with an error, or without an answer."""
+        """Handles a fetch that ended with an error, or without an answer."""
         replica, _ = self._preferred.get(partition, (NO_REPLICA, 0))
         if replica != NO_REPLICA and self._goes_to_leader(partition, replica, refused=True):
             del self._preferred[partition]
 
     def _sent_epoch(self, partition: str) -> int:
-        """The leader epoch as requests carry it: since 2.3 (KIP-320)."""
+        """The leader epoch that requests carry: since 2.3 (KIP-320)."""
         if not self._consumer.simulation.version.consumer_detects_truncation:
             return ANY_EPOCH
         return self._consumer.leader_epoch(partition)
@@ -324,7 +324,7 @@ class Positions:
             self._consumer.fetch_more()
 
     def hand_out(self, most: int) -> list[tuple[str, int, Record]]:
-        """Up to ``most`` records for the application; the positions move behind them."""
+        """Up to ``most`` records for the application; the positions move past them."""
         handed: list[tuple[str, int, Record]] = []
         for partition, buffer in self._buffers.items():
             while buffer and len(handed) < most:
@@ -336,9 +336,9 @@ class Positions:
 
     @property
     def has_records(self) -> bool:
-        """Whether anything is fetched ahead."""
+        """True if records are fetched ahead."""
         return any(self._buffers.values())
 
     def offsets(self) -> tuple[tuple[str, int, int], ...]:
-        """What a commit of all positions says: partition, offset, leader epoch."""
+        """The contents of a commit of all positions: partition, offset, leader epoch."""
         return tuple((partition, one.offset, one.epoch) for partition, one in self.at.items())

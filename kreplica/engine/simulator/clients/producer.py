@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 class Batch:
     """Records for one partition that are sent, retried and answered together.
 
-    ``sequence`` and ``epoch`` are an idempotent producer's; ``waiting`` is a batch that waits to be sent again,
-    ``renumbered`` one that was given other sequences while it was on its way.
+    ``sequence`` and ``epoch`` are an idempotent producer's; ``waiting`` is true while the batch waits for a retry,
+    ``renumbered`` if it was given other sequences while it was in flight.
     """
 
     __slots__ = ("attempts", "born", "epoch", "partition", "records", "renumbered", "sequence", "values", "waiting")
@@ -38,10 +38,10 @@ class Batch:
 
 
 class Producer(Client):
-    """Sends what its setup says. Each partition has a queue; so many batches of it are on their way at once.
+    """Sends the records of its setup. Each partition has a queue and a limit of batches in flight.
 
-    delivery.timeout.ms is looked at when a batch is to be sent, or was answered: one that is on its way is given up
-    with the answer, or when the request has timed out.
+    delivery.timeout.ms is checked when a batch is to be sent, or was answered: one in flight is given up with the
+    answer, or when the request has timed out.
     """
 
     __slots__ = ("_in_flight", "_next", "_open", "_queues", "acks", "setup")
@@ -61,11 +61,11 @@ class Producer(Client):
     # -- the application
 
     def on_start(self) -> None:
-        """Sends what is left to send."""
+        """Sends the remaining records."""
         self.refresh(self._schedule)
 
     def on_end(self) -> None:
-        """What was not sent is gone with the process; the application goes on behind it."""
+        """Loses the unsent records with the process; the application goes on with the records after them."""
         super().on_end()
         self._forget()
 
@@ -84,7 +84,7 @@ class Producer(Client):
             self._schedule()
 
     def send(self, send: Send) -> None:
-        """Puts a record into its partition's batch, which leaves when linger.ms is over or it is full."""
+        """Adds a record to its partition's batch, which is sent when linger.ms is over or it is full."""
         self.emit(Kind.SENT, send.partition, send.value, self.acks)
         batch = self._open.get(send.partition)
         if batch is None:
@@ -105,11 +105,11 @@ class Producer(Client):
         self._drain(batch.partition)
 
     def make_records(self, batch: Batch) -> tuple[Record, ...]:
-        """The batch's records as they are sent; the leader puts its epoch in."""
+        """The batch's records as they are sent; the leader sets its epoch."""
         return tuple(Record(-1, value) for value in batch.values)
 
     def _drop_expired(self, partition: str) -> None:
-        """Gives up what waited for too long and was never sent. RecordAccumulator.expiredBatches."""
+        """Gives up batches that waited too long and were never sent. RecordAccumulator.expiredBatches."""
         queue = self._queues.get(partition)
         while queue and self._is_too_old(queue[0]):
             self._tell_failure(queue.popleft(), ErrorCode.REQUEST_TIMED_OUT)
@@ -151,7 +151,7 @@ class Producer(Client):
             self._succeeded(batch, -1)
 
     def produce_at(self, leader: Broker) -> tuple[Callable[..., object], tuple[str, ...]]:
-        """What answers Produce at a leader, and what it is told first: a transactional producer's id."""
+        """The leader's handler of Produce, and its leading arguments: a transactional producer's id."""
         return leader.produce, ()
 
     def _answered(self, batch: Batch, error: ErrorCode, base: int) -> None:
@@ -163,14 +163,14 @@ class Producer(Client):
             self._give_up(batch, error)
 
     def _disconnected(self, batch: Batch) -> None:
-        """The connection broke: with acks=0 nobody waits for an answer, but who leads is asked again."""
+        """Handles a broken connection: with acks=0 no answer is missing, but the metadata is asked for again."""
         if self.acks == 0:
             self.refresh(lambda: None)
         else:
             self._answered(batch, ErrorCode.NETWORK_EXCEPTION, -1)
 
     def _succeeded(self, batch: Batch, base: int) -> None:
-        """The application is told: with acks=0 as soon as the batch has been sent, without an offset."""
+        """Reports success to the application: with acks=0 as soon as the batch has been sent, without an offset."""
         for place, value in enumerate(batch.values):
             self.emit(Kind.ACKNOWLEDGED, batch.partition, value, base + place if base >= 0 else -1, self.acks)
         self._done(batch)
@@ -194,7 +194,7 @@ class Producer(Client):
 
     def _give_up(self, batch: Batch, error: ErrorCode) -> None:
         self._tell_failure(batch, error)
-        if error in INVALID_METADATA:  # the next batch asks the right one: Sender.completeBatch
+        if error in INVALID_METADATA:  # the next batch asks the new leader: Sender.completeBatch
             self.refresh(lambda: None)
         self._done(batch)
 

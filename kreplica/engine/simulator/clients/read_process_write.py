@@ -1,7 +1,7 @@
-"""Consume, transform, produce: what was written and how far was read are one transaction.
+"""Consume, transform, produce: the written records and the read position are one transaction.
 
-The loop of KIP-98 and KIP-447: poll, send, sendOffsetsToTransaction, commitTransaction. After an abort, and in a new
-life, it goes on from the committed offset, so that each record is transformed once as read_committed consumers see it.
+The loop of KIP-98 and KIP-447: poll, send, sendOffsetsToTransaction, commitTransaction. After an abort or a restart
+it goes on from the committed offset, so that read_committed consumers see each record transformed once.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Transformer(TransactionalProducer):
     def _later(self, _reason: str = "") -> None:
         self.refresh_later(self._next_transaction)
 
-    # -- where it goes on
+    # -- the committed offset
 
     def _ask_position(self) -> None:
         group = self._transform.group

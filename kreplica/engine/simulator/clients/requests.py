@@ -1,12 +1,12 @@
-"""What a broker answers consumers beside the records: which replica to read from, where a log begins and ends.
+"""A broker's answers to consumers besides records: the replica to read from, and where a log begins and ends.
 
 kafka.server.ReplicaManager.fetchMessages and KafkaApis.handleListOffsetRequest.
 
-How a client asks the coordinator of its transactions.
+A client's requests to the coordinator of its transactions.
 
 org.apache.kafka.clients.producer.internals.TransactionManager.TxnRequestHandler.
 
-What a consumer does with the records of a fetch: markers and aborted records move its position, and no more.
+A consumer's handling of fetched records: markers and aborted records move its position, and no more.
 """
 
 from __future__ import annotations
@@ -41,12 +41,12 @@ NO_REPLICA = -1
 def fetch(
     broker: Broker, partition: str, offset: int, reading: tuple[int, int, int], epoch: int, rack: str, reply: Reply
 ) -> None:
-    """Answers a consumer's fetch with what ``BrokerReads.for_consumer`` gives and the preferred read replica.
+    """Answers a consumer's fetch with the result of ``BrokerReads.for_consumer`` and the preferred read replica.
 
     Args:
-        broker: Who is asked.
+        broker: The broker that is asked.
         partition, offset: The consumer's position.
-        reading: Isolation, how many records at most, and for how many microseconds to wait for one.
+        reading: Isolation, largest number of records, and longest wait for one in microseconds.
         epoch: The leader epoch that the consumer knows, ANY_EPOCH from a client that sends none.
         rack: client.rack.
         reply: Called with a ConsumerGiven and a broker id or NO_REPLICA.
@@ -94,10 +94,10 @@ def list_offset(
     """Answers ListOffsets of a consumer: error, offset, leader epoch.
 
     Args:
-        broker: Who is asked; only the leader answers.
-        partition: Whose offset.
+        broker: The broker that is asked; only the leader answers.
+        partition: The partition, as ``topic-0``.
         policy: ``earliest``, ``latest`` or ``by_duration:PT1H``.
-        asked_at: The consumer's time, in microseconds, which a duration counts back from.
+        asked_at: The consumer's time, in microseconds, from which a duration counts back.
         committed_only: Whether the consumer reads committed records only.
         epoch: The leader epoch that the consumer knows, ANY_EPOCH from a client that sends none.
         reply: Called with the answer.
@@ -127,7 +127,7 @@ TRY_AGAIN = frozenset(
         ErrorCode.NETWORK_EXCEPTION,
     )
 )
-"""With these a client asks again, after retry.backoff.ms and with fresh metadata."""
+"""Errors after which a client asks again, after retry.backoff.ms and with fresh metadata."""
 
 Handler = Callable[[TransactionCoordinator], Callable[..., object]]
 
@@ -140,13 +140,13 @@ def ask_transaction_coordinator(
     arguments: tuple[Any, ...],
     then: Callable[..., object],
 ) -> None:
-    """Asks until the coordinator answers with more than to try again.
+    """Asks the coordinator, again and again until its answer is not a retriable error.
 
     Args:
-        client: Who asks.
-        transactional_id: Goes first into the request, and says who the coordinator is.
+        client: The client that asks.
+        transactional_id: First argument of the request; it determines the coordinator.
         name: Kafka's name of the request, for the trace.
-        handler: Which of the coordinator's methods takes it.
+        handler: The coordinator's method that handles it.
         arguments: The rest of the request.
         then: Called with the error and the other values of the answer.
     """

@@ -1,8 +1,8 @@
 """A transactional producer and its application: one transaction after the other, committed or aborted.
 
 org.apache.kafka.clients.producer.internals.TransactionManager, since 0.11 (KIP-98). With transaction version 1 it adds
-partitions to the transaction itself, and keeps its epoch; with version 2 (4.0, KIP-890) leaders add them, and every end
-brings the next epoch.
+partitions to the transaction itself, and keeps its epoch; with version 2 (4.0, KIP-890) leaders add them, and every
+end of a transaction brings the next epoch.
 """
 
 from __future__ import annotations
@@ -25,13 +25,11 @@ if TYPE_CHECKING:
     from kreplica.engine.simulator.broker.broker import Broker
     from kreplica.engine.simulator.simulation import Simulation
 
-"""What an application is told of a transaction; unknown to one that was fenced or gave up."""
-
 
 class TransactionalProducer(IdempotentProducer):
-    """Does the transactions of its setup, from the one behind where a former life of it was.
+    """Executes the transactions of its setup, starting after those of an earlier run of the process.
 
-    ``over`` is true once it was fenced: the application has to begin anew.
+    ``over`` is true once it was fenced: the application has to start anew.
     """
 
     __slots__ = ("_added", "_asking", "_at", "_current", "_failed", "_left", "_plan", "_started", "_values", "over")
@@ -66,7 +64,7 @@ class TransactionalProducer(IdempotentProducer):
         return self.simulation.version.transaction_version
 
     def _ask(self, name: str, handler: Handler, arguments: tuple[Any, ...], then: Callable[..., object]) -> None:
-        """Asks the coordinator; a producer that is over hears no answer."""
+        """Asks the coordinator; a fenced producer ignores the answer."""
 
         def answered(*values: Any) -> None:
             if not self.over:
@@ -75,7 +73,7 @@ class TransactionalProducer(IdempotentProducer):
         ask_transaction_coordinator(self, self.transactional_id, name, handler, arguments, answered)
 
     def _fenced(self, error: ErrorCode) -> None:
-        """Ends for good: another producer has the transactional id, or this one is lost."""
+        """Ends for good: another producer has the transactional id, or this one has lost its own."""
         if self.over:
             return
         self.emit(Kind.PRODUCER_FENCED, error.name)
@@ -86,11 +84,11 @@ class TransactionalProducer(IdempotentProducer):
     # -- initTransactions
 
     def on_start(self) -> None:
-        """Registers its transactional id, and then begins."""
+        """Registers its transactional id, and then starts."""
         self.after(max(0, self._plan.start - self.scheduler.now), self.refresh, self.ask_id)
 
     def ask_id(self) -> None:
-        """InitProducerId: a new producer's, which fences every other one with this id."""
+        """InitProducerId: gets a producer id and fences every other producer with this transactional id."""
         self._init(None, self._next_transaction)
 
     def _init(self, expected: tuple[int, int] | None, then: Callable[[], object]) -> None:
@@ -128,7 +126,7 @@ class TransactionalProducer(IdempotentProducer):
         if self.over or self._left < 0:
             return
         self._left -= 1
-        if self._failed:  # the application hears of the failure with its next call
+        if self._failed:  # the application sees the failure with its next call
             self._maybe_end()
             return
         self._values.append(send.value)
@@ -141,7 +139,7 @@ class TransactionalProducer(IdempotentProducer):
         super()._drain(partition)
 
     def _is_added(self, partition: str) -> bool:
-        """Whether the partition is in the transaction; with version 1 the producer sees to it."""
+        """True if the partition is in the transaction; with version 1 the producer adds it."""
         if self.version >= 2 or partition in self._added:
             return True
         if partition not in self._asking and self._queues.get(partition):
@@ -160,7 +158,7 @@ class TransactionalProducer(IdempotentProducer):
         return False
 
     def produce_at(self, leader: Broker) -> tuple[Callable[..., object], tuple[str, ...]]:
-        """The leader verifies with the coordinator, so it is told the transactional id."""
+        """The leader's handler and the transactional id, by which the leader verifies with the coordinator."""
         return TransactionCoordinator.of(leader).produce, (self.transactional_id,)
 
     def _tell_failure(self, batch: Batch, error: ErrorCode) -> None:
@@ -168,7 +166,7 @@ class TransactionalProducer(IdempotentProducer):
         super()._tell_failure(batch, error)
 
     def _lost(self, error: ErrorCode) -> None:
-        """A part of the transaction failed: it is aborted, where Kafka's client can do that."""
+        """Aborts the transaction after a failed part, or ends for good where Kafka's client cannot abort."""
         final = error in (ErrorCode.PRODUCER_FENCED, ErrorCode.INVALID_PRODUCER_ID_MAPPING)
         if not self.simulation.version.fenced_is_final:
             final = final or error is ErrorCode.INVALID_PRODUCER_EPOCH
@@ -185,7 +183,7 @@ class TransactionalProducer(IdempotentProducer):
     # -- its end
 
     def _maybe_end(self) -> None:
-        """Ends the transaction once everything is sent and answered."""
+        """Ends the transaction once every record is sent and answered."""
         if self.over or self._left != 0:
             return
         if self._failed:
@@ -216,7 +214,7 @@ class TransactionalProducer(IdempotentProducer):
         self._ask("AddOffsetsToTxn", lambda there: there.add_partitions, (producer, (partition,)), added)
 
     def _send_offsets(self, partition: str) -> None:
-        """TxnOffsetCommit, until the group coordinator answers with more than to try again."""
+        """TxnOffsetCommit, retried until the group coordinator's answer is not a retriable error."""
         leader, current = self.leader(partition), self._current
 
         def again(_reason: str = "") -> None:
@@ -251,7 +249,7 @@ class TransactionalProducer(IdempotentProducer):
         )
 
     def _not_committed(self, error: ErrorCode) -> None:
-        """The offsets were refused: nothing of the transaction may hold."""
+        """Aborts the transaction because its offsets were refused."""
         self._left = 0
         self._lost(error)
 
@@ -260,7 +258,7 @@ class TransactionalProducer(IdempotentProducer):
             self.emit(Kind.SEND_FAILED, batch.partition, value, ErrorCode.TRANSACTION_ABORTABLE.name)
 
     def _end_transaction(self, commit: bool) -> None:
-        """EndTxn, unless the coordinator has not heard of the transaction: TransactionManager.nextRequest."""
+        """EndTxn, unless the coordinator does not know the transaction: TransactionManager.nextRequest."""
         if not self._started:
             self._told(COMMITTED if commit else ABORTED)
             self._after_end()
@@ -280,7 +278,7 @@ class TransactionalProducer(IdempotentProducer):
         self._ask("EndTxn", lambda there: there.end, (producer, commit), ended)
 
     def _after_end(self) -> None:
-        """Goes on; after a failure with version 1 in a new epoch, so that late batches are told apart (KIP-360)."""
+        """Continues; after a failure with version 1 in a new epoch, so that late batches are recognized (KIP-360)."""
         renew = self._failed and self.version < 2 and self.simulation.version.raises_own_epoch
         if renew:
             self._init((self.producer_id, self.producer_epoch), self._next_transaction)
@@ -293,13 +291,13 @@ class TransactionalProducer(IdempotentProducer):
         self._values = []
 
     def _resolve(self, line: Line) -> bool:
-        """Before 2.5 a producer that does not know what is in the log cannot go on: it has no other epoch."""
+        """Ends the producer, before 2.5, if it cannot know what is in the log: it has no other epoch to go on in."""
         if not line.pending and not line.is_known and not self.simulation.version.raises_own_epoch:
             self._fenced(ErrorCode.REQUEST_TIMED_OUT)
             return False
         return super()._resolve(line)
 
     def _next_epoch(self, line: Line) -> None:
-        """A transactional producer's epochs are its coordinator's."""
+        """Fails the transaction: only the coordinator raises a transactional producer's epoch."""
         line.restart(self.producer_id, self.producer_epoch)
         self._failed = True

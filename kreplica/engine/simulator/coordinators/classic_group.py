@@ -25,7 +25,7 @@ Assigned = tuple[tuple[str, tuple[str, ...]], ...]
 
 
 class GroupMember:
-    """What the coordinator knows of a member; timeouts in microseconds."""
+    """A member as the coordinator knows it; timeouts in microseconds."""
 
     __slots__ = ("assignment", "heard", "id", "instance", "join", "owned", "rebalance", "session", "sync", "topics")
 
@@ -55,7 +55,7 @@ class GroupMember:
 
 
 class ClassicGroup:
-    """One group. Everything it decides goes by ``kreplica.engine.rules.groups.group_membership``."""
+    """One group. It decides by the rules of ``kreplica.engine.rules.groups.group_membership``."""
 
     __slots__ = (
         "_initial",
@@ -124,14 +124,14 @@ class ClassicGroup:
 
     @staticmethod
     def _changed(member: GroupMember, topics: tuple[str, ...], owned: tuple[str, ...]) -> bool:
-        """Whether the member's metadata is other than what it joined with: topics, and what it owns (KIP-429)."""
+        """True if the member's metadata differs from what it joined with: topics, and owned partitions (KIP-429)."""
         return member.topics != topics or member.owned != owned
 
     def _gives_id_first(self, instance: str) -> bool:
         return rules.gives_member_id_first(self.shard.broker.simulation.version.member_id_required, instance or None)
 
     def _give_id(self, client: str, session: int, reply: Reply) -> None:
-        """Gives who joins anew an id to join with, and waits for it as long as its session."""
+        """Gives a new member an id to join with, and waits for it as long as its session."""
         member_id = self.shard.new_member_id(client)
         self._pending.add(member_id)
         self.shard.broker.after(session, self._forget_pending, member_id)
@@ -168,7 +168,7 @@ class ClassicGroup:
         self._rebalance_or_complete(f"{member_id} joins")
 
     def _takes_over(self, replaced: GroupMember, member: GroupMember, reply: Reply) -> bool:
-        """A static member that comes back to a stable group keeps its partitions, without a rebalance (KIP-345)."""
+        """Lets a static member that returns to a stable group keep its partitions, without a rebalance (KIP-345)."""
         replaced.answer_join(ErrorCode.FENCED_INSTANCE_ID, rules.UNKNOWN_GENERATION, replaced.id, "", ())
         replaced.answer_sync(ErrorCode.FENCED_INSTANCE_ID)
         if self.leader == replaced.id:
@@ -177,7 +177,7 @@ class ClassicGroup:
             return False
         member.assignment = replaced.assignment
         self.write(lambda _error: None)
-        # not even as the leader is it told the others: it must not assign anew
+        # even as the leader it is not told of the others: it must not assign anew
         reply(ErrorCode.NONE, self.generation, member.id, self.leader, ())
         return True
 
@@ -200,7 +200,7 @@ class ClassicGroup:
             self._assign(dict(assigned))
 
     def heartbeat(self, member_id: str, instance: str, generation: int) -> ErrorCode:
-        """Heartbeat: the answer."""
+        """The answer to Heartbeat."""
         error = rules.heartbeat(
             self.state, self.generation, self.members, self.static, member_id, instance or None, generation
         )
@@ -209,11 +209,11 @@ class ClassicGroup:
         return error
 
     def knows(self, member_id: str) -> bool:
-        """Whether it is a member, or was given this id to join with."""
+        """True if the id is a member's, or was given to a member to join with."""
         return member_id in self.members or member_id in self._pending
 
     def leave(self, member_id: str, why: str) -> None:
-        """LeaveGroup, or a session that has run out."""
+        """Removes a member: by LeaveGroup, or because its session has expired."""
         self._forget_pending(member_id)
         member = self.members.pop(member_id, None)
         if member is None:
@@ -261,7 +261,7 @@ class ClassicGroup:
         return complete
 
     def _complete_join(self) -> None:
-        """The join phase is over: who has not joined again is out, unless it is static."""
+        """Ends the join phase: members that have not joined again are removed, unless they are static."""
         self._initial = False
         self._phase += 1
         for member in list(self.members.values()):
@@ -281,14 +281,14 @@ class ClassicGroup:
             self.write(lambda _error: None)
             return
         for member in self.members.values():
-            member.heard = self.shard.now  # a static member that has not joined has another session to come back
+            member.heard = self.shard.now  # a static member that has not joined has another session to return
         for member in joined:
             member.answer_join(ErrorCode.NONE, self.generation, member.id, self.leader, self._told_to(member.id))
         self._unsynced = set(self.members)
         self.shard.broker.after(self._longest_rebalance(), self._sync_time_over, self.generation)
 
     def _told_to(self, member_id: str) -> tuple[tuple[str, str, tuple[str, ...], tuple[str, ...]], ...]:
-        """What JoinGroup's answer says of the members: to the leader all of them, to the others nothing."""
+        """The members in JoinGroup's answer: all of them for the leader, none for the others."""
         if member_id != self.leader:
             return ()
         return tuple((one.id, one.instance, one.topics, one.owned) for one in self.members.values())
@@ -302,7 +302,7 @@ class ClassicGroup:
         self.write(lambda error: self._assignment_written(error, generation))
 
     def _assignment_written(self, error: ErrorCode, generation: int) -> None:
-        """Hands the assignment out, unless another rebalance has begun while it was written."""
+        """Distributes the assignment, unless another rebalance has begun while it was written."""
         if self.state is not GroupState.COMPLETING_REBALANCE or generation != self.generation:
             return
         if error:
@@ -318,7 +318,7 @@ class ClassicGroup:
             member.answer_sync(ErrorCode.NONE)
 
     def _sync_time_over(self, generation: int) -> None:
-        """Whoever sent no SyncGroup within the rebalance timeout is out, in a stable group too.
+        """Removes members that sent no SyncGroup within the rebalance timeout, from a stable group too.
 
         GroupMetadataManager.expirePendingSync: a static member that did not even join is among them.
         """
@@ -333,7 +333,7 @@ class ClassicGroup:
     # -- state
 
     def restore(self, record: GroupRecord) -> None:
-        """Is what the record says: a coordinator has read it."""
+        """Restores the group from a record that the coordinator has read."""
         self.generation, self.leader = record.generation, record.leader
         for member_id, instance, session, rebalance, topics, assignment in record.members:
             member = self.members[member_id] = GroupMember(member_id, instance, session, rebalance, topics)
@@ -353,12 +353,12 @@ class ClassicGroup:
         self.shard.append((GroupRecord(self.id, self.generation, self.leader, self.shard.now, members),), then)
 
     def is_alive(self, member: GroupMember) -> bool:
-        """Whether a member is there still: heard of within its session, or waiting for an answer."""
+        """True if a member has been heard of within its session, or waits for an answer."""
         waits = member.join is not None or member.sync is not None
         return waits or not rules.expired(self.shard.now, member.heard, member.session)
 
     def close(self) -> None:
-        """The broker coordinates the group no more: who waits is told to look for the coordinator."""
+        """Ends the coordination of the group by this broker: waiting members are told to look for the coordinator."""
         self._phase += 1
         for member in self.members.values():
             member.answer_join(ErrorCode.NOT_COORDINATOR, rules.UNKNOWN_GENERATION, member.id, "", ())
@@ -376,7 +376,7 @@ class ClassicGroup:
         self.shard.broker.emit(Kind.GROUP_CHANGED, self.id, str(state), self.generation, members, why, rule)
 
     def _after(self, delay: int, function: Callable[..., object], *arguments: Any) -> None:
-        """Plans something of this phase: another phase, or the end of this coordinator, calls it off."""
+        """Plans a call for this phase: another phase, or the end of this coordinator, cancels it."""
         self._phase += 1
         self.shard.broker.after(delay, self._in_phase, self._phase, function, arguments)
 

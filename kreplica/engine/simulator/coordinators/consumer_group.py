@@ -5,7 +5,7 @@ since 4.0.
 
 A target is assigned by the first heartbeat after the group has changed; from 4.3 on not before
 group.consumer.assignment.interval.ms have passed since the last one (KIP-1263).
-group.consumer.assignor.offload.enable is there since 4.3, too, but nothing reads it yet.
+group.consumer.assignor.offload.enable exists since 4.3, too, but is not read yet.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ Reply = Callable[..., object]
 
 
 class ModernMember:
-    """A member: what ``group_epochs.Member`` says of it, and what it asked for. ``target`` is its set of partitions.
+    """A member: its state as ``group_epochs.Member``, and what it asked for. ``target`` is its set of partitions.
 
     ``assigned_since`` has the member epoch in which it was given each partition that is assigned to it.
     """
@@ -64,13 +64,13 @@ class ModernMember:
         self.revoking_since: int | None = None
 
     def note_assigned(self) -> None:
-        """Remembers since which epoch it has what it has."""
+        """Notes the epoch since which it has each of its partitions."""
         had, assigned, epoch = self.assigned_since, self.now.assigned, self.now.epoch
         self.assigned_since = {place: had.get(place, epoch) for place in members(assigned)}
 
 
 class ModernGroup:
-    """One group. Sets of partitions are bitmasks over ``partitions``, all that the group reads."""
+    """One group. Sets of partitions are bitmasks over ``partitions``, all those that the group reads."""
 
     __slots__ = ("assigned_at", "assignment_epoch", "epoch", "id", "members", "partitions", "shard")
 
@@ -82,7 +82,7 @@ class ModernGroup:
         self.members: dict[str, ModernMember] = {}
         self.partitions: tuple[str, ...] = ()
 
-    # -- the one request
+    # -- the heartbeat
 
     def heartbeat(
         self,
@@ -113,7 +113,7 @@ class ModernGroup:
             holder = self.members[static[instance]].now.epoch if instance in static else None
             return rules.join_static_member(holder)
         if self.epoch == self.shard.broker.simulation.version.groups_begin_at_epoch:
-            return ErrorCode.GROUP_ID_NOT_FOUND  # nobody has ever joined
+            return ErrorCode.GROUP_ID_NOT_FOUND  # the group has never had a member
         refused = validate_member(self.members, static, member_id, instance or None)
         if refused or epoch < rules.JOIN_EPOCH:
             return refused
@@ -123,7 +123,7 @@ class ModernGroup:
         )
 
     def _join(self, member_id: str, instance: str) -> ModernMember:
-        """A member that is new, or takes the place of one that left for a while: what that one had waits for it."""
+        """Adds a new member; one in the place of a static member that left for a while takes over its partitions."""
         member = ModernMember(member_id, instance)
         replaced = next((one for one in self.members.values() if instance and one.instance == instance), None)
         if replaced is not None:
@@ -136,7 +136,7 @@ class ModernGroup:
         return member
 
     def _subscribe(self, member: ModernMember, topics: tuple[str, ...]) -> str:
-        """Takes in what the member reads; why that raises the group's epoch, nothing if it does not."""
+        """Updates the member's topics; returns why that raises the group's epoch, an empty text if it does not."""
         if member.topics == topics:
             return ""
         joins = not member.topics
@@ -154,10 +154,10 @@ class ModernGroup:
     # -- assignments
 
     def _assign_when_due(self, why: str) -> bool:
-        """Computes the target assignment if it is time; whether there is anything to be written.
+        """Computes the target assignment if it is due; returns whether anything has to be written.
 
         Args:
-            why: The group's epoch has risen by this heartbeat, nothing if it has not.
+            why: Why the group's epoch has risen with this heartbeat; empty if it has not.
         """
         interval = self.shard.broker.integer("group.consumer.assignment.interval.ms") * MICROSECONDS
         due = rules.may_assign(self.epoch, self.assignment_epoch, self.assigned_at, self.shard.now, interval)
@@ -168,7 +168,7 @@ class ModernGroup:
         return due or bool(why)
 
     def _assign(self) -> None:
-        """The target assignment of the group's epoch."""
+        """Computes the target assignment of the group's epoch."""
         self._know_partitions()
         owned = {one.id: tuple(map(topic_and_number, self.names(one.target))) for one in self.members.values()}
         subscriptions = {one.id: one.topics for one in self.members.values()}
@@ -181,7 +181,7 @@ class ModernGroup:
         self.assignment_epoch, self.assigned_at = self.epoch, self.shard.now
 
     def _know_partitions(self) -> None:
-        """Takes in the partitions of the topics that members subscribe, as this broker knows them; new ones go last."""
+        """Adds partitions of the subscribed topics, as this broker knows them; new ones go last."""
         topics = {topic for member in self.members.values() for topic in member.topics}
         found = [partition for partition in self.shard.broker.image if topic_of(partition) in topics]
         self.partitions += tuple(
@@ -199,7 +199,7 @@ class ModernGroup:
             reply(ErrorCode.NONE, *answer)
 
     def _step(self, member: ModernMember, owns: int) -> None:
-        """Brings a member one step nearer to its target assignment."""
+        """Moves a member one step towards its target assignment."""
         before = member.now
         if rules.stays_as_it_is(before, self.assignment_epoch, owns):
             return
@@ -216,7 +216,7 @@ class ModernGroup:
             self._tell(f"{member.id} is {member.now.state} in epoch {member.now.epoch}")
 
     def _time_revocation(self, member: ModernMember) -> None:
-        """Who has not given its partitions up within its rebalance timeout is out."""
+        """Removes a member that has not given up its partitions within its rebalance timeout."""
         if member.now.state is not MemberState.UNREVOKED_PARTITIONS:
             member.revoking_since = None
             return
@@ -228,7 +228,7 @@ class ModernGroup:
             self.fence(member, "has not given up its partitions within its rebalance timeout")
 
     def commit_refusal(self, member_id: str, epoch: int, transactional: bool, partitions: tuple[str, ...]) -> ErrorCode:
-        """What a commit is refused with: one answer for all its partitions, where Kafka has one for each."""
+        """The error that refuses a commit: one for all its partitions, where Kafka has one for each."""
         member = self.members.get(member_id)
         since = None
         if member is not None and self.shard.broker.simulation.version.assignment_epochs:
@@ -237,15 +237,15 @@ class ModernGroup:
         return commit_to_consumer_group(len(self.members), present, epoch, transactional, False, since)
 
     def _assigned_since(self, member: ModernMember, partitions: tuple[str, ...]) -> int | None:
-        """The epoch since which a member has all these partitions; None if it has not."""
+        """The epoch since which a member has had all these partitions; None if it has not."""
         epochs = {name: member.assigned_since.get(place) for place, name in enumerate(self.partitions)}
         known = [epoch for epoch in map(epochs.get, partitions) if epoch is not None]
         return max(known) if known and len(known) == len(partitions) else None
 
-    # -- members that go
+    # -- members that leave
 
     def fence(self, member: ModernMember, why: str) -> None:
-        """Removes a member; who has its partitions next, the next heartbeat says."""
+        """Removes a member; the next heartbeat assigns its partitions."""
         del self.members[member.id]
         self.epoch += 1
         self._tell(f"{member.id} {why}")
@@ -285,7 +285,7 @@ class ModernGroup:
         self.shard.broker.emit(Kind.GROUP_CHANGED, self.id, self.state, self.epoch, members, why, rule)
 
     def write(self, then: Callable[[ErrorCode], Any]) -> None:
-        """Writes the group down as it is."""
+        """Writes the group's record."""
         members = tuple(
             MemberRecord(
                 one.id,
@@ -305,7 +305,7 @@ class ModernGroup:
         self.shard.append((record,), then)
 
     def restore(self, record: ConsumerGroupRecord) -> None:
-        """Is what the record says: a coordinator has read it."""
+        """Restores the group from a record that the coordinator has read."""
         self.epoch, self.assignment_epoch, self.assigned_at = record.epoch, record.assignment_epoch, record.assigned_at
         self.partitions = record.partitions
         for one in record.members:

@@ -1,4 +1,4 @@
-"""What both coordinators are: the leader of a partition of an internal topic coordinates the names that live in it.
+"""Base of both coordinators: the leader of a partition of an internal topic coordinates the names stored in it.
 
 kafka.coordinator.group.GroupCoordinator and kafka.coordinator.transaction.TransactionCoordinator; their partitions are
 ``shards`` as in org.apache.kafka.coordinator.common.runtime.CoordinatorRuntime.
@@ -21,24 +21,24 @@ APPEND_ERRORS = {
     ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND: ErrorCode.COORDINATOR_NOT_AVAILABLE,
     ErrorCode.REQUEST_TIMED_OUT: ErrorCode.COORDINATOR_NOT_AVAILABLE,
 }
-"""What a client hears when a coordinator's append fails.
+"""Error sent to a client when a coordinator's append fails.
 
 GroupMetadataManager.appendForGroup and storeOffsets, TransactionStateManager.appendTransactionToLog.
 """
 
 
 class Closing(Protocol):
-    """What a coordinator has for each partition that it leads."""
+    """State that a coordinator holds for each partition that it leads."""
 
     def close(self) -> None:
-        """The broker leads the partition no more."""
+        """Ends with the broker's leadership of the partition."""
 
 
 S = TypeVar("S", bound=Closing)
 
 
 class Coordinator(ABC, Generic[S]):
-    """Hears from its broker of what it leads, as one of its ``coordinators``."""
+    """A coordinator, which its broker tells of the partitions it leads, as one of its ``coordinators``."""
 
     __slots__ = ("_shards", "broker")
 
@@ -50,7 +50,7 @@ class Coordinator(ABC, Generic[S]):
 
     @classmethod
     def of(cls, broker: Broker) -> Self:
-        """That of a broker; every broker of a setup with the topic has one."""
+        """The coordinator of a broker; every broker of a setup with the topic has one."""
         found = next((one for one in broker.coordinators if isinstance(one, cls)), None)
         assert found is not None, f"{broker.name} has no {cls.__name__}: there is no {cls.topic}"
         return found
@@ -59,27 +59,27 @@ class Coordinator(ABC, Generic[S]):
     def begin(self, replica: Replica) -> S:
         """A shard for a partition that the broker leads in a new epoch."""
 
-    # -- what the broker tells
+    # -- reports of the broker
 
     def ended(self) -> None:
-        """The process is gone, and what it knew with it; what it would still answer reaches nobody."""
+        """Forgets everything when the process ends; unsent answers are dropped."""
         for shard in self._shards.values():
             shard.close()
         self._shards = {}
 
     def leads(self, replica: Replica) -> None:
-        """The broker leads a partition in a new epoch."""
+        """Starts to coordinate a partition that the broker leads in a new epoch."""
         if replica.topic == self.topic:
             self.resigned(replica)
             self._shards[replica.partition] = self.begin(replica)
 
     def resigned(self, replica: Replica) -> None:
-        """The broker leads a partition no more."""
+        """Stops coordinating a partition that the broker no longer leads."""
         shard = self._shards.pop(replica.partition, None)
         if shard is not None:
             shard.close()
 
-    # -- where names live
+    # -- the partition of a name
 
     def home(self, name: str) -> str:
         """The partition whose leader coordinates the name."""

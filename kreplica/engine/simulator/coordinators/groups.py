@@ -1,10 +1,10 @@
-"""Coordinates groups: what the leader of a partition of __consumer_offsets does beside leading it.
+"""The group coordinator: the task of a leader of a partition of __consumer_offsets.
 
 kafka.coordinator.group.GroupCoordinator; GroupCoordinatorService since 4.0.
 
-The groups of one partition of __consumer_offsets: their members, their offsets, and what becomes of both.
+The groups of one partition of __consumer_offsets: their members and their offsets.
 
-Everything promised stands in the log before it is answered, with acks=all; a new leader reads the log and goes on.
+Every promise is in the log before it is answered, with acks=all; a new leader reads the log and goes on.
 kafka.coordinator.group.GroupMetadataManager; GroupCoordinatorShard since 4.0.
 """
 
@@ -48,8 +48,8 @@ Value = OffsetRecord | GroupRecord | ConsumerGroupRecord
 class Shard:
     """The groups of one partition of __consumer_offsets, while this broker leads it.
 
-    The offsets are what the log says up to what was there when the broker became its leader, and up to the high
-    watermark from then on.
+    The offsets are those of the log up to its end when the broker became its leader, and up to the high watermark
+    from then on.
     """
 
     __slots__ = ("_loaded_to", "_member_ids", "broker", "closed", "groups", "modern", "replica", "store")
@@ -67,7 +67,7 @@ class Shard:
         self._load()
         self._scan_later()
 
-    # -- what groups ask for
+    # -- functions for groups
 
     @property
     def now(self) -> int:
@@ -80,12 +80,12 @@ class Shard:
         return self.broker.integer("group.initial.rebalance.delay.ms")
 
     def new_member_id(self, client: str) -> str:
-        """A member id that was not given before: the coordinator's epoch tells it from those of its predecessors."""
+        """A new member id: the coordinator's epoch distinguishes it from the ids given by earlier leaders."""
         self._member_ids += 1
         return f"{client}.{self.replica.state.leader_epoch}.{self._member_ids}"
 
     def append(self, values: tuple[Value, ...], then: Callable[[ErrorCode], object]) -> None:
-        """Appends records with acks=all; ``then`` hears how it went, in a client's words."""
+        """Appends records with acks=all; ``then`` gets the result as an error for clients."""
         self._append(tuple(Record(-1, value) for value in values), then)
 
     def _append(self, records: tuple[Record, ...], then: Callable[[ErrorCode], object]) -> None:
@@ -99,7 +99,7 @@ class Shard:
         )
 
     def watch(self, group: ClassicGroup, member: GroupMember) -> None:
-        """Looks after a session whether its member is still heard of."""
+        """Checks after a session whether its member is still heard of."""
         self.broker.after(member.session, self._look_at, group, member)
 
     def _look_at(self, group: ClassicGroup, member: GroupMember) -> None:
@@ -127,12 +127,12 @@ class Shard:
         return self.modern[name]
 
     def speaks(self, name: str, modern: bool) -> bool:
-        """Whether a group's members speak that protocol, or there are none. Kafka also lets a group change over."""
+        """True if a group's members use that protocol, or it has none. Kafka also lets a group change over."""
         other = self.groups.get(name) if modern else self.modern.get(name)
         return other is None or not other.members
 
     def offsets(self) -> OffsetStore:
-        """The offsets as they are committed by now."""
+        """The offsets committed so far."""
         log, store = self.replica.log, self.store
         end = max(self._loaded_to, self.replica.high_watermark)
         for place, record in enumerate(log.read(store.read_to, end, end), start=store.read_to):
@@ -167,16 +167,16 @@ class Shard:
         offsets: Offsets,
         reply: Reply,
     ) -> None:
-        """TxnOffsetCommit: offsets that count once the transaction's COMMIT marker stands in this partition.
+        """TxnOffsetCommit: offsets that count once this partition has the transaction's COMMIT marker.
 
         Kafka's leader also verifies that the transaction is open, as it does for data (KIP-890): here the producer has
         always asked the transaction coordinator before.
 
         Args:
             name: The group.
-            member_id, generation: Of the consumer; NO_MEMBER and UNKNOWN_GENERATION from a producer of before 2.5.
+            member_id, generation: The consumer's; NO_MEMBER and UNKNOWN_GENERATION from a producer of before 2.5.
             producer: Id and epoch.
-            offsets: Of the consumer.
+            offsets: The consumer's.
             reply: Called with the error.
         """
         error, rule = self._refusal(name, member_id, "", generation, offsets, True)
@@ -193,7 +193,7 @@ class Shard:
     def _refusal(
         self, name: str, member_id: str, instance: str, generation: int, offsets: Offsets, transactional: bool
     ) -> tuple[ErrorCode, str]:
-        """Why offsets are not taken, NONE where they are, and which rule says so."""
+        """The error that refuses offsets, NONE where they are accepted, and the rule that decided."""
         modern = self.modern.get(name)
         if modern is not None:
             partitions = tuple(partition for partition, _, _ in offsets)
@@ -254,7 +254,7 @@ class Shard:
         self._scan_later()
 
     def _is_expired(self, name: str, partition: str, one: Committed, retention: int) -> bool:
-        """Times are in microseconds throughout; the rules compare them with each other only."""
+        """Times are in microseconds throughout; the rules only compare them with each other."""
         if not self.broker.simulation.version.offsets_expire_with_group:
             return offset_commit.offset_expired_by_commit(self.now, one.time, retention)
         pending = self.store.is_pending(name, partition)
@@ -284,27 +284,27 @@ class Shard:
                 self.modern_group(name).restore(record)
 
     def close(self) -> None:
-        """The broker leads the partition no more."""
+        """Ends with the broker's leadership of the partition."""
         self.closed = True
         for group in self.groups.values():
             group.close()
 
 
 class GroupCoordinator(Coordinator[Shard]):
-    """A broker's group coordinator: finds the shard of a group, or says that it is not here."""
+    """A broker's group coordinator: finds the shard of a group, or answers that it is not here."""
 
     __slots__ = ()
 
     topic = OFFSETS_TOPIC
 
     def begin(self, replica: Replica) -> Shard:
-        """Reads the partition's groups, and coordinates them."""
+        """Reads the partition's groups, and starts to coordinate them."""
         return Shard(self.broker, replica)
 
     # -- requests: the first argument is always the group
 
     def find(self, group: str, reply: Reply) -> None:
-        """FindCoordinator: the broker that leads the group's partition as far as this one knows, -1 for nobody."""
+        """FindCoordinator: the broker that leads the group's partition as far as this one knows, -1 for none."""
         state = self.broker.image.get(self.home(group))
         reply(-1 if state is None else state.leader_id)
 

@@ -1,4 +1,4 @@
-"""What one partition of __consumer_offsets says: a fold over its records.
+"""State of one partition of __consumer_offsets: a fold over its records.
 
 kafka.coordinator.group.GroupMetadataManager; OffsetMetadataManager since 4.0.
 """
@@ -20,11 +20,11 @@ class OffsetRecord(NamedTuple):
 
     Args:
         group: Group id.
-        partition: Whose offset, as ``topic-0``.
-        offset: The next to read; REMOVED deletes it.
-        leader_epoch: Of the last record read, -1 if not known.
-        time: When it was committed, in microseconds.
-        member: Who committed it.
+        partition: The partition, as ``topic-0``.
+        offset: The next offset to read; REMOVED deletes it.
+        leader_epoch: Leader epoch of the last record read, -1 if not known.
+        time: Time of the commit, in microseconds.
+        member: The member that committed it.
     """
 
     group: str
@@ -39,14 +39,14 @@ class OffsetRecord(NamedTuple):
 
 
 class GroupRecord(NamedTuple):
-    """A record with a group's state: it is written once a generation is agreed on, or nobody is left.
+    """A record with a group's state: written once a generation is agreed on, or the group is empty.
 
     Args:
         group: Group id.
-        generation: Of the group.
-        leader: Its member that assigns.
-        time: Since when it is so, in microseconds.
-        members: Of each its id, its instance id ("" for none), session and rebalance timeout in microseconds, topics,
+        generation: The group's generation.
+        leader: The member that assigns.
+        time: Time of the state, in microseconds.
+        members: For each its id, its instance id ("" for none), session and rebalance timeout in microseconds, topics,
             and partitions.
     """
 
@@ -78,11 +78,11 @@ class ConsumerGroupRecord(NamedTuple):
 
     Args:
         group: Group id.
-        epoch: The group's.
-        assignment_epoch: That of the target assignment.
-        assigned_at: When that was computed, in microseconds; None if none was.
-        partitions: What the group reads; a set has bit ``i`` for the i-th.
-        time: When it was written, in microseconds.
+        epoch: The group's epoch.
+        assignment_epoch: Epoch of the target assignment.
+        assigned_at: Time at which that was computed, in microseconds; None if none was.
+        partitions: The partitions that the group reads; a set has bit ``i`` for the i-th.
+        time: Time of the record, in microseconds.
         members: In the coordinator's order.
     """
 
@@ -99,7 +99,7 @@ class ConsumerGroupRecord(NamedTuple):
 
 
 class Committed(NamedTuple):
-    """A committed offset and where in __consumer_offsets its record stands."""
+    """A committed offset and the offset of its record in __consumer_offsets."""
 
     offset: int
     leader_epoch: int
@@ -123,7 +123,7 @@ class OffsetStore:
         self.read_to = 0
 
     def read(self, place: int, record: Record) -> None:
-        """Takes in the record at ``place``."""
+        """Adds the record at offset ``place``."""
         self.read_to = place + 1
         value = record.value
         if record.kind != DATA:
@@ -150,7 +150,7 @@ class OffsetStore:
         return (INVALID_OFFSET, -1) if found is None else (found.offset, found.leader_epoch)
 
     def is_pending(self, group: str, partition: str) -> bool:
-        """Whether an open transaction has an offset of the partition."""
+        """True if an open transaction has an offset of the partition."""
         return any((group, partition) in offsets for offsets in self.pending.values())
 
     def offsets_of(self, group: str) -> list[tuple[str, Committed]]:

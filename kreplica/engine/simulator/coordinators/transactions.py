@@ -1,12 +1,12 @@
-"""A broker's side of transactions: its shards of __transaction_state, markers it is sent, appends it verifies.
+"""A broker's side of transactions: its shards of __transaction_state, markers it writes, appends it verifies.
 
 kafka.coordinator.transaction.TransactionCoordinator, kafka.server.KafkaApis.handleWriteTxnMarkersRequest and
 kafka.server.AddPartitionsToTxnManager.
 
 The transactional ids of one partition of __transaction_state, while a broker leads it.
 
-kafka.coordinator.transaction.TransactionCoordinator and TransactionStateManager. Everything it promises stands in the
-log before it is answered, with acks=all; a new leader reads the log and goes on, with the markers too.
+kafka.coordinator.transaction.TransactionCoordinator and TransactionStateManager. Every promise is in the log before it
+is answered, with acks=all; a new leader reads the log and goes on, with the markers too.
 
 Brings the markers of one transaction to the leaders of its partitions.
 
@@ -52,9 +52,9 @@ if TYPE_CHECKING:
 
 
 RETRY_BACKOFF = 100 * MILLISECOND
-"""Until a marker that was refused is sent again."""
+"""Time until a refused marker is sent again."""
 _OVER = (ErrorCode.INVALID_PRODUCER_EPOCH, ErrorCode.TRANSACTION_COORDINATOR_FENCED)
-"""A later epoch of producer or coordinator has been there: this transaction is somebody else's."""
+"""A later epoch of producer or coordinator exists: another one has taken over this transaction."""
 
 
 class TransactionMarkers:
@@ -118,7 +118,7 @@ _EXPIRY_INTERVAL = 3600 * SECOND
 
 
 class TransactionRecord(NamedTuple):
-    """A record of __transaction_state: a transactional id, its metadata as plain values; without any, a tombstone."""
+    """A record of __transaction_state: transactional id, and metadata as plain values; without metadata a tombstone."""
 
     transactional_id: str
     values: tuple[Any, ...] = ()
@@ -135,7 +135,7 @@ class TransactionRecord(NamedTuple):
 class TransactionShard:
     """Coordinates the transactional ids of one partition in one leader epoch, which is the coordinator's epoch.
 
-    ``known`` is what it holds of each, with a transition that is being written as ``pending``.
+    ``known`` is the metadata of each, with a transition that is being written as ``pending``.
     """
 
     __slots__ = ("broker", "closed", "coordinator", "epoch", "known", "replica")
@@ -162,7 +162,7 @@ class TransactionShard:
         return self.broker.scheduler.now
 
     def close(self) -> None:
-        """The broker leads the partition no more: what was on its way comes to nothing."""
+        """Ends with the broker's leadership of the partition: requests in progress are dropped."""
         self.closed = True
         self.known = {}
 
@@ -185,9 +185,9 @@ class TransactionShard:
         """InitProducerId: answered with error, producer id and epoch.
 
         Args:
-            transactional_id: Whose.
-            expected: What the producer has, None for a new one.
-            timeout: Of its transactions, in microseconds.
+            transactional_id: The producer's transactional id.
+            expected: The producer's id and epoch, None for a new one.
+            timeout: Timeout of its transactions, in microseconds.
             reply: Called once.
         """
         simulation = self.broker.simulation
@@ -251,7 +251,7 @@ class TransactionShard:
         return f"end_transaction.end_transaction{'_version_2' if self.version >= 2 else ''}"
 
     def _abort(self, transactional_id: str, fence: TransactionMetadata, then: Then) -> None:
-        """Fences the producer and aborts what it has open."""
+        """Fences the producer and aborts its open transaction."""
         self.known[transactional_id] = preparing(self.known[transactional_id], fence)
         producer = (fence.producer_id, fence.producer_epoch)
         decision = self._ended(transactional_id, producer, False, from_client=False)
@@ -276,7 +276,7 @@ class TransactionShard:
     # -- the log
 
     def _write(self, transactional_id: str, target: TransactionMetadata, rule: str, then: Then) -> None:
-        """Writes a transition down; it holds once that is committed."""
+        """Writes a transition to the log; it takes effect once that is committed."""
         metadata = self.known[transactional_id]
         assert may_follow(metadata.state, target.state, self.version), (metadata.state, target.state)
         fencing = metadata.pending is TransactionState.PREPARE_EPOCH_FENCE
@@ -316,7 +316,7 @@ class TransactionShard:
         TransactionMarkers(self, transactional_id, metadata).send()
 
     def markers_written(self, transactional_id: str) -> None:
-        """Every leader has its marker: the transaction is complete once the log says so."""
+        """Completes the transaction, whose markers are all written, once the log has that state."""
         metadata = self.known.get(transactional_id)
         if self.closed or metadata is None:
             return
@@ -332,14 +332,14 @@ class TransactionShard:
 
         self._append(TransactionRecord(transactional_id, _values(target)), written)
 
-    # -- the periodic looks
+    # -- periodic checks
 
     def _scan_interval(self) -> int:
         name = "transaction.abort.timed.out.transaction.cleanup.interval.ms"
         return self.broker.integer(name) * MICROSECONDS
 
     def _scan(self) -> None:
-        """Aborts what has taken too long, with an epoch that fences its producer."""
+        """Aborts transactions that exceed their timeout, with an epoch that fences their producers."""
         if self.closed:
             return
         for transactional_id, metadata in tuple(self.known.items()):
@@ -365,7 +365,7 @@ class TransactionShard:
 
 
 _FIELDS = tuple(each.name for each in fields(TransactionMetadata) if each.name not in ("pending", "failed_fence"))
-"""What is written: not the transition that is under way, nor what a failed one has left."""
+"""Fields that are written: neither the transition in progress nor the state left by a failed one."""
 
 
 def _values(metadata: TransactionMetadata) -> tuple[Any, ...]:
@@ -383,14 +383,14 @@ Reply = Callable[..., object]
 
 
 class TransactionCoordinator(Coordinator[TransactionShard]):
-    """A broker's transaction coordinator, and what its broker does for those of others."""
+    """A broker's transaction coordinator, and its broker's side of the requests of other coordinators."""
 
     __slots__ = ()
 
     topic = TRANSACTIONS_TOPIC
 
     def begin(self, replica: Replica) -> TransactionShard:
-        """Reads the partition's transactional ids, and coordinates them."""
+        """Reads the partition's transactional ids, and starts to coordinate them."""
         return TransactionShard(self, replica)
 
     # -- requests of producers
@@ -421,7 +421,7 @@ class TransactionCoordinator(Coordinator[TransactionShard]):
         else:
             shard.end(transactional_id, producer, commit, reply)
 
-    # -- what other brokers ask
+    # -- requests of other brokers
 
     def verify(self, transactional_id: str, producer: IdAndEpoch, partition: str, reply: Reply) -> None:
         """AddPartitionsToTxn that only verifies: the error."""

@@ -1,7 +1,7 @@
-"""Who is there, to a KRaft controller: registrations, heartbeats, fencing.
+"""Brokers as a KRaft controller knows them: registrations, heartbeats, fencing.
 
-org.apache.kafka.controller.ClusterControlManager and BrokerHeartbeatManager. What that means for partitions,
-``controller_kraft`` decides.
+org.apache.kafka.controller.ClusterControlManager and BrokerHeartbeatManager. The consequences for partitions are
+decided in ``controller``.
 """
 
 from __future__ import annotations
@@ -32,19 +32,19 @@ if TYPE_CHECKING:
 Reply = Callable[..., object]
 
 LOOKS_PER_SESSION = 18
-"""How often the controller looks for silent brokers within broker.session.timeout.ms: every 0.5 s by default.
+"""Number of checks for silent brokers within broker.session.timeout.ms: every 0.5 s by default.
 
-Kafka looks when the session that ends first is over (rescheduleMaybeFenceStaleBrokers), later releases eight times a
+Kafka checks when the first session expires (rescheduleMaybeFenceStaleBrokers), later releases eight times a
 session (maybeFenceStaleBroker); this lies between.
 """
 
 
 class KraftBrokers:
-    """The brokers as an active controller has them.
+    """The brokers as an active controller knows them.
 
-    ``registered`` is replayed from the metadata log; when a broker was heard of (``contacts``, in microseconds) and up
-    to where it said in its last heartbeat that it has read the log (``metadata_offsets``) is this controller's own
-    knowledge.
+    ``registered`` is replayed from the metadata log. The controller alone knows when it last heard of a broker
+    (``contacts``, in microseconds), and up to which offset the broker had read the log at its last heartbeat
+    (``metadata_offsets``).
     """
 
     __slots__ = ("contacts", "controller", "metadata_offsets", "registered")
@@ -56,17 +56,17 @@ class KraftBrokers:
         self.metadata_offsets: dict[int, int] = {}
 
     def forget(self) -> None:
-        """Begins with nothing: the log is going to be replayed."""
+        """Forgets everything: the log is going to be replayed."""
         self.registered, self.contacts, self.metadata_offsets = {}, {}, {}
 
     def begin(self, epoch: int) -> None:
-        """Takes everybody for heard of just now, and looks for silent ones from now on."""
+        """Counts every broker as heard of just now, and starts to check for silent ones."""
         unfenced = (known.broker for known in self.registered.values() if known.state != FENCED)
         self.contacts = dict.fromkeys(unfenced, self._now)
         self.controller.voter.after(0, self._look_for_silent, epoch)
 
     def there_from_the_start(self, broker: int, down: bool) -> None:
-        """A broker that has been there before the first epoch; it registers as soon as it runs."""
+        """Adds a broker that has existed since before the first epoch; it registers as soon as it runs."""
         self.controller.write_registration(Registration(broker, -1, 0, FENCED if down else UNFENCED, 0))
         if not down:
             self.contacts[broker] = self._now
@@ -76,15 +76,15 @@ class KraftBrokers:
         return self.controller.simulation.scheduler.now
 
     def active(self) -> tuple[int, ...]:
-        """Those that are neither fenced nor shutting down."""
+        """Brokers that are neither fenced nor shutting down."""
         return self._in_state(UNFENCED)
 
     def fenced(self) -> tuple[int, ...]:
-        """Those that are out of every ISR."""
+        """Fenced brokers: they are out of every ISR."""
         return self._in_state(FENCED)
 
     def shutting_down(self) -> tuple[int, ...]:
-        """Those that asked for it and still lead something, or that others do not know of yet."""
+        """Brokers in controlled shutdown that still lead partitions, or whose state other brokers have not read yet."""
         return self._in_state(CONTROLLED_SHUTDOWN)
 
     def _in_state(self, state: int) -> tuple[int, ...]:
@@ -113,7 +113,7 @@ class KraftBrokers:
         controller.commit(lambda: reply(ErrorCode.NONE, epoch, epoch))
 
     def _former_life_ends(self, known: Registration, previous_epoch: int) -> None:
-        """What is left of it in ISRs and ELRs goes. ReplicationControlManager.handleBrokerShutdown."""
+        """Removes a restarted broker from its ISRs and ELRs. ReplicationControlManager.handleBrokerShutdown."""
         version = self.controller.simulation.version
         if shut_down_uncleanly(previous_epoch, known.epoch, version.elr):
             self.controller.broker_leaves(known.broker, "it was not shut down cleanly", unclean_shutdown=True)
@@ -129,7 +129,7 @@ class KraftBrokers:
         wants_shutdown: bool,
         reply: Reply,
     ) -> None:
-        """Hears from a broker: error, whether it is fenced, whether it should shut down now."""
+        """Handles a heartbeat: error, whether the broker is fenced, whether it should shut down now."""
         known = self.registered.get(broker)
         if not self.controller.is_active() or known is None:
             reply(ErrorCode.NOT_CONTROLLER, True, False)
@@ -175,7 +175,7 @@ class KraftBrokers:
         self.controller.broker_is_back(known.broker)
 
     def _begin_shutdown(self, known: Registration) -> None:
-        """``offset`` is then where the last of its leaderships had been moved."""
+        """Begins a controlled shutdown; ``offset`` is then the log end after the last of its leaderships was moved."""
         shutting_down = known._replace(state=CONTROLLED_SHUTDOWN)
         self.controller.write_registration(shutting_down)
         self.controller.broker_leaves(known.broker, "it shuts down")
@@ -195,14 +195,14 @@ class KraftBrokers:
         return self.controller.simulation.integer("broker.session.timeout.ms") * MICROSECONDS
 
     def _has_session(self, known: Registration) -> bool:
-        """Whether a broker may still live: it was heard of lately. BrokerHeartbeatManager.hasValidSession."""
+        """True if a broker was heard of within its session, so may live. BrokerHeartbeatManager.hasValidSession."""
         if known.state == FENCED and not self.controller.simulation.version.fenced_keep_sessions:
             return False
         contact = self.contacts.get(known.broker)
         return contact is not None and not session_expired(self._now, contact, self._session)
 
     def _look_for_silent(self, epoch: int) -> None:
-        """Fences whoever's session is over, who has been silent for longest first."""
+        """Fences brokers whose session has expired, the longest silent first."""
         controller = self.controller
         if not controller.is_active() or controller.quorum.epoch != epoch:
             return

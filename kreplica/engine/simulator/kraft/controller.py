@@ -1,9 +1,9 @@
-"""The active KRaft controller: the metadata log, elections, AlterPartition, and what brokers' coming and going means.
+"""The active KRaft controller: the metadata log, elections, AlterPartition, and the arrival and loss of brokers.
 
-org.apache.kafka.controller.QuorumController and ReplicationControlManager. What it decides becomes entries of the
+org.apache.kafka.controller.QuorumController and ReplicationControlManager. Its decisions become entries of the
 metadata log, which brokers fetch.
 
-What operators and timers ask an active KRaft controller for: reassignments, elections, settings.
+Operations that operators and timers ask of an active KRaft controller: reassignments, elections, settings.
 
 org.apache.kafka.controller.ReplicationControlManager: alterPartitionReassignments, electLeaders,
 maybeBalancePartitionLeaders, maybeElectUncleanLeaders.
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 
 
 class KraftOperations:
-    """See ``ControllerOperations``. Everything is decided on and written by the controller it belongs to."""
+    """See ``ControllerOperations``. The controller that it belongs to decides and writes everything."""
 
     __slots__ = ("controller",)
 
@@ -71,7 +71,7 @@ class KraftOperations:
         removing: tuple[int, ...],
         why: str,
     ) -> None:
-        """Another assignment: sets are by its places, and whoever led leads on if it still may."""
+        """Changes the assignment: sets are by its indexes, and the leader stays if it still may lead."""
         moved = state.on(replicas)._replace(adding=adding, removing=removing)
         acceptable, min_isr, elr_enabled, _ = self.controller.electoral_facts(moved)
         changed = kraft_change(
@@ -87,10 +87,10 @@ class KraftOperations:
         )
         self.controller.settle(moved.decided(*changed), why, "reassignment.completes")
 
-    # -- what operators ask for
+    # -- operators' requests
 
     def reassign(self, partition: str, target: tuple[int, ...]) -> None:
-        """Begins a reassignment; one whose target is in sync already is one record. PartitionChangeBuilder.build."""
+        """Begins a reassignment; one whose target is in sync already takes one record. PartitionChangeBuilder.build."""
         state = self.controller.partitions[partition]
         replicas, adding, removing = kraft_merged(state.replicas, target)
         awaited = self.controller.simulation.version.moves_wait_for
@@ -103,7 +103,7 @@ class KraftOperations:
         self.controller.commit(lambda: None)
 
     def cancel_reassignment(self, partition: str) -> None:
-        """Ends a reassignment and keeps who was there before."""
+        """Ends a reassignment and keeps the earlier replicas."""
         state = self.controller.partitions[partition]
         replicas, isr, lossy = kraft_cancelled(state.everybody, state.places(state.adding), state.isr)
         if lossy and not self.controller.unclean_enabled(topic_of(partition)):
@@ -127,7 +127,7 @@ class KraftOperations:
 
     def _elect_preferred(self, state: PartitionState) -> None:
         if self.controller.simulation.by_majority:
-            return  # who is preferred may be behind
+            return  # the preferred replica may be behind
         elected, unclean = kraft_elect_preferred(
             state.leader,
             state.isr,
@@ -144,21 +144,21 @@ class KraftOperations:
         self.controller.settle(new, "the preferred leader", rule)
 
     def elect_unclean(self, partition: str) -> None:
-        """Elects whoever is there."""
+        """Elects any live replica."""
         state = self.controller.partitions[partition]
         if state.leader == NO_LEADER:
             self.controller.elect_uncleanly(state, "an operator asked for an unclean election")
         self.controller.commit(lambda: None)
 
     def recheck_unclean(self) -> None:
-        """Elects uncleanly where that has been enabled since: every unclean.leader.election.interval.ms."""
+        """Elects uncleanly where that has been enabled meanwhile: every unclean.leader.election.interval.ms."""
         for state in tuple(self.controller.partitions.values()):
             if kraft_rechecks(state.leader, self.controller.unclean_enabled(topic_of(state.partition))):
                 self.controller.elect_uncleanly(state, "unclean elections are enabled")
         self.controller.commit(lambda: None)
 
     def topic_changed(self, topic: str, setting: str) -> None:
-        """Hears of another setting: min.insync.replicas clears the ELR (KIP-966)."""
+        """Handles a changed setting of a topic: min.insync.replicas clears the ELR (KIP-966)."""
         for state in tuple(self.controller.partitions.values()):
             if topic_of(state.partition) == topic and setting == MIN_ISR and (state.elr or state.last_known_elr):
                 new = state._replace(elr=0, last_known_elr=0)
@@ -174,7 +174,7 @@ METADATA_FETCH_WAIT = 500 * MILLISECOND
 
 
 class KraftController:
-    """What a voter is while it is active. Its state is the log, replayed; contacts with brokers are its own."""
+    """The state of a voter while it is active: the replayed log, and the controller's own contacts with brokers."""
 
     __slots__ = (
         "_waiting",
@@ -213,13 +213,13 @@ class KraftController:
         self.brokers.begin(epoch)
 
     def deactivate(self) -> None:
-        """Tells whoever waits to look for the active controller."""
+        """Tells waiting brokers to look for the active controller."""
         waiting, self._waiting = self._waiting, []
         for _, reply in waiting:
             reply(ErrorCode.NOT_CONTROLLER, 0, ())
 
     def is_active(self) -> bool:
-        """Whether this is the one that decides."""
+        """True if this is the active controller."""
         return self.quorum.active is self.voter
 
     def _periodically(self, setting: str, unit: int, epoch: int, task: Callable[[], None]) -> None:
@@ -231,7 +231,7 @@ class KraftController:
         self.voter.after(self.simulation.integer(setting) * unit, run)
 
     def _create_topics(self) -> None:
-        """The setup's topics as they are at the start."""
+        """Writes the setup's topics as they are at the start."""
         for partition, replicas in self.simulation.assignments.items():
             state = PartitionState.at_start(partition, replicas, self.simulation.starts[partition])
             self.write_partition(state, "the topic is created", "")
@@ -254,11 +254,11 @@ class KraftController:
 
     @property
     def log_end(self) -> int:
-        """How many entries the log has, those that are not committed among them."""
+        """Number of entries in the log, uncommitted ones included."""
         return len(self.quorum.entries)
 
     def write_registration(self, registration: Registration) -> None:
-        """Appends what is known of a broker to the log."""
+        """Appends a broker's registration to the log."""
         self._write(Entry((BROKER, registration.broker), registration))
 
     def write_partition(self, state: PartitionState, why: str, rule: str) -> None:
@@ -277,7 +277,7 @@ class KraftController:
         )
 
     def commit(self, then: Callable[[], object]) -> None:
-        """Serves brokers and calls ``then`` once what was appended is committed."""
+        """Serves brokers and calls ``then`` once the appended entries are committed."""
 
         def committed() -> None:
             self._serve_metadata()
@@ -288,7 +288,7 @@ class KraftController:
     def fetch_metadata(self, offset: int, reply: Reply) -> None:
         """Answers a broker with the entries from ``offset`` on, as soon as there are any: error, offset, entries.
 
-        If there are none in time, without any: who is not answered looks for another controller.
+        If there are none in time, answers without any: a broker without an answer looks for another controller.
         """
         if not self.is_active():
             reply(ErrorCode.NOT_CONTROLLER, 0, ())
@@ -317,7 +317,7 @@ class KraftController:
     # -- partitions
 
     def leaderships(self, broker: int) -> int:
-        """How many partitions a broker leads."""
+        """Number of partitions that a broker leads."""
         return sum(state.leader_id == broker for state in self.partitions.values())
 
     def acceptable(self, state: PartitionState) -> int:
@@ -325,7 +325,7 @@ class KraftController:
         return without(state.places(self.brokers.active()), self.simulation.offline_places(state))
 
     def broker_leaves(self, broker: int, why: str, unclean_shutdown: bool = False) -> None:
-        """A broker is fenced, shuts down, or comes back from an unclean shutdown: it leaves its ISRs."""
+        """Removes a broker from its ISRs: it is fenced, shuts down, or returns from an unclean shutdown."""
         for state in tuple(self.partitions.values()):
             self._replica_leaves(state, broker, f"broker-{broker} leaves: {why}", unclean_shutdown)
 
@@ -342,13 +342,13 @@ class KraftController:
         self.settle(state.decided(*changed), why)
 
     def broker_is_back(self, broker: int) -> None:
-        """A broker is unfenced: it may lead what nobody leads."""
+        """Lets an unfenced broker lead partitions without a leader."""
         for state in tuple(self.partitions.values()):
             if state.leader == NO_LEADER and broker in state.replicas:
                 self._change_isr(state, state.isr, f"broker-{broker} is back")
 
     def _change_isr(self, state: PartitionState, target_isr: int, why: str) -> None:
-        """Another ISR, and with it who leads."""
+        """Changes the ISR, and with it the leader."""
         if self.simulation.by_majority:
             self._elect_by_majority(state, NO_LEADER, why)
             return
@@ -357,7 +357,7 @@ class KraftController:
         self.settle(state.decided(*changed), why)
 
     def _elect_by_majority(self, state: PartitionState, gone: int, why: str) -> None:
-        """The replicas elect; of their votes the messages are not played. All of them stay what an ISR is elsewhere."""
+        """The replicas elect a leader; their votes are not played as messages. All of them stay in the ISR."""
         known = [self.simulation.brokers[broker].replicas.get(state.partition) for broker in state.replicas]
         unknown = sum(1 << place for place, replica in enumerate(known) if replica is None)
         voting = without(self.acceptable(state), state.places((gone,)) | unknown)
@@ -369,7 +369,7 @@ class KraftController:
         self.settle(state._replace(leader=leader), why, "quorum.quorum_leader")
 
     def elect_uncleanly(self, state: PartitionState, why: str) -> None:
-        """Takes whoever is there for a partition that nobody leads, whatever its topic says."""
+        """Elects any live replica of a partition without a leader, whatever its topic's setting."""
         if self.simulation.by_majority:
             return
         facts = self.electoral_facts(state)[:-1]
@@ -378,20 +378,20 @@ class KraftController:
             self.settle(state.decided(*changed), why)
 
     def electoral_facts(self, state: PartitionState) -> tuple[int, int, bool, bool]:
-        """What decides an election beside the partition itself, as ``kraft_change`` takes it."""
+        """Facts that decide an election besides the partition itself, as ``kraft_change`` takes them."""
         simulation, topic = self.simulation, topic_of(state.partition)
         min_isr = effective_min_isr(simulation.topic_integer(topic, MIN_ISR), len(state.replicas))
         return self.acceptable(state), min_isr, simulation.version.elr, self.unclean_enabled(topic)
 
     def unclean_enabled(self, topic: str) -> bool:
-        """Whether a leader may come from outside ISR and ELR.
+        """True if a leader may come from outside ISR and ELR.
 
         ConfigurationControlManager.uncleanLeaderElectionEnabledForTopic.
         """
         return self.simulation.version.unclean_setting_obeyed and self.simulation.topic_boolean(topic, UNCLEAN)
 
     def settle(self, new: PartitionState, why: str, rule: str = RULE) -> None:
-        """Writes a partition down if anything about it changed, with the epochs that follow from that."""
+        """Writes a partition's state if anything about it changed, with the epochs that follow from the change."""
         old = self.partitions[new.partition]
         moved = new.leader_id != old.leader_id
         epoch = kraft_leader_epoch(
@@ -411,7 +411,7 @@ class KraftController:
                 self.voter.emit(Kind.NO_LEADER, new.partition, new.ids(new.isr), why, "elections.kraft_elect")
 
     def alter_partition(self, broker: int, broker_epoch: int, requests: tuple[IsrRequest, ...], reply: Reply) -> None:
-        """Takes or refuses the ISRs that a leader asks for: error, and partition, error, state for each."""
+        """Accepts or refuses the ISRs that a leader asks for: error, and partition, error, state for each."""
         known = self.brokers.registered.get(broker)
         if not self.is_active() or known is None:
             reply(ErrorCode.NOT_CONTROLLER, ())
@@ -457,7 +457,7 @@ class KraftController:
         )
 
     def _altered(self, state: PartitionState, isr: int, why: str) -> PartitionState:
-        """The ISR a leader asked for, and with it the end of a reassignment."""
+        """The state with the ISR that a leader asked for, and with the end of a reassignment it completes."""
         adding, removing = state.places(state.adding), state.places(state.removing)
         state = state._replace(recovering=False)
         if completes(state.everybody, adding, removing, isr, self.simulation.version.moves_wait_for):
@@ -467,7 +467,7 @@ class KraftController:
         return self.partitions[state.partition]
 
     def directory_failed(self, broker: int, partitions: tuple[str, ...], reply: Reply) -> None:
-        """Hears of a failed log directory: as if the broker were gone, for these partitions."""
+        """Handles a failed log directory: as if the broker were gone, for these partitions."""
         if not self.is_active():
             reply(ErrorCode.NOT_CONTROLLER)
             return

@@ -2,9 +2,9 @@
 
 kafka.server.BrokerLifecycleManager, BrokerMetadataPublisher, AlterPartitionManager.
 
-How a broker tells a KRaft controller of its life: it registers, sends heartbeats, and asks to be let go.
+A broker's lifecycle at a KRaft controller: it registers, sends heartbeats, and asks for controlled shutdown.
 
-kafka.server.BrokerLifecycleManager, since 2.8: one request at a time, and a time for the next one.
+kafka.server.BrokerLifecycleManager, since 2.8: one request in flight, and a time for the next one.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ if TYPE_CHECKING:
 
 
 RETRY_AFTER = 50 * MILLISECOND
-"""Until a request that failed is sent again: what kafka.server.DefaultAlterPartitionManager waits."""
+"""Time until a failed request is sent again: that of kafka.server.DefaultAlterPartitionManager."""
 
 
 class KraftLifecycle:
     """A broker's side of its registration.
 
-    ``_running`` is whether the broker has been unfenced in this life, ``_at_once`` whether something is to be told as
-    soon as the answer under way has come, ``_due`` the number of the timer that counts: a later one replaces it.
+    ``_running`` is true once the broker has been unfenced in this run of its process, ``_at_once`` if a heartbeat is
+    to follow as soon as the present one is answered, ``_due`` the number of the valid timer: a later one replaces it.
     """
 
     __slots__ = (
@@ -62,7 +62,7 @@ class KraftLifecycle:
         self.ended()
 
     def ended(self) -> None:
-        """The broker's process is gone."""
+        """Forgets the registration when the broker's process ends."""
         self._at_once = self._in_flight = self._registered = self._running = self._told_to_wait = False
         self._due = self._failures = 0
         self._then_stop: Callable[[], None] | None = None
@@ -72,15 +72,15 @@ class KraftLifecycle:
         return self._link.broker
 
     def begin(self, clean: bool) -> None:
-        """Registers; heartbeats follow. ``clean`` says whether the life before ended cleanly."""
+        """Registers; heartbeats follow. ``clean`` is whether the process had stopped cleanly before."""
         if not clean:
             self._previous_epoch = -1
         self._communicate()
 
     def begin_controlled_shutdown(self, then: Callable[[], None]) -> None:
-        """Asks to be let go, and goes when it is, or when its patience is at an end.
+        """Asks for a controlled shutdown; stops when it is granted, or when the time for it is over.
 
-        A broker that has not been unfenced yet leads nothing, and goes at once.
+        A broker that has not been unfenced yet leads nothing, and stops at once.
         """
         if not self._running:
             then()
@@ -89,7 +89,7 @@ class KraftLifecycle:
         self._broker.after(SHUTDOWN_PATIENCE_MS * MILLISECOND, then)
         self._communicate()
 
-    # -- when
+    # -- timing
 
     def _communicate(self) -> None:
         if self._in_flight:
@@ -130,7 +130,7 @@ class KraftLifecycle:
     def _not_sent(self, _reason: str) -> None:
         self._broker.after(RETRY_AFTER, self._send)
 
-    # -- what
+    # -- requests
 
     def _register(self) -> None:
         broker = self._broker
@@ -171,7 +171,7 @@ class KraftLifecycle:
         )
 
     def _told(self, fenced: bool) -> None:
-        """An answer that does not let it go."""
+        """Handles an answer that does not grant the shutdown."""
         self._running = self._running or not fenced
         wants_shutdown, interval = self._then_stop is not None, self._broker.integer("broker.heartbeat.interval.ms")
         wait = heartbeat_wait(self._running, wants_shutdown, self._told_to_wait, interval)
@@ -191,7 +191,7 @@ class KraftLink:
         self.ended()
 
     def ended(self) -> None:
-        """The broker's process is gone."""
+        """Drops the requests when the broker's process ends."""
         self._asking = False
         self.metadata_offset = 0
         self._queue: dict[str, Leadership] = {}
@@ -204,11 +204,11 @@ class KraftLink:
         self._fetch_metadata()
 
     def controlled_shutdown(self, then: Callable[[], None]) -> None:
-        """Says so by heartbeats until the controller lets the broker go."""
+        """Asks by heartbeats until the controller lets the broker stop."""
         self._lifecycle.begin_controlled_shutdown(then)
 
     def directory_failed(self, partitions: tuple[str, ...]) -> None:
-        """Reports it (AssignReplicasToDirs and the offline directories of a heartbeat), until the controller knows."""
+        """Reports it (AssignReplicasToDirs and the offline directories of a heartbeat), until the controller has it."""
         broker = self.broker
 
         def answered(error: int) -> None:
@@ -233,7 +233,7 @@ class KraftLink:
         on_reply: Callable[..., object],
         on_failure: Callable[[str], object],
     ) -> None:
-        """Asks the voter that it takes for the active controller; ``handler`` is what takes the request there."""
+        """Asks the voter that it considers the active controller; ``handler`` is its method for the request."""
         simulation = self.broker.simulation
         voters = simulation.quorum.voters
         voter = voters[self._controller % len(voters)]
@@ -297,12 +297,12 @@ class KraftLink:
     # -- the ISR
 
     def ask_isr(self, leadership: Leadership) -> None:
-        """Queues the request: one is on its way at a time."""
+        """Queues the request: one is in flight at a time."""
         self._queue[leadership.replica.partition] = leadership
         self._send_isrs()
 
     def _send_isrs(self) -> None:
-        # of a leadership that is over the controller would refuse what it asked for; nobody would look at the answer
+        # requests of an ended leadership are left out: the controller would refuse them, and no one reads the answer
         asked = {name: one for name, one in self._queue.items() if one.replica.leadership is one}
         if self._asking or not asked:
             return

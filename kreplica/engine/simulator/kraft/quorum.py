@@ -1,10 +1,10 @@
-"""The KRaft quorum, as one log that a majority keeps: who is active, and what is committed.
+"""The KRaft quorum, as one log that a majority keeps: the active controller, and the committed entries.
 
-A published model (Vanlightly's v3.5 and KIP-966) takes the quorum for one replicated state machine, and so does this:
-voters are processes that can crash, stand still and be cut off, an active controller needs a majority to be elected
-and to commit, and loses what it has not committed when another takes over. The messages of Raft are not played.
+A published model (Vanlightly's v3.5 and KIP-966) treats the quorum as one replicated state machine, and so does this:
+voters are processes that can crash, pause and be cut off, an active controller needs a majority to be elected
+and to commit, and loses its uncommitted entries when another takes over. The messages of Raft are not played.
 
-What stands in the metadata log about brokers and partitions, and what a leader sends for an ISR.
+Also the entries of the metadata log about brokers and partitions, and a leader's request for an ISR.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class Entry(NamedTuple):
-    """One record of the metadata log: what it is about, and its new state."""
+    """One record of the metadata log: its subject, and the new state of that."""
 
     key: tuple[str, Any]
     value: Any
@@ -42,12 +42,12 @@ class Voter(Node):
         self.controller: KraftController | None = None
 
     def on_start(self) -> None:
-        """Looks for an active controller from time to time."""
+        """Checks from time to time for an active controller."""
         self.last_contact = self.scheduler.now
         self.after(0, self._look)
 
     def on_end(self) -> None:
-        """Is the controller no longer."""
+        """Resigns as the controller."""
         self.quorum.resigned(self)
 
     def _look(self) -> None:
@@ -56,7 +56,7 @@ class Voter(Node):
 
 
 class MetadataQuorum:
-    """The voters and their log. ``committed`` is how many entries brokers may see."""
+    """The voters and their log. ``committed`` is the number of entries that brokers may see."""
 
     __slots__ = ("active", "committed", "entries", "epoch", "fetch_timeout", "simulation", "voters")
 
@@ -70,9 +70,9 @@ class MetadataQuorum:
         self.fetch_timeout = simulation.integer("controller.quorum.fetch.timeout.ms") * MICROSECONDS
 
     def append(self, entries: list[Entry], then: Callable[[], object]) -> None:
-        """Appends what the active controller decided, and calls ``then`` once it is committed.
+        """Appends the active controller's entries, and calls ``then`` once they are committed.
 
-        Without a majority it is not: ``then`` is called when one is back, never if another controller takes over.
+        Without a majority they are not: ``then`` is called when one is back, never if another controller takes over.
         """
         self.entries.extend(entries)
         self._commit(len(self.entries), self.epoch, then)
@@ -99,7 +99,7 @@ class MetadataQuorum:
             then()
 
     def look(self, voter: Voter) -> None:
-        """A voter's look at the active controller: too long without one, and it stands for election itself."""
+        """A voter's periodic check: stands for election if it has been without an active controller for too long."""
         now = self.simulation.scheduler.now
         if self.active is voter:
             self._look_at_followers(voter, now)
@@ -133,7 +133,7 @@ class MetadataQuorum:
         voter.controller.activate(self.epoch)
 
     def resigned(self, voter: Voter, rule: str = "") -> None:
-        """The active controller is gone, or has given up by a rule."""
+        """Notes that the active controller has ended, or has resigned by a rule."""
         if self.active is not voter:
             return
         self.active = None
@@ -152,11 +152,11 @@ class MetadataQuorum:
 
 PARTITION = "partition"
 BROKER = "broker"
-"""What an entry of the metadata log is about."""
+"""Subject of an entry of the metadata log."""
 
 
 class Registration(NamedTuple):
-    """A broker as the metadata log has it."""
+    """A broker's registration in the metadata log."""
 
     broker: int
     epoch: int

@@ -1,8 +1,8 @@
 """A broker's connection to ZooKeeper: its session, its requests, its watches.
 
 kafka.zookeeper.ZooKeeperClient and kafka.zk.KafkaZkClient. Requests are sent again until they are answered
-(retryRequestsUntilConnected). That a session is over is learnt only from ZooKeeper itself: who cannot reach it goes
-on as before.
+(retryRequestsUntilConnected). Only ZooKeeper itself reports that a session has expired: a client that cannot reach it
+goes on as before.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from kreplica.engine.simulator.zookeeper.service import Result, Transaction, ZooKeeper
 
 PINGS_A_SESSION = 3
-"""A client lets itself be heard of each third of its session timeout."""
+"""Number of pings within a session timeout."""
 
 RETRY_AFTER = SECOND
-"""Until a request that was not answered is sent again."""
+"""Time until an unanswered request is sent again."""
 
 NO_SESSION = 0
 
@@ -38,7 +38,7 @@ _NAMES = {
 
 
 def _name(transactions: tuple[Transaction, ...]) -> str:
-    """Requests that are sent together by their names; a transaction of several operations is a multi."""
+    """Names of requests that are sent together; a transaction of several operations is a multi."""
     return ", ".join(dict.fromkeys("multi" if len(one) > 1 else _NAMES[one[0].what] for one in transactions))
 
 
@@ -46,11 +46,11 @@ class ZooKeeperClient:
     """The session of one process.
 
     Args:
-        node: Whose.
+        node: The process.
         zookeeper: The service.
         timeout: zookeeper.session.timeout.ms, in microseconds.
-        on_watch: Called with what happened (``created``, ``changed``, ``deleted``, ``children``) and the path.
-        on_expired: Called when the session turns out to be over.
+        on_watch: Called with the change (``created``, ``changed``, ``deleted``, ``children``) and the path.
+        on_expired: Called when the session turns out to have expired.
     """
 
     __slots__ = ("node", "on_expired", "on_watch", "session", "timeout", "zookeeper")
@@ -77,26 +77,26 @@ class ZooKeeperClient:
         self._call("connect", self.zookeeper.handle_connect, (self.node.name, self.timeout), self._connected, then)
 
     def close(self) -> None:
-        """Asks ZooKeeper to end the session: the last that a process does which ends cleanly."""
+        """Asks ZooKeeper to end the session: the last request of a clean stop."""
         simulation = self.node.simulation
         soon = simulation.scheduler.now + simulation.network.latency
         simulation.scheduler.at(soon, self.zookeeper.close, self.session)
 
     def forget(self) -> None:
-        """The process has ended: an open session is ZooKeeper's to find out about."""
+        """Forgets the session of an ended process; ZooKeeper finds out by its timeout."""
         self.session = NO_SESSION
 
     def request(self, transactions: tuple[Transaction, ...], then: Callable[..., object], *context: Any) -> None:
         """Sends transactions; calls ``then(results, *context)`` with a tuple of results for each.
 
-        Comes to nothing if the session is over before they are answered.
+        Does nothing if the session expires before they are answered.
         """
         if self.session != NO_SESSION:
             arguments, name = (self.session, transactions), _name(transactions)
             self._call(name, self.zookeeper.handle_requests, arguments, self._answered, self.session, then, context)
 
     def handle_watch(self, session: int, what: str, path: str, reply: Callable[..., object]) -> None:
-        """Takes a watch event."""
+        """Handles a watch event."""
         reply()
         if session == self.session:
             self.on_watch(what, path)
@@ -146,7 +146,7 @@ class ZooKeeperClient:
         then: Callable[..., object],
         *context: Any,
     ) -> None:
-        """Calls the service until it answers; a session that is not the client's any more asks no further."""
+        """Calls the service until it answers; stops when the client has another session."""
 
         def again(_reason: str) -> None:
             self.node.after(RETRY_AFTER, self._call, name, handler, arguments, then, *context)

@@ -1,15 +1,15 @@
 """The controller of ZooKeeper mode: one of the brokers, elected by an ephemeral znode.
 
-kafka.controller.KafkaController, up to 3.9. Events are worked on one after the other, each to its end
-(ControllerEventManager); what it decides goes into ZooKeeper first and then, by LeaderAndIsr and UpdateMetadata
-requests that carry its epoch, to the brokers.
+kafka.controller.KafkaController, up to 3.9. Events are handled one after the other, each to its end
+(ControllerEventManager); a decision goes into ZooKeeper first and then, by LeaderAndIsr and UpdateMetadata
+requests that carry the controller's epoch, to the brokers.
 
-Znodes by which brokers tell the controller something: changed ISRs, failed log directories.
+Znodes by which brokers notify the controller: changed ISRs, failed log directories.
 
-kafka.controller.KafkaController.processIsrChangeNotification, processLogDirEventNotification. Each is read, acted on
+kafka.controller.KafkaController.processIsrChangeNotification, processLogDirEventNotification. Each is read, handled
 and deleted.
 
-Requests of a ZooKeeper-mode controller to one broker: in order, one at a time, again until they are answered.
+Requests of a ZooKeeper-mode controller to one broker: in order, one at a time, retried until they are answered.
 
 kafka.controller.ControllerChannelManager, RequestSendThread.
 """
@@ -59,7 +59,7 @@ if TYPE_CHECKING:
 
 
 class ZooKeeperNotifications:
-    """What one broker's controller makes of them."""
+    """Handling of notifications by one broker's controller."""
 
     __slots__ = ("controller",)
 
@@ -67,7 +67,7 @@ class ZooKeeperNotifications:
         self.controller = controller
 
     def read(self, path: str) -> None:
-        """An event: there are new ones under ``path``; watches on."""
+        """Handles an event: reads the new notifications under ``path``, and watches again."""
         if self.controller.active:
             reads = ((Operation("children", path, watch=True),),)
             self.controller.client.request(reads, self._open, path)
@@ -91,7 +91,7 @@ class ZooKeeperNotifications:
             self._directories_failed(list(dict.fromkeys(said)))
 
     def _isrs_changed(self, partitions: list[str]) -> None:
-        """Reads the ISRs and tells every broker."""
+        """Reads the ISRs and sends them to every broker."""
         change = Change(lambda _state: None, "", "", lambda _changed: self._refreshed(partitions))
         self.controller.known.change(partitions, change)
 
@@ -101,18 +101,18 @@ class ZooKeeperNotifications:
         self.controller.finished()
 
     def _directories_failed(self, brokers: list[int]) -> None:
-        """Brokers say which replicas are offline when they are told to lead and follow. onBrokerLogDirFailure."""
+        """Asks brokers, by LeaderAndIsr, which of their replicas are offline. onBrokerLogDirFailure."""
         for broker in brokers:
             self.controller.ask_for_offline(broker)
         self.controller.finished()
 
 
 RETRY_AFTER = 100 * MILLISECOND
-"""Until a request that failed is sent again: kafka.controller.RequestSendThread."""
+"""Time until a failed request is sent again: kafka.controller.RequestSendThread."""
 
 
 class ControllerChannel:
-    """The queue to one broker; it is dropped with all that is in it when broker or controller are gone."""
+    """The queue of requests to one broker; dropped with its contents when broker or controller end."""
 
     __slots__ = ("_open", "_queue", "_sending", "source", "target")
 
@@ -132,7 +132,7 @@ class ControllerChannel:
             self._next()
 
     def close(self) -> None:
-        """Sends nothing any more."""
+        """Stops sending."""
         self._open = False
         self._queue.clear()
 
@@ -160,10 +160,10 @@ Event = tuple[Any, ...]
 
 
 class ZooKeeperController:
-    """What every broker carries and one of them is: ``active`` with ``epoch``.
+    """A broker's controller, active at one broker at a time: ``active`` with ``epoch``.
 
-    ``epoch_version`` is the version of /controller_epoch that it wrote, which fences its writes once another has
-    raised it.
+    ``epoch_version`` is the version of /controller_epoch that it wrote, which fences its writes once another controller
+    has raised it.
     """
 
     __slots__ = (
@@ -197,7 +197,7 @@ class ZooKeeperController:
 
     @property
     def checks_epoch(self) -> bool:
-        """Whether its writes name the controller epoch's version."""
+        """True if its writes name the version of the controller epoch."""
         return self.broker.simulation.version.controller_epoch_checked
 
     def emit(self, kind: str, *values: Any) -> None:
@@ -207,7 +207,7 @@ class ZooKeeperController:
     # -- events
 
     def put(self, event: Callable[..., object], *arguments: Any) -> None:
-        """Has an event worked on after those that wait."""
+        """Queues an event after those that wait."""
         self._events.append((event, *arguments))
         if not self._busy:
             self.finished()
@@ -220,13 +220,13 @@ class ZooKeeperController:
             event(*arguments)
 
     def forget(self) -> None:
-        """Gives everything up: the process is gone, or the session is over."""
+        """Drops all state: the process has ended, or the session has expired."""
         self.resign()
         self._events.clear()
         self._busy = False
 
     def resign(self) -> None:
-        """Is the controller no longer. KafkaController.onControllerResignation."""
+        """Resigns as the controller. KafkaController.onControllerResignation."""
         if self.active:
             self.emit(Kind.CONTROLLER_RESIGNED, self.epoch, "controller_election.controller_epoch")
         self.active = False
@@ -236,16 +236,16 @@ class ZooKeeperController:
         self.known = ZooKeeperStates(self)
 
     def moved(self) -> None:
-        """Finds that another one is the controller: ZooKeeper refused a write of this epoch."""
+        """Resigns and looks for the new controller: ZooKeeper refused a write of this epoch."""
         self.forget()
         self.put(self.elect)
 
     def emit_refused(self, partition: str, newer: int) -> None:
-        """Says that a partition has been written by a newer controller."""
+        """Emits that a newer controller has written a partition."""
         self.emit(Kind.CONTROLLER_REFUSED, partition, self.epoch, newer)
 
     def on_watch(self, what: str, path: str) -> None:
-        """Takes a watch event: KafkaController's handlers."""
+        """Handles a watch event: KafkaController's handlers."""
         if path == CONTROLLER:
             self.put(self._controller_gone if what == "deleted" else self._controller_changed)
         elif path == BROKERS:
@@ -268,7 +268,7 @@ class ZooKeeperController:
         self.elect()
 
     def _controller_changed(self) -> None:
-        """KafkaController.processControllerChange: watches on, and resigns if it is another one."""
+        """KafkaController.processControllerChange: watches again, and resigns if another broker is the controller."""
         self.client.request(((Operation("get", CONTROLLER, watch=True),),), self._looked_again)
 
     def _looked_again(self, results: tuple[tuple[Result, ...], ...]) -> None:
@@ -293,14 +293,14 @@ class ZooKeeperController:
     def _elected(self, results: tuple[tuple[Result, ...], ...], wanted: int) -> None:
         create, raised = results[0]
         if create.code == NODE_EXISTS or raised.code != OK:
-            self.elect()  # somebody was quicker: look again, and watch
+            self.elect()  # another broker was faster: look again, and watch
             return
         self.active, self.epoch, self.epoch_version = True, wanted, raised.version
         self.emit(Kind.CONTROLLER_ELECTED, self.epoch, "controller_election.controller_epoch")
         self._failover()
 
     def _failover(self) -> None:
-        """Reads everything, then brings it in order. KafkaController.onControllerFailover."""
+        """Reads everything, then restores order. KafkaController.onControllerFailover."""
         reads = (
             (Operation("children", BROKERS, watch=True),),
             (Operation("children", ISR_CHANGES, watch=True),),
@@ -360,7 +360,7 @@ class ZooKeeperController:
                 self.known.live[broker] = registered[broker]
             bounced = ()
         for _ in bounced:
-            self.put(self._brokers_changed)  # it is new in the next round
+            self.put(self._brokers_changed)  # it counts as new in the next round
         self._brokers_gone(gone + bounced, lambda: self._brokers_new(new, registered, self.finished))
 
     def _brokers_gone(self, gone: tuple[int, ...], then: Callable[[], object]) -> None:
@@ -377,7 +377,7 @@ class ZooKeeperController:
         self._elect_offline(lambda: self._leave_isrs(list(gone), then))
 
     def _brokers_new(self, new: tuple[int, ...], registered: dict[int, int], then: Callable[[], object]) -> None:
-        """KafkaController.onBrokerStartup: they are told everything, and may lead what nobody leads."""
+        """KafkaController.onBrokerStartup: they get the full metadata, and may lead partitions without a leader."""
         for broker in new:
             self.known.note_unled()
             self.known.live[broker] = registered[broker]
@@ -396,7 +396,7 @@ class ZooKeeperController:
         self.channels[broker] = ControllerChannel(self.broker, node)
 
     def _elect_offline(self, then: Callable[[], object]) -> None:
-        """Leaders for all that have none. PartitionStateMachine.triggerOnlinePartitionStateChange."""
+        """Elects leaders for all partitions without one. PartitionStateMachine.triggerOnlinePartitionStateChange."""
 
         why, rule = "its leader is gone", "elections.zookeeper_leader_for_offline"
 
@@ -415,7 +415,7 @@ class ZooKeeperController:
         self.known.change(tuple(self.known.unled), Change(decide, why, rule, self._announced(then)))
 
     def _leave_isrs(self, brokers: list[int], then: Callable[[], object]) -> None:
-        """Replicas of brokers leave the ISRs, one broker after the other. ReplicaStateMachine, OfflineReplica."""
+        """Takes brokers' replicas out of the ISRs, one broker after the other. ReplicaStateMachine, OfflineReplica."""
         if not brokers:
             then()
             return
@@ -424,7 +424,7 @@ class ZooKeeperController:
         self.leave_isr(broker, self.known.on(broker), why, lambda: self._leave_isrs(rest, then))
 
     def leave_isr(self, broker: int, partitions: Iterable[str], why: str, then: Callable[[], object]) -> None:
-        """Takes one broker's replicas of some partitions out of their ISRs, and tells the others."""
+        """Takes one broker's replicas of some partitions out of their ISRs, and informs the other replicas."""
         version = self.broker.simulation.version
 
         def decide(state: PartitionState) -> Decision | None:
@@ -441,12 +441,12 @@ class ZooKeeperController:
             rule = "broker_failure.zookeeper_remove_from_isr_until_1_0"
         self.known.change(partitions, Change(decide, why, rule, self._announced(then, broker)))
 
-    # -- what brokers are told
+    # -- requests to brokers
 
     def _announced(
         self, then: Callable[[], object], removed: int = NO_LEADER
     ) -> Callable[[list[PartitionState]], None]:
-        """Tells brokers of changed partitions, then goes on."""
+        """Sends brokers the changed partitions, then goes on."""
 
         def announce(changed: list[PartitionState]) -> None:
             self.announce(changed, removed)
@@ -455,7 +455,7 @@ class ZooKeeperController:
         return announce
 
     def announce(self, changed: list[PartitionState], removed: int = NO_LEADER) -> None:
-        """LeaderAndIsr to the replicas, less a removed broker's, UpdateMetadata to everybody."""
+        """LeaderAndIsr to the replicas, less a removed broker's, UpdateMetadata to every broker."""
         if changed:
             told = [self.moves.told(state) for state in changed]
             self.lead_and_follow(told, removed)
@@ -472,7 +472,7 @@ class ZooKeeperController:
             self._send(broker, "LeaderAndIsr", "lead_and_follow", tuple(chosen))
 
     def update_metadata(self, states: Iterable[PartitionState]) -> None:
-        """An UpdateMetadata request to every live broker: who is there, and these partitions."""
+        """An UpdateMetadata request to every live broker: the live brokers, and these partitions."""
         alive, known = tuple(self.known.live.items()), tuple(states)
         for broker in self.channels:
             self._send(broker, "UpdateMetadata", "update_metadata", alive, known)
@@ -483,7 +483,7 @@ class ZooKeeperController:
             self._send(broker, "StopReplica", "stop_replicas", tuple(partitions), delete)
 
     def ask_for_offline(self, broker: int) -> None:
-        """Has a broker say which of its replicas are offline: LeaderAndIsr with all of them."""
+        """Asks a broker which of its replicas are offline: LeaderAndIsr with all of them."""
         if broker in self.channels:
             states = tuple(self.known.states[partition] for partition in self.known.on(broker))
             self._send(broker, "LeaderAndIsr", "lead_and_follow", states)
@@ -495,13 +495,13 @@ class ZooKeeperController:
         channel.send(name, getattr(link, handler), sent, lambda *answer: self._answered(broker, *answer))
 
     def _answered(self, broker: int, _error: ErrorCode, failed: tuple[str, ...] = ()) -> None:
-        """Takes a broker's answer: replicas it cannot serve are offline."""
+        """Handles a broker's answer: replicas that it cannot serve are offline."""
         new = [partition for partition in failed if (partition, broker) not in self.known.offline]
         if new and self.active:
             self.put(self._replicas_offline, broker, new)
 
     def _replicas_offline(self, broker: int, partitions: list[str]) -> None:
-        """KafkaController.processLeaderAndIsrResponseReceived: as if the broker were gone, for these."""
+        """KafkaController.processLeaderAndIsrResponseReceived: as if the broker were gone, for these partitions."""
         if not self.active:
             self.finished()
             return

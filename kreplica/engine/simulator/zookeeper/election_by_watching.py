@@ -1,8 +1,8 @@
 """Leaders without a controller: every replica watches its leader's znode and stands for election itself.
 
-Not Kafka: it is what the controller (0.8, KAFKA-369) was made to spare, and stands here to be compared with it. A
-leader is whoever could create the partition's ephemeral znode; all others hold a watch on it. When it goes, each of
-them is told and tries. Nobody knows more of an ISR than the leader itself, so that whoever is first may win.
+Not Kafka: the controller (0.8, KAFKA-369) was made to avoid it; it is here to be compared with the controller. The
+leader is the broker that created the partition's ephemeral znode; all others hold a watch on it. When it goes, each
+of them is notified and tries. Only the leader knows its ISR, so that any replica that is first may win.
 """
 
 from __future__ import annotations
@@ -40,23 +40,23 @@ class WatchingLink:
         self._connect()
 
     def ended(self) -> None:
-        """The process is gone; a clean end closes the session."""
+        """Closes the session after a clean stop."""
         if self.broker.clean:
             self.client.close()
         self.client.forget()
 
     def ask_isr(self, leadership: Leadership) -> None:
-        """The leader takes whom it likes: nobody else is told."""
+        """Takes the ISR that the leader wants: no other broker is told of it."""
         state = leadership.replica.state
         leadership.replica.state = state._replace(isr=leadership.pending)
         leadership.committed(leadership.replica.state)
 
     def controlled_shutdown(self, then: Callable[[], None]) -> None:
-        """There is nobody to move leaders: the end of the session does."""
+        """Stops at once: without a controller leaders move when the session ends."""
         then()
 
     def directory_failed(self, partitions: tuple[str, ...]) -> None:
-        """Gives up what it leads there."""
+        """Gives up the leaderships in the directory."""
         mine = [one for one in partitions if self.zookeeper.data(f"{LEADERS}/{one}") == (self.broker.id,)]
         deletes = tuple((Operation("delete", f"{LEADERS}/{partition}"),) for partition in mine)
         self.client.request(deletes, lambda _results: None)
@@ -71,7 +71,7 @@ class WatchingLink:
         self._stand([path.removeprefix(f"{LEADERS}/")])
 
     def _stand(self, partitions: Sequence[str]) -> None:
-        """Tries to be the leader of each, and watches who is."""
+        """Tries to become the leader of each partition, and watches the leader's znode."""
         transactions = [
             (operation,)
             for partition in partitions

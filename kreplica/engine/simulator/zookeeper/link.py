@@ -1,4 +1,4 @@
-"""A broker in ZooKeeper mode: its registration, the ISRs it writes, and what it does when a controller tells it.
+"""A broker in ZooKeeper mode: its registration, the ISRs it writes, and its handling of the controller's requests.
 
 kafka.server.KafkaServer, ReplicaManager (becomeLeaderOrFollower, maybePropagateIsrChanges), ZkAlterPartitionManager;
 up to 3.9.
@@ -40,9 +40,9 @@ if TYPE_CHECKING:
     from kreplica.engine.simulator.broker.leadership import Leadership
 
 REGISTER_AGAIN_AFTER = SECOND
-"""Until a broker looks again whether the znode of its last life is gone."""
+"""Time until a broker checks again whether the znode of its earlier session is gone."""
 ASK_AGAIN_AFTER = 50 * MILLISECOND
-"""kafka.server.DefaultAlterPartitionManager: a failed request is sent again after that."""
+"""kafka.server.DefaultAlterPartitionManager: time until a failed request is sent again."""
 
 SHUTDOWN_RETRIES = 3
 SHUTDOWN_BACKOFF = 5 * SECOND
@@ -50,9 +50,9 @@ SHUTDOWN_BACKOFF = 5 * SECOND
 
 
 class ZooKeeperLink:
-    """One broker's way to the controller of ZooKeeper mode.
+    """One broker's link to the controller of ZooKeeper mode.
 
-    ``controller_epoch`` is the highest a request has carried, ``controller_id`` whose that was.
+    ``controller_epoch`` is the highest epoch that a request has carried, ``controller_id`` the sender of that.
     """
 
     __slots__ = (
@@ -93,7 +93,7 @@ class ZooKeeperLink:
             self.broker.after(CHECK_INTERVAL_MS * MICROSECONDS, self._propagate)
 
     def ended(self) -> None:
-        """The process is gone; a clean end closes the session, another leaves that to ZooKeeper."""
+        """Ends with the process; a clean stop closes the session, otherwise it expires."""
         if self.broker.clean:
             self.client.close()
         self.client.forget()
@@ -108,7 +108,7 @@ class ZooKeeperLink:
 
     def _registered(self, results: tuple[tuple[Result, ...], ...]) -> None:
         result = results[0][0]
-        if result.code == NODE_EXISTS:  # a former session has not expired yet
+        if result.code == NODE_EXISTS:  # an earlier session has not expired yet
             self.broker.after(REGISTER_AGAIN_AFTER, self._register)
             return
         self.broker.broker_epoch = result.created
@@ -116,20 +116,20 @@ class ZooKeeperLink:
         self._ask_again()
 
     def _ask_again(self) -> None:
-        """Asks for the ISRs that a former session took along."""
+        """Asks again for the ISRs whose requests were lost with the earlier session."""
         for replica in self.broker.replicas.values():
             if replica.leadership is not None and replica.leadership.pending != replica.leadership.isr:
                 self.ask_isr(replica.leadership)
 
     def _expired(self) -> None:
-        """ZooKeeper has given the session up while the broker lived: it begins a new one, and leads on meanwhile."""
+        """Begins a new session after the old one has expired although the broker lives; it leads on meanwhile."""
         self.controller.forget()
         self.client.connect(self._register)
 
     def _watched(self, what: str, path: str) -> None:
         self.controller.on_watch(what, path)
 
-    # -- what the controller tells
+    # -- requests of the controller
 
     def lead_and_follow(
         self,
@@ -149,7 +149,7 @@ class ZooKeeperLink:
         reply(ErrorCode.NONE, tuple(state.partition for state in states if state.partition in offline))
 
     def _lead_or_follow(self, state: PartitionState) -> None:
-        """A leader that is not alive is not followed, and its epoch not taken over: ReplicaManager.makeFollowers."""
+        """Ignores a leader that is not alive, and its epoch: ReplicaManager.makeFollowers."""
         alive = state.leader_id == self.broker.id or state.leader_id in self.broker.alive
         if alive:
             self._epochs[state.partition] = state.leader_epoch
@@ -167,7 +167,7 @@ class ZooKeeperLink:
         states: tuple[PartitionState, ...],
         reply: Callable[..., object],
     ) -> None:
-        """An UpdateMetadata request: what clients are told, and who is alive."""
+        """An UpdateMetadata request: the metadata for clients, and the live brokers."""
         if self._refuses(controller, epoch, broker_epoch, reply):
             return
         self.broker.know_alive(dict(alive))
@@ -184,7 +184,7 @@ class ZooKeeperLink:
         delete: bool,
         reply: Callable[..., object],
     ) -> None:
-        """A StopReplica request: these replicas fetch no more, and are deleted where that is asked."""
+        """A StopReplica request: these replicas stop fetching, and are deleted where that is requested."""
         if self._refuses(controller, epoch, broker_epoch, reply):
             return
         for partition in partitions:
@@ -197,7 +197,7 @@ class ZooKeeperLink:
         reply(ErrorCode.NONE)
 
     def _refuses(self, controller: int, epoch: int, broker_epoch: int, reply: Callable[..., object]) -> bool:
-        """Whether the request is of a controller, or for a life of this broker, that is over: it is then answered."""
+        """True if the request is from a deposed controller, or for an earlier broker epoch: it is then answered."""
         if stale_controller(epoch, self.controller_epoch):
             self.broker.emit(Kind.CONTROLLER_STALE, controller, epoch, self.controller_epoch)
             reply(ErrorCode.STALE_CONTROLLER_EPOCH)
@@ -211,7 +211,7 @@ class ZooKeeperLink:
     # -- ISRs
 
     def ask_isr(self, leadership: Leadership) -> None:
-        """The leader wants its pending ISR: from the controller since 2.7, before it writes it itself."""
+        """Requests the leader's pending ISR: from the controller since 2.7, before by writing it to ZooKeeper."""
         if self.broker.simulation.version.alter_partition:
             self._ask_controller(leadership, leadership.pending)
         else:
@@ -228,7 +228,7 @@ class ZooKeeperLink:
         return proposed._replace(isr_order=proposed.listed_isr()) if state.isr_order else proposed
 
     def _settled(self, leadership: Leadership, state: PartitionState) -> None:
-        """The ISR holds: the leader goes by it from now on."""
+        """Notes that the ISR is confirmed: the leader uses it from now on."""
         replica = leadership.replica
         if replica.leadership is leadership and state.partition_epoch >= leadership.partition_epoch:
             replica.state = replica.state._replace(
@@ -236,10 +236,10 @@ class ZooKeeperLink:
             )
             leadership.committed(replica.state)
 
-    # -- written by the leader, below 2.7
+    # -- written by the leader, before 2.7
 
     def _write_isr(self, leadership: Leadership) -> None:
-        """ReplicationUtils.updateLeaderAndIsr: against the version the leader knows."""
+        """ReplicationUtils.updateLeaderAndIsr: a write against the version that the leader knows."""
         state = self._proposed(leadership)
         data = state_data(state, self.controller_epoch)
         write = Operation("set", state_path(state.partition), data, state.partition_epoch)
@@ -290,7 +290,7 @@ class ZooKeeperLink:
             self._notify(ISR_CHANGES, changed)
 
     def _notify(self, path: str, data: tuple[Any, ...]) -> None:
-        """A sequential znode, named so that no two brokers' are the same."""
+        """Creates a sequential znode, whose name no other broker has."""
         self._sequence += 1
         name = f"{path}/isr_change_{self.broker.id}_{self.broker.incarnation}_{self._sequence}"
         self.client.request(((Operation("create", name, data),),), lambda _results: None)
@@ -301,7 +301,7 @@ class ZooKeeperLink:
     # -- asked of the controller, since 2.7
 
     def _ask_controller(self, leadership: Leadership, wanted: int) -> None:
-        """AlterPartitionManager: again after 50 ms as long as the leader still wants the same."""
+        """AlterPartitionManager: retried after 50 ms as long as the leader still wants the same ISR."""
         if leadership.replica.leadership is not leadership or leadership.pending != wanted:
             return
         controller = self._controller_link()
@@ -335,7 +335,7 @@ class ZooKeeperLink:
             leadership.refused(error.name, reaction == ROLL_BACK, "alter_partition.leader_reaction")
 
     def _controller_link(self) -> ZooKeeperLink | None:
-        """The controller as this broker knows it: who sent the request with the highest epoch."""
+        """The controller as this broker knows it: the sender of the request with the highest epoch."""
         broker = self.broker.simulation.brokers.get(self.controller_id)
         link = None if broker is None else broker.controller_link
         return link if isinstance(link, ZooKeeperLink) else None
@@ -343,7 +343,7 @@ class ZooKeeperLink:
     # -- shutting down
 
     def controlled_shutdown(self, then: Callable[[], None]) -> None:
-        """Asks the controller to move the leaders away, up to three times again while it cannot. KIP-2."""
+        """Asks the controller to move the leaders away, with up to three retries while it cannot. KIP-2."""
         self._ask_to_stop(SHUTDOWN_RETRIES, then)
 
     def _ask_to_stop(self, retries: int, then: Callable[[], None]) -> None:
@@ -371,5 +371,5 @@ class ZooKeeperLink:
     # -- log directories
 
     def directory_failed(self, partitions: tuple[str, ...]) -> None:  # noqa: ARG002 - the controller asks which
-        """A log directory has failed: the controller is told by a notification, and asks which replicas it was."""
+        """Notifies the controller of a failed log directory; the controller then asks for the offline replicas."""
         self._notify(DIRECTORY_EVENTS, (self.broker.id,))

@@ -1,8 +1,8 @@
 """Reassignments by a ZooKeeper-mode controller.
 
 kafka.controller.KafkaController.onPartitionReassignment: the merged assignment is written, the new replicas are
-started and catch up; once everybody wanted is in sync the leader moves if it has to, the others leave the ISR, are
-deleted, and last the assignment says so, so that a controller that fails in between can be followed by another.
+started and catch up; once the whole target is in sync the leader moves if it has to, the others leave the ISR, are
+deleted, and last the assignment is written, so that another controller can go on if this one fails in between.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ if TYPE_CHECKING:
 WHY = "its replicas are moved"
 
 Refusal = tuple[str, str]
-"""Why a move is refused, and by which rule."""
+"""Reason for which a move is refused, and the rule that refuses it."""
 
 
 class ZooKeeperMoves:
-    """The moves of one broker's controller."""
+    """Reassignments by one broker's controller."""
 
     __slots__ = ("controller",)
 
@@ -46,15 +46,15 @@ class ZooKeeperMoves:
         self.controller = controller
 
     def reassign(self, partition: str, target: tuple[int, ...]) -> None:
-        """An operator moves a partition."""
+        """Begins an operator's reassignment."""
         self.controller.put(self._asked, partition, target)
 
     def cancel(self, partition: str) -> None:
-        """An operator takes a move back."""
+        """Cancels a reassignment for an operator."""
         self.controller.put(self._cancel, partition)
 
     def resume(self, then: Callable[[], object]) -> None:
-        """Goes on with what an earlier controller began."""
+        """Goes on with the moves that an earlier controller began."""
         self._resume(self._moving(), then)
 
     def brokers_are_back(self, brokers: tuple[int, ...], then: Callable[[], object]) -> None:
@@ -64,7 +64,7 @@ class ZooKeeperMoves:
         self._resume(to_them, then)
 
     def told(self, state: PartitionState) -> PartitionState:
-        """What brokers hear of a partition: once a move is complete, of the target alone."""
+        """State of a partition as brokers get it: once a move is complete, with the target alone."""
         target = self.controller.known.ending.get(state.partition)
         return state if target is None else state._replace(adding=(), removing=()).on(target)
 
@@ -78,7 +78,7 @@ class ZooKeeperMoves:
             then()
 
     def state_changed(self, partition: str) -> None:
-        """An event: a partition's state has been written. A move whose target is in sync by now is completed.
+        """Handles an event: a partition's state was written. Completes a move whose target is in sync by now.
 
         KafkaController.processPartitionReassignmentIsrChange.
         """
@@ -96,7 +96,7 @@ class ZooKeeperMoves:
             done()
 
     def _move(self, partition: str, then: Callable[[], object]) -> None:
-        """Completes a move, or tells everybody of it in a new leader epoch. KafkaController.onPartitionReassignment."""
+        """Completes a move, or sends it to all in a new leader epoch. KafkaController.onPartitionReassignment."""
 
         def look(state: PartitionState) -> None:
             if self._is_complete(state):
@@ -107,7 +107,7 @@ class ZooKeeperMoves:
         self._read(partition, look, then)
 
     def _read(self, partition: str, look: Callable[[PartitionState], None], then: Callable[[], object]) -> None:
-        """Looks at the ISR in ZooKeeper; before 2.7, where its leader writes it there, again when it changes."""
+        """Reads the ISR in ZooKeeper; before 2.7, when its leader writes it there, again when it changes."""
         watches = not self.controller.broker.simulation.version.alter_partition
 
         def read(results: tuple[tuple[Result, ...], ...]) -> None:
@@ -121,7 +121,7 @@ class ZooKeeperMoves:
 
     @staticmethod
     def _is_complete(state: PartitionState) -> bool:
-        """Whether the whole target is in sync; at once where nothing is left to move, as after a cancellation."""
+        """True if the whole target is in sync; at once where nothing is left to move, as after a cancellation."""
         sets = (state.places(state.replicas), state.places(state.adding), state.places(state.removing))
         return not (state.adding or state.removing) or completes(*sets, state.isr, Awaited.TARGET)
 
@@ -143,14 +143,14 @@ class ZooKeeperMoves:
         self.controller.finished()
 
     def _fixed(self, partition: str) -> Refusal | None:
-        """Whether a move that runs has to end first."""
+        """Returns the refusal of a move while another one has to end first, or None."""
         changeable = self.controller.broker.simulation.version.moves_can_change
         if not zookeeper_move_is_fixed(partition in self._moving(), changeable):
             return None
         return "its move has to end first", "reassignment.zookeeper_move_is_fixed"
 
     def _missing(self, partition: str, target: tuple[int, ...]) -> Refusal | None:
-        """Whether somebody is not alive who has to be for the version."""
+        """Returns the refusal of a move while a broker is not alive that the version requires alive, or None."""
         known = self.controller.known
         _, replicas, adding, _ = known.assigned[partition]
         live = tuple(broker for broker in known.live if broker not in known.shutting_down)
@@ -172,7 +172,7 @@ class ZooKeeperMoves:
         self._leave(dropped, partition, assign)
 
     def _leave(self, brokers: tuple[int, ...], partition: str, then: Callable[[], object]) -> None:
-        """Replicas leave the ISR and are deleted, one after the other."""
+        """Takes replicas out of the ISR and deletes them, one after the other."""
         if not brokers:
             then()
             return
@@ -202,7 +202,7 @@ class ZooKeeperMoves:
         then()
 
     def _raise_epoch(self, partition: str, then: Callable[[], object]) -> None:
-        """Tells all replicas of the new assignment, in a new leader epoch. updateLeaderEpochAndSendRequest."""
+        """Sends all replicas the new assignment, in a new leader epoch. updateLeaderEpochAndSendRequest."""
 
         def decide(state: PartitionState) -> Decision | None:
             return state.leader, state.isr
@@ -219,9 +219,9 @@ class ZooKeeperMoves:
         self.controller.known.change((partition,), Change(decide, WHY, rule, announce))
 
     def _complete(self, state: PartitionState, then: Callable[[], object]) -> None:
-        """The leader hears of the target alone before anything is taken away, so that it lets nobody back in.
+        """Tells the leader of the target alone before replicas are removed, so that none of them rejoins the ISR.
 
-        One write moves the leader, or raises its epoch; each replica that goes leaves the ISR by a further one.
+        One write moves the leader, or raises its epoch; each removed replica leaves the ISR by a further one.
         """
         known, partition = self.controller.known, state.partition
         target = known.ending[partition] = _target(known.assigned[partition])
@@ -243,6 +243,6 @@ class ZooKeeperMoves:
 
 
 def _target(assigned: Assigned) -> tuple[int, ...]:
-    """Where the replicas shall be."""
+    """The target replicas of an assignment."""
     _, replicas, _, removing = assigned
     return tuple(broker for broker in replicas if broker not in removing)

@@ -1,4 +1,4 @@
-"""What operators ask of ZooKeeper mode: written into ZooKeeper (/admin), so that the next controller does it too."""
+"""Operators' requests in ZooKeeper mode: written into ZooKeeper (/admin), so that the next controller has them too."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from kreplica.engine.simulator.zookeeper.controller import ZooKeeperController
 
 LOOK_AGAIN_AFTER = 100 * MILLISECOND
-"""Until it is looked again whether there is a controller."""
+"""Time until it is checked again whether there is a controller."""
 
 
 def zookeeper_controller(simulation: Simulation) -> ZooKeeperController | None:
-    """The controller that runs and was elected last; one that does not know yet that it is deposed comes after it."""
+    """The running controller that was elected last; one that does not know yet that it is deposed comes after it."""
     active = [
         link.controller
         for broker in simulation.brokers.values()
@@ -38,23 +38,23 @@ class ZooKeeperOperations:
         self.simulation = simulation
 
     def elect_preferred(self, partition: str) -> None:
-        """A preferred leader election."""
+        """Elects the preferred leader."""
         self._ask(lambda controller: controller.requests.elect_preferred(partition))
 
     def elect_unclean(self, partition: str) -> None:
-        """An unclean election."""
+        """Elects a leader uncleanly."""
         self._ask(lambda controller: controller.requests.elect_unclean(partition))
 
     def reassign(self, partition: str, target: tuple[int, ...]) -> None:
-        """Other replicas."""
+        """Moves the partition to other replicas."""
         self._ask(lambda controller: controller.moves.reassign(partition, target))
 
     def cancel_reassignment(self, partition: str) -> None:
-        """The replicas there were."""
+        """Returns the partition to the replicas it had."""
         self._ask(lambda controller: controller.moves.cancel(partition))
 
     def topic_changed(self, topic: str, setting: str) -> None:
-        """A topic has another setting: unclean elections are acted on at once."""
+        """Reacts to a changed setting of a topic: enabled unclean elections take effect at once."""
         if setting == UNCLEAN:
             self._ask(lambda controller: self._unclean_changed(controller, topic))
 

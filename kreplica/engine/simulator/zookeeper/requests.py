@@ -1,6 +1,6 @@
-"""What a ZooKeeper-mode controller does when it is asked: ISRs, controlled shutdown, elections, balancing, moves.
+"""Requests to a ZooKeeper-mode controller: ISRs, controlled shutdown, elections, balancing, moves.
 
-kafka.controller.KafkaController. Each is an event of its own; a broker that is not the controller says so.
+kafka.controller.KafkaController. Each is an event of its own; a broker that is not the controller answers so.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from kreplica.engine.simulator.zookeeper.controller import ZooKeeperController
 
 FIRST_BALANCE = 5 * SECOND
-"""After how long a new controller first looks for an imbalance."""
+"""Time until a new controller first looks for an imbalance."""
 
 
 class ZooKeeperRequests:
@@ -41,7 +41,7 @@ class ZooKeeperRequests:
     # -- ISRs, since 2.7
 
     def alter_partition(self, sent: PartitionState, broker_epoch: int, reply: Callable[..., object]) -> None:
-        """A leader proposes an ISR. KafkaController.alterPartitions."""
+        """Handles a leader's proposal of an ISR. KafkaController.alterPartitions."""
         self.controller.put(self._alter_partition, sent, broker_epoch, reply)
 
     def _alter_partition(self, sent: PartitionState, broker_epoch: int, reply: Callable[..., object]) -> None:
@@ -94,7 +94,7 @@ class ZooKeeperRequests:
     # -- controlled shutdown
 
     def controlled_shutdown(self, broker: int, reply: Callable[..., object]) -> None:
-        """A broker wants to stop. KafkaController.doControlledShutdown; answers what it still leads."""
+        """Handles a broker's request to stop; answers what it still leads. KafkaController.doControlledShutdown."""
         self.controller.put(self._controlled_shutdown, broker, reply)
 
     def _controlled_shutdown(self, broker: int, reply: Callable[..., object]) -> None:
@@ -134,10 +134,10 @@ class ZooKeeperRequests:
         why, rule = f"broker-{broker} shuts down", "controlled_shutdown.zookeeper_controlled_shutdown"
         known.change(led, Change(decide, why, rule, moved))
 
-    # -- elections that are asked for
+    # -- requested elections
 
     def elect_preferred(self, partition: str) -> None:
-        """An operator wants the preferred leader."""
+        """Elects the preferred leader for an operator."""
         self.controller.put(self._elect_preferred, [partition], "the preferred leader was asked for")
 
     def _elect_preferred(self, partitions: list[str], why: str) -> None:
@@ -150,11 +150,11 @@ class ZooKeeperRequests:
         self._change(partitions, decide, why, "elections.zookeeper_elect_preferred")
 
     def elect_unclean(self, partition: str) -> None:
-        """An operator wants a leader at any price; only where nobody leads."""
+        """Elects any live replica for an operator; only for partitions without a leader."""
         self.controller.put(self._elect_unclean, [partition], "an unclean election was asked for")
 
     def unclean_enabled(self, partitions: list[str]) -> None:
-        """Unclean elections have been switched on for these partitions' topic."""
+        """Elects leaders after unclean elections have been enabled for these partitions' topic."""
         self.controller.put(self._elect_unclean, partitions, "unclean elections were switched on")
 
     def _elect_unclean(self, partitions: list[str], why: str) -> None:
@@ -184,7 +184,7 @@ class ZooKeeperRequests:
     # -- balancing
 
     def begin_balancing(self) -> None:
-        """Looks for an imbalance 5 s after the controller came to be, then each 300 s."""
+        """Looks for an imbalance 5 s after the controller's election, then every 300 s."""
         if self.controller.broker.simulation.boolean("auto.leader.rebalance.enable"):
             self.controller.broker.after(FIRST_BALANCE, self._time_to_balance, self.controller.epoch)
 
@@ -204,7 +204,7 @@ class ZooKeeperRequests:
         self._elect_preferred(self._imbalanced(), "leaders are brought back")
 
     def _imbalanced(self) -> list[str]:
-        """The partitions led by another than their preferred leader, of brokers above the percentage."""
+        """Partitions led by another than their preferred leader, of brokers above the percentage."""
         known, simulation = self.controller.known, self.controller.broker.simulation
         moving = any(adding or removing for _, _, adding, removing in known.assigned.values())
         if moving and not simulation.version.balances_while_moving:

@@ -1,10 +1,10 @@
 """ZooKeeper as a service that does not fail: znodes with versions, sessions with ephemeral znodes, watches.
 
-What Kafka relies on: writes happen one after the other; a write may name the version it expects; a transaction is
-done whole or not at all; a watch fires once; a session that has not been heard of for its timeout ends, and its
+Kafka relies on this: writes happen one after the other; a write may name the version it expects; a transaction is
+done whole or not at all; a watch fires once; a session that has not been heard of for its timeout expires, and its
 ephemeral znodes go with it. Data are tuples of plain values.
 
-Kafka's znodes: where they are and what they say. kafka.zk.ZkData.
+Kafka's znodes: their paths and contents. kafka.zk.ZkData.
 
 /controller                       (broker id,), ephemeral
 /controller_epoch                 (epoch,)
@@ -39,7 +39,7 @@ NODE_EXISTS = "node exists"
 BAD_VERSION = "bad version"
 SESSION_EXPIRED = "session expired"
 ROLLED_BACK = "rolled back"
-"""What an operation comes to; ZooKeeper's KeeperException codes."""
+"""Results of operations; ZooKeeper's KeeperException codes."""
 
 ANY_VERSION = -1
 
@@ -48,12 +48,12 @@ class Operation(NamedTuple):
     """One operation: ``get``, ``children``, ``create``, ``set``, ``delete`` or ``check``.
 
     Args:
-        what: Which.
-        path: Of which znode.
+        what: The kind of operation.
+        path: Path of the znode.
         data: For create and set.
         version: The version that set, delete and check expect; ANY_VERSION for any.
         ephemeral: For create: whether it goes with the session.
-        watch: For get and children: whether the next change is told.
+        watch: For get and children: whether the next change is reported.
     """
 
     what: str
@@ -65,7 +65,7 @@ class Operation(NamedTuple):
 
 
 class Result(NamedTuple):
-    """What an operation came to: its code, and for what exists its data, version and creation transaction.
+    """Result of an operation: its code, and if the znode exists its data, version and creation transaction.
 
     For ``children`` the data are pairs of name and creation transaction, by name.
     """
@@ -106,7 +106,7 @@ class Session:
 class ZooKeeper(Node):
     """The service, node ``zookeeper`` of the trace.
 
-    ``watches`` counts those that are set now, ``fired`` those that have fired.
+    ``watches`` counts the watches set now, ``fired`` those that have fired.
     """
 
     __slots__ = ("_child_watches", "_data_watches", "_transaction", "clients", "fired", "sessions", "znodes")
@@ -122,18 +122,18 @@ class ZooKeeper(Node):
         self._child_watches: dict[str, dict[int, None]] = {}
 
     def on_start(self) -> None:
-        """Gives every session its whole time, as a new leader of the ensemble does."""
+        """Gives every session its full timeout, as a new leader of the ensemble does."""
         for session in self.sessions.values():
             session.deadline = self.scheduler.now + session.timeout
             self.after(session.timeout, self._look_at, session)
 
     @property
     def watches(self) -> int:
-        """How many watches are set."""
+        """Number of watches that are set."""
         return sum(map(len, self._data_watches.values())) + sum(map(len, self._child_watches.values()))
 
     def handle_connect(self, client: str, timeout: int, reply: Callable[..., object]) -> None:
-        """Begins a session of a client; answers its number."""
+        """Begins a session of a client; answers with its number."""
         self._transaction += 1
         session = Session(self._transaction, self.clients[client], timeout, self.scheduler.now)
         self.sessions[session.id] = session
@@ -141,11 +141,11 @@ class ZooKeeper(Node):
         reply(session.id)
 
     def handle_ping(self, session: int, reply: Callable[..., object]) -> None:
-        """Keeps a session alive; answers whether there still is one."""
+        """Keeps a session alive; answers whether it still exists."""
         reply(self._touch(session))
 
     def close(self, session: int) -> None:
-        """Ends a session because its client says so."""
+        """Ends a session at its client's request."""
         found = self.sessions.get(session)
         if found is not None:
             self._end_session(found)
@@ -153,14 +153,14 @@ class ZooKeeper(Node):
     def handle_requests(
         self, session: int, transactions: tuple[Transaction, ...], reply: Callable[..., object]
     ) -> None:
-        """Does transactions in their order; answers a tuple of results for each."""
+        """Executes transactions in their order; answers with a tuple of results for each."""
         if not self._touch(session):
             reply(SESSION_EXPIRED, ())
             return
         reply(OK, tuple(self._do(session, transaction) for transaction in transactions))
 
     def expire(self, client: str) -> None:
-        """Ends the session of a client that lives, as an overloaded ensemble or a lost packet would."""
+        """Ends the session of a live client, as an overloaded ensemble or a lost packet would."""
         for session in list(self.sessions.values()):
             if session.client.node.name == client:
                 self._expire(session)
@@ -170,7 +170,7 @@ class ZooKeeper(Node):
         self._create(0, Operation("create", path, data))
 
     def data(self, path: str) -> Any:
-        """What a znode says, None without one; for whoever looks from outside."""
+        """The data of a znode, None without one; for readers outside the simulated cluster."""
         znode = self.znodes.get(path)
         return None if znode is None else znode.data
 
@@ -181,7 +181,7 @@ class ZooKeeper(Node):
         return session is not None
 
     def _look_at(self, session: Session) -> None:
-        """Ends a session whose time is over, or looks again when it may be."""
+        """Ends a session whose timeout is over, or looks again when it may be."""
         if session.id not in self.sessions:
             return
         if session_is_over(self.scheduler.now, session.deadline):
@@ -201,7 +201,7 @@ class ZooKeeper(Node):
             self._delete(Operation("delete", path))
 
     def _do(self, session: int, transaction: Transaction) -> tuple[Result, ...]:
-        """All of a transaction's operations, or none where one of several cannot be done."""
+        """Executes all of a transaction's operations, or none if one of several fails."""
         if len(transaction) > 1:
             codes = [self._obstacle(operation) for operation in transaction]
             if any(code != OK for code in codes):
@@ -304,12 +304,12 @@ def state_path(partition: str) -> str:
 
 
 def state_data(state: PartitionState, controller_epoch: int) -> StateData:
-    """What that znode says."""
+    """Contents of the state znode of a partition."""
     return controller_epoch, state.leader_id, state.leader_epoch, state.listed_isr()
 
 
 def state_of(assigned: Assigned, data: StateData, version: int, keeps_order: bool) -> PartitionState:
-    """A partition as its two znodes say; ``keeps_order`` where somebody goes by the order of the ISR."""
+    """State of a partition from its two znodes; ``keeps_order`` if the order of the ISR matters."""
     partition, replicas, adding, removing = assigned
     _, leader, leader_epoch, isr = data
     known = PartitionState(partition, replicas, adding=adding, removing=removing, isr_order=isr if keeps_order else ())

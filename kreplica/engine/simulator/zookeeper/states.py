@@ -1,7 +1,7 @@
-"""Partitions as a ZooKeeper-mode controller knows them, and how it changes them.
+"""Partitions as a ZooKeeper-mode controller knows and changes them.
 
 kafka.controller.ControllerContext; PartitionStateMachine and ReplicaStateMachine where they write: read the state,
-decide, write against the version read, and where somebody else was quicker read and decide again.
+decide, write against the version read, and read and decide again if another writer was faster.
 """
 
 from __future__ import annotations
@@ -33,18 +33,18 @@ if TYPE_CHECKING:
     from kreplica.engine.simulator.zookeeper.controller import ZooKeeperController
 
 Decision = tuple[int, int]
-"""Place of the leader, and the ISR."""
+"""Index of the leader in the assignment, and the ISR."""
 
 
 class Change(NamedTuple):
     """A change of several partitions.
 
     Args:
-        decide: What it makes of one as ZooKeeper has it; None leaves it.
-        why: For the trace.
-        rule: Which decides.
+        decide: Decides on a partition as ZooKeeper has it; None leaves it unchanged.
+        why: The reason, for the trace.
+        rule: The rule that decides.
         by_leader: Whether a leader proposed it: its epoch then stays.
-        then: Called with the partitions that have changed, as they are now.
+        then: Called with the changed partitions, in their new state.
     """
 
     decide: Callable[[PartitionState], Decision | None]
@@ -55,11 +55,11 @@ class Change(NamedTuple):
 
 
 class ZooKeeperStates:
-    """What the controller knows: assignments, states, live brokers.
+    """State known to the controller: assignments, states, live brokers.
 
     ``live`` are broker ids and epochs, ``shutting_down`` those of them that are in controlled shutdown, ``offline``
-    replicas on failed log directories, ``unled`` the partitions in state OfflinePartition: their leader went, and no
-    other has been found. ``ending`` are the targets of moves that are complete but for the replicas that go.
+    replicas on failed log directories, ``unled`` the partitions in state OfflinePartition: their leader is gone, and no
+    other has been elected. ``ending`` are the targets of moves that are complete but for the removal of replicas.
     Dictionaries without values are ordered sets.
     """
 
@@ -83,7 +83,7 @@ class ZooKeeperStates:
         return without(self.up(state), state.places(tuple(self.shutting_down)))
 
     def up(self, state: PartitionState) -> int:
-        """The same with those that shut down: they lead until they are gone (includeShuttingDownBrokers)."""
+        """The same with brokers in controlled shutdown: they lead until they are gone (includeShuttingDownBrokers)."""
         here = (b for b in state.replicas if b in self.live and (state.partition, b) not in self.offline)
         return state.places(tuple(here))
 
@@ -100,7 +100,7 @@ class ZooKeeperStates:
                 self.unled[partition] = None
 
     def took(self, partition: str, result: Result) -> PartitionState | None:
-        """Notes what a state znode says."""
+        """Notes the contents of a state znode."""
         if result.code != OK:
             return None
         keeps_order = self.controller.broker.simulation.version.shutdown_by_isr_order
@@ -108,7 +108,7 @@ class ZooKeeperStates:
         return state
 
     def change(self, partitions: Iterable[str], change: Change, changed: list[PartitionState] | None = None) -> None:
-        """Changes partitions one decision each; those somebody else wrote meanwhile are decided anew."""
+        """Changes partitions, with one decision each; decides again for those that another writer changed meanwhile."""
         wanted, done = list(partitions), changed or []
         if not wanted:
             change.then(done)
@@ -159,7 +159,7 @@ class ZooKeeperStates:
     ) -> None:
         again: list[str] = []
         for state, result in zip(decided, results, strict=True):
-            if len(result) > 1 and result[0].code == BAD_VERSION:  # of the check; that of a state is read again
+            if len(result) > 1 and result[0].code == BAD_VERSION:  # of the check; bad versions of states are read again
                 self.controller.moved()
                 return
             if result[-1].code == OK:
