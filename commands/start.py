@@ -1,7 +1,7 @@
-"""Entry point of the console script: what can be got ready while the command line is read, then the program.
+"""Entry point of the console script: prepares work while the command line is read, then runs the program.
 
-Nothing heavy is imported here. While a command line is read the other processors rest; a process that is to share the
-records of a gigabyte imports numpy meanwhile.
+Nothing heavy is imported here. While the command line is read, the other processors are idle; the processes that decode
+large files together with this one import numpy meanwhile.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import sys
 
 
 def main() -> None:
-    """Runs the program; whatever ends it before it is fully there leaves no traceback."""
+    """Runs the program; an interrupt during the start leaves no traceback."""
     try:
         _run()
     except KeyboardInterrupt:

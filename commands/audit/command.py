@@ -82,7 +82,7 @@ def audit(
     spark_conf: SettingOption = None,
     output: OutputOption = None,
 ) -> None:
-    """Judge a fleet over time: what was wrong in which cluster, from when to when, and how the counts went.
+    """Judge a fleet over time: what was wrong in which cluster, from when to when, and how the counts changed.
 
     Runs on Spark, by default in this process. A damaged or foreign file is named and left out. Exits 1 when a finding
     is at least as severe as --fail-on, 5 when there is none but something could not be read.

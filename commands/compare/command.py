@@ -54,8 +54,8 @@ def compare(
 ) -> None:
     """Compare two views of one cluster: ZooKeeper with the brokers, one broker with another, a dump with today.
 
-    Both sides are read at the same time. Where they differ they are read once more, and only what differs both times is
-    told: a change that was on its way is no difference. What one side cannot know is counted, not compared.
+    Both sides are read at the same time. Where they differ they are read again, and only what differs both times is
+    reported: a change that was still on its way is no difference. What one side cannot know is counted, not compared.
 
     Exits 1 when the sides differ, 0 when they agree, 5 when they agree and something could not be read.
     """

@@ -1,4 +1,4 @@
-"""kreplica decode checkpoints: what every checkpoint file of a log directory says of each replica, in one table."""
+"""kreplica decode checkpoints: every checkpoint file of a log directory, in one table with a row for each replica."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def checkpoints(
     stdin_filename: StdinFilenameOption = None,
     output: OutputOption = None,
 ) -> None:
-    """Show what every checkpoint file of a log directory says of each replica: offsets, leader epochs, topic ids.
+    """Show the content of every checkpoint file of a log directory by replica: offsets, leader epochs, topic ids.
 
     Reads the four offset checkpoints, each partition's leader-epoch-checkpoint and partition.metadata, and
     meta.properties, .kafka_cleanshutdown and quorum-state of the directory. Exits 1 when a file is damaged (all else

@@ -55,9 +55,9 @@ def compare(
 ) -> None:
     """Compare the copies of each partition on several disks: where they differ, what a restart would cut, what is lost.
 
-    The copy with the highest leader epoch, then the longest, is taken for the leader's. For the others it is told how
-    many offsets they would cut when they follow it: by their high watermark (before KIP-101) and by leader epochs
-    (since). only_here counts offsets below the high watermark that no other disk has.
+    The copy with the highest leader epoch, then the longest, is taken for the leader's. For each other copy the number
+    of offsets is shown that it would truncate as a follower: by its high watermark (before KIP-101) and by leader
+    epochs (since). only_here counts offsets below the high watermark that no other disk has.
 
     Exits 1 when copies differ or acknowledged records are on one disk alone, 5 when no partition has two copies.
     """

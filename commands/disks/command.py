@@ -45,10 +45,10 @@ def disks(
     exit_zero: ExitZeroOption = False,
     output: OutputOption = None,
 ) -> None:
-    """Show every log directory: room on its volume, what Kafka stores there, the largest partitions, their retention.
+    """Show every log directory: space on its volume, what Kafka stores there, the largest partitions, their retention.
 
-    Replicas that the cluster does not place on their broker are listed as strays, copies within a broker as future
-    replicas. With an earlier snapshot: growth, and days until a volume is full.
+    Replicas that the cluster does not assign to their broker are listed as strays, copies being moved within a broker
+    as future replicas. With an earlier snapshot: growth, and days until a volume is full.
 
     Exits 1 where a directory is offline, nearly full or fills up soon, or has less than --min-usable or --min-days.
     Exits 5 when the log directories of a broker are not known and nothing worse was found.

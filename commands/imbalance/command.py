@@ -56,7 +56,7 @@ def imbalance(
     exit_zero: ExitZeroOption = False,
     output: OutputOption = None,
 ) -> None:
-    """Show how leaders lie on the brokers: the ZooKeeper controller's ratio and KRaft's count, whether and when the
+    """Show the spread of leaders over brokers: the ZooKeeper controller's ratio and KRaft's count, whether and when the
     controller brings leaders back by itself or why it does not, which could be elected now, and what is skewed.
 
     Exits 1 when partitions are led by another than their preferred leader, 5 when none is but something could not be

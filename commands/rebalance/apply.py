@@ -42,9 +42,9 @@ def apply(
 ) -> None:
     """Run the elections of a plan; without --execute show what would be done, and what has drifted.
 
-    A plan of another cluster, or one that no longer fits its cluster, is refused. Every step is in the journal beside
-    the plan before it is begun, so that an interrupted plan can be resumed or rolled back. Exits 4 when the plan is
-    refused, stops early, or an election does not bring its preferred leader to lead.
+    A plan of another cluster, or one that no longer fits its cluster, is refused. Every step is written to the journal
+    beside the plan before it is begun, so that an interrupted plan can be resumed or rolled back. Exits 4 when the plan
+    is refused or stops early, or when a preferred leader does not lead after its election.
     """
     from commands.rebalance.plan import view_plan
 
@@ -69,8 +69,8 @@ def resume(
 ) -> None:
     """Go on with a plan, or with its rollback, that was interrupted or stopped.
 
-    What its journal does not show as done is looked at again; drift is judged anew. Without --execute nothing is
-    changed. Exits as apply and rollback do.
+    Changes that its journal does not show as done are read again, and checked for drift again. Without --execute
+    nothing is changed. Exits as apply and rollback do.
     """
     from commands.rebalance.plan import view_plan
     from commands.rebalance.rollback import roll_back

@@ -87,8 +87,8 @@ def leaders(
     """Elect the preferred leader of every partition that another leads; a dry run unless --execute is given.
 
     With --out the elections become a plan that can be looked at, applied, resumed after an interruption and rolled
-    back. After elections the cluster is read again: only who leads then counts. Exits 4 when an electable preferred
-    leader does not lead afterwards.
+    back. After elections the cluster is read again: only the leaders found then count. Exits 4 when an electable
+    preferred leader does not lead afterwards.
     """
     from commands.shared.clusters import read_clusters
     from kreplica.execution.executor import FACETS

@@ -41,7 +41,7 @@ def recommend(
 ) -> None:
     """Recommend settings of brokers, topics and clients: from which value, where it is set, why, at what price.
 
-    Each comes with the line that sets it. What holds is judged, not what stands in some file: default, static,
+    Each comes with the command that sets it. The effective value is judged, not that of some file: default, static,
     dynamic or the topic's own. With a client's properties alone no cluster is needed. Nothing is changed.
 
     Exits 1 when a recommendation is at least as severe as --fail-on, 5 when there is none but something could not be

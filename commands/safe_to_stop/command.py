@@ -63,8 +63,8 @@ def safe_to_stop(
     """Tell whether brokers can be stopped: which partitions would lose their leader, their last in-sync replica or
     min ISR, and whether the controller quorum keeps its majority, counting what is down already.
 
-    Safe is what two reads in a row say. Exits 0 when it is safe, 1 when it is not, 5 when nothing speaks against it but
-    something could not be read, is not known or is too old.
+    It is safe when two reads in a row say so. Exits 0 when it is safe, 1 when it is not, 5 when nothing speaks against
+    it but something could not be read, is not known or is too old.
 
     As in: safe-to-stop 3 && restart && kreplica wait --for in-sync --broker 3
     """

@@ -156,7 +156,7 @@ def kill(
 
 
 def pause(server: ServerArgument, name: NameOption = "default", output: OutputOption = None) -> None:
-    """Stop one server in its tracks (SIGSTOP): connections stay open and nothing answers."""
+    """Freeze one server (SIGSTOP): connections stay open and nothing answers."""
     _steer("sandbox-pause", name, lambda sandbox: sandbox.pause(server), f"server {server} paused", output)
 
 

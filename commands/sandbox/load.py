@@ -54,8 +54,8 @@ def load(
     """Produce and consume at a stated rate and count what became of every record.
 
     Each value carries a number. Lost means: acknowledged, and not in the log at the end. Ctrl-C ends the sending;
-    what was sent is still accounted for (a second Ctrl-C gives up). Exits 1 when acknowledged records are lost, 5 when
-    some could not be looked for because a partition cannot be read to its end.
+    the records sent are still checked (a second Ctrl-C gives up). Exits 1 when acknowledged records are lost, 5 when
+    some could not be checked because a partition cannot be read to its end.
     """
     from kreplica.config.properties import translate
     from kreplica.sandbox import Listener, LoadSettings, Sandbox, run_load

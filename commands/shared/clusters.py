@@ -1,4 +1,4 @@
-"""Reads the clusters that a command names, several at once, one failure stopping no other."""
+"""Reads the clusters that a command names, several at once; one that fails does not stop the others."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ if TYPE_CHECKING:
 
 MOST_AT_ONCE = 8
 CLOCK_TOLERANCE = 5.0
-"""Seconds by which the clocks of two machines may differ without a word."""
+"""Seconds by which the clocks of two machines may differ without a warning."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What came of reading the named clusters.
+    """Result of reading the named clusters.
 
     Args:
-        snapshots: Those that could be read.
-        failures: Handle and error of those that could not; empty when only one was named, whose error is raised.
-        handles: All that were named.
+        snapshots: Snapshots of the clusters that could be read.
+        failures: Handle and error of each other cluster; empty when only one was named, whose error is raised.
+        handles: All clusters that were named.
     """
 
     snapshots: Sequence[ClusterSnapshot]
@@ -41,12 +41,12 @@ class Reading:
 
     @property
     def incomplete(self) -> bool:
-        """Whether anything that the answer should rest on is missing."""
+        """True if anything that the answer should be based on is missing."""
         return bool(self.failures) or any(snapshot.gaps for snapshot in self.snapshots)
 
     @property
     def several(self) -> bool:
-        """Whether more than one cluster was named, so that rows must say of which they are."""
+        """True if more than one cluster was named, so that each row must name its cluster."""
         return len(self.snapshots) + len(self.failures) > 1
 
     def warnings(self) -> list[str]:
@@ -79,8 +79,8 @@ def read_clusters(handles: Sequence[ClusterHandle], wanted: Facet, freshness: Fr
 
     Args:
         handles: Which clusters.
-        wanted: What is needed of each.
-        freshness: For a gate: how old a dump may be; what a gate misses is then among the gaps.
+        wanted: The facts that are needed of each.
+        freshness: For a gate: the greatest age of a dump; facts that the gate misses are then among the gaps.
 
     Raises:
         KreplicaError: No cluster could be read; the worst of the errors. Remarks on settings are printed before that,
@@ -129,8 +129,14 @@ def select_each(
 ) -> tuple[list[ClusterSnapshot], list[str]]:
     """The partitions asked for in each cluster, and a remark on each cluster that has none of them.
 
+    Args:
+        snapshots: The clusters.
+        topics: Patterns of topics, as ``--topic`` takes them; all topics if None.
+        exclude_internal: Leave out internal topics.
+        brokers: Only partitions with a replica on one of these; all if empty.
+
     Raises:
-        UsageError: No cluster has any; what is wrong in the first.
+        UsageError: No cluster has any; the first cluster's error.
     """
     from kreplica.model.selection import select
 
@@ -147,9 +153,9 @@ def select_each(
 
 
 def judged_each(reading: Reading, selected: Sequence[ClusterSnapshot], freshness: Freshness) -> list[ClusterSnapshot]:
-    """The partitions that a gate judges in each cluster, with what it misses.
+    """The partitions that a gate judges in each cluster, with gaps for the facts it misses.
 
-    Of several clusters one may have none of the topics that are named, which a remark tells.
+    One of several clusters may have none of the named topics, which a remark reports.
     """
     from kreplica.health.gates import for_gate
 
@@ -157,7 +163,7 @@ def judged_each(reading: Reading, selected: Sequence[ClusterSnapshot], freshness
 
 
 def gaps_beside(reading: Reading, judged: Sequence[ClusterSnapshot]) -> list[str]:
-    """Gaps of the partitions that were judged which the reading does not tell, each with its cluster's name where there
+    """Gaps of the judged partitions that are not among those of the reading, each with its cluster's name where there
     are several.
     """
     pairs = zip(reading.snapshots, judged, strict=True)

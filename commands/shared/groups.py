@@ -1,4 +1,4 @@
-"""Subcommands of a group: only those that are asked for are built, since each costs a start a few milliseconds."""
+"""Subcommands of a group: only those that are asked for are built, since each adds a few milliseconds to the start."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ def register_subcommands(group: typer.Typer, modules: Mapping[str, str], below: 
     Args:
         group: Gets the subcommands.
         modules: Module by subcommand, in the order of the help.
-        below: The word behind the group's name: where it names a subcommand, that one is enough. None where there is
-            no such word; empty where only the group's own help is wanted, which takes none of them.
+        below: The word after the group's name: if it names a subcommand, only that one is built. None where there is
+            no such word; empty where only the group's own line of help is wanted, which needs none of them.
     """
     if below == "":
         return

@@ -1,4 +1,4 @@
-"""Ctrl-C, SIGTERM and SIGHUP are one thing: what is half done is put in order, then the program exits 130."""
+"""Handling of Ctrl-C, SIGTERM and SIGHUP, all alike: half-done work is cleaned up, then the program exits 130."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ NUMBERS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP"
 
 
 def end_as_by_ctrl_c() -> None:
-    """Has each of them raise KeyboardInterrupt in the main thread, but one that whoever started us ignores (nohup)."""
+    """Has each raise KeyboardInterrupt in the main thread, except one that the parent process ignores (nohup)."""
     for number in NUMBERS:
         if signal.getsignal(number) is signal.SIG_DFL:
             signal.signal(number, signal.default_int_handler)

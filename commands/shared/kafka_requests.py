@@ -1,6 +1,6 @@
-"""What each command sends to a cluster: the reads it makes and the changes, as the reference and config check say it.
+"""Requests of each command to a cluster: its reads and its changes, for the reference and for config check.
 
-A command that reads clusters has its entry here; tests look at what it really asks for.
+A command that reads clusters has its entry here; tests compare it with the requests that are really sent.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from kreplica.sources.permissions import Permission
 
 @dataclass(frozen=True, slots=True)
 class CommandRequests:
-    """What one command sends to each cluster that it is given.
+    """Requests of one command to each cluster.
 
     Args:
-        reads: What is asked for.
+        reads: Facts that are read.
         times: How often the cluster is read.
         changes: Requests that change the cluster, after --execute only.
     """
@@ -34,12 +34,12 @@ class CommandRequests:
 
     @property
     def permissions(self) -> tuple[Permission, ...]:
-        """The least that it needs."""
+        """Permissions without which the command fails."""
         return permissions_of(self.requests)
 
     @property
     def optional(self) -> tuple[Permission, ...]:
-        """What an answer that leaves nothing out needs besides."""
+        """Further permissions that a complete answer needs."""
         return permissions_of(self.requests, optional=True)
 
 

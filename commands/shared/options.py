@@ -53,7 +53,7 @@ MAX_AGE = "10m"
 MaxAgeOfActionOption = Annotated[
     str, typer.Option("--max-age", metavar="DURATION", help="Exit 5 where a dump is older, which tells not of now.")
 ]
-"""Of gates that lead to an action, which is about the present."""
+"""Age limit of dumps for gates before an action: an action needs the present state."""
 ExitZeroOption = Annotated[bool, typer.Option("--exit-zero", help="Exit 0 even with findings: for reports.")]
 TimeoutOption = Annotated[
     float | None,
@@ -125,7 +125,7 @@ _SOURCE_PARAMETERS: dict[str, tuple[Any, Any]] = {
 
 
 def narrowed(topics: str | None, exclude_internal: bool, brokers: Sequence[int] = ()) -> str:
-    """The options that narrow the partitions, to be typed again, a space before each."""
+    """The options that select partitions, for the next commands, a space before each."""
     words = ["--topic", topics] if topics is not None else []
     words += ["--exclude-internal"] * exclude_internal
     words += [word for broker in brokers for word in ("--broker", str(broker))]
@@ -165,11 +165,11 @@ class SourceOptions:
         )
 
     def again(self, cluster: str, *, timeout: str = "timeout") -> str:
-        """The same way in, to be typed again for one of the clusters that were read.
+        """The options for connection, for a next command on one of the clusters that were read.
 
         Args:
             cluster: Its name: that of its context where contexts were given.
-            timeout: What the command to type calls the longest time for one read.
+            timeout: Name of the option for the longest time of one read in the next command.
         """
         given = {name: getattr(self, name) for name in _SOURCE_PARAMETERS}
         given[timeout] = given.pop("timeout")

@@ -1,8 +1,8 @@
-"""Values of a command line that are plainly right are taken as they are, without typer's validators.
+"""Takes values of a command line that are clearly valid as they are, without typer's validators.
 
-typer validates by pydantic, whose import takes longer than all else that reads a command line: a tenth of a second or
-more, for every command. Text, numbers in range and choices that are spelled as the help has them need no validator;
-whatever else comes goes the way that typer has for it, with its words for what is wrong.
+typer validates by pydantic, whose import takes longer than all other parsing of a command line: a tenth of a second or
+more, for every command. Text, numbers in range and choices that are spelled as in the help need no validator; any other
+value is left to typer and its error messages.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from typer.models import ParameterInfo
 
 _BUILDER: Final = "build_runtime_param"
-"""What typer.core calls for each parameter, given a value or not."""
+"""Name of the function that typer.core calls for each parameter, given a value or not."""
 _STRANGE: Final = object()
-"""Stands for a value that is not plainly right."""
+"""Stands for a value that is not clearly valid."""
 GREATEST: Final = 2**63 - 1
 _INTEGER = re.compile(r"-?[0-9]{1,18}")
 _DECIMAL = re.compile(r"-?[0-9]{1,15}(\.[0-9]{1,15})?")
@@ -30,7 +30,7 @@ _Builder = Callable[[Any], Any]
 
 
 def take_plain_values() -> None:
-    """Lets typer look first whether a value is plainly right; where its inside is another, it is left as it is."""
+    """Makes typer accept clearly valid values first; a typer with other internals is left as it is."""
     build = getattr(typer.core, _BUILDER, None)
     if build is not None and not isinstance(build, _PlainFirst):
         setattr(typer.core, _BUILDER, _PlainFirst(build))
@@ -38,7 +38,7 @@ def take_plain_values() -> None:
 
 @dataclass(frozen=True, slots=True)
 class _PlainFirst:
-    """Stands in for what builds typer's validator of one parameter."""
+    """Stands in for typer's builder of the validator of one parameter."""
 
     build: _Builder
 
@@ -48,7 +48,7 @@ class _PlainFirst:
 
 @dataclass(frozen=True, slots=True)
 class _Values:
-    """Of one parameter; has the method that typer asks of its validators."""
+    """Validator of one parameter; has the method that typer calls."""
 
     descriptor: Any
     build: _Builder
@@ -64,7 +64,7 @@ class _Values:
 
 
 def _refuse_huge(value: Any, param: Any, ctx: Any) -> None:
-    """Numbers beyond 64 bits fit no column and no protocol field; Kafka's own greatest one is Long.MAX_VALUE."""
+    """Refuses numbers beyond 64 bits, which fit no column and no protocol field; Kafka's greatest is Long.MAX_VALUE."""
     for each in value if isinstance(value, (list, tuple)) else [value]:
         if isinstance(each, int) and not -GREATEST - 1 <= each <= GREATEST:
             raise typer.BadParameter(f"{str(each)[:20]} is beyond {GREATEST}", ctx=ctx, param=param)
@@ -91,7 +91,7 @@ def _single(value: Any, kind: Any, info: ParameterInfo) -> Any:
 
 
 def _is_unicode(value: str) -> bool:
-    """Whether it can be shown: bytes of a command line that are no UTF-8 come as lone surrogates."""
+    """True if the text is Unicode: bytes of a command line that are not UTF-8 arrive as lone surrogates."""
     return value.isascii() or not any("\ud800" <= each <= "\udfff" for each in value)
 
 

@@ -1,4 +1,4 @@
-"""Options that are given more than once: lists are joined, and of one value only one is taken.
+"""Options that are given more than once: lists are joined, options of one value are refused.
 
 An option of a list that is typed as one text, its values separated by commas, says so by its metavar, which ends with
 ``,…``: what is given for it again is added. Any other option of one value is refused when it is repeated: the parser
@@ -20,7 +20,7 @@ LIST_MARK = ",…"
 
 
 def joins_repeats(option: Any) -> bool:
-    """Whether values that are given again are added, separated by a comma."""
+    """True if repeated values are joined, separated by commas."""
     return bool(option.metavar) and option.metavar.endswith(LIST_MARK) and not option.multiple
 
 
@@ -28,7 +28,7 @@ class RepeatAwareCommand(typer.core.TyperCommand):
     """A command that takes repeated options as above."""
 
     def make_parser(self, ctx: Any) -> Any:
-        """The parser of this command, whose answer has one value for each option that is typed as one."""
+        """The parser of this command, which gives one value for each option that is typed as one text."""
         parser: Any = super().make_parser(ctx)
         joined: list[Any] = [option for option in self.params if getattr(option, "opts", ()) and joins_repeats(option)]
         for option in joined:
@@ -55,7 +55,7 @@ def _refuse_repeats(order: Sequence[Any], ctx: Any) -> None:
 
 
 def _may_repeat(option: Any) -> bool:
-    """Lists, and a bare flag, which says the same again."""
+    """True for lists, and for a bare flag, which only says the same again."""
     bare = getattr(option, "is_flag", True) and not option.secondary_opts
     return bare or option.multiple or joins_repeats(option)
 

@@ -1,10 +1,7 @@
-"""Lengths of time as a person types them, and as a person reads them.
+"""Parses and spells the values that people type and read: durations, moments, sizes and broker ids.
 
-Moments as a person types them: a date, a time, or how long ago; and as a person reads them, and types them again.
-
-Sizes as a person reads them; JSON has bytes.
-
-Ids of brokers as they are typed.
+A moment is a date, a time, or a duration before now; it is spelled so that it can be typed again. JSON has bytes where
+people read sizes.
 """
 
 from __future__ import annotations
@@ -27,9 +24,9 @@ def parse_duration(text: str, option: str, *, least: float = 0.0) -> float:
     """Seconds of ``10s``, ``1.5m``, ``30m``, ``2h``, ``7d``, ``1w``; a number alone is seconds.
 
     Args:
-        text: What was typed.
-        option: For which option, as the user wrote it.
-        least: The shortest length that makes sense, in seconds.
+        text: The text as typed.
+        option: Name of the option, for errors.
+        least: Shortest allowed duration, in seconds.
 
     Raises:
         UsageError: It is no length of time, too short, or longer than a year.
@@ -57,15 +54,15 @@ def size_words(count: int) -> str:
 
 
 MOST_DIGITS = 10
-"""Of a broker id, an int32."""
+"""Digits of a broker id, an int32."""
 
 
 def parse_ids(texts: Sequence[str], option: str = "--broker") -> tuple[int, ...]:
     """The ids of ``--broker 1,2 --broker 3``, each once.
 
     Args:
-        texts: What was typed, one text for each time that the option was given.
-        option: For which option or argument, as the user wrote it.
+        texts: The texts as typed, one for each time that the option was given.
+        option: Name of the option or argument, for errors.
 
     Raises:
         UsageError: One is no id.
@@ -109,11 +106,11 @@ def milliseconds_of(moment: datetime) -> int:
 
 
 def spell_moment(milliseconds: int, timespec: str = "seconds") -> str:
-    """``2026-03-01T12:00:00Z`` of ms since the epoch, one word that ``parse_moment`` reads; the number where no date is
-    so far away.
+    """``2026-03-01T12:00:00Z`` of ms since the epoch, one word that ``parse_moment`` reads; the number itself where it
+    is beyond the range of dates.
 
     Args:
-        milliseconds: Since the epoch.
+        milliseconds: Milliseconds since the epoch.
         timespec: ``seconds`` or ``milliseconds``.
     """
     try:

@@ -1,4 +1,4 @@
-"""Reads clusters in the background, several at once, and writes each as soon as it is there."""
+"""Reads clusters in the background, several at once, and writes each snapshot as soon as it is read."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ Read: TypeAlias = "ClusterSnapshot | KreplicaError"
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What came of one cluster.
+    """Result for one cluster.
 
     Args:
         handle: The cluster as it was named.
-        snapshot: What was read; None if that failed.
-        manifest: Manifest of what was written; None if reading or writing failed.
+        snapshot: The snapshot; None if reading failed.
+        manifest: Manifest of the written snapshot; None if reading or writing failed.
         bytes: Size of the data files.
         error: Why reading or writing failed.
     """
@@ -50,7 +50,7 @@ class Outcome:
         return "partial" if self.snapshot.gaps else "written"
 
     def warnings(self) -> list[str]:
-        """Remarks on the settings, what could not be read, notes of the source, the error."""
+        """Remarks on the settings, gaps, notes of the source, the error."""
         found = list(self.handle.warnings)
         if self.snapshot is not None:
             found += [gap.message for gap in self.snapshot.gaps]
@@ -63,8 +63,8 @@ def take_snapshots(
 ) -> list[Outcome]:
     """Reads all clusters and writes their snapshots; a failure of one stops no other.
 
-    Writing is done here, in the caller's thread, so that Ctrl-C reaches it and it leaves nothing half written; whatever
-    is still being read then is given up.
+    The caller's thread writes, so that Ctrl-C reaches it and no snapshot is left half written; clusters still being
+    read then are abandoned.
 
     Args:
         handles: The clusters.
@@ -111,7 +111,7 @@ def _write(handle: ClusterHandle, read: Read, directory: Path) -> Outcome:
 
 
 def _read_in_background(handles: Sequence[ClusterHandle], wanted: Facet, jobs: int) -> Iterator[tuple[int, Read]]:
-    """Yields handle numbers and what was read, as it comes; at most ``jobs`` results wait to be written."""
+    """Yields handle numbers with snapshots or errors, as they come; at most ``jobs`` results wait to be written."""
     waiting: queue.SimpleQueue[int] = queue.SimpleQueue()
     done: queue.Queue[tuple[int, Read]] = queue.Queue(maxsize=jobs)
     for number in range(len(handles)):
@@ -141,7 +141,7 @@ def progress(total: int) -> Iterator[Seen]:
     """Shows on stderr how many clusters are done, on a terminal only.
 
     Yields:
-        What to call with each outcome.
+        A function to call with each outcome.
     """
     if not sys.stderr.isatty():
         yield lambda _: None

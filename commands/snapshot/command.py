@@ -24,7 +24,7 @@ COLUMNS = ("cluster", "name", "status", "taken_at", "partitions", "brokers", "by
 
 
 class Extra(StrEnum):
-    """What a snapshot holds only when asked for."""
+    """Optional parts of a snapshot."""
 
     groups = "groups"
 

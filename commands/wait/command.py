@@ -39,11 +39,11 @@ if TYPE_CHECKING:
 COLUMNS = ("topic", "partition", "leader", "replicas", "isr", "missing")
 TIMEOUT = "30m"
 POLL_SECONDS = 2.0
-"""Between two reads."""
+"""Seconds between two reads."""
 
 
 class For(StrEnum):
-    """What is waited for."""
+    """Conditions to wait for."""
 
     no_under_replicated = "no-under-replicated"
     in_sync = "in-sync"
@@ -51,12 +51,12 @@ class For(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What the user waits for.
+    """The condition to wait for, as the options give it.
 
     Args:
-        goal: What.
-        brokers: Of which brokers.
-        topics, exclude_internal: Which partitions are looked at at all.
+        goal: The condition.
+        brokers: Its brokers; all if empty.
+        topics, exclude_internal: Selection of partitions.
     """
 
     goal: For
@@ -75,13 +75,13 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How it ended.
+    """Result of waiting.
 
     Args:
         reading: The last read.
-        snapshot: The partitions of it that were looked at.
-        left: What was left then.
-        waited: Seconds; None for a dump, which is not waited for.
+        snapshot: Its selected partitions.
+        left: The part of the goal that was not reached.
+        waited: Seconds of waiting; None for a dump, which is read once.
     """
 
     reading: Reading
@@ -91,12 +91,12 @@ class Outcome:
 
     @property
     def missing(self) -> tuple[str, ...]:
-        """What could not be read or is not known."""
+        """Facts that could not be read or are not known."""
         return (*(gap.message for gap in self.snapshot.gaps), *self.left.unknown)
 
     @property
     def exit_code(self) -> ExitCode:
-        """Never 0 on incomplete data."""
+        """Exit code of a gate: never 0 on incomplete data."""
         from kreplica.health.gates import gate_code
 
         return gate_code(not self.left.reached, self.missing)
@@ -120,9 +120,9 @@ def wait(
 ) -> None:
     """Wait until no partition is under-replicated, or until brokers are up and every replica on them is in sync.
 
-    A partition without a leader is not in sync. Exits 0 when that is reached, 1 when the time is up before, 3 when the
+    A partition without a leader is not in sync. Exits 0 when that is reached, 1 when the time is up first, 3 when the
     cluster does not answer at the end either, 5 when it is reached as far as can be seen but something could not be
-    read, is not known or is too old. A dump is read once; --timeout 0 looks once.
+    read, is not known or is too old. A dump is read once; --timeout 0 checks once.
     """
     from commands.shared.printing.output import emit
     from commands.shared.stop_options import one_cluster
@@ -140,7 +140,7 @@ def wait(
 
 
 def _wait(handle: ClusterHandle, question: Question, patience: float, most_age: float) -> Outcome:
-    """Looks again and again until the goal is reached or the time is up: every read ends with the time, too."""
+    """Reads again and again until the goal is reached or the time is up; no read goes on after that time."""
     from commands.shared.printing.progress import Progress
     from kreplica.system.deadline import Deadline
 
@@ -163,7 +163,7 @@ def _wait(handle: ClusterHandle, question: Question, patience: float, most_age: 
 
 
 def _look(handle: ClusterHandle, question: Question, deadline: Deadline, most_age: float) -> Outcome:
-    """Looks; what looks reached is read once more from every broker, which shows hidden topics and who is silent."""
+    """Reads the cluster; if the goal looks reached, also every broker, which shows hidden topics and silent brokers."""
     from kreplica.sources import Facet
 
     outcome = _read(handle, question, Facet.PARTITIONS, deadline, most_age)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from kreplica.scenarios.scenario import Scenario
 
 MOST_COLUMNS = 64
-"""More than these nobody reads, and a slip of the keyboard would play for hours."""
+"""Most columns of a comparison: nobody reads more, and a typing error would otherwise play for hours."""
 
 COLUMNS = (
     "scenario",
@@ -80,9 +80,9 @@ def compare(
     """Compare what comes out of a scenario: --kafka-version 0.10,0.11 and --set acks=0,1,all give a column each,
     and so do levels of --feature.
 
-    Several values of several options give every combination; without any, the versions at which the scenario says
-    that something else comes out. A column that cannot be played says why. Exits 0; 1 when something else comes out
-    than the scenario says; 2 when the scenario, a version or a setting cannot be used.
+    Several values of several options give every combination; without any, the columns are the versions at which the
+    scenario expects another outcome. A column that cannot be played says why. Exits 0; 1 when an outcome is not the
+    one that the scenario expects; 2 when the scenario, a version or a setting cannot be used.
     """
     from commands.shared.printing.output import Answer, emit
     from kreplica.scenarios import scenario_named
@@ -178,7 +178,7 @@ def _choices(settings: list[str] | None, features: list[str] | None) -> dict[str
 
 
 def _versions(scenario: Scenario, swept: bool) -> list[str]:
-    """The scenario's own; its first alone where settings make the columns."""
+    """The versions of the scenario's cases; its default version alone where settings make the columns."""
     from kreplica.engine.versions.supported import order_of, version_named
 
     own = dict.fromkeys(case.version for case in scenario.cases)

@@ -67,7 +67,7 @@ def split_settings(texts: Sequence[str] | None, features: Sequence[str] | None) 
     """Option, name and value of each ``--set`` and ``--feature``.
 
     Raises:
-        UsageError: One has no equals sign, or names what goes with the other option or is no feature.
+        UsageError: One has no equals sign, belongs to the other option, or names an unknown feature.
     """
     from kreplica.engine.versions.features import FEATURE_NAMES, feature_named
 
@@ -112,7 +112,7 @@ def setting_options(settings: Mapping[str, Value]) -> str:
 
 
 def of_scenario(name: str, source: str = "DUMP") -> str:
-    """What names a scenario on the command line: its name, or where the cluster is from."""
+    """Arguments that name a scenario on the command line: its name, or the dump its cluster is from."""
     from kreplica.scenarios import OWN_CLUSTER
 
     return f"--from {source}" if name == OWN_CLUSTER else name

@@ -116,7 +116,7 @@ def _show(answer: Answer, scenario: Scenario, console: Console) -> None:
 
 
 def _since(row: Row) -> str:
-    """The version; with the mode where the case is not of KRaft too, which a version names by itself."""
+    """The version of a case; with the mode if the case holds for ZooKeeper alone."""
     return f"{row['version']} in ZooKeeper mode" if row["controllers"] == ["zookeeper"] else str(row["version"])
 
 

@@ -87,7 +87,7 @@ def metadata(
     Of the logs of several nodes the one with the highest last epoch, then the longest, is read, as a vote would have
     it. A state is named by the offset that was next then, as checkpoints are. The log at PATH, or PATH@OFFSET, is a
     --dump for every other command. The last records of a node that did not lead the quorum may not have been
-    committed. Exits 1 when the log is damaged (all else is read nevertheless) or tells of an unclean election, 2 when
+    committed. Exits 1 when the log is damaged (all else is read nevertheless) or has an unclean election, 2 when
     there is none.
     """
     from commands.decode.damage_lines import damage_warnings

@@ -61,8 +61,8 @@ def segment(
     """Show the batches of log segments, with --records the records in them, with --index where its index leads.
 
     Every version of batches and every codec is read; checksums are compared. A tail that a crash cut off, a damaged
-    batch or bytes that are none are told and stepped over. Exits 1 when a file is damaged or an index leads elsewhere,
-    2 when there is nothing to read, 5 when a segment has no such index beside it.
+    batch and bytes that are not a batch are reported and skipped. Exits 1 when a file is damaged or an index points
+    elsewhere, 2 when there is nothing to read, 5 when a segment has no such index beside it.
     """
     if index or timeindex:
         raise typer.Exit(_indexes(paths, stdin_filename, records, index, timeindex, output))

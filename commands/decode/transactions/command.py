@@ -83,12 +83,12 @@ def transactions(
 ) -> None:
     """Show the state of every transactional id from the files of brokers, and what open transactions hold back.
 
-    Where the directories hold the partitions of an open transaction too, its first offset there is told: consumers that
-    read committed records stop before it. Of several copies of a partition the one with the highest last leader epoch,
-    then the longest, is read.
+    If the directories also hold the partitions of an open transaction, its first offset there is shown: read_committed
+    consumers stop before it. Of several copies of a partition the one with the highest last leader epoch, then the
+    longest, is read.
 
-    --hanging reads the logs of all partitions there, and lists transactions that no coordinator has among those it will
-    end: consumers that read committed records wait in front of them until kafka-transactions aborts them.
+    --hanging reads the logs of all partitions there, and lists transactions that no coordinator will end:
+    read_committed consumers stop before them until kafka-transactions aborts them.
 
     Exits 1 when a file is damaged (all else is read nevertheless), a transaction hangs or is overdue, 5 when not all
     partitions were found, unless the ids that are asked for live in those that were.

@@ -1,4 +1,4 @@
-"""The JSON of an answer, written while its rows are found: an envelope around rows that nobody holds at once."""
+"""The JSON of an answer, written while its rows are found: an envelope around rows that are never all in memory."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ _INDENT = 2
 class JsonDocument:
     """``{"schema", "clusters", "<rows>": [...], "summary", "warnings"}`` on stdout, on a terminal indented.
 
-    A document that fails in the midst is left open: it is no JSON, as the exit code says.
+    A document whose writing fails is left incomplete: it is not valid JSON, and the exit code says so.
 
     Args:
-        before: What stands before the rows.
+        before: Fields before the rows.
         rows_name: Key of the rows.
     """
 
@@ -27,7 +27,7 @@ class JsonDocument:
         self._empty = True
 
     def begin(self) -> None:
-        """Writes what stands before the rows."""
+        """Writes the fields before the rows."""
         opened = self._text(self._opening)
         write_bytes(opened[: opened.rindex(b"]")])
 
@@ -39,7 +39,7 @@ class JsonDocument:
         write_bytes(self._nested(bytes(rows)) if self._indented else rows)
 
     def end(self, after: Mapping[str, object]) -> None:
-        """Writes what stands behind the rows."""
+        """Writes the fields after the rows."""
         closed = b"]" if self._empty or not self._indented else b"\n" + b" " * _INDENT + b"]"
         write_bytes(closed + b"," + self._text(after).removeprefix(b"{") + b"\n")
 
@@ -57,7 +57,7 @@ class JsonDocument:
 
 
 def write_bytes(content: bytes | memoryview) -> None:
-    """JSON and Parquet are bytes: the locale's encoding has no say in them."""
+    """Writes bytes to stdout: JSON and Parquet do not depend on the locale's encoding."""
     sys.stdout.flush()
     sys.stdout.buffer.write(as_shown(content))
 

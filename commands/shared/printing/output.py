@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 Row = Mapping[str, object]
 
 ROWS_AT_ONCE = 1000
-"""How many lines are written by one call: whole lines only, so that an interruption leaves no half one."""
+"""Lines that are written by one call: whole lines only, so that an interruption leaves no partial one."""
 
 
 class OutputFormat(StrEnum):
@@ -43,7 +43,7 @@ class OutputFormat(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a command found.
+    """The answer of a command.
 
     Args:
         command: Names the schema: ``describe`` gives ``kreplica/describe/v1``; of a subcommand ``rebalance-leaders``.
@@ -54,8 +54,8 @@ class Answer:
         summary: Numbers over all rows.
         warnings: Remarks; printed to stderr too.
         objects: Further objects of JSON beside the rows, by name.
-        kinds: What the columns hold, for Parquet; the kind of a column left out is seen from its values, which tell
-            nothing where all are null.
+        kinds: Kinds of the columns, for Parquet; that of a column left out is inferred from its values, which is
+            impossible where all are null.
     """
 
     command: str
@@ -114,7 +114,7 @@ def written(write: Callable[[], object]) -> bool:
 
 
 def drop_stdout() -> None:
-    """Nobody reads stdout any more: what is left in its buffer must not fail again when Python flushes at exit."""
+    """Points stdout, which nobody reads any more, to the null device: Python's flush at exit must not fail again."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
@@ -156,7 +156,7 @@ def _print_jsonl(answer: Answer) -> None:
 
 
 _PLAIN_CELLS = frozenset({str, int, float, type(None)})
-"""What the csv module writes as ``_flat`` does, in half the time."""
+"""Types that the csv module writes as ``_flat`` does, in half the time."""
 
 
 def _print_csv(answer: Answer) -> None:

@@ -18,8 +18,8 @@ def arrow_table(columns: Sequence[str], rows: Sequence[Mapping[str, object]], ki
     Args:
         columns: Names of the columns, in order.
         rows: Their values by name; one that is missing is null.
-        kinds: What columns hold; what is left out is seen from the values: string where they tell nothing. Objects
-            and lists of other things than integers become JSON text, for their shape differs from row to row.
+        kinds: Kinds of the columns; those left out are inferred from the values, as strings if all are null. Objects
+            and lists of anything but integers become JSON text, since their shape differs from row to row.
     """
     import pyarrow as pa
 

@@ -1,6 +1,6 @@
-"""One line on a terminal that says how it goes while a command waits; nothing where stderr is no terminal.
+"""One line of progress on a terminal while a command waits; nothing where stderr is not a terminal.
 
-Answers again and again: --watch.
+Also repeats answers for --watch.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Progress:
 
 
 PATIENCE_SECONDS = 1.0
-"""How long an answer may take before the page that stands is called stale; and how often that is painted anew."""
+"""Seconds that an answer may take before the shown page is called stale; also between two updates of that note."""
 FIRST_SECONDS = 0.2
 """The same where there is no page yet."""
 _HOME, _CLEAR_LINE, _CLEAR_BELOW = "\x1b[H", "\x1b[K", "\x1b[J"
@@ -55,13 +55,13 @@ _ESCAPES = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 def watch(answer_once: Callable[[], bool], seconds: float, output: OutputFormat | None) -> None:
     """Answers until interrupted or until nobody reads any more.
 
-    A cluster that does not answer for a while is what one watches for, so errors do not end it, except in the first
-    round the user's own: an option or a file that cannot be used; and credentials that are refused.
+    Errors do not end it, since a cluster that stops answering is worth watching. Exceptions are refused credentials,
+    and in the first round the user's own errors: an option or a file that cannot be used.
 
     Args:
         answer_once: Prints the answer; returns whether anybody still reads.
-        seconds: From the begin of one round to that of the next.
-        output: The form; a table on a terminal is painted in place, everything else is added round by round.
+        seconds: From the start of one round to that of the next.
+        output: The form; a table on a terminal is painted in place, any other is appended round by round.
     """
     painter = _Painter(seconds) if sys.stdout.isatty() and output in (None, OutputFormat.table) else None
     first = True
@@ -82,7 +82,7 @@ def watch(answer_once: Callable[[], bool], seconds: float, output: OutputFormat 
 
 
 class _Page(io.StringIO):
-    """What will be painted; it passes for the terminal that it ends on."""
+    """Buffer of the next page; it claims to be the terminal on which it is painted."""
 
     def isatty(self) -> bool:
         return True
@@ -91,7 +91,7 @@ class _Page(io.StringIO):
 class _Painter:
     """Paints whole pages at once: no flicker, and no half page when interrupted.
 
-    While an answer is waited for, the page before it is painted as what it is: of when, and who keeps silent.
+    While it waits for an answer, the previous page is marked as stale, with its time and the brokers that are silent.
     """
 
     def __init__(self, seconds: float) -> None:
@@ -130,7 +130,7 @@ class _Painter:
             telling.join()
 
     def _tell(self, over: threading.Event, began: float) -> None:
-        """Says what is waited for, at once where nothing stands on the screen yet, and how old the page below is."""
+        """Paints who has not answered, at once if the screen is still empty, and the age of the page below."""
         while not over.wait(PATIENCE_SECONDS if self._last else FIRST_SECONDS):
             names = ", ".join(one_line(name) for name in awaited()) or "the cluster"
             waiting = f"no answer from {names} for {time.monotonic() - began:.0f} s"

@@ -41,12 +41,12 @@ def utc(moment: datetime) -> str:
 
 
 def read_at(snapshot: ClusterSnapshot) -> str:
-    """The way in and the time; of a dump its age, too."""
+    """The source of a snapshot and its time; of a dump its age, too."""
     return f"{snapshot.source} at {utc(snapshot.taken_at)}{aged(snapshot, ', ')}"
 
 
 def aged(snapshot: ClusterSnapshot, before: str = "; the dump is ") -> str:
-    """How old a dump is, after ``before``; empty for a cluster that was read itself."""
+    """Age of a dump, after ``before``; empty for a live cluster."""
     from kreplica.model.snapshot import utc_now
 
     age = snapshot.age_seconds(utc_now())
@@ -57,7 +57,7 @@ def aged(snapshot: ClusterSnapshot, before: str = "; the dump is ") -> str:
 
 
 def print_cluster(console: Console, snapshot: ClusterSnapshot, size: str = "") -> None:
-    """Prints of which cluster something is said, and from when on it was so."""
+    """Prints the cluster that the answer is about, and the time of its snapshot."""
     name = snapshot.name if snapshot.cluster_id in (None, snapshot.name) else f"{snapshot.name} ({snapshot.cluster_id})"
     print_lines(console, "cluster", [", ".join([name, *([size] if size else []), read_at(snapshot)])])
 
@@ -78,8 +78,8 @@ def print_lines(console: Console, title: str, texts: Iterable[str], *, whole: bo
     Args:
         console: Where to.
         title: At most eight characters.
-        texts: One entry each; those too long for the terminal go on below, indented.
-        whole: Never break a text, because it is there to be copied.
+        texts: One entry each; those too long for the terminal continue below, indented.
+        whole: Never break a text, because it is meant to be copied.
     """
     lead = title
     for text in texts:
@@ -100,7 +100,7 @@ def _wrapped(console: Console, text: str) -> list[str]:
 
 _BOOLEANS = {True: "yes", False: "no"}
 MEASURED = 10_000
-"""So many rows tell how wide the columns are, where rows are printed while they are found."""
+"""Rows that set the width of the columns, where rows are printed while they are found."""
 BOLD, RESET = "\x1b[1m", "\x1b[0m"
 
 
@@ -113,8 +113,8 @@ def print_table(
         header: Column titles.
         rows: Cells; None prints as ``-``, lists joined by commas (an empty list as ``-`` too).
         color: Whether the header may be emphasised.
-        measured: How many rows tell the widths of the columns; all if None. The others are printed when they come: a
-            longer cell moves the rest of its line to the right.
+        measured: Number of rows that set the widths of the columns; all if None. Later rows are printed as they come:
+            a longer cell moves the rest of its line to the right.
     """
     coming = iter(rows)
     columns = [[title, *map(_cell, values)] for title, *values in zip(header, *islice(coming, measured), strict=True)]
@@ -138,15 +138,15 @@ def _cell(value: object) -> str:
 
 
 MOST_SHOWN = 4
-"""How many topics a line names before it says how many more there are."""
+"""Topics that a line names at most; the rest are counted."""
 
 
 def places(partitions: Iterable[tuple[object, object]], most: int = MOST_SHOWN) -> str:
     """Topics with their partitions, in the order in which they come.
 
     Args:
-        partitions: Topic and partition, those of one topic in order; without a topic it is no place.
-        most: How many topics are named.
+        partitions: Topic and partition, those of one topic in order; pairs without a topic are left out.
+        most: Number of topics that are named.
     """
     numbers: dict[object, list[int]] = {}
     for topic, number in partitions:

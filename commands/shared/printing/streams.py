@@ -41,11 +41,11 @@ ROW_GROUP = 1 << 18
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """What is known when all rows have been found.
+    """Values that are known when all rows have been found.
 
     Args:
         summary, warnings: As those of an ``Answer``.
-        verdict: Prints what stands below the table.
+        verdict: Prints the verdict below the table.
     """
 
     summary: Row
@@ -59,12 +59,12 @@ class LongAnswer:
 
     Args:
         command, rows_name: As those of an ``Answer``.
-        tables: The rows; each table is let go when it is printed.
-        schema: Theirs.
+        tables: The rows; each table is released when it is printed.
+        schema: Schema of the tables.
         json_columns: Columns whose strings are JSON.
         shown: Columns of the table form, and their titles.
-        cells: What the table form shows of a column's values; of a column of JSON it is given what that says.
-        ending: Asked when the tables have ended, with the number of rows.
+        cells: Formats a column's values for the table form; values of a JSON column are parsed first.
+        ending: Called after the last table, with the number of rows.
     """
 
     command: str
@@ -78,9 +78,9 @@ class LongAnswer:
 
 
 def emit_long(answer: LongAnswer, output: OutputFormat | None) -> bool:
-    """Prints the rows to stdout while they are found, then the warnings to stderr, then what the form has behind them.
+    """Prints the rows to stdout while they are found, then the warnings to stderr, then the end of the form.
 
-    Where rows cannot be read to their end, what was printed is the beginning of an answer: the exit code says so.
+    Where rows cannot be read to their end, only the beginning of the answer is printed: the exit code says so.
 
     Returns:
         Whether anybody still reads stdout.
@@ -100,7 +100,7 @@ def emit_long(answer: LongAnswer, output: OutputFormat | None) -> bool:
 
 
 class _Tables:
-    """The tables that hold rows, which are counted on the way."""
+    """The tables that are not empty; counts their rows on the way."""
 
     def __init__(self, tables: Iterable[Table]) -> None:
         self._tables = tables
@@ -162,7 +162,7 @@ def _write_behind(tables: Iterable[Table], write: Callable[[Table], None], pool:
 
 
 def rows_of(table: Table, json_columns: Collection[str]) -> Iterator[Row]:
-    """The rows of a table; strings that are JSON as what they say."""
+    """The rows of a table, with strings of JSON parsed."""
     for row in table.rows():
         said = {name: json.loads(str(row[name])) for name in json_columns if row[name] is not None}
         yield {**row, **said}
@@ -233,7 +233,7 @@ class _Counted(io.RawIOBase):
 
 
 def _json_pieces(schema: TableSchema) -> list[str]:
-    """What stands before each value of a line, and behind the last."""
+    """Text before each value of a line, and after the last."""
     names = [_json_word(name) for name in schema.names]
     return [f"{'{' if number == 0 else ','}{name}:" for number, name in enumerate(names)] + ["}\n"]
 

@@ -60,7 +60,7 @@ def pass_on(text: str, stream: TextIO) -> None:
 
 
 def as_shown(content: bytes | memoryview) -> bytes | memoryview:
-    """What an answer for programs is on stdout: itself, on a terminal with escapes, which in JSON mean the same."""
+    """An answer for programs as stdout gets it: on a terminal with escapes, which mean the same in JSON."""
     if not sys.stdout.isatty():
         return content
     return _json_escaped(bytes(content).decode("utf-8", "backslashreplace")).encode()
@@ -74,7 +74,7 @@ def _json_escaped(text: str) -> str:
 
 
 class _ShownLines:
-    """stdout as a terminal is written to by the csv module."""
+    """stdout for the csv module on a terminal: escapes what it writes."""
 
     def write(self, text: str) -> int:
         sys.stdout.write(_json_escaped(text))
@@ -82,7 +82,7 @@ class _ShownLines:
 
 
 def csv_stream() -> Any:
-    """Where the csv module writes to."""
+    """The stream for the csv module."""
     return _ShownLines() if sys.stdout.isatty() else sys.stdout
 
 
@@ -99,7 +99,7 @@ def stderr_console() -> Console:
 
 @cache
 def _console_class() -> type[Console]:
-    """Rich's console, which every start of the program would pay for."""
+    """The class of consoles, made on demand: to import Rich would slow down every start of the program."""
     from rich.console import Console
     from rich.segment import Segment
 

@@ -1,8 +1,8 @@
 """The words of verdicts and the exit code that each stands for: one table for all commands.
 
-The exit code of a command follows the word that its verdict begins with. A report that shall end with 0 whatever it
-says is asked for by --exit-zero, which leaves 2, 3 and 5 as they are. Two kinds of words are judged by what the user
-says instead: severities by --fail-on, and outcomes of scenarios by what the scenario foretells.
+The exit code of a command follows the first word of its verdict. With --exit-zero, findings end with 0 instead of 1,
+and 2, 3 and 5 stay as they are. Two kinds of words are judged otherwise: severities by --fail-on, and outcomes of
+scenarios by the outcome that the scenario expects.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ EXIT_CODES: Mapping[str, ExitCode] = {
 }
 
 BY_EXPECTATION = frozenset({"LOST", "DIVERGED", "BROKEN", "ODD", "SAFE"})
-"""Words of ``whatif run``, whose exit code says whether the scenario came out as foretold."""
+"""Words of ``whatif run``, whose exit code says whether the scenario came out as expected."""
 
 _WORST_FIRST = (ExitCode.FINDINGS, ExitCode.UNREACHABLE, ExitCode.USAGE, ExitCode.INCOMPLETE)
 
@@ -40,8 +40,8 @@ def code_of(*words: str, exit_zero: bool = False) -> ExitCode:
     """The exit code of a command that says these words, one for each cluster: the worst of theirs.
 
     Args:
-        words: The words that verdicts begin with.
-        exit_zero: Findings end with 0: a report.
+        words: First words of the verdicts.
+        exit_zero: Findings end with 0.
     """
     codes = {EXIT_CODES[word] for word in words}
     worst = next((code for code in _WORST_FIRST if code in codes), ExitCode.OK)

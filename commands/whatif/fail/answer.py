@@ -1,4 +1,4 @@
-"""What whatif fail answers: the failure played, its rows and the exit code, before any rendering."""
+"""The answer of whatif fail: the failure played, its rows and the exit code, before any rendering."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What fails, in the cluster as read.
+    """The failing parts of the cluster as read.
 
     Args:
         brokers: Nodes that crash, or restart in turn.
@@ -50,13 +50,13 @@ class Played:
     """A question answered.
 
     Args:
-        question: What was asked.
-        reading: What was read.
-        snapshot: The partitions that were looked at.
-        target: What fails.
-        judgement: What becomes of them.
-        candidates: Of each step, by topic and partition.
-        silent: Brokers that did not tell their log end offsets.
+        question: The options.
+        reading: The cluster as read.
+        snapshot: The selected partitions.
+        target: The failing brokers, disks and controller.
+        judgement: Effects on the partitions.
+        candidates: Candidates for an unclean election in each step, by topic and partition.
+        silent: Brokers that did not report their log end offsets.
     """
 
     question: Question
@@ -68,13 +68,13 @@ class Played:
     silent: tuple[int, ...]
 
     def mended(self, fate: Fate) -> Indices:
-        """The partitions that changed settings rid of a harm; none where brokers restart in turn."""
+        """The partitions that changed settings save from a harm; none where brokers restart in turn."""
         steps = self.judgement.steps
         return steps[0].mended(fate) if steps and not self.question.rolling else np.array([], dtype=np.intp)
 
     @property
     def missing(self) -> tuple[str, ...]:
-        """What could not be read or is not known."""
+        """Facts that could not be read or are not known."""
         silent = ", ".join(map(str, self.silent))
         offsets = (f"log end offsets of brokers {silent} could not be read",) if silent else ()
         return (*(gap.message for gap in self.snapshot.gaps), *self.judgement.unknown, *offsets)
@@ -109,7 +109,7 @@ def play(sources: SourceOptions, question: Question) -> Played:
     """Reads the cluster and plays the failure.
 
     Raises:
-        UsageError: What shall fail is not there, or cannot be told from this source.
+        UsageError: The target does not exist, or cannot be found in this source.
     """
     handle = one_cluster(sources.handles(), "a failure is of one cluster")
     reading = read_clusters((handle,), FACETS)
@@ -151,7 +151,7 @@ def _target(snapshot: ClusterSnapshot, question: Question) -> Target:
 
 
 def _in_turn(brokers: set[int], controller: int | None) -> tuple[int, ...]:
-    """In order of ids, the active controller last: while it restarts another takes over, once is enough."""
+    """The brokers by id, the active controller last, so that the controller changes only once."""
     return tuple(sorted(brokers, key=lambda broker: (broker == controller, broker)))
 
 

@@ -1,4 +1,4 @@
-"""kreplica whatif fail: what becomes of a cluster when brokers, racks, disks or the controller fail."""
+"""kreplica whatif fail: effects of failing brokers, racks, disks or the controller on a cluster."""
 
 from __future__ import annotations
 
@@ -78,8 +78,8 @@ def fail(
     """Tell what a failure does, by the election rules of Kafka's own controllers: who leads and who is in sync
     afterwards, what is without a leader, what refuses acks=all writes, which records an unclean election may lose.
 
-    Settings can be changed before, or alone; nothing is done to the cluster. Exits 0 when nothing gets lost or out of
-    use, 1 when something does, 5 when nothing does as far as is known but something could not be read.
+    Settings can be changed before the failure, or alone; nothing is done to the cluster. Exits 0 when nothing is lost
+    or unavailable, 1 when something is, 5 when nothing is as far as is known, but something could not be read.
     """
     from commands.whatif.fail.answer import play
     from commands.whatif.fail.screen import show

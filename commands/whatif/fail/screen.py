@@ -1,4 +1,4 @@
-"""whatif fail on the screen: verdict, what becomes of partitions, who leads afterwards, what to type next."""
+"""whatif fail on the screen: verdict, effects on partitions, leaders afterwards, what to type next."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from kreplica.model.columns import Indices
 
 MOST_RANGES = 5
-"""How many partitions are listed with what they may lose before it is said how many more there are."""
+"""Partitions that are listed with their possible losses at most; the rest are counted."""
 
 _COLORS = {ExitCode.OK: "green", ExitCode.FINDINGS: "red", ExitCode.INCOMPLETE: "yellow"}
 _WORDS = {
@@ -120,7 +120,7 @@ def _played(played: Played) -> Iterator[str]:
 
 
 def _lines(played: Played, fate: Fate) -> Iterator[str]:
-    """One line for each step and whether it was so before: how many, what, where."""
+    """Lines by step, and by whether it was so before: number of partitions, effect, and partitions."""
     for step in played.judgement.steps:
         for already in (False, True):
             rows = step.places(fate, already=already)
@@ -144,7 +144,7 @@ def _places(step: PlayedStep, rows: Indices) -> str:
 
 
 def _ranges(partitions: Sequence[Sequence[Candidate]]) -> Iterator[str]:
-    """What each replica that could lead uncleanly lacks, the partitions with most to lose first."""
+    """Lines on the records that each candidate for an unclean election lacks, the largest loss first."""
     ordered = sorted(partitions, key=lambda some: -max((end - begin for begin, end in _known(some)), default=-1))
     for some in ordered[:MOST_RANGES]:
         first = some[0]
@@ -170,7 +170,7 @@ def _range(one: Candidate) -> str:
 
 
 def _controllers(played: Played) -> Iterator[str]:
-    """What becomes of who elects."""
+    """Lines on the controller or the controller quorum."""
     target, snapshot = played.target, played.snapshot
     hit = target.controller is not None and target.controller in target.brokers
     if snapshot.mode is MetadataMode.ZOOKEEPER:
@@ -189,7 +189,7 @@ def _controllers(played: Played) -> Iterator[str]:
 
 
 def _takeover(restarts: bool) -> str:
-    """Who shuts down closes its session with ZooKeeper (KafkaServer.shutdown), who crashes leaves it to expire."""
+    """A shutdown closes the session with ZooKeeper (KafkaServer.shutdown); after a crash the session has to expire."""
     if restarts:
         return "it closes its session with ZooKeeper as it shuts down, and another takes over at once"
     return (
@@ -199,7 +199,7 @@ def _takeover(restarts: bool) -> str:
 
 
 def _election(lost: bool, active: bool, restarts: bool) -> str:
-    """Who shuts down resigns (KafkaRaftClient.pollLeader), who crashes is waited for."""
+    """A quorum leader that shuts down resigns (KafkaRaftClient.pollLeader); after a crash voters time out first."""
     if lost:
         return ": no leader of the quorum, so no elections, no ISR changes, no new topics until a majority is back"
     if active and restarts:

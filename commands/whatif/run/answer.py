@@ -59,8 +59,8 @@ def run_answer(run: Run, view: View, asked_version: str | None = None) -> Answer
     """One run: the outcome beside its timeline.
 
     Args:
-        run: What was played.
-        view: The time that is told, and the record whose fate is.
+        run: The run.
+        view: The time span to show, and the record to explain.
         asked_version: As ``--kafka-version`` gave it.
     """
     why = None if view.why is None else _why(why_of(run, view.why))
@@ -77,10 +77,10 @@ def run_answer(run: Run, view: View, asked_version: str | None = None) -> Answer
 
 
 def remarks(run: Run, asked_version: str | None = None) -> list[str]:
-    """What was asked for and made no difference: steps that never came about, settings that do nothing.
+    """Remarks on requests that made no difference: steps that never happened, settings without effect.
 
     Args:
-        run: What was played.
+        run: The run.
         asked_version: As ``--kafka-version`` gave it.
     """
     from kreplica.engine.ineffective_settings import idle_settings
@@ -95,12 +95,12 @@ def remarks(run: Run, asked_version: str | None = None) -> list[str]:
 
 
 def played_by(asked: str | None, rules: str) -> str:
-    """That a version has the rules of an earlier one."""
+    """A remark that a version is played by the rules of an earlier one."""
     return f"Kafka {asked} is played by the rules and defaults of {rules}, the newest that the engine knows"
 
 
 def outcome_row(run: Run) -> Row:
-    """What came out of a run, and whether it had to."""
+    """Outcome of a run, and whether it is the expected one."""
     return {
         "scenario": run.scenario.name,
         "version": run.version.name,
@@ -114,7 +114,7 @@ def outcome_row(run: Run) -> Row:
 
 
 def _transactions(run: Run) -> Row:
-    """Transactions that are not there as a whole, or not as their producer was told, and partitions with open ones."""
+    """Transactions that are incomplete, or not as reported to their producer, and partitions with open ones."""
     from kreplica.engine.checkers.transactions import transaction_outcomes
 
     found = transaction_outcomes(run.events)

@@ -1,4 +1,4 @@
-"""kreplica whatif run: plays a scenario, shows every step and says whether what must come out came out."""
+"""kreplica whatif run: plays a scenario, shows every step, and compares the outcome with the expected one."""
 
 from __future__ import annotations
 
@@ -110,12 +110,12 @@ def run(
     """Play a scenario under a version of Kafka and show how offsets and high watermarks move, and what is lost.
 
     With --runs its cluster and clients meet random faults instead of its own: verdicts are counted, the first failing
-    plan is made as small as it gets; the result is the same on any number of cores. With --from the cluster is that of
+    plan is shrunk as far as possible; the result is the same on any number of cores. With --from the cluster is that of
     a snapshot, and the faults are those of --plan or --runs.
 
-    Exits 0; 1 when something else comes out than the scenario says, or with --runs or --from when a run lost
+    Exits 0; 1 when the outcome is not the one that the scenario expects, or with --runs or --from when a run lost
     acknowledged records or broke an invariant; 2 when the scenario, a setting or a file cannot be used; 5 with --from
-    when nothing was lost as far as is known, but the snapshot lacks what that hangs on.
+    when nothing was lost as far as is known, but the snapshot lacks facts that decide it.
     """
     from commands.whatif.run.story import story_of
 

@@ -27,14 +27,14 @@ RUN_COLUMNS = ("seed", "acknowledged", "faults", "wrong", "lost", "unavailable_m
 
 @dataclass(frozen=True, slots=True)
 class _Played:
-    """What there is to show.
+    """Results to show.
 
     Args:
-        summary: Of the answer.
-        settings: Those that were given.
-        many: What came of the runs.
-        save_plan: Where the smallest plan that fails is written; None if nowhere.
-        story: What was asked for.
+        summary: Summary of the answer.
+        settings: The settings that were given.
+        many: Results of the runs.
+        save_plan: The file for the smallest plan that fails; None if it is not written.
+        story: The scenario that was played.
     """
 
     summary: Row
@@ -53,7 +53,7 @@ def run_many_times(
     save_plan: Path | None,
     output: OutputFormat | None,
 ) -> None:
-    """Plays, prints, and ends with 1 if a run failed."""
+    """Plays, prints, and exits 1 if a run failed."""
     from commands.shared.printing.progress import Progress
     from commands.whatif.run.answer import played_by
     from kreplica.engine.ineffective_settings import idle_settings
@@ -142,7 +142,7 @@ def _summary(name: str, version: str, settings: Mapping[str, Value], seed: int, 
 
 
 def _partition_rows(many: ManyRuns) -> list[Row]:
-    """In how many runs a partition lost something or kept it unreadable, and how long at worst it was out of use."""
+    """For each partition: the number of runs with lost or unreadable records, and its longest times out of use."""
     found: dict[str, list[PartitionOutcome]] = {}
     for verdict in many.verdicts:
         for one in verdict.partitions:

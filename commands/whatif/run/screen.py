@@ -1,4 +1,4 @@
-"""How a run looks on a terminal: verdict, step table, space-time diagram, logs as coloured strips, sentences."""
+"""whatif run on the screen: verdict, step table, space-time diagram, logs as coloured strips, sentences."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ if TYPE_CHECKING:
     from kreplica.scenarios.playing import Run
 
 MOST_LINES = 120
-"""A table or diagram that is longer is left to ``-o json``, and that is said."""
+"""Lines of a table or diagram; longer ones are left to ``-o json``, with a note."""
 
 
 _COLORS = ("blue", "dark_orange", "green", "magenta", "red", "cyan", "yellow")
 
 
 def show_run(run: Run, view: View, console: Console) -> None:
-    """Prints one run: with ``--why`` what made it so, otherwise the step table, and the diagram or sentences.
+    """Prints one run: with ``--why`` the causes, otherwise the step table, and the diagram or sentences.
 
     Args:
-        run: What was played.
+        run: The run.
         view: The part of it that is shown.
         console: To print on.
     """

@@ -1,4 +1,4 @@
-"""What whatif run plays: a scenario of the library, or the cluster of a dump."""
+"""The scenario that whatif run plays: one of the library, or the cluster of a dump."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Story:
-    """What is played.
+    """A scenario to play, and where it is from.
 
     Args:
-        scenario: Of the library, or made from a dump.
-        version: Under which, if no other is asked for.
-        words: What names it on the command line.
-        own: What is known of the dump's cluster; None for a scenario of the library.
+        scenario: From the library, or made from a dump.
+        version: Version to play, if no other is asked for.
+        words: Arguments that name it on the command line.
+        own: Facts about the dump's cluster; None for a scenario of the library.
     """
 
     scenario: Scenario
@@ -36,13 +36,13 @@ class Story:
     own: OwnCluster | None = None
 
     def exit_code(self, found: bool) -> ExitCode:
-        """Findings where there are any, otherwise incomplete where a dump lacks what the outcome hangs on."""
+        """Findings if there are any, otherwise incomplete if a dump lacks facts that decide the outcome."""
         if found:
             return ExitCode.FINDINGS
         return ExitCode.INCOMPLETE if self.own is not None and self.own.unknown else ExitCode.OK
 
     def partitions(self, run: Run) -> tuple[PartitionOutcome, ...]:
-        """What came out by partition."""
+        """Outcome by partition."""
         from kreplica.engine.checkers.partition_outcomes import partition_outcomes
 
         return partition_outcomes(run.scenario.setup, run.outcome)
@@ -53,7 +53,7 @@ class Story:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What of a dump's cluster is not known or not played."""
+        """Facts about a dump's cluster that are not known, and remarks on what is not played."""
         return () if self.own is None else (*self.own.unknown, *self.own.remarks)
 
 

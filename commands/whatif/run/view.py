@@ -19,18 +19,18 @@ _MILLISECONDS = re.compile(r"\d{1,9}(?:\.\d{1,3})?ms", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """What is asked of one run.
+    """The part of one run to show.
 
     Args:
-        story: What was played.
-        partition: Whose step table and logs are shown; the first one if None.
+        story: The scenario that was played.
+        partition: Partition whose step table and logs are shown; the first one if None.
         explain: Sentences instead of the diagram.
-        why: The record whose fate is explained.
-        first: From when on events are told, in microseconds of virtual time.
-        last: Up to when; None to the end.
-        svg: Where the picture is written to.
+        why: The record to explain.
+        first: Start of the time span, in microseconds of virtual time.
+        last: End of the time span, in microseconds; None for the end of the run.
+        svg: File for the picture.
         plan: The file its plan is from.
-        timeline: Whether every event is told as a row.
+        timeline: Whether every event is a row of the answer.
     """
 
     story: Story
@@ -44,7 +44,7 @@ class View:
     timeline: bool = True
 
     def shows(self, time: int) -> bool:
-        """Whether what happens then is told."""
+        """True if events at this time are shown."""
         return self.first <= time and (self.last is None or time <= self.last)
 
 
@@ -62,7 +62,7 @@ def window(after: str | None, before: str | None) -> tuple[int, int | None]:
 
 
 def _moment(text: str, option: str) -> int:
-    """Microseconds; runs tell milliseconds, so those are taken as they stand there."""
+    """Microseconds of a time; also takes milliseconds as runs print them."""
     if _MILLISECONDS.fullmatch(text.strip()):
         return round(float(text.strip().removesuffix("ms")) * 1000)
     return round(parse_duration(text, option) * MICROSECONDS_A_SECOND)
