@@ -160,7 +160,7 @@ class Audit:
             yield self._row(row.asDict())
 
     def top(self, count: int) -> list[dict[str, object]]:
-        """The first so many findings: the most severe, those of the newest snapshots before those of the past."""
+        """The first ``count`` findings: the most severe first, those of the newest snapshots before older ones."""
         order = (F.desc("severity"), F.desc("in_newest"), F.desc(self._last_seen), *_ORDER)
         return [self._row(row.asDict()) for row in self._ordered(*order).limit(count).collect()]
 

@@ -32,7 +32,7 @@ def partition_findings(partitions: DataFrame, rules: Sequence[PartitionRule]) ->
     """Findings of the rules that judge single partitions: ``snapshot`` and FINDING. All rules in one pass."""
     compiler = Compiler()
     broken = {f"broken {rule.name}": compiler.column(rule.when) for rule in rules}
-    # Most partitions break no rule: only of the rest are messages and evidence made.
+    # Most partitions break no rule: only the rest get messages and evidence.
     kept = partitions.withColumns(broken).where(reduce(or_, (F.coalesce(F.col(name), F.lit(False)) for name in broken)))
     found = [F.when(F.col(f"broken {rule.name}"), _partition_finding(compiler, rule)) for rule in rules]
     return _unfolded(kept, found)

@@ -126,7 +126,7 @@ def _end(process: subprocess.Popen[bytes], *, started: bool) -> None:
 
 @contextmanager
 def _on_interrupt(handler: Callable[..., NoReturn]) -> Iterator[None]:
-    """Handles what ends the program as Ctrl-C does; Python allows that in the main thread only, where it arrives."""
+    """Installs a handler of the signals that end a program, in the main thread only: Python allows no other."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

@@ -150,7 +150,7 @@ _QUIET = {"spark.ui.enabled": "false", "spark.driver.maxResultSize": "0"}
 _WORKERS = {f"spark.executorEnv.{name}": value for name, value in SAFE_PATH.items()}
 """Python workers of a standalone master inherit nothing of this process."""
 _LOGGERS = ("py4j", "DataFrameQueryContextLogger", "SQLQueryContextLogger", "pyspark.sql.connect.client.logging")
-"""Loggers that print what comes as an exception anyway."""
+"""Loggers that print messages which also arrive as exceptions."""
 _LOGGING = Path(__file__).with_name("log4j2.properties")
 
 
@@ -184,11 +184,11 @@ def spark_session(
 
 
 def settings_for(partitions: int, master: str = LOCAL_MASTER, remote: str | None = None) -> dict[str, str]:
-    """Settings that suit so many partition rows: a small job spends its time on starting, not on rows.
+    """Settings for that many partition rows: a small job spends its time on starting tasks, not on rows.
 
     Args:
         partitions: Rows of all snapshots together.
-        master: Where Spark will run; what concerns the JVM is for a local one.
+        master: Where Spark will run; settings of the JVM are for a local one only.
         remote: A Connect server, whose JVM runs already.
     """
     pieces = max(2, min(MOST_PIECES, partitions // ROWS_A_PIECE))
@@ -267,7 +267,7 @@ def _check_settings(session: SparkSession, settings: Mapping[str, str]) -> None:
 
     for name, value in settings.items():
         if name.startswith("spark.sql."):
-            with contextlib.suppress(AnalysisException):  # one that cannot change any more has been looked at
+            with contextlib.suppress(AnalysisException):  # a setting that can no longer change was validated before
                 session.conf.set(name, value)
 
 

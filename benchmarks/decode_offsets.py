@@ -80,7 +80,7 @@ def main() -> int:
 
 
 def elsewhere(work: Callable[..., str], *arguments: object) -> str:
-    """Calls it in a process of its own: a child's peak memory counts from what this one holds when it starts it."""
+    """Calls a function in a process of its own: a child's peak memory includes that of its parent at the start."""
     with get_context("spawn").Pool(1) as pool:
         return pool.apply(work, arguments)
 

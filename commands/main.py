@@ -105,7 +105,7 @@ def main() -> None:
     _escape_what_cannot_be_shown()
     _lose_what_stderr_does_not_take()
     gc.set_threshold(GC_THRESHOLD)
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # numpy starts a thread a processor for what nothing here does
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # else numpy starts threads that nothing here uses
     sys.exit(run(sys.argv[1:]))
 
 

@@ -1,4 +1,4 @@
-"""Writes what is generated from the code: ``python docs/generate.py docs/reference completions``.
+"""Writes the files that are generated from the code: ``python docs/generate.py docs/reference completions``.
 
 ``--check`` writes nothing, names what is stale and ends with 1.
 """

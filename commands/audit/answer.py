@@ -1,4 +1,4 @@
-"""Runs an audit and puts what it found into the form of the contract."""
+"""Runs an audit and puts its result into the form of the contract."""
 
 from __future__ import annotations
 

@@ -166,7 +166,7 @@ def _contexts(environ: Mapping[str, str]) -> list[Candidate]:
             Candidate(name, context.bootstrap_servers or "")
             for name, context in load_contexts(None, environ).contexts.items()
         ]
-    except KreplicaError:  # a broken file is told of when a command is run, not while one is typed
+    except KreplicaError:  # a broken file is reported when a command is run, not while one is typed
         return []
 
 

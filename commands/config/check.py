@@ -1,4 +1,4 @@
-"""kreplica config check: tries what a context says, step by step, and names what stands in the way."""
+"""kreplica config check: tries a context step by step, and names the obstacles."""
 
 from __future__ import annotations
 
@@ -169,7 +169,7 @@ def _judged(access: Access, permission: Permission) -> tuple[str, str]:
     from kreplica.sources.permissions import DESCRIBE_CLUSTER, Resource
 
     if permission.resource is Resource.CLUSTER:
-        if access.cluster is None:  # told to those only who may describe the cluster
+        if access.cluster is None:  # reported only to users who may describe the cluster
             return (LACKING if permission == DESCRIBE_CLUSTER else UNKNOWN), ""
         return (OK if permission.among(access.cluster) else LACKING), ""
     told = [operations for operations in access.topics.values() if operations is not None]

@@ -101,7 +101,7 @@ def show(
     timeout: TimeoutOption = None,
     output: OutputOption = None,
 ) -> None:
-    """Show what holds for a context, client properties included; secrets are hidden, references to them are not.
+    """Show the effective settings of a context, client properties included; secrets are hidden, references are not.
 
     Nothing is looked up and no cluster is asked. Exits 2 when the settings cannot be used.
     """

@@ -161,7 +161,7 @@ def _remarks(homes: Sequence[LogDirectory]) -> list[str]:
 
     remarks = []
     for home in homes:
-        # A file that was named alone says nothing of what else there is; a whole directory has its meta.properties.
+        # A file named alone tells nothing about the others; a whole directory has its meta.properties.
         absent = [name for name in OFFSET_CHECKPOINTS if name not in home.checkpoints and name != CLEANER]
         if home.meta is not None and absent:
             remarks.append(f"{home.path}: no {', '.join(absent)}: its column is empty for these replicas")

@@ -80,7 +80,7 @@ def named_files(
         yield list(paths)
         return
     with tempfile.TemporaryDirectory(prefix="kreplica_") as folder, ExitStack() as inside:
-        home = Path(folder, "input")  # a level down: what decoders look for above a file is not the user's /tmp
+        home = Path(folder, "input")  # a level down: decoders look above a file, but not in the user's /tmp
         kept = {path: _kept(path, name, home / str(number)) for number, path in enumerate(streams)}
         if len(set(paths)) == 1 and _can_come_back():
             inside.enter_context(contextlib.chdir(home / "0"))

@@ -44,7 +44,7 @@ class Question:
     most_age: float | None = None
 
     def words(self) -> str:
-        """The options that narrow the partitions, to be typed again, a space before each."""
+        """The options that select partitions, for the next commands, a space before each."""
         return narrowed(self.topics, self.exclude_internal, self.brokers)
 
     def topic_words(self) -> str:

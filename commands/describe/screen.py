@@ -42,7 +42,7 @@ def commands_for_causes(view: ClusterView, way_in: str) -> Iterator[str]:
         yield f"kreplica safe-to-stop {way_in} {worst.key.broker}"
     elif worst.key.kind in _GONE and worst.certain and view.live:
         brokers = "".join(f" --broker {broker}" for broker in worst.brokers)
-        # There --timeout is how long to wait, and --read-timeout what it is here.
+        # There --timeout is the time to wait, and --read-timeout is the --timeout of this command.
         yield f"kreplica wait {way_in.replace('--timeout', '--read-timeout')} --for in-sync{brokers}"
     elif worst.key.kind == CauseKind.THROTTLE.value and worst.evidence["left_behind"] and view.live:
         yield _take_away(view, worst, way_in)

@@ -41,7 +41,7 @@ def register(app: typer.Typer, *, below: str | None = None) -> None:
     group.command("start-broker", short_help="Start a server that has ended.")(start_broker)
     group.command("topic", short_help="Create or delete a topic.")(topic)
     group.command("load", short_help="Produce and consume at a rate; count what is lost.")(load)
-    behind = {"allow_interspersed_args": False}  # what stands behind the tool's name is the tool's
+    behind = {"allow_interspersed_args": False}  # words after the tool's name are the tool's own
     group.command("tool", short_help="Run one of Kafka's own tools against it.", context_settings=behind)(tool)
 
 

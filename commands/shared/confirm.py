@@ -21,7 +21,7 @@ def confirm(handle: ClusterHandle, label: str, change: str, *, yes: bool) -> Non
 
     Args:
         handle: The cluster.
-        label: What the cluster calls itself.
+        label: The cluster's own id, or its name if that is not known.
         change: What would be done, an imperative.
         yes: Whether ``--yes`` was given.
 

@@ -1,7 +1,7 @@
 """Options that are given more than once: lists are joined, options of one value are refused.
 
 An option of a list that is typed as one text, its values separated by commas, says so by its metavar, which ends with
-``,…``: what is given for it again is added. Any other option of one value is refused when it is repeated: the parser
+``,…``: repeated values are added. Any other option of one value is refused when it is repeated: the parser
 would keep the last value, and a gate would answer for another topic or another cluster than it was asked about.
 """
 

@@ -33,7 +33,7 @@ BrokersOf = Callable[["ClusterSnapshot"], Sequence[int]]
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """One read and what it says.
+    """One read and its result.
 
     Args:
         reading: The cluster as read.

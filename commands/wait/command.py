@@ -188,7 +188,7 @@ def _read(handle: ClusterHandle, question: Question, wanted: Facet, deadline: De
 
 
 def _require_known(snapshot: ClusterSnapshot, brokers: Sequence[int]) -> None:
-    """A KRaft controller remembers every broker; ZooKeeper forgets one that is down, so that may be waited for."""
+    """Refuses unknown brokers, except in ZooKeeper mode: ZooKeeper, unlike KRaft, forgets a broker that is down."""
     from commands.shared.stop_gate import known_nodes
     from kreplica.model.snapshot import MetadataMode
 

@@ -144,7 +144,7 @@ def _show_events(logs: TransactionLogs, asked: Asked, output: OutputFormat | Non
     from commands.decode.transactions.events import TransactionEvents, show_events
     from kreplica.formats.transactions.logs import transactional_ids
 
-    if asked.ids:  # a name that is wrong is told before the first row
+    if asked.ids:  # a wrong name is reported before the first row
         _refuse_absent(asked, logs, {name for log in logs.logs for name in transactional_ids(log, asked.until)})
     return show_events(TransactionEvents(logs, asked), output)
 

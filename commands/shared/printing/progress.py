@@ -99,9 +99,7 @@ class _Painter:
         self._last = ""
         self._last_at = ""
         self._terminal = sys.stdout
-        self._terminal.write(
-            "\n" * shutil.get_terminal_size().lines
-        )  # what stands on the screen scrolls up, it is not lost
+        self._terminal.write("\n" * shutil.get_terminal_size().lines)  # the screen's content scrolls up, it is not lost
 
     def answer(self, answer_once: Callable[[], bool]) -> bool:
         """Paints the answer, warnings included."""

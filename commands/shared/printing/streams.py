@@ -206,7 +206,7 @@ def _parquet(schema: TableSchema) -> Iterator[Callable[[Table], None]]:
     words = [field.name for field in schema.fields if field.kind is Kind.STRING]
     sink = _Counted()
     by_dictionary = arrow_schema(schema, by_dictionary=True)
-    settings = {"compression": "zstd", "use_dictionary": words, "store_schema": False}  # to readers they are strings
+    settings = {"compression": "zstd", "use_dictionary": words, "store_schema": False}  # readers see strings
     with pq.ParquetWriter(sink, by_dictionary, **settings) as writer:
         yield lambda table: writer.write_table(to_arrow(table, by_dictionary=True), row_group_size=ROW_GROUP)
 

@@ -1,6 +1,6 @@
 """The one place where text meets a terminal: nothing in data moves its cursor, colours it or is taken for markup.
 
-Names of topics, groups, clusters, racks and files, and what brokers and tools say, may hold anything: control sequences
+Names of topics, groups, clusters, racks and files, and messages of brokers and tools may hold anything: control codes
 (C0 and C1), characters that turn the direction of writing, markup of the library that lays out the screen. Each is
 escaped here (``\\x1b``), in answers for people everywhere, in those for programs where they are shown on a terminal;
 in a file or a pipe these stay as they are. A line is printed by ``print_out`` or ``print_err``, all else by a console.
@@ -22,14 +22,14 @@ _LINE_ENDS = re.compile(r"(\n+)")
 
 
 def printable(text: str) -> str:
-    """The text with escapes for what would move a terminal's cursor: names of groups and of files may have anything."""
+    """The text with escapes for characters that would move a terminal's cursor, which any name may hold."""
     if text.isprintable():
         return text
     return "".join(letter if letter.isprintable() else _escape(ord(letter)) for letter in text)
 
 
 def one_line(text: str) -> str:
-    """The text without line breaks, which may stand in what another program said."""
+    """The text without line breaks, which messages of other programs may have."""
     return printable(" ".join(text.splitlines()))
 
 
@@ -104,7 +104,7 @@ def _console_class() -> type[Console]:
     from rich.segment import Segment
 
     class PrintableConsole(Console):
-        """Escapes what it prints: in strings line breaks, too, but those at their ends."""
+        """A console that escapes what it prints; in strings also line breaks, except those at the end."""
 
         def print(self, *objects: Any, **how: Any) -> None:
             super().print(*(_without_breaks(each) if isinstance(each, str) else each for each in objects), **how)

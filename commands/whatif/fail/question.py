@@ -31,14 +31,14 @@ COLUMNS = (
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What shall fail, as given.
+    """The failure to play, as given.
 
     Args:
         brokers, racks, disks: Named by id, by rack, as BROKER:PATH.
         controller: Whether the active controller's node fails.
         rolling: Whether brokers restart in turn instead.
-        min_isr, unclean, elr: Settings changed before; None leaves what is set.
-        topics, exclude_internal: Which partitions are looked at.
+        min_isr, unclean, elr: Settings changed before the failure; None leaves the current ones.
+        topics, exclude_internal: Selection of partitions.
     """
 
     brokers: tuple[int, ...]
@@ -54,7 +54,7 @@ class Question:
 
     @property
     def changes(self) -> Changes:
-        """The settings as they shall be."""
+        """The changed settings."""
         from kreplica.engine.projection.changes import Changes
 
         return Changes(self.min_isr, self.unclean, self.elr)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 def plan_file(
     scenario: str, kafka_version: str, settings: Mapping[str, Value], seed: int, plan: Plan, left_out: LeaveOut
 ) -> PlanFile:
-    """What ``--plan`` needs to play a run again."""
+    """The content of a plan file, by which ``--plan`` plays a run again."""
     from kreplica.engine.plan_file import PlanFile
 
     return PlanFile(

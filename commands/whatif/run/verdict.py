@@ -34,19 +34,19 @@ _ODD = {
     "hanging": "with a transaction that nobody ended:",
 }
 _ALSO = {"read_twice": "read twice", "non_monotonic": "read again, further back"}
-"""What came out beside losses: what nobody wants, and what readers do anew, which an application may bear well."""
+"""Words for outcomes besides losses: records read twice or again, which many applications tolerate."""
 _LOOKS = {"red": "bad", "yellow": "odd", "green": "good"}
 """Looks of a verdict in a picture, by its colour on a terminal."""
 
 
 def title_of(run: Run) -> str:
-    """What was played, in one line."""
+    """A run in one line: scenario, version, settings and seed."""
     settings = "".join(f", {name}={value}" for name, value in setting_texts(run.settings).items())
     return f"{run.scenario.name}, Kafka {run.version.name}{settings}, seed {run.seed}"
 
 
 def verdict(run: Run) -> tuple[str, str, str]:
-    """Word, colour and sentence for what came out."""
+    """Word, colour and sentence for the outcome."""
     from kreplica.engine.checkers.transactions import transaction_outcomes
 
     outcome, histories = run.outcome, run.outcome.histories
@@ -78,7 +78,7 @@ def _named(found: Mapping[str, Sequence[str]], words: Mapping[str, str]) -> list
 
 
 def why_of(run: Run, value: str) -> CausalSlice:
-    """Why a record is where it is.
+    """The events that brought a record to where it is.
 
     Raises:
         UsageError: Nobody sent it.
