@@ -27,7 +27,7 @@ def main() -> None:
 
 
 def _place(name: str) -> Path | None:
-    """Where a top-level name would be imported from; nothing is imported."""
+    """Returns the file that a top-level name would be imported from; nothing is imported."""
     spec = find_spec(name)
     if spec is None:
         return None

@@ -51,7 +51,7 @@ class KreplicaError(Exception):
     exit_code: ClassVar[ExitCode] = ExitCode.USAGE
     kind: ClassVar[str] = "error"
     may_pass: ClassVar[bool] = True
-    """Whether asking again may help, for whoever waits."""
+    """True if asking again may help, for commands that wait."""
 
     def __init__(self, what: str, why: str = "", fix: str = "") -> None:
         super().__init__(what)
@@ -63,7 +63,7 @@ class KreplicaError(Exception):
         return "; ".join(part for part in (self.what, self.why, self.fix) if part)
 
     def __reduce__(self) -> tuple[object, ...]:
-        # Exception would be made anew by its arguments, which are others in a class below.
+        # Unpickling would call the class with the arguments of Exception, which subclasses do not take.
         return _made_again, (type(self), self.args), self.__dict__
 
 

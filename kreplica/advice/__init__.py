@@ -1,1 +1,1 @@
-"""What an operator should set otherwise, judged from what is set: no connection, no file, no cluster touched."""
+"""Advice on settings that an operator should change, judged from current settings. Opens no connection and no file."""

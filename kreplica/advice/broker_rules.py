@@ -1,4 +1,4 @@
-"""Rules over what all topics inherit, what new topics get, and where brokers stand."""
+"""Rules over brokers: values that topics inherit, defaults of new topics, and racks."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def _default_min_isr(group: BrokerGroup, facts: ClusterFacts) -> Proposal | None
 
 
 def _small_topics_inherit(facts: ClusterFacts) -> bool:
-    """Whether topics with fewer than three replicas would get it too: these need replicas first."""
+    """True if topics with fewer than three replicas would also get the value: these need replicas first."""
     return any(
         topic.least < GOOD_FACTOR and (MIN_ISR not in topic.settings or topic.settings[MIN_ISR].origin != ORIGIN_TOPIC)
         for topic in facts.all_topics
@@ -102,7 +102,7 @@ def _flush(setting: str, never: str | None) -> BrokerRule:
 
 
 def _topic_to_come(setting: str, topic: str, name: str, what: str) -> BrokerRule:
-    """A replication factor that counts only while the topic is not made yet; its own replicas count afterwards."""
+    """Judges a replication factor that applies only when the topic is created; afterwards its own replicas count."""
 
     def judge(group: BrokerGroup, facts: ClusterFacts) -> Proposal | None:
         if topic in facts.partition_counts or group.integer(setting) >= GOOD_FACTOR or not _enough(facts):

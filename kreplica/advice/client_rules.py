@@ -39,7 +39,7 @@ def _all_acks(client: ClientFacts) -> bool:
 
 
 def _required(client: ClientFacts) -> bool:
-    """Whether the client asks for idempotence, by itself or for transactions; Kafka then refuses what contradicts."""
+    """True if the client sets idempotence or a transactional id; Kafka then refuses contradicting properties."""
     return client.word(IDEMPOTENCE) == "true" or client.text(TRANSACTIONAL_ID) is not None
 
 

@@ -1,10 +1,10 @@
-"""The lines that set a setting where it holds.
+"""Commands that change a setting or the placement of replicas.
 
-Where more replicas of a topic would stand, or the same ones in more racks.
+Placement adds replicas to a topic, or moves the same ones to more racks.
 
 Replicas stay where they are as far as possible, the preferred leader always; a new one goes to a live broker in a rack
-that the partition does not use yet, there to the one with the fewest replicas, then to the smallest id. This keeps one
-topic's commands sensible; balancing a cluster is another question.
+that the partition does not use yet, there to the one with the fewest replicas, then to the smallest id. This keeps the
+commands for one topic sensible; it does not balance a cluster.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ BROKER_DYNAMIC = "broker-dynamic"
 
 
 def set_for_topic(topic: str, setting: str, value: object, facts: ClusterFacts) -> str:
-    """Sets it for one topic; topics have names that no shell minds."""
+    """Sets it for one topic; topic names need no quoting in a shell."""
     return f"{_alter(facts)} --entity-type topics --entity-name {topic} --add-config {setting}={value}"
 
 
 def unset_for_topic(topic: str, setting: str, facts: ClusterFacts) -> str:
-    """Takes a topic's own value away: what holds for all topics holds then."""
+    """Removes a topic's own value, so that the value for all topics applies."""
     return f"{_alter(facts)} --entity-type topics --entity-name {topic} --delete-config {setting}"
 
 
 def set_for_brokers(group: BrokerGroup, setting: str, value: object, facts: ClusterFacts) -> str:
-    """Sets it at run time: for all brokers at once, unless some have a value of their own, which would win."""
+    """Sets it at run time: for all brokers at once, unless some have a value of their own, which would override it."""
     if group.everyone and group.settings[setting].origin != BROKER_DYNAMIC:
         return f"{_alter(facts)} --entity-type brokers --entity-default --add-config {setting}={value}"
     return " && ".join(
@@ -38,7 +38,7 @@ def set_for_brokers(group: BrokerGroup, setting: str, value: object, facts: Clus
 
 
 def set_in_file(group: BrokerGroup, setting: str, value: object, *, controllers: bool = False) -> str:
-    """A setting that only a start reads."""
+    """A setting that brokers read only when they start."""
     whose = "every broker" if group.everyone else f"broker {', '.join(map(str, group.ids))}"
     whose += " and controller" * controllers
     return f"{setting}={value}  # server.properties of {whose}, then restart one after the other"
@@ -64,7 +64,7 @@ class Placement:
         return placed
 
     def spread(self, replicas: Sequence[int]) -> list[int]:
-        """As many replicas in as many racks as there can be: the last of those that share a rack move."""
+        """The same number of replicas in as many racks as possible: the last of those that share a rack move."""
         placed = list(replicas)
         for position in range(len(placed) - 1, 0, -1):
             others = placed[:position] + placed[position + 1 :]
@@ -76,7 +76,7 @@ class Placement:
         return placed
 
     def can_extend(self, replicas: Sequence[int], factor: int) -> bool:
-        """Whether there are enough live brokers."""
+        """True if there are enough live brokers."""
         return len(set(replicas) | set(self._live)) >= factor
 
     def _next(self, placed: Sequence[int]) -> int:

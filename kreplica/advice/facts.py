@@ -1,4 +1,4 @@
-"""What the rules of advice judge: a cluster, its topics, groups of brokers that are set alike, clients."""
+"""Facts that the rules of advice judge: a cluster, its topics, groups of brokers with equal settings, clients."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ from kreplica.model.predicates import REPLICATION_FACTOR
 from kreplica.model.snapshot import ClusterSnapshot
 
 CHECK_RULES = (RF_ONE, MIN_ISR_EQUALS_RF, MIN_ISR_ABOVE_RF, UNCLEAN_ENABLED, MIXED_RF, RACK_VIOLATION)
-"""Rules of check that advice answers: the condition is theirs, advice only says what to set."""
+"""Rules of check that advice has a setting for; the condition is theirs."""
 METADATA_VERSION_3_7 = 15
-"""metadata.version of 3.7-IV0 (MetadataVersion): the first brokers that take min ISR above RF for all replicas."""
+"""metadata.version of 3.7-IV0 (MetadataVersion): brokers since then treat min ISR above RF as all replicas."""
 RACK, PROTOCOL = "broker.rack", "inter.broker.protocol.version"
 _EVERY_BROKER_KNOWS = "default.replication.factor"
 _NOTHING: Mapping[str, Setting] = MappingProxyType({})
@@ -40,7 +40,7 @@ class NotKnownError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """A setting as it holds: its value, None for Kafka's null, and its origin as in the configs table."""
+    """An effective setting: its value, None for Kafka's null, and its origin as in the configs table."""
 
     value: str | None
     origin: str
@@ -73,18 +73,18 @@ class TopicFacts:
     findings: Mapping[str, Sequence[Finding]] = field(default_factory=lambda: MappingProxyType({}))
 
     def breaks(self, rule: str) -> bool:
-        """Whether check has a finding of that rule for it."""
+        """True if check has a finding of that rule for it."""
         return rule in self.findings
 
 
 @dataclass(frozen=True, slots=True)
 class BrokerGroup:
-    """Brokers that are set alike in what a rule reads.
+    """Brokers with equal values of the settings that a rule reads.
 
     Args:
         ids: Their ids.
         everyone: Whether these are all brokers whose settings are known.
-        settings: What the rule reads.
+        settings: The settings that the rule reads.
     """
 
     ids: tuple[int, ...]
@@ -98,7 +98,7 @@ class BrokerGroup:
         return int(value)
 
     def true(self, name: str) -> bool:
-        """Whether a boolean setting is true."""
+        """True if a boolean setting is true."""
         return (self.settings[name].value or "").lower() == "true"
 
 
@@ -152,12 +152,12 @@ class ClusterFacts:
 
     @property
     def elr(self) -> bool:
-        """Whether eligible leader replicas are on (KIP-966)."""
+        """True if eligible leader replicas are enabled (KIP-966)."""
         return self.whole.features.get("eligible.leader.replicas.version", 0) >= 1
 
     @property
     def min_isr_above_rf_means_all(self) -> bool | None:
-        """Whether all brokers are 3.7 or newer; None where metadata.version and protocol version leave that open."""
+        """True if all brokers are 3.7 or newer; None where metadata.version and protocol version leave that open."""
         level = self.whole.features.get("metadata.version")
         if level is not None and level >= METADATA_VERSION_3_7:
             return True
@@ -166,7 +166,7 @@ class ClusterFacts:
 
     @property
     def racks_known(self) -> bool:
-        """Whether a broker without a rack is known to have none."""
+        """True if a broker without a rack is known to have none."""
         return bool(self.racks) or any(RACK in found for found in self.settings["broker"].values())
 
     @cached_property
@@ -193,7 +193,7 @@ class ClusterFacts:
         return self.topics if self.whole is self.snapshot else tuple(_topics(self.whole, self.settings["topic"]))
 
     def broker_groups(self, names: Sequence[str]) -> Iterator[BrokerGroup]:
-        """Brokers by what they have for these settings; a setting that no broker has is of another version.
+        """Groups brokers by their values of these settings; a setting that no broker has is of another version.
 
         Raises:
             NotKnownError: Brokers' settings are not known.

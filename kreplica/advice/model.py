@@ -1,4 +1,4 @@
-"""A rule of advice, and what comes of judging."""
+"""Rules of advice and their results."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from kreplica.health.rules import Severity
 
 
 class Scope(StrEnum):
-    """What a rule judges."""
+    """Subjects that rules judge."""
 
     CLUSTER = "cluster"
     BROKER = "broker"
@@ -23,16 +23,16 @@ class Scope(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """What one rule says of one subject.
+    """One rule's recommendation for one subject.
 
     Args:
         current: The setting as it is; None where nothing is set.
         recommended: What it should be.
         command: The line that sets it; lines of client properties are separated by line breaks. None where none can be
             given now, which ``detail`` then explains.
-        detail: What is particular here, after the rule's own reason.
+        detail: Details of this subject, after the rule's own reason.
         price: In place of the rule's.
-        cost: What is particular here, after the price.
+        cost: Details of this subject, after the price.
         severity: In place of the rule's.
         setting: In place of the rule's.
     """
@@ -75,7 +75,7 @@ class Rule:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TopicRule(Rule):
-    """Judges each topic; ``reads`` are settings of it without which it cannot."""
+    """Judges each topic; ``reads`` are the settings it needs."""
 
     judge: TopicJudge
     reads: tuple[str, ...] = ()
@@ -109,7 +109,7 @@ class Recommendation:
         current: Its value now, None if nothing is set.
         origin: Where that is set: as in the configs table, ``file`` for a client's, None if not known.
         recommended: What it should be.
-        severity: How bad it is as it is.
+        severity: Severity of the present value.
         why: What it means for the user.
         price: What the recommended value costs.
         command: The line that sets it.
@@ -132,7 +132,7 @@ class Recommendation:
 
 @dataclass(frozen=True, slots=True)
 class Unjudged:
-    """A rule that could not judge some subjects, and what it would have to know."""
+    """A rule that could not judge some subjects, and the facts it lacked."""
 
     rule: str
     subjects: int
@@ -141,7 +141,7 @@ class Unjudged:
 
 @dataclass(frozen=True, slots=True)
 class Advice:
-    """What came of judging: recommendations, the worst first, and what could not be judged."""
+    """Results of judging: recommendations, the worst first, and what could not be judged."""
 
     recommendations: tuple[Recommendation, ...]
     unjudged: tuple[Unjudged, ...]

@@ -14,7 +14,7 @@ GOOD_FACTOR = 3
 GOOD_MIN_ISR = 2
 REPLICATION_FACTOR = "replication factor"
 NEVER = str(2**63 - 1)
-"""What Kafka has for an interval that is never over."""
+"""Kafka's value for an interval that never ends."""
 ORIGIN_TOPIC = "topic"
 _MORE_DISK = "the disk and the replication traffic of each added copy; the move itself reads everything once"
 _NOT_NOW = "not possible now: too few brokers are live, or its partitions are being moved already"
@@ -62,7 +62,7 @@ def _rf_two(topic: TopicFacts, facts: ClusterFacts) -> Proposal | None:
 
 
 def _mixed_rf(topic: TopicFacts, facts: ClusterFacts) -> Proposal | None:
-    if not topic.breaks(check.MIXED_RF.name) or topic.least < 2:  # rf-one answers for those
+    if not topic.breaks(check.MIXED_RF.name) or topic.least < 2:  # rf-one judges those
         return None
     return _more_replicas(topic, max(topic.most, min(GOOD_FACTOR, len(facts.brokers))), facts)
 
@@ -138,13 +138,13 @@ def _min_isr_above_rf(topic: TopicFacts, facts: ClusterFacts) -> Proposal | None
         return _lower(topic, topic.least - 1, facts, severity)
     if len(facts.brokers) <= topic.least:
         return _lower(topic, topic.least, facts, severity)
-    if topic.least == 1:  # rf-one answers for those; what is left shows then
+    if topic.least == 1:  # rf-one judges those first
         return None
     return _lowered_and_extended(topic, facts, severity)
 
 
 def _lowered_and_extended(topic: TopicFacts, facts: ClusterFacts, severity: Severity | None) -> Proposal:
-    """More replicas first: with them the lower value still asks for two."""
+    """Advises more replicas first: with them the lower value still requires two."""
     command = factor_command(topic, max(GOOD_FACTOR, topic.most), facts)
     lower = set_for_topic(topic.name, MIN_ISR, GOOD_MIN_ISR, facts)
     recommended = f"{GOOD_FACTOR}, with {MIN_ISR} {GOOD_MIN_ISR}"
@@ -161,7 +161,7 @@ def _unclean(topic: TopicFacts, facts: ClusterFacts) -> Proposal | None:
     if topic.unclean is None:
         raise NotKnownError(UNCLEAN)
     if not topic.breaks(check.UNCLEAN_ENABLED.name) or (current is not None and current.origin != ORIGIN_TOPIC):
-        return None  # what all topics inherit is the brokers' matter: unclean-default
+        return None  # unclean-default judges the value that topics inherit from brokers
     severity = Severity.CRITICAL if topic.internal else None
     command = set_for_topic(topic.name, UNCLEAN, "false", facts)
     return Proposal(current or Setting("true", "unknown"), "false", command, severity=severity)

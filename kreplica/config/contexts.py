@@ -79,7 +79,7 @@ class ContextsFile:
     current: str | None = None
 
     def matching(self, patterns: Sequence[str]) -> tuple[str, ...]:
-        """The names of the contexts meant, in the order of the file.
+        """The names of the matching contexts, in the order of the file.
 
         Args:
             patterns: Names, or patterns such as ``prod-*``.
@@ -101,7 +101,7 @@ class ContextsFile:
 
 
 def default_path() -> Path:
-    """Where the contexts file lies unless it is named."""
+    """Default path of the contexts file."""
     import platformdirs
 
     return platformdirs.user_config_path("kreplica") / "config.toml"
@@ -117,7 +117,7 @@ def locate(config_path: str | None, environ: Mapping[str, str]) -> tuple[Path, s
 
 
 def load_contexts(config_path: str | None, environ: Mapping[str, str]) -> ContextsFile:
-    """Reads the contexts file; one that nobody named may be absent.
+    """Reads the contexts file; the default one may be absent.
 
     Raises:
         ConfigurationError: A named file is absent, or a file cannot be read or has unknown keys.

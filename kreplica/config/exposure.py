@@ -1,4 +1,4 @@
-"""What may be shown of a secret, and files with secrets that everybody can read."""
+"""Values with secrets in a form that may be shown, and files with secrets that everybody can read."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ _KEY_STORE = "ssl.keystore.location"
 
 
 def shown(key: str, text: str) -> str:
-    """What may be shown of a client property as it was written.
+    """Returns the part of a client property, as written, that may be shown.
 
-    A reference is shown, because it is none itself; of sasl.jaas.config all but the secret options; and of a property
-    that is not known here nothing, because it may be one.
+    A reference is shown, because it is no secret itself; of sasl.jaas.config all but the secret options; and of a
+    property that is not known here nothing, because it may be a secret.
     """
     if is_reference(text):
         return text
@@ -37,12 +37,12 @@ def shown(key: str, text: str) -> str:
 
 
 def is_reference(text: str) -> bool:
-    """Whether a value is nothing but a reference."""
+    """True if a value is nothing but a reference."""
     return references(text) == (text,)
 
 
 def holds_secret(key: str, text: str) -> bool:
-    """Whether a secret stands in the value itself, rather than a reference to one."""
+    """True if the value itself contains a secret, rather than a reference to one."""
     if not is_secret_name(key) or is_reference(text) or not text:
         return False
     if key != _JAAS:
@@ -61,7 +61,7 @@ def exposure_warnings(settings: ClusterSettings) -> tuple[str, ...]:
 
 
 def is_world_readable(path: Path) -> bool:
-    """Whether the file is there and readable by users other than its owner and group."""
+    """True if the file exists and is readable by users other than its owner and group."""
     if os.name == "nt":  # access lists instead of modes
         return False
     try:
@@ -73,11 +73,11 @@ def is_world_readable(path: Path) -> bool:
 def require_private(path: Path) -> None:
     """Refuses a file that names programs to run and that somebody else may write, as ssh refuses its own.
 
-    Held to it are the file, and each folder above it: who may write one puts another file there. A sticky folder such
-    as /tmp lets nobody take away what is not his.
+    Both the file and each folder above it are checked: a user who may write to a folder can replace the file. In a
+    sticky folder such as /tmp users cannot replace the files of others.
 
     Raises:
-        ConfigurationError: Somebody else may.
+        ConfigurationError: Somebody else may write it.
     """
     if os.name == "nt":  # access lists instead of modes
         return

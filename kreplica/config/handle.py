@@ -44,18 +44,18 @@ class ClusterHandle:
 
     @property
     def by_zookeeper(self) -> bool:
-        """Whether the cluster is read and changed through its ZooKeeper: a live one whose brokers are not named."""
+        """True if the cluster is read and changed through its ZooKeeper: a live one whose brokers are not named."""
         return self.bootstrap_servers is None and self.zookeeper is not None
 
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """One value that holds, as it was written.
+    """One effective value, as it was written.
 
     Args:
         text: The value; references to secrets are not looked up, and a secret may stand here itself.
         origin: An option, a key of the contexts file, a line of a properties file, or ``default``.
-        folder: What relative paths in a reference start from.
+        folder: Base of relative paths in a reference.
         file: The file it stands in, None for an option or a default.
     """
 
@@ -67,7 +67,7 @@ class Setting:
 
 @dataclass(frozen=True, slots=True)
 class ClusterSettings:
-    """What holds for one cluster, with where each value comes from.
+    """Effective settings of one cluster, each with its origin.
 
     Args:
         name: As ClusterHandle.name.

@@ -53,7 +53,7 @@ _JKS_DER_SEQUENCE, _DER_OCTETS = 0x30, 0x04
 
 @dataclass(frozen=True, slots=True)
 class KeyEntry:
-    """A private key, still protected, and its certificate with what it was signed with.
+    """A private key, still encrypted, and its certificate chain.
 
     Args:
         alias: Its name.
@@ -68,7 +68,7 @@ class KeyEntry:
 
 @dataclass(frozen=True, slots=True)
 class JavaKeyStore:
-    """What a store holds: keys, and trusted certificates as DER."""
+    """Content of a store: keys, and trusted certificates as DER."""
 
     keys: tuple[KeyEntry, ...]
     trusted: tuple[bytes, ...]
@@ -196,11 +196,11 @@ _DER_SEQUENCE = 0x30
 
 @dataclass(frozen=True, slots=True)
 class TlsMaterial:
-    """What TLS needs, each as PEM text or None.
+    """Certificates and key for TLS, each as PEM text or None.
 
     Args:
         trusted: Certificates of the authorities that are trusted; None for the system's.
-        certificate_chain: The client's certificate and what it was signed with.
+        certificate_chain: The client's certificate and those of its signers.
         private_key: The client's key, not encrypted.
     """
 
@@ -231,7 +231,7 @@ def expiring(material: TlsMaterial, days: int = 30) -> tuple[str, ...]:
 
     Args:
         material: What TLS uses.
-        days: How near the end is worth a word.
+        days: Days before expiry from which a certificate is reported.
     """
     from cryptography.x509 import load_pem_x509_certificates
 

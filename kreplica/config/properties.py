@@ -23,7 +23,7 @@ DEFAULT_CLIENT_ID = "kreplica"
 
 @dataclass(frozen=True, slots=True)
 class ClientSettings:
-    """One set of client properties in the words of both libraries; secrets are left out of repr.
+    """One set of client properties under the names of both libraries; secrets are left out of repr.
 
     Args:
         librdkafka: Settings for confluent-kafka, ``bootstrap.servers`` not among them.
@@ -117,8 +117,8 @@ _HARMLESS = """
     transaction.two.phase.commit.enable transactional.id value.deserializer value.serializer
 """
 HARMLESS_KEYS = frozenset(_HARMLESS.split())
-"""Properties of producers, consumers and admin clients that change nothing here: they are about data, metrics, or
-timing that ``--timeout`` rules."""
+"""Properties of producers, consumers and admin clients that have no effect here: they concern data, metrics, or
+timing that ``--timeout`` sets."""
 
 ZOOKEEPER_KEYS = frozenset(
     {
@@ -137,7 +137,7 @@ ZOOKEEPER_KEYS = frozenset(
         "zookeeper.ssl.truststore.type",
     }
 )
-"""Properties that kreplica/config/zookeeper_security.py reads, and two of Kafka's that say nothing here."""
+"""Properties that kreplica/config/zookeeper_security.py reads, and two of Kafka's that have no effect here."""
 
 UNTRANSLATED_KEYS: Mapping[str, str] = {
     "sasl.client.callback.handler.class": "Java classes cannot be used",
@@ -205,7 +205,7 @@ def _unknown_providers(names: str) -> list[str]:
 
 
 def is_known_property(key: str) -> bool:
-    """Whether kreplica knows what the property means, so that its value can be told from a secret."""
+    """True if kreplica knows the property, and so whether its value is a secret."""
     return key in _KNOWN_KEYS
 
 

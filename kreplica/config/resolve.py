@@ -1,11 +1,11 @@
-"""Which cluster is meant and how to reach it: options, environment and the contexts file become frozen ClusterHandles.
+"""Resolves options, environment and the contexts file to frozen ClusterHandles: clusters and how to reach them.
 
     options, environment, contexts file, properties file
       --effective_settings--> ClusterSettings: every value as written, with its origin; nothing is looked up
       --resolve_handles-----> ClusterHandle: secrets looked up (kreplica/config/secrets.py)
 
-What wins: an option, then the context, then the properties file it names, then the default. A command gets resolved
-handles and looks at nothing else.
+Precedence: an option, then the context, then the properties file it names, then the default. A command gets resolved
+handles and reads no other configuration.
 """
 
 from __future__ import annotations
@@ -88,12 +88,12 @@ def resolve_handles(
 
 
 def effective_settings(file: ContextsFile, name: str, timeout: Setting | None = None) -> ClusterSettings:
-    """What holds for a context, before anything is looked up.
+    """Returns the effective settings of a context, before references are looked up.
 
     Args:
         file: The contexts file.
         name: A context that it has.
-        timeout: What wins over the context's own.
+        timeout: Overrides the context's own.
 
     Raises:
         ConfigurationError: The properties file cannot be read, or no way in is given.

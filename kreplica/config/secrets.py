@@ -1,4 +1,4 @@
-"""Secrets that stand elsewhere: references in values of client properties and contexts, looked up when they are needed.
+"""References to secrets in values of client properties and contexts, looked up when they are needed.
 
     ${env:NAME}            an environment variable                      Kafka's EnvVarConfigProvider
     ${file:PATH:KEY}       one key of a properties file                 Kafka's FileConfigProvider
@@ -27,7 +27,7 @@ from kreplica.system.redaction import forget_secrets, is_secret_name, remember_s
 from kreplica.system.untrusted_files import read_whole, wait_readable
 
 COMMAND_SECONDS = 30.0
-"""How long a command may take: a password manager may ask its user first."""
+"""Seconds that a command may take: a password manager may ask its user first."""
 
 LARGEST_SECRET = 1 << 20
 _REFERENCE = re.compile(r"\$\{(env|file|directory|command):(?:([^}]*?):)?([^}]*)\}")
@@ -35,11 +35,11 @@ _REFERENCE = re.compile(r"\$\{(env|file|directory|command):(?:([^}]*?):)?([^}]*)
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """Where references are looked up.
+    """Sources of secrets for references.
 
     Args:
         environ: Environment variables.
-        folder: What relative paths start from.
+        folder: Base of relative paths.
         commands: Programs with their arguments, by the name a reference gives.
     """
 
@@ -53,8 +53,8 @@ def look_up(text: str, what: str, around: Surroundings) -> str:
 
     Args:
         text: The value as it was written.
-        what: Which setting it is; where its name is one of a secret, what is found is remembered as one.
-        around: Where to look.
+        what: Name of the setting; if it is that of a secret, the value found is remembered as one.
+        around: Sources to look in.
 
     Raises:
         ConfigurationError: A reference cannot be followed; names the setting and the reference, never a value.
@@ -174,7 +174,7 @@ def _output(command: tuple[str, ...]) -> str:
 
 
 def _printed(process: subprocess.Popen[bytes], name: str) -> bytes:
-    """What a command prints until it ends, which it has to do in time, and before it has printed too much."""
+    """Reads a command's output until it ends; refuses one that takes too long or prints too much."""
     assert process.stdout is not None, "its output is a pipe"
     deadline = time.monotonic() + COMMAND_SECONDS
     printed, number = bytearray(), process.stdout.fileno()

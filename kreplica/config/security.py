@@ -118,9 +118,9 @@ def translate_tls(properties: Mapping[str, str], librdkafka: dict[str, object], 
 
 
 def checks_host_names(properties: Mapping[str, str]) -> bool:
-    """Whether a server's certificate has to be of the host's name; it has to unless that is switched off.
+    """True if a server's certificate has to match the host's name: always, unless that is switched off.
 
-    Java's trust manager knows HTTPS and LDAPS and refuses every connection at another word (sun.security.ssl,
+    Java's trust manager knows HTTPS and LDAPS and refuses every connection with another value (sun.security.ssl,
     X509TrustManagerImpl.checkIdentity); LDAPS compares names by other rules and is not known here.
 
     Raises:
@@ -208,7 +208,7 @@ def _unused(key: str, why: str) -> str:
 
 
 def _enabled_versions(protocols: str) -> tuple[str, ...]:
-    """The versions of TLS to use; older ones than 1.2 are not, whoever names them."""
+    """The versions of TLS to use; none older than 1.2 is used, even if configured."""
     names = [name.strip() for name in protocols.split(",") if name.strip()]
     for name in names:
         if name not in (*_OLD_VERSIONS, *_USED_VERSIONS):
@@ -293,7 +293,7 @@ def _translate_endpoint(
 
 
 def _check_endpoint(endpoint: str) -> None:
-    """The client's secret goes in clear to no other machine; Kafka's own client lets it."""
+    """Refuses to send the client's secret in clear to another machine, which Kafka's own client allows."""
     from ipaddress import ip_address
     from urllib.parse import parse_qsl, urlsplit
 

@@ -1,7 +1,7 @@
 """A token of OAUTHBEARER from its endpoint, by the client credentials grant of RFC 6749, section 4.4.
 
-The client's secret goes to the endpoint that was named and to no other: redirects are not followed, and whoever drips
-an answer is left at the deadline.
+The client's secret goes to the endpoint that was named and to no other: redirects are not followed, and the deadline
+also ends an answer that arrives slowly.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def fetch_token(client: Mapping[str, str], trusted: str | None, deadline: Deadli
 
     Args:
         client: ``endpoint``, ``client``, ``secret`` and ``scope``.
-        trusted: Certificates as PEM that the endpoint's is held against; the system's if None.
+        trusted: Trusted certificates as PEM for verifying the endpoint's; the system's if None.
         deadline: For name look-up, connection, TLS and the whole answer together.
 
     Raises:
@@ -51,7 +51,7 @@ def fetch_token(client: Mapping[str, str], trusted: str | None, deadline: Deadli
 
 class _NoRedirects(urllib.request.HTTPRedirectHandler):
     def redirect_request(self, *_: object) -> None:
-        """Leaves a redirect what it is: an answer without a token."""
+        """Does not follow a redirect: it counts as an answer without a token."""
 
 
 def _ask(client: Mapping[str, str], trusted: str | None, timeout: float) -> str:

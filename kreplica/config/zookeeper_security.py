@@ -1,4 +1,4 @@
-"""How to get into ZooKeeper: TLS and digest, from the properties that ``--command-config`` or a context gives.
+"""Authentication to ZooKeeper: TLS and digest, from the properties that ``--command-config`` or a context gives.
 
 TLS has Kafka's own names (``zookeeper.ssl.client.enable``, ``zookeeper.ssl.truststore.location`` ..., KIP-515): the
 file that Kafka's tools take by ``--zk-tls-config-file`` does. Kafka has no name for ZooKeeper's digest scheme, since
@@ -24,7 +24,7 @@ SET_ACL = "zookeeper.set.acl"
 
 @dataclass(frozen=True, slots=True)
 class ZookeeperSecurity:
-    """What a session needs.
+    """TLS and credentials of a session.
 
     Args:
         context: For TLS; None without.

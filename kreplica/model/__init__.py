@@ -1,1 +1,1 @@
-"""What a cluster is: one columnar snapshot, views of it, and the predicates that judge it."""
+"""Model of a cluster: one columnar snapshot, views of it, and the predicates that judge it."""

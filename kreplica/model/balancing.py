@@ -1,4 +1,4 @@
-"""By which settings a controller brings leaders back to where they are preferred."""
+"""Settings by which a controller moves leadership back to preferred leaders."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Where two snapshots of one cluster differ, and which of them is newer.
+"""Differences between two snapshots of one cluster, and which of them is newer.
 
-Only facts that both know are compared; what one cannot know is counted, never taken for a difference. Which side is
-newer is told by Kafka's own epochs: a partition's leader epoch, which only ever grows, then its partition epoch (the
+Only facts that both know are compared; what one cannot know is counted, never taken for a difference. The newer side
+is found by Kafka's own epochs: a partition's leader epoch, which only ever grows, then its partition epoch (the
 version of its state znode in ZooKeeper mode).
 """
 
@@ -19,7 +19,7 @@ from kreplica.model.snapshot import ClusterSnapshot
 EPOCHS = ("leader_epoch", "partition_epoch")
 IN_ORDER = ("leader", "leader_epoch", "partition_epoch", "replicas", "recovery_state")
 SETS = ("isr", "elr", "last_known_elr", "adding", "removing", "offline_replicas")
-"""Lists whose order means nothing: sources give them in different ones."""
+"""Lists whose order has no meaning: sources order them differently."""
 
 COMPARED = (*IN_ORDER, *SETS)
 """Fields of a partition; settings are left out, since sources read them at other times and places."""
@@ -67,19 +67,19 @@ class Difference:
 
     @property
     def key(self) -> tuple[str | None, int | None, int | None, str]:
-        """What it is about."""
+        """Subject of the difference."""
         return self.topic, self.partition, self.broker, self.field
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """What came of comparing.
+    """Result of a comparison.
 
     Args:
         differences: Cluster first, then brokers, then partitions.
-        partitions: How many partitions both have.
-        brokers: How many brokers both have.
-        unknown: By field, for how many partitions or brokers one side cannot know it.
+        partitions: Number of partitions that both have.
+        brokers: Number of brokers that both have.
+        unknown: By field, number of partitions or brokers for which one side cannot know it.
     """
 
     differences: tuple[Difference, ...]
@@ -134,7 +134,7 @@ def _cluster(left: ClusterSnapshot, right: ClusterSnapshot) -> Iterator[Differen
 
 
 def _know_controller(left: ClusterSnapshot, right: ClusterSnapshot) -> bool:
-    """Whether both tell who is the controller: in KRaft mode Metadata names any broker, one that passes requests on."""
+    """True if both know the controller: in KRaft mode Metadata names any broker, which forwards requests."""
     facts = [one.source in _ZOOKEEPER or _of_zookeeper_brokers(one) for one in (left, right)]
     named = [one.controller is not None for one in (left, right)]
     return any(facts) and all(fact or name for fact, name in zip(facts, named, strict=True))
@@ -168,7 +168,7 @@ class _Brokers:
     def _absent(
         self, broker: int, left: Mapping[str, object] | None, right: Mapping[str, object] | None
     ) -> Iterator[Difference]:
-        # A dead broker that holds no replica is in no source for long: only a live one is missed.
+        # Sources soon drop a dead broker without replicas: only a live one counts as missing.
         known = left if left is not None else right
         if known is not None and known["alive"] is True:
             side = Side.LEFT if left is not None else Side.RIGHT

@@ -1,4 +1,4 @@
-"""Lengths of time as a person reads them."""
+"""Durations in readable form."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """A small language of expressions over the columns of a partition.
 
-A predicate is declared once in it (model/predicates.py) and evaluated by whoever holds the data: over arrays by
+A predicate is declared once in it (model/predicates.py) and evaluated where the data is: over arrays by
 model/evaluate.py, as Spark columns by analyzers/columns.py. A generated-rows test holds the two equal, nulls
 included.
 
@@ -74,7 +74,7 @@ class Column(Expression):
 
 @dataclass(frozen=True, slots=True)
 class Alive(Expression):
-    """Whether the broker of that id is live, as ClusterSnapshot.is_alive says."""
+    """A boolean: true if the broker of that id is live, as ClusterSnapshot.is_alive says."""
 
     broker: Expression
 
@@ -89,7 +89,7 @@ class RackCount(Expression):
 
 @dataclass(frozen=True, slots=True)
 class RacksOf(Expression):
-    """Integer: how many distinct racks the brokers of a list stand in; null if one of them has no known rack."""
+    """Integer: number of distinct racks of a list's brokers; null if one of them has no known rack."""
 
     brokers: Expression
 
@@ -117,7 +117,7 @@ class Size(Expression):
 
 @dataclass(frozen=True, slots=True)
 class Difference(Expression):
-    """Elements of one list that another lacks, in order, repeats kept out (as Spark's array_except)."""
+    """Elements of one list that another lacks, in order, without repeats (as Spark's array_except)."""
 
     items: Expression
     without: Expression
@@ -125,7 +125,7 @@ class Difference(Expression):
 
 @dataclass(frozen=True, slots=True)
 class Contains(Expression):
-    """Whether a list has an element; null if either is null."""
+    """A boolean: true if a list has an element; null if either is null."""
 
     items: Expression
     element: Expression
@@ -133,7 +133,7 @@ class Contains(Expression):
 
 @dataclass(frozen=True, slots=True)
 class Overlaps(Expression):
-    """Whether two lists have an element in common."""
+    """A boolean: true if two lists have an element in common."""
 
     left: Expression
     right: Expression

@@ -20,7 +20,7 @@ _COUNTS: Final = (
     ("4.2", 2),
     ("4.3", 1),
 )
-"""How many levels each release brought, from ``_FIRST`` on; KRaft was a preview before."""
+"""Number of levels that each release added, from ``_FIRST`` on; KRaft was a preview before."""
 _FIRST: Final = 4
 _NAMES: Final = tuple(f"{release}-IV{number}" for release, count in _COUNTS for number in range(count))
 

@@ -1,4 +1,4 @@
-"""Names near one that is not known: what an error offers for a slip of the keyboard or a name half remembered."""
+"""Names similar to one that is not known, which an error suggests after a typing error."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import re
 from collections.abc import Collection
 
 LISTED = 12
-"""So many names and fewer are all told where none is near."""
+"""Most names that are all listed where none is near."""
 
 _CLOSE = 0.6
-"""From this similarity on, of 1, a name is taken for what was meant, as in difflib."""
+"""Least similarity, up to 1 as in difflib, at which a name is suggested."""
 
 
 def nearest_names(
@@ -22,14 +22,14 @@ def nearest_names(
         known: The names that there are.
         most: At most so many are given.
         close: How similar a name has to be, up to 1.
-        parts: Whether names in which every word of the given one stands are near, too.
+        parts: Whether names that contain every word of the given one are near, too.
     """
     having = sorted((one for one in known if parts and _has_words(name, one)), key=lambda one: (len(one), one))
     return list(dict.fromkeys([*having, *_similar(name, known, most, close)]))[:most]
 
 
 def nearest_or_known(name: str, known: Collection[str], most: int = 3) -> str:
-    """A question whether one of the nearest names is meant; the known ones where none is near and they are few.
+    """Asks whether one of the nearest names is meant; lists the known ones where none is near and they are few.
 
     Args:
         name: As given.
@@ -45,7 +45,7 @@ def nearest_or_known(name: str, known: Collection[str], most: int = 3) -> str:
 
 
 def _has_words(name: str, one: str) -> bool:
-    """Whether every word of a name stands in another: ``lag.max`` in ``replica.lag.time.max.ms``."""
+    """True if another name contains every word of a name: ``lag.max`` in ``replica.lag.time.max.ms``."""
     words = [word for word in re.split(r"[^a-z0-9]+", name.lower()) if len(word) > 1]
     return bool(words) and all(word in one.lower() for word in words)
 

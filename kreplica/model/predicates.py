@@ -1,6 +1,6 @@
-"""What is wrong, or worth knowing, about a partition: each condition declared once, for describe, check and audit.
+"""Conditions on a partition, wrong or worth knowing: each declared once, for describe, check and audit.
 
-Where Kafka itself has two definitions of one word, both stand here under their own names.
+Where Kafka itself has two definitions of one word, both are here under their own names.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ replica count when brokers cannot list reassignments.
 ONE_REPLICA = REPLICATION_FACTOR.equals(1)
 EFFECTIVE_MIN_ISR = Least(MIN_ISR, Size(REPLICAS))
 EFFECTIVE_RACKS = Least(RackCount(), REPLICATION_FACTOR)
-"""How many racks the replicas could stand in."""
+"""Number of racks over which the replicas could be spread."""
 
 UNCLEAN_ENABLED = Column("unclean_leader_election")
 
@@ -136,10 +136,9 @@ _MOVED_IN = Contains(ADDING, PREFERRED_LEADER)
 NON_PREFERRED_TO_ZOOKEEPER = (_MOVED_IN & Contains(ISR, PREFERRED_LEADER)) | (
     Not(_MOVED_IN) & LEADER.differs(PREFERRED_LEADER)
 )
-"""What a ZooKeeper controller counts as PreferredReplicaImbalanceCount (ControllerContext.hasPreferredLeader).
+"""Partitions in a ZooKeeper controller's PreferredReplicaImbalanceCount (ControllerContext.hasPreferredLeader).
 
-A preferred leader that a reassignment is adding is waited for; it counts from when it is in sync until the reassignment
-ends.
+A preferred leader that a reassignment is adding counts only once it is in sync, until the reassignment ends.
 """
 REASSIGNING = Predicate(
     "reassigning",

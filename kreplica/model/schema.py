@@ -14,7 +14,7 @@ SCHEMA_VERSION = 1
 
 
 class Kind(Enum):
-    """What a field holds; lists never hold null elements."""
+    """Kind of a field's values; lists never hold null elements."""
 
     INT32 = "int32"
     INT64 = "int64"
@@ -22,7 +22,7 @@ class Kind(Enum):
     STRING = "string"
     INT_LIST = "list<int32>"
     FLOAT64 = "float64"
-    """In answers only: what was computed, never a fact of a snapshot."""
+    """In answers only, for computed values; never a fact of a snapshot."""
 
 
 @dataclass(frozen=True, slots=True)

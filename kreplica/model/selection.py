@@ -1,4 +1,4 @@
-"""Narrows a snapshot to the partitions a question is about."""
+"""Narrows a snapshot to the partitions that the user asks about."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def select(
         brokers: Keep partitions with a replica on any of these; empty for all.
 
     Raises:
-        UsageError: The expression is none, no topic matches it, or no such broker is known.
+        UsageError: The expression is not valid, no topic matches it, or no such broker is known.
     """
     kept = np.ones(len(snapshot.partitions), dtype=np.bool_)
     if topics is not None:
@@ -57,7 +57,7 @@ def _matching_topics(snapshot: ClusterSnapshot, text: str) -> Mask:
 
 
 def _suggestion(text: str, names: Sequence[str]) -> str:
-    """What the user may have meant: the whole name has to match, so part of one does not."""
+    """Suggests an expression the user may have meant: the whole name has to match, so part of one does not."""
     if any(text in name for name in names):
         return f"the whole name has to match: try .*{text}.*"
     close = nearest_names(text, names, most=1)

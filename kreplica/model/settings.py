@@ -20,4 +20,4 @@ RETENTION_SETTINGS = (
     "local.retention.ms",
     "local.retention.bytes",
 )
-"""What says how much of a topic stays on a broker's disk; the last three with tiered storage (KIP-405)."""
+"""Settings that limit how much of a topic is kept on a broker's disk; the last three with tiered storage (KIP-405)."""

@@ -1,6 +1,6 @@
-"""ClusterSnapshot: what is known of one cluster at one moment, whatever the source.
+"""ClusterSnapshot: the facts known of one cluster at one moment, from any source.
 
-How far one copy of a partition has come, at one moment.
+LogPosition: the log end offset and size of one replica at one moment.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from kreplica.model.table import Table
 
 
 class MetadataMode(Enum):
-    """Where a cluster keeps its metadata, and so by which rules its controller decides."""
+    """Metadata mode of a cluster, which determines the rules of its controller."""
 
     KRAFT = "kraft"
     ZOOKEEPER = "zookeeper"
@@ -34,7 +34,7 @@ METADATA_TOPIC = "__cluster_metadata"
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """Something that a complete answer would need and that the source did not give; an answer with gaps exits 5.
+    """A fact that a complete answer needs and the source did not give; an answer with gaps exits 5.
 
     Args:
         kind: ``hidden-topics``, ``silent-brokers``, ``failed-request`` or ``torn-read``; of gates besides
@@ -57,12 +57,12 @@ class ClusterSnapshot:
         name: What the user calls it: context, bootstrap servers or dump path.
         taken_at: When it was read, UTC.
         source: The way in: ``kafka``, ``zookeeper``, ``describe-text``, ``kcat-json``, ``znode-json``, ...
-        controller: Id of the controller (ZooKeeper) or of the node that clients are sent to (KRaft); None if not known.
+        controller: Id of the controller (ZooKeeper) or of the node named to clients (KRaft); None if not known.
         features: Finalized features by name; empty if not known.
-        gaps: What is missing although the source could have told.
+        gaps: Facts that are missing although the source could have given them.
         notes: Remarks for the user that change no answer.
         controller_epoch: Epoch of the ZooKeeper controller; None where the source does not tell.
-        dumped: Whether it comes from a dump: the cluster may be otherwise by now.
+        dumped: Whether it comes from a dump: the cluster may have changed since.
     """
 
     cluster_id: str | None
@@ -94,19 +94,19 @@ class ClusterSnapshot:
         return found
 
     def age_seconds(self, now: datetime) -> float | None:
-        """How old a dump is, below 0 for one of the future; None for a cluster that was read itself."""
+        """Age of a dump, below 0 for one of the future; None for a cluster that was read itself."""
         return (now - self.taken_at).total_seconds() if self.dumped else None
 
     @property
     def label(self) -> str:
-        """How rows name this cluster: its id where known, otherwise its name."""
+        """Name of this cluster in rows: its id where known, otherwise its name."""
         return self.cluster_id or self.name
 
     @property
     def mode(self) -> MetadataMode | None:
         """KRaft or ZooKeeper; None if the source does not show it.
 
-        Every KRaft cluster has finalized the feature metadata.version (KIP-584), which brokers tell every client.
+        Every KRaft cluster has finalized the feature metadata.version (KIP-584), which brokers report to every client.
         """
         if METADATA_VERSION in self.features or len(self.quorum):
             return MetadataMode.KRAFT
@@ -114,15 +114,15 @@ class ClusterSnapshot:
 
     @property
     def elr_known(self) -> bool:
-        """Whether the source shows if eligible leader replicas are on: features are finalized, or one is listed.
+        """True if the source shows whether eligible leader replicas are on: features are finalized, or one is listed.
 
-        Text of kafka-topics lists those of each partition and not the feature: where none is listed it may be on.
+        The output of kafka-topics lists those of each partition, not the feature: where none is listed it may be on.
         """
         return bool(self.features) or self.mode is MetadataMode.ZOOKEEPER or self.elr_enabled
 
     @property
     def elr_enabled(self) -> bool:
-        """Whether the controller keeps eligible leader replicas (KIP-966), as far as the source shows it."""
+        """True if the controller keeps eligible leader replicas (KIP-966), as far as the source shows it."""
         elr = self.lists("elr")
         return self.features.get(ELR_FEATURE, 0) > 0 or len(elr.values) > 0
 
@@ -135,7 +135,7 @@ class ClusterSnapshot:
         return self.partitions.row(self.row_number(topic, partition))
 
     def row_number(self, topic: str, partition: int) -> int:
-        """Where a partition stands in the partitions table.
+        """Row of a partition in the partitions table.
 
         Raises:
             KeyError: The snapshot has no such partition.
@@ -143,7 +143,7 @@ class ClusterSnapshot:
         return self._rows_by_partition[topic, partition]
 
     def find_row(self, topic: str, partition: int) -> int | None:
-        """Where a partition stands in the partitions table, None if it is not there."""
+        """Row of a partition in the partitions table, None if it is not there."""
         return self._rows_by_partition.get((topic, partition))
 
     @cached_property
@@ -162,8 +162,8 @@ class ClusterSnapshot:
         return dict(zip(self.brokers["broker"].to_list(), self.brokers["alive"].to_list(), strict=True))
 
     def is_alive(self, broker: int) -> bool | None:
-        """Whether a broker is live: false for one that is not among the cluster's brokers, None if it is there but the
-        source does not tell, or if the source knows no brokers at all.
+        """True if a broker is live; false for one that is not among the cluster's brokers, None if it is there but the
+        source does not report it, or if the source knows no brokers at all.
         """
         states = self._alive_by_broker
         found = states.get(broker, False) if states else None
@@ -204,13 +204,13 @@ def utc_now() -> datetime:
 
 @dataclass(frozen=True, slots=True)
 class LogPosition:
-    """One copy at one moment.
+    """Log end offset and size of one replica at one moment.
 
     Args:
-        topic, partition, broker: Which copy.
-        end_offset: Its log end offset, as its own broker has it; None if that was not told.
-        size: Bytes on disk, without a future copy; None if not told.
-        seconds: When, on a clock that only ever goes forward; of use only between positions of one process.
+        topic, partition, broker: The replica.
+        end_offset: Its log end offset, as reported by its own broker; None if not reported.
+        size: Bytes on disk, without a future replica; None if not reported.
+        seconds: Time on a monotonic clock; comparable only between positions of one process.
     """
 
     topic: str

@@ -1,8 +1,8 @@
-"""Replication throttles: which settings they are, and which replicas a list names (KIP-73).
+"""Replication throttles: their settings, and the replicas that a list names (KIP-73).
 
 A throttle is made of two parts that do nothing alone: a list of replicas, a setting of the topic, and a rate, a setting
 of the broker. Each exists for leaders, which then send less, and for followers, which then fetch less. A listed replica
-that is in sync is spared; a listed one that is out of sync is held to the rate, whatever put it out of sync
+that is in sync is not throttled; a listed one that is out of sync is, for any reason it is out of sync
 (ReplicaManager.shouldLeaderThrottle, AbstractFetcherThread.shouldFollowerThrottle).
 """
 

@@ -1,4 +1,4 @@
-"""What the user gave for ``--topic``, as Kafka's tools understand it."""
+"""Topic patterns of ``--topic``, as Kafka's tools understand them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from kreplica.errors import UsageError
 
 
 def topic_pattern(text: str) -> re.Pattern[str]:
-    """Compiles what the user gave for ``--topic``.
+    """Compiles the value of ``--topic``.
 
     As in Kafka's tools the whole name has to match, a comma separates alternatives, and spaces and the quotes around
     it do not count (org.apache.kafka.server.util.TopicFilter).

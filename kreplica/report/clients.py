@@ -1,4 +1,4 @@
-"""What a client of a setup does, in words: for whoever reads a scenario."""
+"""Descriptions of a setup's clients, for readers of a scenario."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from kreplica.engine.setup import (
 
 
 def client_words(client: Client) -> str:
-    """What it does and from when on, in one line; times in milliseconds, settings are not told."""
+    """Describes in one line what the client does and when it begins; times in milliseconds, without settings."""
     return _does(client)
 
 
@@ -65,7 +65,7 @@ def _consumer(client: ConsumerSetup) -> str:
 
 
 def _habits(application: Application) -> Iterator[str]:
-    """What its application does otherwise than to process each record at once and commit afterwards."""
+    """Describes how its application differs from processing each record at once and committing afterwards."""
     if application.processing:
         yield f"{milliseconds(application.processing)} for each record"
     for value, stall in application.stalls.items():

@@ -1,4 +1,4 @@
-"""Each event as a sentence with the rule that acted, and what that rule says of itself."""
+"""Events as sentences, each with the rule that acted and that rule's documentation."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from kreplica.engine.trace import KINDS, Event, Kind, fields_of, rule_of, senten
 from kreplica.report.moments import few
 
 RULES_PAGE = "docs/reference/protocol-rules.md"
-"""Where the rules are described, generated from their docstrings."""
+"""Page that describes the rules, generated from their docstrings."""
 
 _OF_RECORDS = frozenset((Kind.SENT, Kind.ACKNOWLEDGED, Kind.SEND_FAILED, Kind.CONSUMED))
 _OF_A_RECORD = frozenset(("value", "offset"))
@@ -21,7 +21,7 @@ _LEFT_OUT = frozenset((Kind.MESSAGE, Kind.DROPPED))
 
 
 MOST_CLASSES = 3
-"""Of a rule's documentation so many of Kafka's classes are told: those it names first."""
+"""Most of Kafka's classes that are named from a rule's documentation, the first ones."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +99,7 @@ _PROPOSAL = re.compile(r"\b(?:KIP|KAFKA)-\d+")
 
 
 def _documentation(rule: str) -> tuple[str, str]:
-    """What a rule says of itself, and its module; both empty if there is no such rule."""
+    """Documentation of a rule and of its module; both empty if there is no such rule."""
     module_name, _, name = rule.rpartition(".")
     if module_name not in rule_modules():
         return "", ""
@@ -109,5 +109,5 @@ def _documentation(rule: str) -> tuple[str, str]:
 
 
 def rule_link(rule: str) -> str:
-    """Where the rule is described."""
+    """Returns the place where the rule is described."""
     return f"{RULES_PAGE}#{rule.replace('.', '')}" if rule else ""

@@ -1,6 +1,6 @@
 """Frames: the logs of a partition's replicas at the steps that matter, with log end offsets and high watermarks.
 
-The form in which books draw how records get lost: one picture of all logs a step.
+Books draw lost records in this form: one picture of all logs for each step.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _WEIGHTS: Mapping[str, int] = {
     Kind.HIGH_WATERMARK: 8,
     Kind.FOLLOWER_POSITION: 2,
 }
-"""Weights of what a step does to the logs: of too many steps the heaviest are drawn."""
+"""Weights of a step's effects on the logs: of too many steps the heaviest are drawn."""
 
 _OF_A_PROCESS = frozenset((Kind.CRASHED, Kind.STOPPED, Kind.DISK_LOST))
 _AT_FOLLOWER, _COMMITTED, _AT_LEADER, _MARKED, _LOSS = 35, 36, 48, 60, 200
@@ -68,9 +68,9 @@ class Frame:
     Args:
         time: In microseconds.
         words: What happened, in a few words.
-        marks: What it did to records that matter.
+        marks: Its effects on records that matter.
         loss: Whether a record is lost here.
-        left_out: Steps between the frame before and this one that are not drawn.
+        left_out: Number of steps since the previous frame that are not drawn.
         logs: By node.
     """
 
@@ -103,13 +103,13 @@ def log_frames(
 
 @dataclass(frozen=True, slots=True)
 class _Scales:
-    """What decides how much a step matters.
+    """Data by which steps are weighed.
 
     Args:
         partition: Whose logs are drawn.
-        nodes: Who has a replica of it.
+        nodes: Nodes with a replica of it.
         marks: By the identity of an event.
-        ends: The log end offsets behind records that matter.
+        ends: The log end offsets after records that matter.
     """
 
     partition: str
@@ -118,7 +118,7 @@ class _Scales:
     ends: frozenset[int]
 
     def concerns(self, event: Event) -> bool:
-        """Whether an event is about a log of the partition."""
+        """True if an event is about a log of the partition."""
         return _concerns(event, self.partition, self.nodes)
 
     def weight(self, step: Moment) -> int:

@@ -1,4 +1,4 @@
-"""Logs as strips: which leader epoch wrote what, where the high watermark stands."""
+"""Logs as strips: the records of each leader epoch, and the high watermark."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from kreplica.engine.trace import Event, text_of
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """Records of one leader epoch that stand together.
+    """Consecutive records of one leader epoch.
 
     Args:
         epoch: The leader epoch.
         start: Offset of the first.
         end: Offset after the last.
-        values: What they say; control records are named by their kind.
+        values: Their values; control records are named by their kind.
     """
 
     epoch: int
@@ -67,7 +67,7 @@ def log_strips(events: Iterable[Event], until: int | None = None) -> tuple[Strip
 
 
 def pieces_of(replica: ReplicaLog) -> tuple[Piece, ...]:
-    """The records of a log that stand together, by leader epoch."""
+    """The consecutive records of each leader epoch in a log."""
     pieces: list[Piece] = []
     start = replica.base
     for epoch, records in groupby(replica.records, key=lambda record: record.epoch):

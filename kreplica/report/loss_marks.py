@@ -1,4 +1,4 @@
-"""Events at which records are lost, cut or doubled: what a picture of a run has to point at."""
+"""Events at which records are lost, cut or doubled, to be marked in a picture of a run."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MOST_RECORDS = 200
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """What an event does to records that matter.
+    """The effect of an event on records that matter.
 
     Args:
         number: Of the event, from 0.
@@ -84,7 +84,7 @@ def _losses(events: Sequence[Event], copies: RecordCopies, values: Sequence[str]
 
 
 def _told_at(events: Sequence[Event], partition: str, value: str) -> int:
-    """Where a record was acknowledged, or sent, that no leader ever had."""
+    """Marks where a record that no leader ever had was acknowledged, or sent."""
     told = {Kind.ACKNOWLEDGED, Kind.SENT}
     numbers = [
         number

@@ -1,6 +1,6 @@
-"""A trace told by what mattered: messages that did something, and what happened where they arrived.
+"""The moments of a trace: messages that had an effect, and the events at the node where they arrived.
 
-Moments in a few words, for diagrams and tables: what happened at a node, with the offsets that moved.
+Also moments in a few words, for diagrams and tables: the events at a node, with the offsets that moved.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ class Moment:
 
     Args:
         time: In microseconds.
-        node: Where.
-        message: The message whose arrival brought it about, if one did.
-        events: What happened, in order; at least one.
+        node: The node.
+        message: The message whose arrival caused it, if any.
+        events: The events, in order; at least one.
     """
 
     time: int
@@ -82,7 +82,7 @@ def _without_repeats(events: Iterable[Event]) -> Iterator[Event]:
 
 
 def is_quiet(event: Event, quiet: frozenset[str] = QUIET) -> bool:
-    """Whether an event says little by itself; notifications are the znodes that say something."""
+    """True if an event alone makes no moment; of changed znodes only notifications make one."""
     if event.kind not in quiet:
         return False
     return event.kind not in _ZNODES or not event.values[0].startswith(_NOTIFICATIONS)
@@ -115,7 +115,7 @@ def _rank(name: str) -> tuple[int, str, int]:
 
 
 def down_after(told: Iterable[Moment]) -> tuple[frozenset[str], ...]:
-    """For each moment the nodes that are down once it is over: crashed or stopped, and not started again."""
+    """Nodes that are down after each moment: crashed or stopped, and not started again."""
     down: frozenset[str] = frozenset()
     found = []
     for moment in told:
@@ -133,7 +133,7 @@ MOST_NAMED = 3
 
 
 def brief_moment(moment: Moment, name_partitions: bool = False) -> str:
-    """What happened in a moment, in a few words.
+    """Describes a moment in a few words.
 
     Args:
         moment: Of a trace.
@@ -163,7 +163,7 @@ def few(values: Iterable[Any]) -> str:
 
 
 def _alike(event: Event) -> tuple[str, object]:
-    """Events that follow each other and are alike in this are told as one."""
+    """Key of an event; consecutive events with equal keys are described as one."""
     return event.kind, event.values[2] if event.kind == Kind.SEND_FAILED else None
 
 
@@ -192,7 +192,7 @@ _OF_VALUES: dict[str, tuple[int, str]] = {
     Kind.CONSUMED: (2, "reads {0}"),
     Kind.PROCESSED: (2, "processes {0}"),
 }
-"""What clients do with records: where the record's value stands, and the words for one or many."""
+"""Events of clients with records: index of the record's value, and the words for one or many."""
 
 _AT_A_BROKER = frozenset(
     (

@@ -14,15 +14,15 @@ LANE, NARROWEST = 18, 8
 """Columns of a lane where there is room, and of the narrowest one that can be read."""
 
 TIME = 14
-"""Columns of the time, with the gap behind it."""
+"""Columns of the time, with the gap after it."""
 
 WORDS, FEWEST_WORDS = 40, 24
-"""Columns that narrower lanes leave to the words on the right, and the least they are wrapped at."""
+"""Columns that narrower lanes leave for the text on the right, and the fewest it is wrapped at."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Canvas:
-    """Where the lanes stand.
+    """Columns of the lanes.
 
     Args:
         places: Column of each node's lane.
@@ -39,11 +39,11 @@ def space_time(told: Sequence[Moment], width: int | None = None) -> list[str]:
     """The diagram, a line a moment.
 
     An arrow runs from the lane of the sender to that of the node at which something happened. The column on the right
-    says what. A process that is down has no lane.
+    describes it. A process that is down has no lane.
 
     Args:
         told: Moments in order (``kreplica.report.moments``).
-        width: Columns that there are: lanes get narrower and words are wrapped; None for as many as it takes.
+        width: Columns available: lanes get narrower and text is wrapped; None for no limit.
     """
     names = lanes(told)
     lane = LANE if width is None else max(NARROWEST, min(LANE, (width - TIME - WORDS) // max(len(names), 1)))
@@ -59,7 +59,7 @@ def space_time(told: Sequence[Moment], width: int | None = None) -> list[str]:
 
 
 def _short(name: str, room: int) -> str:
-    """A name that fits: the number at its end tells nodes apart, so it stays."""
+    """Shortens a name; the number at its end distinguishes nodes, so it is kept."""
     tail = name[name.rfind("-") :] if "-" in name else ""
     return name if len(name) <= room else name[: max(room - len(tail), 1)] + tail
 

@@ -34,11 +34,11 @@ class Step:
 
     Args:
         time: In microseconds.
-        node: Where it moved.
-        what: In a few words.
-        leader: Node of the leader; empty when nobody leads. What it leaves open is None then.
+        node: Node where it moved.
+        what: Description in a few words.
+        leader: Node of the leader; empty when there is none, and its offsets are then None.
         leader_leo: The leader's log end offset.
-        remote_leo: What the leader knows of each follower, by node; None before the follower's first fetch.
+        remote_leo: Each follower's offset as the leader knows it, by node; None before the follower's first fetch.
         leader_hw: The leader's high watermark.
         follower_leo: Each follower's log end offset, by node.
         follower_hw: Each follower's high watermark, by node; None while its process is down.

@@ -1,11 +1,11 @@
-"""The handle of a running sandbox: look at it, steer its servers, use its cluster, stop it.
+"""The handle of a running sandbox: inspects it, controls its servers, uses its cluster, stops it.
 
-What the brokers of a sandbox tell of its cluster, a view each: a thing has come about when every view shows it.
+A view is the cluster's metadata as one broker reports it; a change is complete when every view shows it.
 
-A broker hears of each change in its own time, so what one of them tells another may not know yet. A view is None where
-a broker does not answer; it shows nothing.
+Each broker learns of a change at its own time, so views may differ. A view is None where a broker does not answer; it
+shows nothing.
 
-One server of a sandbox as it is now: what the operating system and the cluster say of it.
+The status of a server is read from the operating system and the cluster.
 """
 
 from __future__ import annotations
@@ -171,7 +171,7 @@ class Sandbox:
 
     @property
     def settings(self) -> SandboxSettings:
-        """What it was asked to be."""
+        """The settings it was started with."""
         return self._state.settings
 
     @property
@@ -458,7 +458,7 @@ class Sandbox:
         admin.wait_until(lambda: show_partitions(self.views(), topic, 0), 30, forgotten)
 
     def _is_served(self, topic: str) -> bool:
-        """A broker tells of a partition that it leads a moment before it has its log."""
+        """Waits for the logs: a broker reports that it leads a partition a moment before it has its log."""
         found, running = self.metadata(), self.running_brokers()
         leaders = leaders_of(found, topic) if found else {}
         led = [partition for partition, leader in leaders.items() if leader in running]

@@ -1,6 +1,6 @@
 """The jars of real Kafka: locked by coordinates and SHA-256, kept in a cache, fetched when missing or damaged.
 
-Two ways to fetch jars by coordinates: Maven when ``mvn`` is on the PATH, otherwise the Ivy jar inside pyspark.
+Jars are fetched by coordinates: with Maven when ``mvn`` is on the PATH, otherwise with the Ivy jar inside pyspark.
 
 The lock list is closed, so neither resolves anything: each is handed every jar by name and asked for no dependency.
 Both work in a private folder that is deleted afterwards; the user's own repository is neither read nor changed.
@@ -53,7 +53,7 @@ class Jar:
 
     @property
     def path(self) -> PurePosixPath:
-        """Where it stands in a folder of Maven's repository layout."""
+        """Path in a folder of Maven's repository layout."""
         folder = PurePosixPath(*self.group.split(".")) / self.artifact / self.version
         return folder / f"{self.artifact}-{self.version}.jar"
 

@@ -1,4 +1,4 @@
-"""The servers of one sandbox: which there are, in which roles, on which ports.
+"""The servers of one sandbox, with their roles and ports.
 
 The record of a sandbox on disk: one folder a sandbox, ``sandbox.json`` in it, replaced atomically.
 """
@@ -21,7 +21,7 @@ ZOOKEEPER_ID = 0
 
 
 class Role(StrEnum):
-    """What a server does."""
+    """Roles of a server."""
 
     BROKER = "broker"
     CONTROLLER = "controller"

@@ -1,4 +1,4 @@
-"""Server processes that outlive the command that started them, and signals that never reach a stranger.
+"""Server processes that outlive the command that started them, and signals that reach no other process.
 
 A process is known by its id and its start time: an id that the system has given to another process since then is
 told apart, and no signal is sent to it.
@@ -31,7 +31,7 @@ POLL_SECONDS = 0.05
 
 
 class ProcessState(StrEnum):
-    """What the operating system says about one process."""
+    """State of one process, as the operating system reports it."""
 
     RUNNING = "running"
     PAUSED = "paused"

@@ -1,4 +1,4 @@
-"""Settings files of the servers, as pure functions of what the sandbox is asked to be."""
+"""Settings files of the servers, as pure functions of the sandbox's settings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a sandbox is asked to be."""
+"""Settings of a sandbox."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ RESERVED_SETTINGS = frozenset(
 
 
 class Mode(StrEnum):
-    """Where the cluster keeps its metadata."""
+    """Metadata mode of the cluster."""
 
     KRAFT = "kraft"
     ZOOKEEPER = "zookeeper"
@@ -58,7 +58,7 @@ class Listener(StrEnum):
 
     @property
     def encrypted(self) -> bool:
-        """Whether it speaks TLS."""
+        """True if it uses TLS."""
         return "tls" in self.value
 
     @property
@@ -76,7 +76,7 @@ class Listener(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SandboxSettings:
-    """What a sandbox is asked to be.
+    """Settings of a sandbox.
 
     Attributes:
         name: Tells several sandboxes apart.

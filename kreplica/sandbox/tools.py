@@ -42,7 +42,7 @@ _OF_KAFKA_3 = {
 
 @dataclass(frozen=True, slots=True)
 class ToolResult:
-    """What a tool printed and its exit status."""
+    """The output of a tool and its exit status."""
 
     stdout: str
     stderr: str

@@ -1,7 +1,7 @@
 """A snapshot of one's own cluster as a scenario: its brokers, partitions, settings and features, with a writer.
 
-Facts that the snapshot does not hold are told, and played as Kafka's defaults. Logs begin empty: what a cluster has
-written so far is not in a snapshot.
+Facts that the snapshot does not hold are reported, and played as Kafka's defaults. Logs begin empty: a snapshot does
+not hold records that the cluster has written.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ from kreplica.scenarios import OWN_CLUSTER
 from kreplica.scenarios.scenario import Scenario
 
 MOST_PARTITIONS = 20
-"""More are not played: a run plays every fetch of every replica."""
+"""Most partitions that are played: a run plays every fetch of every replica."""
 
 WRITES = (5 * SECOND, 60 * SECOND, 2 * SECOND)
-"""The writer's first record to each partition, its last, and how long it waits between two."""
+"""Times of the writer's first and last record to each partition, and between two records."""
 
 DURATION = 120 * SECOND
 _PROTOCOL = "inter.broker.protocol.version"
@@ -49,10 +49,10 @@ class OwnCluster:
     """A cluster that can be played.
 
     Args:
-        scenario: With no faults but what is down already.
-        version: Under which it is played, as ``--kafka-version`` takes it.
-        remarks: What is played otherwise than it may be, and what is left out.
-        unknown: Facts that the outcome hangs on and that the snapshot does not hold.
+        scenario: Without faults, except for nodes that are down already.
+        version: Kafka's version that is played, as ``--kafka-version`` takes it.
+        remarks: Differences from the real cluster, and what is left out.
+        unknown: Facts that the outcome depends on and the snapshot does not hold.
     """
 
     scenario: Scenario
@@ -72,9 +72,9 @@ def own_cluster(
     Args:
         snapshot: One cluster.
         topics: Regular expression over whole names of topics; all but Kafka's own if None.
-        kafka_version: Whose rules hold, with the features of a new cluster; if None those of the brokers, as far as the
-            snapshot tells, and its features.
-        most: At most so many partitions are played.
+        kafka_version: Version whose rules apply, with the features of a new cluster; if None that of the brokers, as
+            far as the snapshot has it, and its features.
+        most: Most partitions that are played.
 
     Raises:
         UsageError: No topic matches, there is none, or Kafka's version has to be named.
@@ -161,12 +161,12 @@ def _left_out(
 
 
 def known_version(snapshot: ClusterSnapshot) -> str | None:
-    """Kafka's version as far as a snapshot tells it."""
+    """Kafka's version, as far as a snapshot has it."""
     return _version_of(snapshot)[0]
 
 
 def _version_of(snapshot: ClusterSnapshot) -> tuple[str | None, tuple[str, ...]]:
-    """The brokers' version, and how it is known where no broker tells it."""
+    """The brokers' version, and how it is known where no broker reports it."""
     mode = "-kraft" if snapshot.mode is MetadataMode.KRAFT else ""
     versions = {str(one) for one in snapshot.brokers["version"].to_list() if one}
     if versions:
@@ -327,7 +327,7 @@ def _topic_settings(snapshot: ClusterSnapshot) -> dict[str, dict[str, Value]]:
 
 
 def _unknown_settings(played: Sequence[Mapping[str, object]]) -> Iterator[str]:
-    """What decides on writes and losses, where the snapshot does not tell it."""
+    """Settings that decide on writes and losses, where the snapshot does not have them."""
     led_by = sum(row["leader"] is None for row in played)
     if led_by:
         yield f"who leads is not known, of {led_by} of the partitions played: the first in sync is played"

@@ -1,6 +1,6 @@
-"""Probes for scenarios with groups: what their applications did with the records. Folds over the events of a run.
+"""Probes for scenarios with groups: the records that their applications read and processed.
 
-What scenarios on controllers look at: folds over the events of a run.
+Also probes for scenarios on controllers. All are folds over the events of a run.
 """
 
 from __future__ import annotations
@@ -65,12 +65,12 @@ def done_late(events: Sequence[Event]) -> tuple[str, ...]:
 
 
 def commit_errors(events: Sequence[Event]) -> tuple[str, ...]:
-    """With what commits failed at the clients, each error once."""
+    """Errors of commits that failed at the clients, each once."""
     return tuple(dict.fromkeys(str(one["error"]) for one in _of(events, Kind.COMMIT_FAILED)))
 
 
 def resets(events: Sequence[Event]) -> tuple[str, ...]:
-    """Why positions were set other than to a committed offset, each reason once."""
+    """Reasons why positions were set other than to a committed offset, each once."""
     reasons = (str(one["why"]) for one in _of(events, Kind.POSITION_SET))
     return tuple(dict.fromkeys(why for why in reasons if why != "the committed offset"))
 
@@ -88,11 +88,11 @@ def longest_until_read_ms(events: Sequence[Event]) -> float:
 
 
 AT_REST = 4 * SECOND
-"""For so long nobody is given another assignment: the group has settled."""
+"""Time without a new assignment after which a group has settled."""
 
 
 def shares(events: Sequence[Event]) -> tuple[str, ...]:
-    """How many partitions each member had whenever the group had settled, as ``4+3``."""
+    """Number of partitions of each member, each time the group had settled, as ``4+3``."""
     assigned = [event for event in events if event.kind == Kind.ASSIGNED]
     held: dict[object, int] = {}
     told: list[str] = []
@@ -104,7 +104,7 @@ def shares(events: Sequence[Event]) -> tuple[str, ...]:
 
 
 def done_by_group(events: Sequence[Event]) -> tuple[str, ...]:
-    """How many values each group processed, as ``billing 5``."""
+    """Number of values that each group processed, as ``billing 5``."""
     done = [one for one in _of(events, Kind.PROCESSED) if one["result"] == "done"]
     counts = Counter(str(one["group"]) for one in done)
     return tuple(f"{group} {counts[group]}" for group in sorted(counts))
@@ -116,16 +116,16 @@ PROBES: Mapping[str, Probe] = {
     "commit_errors": commit_errors,
     "resets": resets,
 }
-"""What most of these scenarios look at."""
+"""Probes of most of these scenarios."""
 
 
 def controllers(events: Sequence[Event]) -> tuple[str, ...]:
-    """Who became the controller, one after the other."""
+    """Nodes that became the controller, one after the other."""
     return tuple(event.node for event in events if event.kind == Kind.CONTROLLER_ELECTED)
 
 
 def controller_epochs(events: Sequence[Event]) -> tuple[int, ...]:
-    """Their epochs."""
+    """Epochs of the controllers, in the order of their elections."""
     return tuple(fields_of(event)["epoch"] for event in events if event.kind == Kind.CONTROLLER_ELECTED)
 
 
@@ -150,7 +150,7 @@ def changed_between(begin: int, end: int) -> Callable[[Sequence[Event]], tuple[s
 
 
 def milliseconds_between(first: Callable[[Event], bool], then: Callable[[Event], bool]) -> Callable[..., Any]:
-    """How long it took from the first event of one kind to the first of another after it; None if none came."""
+    """A probe: milliseconds from the first event of one kind to the first of another after it; None if none came."""
 
     def measured(events: Sequence[Event]) -> float | None:
         begun = next((event.time for event in events if first(event)), None)
@@ -163,7 +163,7 @@ def milliseconds_between(first: Callable[[Event], bool], then: Callable[[Event],
 
 
 def is_kind(kind: str, node: str = "", after: int = 0, **wanted: object) -> Callable[[Event], bool]:
-    """Whether an event is of that kind, at that node, not before ``after`` microseconds, with these values."""
+    """A predicate: true for events of that kind, at that node, from ``after`` microseconds on, with these values."""
 
     def matches(event: Event) -> bool:
         if event.kind != kind or event.time < after or (node and event.node != node):
@@ -174,7 +174,7 @@ def is_kind(kind: str, node: str = "", after: int = 0, **wanted: object) -> Call
 
 
 def acknowledged_between(begin: int, end: int) -> Callable[[Sequence[Event]], int]:
-    """How many records were acknowledged from ``begin`` to ``end`` microseconds."""
+    """A probe: number of records acknowledged from ``begin`` to ``end`` microseconds."""
 
     def counted(events: Sequence[Event]) -> int:
         return sum(event.kind == Kind.ACKNOWLEDGED and begin <= event.time < end for event in events)
@@ -183,7 +183,7 @@ def acknowledged_between(begin: int, end: int) -> Callable[[Sequence[Event]], in
 
 
 def written_by_leader(events: Sequence[Event]) -> tuple[str, ...]:
-    """How many records each broker took as a leader, as ``broker-1: 10``, by broker."""
+    """Number of records that each broker appended as a leader, as ``broker-1: 10``, by broker."""
     counts: dict[str, int] = {}
     for event in events:
         if event.kind == Kind.APPENDED and fields_of(event)["role"] == "leader":

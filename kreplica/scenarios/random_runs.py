@@ -1,4 +1,4 @@
-"""Many runs of a scenario under random faults: verdicts counted, the first failing plan made small.
+"""Many runs of a scenario under random faults: verdicts counted, the first failing plans made smaller.
 
 Every run depends on its own seed alone, so that the result is the same on any number of processes.
 """
@@ -28,7 +28,7 @@ from kreplica.system.environment import SAFE_PATH, environment
 
 SHRUNK = 3
 MOST_RUNS = 150
-"""How many failing plans are made smaller, and with how many plays each."""
+"""Number of failing plans that are made smaller, and of plays for each."""
 
 NOTHING = LeaveOut()
 
@@ -60,15 +60,15 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What came of one run.
+    """Result of one run.
 
     Args:
         seed: Of the run.
         trace_hash: Of its trace.
-        acknowledged: How many records.
-        faults: How many faults of the plan came about.
-        wrong: What went wrong, by the names of ``Histories`` and ``Invariant``; empty if nothing.
-        lost: How many acknowledged records were lost.
+        acknowledged: Number of acknowledged records.
+        faults: Number of the plan's faults that took effect.
+        wrong: Failures, by the names of ``Histories`` and ``Invariant``; empty if none.
+        lost: Number of acknowledged records that were lost.
         unavailable_ms: Milliseconds without a leader.
         partitions: Those where something was lost, unseen or out of use.
     """
@@ -89,9 +89,9 @@ class SmallestPlan:
 
     Args:
         plan: Its steps.
-        leave_out: What the failure does not need of the scenario's cluster and clients.
-        seed: With which it fails.
-        wrong: What goes wrong.
+        leave_out: Parts of the scenario's cluster and clients that the failure does not need.
+        seed: Seed with which it fails.
+        wrong: Failures.
     """
 
     plan: Plan
@@ -102,12 +102,12 @@ class SmallestPlan:
 
 @dataclass(frozen=True, slots=True)
 class ManyRuns:
-    """What came of many runs.
+    """Result of many runs.
 
     Args:
         verdicts: One a run, by seed.
-        wrong: In how many runs each thing went wrong.
-        idle: Runs that say nothing: no fault, or nothing acknowledged.
+        wrong: Number of runs with each failure.
+        idle: Number of runs that prove nothing: no fault, or nothing acknowledged.
         smallest: The smallest failing plan that was found; None if no run failed.
     """
 
@@ -118,7 +118,7 @@ class ManyRuns:
 
 
 def wrong_with(outcome: Outcome) -> tuple[str, ...]:
-    """What went wrong in a run, in words of the outcome."""
+    """Failures of a run, by the names of the outcome."""
     histories = outcome.histories
     names = ("lost", "duplicated", "reordered", "aborted_read", "stale_read", "lost_read")
     found = [name for name in names if getattr(histories, name)]
@@ -127,7 +127,7 @@ def wrong_with(outcome: Outcome) -> tuple[str, ...]:
 
 
 def is_failure(wrong: tuple[str, ...]) -> bool:
-    """Whether something went wrong that no setting of a client asks for: loss, or a broken invariant."""
+    """True for a failure that no setting of a client permits: loss, or a broken invariant."""
     return any(name not in ("duplicated", "reordered", "stale_read", "lost_read") for name in wrong)
 
 
@@ -143,11 +143,11 @@ def run_many(
     """Plays a scenario's cluster and clients under random faults.
 
     Args:
-        job: What is played.
+        job: The scenario to play.
         first_seed: Of the first run; each next one has the next seed.
-        runs: How many.
-        processes: As many at once; as there are cores if 0.
-        told: Is told how it goes, in words.
+        runs: Number of runs.
+        processes: Number of processes; one for each core if 0.
+        told: Called with the progress, as text.
     """
     seeds = range(first_seed, first_seed + runs)
     processes = processes or len(os.sched_getaffinity(0))
@@ -206,7 +206,7 @@ def _outcome(job: Job, plan: Plan, seed: int, left_out: LeaveOut = NOTHING) -> O
 
 
 def _smallest(job: Job, failed: list[Verdict], told: Callable[[str], None]) -> SmallestPlan | None:
-    """The smallest plan of some failing seeds, and its setup as small as the same failure lets it be."""
+    """The smallest plan of some failing seeds, and the smallest setup with the same failure."""
     found = []
     for verdict in failed:
         told(f"making the failing plan of seed {verdict.seed} smaller")
@@ -223,7 +223,7 @@ def _smallest(job: Job, failed: list[Verdict], told: Callable[[str], None]) -> S
 
 
 def _same_failure(job: Job, failed: Verdict) -> Callable[..., bool]:
-    """Whether a plan, played with what is left of the setup, fails as a run did."""
+    """A predicate: true if a plan, played with the reduced setup, fails as the run did."""
     target = next(name for name in failed.wrong if is_failure((name,)))
 
     def fails(plan: Plan, left_out: LeaveOut = NOTHING) -> bool:

@@ -1,4 +1,4 @@
-"""What a scenario is: a cluster, clients, faults, and what must come out of them, by version and settings."""
+"""Scenarios: a cluster, clients, faults, and the expected outcome by version and settings."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ ZOOKEEPER_MODE = (ControllerKind.ZOOKEEPER,)
 _MODES = {ControllerKind.ZOOKEEPER: "ZooKeeper", ControllerKind.KRAFT: "KRaft"}
 
 Probe = Callable[[Sequence[Event]], object]
-"""What a scenario looks at beyond the outcome: a fold over the events of a run."""
+"""Measure of a scenario beyond the outcome: a fold over the events of a run."""
 
 
 @dataclass(frozen=True, slots=True)
 class Between:
-    """An expectation with room: a number from ``low`` to ``high``."""
+    """An expected range: a number from ``low`` to ``high``."""
 
     low: float
     high: float = float("inf")
 
     def holds(self, value: object) -> bool:
-        """Whether a number lies there."""
+        """True if the value is a number in this range."""
         return isinstance(value, int | float) and self.low <= value <= self.high
 
     def __str__(self) -> str:
@@ -40,14 +40,14 @@ class Between:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """What must come out under one version, with some settings.
+    """The expected outcome under one version, with some settings.
 
     Args:
         version: As ``--kafka-version`` takes it; the case holds for later ones too, up to the next case with the same
             settings.
         expected: By name of a measure (``kreplica.engine.checkers.outcome.measure``) or of a probe: a tuple is exactly
-            these values, a number is the value or how many there are, ``Between`` leaves room. What is not named may be
-            anything.
+            these values, a number is the value or the number of values, ``Between`` is a range. Measures that are not
+            named may have any value.
         settings: As ``--set`` and ``--feature`` give them, over those of the scenario.
         controllers: The modes it holds for. A version that ends in ``-kraft`` says KRaft alone by itself; a case that
             one controller decides names it, so that it is not taken for what the other one does.
@@ -59,7 +59,7 @@ class Case:
     controllers: tuple[ControllerKind, ...] = tuple(ControllerKind)
 
     def holds_for(self, asked: Version) -> bool:
-        """Whether it says what comes out of a version: its own or a later one, in a mode that it is about."""
+        """True if the case applies to a version: its own or a later one, in one of the case's modes."""
         return version_named(self.version).number <= asked.number and asked.controller in self.modes
 
     @property
@@ -80,10 +80,10 @@ class Scenario:
         source: Where it is from: KIP, issue, book figure, report.
         setup: The cluster and its clients, with their settings.
         plan: Faults and operations.
-        cases: What comes out by version and settings; the first is played when no version is asked for.
-        probes: What its cases look at beyond the outcome.
-        profile: Which random faults ``--runs`` plays on it.
-        notes: What a well-known text gets wrong about it, and what holds.
+        cases: Expected outcomes by version and settings; the first is played when no version is asked for.
+        probes: Measures of its cases beyond the outcome.
+        profile: Random faults that ``--runs`` plays on it.
+        notes: Errors of a well-known text about it, corrected.
         since: The first version that has what it is about (0.11: transactions); empty for any.
         controllers: The modes that have it: ZooKeeper sessions end in one only, a quorum is lost in the other.
     """
@@ -108,18 +108,18 @@ class Scenario:
 
     @property
     def played_under(self) -> str:
-        """Which versions can play it, in words."""
+        """Describes the versions that can play it."""
         modes = "" if len(self.controllers) > 1 else f"{_MODES[self.controllers[0]]} mode only"
         since = f"from {self.since} on" if self.since else ""
         return ", ".join(filter(None, (modes, since))) or "all versions"
 
     def is_played_under(self, version: Version) -> bool:
-        """Whether a version can play it."""
+        """True if a version can play it."""
         old = bool(self.since) and order_of(version) < order_of(version_named(self.since))
         return version.controller in self.controllers and not old
 
     def case_for(self, version: str, settings: Mapping[str, Value]) -> Case | None:
-        """The case that says what comes out: of the mode, same settings, newest version not above; None if none."""
+        """The case that applies: of the mode, same settings, newest version not above; None if none."""
         asked = version_named(version)
         other = self._other_than_own(_other_levels(asked, settings))
         same = [case for case in self.cases if self._other_than_own(_other_levels(asked, case.settings)) == other]
@@ -127,14 +127,14 @@ class Scenario:
         return max(below, key=lambda case: order_of(version_named(case.version))) if below else None
 
     def is_as_it_is(self, settings: Mapping[str, Value]) -> bool:
-        """Whether settings are those that the scenario has by itself."""
+        """True if settings are the scenario's own."""
         return not self._other_than_own(settings)
 
     def _other_than_own(self, settings: Mapping[str, Value]) -> dict[str, Value]:
         return {name: value for name, value in settings.items() if not self._has_already(name, value)}
 
     def _has_already(self, name: str, value: Value) -> bool:
-        """Whether whoever the setting is for has that value in the scenario as it is."""
+        """True if the setting already has that value in the scenario, wherever it applies."""
         scope, default = SETTINGS[name].scope, self.setup.settings.get(name)
         holders = (*self.setup.topics, *self.setup.clients)
         found = [one.settings.get(name, default) for one in holders if scope_of(one) is scope] or [default]
@@ -160,11 +160,11 @@ class Difference:
 
 
 def differences(scenario: Scenario, case: Case, outcome: Outcome, events: Sequence[Event]) -> tuple[Difference, ...]:
-    """Where what came out is not what the case says.
+    """Compares an outcome with what the case expects.
 
     Args:
         scenario: Its probes are applied.
-        case: What must come out.
+        case: The expected outcome.
         outcome: Of the run.
         events: Of the run, for the probes.
 

@@ -1,6 +1,6 @@
-"""What scenarios with groups have in common: the topic of the offsets, members of one group, a steady producer.
+"""Common parts of scenarios with groups: the offsets topic, members of one group, a steady producer.
 
-What scenarios of transactions share: the topic of their coordinator, and what they look at.
+Also of scenarios with transactions: the topic of their coordinator, and probes.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ OFFSETS = TopicSetup(OFFSETS_TOPIC, ((3, 1, 2),))
 
 MANUAL: Mapping[str, Value] = {"enable.auto.commit": False}
 FIRST_RECORD = 10 * SECOND
-"""When the producer begins: the group is stable by then."""
+"""Time of the producer's first record: the group is stable by then."""
 
 
 def member(
@@ -87,7 +87,7 @@ def group_cluster(
 
 
 BILLS = TopicSetup("bills", ((2, 3, 1),), {"min.insync.replicas": 2})
-"""What is billed, in one partition; its leader coordinates no transactions."""
+"""Topic of bills with one partition; its leader coordinates no transactions."""
 
 
 def transaction_state(*replicas: int) -> TopicSetup:
@@ -96,16 +96,16 @@ def transaction_state(*replicas: int) -> TopicSetup:
 
 
 def reads_committed(name: str, *partitions: str) -> ReaderSetup:
-    """A reader of what is committed."""
+    """A reader of committed records."""
     return ReaderSetup(name, partitions, settings={"isolation.level": "read_committed"})
 
 
 def transfers(debited: int, credited: int) -> tuple[TransactionalSetup, ReaderSetup]:
-    """Who moves something from debit to credit, and then something that is aborted; and who reads both committed.
+    """A producer that moves amounts from debit to credit, the second move aborted, and a read_committed reader of both.
 
     Args:
-        debited, credited: When the two halves of the second transaction are sent; those of the first are at 2 s, and it
-            is committed at 3 s.
+        debited, credited: Times of the two halves of the second transaction; those of the first are at 2 s, and it is
+            committed at 3 s.
     """
     first = (*sends("debit-0", "d1", start=2 * SECOND), *sends("credit-0", "c1", start=2 * SECOND))
     second = (*sends("debit-0", "d2", start=debited), *sends("credit-0", "c2", start=credited))
@@ -137,7 +137,7 @@ PROBES: dict[str, Probe] = {"torn": _torn, "broken": _broken, "hanging": _hangin
 
 
 def first_abort_seconds(events: Sequence[Event]) -> object:
-    """How long the first transaction was open when its abort was decided, in seconds; -1 if none was."""
+    """Seconds that the first transaction was open when its abort was decided; -1 if none was."""
     states = [(event.time, fields_of(event)["state"]) for event in events if event.kind == Kind.TRANSACTION_STATE]
     begun = next((time for time, state in states if state == "ongoing"), 0)
     aborted = next((time for time, state in states if state == "prepare_abort"), begun - SECOND)

@@ -32,7 +32,7 @@ _awaited_lock = threading.Lock()
 
 @contextmanager
 def waiting_for(name: str) -> Iterator[None]:
-    """Notes who is asked within the block, for whoever shows what is waited for."""
+    """Records within the block who is asked, for displays of pending requests."""
     with _awaited_lock:
         _awaited[name] += 1
     try:
@@ -43,16 +43,16 @@ def waiting_for(name: str) -> Iterator[None]:
 
 
 def awaited() -> tuple[str, ...]:
-    """Who is asked just now and has not answered, in order of their names."""
+    """Names of those that were asked and have not answered yet, in order."""
     with _awaited_lock:
         return tuple(sorted(name for name, count in _awaited.items() if count > 0))
 
 
 class Deadline:
-    """A moment after which nothing is waited for any more.
+    """A moment after which all waiting ends.
 
     Args:
-        seconds: How long from now.
+        seconds: Seconds from now.
     """
 
     __slots__ = ("_ends", "seconds")
@@ -74,7 +74,7 @@ class Deadline:
         return max(0.0, self._ends - time.monotonic())
 
     def has_time_for(self, look: float) -> bool:
-        """Whether a look that takes as long as the last one, so many seconds, can still end in time."""
+        """True if a look that takes as long as the last one, so many seconds, can still end in time."""
         return self.remaining() > max(LAST_LOOK * look, SHORTEST_LOOK)
 
     def pause(self, usual: float, look: float) -> float:

@@ -18,7 +18,7 @@ import stat
 from pathlib import Path
 
 NO_SYNC = (errno.EINVAL, errno.ENOTSUP)
-"""What a file system answers that has no sync for this kind of file."""
+"""Errors of a file system that has no sync for this kind of file."""
 
 
 def sync(descriptor: int) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 SAFE_PATH = {"PYTHONSAFEPATH": "1"}
-"""For every Python that is started here: none imports what happens to lie in the current folder.
+"""Variables for every Python that is started here, so that none imports modules from the current folder.
 
 PYTHONPATH holds all the same. Programs of the user's own (``${command:NAME}``) are left as they are.
 """

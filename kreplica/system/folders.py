@@ -1,4 +1,4 @@
-"""Where kreplica keeps what is no part of a project: caches that may be deleted, state that may not."""
+"""Folders for kreplica's own files: caches, which may be deleted, and state, which may not."""
 
 from __future__ import annotations
 

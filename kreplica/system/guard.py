@@ -41,12 +41,12 @@ def attempt(call: Callable[[], Result]) -> Result | KreplicaError:
 
 
 def out_of_memory() -> KreplicaError:
-    """What it is to the user when the machine, or a limit it has, gives no more memory."""
+    """Makes the error for the user when the machine, or one of its limits, gives no more memory."""
     return KreplicaError("there is not enough memory", "", "read less at once, or where there is more (ulimit -v)")
 
 
 def defect(error: Exception) -> DefectError:
-    """What an unexpected exception is to the user; its traceback goes into a file, without secrets."""
+    """Makes the error for an unexpected exception; its traceback goes into a file, without secrets."""
     from kreplica.system.redaction import without_secrets
     from kreplica.version import __version__
 

@@ -1,6 +1,6 @@
-"""How this kreplica was installed, and with it the line that adds one of its extras.
+"""The way this kreplica was installed, and the command that adds one of its extras.
 
-What other packages bring: rules and file formats, named by entry points.
+Also rules and file formats of other packages, named by entry points.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 from kreplica.errors import UsageError
 
 UV_RECEIPT = "uv-receipt.toml"
-"""What ``uv tool install`` leaves in the environment of a tool, which has no pip and that no other pip reaches."""
+"""File that ``uv tool install`` leaves in the environment of a tool, which has no pip and that no other pip reaches."""
 
 
 def line_that_adds(extra: str, environment: Path | None = None) -> str:
@@ -31,7 +31,7 @@ def line_that_adds(extra: str, environment: Path | None = None) -> str:
 
 
 def _origin() -> str:
-    """Where it was installed from, as a requirement says it (PEP 508); empty where that was an index of packages.
+    """Origin of the installation, in the form of a requirement (PEP 508); empty for an index of packages.
 
     Installers record it in direct_url.json (PEP 610).
     """

@@ -25,7 +25,7 @@ TURN_BYTES = 2
 
 @dataclass(frozen=True, slots=True)
 class _Turns:
-    """Numbers in a pipe: whoever reads one has the turn. The pipe ends behind the last."""
+    """Numbers in a pipe: the process that reads one has the turn. The pipe ends after the last."""
 
     reading: int
     writing: int
@@ -39,7 +39,7 @@ class _Turns:
         os.close(self.writing)
 
     def work(self, work: Callable[[Item], Result], items: Sequence[Item]) -> dict[int, Result]:
-        """What the work gives for the items of the turns that this process gets, by their index."""
+        """Results of the work for the items of the turns that this process gets, by their index."""
         count, done = min(len(items), MOST_TURNS), {}
         while turn := os.read(self.reading, TURN_BYTES):
             for index in range(int.from_bytes(turn, "big"), len(items), count):
@@ -133,17 +133,17 @@ def start_ahead(modules: Sequence[str]) -> None:
 def side_by_side(
     work: Callable[[Item], Result], items: Sequence[Item], processes: int, modules: Sequence[str] = ()
 ) -> list[Result]:
-    """What the work gives for each item, in order.
+    """Returns the work's result for each item, in order.
 
     Args:
         work: Called in this process, in a copy of it, or in the one that was started ahead, to which it goes by pickle;
             what it gives or raises is sent back by pickle.
-        items: What it is called with. Whoever is free takes the next.
+        items: Arguments of the calls. The next free process takes the next one.
         processes: How many to use; one where the system cannot copy processes.
         modules: What the work imports, which is done here before copies are made. Only if there are several.
 
     Raises:
-        Exception: Whatever the work raised.
+        Exception: Any exception that the work raised.
     """
     count = max(1, min(processes, len(items))) if hasattr(os, "fork") else 1
     if count == 1:
@@ -203,7 +203,7 @@ def _act_and_exit(act: Callable[[BinaryIO], None], writing: int) -> NoReturn:
 
 
 def _leave_streams() -> None:
-    """Whoever reads what this program prints is not to wait for a process that prints nothing."""
+    """Points the standard streams at the null device, so that no reader of them waits for this process."""
     nowhere = os.open(os.devnull, os.O_RDWR)
     for stream in range(3):
         os.dup2(nowhere, stream)

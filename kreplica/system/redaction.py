@@ -1,6 +1,6 @@
 """Secrets kept out of what is shown: names of properties whose values are secret, and values that were seen.
 
-Whoever reads a secret says so (``remember_secret``); every error and defect report is written without them.
+A reader of a secret registers it (``remember_secret``); every error and defect report is written without them.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _URL_QUERY = re.compile(r"(://[^\s?]*)\?\S*")
 
 
 def is_secret_name(name: str) -> bool:
-    """Whether a property or an option of sasl.jaas.config is one whose value is not to be shown."""
+    """True if the value of a property, or of an option of sasl.jaas.config, must not be shown."""
     return _SECRET_NAME.search(name) is not None
 
 

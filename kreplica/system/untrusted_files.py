@@ -29,7 +29,7 @@ LIMIT_VARIABLE = "KREPLICA_MAX_INPUT_BYTES"
 FIRST_YEAR, LAST_YEAR = 1970, 2200
 """Years a snapshot can be of: later ones do not fit into the 64-bit nanoseconds of pandas and Spark."""
 WRITER_SECONDS = 10.0
-"""How long a named pipe may be without a program that writes to it."""
+"""Seconds that a named pipe may be without a program that writes to it."""
 _PIECE_BYTES = 1 << 20
 _KEY = r"""(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')"""
 _DOTTED = re.compile(rf"(?<![\w-]){_KEY}(?:[ \t]*+\.[ \t]*+{_KEY}){{64}}")
@@ -215,7 +215,7 @@ def _reader(descriptor: int) -> Callable[[int], bytes]:
         while True:
             try:
                 piece = os.read(descriptor, size)
-            except BlockingIOError:  # it has a writer, who has nothing to say yet
+            except BlockingIOError:  # it has a writer, which has not written yet
                 waiting = False
                 wait_readable(descriptor)
                 continue

@@ -35,10 +35,10 @@ LANE, NARROWEST, ROW, LINE, GAP, HEAD = 150, 34, 26, 15, 20, 16
 between the lines that names of narrow lanes take in turn."""
 
 LETTERS, FEWEST_LETTERS, MOST_LINES = 90, 48, 8
-"""Words on the right are wrapped at so many letters, narrow lanes leave them so many; lines of one moment."""
+"""Letters at which text on the right is wrapped, the same with narrow lanes, and most lines of one moment."""
 
 CHOSEN = (90, 60, 45, 30, 20, 12)
-"""So many moments of a long run are drawn: the first number that is not too tall."""
+"""Numbers of moments to draw of a long run: the first that does not make it too tall."""
 
 FILLED = 2
 """A fold leaves out more moments than these."""
@@ -81,7 +81,7 @@ _TELLING: Mapping[str, float] = {
     Kind.PARTITION_CHANGED: 2,
     Kind.ZNODE_WRITTEN: 2,
 }
-"""Kinds that say much, however often they come; of others the rare say more."""
+"""Weights of kinds that matter however often they occur; others weigh more the rarer they are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,17 +105,17 @@ class Heading:
 
 @dataclass(frozen=True, slots=True)
 class _Page:
-    """Where everything of the diagram stands, in pixels.
+    """Positions of all parts of the diagram, in pixels.
 
     Args:
         told: The moments that are drawn.
-        folds: How many are left out before each of them, and behind the last.
-        words: What each says, wrapped.
+        folds: Number left out before each of them, and after the last.
+        words: The text of each, wrapped.
         down: The nodes that are down after each.
         marks: By the identity of an event.
         places: From the left, each node's lane.
         lane: From lane to lane.
-        rows: From above, each moment, and the end of the lanes behind them.
+        rows: From above, each moment, and the end of the lanes after them.
         top: Where the names of the lanes begin.
         left: Where the times end.
         right: Where the words begin.
@@ -205,7 +205,7 @@ def _page(told: Sequence[Moment], marks: Mapping[int, Mark], top: int) -> _Page:
 
 
 def _weights(told: Sequence[Moment], marks: Mapping[int, Mark]) -> list[float]:
-    """How much each moment says: what it does to records that matter, what is told of it, how rare that is."""
+    """Weight of each moment: by its effect on records that matter, the kinds of its events, and their rarity."""
     counts = Counter(event.kind for moment in told for event in moment.events)
     return [
         max(
@@ -276,7 +276,7 @@ def _rows(words: Sequence[Sequence[str]], folds: Sequence[int], top: int) -> tup
 
 
 def _head_lines(names: Sequence[str], lane: int) -> int:
-    """How many lines the names of the lanes take in turn, so that none meets the next."""
+    """Number of lines over which the names of the lanes are spread in turn, so that they do not overlap."""
     widest = max((text_width(name) for name in names), default=0) + 8
     return max(1, -(-widest // lane))
 
@@ -387,7 +387,7 @@ def _arrow(page: _Page, number: int, taken: list[_Box]) -> list[str]:
 def _place_of_label(
     page: _Page, line: tuple[int, int, int, int], name: str, taken: list[_Box]
 ) -> tuple[int, int] | None:
-    """A place for an arrow's label where no other stands; None if there is none: the words have the name, too."""
+    """A free place for an arrow's label; None if there is none, as the text has the name, too."""
     width = text_width(name, 10)
     for part in (0.5, 0.35, 0.65, 0.2, 0.8):
         x = round(line[0] + (line[2] - line[0]) * part)
@@ -405,7 +405,7 @@ def _overlap(one: _Box, other: _Box) -> bool:
 
 
 def _sent_at(page: _Page, number: int, source: str, sent: int) -> int:
-    """How far down a message was sent: at the sender's moment of that time, or between the moments around it."""
+    """Height at which a message was sent: at the sender's moment of that time, or between the moments around it."""
     first = bisect_left(page.told, sent, hi=number, key=_when)
     behind = bisect_right(page.told, sent, hi=number, key=_when)
     for row in range(first, behind):

@@ -22,7 +22,7 @@ MOST_STRIPS = 12
 """Strips of one picture: of more logs it says how many there are."""
 
 MOST_EPOCHS = 6
-"""Leader epochs whose colours are told."""
+"""Most leader epochs whose colours are explained."""
 
 MOST_LETTERS = 9
 """Letters that a cell holds; of a longer value the whole is the cell's title."""

@@ -1,4 +1,4 @@
-"""How wide words get in a picture: nobody measures them while it is written, so this is generous."""
+"""Estimated width of text in a picture; generous, as nothing measures it while the picture is written."""
 
 from __future__ import annotations
 

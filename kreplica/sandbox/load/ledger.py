@@ -1,4 +1,4 @@
-"""The books of a load: every record has a number, and its fate is written down once.
+"""The ledger of a load: every record has a number, and its fate is recorded once.
 
 A value begins with 24 bytes: run (8 random bytes) | number (8, big endian) | nanoseconds of the monotonic clock (8),
 then zeros up to the size asked for. The number decides the partition (number modulo partitions), so that order within
@@ -21,7 +21,7 @@ PENDING, ACKNOWLEDGED, REFUSED = 0, 1, 2
 
 @dataclass(slots=True)
 class Ledger:
-    """What the producer did.
+    """Records of the producer and their fates.
 
     Attributes:
         run: Tells this load's records from all others.
@@ -59,7 +59,7 @@ class Ledger:
 
 @dataclass(slots=True)
 class Reading:
-    """What a reader saw of one run.
+    """Records of one run as a reader saw them.
 
     Attributes:
         seen: Number of times each record was read, by its number (at most 255).

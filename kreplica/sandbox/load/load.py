@@ -1,4 +1,4 @@
-"""A load on a sandbox: produces at a stated rate, reads back, and counts what became of every record."""
+"""A load on a sandbox: produces at a stated rate, reads back, and counts the fate of every record."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SOCKET_MS = 10_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoadSettings:
-    """What a load is asked to do.
+    """Settings of a load.
 
     Attributes:
         topic: Topic, which must exist.
@@ -70,7 +70,7 @@ class LoadSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoadResult:
-    """What became of a load.
+    """Result of a load.
 
     Attributes:
         partitions: One account each.
@@ -176,7 +176,7 @@ def _produce(client: Mapping[str, Any], settings: LoadSettings, ledger: Ledger, 
             _send(producer, settings, ledger)
         producer.poll(TICK_SECONDS)
         if time.monotonic() - begun > settings.seconds + settings.delivery_timeout:
-            break  # the machine cannot hold the rate: what was sent is told
+            break  # the machine cannot hold the rate: only what was sent is reported
     sent_for = time.monotonic() - begun
     producer.flush(settings.delivery_timeout + 5)
     return sent_for
@@ -197,7 +197,7 @@ def _send(producer: Producer, settings: LoadSettings, ledger: Ledger) -> None:
             producer.produce(settings.topic, value, partition=number % ledger.partitions, on_delivery=on_delivery)
             return
         except BufferError:
-            producer.poll(TICK_SECONDS)  # a million records wait: the rate is not to be had, the count goes on
+            producer.poll(TICK_SECONDS)  # a million records wait: the rate cannot be reached, counting goes on
 
 
 def _read_back(

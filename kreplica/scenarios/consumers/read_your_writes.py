@@ -1,4 +1,4 @@
-"""Who has written a record looks for it at once: at the leader it is there, at a follower it comes a fetch later."""
+"""Read your writes: a record just written is at the leader at once, and at a follower one fetch later."""
 
 from kreplica.engine.setup import SECOND
 from kreplica.scenarios.probes import PROBES, longest_until_read_ms, read_from

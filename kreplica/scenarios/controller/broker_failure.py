@@ -1,4 +1,4 @@
-"""What a controller does when a broker is gone: set_p."""
+"""Failure of a broker, handled by the controller: set_p."""
 
 from kreplica.engine.fault_plan import At, Crash, Step
 from kreplica.engine.setup import SECOND, ProducerSetup, TopicSetup, cluster, sends
@@ -30,7 +30,7 @@ SCENARIO = Scenario(
     cases=(
         Case("0.8.1", {"set_p": _SET_P, "last_states": _AFTER, "lost": ()}),
         Case("3.3-kraft", {"set_p": _SET_P, "last_states": _AFTER, "lost": ()}),
-        # eligible leader replicas: an ISR may be empty, and who left it last waits in the ELR
+        # eligible leader replicas: an ISR may be empty, and the replica that left it last is in the ELR
         Case("4.1", {"set_p": _SET_P, "last_states": (*_AFTER[:3], "orders-4: -1 of "), "lost": ()}),
     ),
 )

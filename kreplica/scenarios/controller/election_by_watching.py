@@ -13,7 +13,7 @@ _CRASH = 30 * SECOND
 
 
 def _watch_events(events: Sequence[Event]) -> int:
-    """How many watches fired once the leader's session was over, in the second after."""
+    """Number of watches that fired in the second after the leader's session ended."""
     over = next((event.time for event in events if event.kind == Kind.SESSION_EXPIRED), _CRASH)
     after = (event for event in events if event.kind == Kind.MESSAGE and over <= event.time < over + SECOND)
     return sum(fields_of(event)["name"] == "watch event" for event in after)

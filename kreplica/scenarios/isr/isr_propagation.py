@@ -1,4 +1,4 @@
-"""How the rest of the cluster hears that an ISR has changed."""
+"""Propagation of an ISR change to the rest of the cluster."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -12,7 +12,7 @@ _SMALLER = (2, 3)
 
 
 def _told_ms(events: Sequence[Event]) -> float | None:
-    """Milliseconds from the leader's wish until a broker that has no replica is told of the smaller ISR."""
+    """Milliseconds from the leader's request until a broker without a replica learns of the smaller ISR."""
     asked = next((e.time for e in events if e.kind == Kind.ISR_ASKED and fields_of(e)["isr"] == _SMALLER), None)
     messages = (e for e in events if asked is not None and e.time >= asked and e.kind == Kind.MESSAGE)
     told = next((e.time for e in messages if e.node == "broker-5" and _tells(**fields_of(e))), None)
@@ -20,7 +20,7 @@ def _told_ms(events: Sequence[Event]) -> float | None:
 
 
 def _tells(name: str, detail: Any, **_others: Any) -> bool:
-    """Whether a message says something of a partition."""
+    """True if a message is about a partition."""
     if name == "UpdateMetadata":
         return len(detail[4]) > 0
     return name == "Fetch metadata answer" and any(entry.key[0] == "partition" for entry in detail[2])

@@ -1,4 +1,4 @@
-"""What was passed over is made up for: the application goes back to an offset and reads again."""
+"""Rewind to records that were skipped: the application goes back to an offset and reads again."""
 
 from kreplica.engine.fault_plan import Crash, Step, When
 from kreplica.engine.setup import MILLISECOND, SECOND, Application, Commit

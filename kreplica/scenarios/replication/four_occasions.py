@@ -1,4 +1,4 @@
-"""The four occasions on which a leader looks at its high watermark: election, ISR, produce, fetch."""
+"""The four occasions on which a leader checks its high watermark: election, ISR, produce, fetch."""
 
 from collections.abc import Sequence
 
@@ -12,7 +12,7 @@ _OCCASIONS = {Kind.FOLLOWER_POSITION: "fetch", Kind.APPENDED: "produce", Kind.BE
 
 
 def _occasions(events: Sequence[Event]) -> tuple[str, ...]:
-    """What each node did last before its high watermark moved as a leader's."""
+    """The last action of each leader before its high watermark moved."""
     last: dict[str, str] = {}
     found = []
     for event in events:

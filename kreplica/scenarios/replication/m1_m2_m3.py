@@ -1,4 +1,4 @@
-"""m1 is everywhere, m2 on two brokers, m3 on the leader alone when it dies: what becomes of each."""
+"""The fates of m1, m2 and m3, which are on every broker, on two, and on the leader alone when it dies."""
 
 from collections.abc import Sequence
 
@@ -10,7 +10,7 @@ from kreplica.scenarios.scenario import Case, Scenario
 
 
 def _log_of_b(events: Sequence[Event]) -> tuple[str, ...]:
-    """What broker B holds at the end."""
+    """The log of broker B at the end."""
     return tuple(
         record.value for e in events if e.kind == Kind.APPENDED and e.node == "broker-2" for record in e.values[3]
     )
