@@ -1,6 +1,6 @@
 """Trust stores and key stores of Java client properties, read into PEM without Java.
 
-A store's format is told by its content, as Java's dual-format JKS key store does, whatever ``ssl.*.type`` says:
+A store's format is recognized by its content, as by Java's dual-format JKS key store, regardless of ``ssl.*.type``:
 
     -----BEGIN ...    PEM: certificates, and in a key store the private key
     30 82 ...         PKCS#12 (a DER sequence), opened with the store's password

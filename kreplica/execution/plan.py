@@ -5,7 +5,7 @@
     ├── steps       batches in order; each names its action, its changes and its preconditions
     └── inverse     the steps that bring back what was, last step first
 
-A plan is made, written and read as a whole and never changed. What came of it stands in its journal. The kind of a plan
+A plan is made, written and read as a whole and never changed. Its journal records the results. The kind of a plan
 says what its steps change; ``leaders`` is the first. Another kind brings an action, its inverse, and an executor.
 """
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 SCHEMA = "kreplica/plan/v1"
 
 DEFAULT_BATCH = 100
-"""Elections in one step unless told otherwise: a tenth of what a KRaft controller elects in one pass."""
+"""Default number of elections in one step: a tenth of what a KRaft controller elects in one pass."""
 
 PartitionKey: TypeAlias = tuple[str, int]
 

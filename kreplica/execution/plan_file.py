@@ -27,7 +27,7 @@ def write_plan(plan: Plan, path: Path, *, replace: bool = False) -> str:
         The plan's digest.
 
     Raises:
-        UsageError: The file is there, or the place cannot be written.
+        UsageError: The file exists, or the path cannot be written.
     """
     import msgspec
 

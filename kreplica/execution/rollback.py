@@ -11,7 +11,7 @@ the way back of a partition is, with all its replicas in sync:
 The order is restored even if the election failed. What is noted before the first of these steps is enough to find
 and restore every order after a kill at any point: the plan knows the original order and the one in between.
 
-Not brought back: a partition that nobody led before (no leader cannot be brought back); one of which a replica is out
+Not rolled back: a partition without a leader before (that state cannot be restored); one of which a replica is out
 of sync (its reassignment would hang with a ZooKeeper controller); one that somebody else changed since. With
 auto.leader.rebalance.enable, Kafka's default, the controller itself elects the preferred leaders again within
 leader.imbalance.check.interval.seconds.

@@ -143,7 +143,7 @@ class FutureReplica:
         to_dir: Directory of the future one.
         bytes: Size of the future one.
         of_bytes: Size of the current one.
-        lag: Records that the future one is behind the current one.
+        lag: Records that the future one lags behind the current one.
     """
 
     topic: str

@@ -1,7 +1,7 @@
 """Columns: arrays with a validity mask. Bulk data of a snapshot lives here, never in objects per row.
 
-Every column has a length n and a mask ``valid`` of n booleans, or None when no value is null. Values behind a false
-mask are unspecified and must not be looked at.
+Every column has a length n and a mask ``valid`` of n booleans, or None when no value is null. Values whose mask is
+false are unspecified and must not be used.
 """
 
 from __future__ import annotations

@@ -40,7 +40,7 @@ def admin_client(bootstrap_servers: str) -> AdminClient:
 
 
 def metadata(bootstrap_servers: str, timeout: float = REQUEST_SECONDS) -> ClusterMetadata | None:
-    """Return the cluster's metadata as one of the brokers tells it; None if none answers in time."""
+    """Return the cluster's metadata as one of the brokers reports it; None if none answers in time."""
     from confluent_kafka import KafkaException
 
     try:

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 
 def count_alive(views: Views, expected: Collection[int], gone: Collection[int]) -> bool:
-    """Tell whether all the expected brokers are alive in every view, and none of those that shall be gone."""
+    """Tell whether every view has all the expected brokers alive, and none of those expected to be gone."""
     return all(view and view.brokers.keys() >= {*expected} and not view.brokers.keys() & {*gone} for view in views)
 
 
@@ -349,7 +349,7 @@ class Sandbox:
         return admin.metadata(self.bootstrap_servers_of(Listener.PLAINTEXT, [broker]))
 
     def views(self) -> tuple[ClusterMetadata | None, ...]:
-        """Return the metadata as each broker that runs tells it; None for one that does not answer."""
+        """Return the metadata as each running broker reports it; None for one that does not answer."""
         return tuple(self.metadata(broker) for broker in self.running_brokers())
 
     def registered_brokers(self) -> frozenset[int] | None:
@@ -492,6 +492,6 @@ class Sandbox:
         return result.stdout
 
     def stop(self) -> None:
-        """End every server and remove the sandbox's folder. Nothing is left behind; to stop twice does no harm."""
+        """End every server and remove the sandbox's folder. Nothing is left; stopping twice does no harm."""
         if self.folder.exists():
             remove_sandbox(self.folder)

@@ -223,7 +223,7 @@ def fetch_jars(jars: tuple[Jar, ...], target: Path) -> str:
         What was used: ``mvn`` or ``Ivy``.
 
     Raises:
-        SandboxError: Neither is there, or each failed; with the last words of each.
+        SandboxError: Neither is available, or each failed; with the last output of each.
     """
     runtime = find_java()
     reasons: list[str] = []

@@ -65,7 +65,7 @@ def write_new(path: Path, content: bytes, mode: int = 0o666) -> None:
     """Writes a file that is not there yet; its bytes are on the disk then, its name may be not.
 
     Raises:
-        OSError: It is there, or cannot be written; nothing of it is left.
+        OSError: It exists, or cannot be written; nothing of it is left.
     """
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
     try:
@@ -100,7 +100,7 @@ def write_whole(path: Path, content: bytes, *, replace: bool, mode: int = 0o666)
         mode: Permissions of a new file, less the umask.
 
     Raises:
-        FileExistsError: It is there, and not to be replaced.
+        FileExistsError: It exists, and is not to be replaced.
         OSError: It cannot be written.
     """
     there = _status(path)

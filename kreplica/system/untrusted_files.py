@@ -133,7 +133,7 @@ def read_whole(path: Path, most: int = MOST_BYTES, *, named: bool = True) -> byt
         named: As ``open_file``.
 
     Raises:
-        OSError: As ``open_file``, or it cannot be read, or goes on behind ``most`` bytes.
+        OSError: As ``open_file``, or it cannot be read, or is longer than ``most`` bytes.
     """
     return read_with_status(path, most, named=named)[0]
 
@@ -169,7 +169,7 @@ def read_to_end(stream: BinaryIO, most: int) -> bytes:
     """Reads a stream, standard input for one, to its end.
 
     Raises:
-        OSError: It cannot be read, goes on behind ``most`` bytes, or is a device without an end.
+        OSError: It cannot be read, is longer than ``most`` bytes, or is a device without an end.
     """
     return b"".join(_stream_pieces(stream, most))
 

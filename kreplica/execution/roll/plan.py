@@ -59,7 +59,7 @@ class HeldBack:
 
     Args:
         node: Its id.
-        reasons: What stands against it, one clause each, the most partitions first.
+        reasons: Reasons against it, one clause each, those with the most partitions first.
     """
 
     node: int

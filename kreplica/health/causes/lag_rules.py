@@ -5,8 +5,8 @@ how many F follows in all (``follows``). Both count only partitions of busy topi
 missing: where nothing is written a follower that has stopped stays in sync (ReplicaState.isCaughtUp compares log end
 offsets first), so that idle partitions prove nothing. Partitions that another rule explains are left out of both.
 
-A rule names a cause only where the contrast is there: somebody who does the same and keeps up. Without it the kinds
-that are not ruled out are candidates, and the cause is not known.
+A rule names a cause only where there is a contrast: another broker in the same role that keeps up. Without one the
+kinds that are not ruled out are candidates, and the cause is not known.
 """
 
 from __future__ import annotations
@@ -122,8 +122,8 @@ def slow_leader(lags: Lags) -> Mask:
 def slow_follower(lags: Lags) -> Mask:
     """By follower: out under several leaders, more than MOST of those it follows, whose other followers keep up.
 
-    Where others of its rack are behind the same leaders of other racks, the way between the racks may be what is slow,
-    and nothing is said.
+    Where others of its rack also lag behind the same leaders of other racks, the network between the racks may be slow,
+    and no cause is named.
     """
     out, follows = lags.out > 0, lags.follows > 0
     leaders = out.sum(axis=0)
@@ -186,8 +186,8 @@ def _others_keep_up(lags: Lags) -> Mask:
 def _in_topics_well_elsewhere(lags: Lags) -> Integers:
     """By leader: how many of its partitions that miss a follower are of topics that are well under other leaders.
 
-    A topic whose partitions are all behind, or all led by one broker, is too busy as likely as its leader too slow.
-    Where the leader is itself a follower that is behind, that speaks of it and not of the topic.
+    If all partitions of a topic lag, or one broker leads them all, the topic may be too busy or its leader too slow.
+    Where the leader itself lags as a follower, that points to the leader and not to the topic.
     """
     codes = lags.facts.snapshot.strings("topic").codes.astype(np.int64)
     rows, first = np.unique(lags.lagging.rows, return_index=True)

@@ -88,8 +88,8 @@ def throttle(facts: Facts, missing: Missing) -> Mask:
     """A throttle list names the replica, a rate is set on that side, and no unlisted replica contradicts it.
 
     Listed on the leader's side: the leader's own entry and its leader rate; on the follower's side: the follower's
-    entry and its follower rate. An out-of-sync listed replica is held to the rate whatever put it out of sync, so a
-    throttle that a reassignment left behind counts, too. What speaks against it: the same broker is out of sync where
+    entry and its follower rate. An out-of-sync listed replica is held to the rate for any cause of its lag, so a
+    throttle left over from a reassignment counts, too. Evidence against it: the same broker is out of sync where
     it is not listed, by more than FEW of what it is listed for, or several followers of the same leader are.
     """
     listed = np.array([bool(rates) for rates in throttle_rates(facts, missing)], dtype=np.bool_)

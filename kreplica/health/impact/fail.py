@@ -1,6 +1,6 @@
 """Impact of a failure on a cluster: the fate of every partition, the quorum, and the leaders of each broker.
 
-Unlike the judgement of a stop, which asks whether there is room, this one tells what would be: brokers crash, log
+Unlike the judgement of a stop, which asks whether it is safe, this one predicts the result: brokers crash, log
 directories go offline, brokers restart one after another, and the controller does what its rules say.
 """
 
@@ -177,7 +177,7 @@ def _step(nodes: tuple[int, ...], before: ClusterSnapshot, failed: FailedCluster
 
 
 def held_in(snapshot: ClusterSnapshot) -> dict[Fate, Mask]:
-    """Harm that is there before anything fails."""
+    """Harm that exists before anything fails."""
     return {
         Fate.UNAVAILABLE: is_true(snapshot, known.UNAVAILABLE),
         Fate.UNDER_MIN_ISR: is_true(snapshot, known.UNDER_MIN_ISR_BROKER),

@@ -99,7 +99,7 @@ def _offsets(log: FrameLog, room: int) -> str:
 
 
 def _cells(log: FrameLog) -> list[tuple[int, str, int]]:
-    """Of each cell the leader epoch (-1 of a record that is gone), the words and the offset behind it."""
+    """Leader epoch (-1 for a record that is gone), text and next offset of each cell."""
     gone = [(-1, value, 0) for value in log.gone]
     each = [
         (piece.epoch, value, offset)

@@ -86,7 +86,7 @@ def color_of(epoch: int) -> str:
 
 
 def _cells(strip: Strip) -> list[tuple[int, str, int]]:
-    """Of each cell the epoch, the words and the offset behind it."""
+    """Epoch, text and next offset of each cell."""
     one_by_one = sum(piece.end - piece.start for piece in strip.pieces) <= MOST_CELLS
     cells = [cell for piece in strip.pieces for cell in (_records(piece) if one_by_one else _runs(piece, strip))]
     if len(cells) <= MOST_CELLS:

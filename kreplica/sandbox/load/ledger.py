@@ -122,7 +122,7 @@ class PartitionLoad:
 
 
 def account(ledger: Ledger, final: Reading | None, readable: Mapping[int, bool]) -> list[PartitionLoad]:
-    """Compare what was acknowledged with what is there.
+    """Compare the acknowledged records with those in the log.
 
     Args:
         ledger: The producer's books.

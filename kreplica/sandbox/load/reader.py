@@ -110,7 +110,7 @@ def high_watermark(consumer: Consumer, topic: str, partition: int) -> int | None
 
 
 def start_offsets(client: Mapping[str, Any], topic: str, partitions: int) -> dict[int, int]:
-    """Return where each partition ends now; -2, its beginning, where nobody can tell."""
+    """Return the present end offset of each partition; -2, its beginning, where it is not known."""
     from confluent_kafka import Consumer
 
     consumer = Consumer(dict(client) | _consumer_settings(), logger=quiet_logger())

@@ -1,4 +1,4 @@
-"""Most of the controllers are gone: nothing is decided any more, and what needs no decision goes on."""
+"""Most of the controllers are gone: no controller decides, and work that needs no decision goes on."""
 
 from kreplica.engine.fault_plan import At, Crash, Start, Step
 from kreplica.engine.setup import SECOND, ProducerSetup, TopicSetup, cluster, sends

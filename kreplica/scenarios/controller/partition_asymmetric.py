@@ -1,4 +1,4 @@
-"""A leader that its followers reach and the controllers do not hear of."""
+"""A leader that its followers reach but whose messages do not reach the controllers."""
 
 from kreplica.engine.fault_plan import At, Cut, Step
 from kreplica.engine.setup import MILLISECOND, SECOND, ProducerSetup, TopicSetup, cluster, sends

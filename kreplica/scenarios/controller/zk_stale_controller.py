@@ -1,4 +1,4 @@
-"""A request of a controller that is none any more."""
+"""A request of a former controller."""
 
 from kreplica.engine.fault_plan import At, Crash, Slow, Step
 from kreplica.engine.setup import SECOND, ProducerSetup, TopicSetup, cluster, sends

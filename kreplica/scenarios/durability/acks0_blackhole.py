@@ -1,4 +1,4 @@
-"""acks=0: a broker that does not lead throws the record away, and nobody is told."""
+"""acks=0: a broker that does not lead discards the record, and the producer does not learn of it."""
 
 from kreplica.engine.fault_plan import At, Crash, Step
 from kreplica.engine.setup import MILLISECOND, SECOND, ProducerSetup, TopicSetup, cluster, sends

@@ -1,4 +1,4 @@
-"""From where a killed broker reads its log again: from what was flushed, not from the log end offset."""
+"""Log recovery of a killed broker: it begins at the recovery point that was flushed, not at the log end offset."""
 
 from kreplica.engine.fault_plan import At, Crash, Start, Step, Stop
 from kreplica.engine.setup import SECOND, ProducerSetup, TopicSetup, cluster, sends

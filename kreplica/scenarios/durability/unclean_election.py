@@ -1,4 +1,4 @@
-"""Nobody in the ISR is there: an unclean election makes the partition available, and loses what the candidate lacks."""
+"""No replica in the ISR is up: an unclean election makes the partition available and loses records."""
 
 from kreplica.engine.fault_plan import At, Crash, Cut, Start, Step, When
 from kreplica.engine.setup import SECOND, ProducerSetup, ReaderSetup, TopicSetup, cluster, sends

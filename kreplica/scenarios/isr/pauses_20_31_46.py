@@ -1,4 +1,4 @@
-"""Followers that stand still for 20, 31 and 46 seconds: who leaves the ISR is who a look of the leader finds."""
+"""Followers that pause for 20, 31 and 46 seconds: those that a check of the leader finds leave the ISR."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""Records are handed to another thread and offsets are committed by themselves: they say more than is done."""
+"""Records are handed to another thread while offsets are committed automatically, before processing is done."""
 
 from kreplica.engine.fault_plan import Crash, Step, When
 from kreplica.engine.setup import SECOND, Application

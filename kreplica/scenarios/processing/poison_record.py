@@ -1,4 +1,4 @@
-"""A record that cannot be processed is tried again and again: everything behind it waits."""
+"""A record that cannot be processed is retried again and again: all records after it wait."""
 
 from kreplica.engine.setup import MILLISECOND, SECOND, Application, OnFailure
 from kreplica.scenarios.probes import PROBES, with_result

@@ -1,4 +1,4 @@
-"""A follower of an old epoch is counted in a new one: a committed record is in its place another. KIP-320."""
+"""A follower of an old epoch is counted in a new one, where another record is at a committed offset. KIP-320."""
 
 from kreplica.engine.fault_plan import At, Crash, Cut, ElectPreferred, ExpireSession, Slow, Step, When
 from kreplica.engine.setup import MILLISECOND, SECOND, ProducerSetup, Send, TopicSetup, cluster
