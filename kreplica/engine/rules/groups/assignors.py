@@ -1,8 +1,8 @@
-"""Who in a group reads which partitions.
+"""Assignment of partitions to the members of a group.
 
 Up to 4.0, and after with group.protocol=classic, one of the members computes it (partition.assignment.strategy); with
 KIP-848 the coordinator does (group.remote.assignor). Racks are left out: without racks on both sides Kafka's assignors
-do what stands here.
+do the same as these.
 
 Partitions are pairs of topic and number. ``members`` are member ids; with static membership (KIP-345) those with an
 instance id come first, in the order of their instance ids.
@@ -30,8 +30,8 @@ def range_assignor(
 ) -> Assignment:
     """Each topic by itself, in consecutive ranges; the first members get one more.
 
-    RangeAssignor: the only default up to 2.8, the first of two since (with cooperative-sticky). Partitions of the same
-    number, of topics with as many partitions, meet at the same member.
+    RangeAssignor: the only default up to 2.8, the first of two since (with cooperative-sticky). If topics have the same
+    number of partitions, those with the same partition number go to the same member.
 
     Args:
         subscriptions: The topics of each member.
@@ -54,7 +54,7 @@ def round_robin_assignor(
     partitions: Mapping[str, int],
     instances: Mapping[str, str] | None = None,
 ) -> Assignment:
-    """All partitions of all topics dealt out in turn; who does not subscribe a topic is passed over.
+    """All partitions of all topics dealt out in turn; members that do not subscribe to a topic are skipped.
 
     RoundRobinAssignor. The arguments are those of range_assignor.
     """
@@ -71,11 +71,11 @@ def round_robin_assignor(
 
 
 def sticky_assignor(owned: Mapping[str, Sequence[TopicPartition]], partitions: Mapping[str, int]) -> Assignment:
-    """As even as can be, and as many as can stay where they are.
+    """Shares as even as possible, with as many partitions as possible staying where they are.
 
     AbstractStickyAssignor.ConstrainedAssignmentBuilder, of StickyAssignor (0.11, KIP-54) and CooperativeStickyAssignor
-    (2.4, KIP-429), for members that all subscribe the same topics. Who has at most its share keeps it; what is left
-    over goes to the members with less than the smaller share, in turn, then one each to those with exactly that.
+    (2.4, KIP-429), for members that all subscribe to the same topics. Each member keeps what it has, up to its share;
+    the rest goes to the members with less than the smaller share, in turn, then one each to those with exactly that.
 
     Args:
         owned: What each member has; no partition twice. Members in the order of the group.
@@ -114,14 +114,14 @@ def _deal(unassigned: list[TopicPartition], kept: dict[str, list[TopicPartition]
 
 
 def cooperative_adjustment(owned: Mapping[str, Sequence[TopicPartition]], assignment: Assignment) -> Assignment:
-    """The first round of a cooperative rebalance: nobody gets what another still has.
+    """The first round of a cooperative rebalance: no member gets a partition that another still has.
 
-    CooperativeStickyAssignor.adjustAssignment, since 2.4 (KIP-429): who has to give partitions up does so and joins
-    again, and the second round hands them out. Everybody reads on meanwhile, which an eager group does not.
+    CooperativeStickyAssignor.adjustAssignment, since 2.4 (KIP-429): members that have to give partitions up do so and
+    join again, and the second round hands them out. All members read on meanwhile, unlike in an eager group.
 
     Args:
-        owned: What each member has.
-        assignment: What it shall have in the end.
+        owned: The partitions that each member has.
+        assignment: The partitions that each member shall have in the end.
     """
     held = {one: member for member, has in owned.items() for one in has}
     return {
@@ -132,15 +132,15 @@ def cooperative_adjustment(owned: Mapping[str, Sequence[TopicPartition]], assign
 def uniform_assignor(
     assigned: Mapping[str, Sequence[TopicPartition]], partitions: Mapping[str, int], more_stays: bool = True
 ) -> Assignment:
-    """What the coordinator assigns by default in a group of KIP-848's protocol whose members subscribe the same topics.
+    """Assigns as a coordinator of KIP-848's protocol does by default if all members subscribe to the same topics.
 
-    UniformHomogeneousAssignmentBuilder: each member keeps as much of its target as fits, what is over and what nobody
-    has fills those with room, in the coordinator's order.
+    UniformHomogeneousAssignmentBuilder: each member keeps as much of its target as fits its share; the other partitions
+    go to members with room, in the coordinator's order, first those that no member has.
 
     Args:
         assigned: The target assignment so far, members in the coordinator's order.
         partitions: How many partitions each subscribed topic has.
-        more_stays: Whoever has one more than the others may keep it, since 4.0.1 (KAFKA-18688). In 4.0.0 the first
+        more_stays: A member with one more than the others may keep it, since 4.0.1 (KAFKA-18688). In 4.0.0 the first
             members had one more, so that partitions moved although the shares were even.
     """
     every = [(topic, number) for topic in partitions for number in range(partitions[topic])]
@@ -159,7 +159,7 @@ def uniform_assignor(
 
 
 def _uniform_shares(sizes: list[int], partitions: int, more_stays: bool) -> list[int]:
-    """How many each member gets. One more goes to who has it, else to the last, for whom it has to be left."""
+    """Returns the number for each member. One more goes to members that have it already, and else to the last ones."""
     share, more = divmod(partitions, len(sizes))
     shares: list[int] = []
     for place, size in enumerate(sizes):
@@ -176,7 +176,7 @@ def even_assignment(
     subscriptions: Mapping[str, Sequence[str]],
     partitions: Mapping[str, int],
 ) -> Assignment:
-    """What sticky_assignor or uniform_assignor gives; topic by topic where members subscribe different topics.
+    """Assigns by sticky_assignor or uniform_assignor; topic by topic if members subscribe to different topics.
 
     For those Kafka has general algorithms (AbstractStickyAssignor.GeneralAssignmentBuilder,
     UniformHeterogeneousAssignmentBuilder), which balance over topics too: each topic by itself is as even with them.

@@ -1,4 +1,4 @@
-"""What a consumer's position means: which offsets it commits by itself, and how it finds that the log was cut.
+"""Position of a consumer: the offsets that it commits automatically, and the detection of a truncated log.
 
 org.apache.kafka.clients.consumer.internals.ConsumerCoordinator, SubscriptionState and FetchCollector.
 """
@@ -9,7 +9,7 @@ from kreplica.engine.rules.replication.log_truncation import UNDEFINED_EPOCH, UN
 
 
 class Validation(StrEnum):
-    """What a consumer makes of the leader's answer to OffsetsForLeaderEpoch."""
+    """Verdicts of a consumer on its position after the leader's answer to OffsetsForLeaderEpoch."""
 
     VALID = "valid"
     RESET = "reset"
@@ -17,23 +17,23 @@ class Validation(StrEnum):
     TRUNCATED = "truncated"
     """It goes back to where the log diverged."""
     LOG_TRUNCATION = "log truncation"
-    """The application is told: LogTruncationException."""
+    """The application gets a LogTruncationException."""
 
 
 def auto_commit_due(now_ms: int, last_commit_ms: int, auto_commit_interval_ms: int) -> bool:
-    """Whether a poll commits, before it returns records.
+    """True if a poll commits, before it returns records.
 
     ConsumerCoordinator.maybeAutoCommitOffsetsAsync, since 0.9, called by poll, every auto.commit.interval.ms (5 s);
     close and a rebalance commit too. What it commits is the position as the poll begins
-    (SubscriptionState.allConsumed): behind the records that the poll *before* returned. Since the application has come
-    back they count as processed; handed to another thread they may not be, and are lost with it. With processing
-    between two polls nothing is lost, and what was processed since the last commit is read twice.
+    (SubscriptionState.allConsumed): after the records that the *previous* poll returned. As the application polls
+    again, they count as processed; if it handed them to another thread they may not be, and are lost with that. With
+    processing between two polls nothing is lost, and records processed since the last commit are read twice.
     """
     return now_ms - last_commit_ms >= auto_commit_interval_ms
 
 
 def needs_validation(position_epoch: int, known_leader_epoch: int, new_leader_epoch: int) -> bool:
-    """Whether a consumer that hears of another leader epoch asks where its own epoch ends before it fetches on.
+    """True if a consumer that learns of another leader epoch asks where its own epoch ends before it fetches on.
 
     SubscriptionState.TopicPartitionState.maybeValidatePosition, since 2.3 (KIP-320). Without an epoch of the record
     before the position, as after a seek or with records of an old format, it fetches on.
@@ -47,7 +47,7 @@ def needs_validation(position_epoch: int, known_leader_epoch: int, new_leader_ep
 
 
 def validate_position(position: int, epoch: int, end_offset: int, has_reset_policy: bool) -> tuple[Validation, int]:
-    """What becomes of a position once the leader said where its epoch ends.
+    """Judges a position by the leader's answer about the end of its epoch.
 
     SubscriptionState.maybeCompleteValidation, since 2.3 (KIP-320, KAFKA-7747). An older client has no such check:
     where the log was cut and written anew below its position it skips records, where the log is shorter it gets
@@ -56,7 +56,7 @@ def validate_position(position: int, epoch: int, end_offset: int, has_reset_poli
     Args:
         position: The consumer's.
         epoch: The largest leader epoch not above the position's, as the leader has it.
-        end_offset: Where that one ends.
+        end_offset: The end offset of that epoch.
         has_reset_policy: Whether auto.offset.reset is not none.
 
     Returns:

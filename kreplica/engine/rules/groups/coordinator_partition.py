@@ -1,4 +1,4 @@
-"""Which partition of an internal topic a group or a transactional id lives in."""
+"""Partition of an internal topic that holds a group or a transactional id."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def coordinator_partition(name: str, partitions: int = DEFAULT_PARTITIONS) -> in
 
     Args:
         name: Group or transactional id.
-        partitions: How many partitions the topic has.
+        partitions: Number of partitions of the topic.
     """
     units = name.encode("utf-16-be", "surrogatepass")
     value = 0

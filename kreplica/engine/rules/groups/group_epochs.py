@@ -34,10 +34,10 @@ class MemberState(StrEnum):
 
 
 class Member(NamedTuple):
-    """What the coordinator holds of a member.
+    """State of a member at the coordinator.
 
-    ConsumerGroupMember. ``assigned`` and ``pending_revocation`` are disjoint; both are the member's until it reports
-    that it no longer owns the second.
+    ConsumerGroupMember. ``assigned`` and ``pending_revocation`` are disjoint; both belong to the member until it
+    reports that it no longer owns the second.
     """
 
     state: MemberState
@@ -49,9 +49,9 @@ class Member(NamedTuple):
 def validate_heartbeat_epoch(
     sent_epoch: int, member_epoch: int, previous_epoch: int, owned: int | None, assigned: int
 ) -> ErrorCode:
-    """Whether a member's heartbeat is of its present epoch.
+    """Returns the error for a heartbeat that is not of the member's present epoch; NONE if it is accepted.
 
-    GroupMetadataManager.throwIfConsumerGroupMemberEpochIsInvalid. The previous epoch is good too as long as the member
+    GroupMetadataManager.throwIfConsumerGroupMemberEpochIsInvalid. The previous epoch is accepted too if the member
     owns nothing beyond its assignment: the answer that raised the epoch may have been lost.
 
     Args:
@@ -68,12 +68,12 @@ def validate_heartbeat_epoch(
 
 
 def join_static_member(holder_epoch: int | None) -> ErrorCode:
-    """Whether a new process may take a group.instance.id: if nobody holds it, or its holder left for a while.
+    """Returns the error for a new process with a group.instance.id; NONE if it is free, or its holder left for a while.
 
-    GroupMetadataManager.throwIfInstanceIdIsUnreleased. The classic protocol lets the newcomer in and fences the old.
+    GroupMetadataManager.throwIfInstanceIdIsUnreleased. The classic protocol accepts the new process and fences the old.
 
     Args:
-        holder_epoch: The epoch of who holds the instance, None if nobody does.
+        holder_epoch: The epoch of the member that holds the instance, None if there is none.
     """
     free = holder_epoch is None or holder_epoch == LEAVE_STATIC_EPOCH
     return ErrorCode.NONE if free else ErrorCode.UNRELEASED_INSTANCE_ID
@@ -93,11 +93,11 @@ def consumer_group_state(members: tuple[Member, ...], group_epoch: int, assignme
 
 
 def may_assign(group_epoch: int, assignment_epoch: int, assigned_at: int | None, now: int, interval: int) -> bool:
-    """Whether a heartbeat makes the coordinator compute a target assignment.
+    """True if a heartbeat makes the coordinator compute a target assignment.
 
     GroupMetadataManager.maybeUpdateTargetAssignment and, since 4.3 (KIP-1263), canComputeNextTargetAssignment. Only
-    heartbeats do: no timer runs for it, and who leaves or is fenced raises the group epoch alone. Members that come
-    within the interval wait for the first heartbeat after it, and are assigned together.
+    heartbeats do: no timer runs for it, and a member that leaves or is fenced only raises the group epoch. Members that
+    join within the interval wait for the first heartbeat after it, and are assigned together.
 
     Args:
         group_epoch, assignment_epoch: The group's.
@@ -111,13 +111,13 @@ def may_assign(group_epoch: int, assignment_epoch: int, assigned_at: int | None,
 
 
 def reconcile(member: Member, target: int, assignment_epoch: int, owned: int | None, held: int) -> Member:
-    """The member one step nearer to its target assignment.
+    """Takes a member one step nearer to its target assignment.
 
-    CurrentAssignmentBuilder.build. Nobody gets a partition before its owner has given it up, and nobody waits for
-    others to go on reading what stays with it: that is what became of stopping the world.
+    CurrentAssignmentBuilder.build. No member gets a partition before its owner has given it up, and each goes on
+    reading what it keeps without waiting for others: this replaced the stop-the-world rebalance.
 
     Args:
-        member: As it stands.
+        member: Its present state.
         target: Its partitions in the target assignment.
         assignment_epoch: The target assignment's.
         owned: Partitions the member reports that it owns; None if the heartbeat does not say.
@@ -130,14 +130,14 @@ def reconcile(member: Member, target: int, assignment_epoch: int, owned: int | N
 
 
 def stays_as_it_is(member: Member, assignment_epoch: int, owned: int | None) -> bool:
-    """Whether a heartbeat finds nothing to do: the member has reconciled, or has yet to give partitions up.
+    """True if a heartbeat finds nothing to do: the member has reconciled, or has yet to give partitions up.
 
     CurrentAssignmentBuilder.build. Otherwise its assignment is computed anew, and the epoch it is in becomes its
-    previous one even if nothing comes of that (ConsumerGroupMember.Builder.updateMemberEpoch): who waits for partitions
-    of others and is heard of twice in an epoch is refused if it then speaks of the one before.
+    previous one even if nothing changes (ConsumerGroupMember.Builder.updateMemberEpoch): a member that waits for
+    partitions of others and sends two heartbeats in an epoch is refused if it then sends the epoch before.
 
     Args:
-        member: As it stands.
+        member: Its present state.
         assignment_epoch: The target assignment's.
         owned: Partitions the member reports that it owns; None if the heartbeat does not say.
     """

@@ -34,7 +34,7 @@ class GroupState(StrEnum):
 
 
 class JoinOutcome(StrEnum):
-    """What a JoinGroup request of a known member leads to."""
+    """Outcomes of a JoinGroup request of a known member."""
 
     REBALANCE = "rebalance"
     """The request is parked until the join phase is over."""
@@ -53,7 +53,7 @@ _PREVIOUS = {
 
 
 def may_change(before: GroupState, after: GroupState) -> bool:
-    """Whether a group may go from one state to the other.
+    """True if a group may go from one state to the other.
 
     ClassicGroupState.validPreviousStates.
     """
@@ -63,7 +63,7 @@ def may_change(before: GroupState, after: GroupState) -> bool:
 def validate_member(
     members: Collection[str], static_members: Mapping[str, str], member_id: str, instance_id: str | None
 ) -> ErrorCode:
-    """Whether a request comes from a member, and a static one from the process that holds its instance.
+    """Checks that a request comes from a member, and a static one from the process that holds its instance.
 
     ClassicGroup.validateMember; FENCED_INSTANCE_ID since 2.3 (KIP-345).
     """
@@ -85,7 +85,7 @@ def validate_sync(
     instance_id: str | None,
     sent_generation: int,
 ) -> ErrorCode:
-    """What SyncGroup is refused with; NONE where it is parked or answered with the assignment.
+    """Returns the error that refuses a SyncGroup; NONE if it is parked or answered with the assignment.
 
     GroupMetadataManager.validateSyncGroup and classicGroupSyncToClassicGroup.
     """
@@ -112,17 +112,17 @@ def heartbeat(
 ) -> ErrorCode:
     """The answer to a heartbeat. NONE and REBALANCE_IN_PROGRESS begin the session anew.
 
-    GroupMetadataManager.classicGroupHeartbeatToClassicGroup: what validate_sync says, word for word, since 2.6
-    (before, REBALANCE_IN_PROGRESS was answered until the group was stable).
+    GroupMetadataManager.classicGroupHeartbeatToClassicGroup: the result of validate_sync, since 2.6 (before,
+    REBALANCE_IN_PROGRESS was answered until the group was stable).
     """
     return validate_sync(state, generation, members, static_members, member_id, instance_id, sent_generation)
 
 
 def join_known_member(state: GroupState, is_leader: bool, subscription_changed: bool) -> JoinOutcome:
-    """What JoinGroup of a member does that validate_member accepted, in a group that is not Dead.
+    """Decides on a JoinGroup of a member that validate_member accepted, in a group that is not Dead.
 
     GroupMetadataManager.classicGroupJoinExistingMember: in a stable group the leader may always ask for a rebalance
-    (it saw partitions being added), a follower only by another subscription.
+    (it has seen new partitions), a follower only by a changed subscription.
     """
     if state is GroupState.PREPARING_REBALANCE:
         return JoinOutcome.REBALANCE
@@ -134,14 +134,14 @@ def join_known_member(state: GroupState, is_leader: bool, subscription_changed: 
 
 
 def gives_member_id_first(member_id_required: bool, instance_id: str | None) -> bool:
-    """Whether who joins without a member id is given one (MEMBER_ID_REQUIRED) and has to join again with it.
+    """True if a client that joins without a member id is given one (MEMBER_ID_REQUIRED) and has to join again with it.
 
     GroupCoordinator.doUnknownJoinGroup, GroupMetadataManager.classicGroupJoinNewMember; since 2.2 (KIP-394, JoinGroup
-    version 4). Before, each JoinGroup whose answer was lost left a member behind that nobody was, and rebalances waited
+    version 4). Before, each JoinGroup whose answer was lost left a member that no client used, and rebalances waited
     for it until its session was over. A static member is known by its instance.
 
     Args:
-        member_id_required: Whether the version asks for it.
+        member_id_required: Whether the version requires a member id.
         instance_id: group.instance.id, None if it has none.
     """
     return member_id_required and instance_id is None
@@ -153,16 +153,16 @@ def next_generation(generation: int, members: int) -> tuple[int, GroupState]:
     ClassicGroup.initNextGeneration.
 
     Args:
-        generation: The one before.
-        members: How many members there are after those that did not rejoin were removed.
+        generation: The previous one.
+        members: Number of members after those that did not rejoin were removed.
     """
     return generation + 1, GroupState.COMPLETING_REBALANCE if members > 0 else GroupState.EMPTY
 
 
 def all_members_joined(members: int, awaiting_join: int, pending: int) -> bool:
-    """Whether the join phase may end before its time is up.
+    """True if the join phase may end before its time is up.
 
-    ClassicGroup.hasAllMembersJoined; ``pending`` are those that were given an id and have not come back with it
+    ClassicGroup.hasAllMembersJoined; ``pending`` counts those that were given an id and have not joined again with it
     (KIP-394, since 2.2).
     """
     return members == awaiting_join and pending == 0
@@ -171,15 +171,15 @@ def all_members_joined(members: int, awaiting_join: int, pending: int) -> bool:
 def initial_rebalance_delay(
     delay_ms: int, remaining_ms: int, member_added: bool, group_initial_rebalance_delay_ms: int
 ) -> tuple[int, int] | None:
-    """How long an empty group's first rebalance goes on waiting once a delay is over; None: it completes.
+    """Returns the next delay of an empty group's first rebalance once one delay is over; None: it completes.
 
     GroupMetadataManager.tryCompleteInitialRebalanceElseSchedule; since 0.11 (KIP-134). The first delay is
-    group.initial.rebalance.delay.ms, what remains then is the rebalance timeout less it.
+    group.initial.rebalance.delay.ms; the remaining time is then the rebalance timeout less that delay.
 
     Args:
         delay_ms: The delay that has just run out.
         remaining_ms: What remains of the rebalance timeout.
-        member_added: Whether a member joined in it.
+        member_added: Whether a member joined during that delay.
         group_initial_rebalance_delay_ms: 3,000 unless set.
 
     Returns:
@@ -191,7 +191,7 @@ def initial_rebalance_delay(
 
 
 def expired(now_ms: int, since_ms: int, timeout_ms: int) -> bool:
-    """Whether a timer that began then has run out.
+    """True if a timer that began at ``since_ms`` has run out.
 
     org.apache.kafka.common.utils.Timer.isExpired. The coordinator removes a member after session.timeout.ms without a
     heartbeat (10 s, 45 s since 3.0, 30 s before 0.10.1); the client itself leaves after max.poll.interval.ms between

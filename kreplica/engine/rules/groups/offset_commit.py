@@ -1,4 +1,4 @@
-"""Which offset commits a coordinator takes, what a fetch of committed offsets answers, and when offsets expire.
+"""Committed offsets: the commits that a coordinator accepts, the answers to fetches of them, and their expiry.
 
 GroupMetadataManager and GroupCoordinator of kafka.coordinator.group up to 3.9;
 org.apache.kafka.coordinator.group.OffsetMetadataManager since 4.0.
@@ -14,7 +14,7 @@ INVALID_OFFSET = -1
 
 
 def commit_to_unknown_group(sent_generation: int, api_version: int, transactional: bool) -> ErrorCode:
-    """Whether a commit creates the group it names.
+    """Returns the error for a commit to a group that does not exist; NONE if the commit creates it.
 
     OffsetMetadataManager.validateOffsetCommit and validateTransactionalOffsetCommit: only a client that does no group
     management (generation -1) does. Version 9 of OffsetCommit came with KIP-848.
@@ -34,11 +34,11 @@ def commit_to_classic_group(
     sent_generation: int,
     transactional: bool,
 ) -> ErrorCode:
-    """Whether a commit to a group of the classic protocol is taken.
+    """Returns the error for a commit to a group of the classic protocol; NONE if it is accepted.
 
-    ClassicGroup.validateOffsetCommit. While members join, the generation before may still commit. A transactional
-    commit carries member and generation since 2.5 (KIP-447); without them it is taken in any state, so that before
-    only the producer's epoch fences a zombie.
+    ClassicGroup.validateOffsetCommit. While members join, the previous generation may still commit. A transactional
+    commit carries member and generation since 2.5 (KIP-447); without them it is accepted in any state, so that before
+    only the producer's epoch fenced a zombie.
     """
     if state is GroupState.DEAD:
         return ErrorCode.COORDINATOR_NOT_AVAILABLE
@@ -63,20 +63,20 @@ def commit_to_consumer_group(
     classic_member: bool,
     assigned_since: int | None = None,
 ) -> ErrorCode:
-    """Whether a commit to a group of KIP-848's protocol is taken.
+    """Returns the error for a commit to a group of KIP-848's protocol; NONE if it is accepted.
 
-    ConsumerGroup.validateOffsetCommit; a transactional one hears of a stale epoch as ILLEGAL_GENERATION
+    ConsumerGroup.validateOffsetCommit; with a stale epoch a transactional one gets ILLEGAL_GENERATION
     (OffsetMetadataManager.validateTransactionalOffsetCommit), and so does a member that still speaks the classic
     protocol.
 
     Args:
-        members: How many members the group has.
+        members: Number of members of the group.
         member_epoch: The sender's, None if it is no member.
         sent_epoch: In the request, -1 from outside the group.
         transactional: Whether TxnOffsetCommit carries it.
         classic_member: Whether the member speaks the classic protocol.
         assigned_since: The member epoch in which the partition was assigned to the member; None if it is not assigned,
-            and before 4.3 (KIP-1251): a member that has not yet heard of its new epoch may commit what it keeps.
+            and before 4.3 (KIP-1251): a member that does not know its new epoch yet may commit what it keeps.
     """
     if sent_epoch <= UNKNOWN_GENERATION and members == 0:
         return ErrorCode.NONE
@@ -89,11 +89,11 @@ def commit_to_consumer_group(
 
 
 def fetched_offset(committed: int, pending_transactional: bool, require_stable: bool) -> tuple[ErrorCode, int]:
-    """What OffsetFetch answers for a partition.
+    """Returns the answer of OffsetFetch for a partition.
 
-    OffsetMetadataManager.fetchOffsets; require_stable since 2.5 (KIP-447), sent by consumers that read_committed: they
-    wait until an open transaction over the offset has ended. Without it the last committed offset is answered, and
-    what the open transaction read may be read twice.
+    OffsetMetadataManager.fetchOffsets; require_stable since 2.5 (KIP-447), sent by read_committed consumers: they wait
+    until an open transaction that commits an offset of the partition has ended. Without it the answer is the last
+    committed offset, and records that the open transaction covers may be read twice.
 
     Args:
         committed: The committed offset, INVALID_OFFSET if there is none.
@@ -106,14 +106,14 @@ def fetched_offset(committed: int, pending_transactional: bool, require_stable: 
 
 
 def transactional_offset_wins(pending_record_offset: int, committed_record_offset: int | None) -> bool:
-    """Whether a transaction's offset becomes the committed one when its COMMIT marker is read.
+    """True if a transaction's offset becomes the committed one when its COMMIT marker is read.
 
     OffsetMetadataManager.replayEndTransactionMarker: only if it was written later than the committed one, whenever its
     marker came.
 
     Args:
-        pending_record_offset: Where in __consumer_offsets the transaction's record stands.
-        committed_record_offset: Where the committed one's stands, None if there is none.
+        pending_record_offset: Offset in __consumer_offsets of the transaction's record.
+        committed_record_offset: Offset there of the committed one's record, None if there is none.
     """
     return committed_record_offset is None or pending_record_offset > committed_record_offset
 
@@ -121,18 +121,18 @@ def transactional_offset_wins(pending_record_offset: int, committed_record_offse
 def expires_with_group(
     state: GroupState, uses_membership: bool, subscribed: bool, commit_ms: int, empty_since_ms: int | None
 ) -> int | None:
-    """Since when an offset's retention runs, None while it cannot expire.
+    """Returns the time from which an offset's retention runs; None while it cannot expire.
 
     ClassicGroup.offsetExpirationCondition, since 2.1 (KIP-211): from when the group became empty. A stable group
-    loses offsets of topics it no longer subscribes since 2.4; offsets of consumers that only commit, without a group,
-    age from each commit.
+    loses offsets of topics it no longer subscribes to since 2.4; offsets of consumers that only commit, without group
+    management, age from each commit.
 
     Args:
         state: The group's.
         uses_membership: Whether it ever had members.
-        subscribed: Whether a live member subscribes the topic; False in an empty group.
-        commit_ms: When the offset was committed.
-        empty_since_ms: When the group became empty, None if the record of the group does not say (before 2.1).
+        subscribed: Whether a live member subscribes to the topic; False in an empty group.
+        commit_ms: Time of the offset's commit.
+        empty_since_ms: Time at which the group became empty, None if the group's record does not say (before 2.1).
     """
     if not uses_membership:
         return commit_ms
@@ -144,10 +144,11 @@ def expires_with_group(
 
 
 def expires_in_consumer_group(subscribed: bool, commit_ms: int) -> int | None:
-    """Since when an offset's retention runs in a group of KIP-848's protocol, None while it cannot expire.
+    """Returns the time from which an offset's retention runs in a group of KIP-848's protocol; None: it cannot expire.
 
     ConsumerGroup.offsetExpirationCondition: from the last commit, also when the group is empty; a group that was
-    subscribed without committing for the retention, and then leaves, loses its offsets at the next scan.
+    subscribed for the whole retention without a commit, and whose members then leave, loses its offsets at the next
+    scan.
     """
     return None if subscribed else commit_ms
 
@@ -155,13 +156,13 @@ def expires_in_consumer_group(subscribed: bool, commit_ms: int) -> int | None:
 def offset_expired(
     now_ms: int, since_ms: int | None, retention_ms: int, expires_at_ms: int | None, pending_transactional: bool
 ) -> bool:
-    """Whether the scan every offsets.retention.check.interval.ms (10 minutes) removes an offset, since 2.1 (KIP-211).
+    """True if the scan every offsets.retention.check.interval.ms (10 minutes) removes an offset, since 2.1 (KIP-211).
 
     OffsetExpirationConditionImpl.isOffsetExpired and OffsetMetadataManager.cleanupExpiredOffsets.
 
     Args:
         now_ms: The time of the scan.
-        since_ms: What expires_with_group says.
+        since_ms: Result of expires_with_group.
         retention_ms: offsets.retention.minutes: 7 days.
         expires_at_ms: The time that the record of an old commit names, or a commit with a retention of its own.
         pending_transactional: Whether an open transaction has an offset of the partition.
@@ -174,7 +175,7 @@ def offset_expired(
 
 
 def offset_expired_by_commit(now_ms: int, commit_ms: int, retention_ms: int) -> bool:
-    """Whether the scan removes an offset up to 2.0: by the age of the last commit, live members or not.
+    """True if the scan removes an offset, up to 2.0: by the age of the last commit, with or without live members.
 
     kafka.coordinator.group.GroupMetadata.removeExpiredOffsets. A consumer that commits only when it has read something
     loses its offsets in a topic that stays silent for longer than offsets.retention.minutes: 1 day, 7 since 2.0

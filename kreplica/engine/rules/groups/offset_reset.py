@@ -1,4 +1,4 @@
-"""Where a consumer begins without a committed offset, or with one that is out of range: auto.offset.reset.
+"""Position of a consumer without a committed offset, or with one that is out of range: auto.offset.reset.
 
 org.apache.kafka.clients.consumer.internals.OffsetFetcherUtils and AutoOffsetResetStrategy; before 4.0
 OffsetResetStrategy. From 0.8 to 0.8.2 the values were called largest and smallest.
@@ -8,7 +8,7 @@ import re
 from typing import NamedTuple
 
 NO_RESET = -1
-"""No position: the application is told (NoOffsetForPartitionException, OffsetOutOfRangeException)."""
+"""No position: the application gets an error (NoOffsetForPartitionException, OffsetOutOfRangeException)."""
 NOT_YET = -2
 """No position yet: the consumer asks again later."""
 
@@ -28,7 +28,7 @@ class ResetPolicy(NamedTuple):
 
 
 def reset_policy(value: str) -> ResetPolicy | None:
-    """What a value of auto.offset.reset says; None if it says nothing.
+    """Parses a value of auto.offset.reset; None if it is not valid.
 
     AutoOffsetResetStrategy.fromString: by_duration:PnDTnHnMn.nS since 4.0 (KIP-1106), never negative.
     """
@@ -50,11 +50,11 @@ def reset_position(policy: ResetPolicy, log_start: int, last_fetchable: int, off
         policy: The consumer's.
         log_start: The log start offset.
         last_fetchable: The high watermark; the last stable offset for read_committed.
-        offset_at_time: by_duration: the first offset whose record is as young, None if there is none.
+        offset_at_time: by_duration: the first offset whose record is as recent, None if there is none.
 
     Returns:
-        An offset; NO_RESET where the application must decide; NOT_YET under by_duration while no record is as young:
-        ListOffsets then answers -1, which OffsetFetcherUtils.handleListOffsetResponse passes over.
+        An offset; NO_RESET where the application must decide; NOT_YET under by_duration while no record is as recent:
+        ListOffsets then answers -1, which OffsetFetcherUtils.handleListOffsetResponse ignores.
     """
     if policy.name == "latest":
         return last_fetchable
@@ -66,9 +66,9 @@ def reset_position(policy: ResetPolicy, log_start: int, last_fetchable: int, off
 
 
 def latest_is_available(high_watermark: int, epoch_start: int) -> bool:
-    """Whether a leader may answer where the log ends: not before its high watermark has reached its epoch's start.
+    """True if a leader may answer with the latest offset: its high watermark has reached the start of its epoch.
 
     Partition.fetchOffsetForTimestamp, since 2.2 (KIP-207): until then OFFSET_NOT_AVAILABLE, which a consumer retries.
-    Before, a consumer that asked a new leader could be told less than what it had already read.
+    Before, a consumer that asked a new leader could get an offset below what it had already read.
     """
     return high_watermark >= epoch_start

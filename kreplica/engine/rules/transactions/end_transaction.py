@@ -1,4 +1,4 @@
-"""EndTxn: how a coordinator commits or aborts, under transaction version 1 (0.11) and 2 (4.0, KIP-890).
+"""EndTxn: commit and abort by a coordinator, under transaction version 1 (0.11) and 2 (4.0, KIP-890).
 
 kafka.coordinator.transaction.TransactionCoordinator.endTransaction. With version 1 a transaction keeps the producer's
 epoch: an EndTxn that was delayed ends the next transaction. With version 2 every end raises the epoch: a delayed EndTxn
@@ -36,13 +36,13 @@ _S = TransactionState
 def end_transaction(
     metadata: TransactionMetadata | None, producer_id: int, epoch: int, commit: bool, from_client: bool, now: int
 ) -> Decision:
-    """What the coordinator makes of EndTxn under transaction version 1. endTransactionWithTV1.
+    """Decides on an EndTxn under transaction version 1. endTransactionWithTV1.
 
     Args:
         metadata: None for an unknown transactional id. While an epoch is being fenced, ``pending`` is
             PREPARE_EPOCH_FENCE and ``epoch`` the raised one.
-        producer_id, epoch: Whose transaction is to end.
-        commit: Or abort.
+        producer_id, epoch: Of the producer whose transaction is to end.
+        commit: True to commit, False to abort.
         from_client: Whether a producer asks; the coordinator itself aborts with a higher epoch.
         now: The time.
     """
@@ -68,14 +68,14 @@ def end_transaction_version_2(
     fence_rotates: bool,
     now: int,
 ) -> Decision:
-    """What the coordinator makes of EndTxn under transaction version 2. endTransaction, since 4.0.
+    """Decides on an EndTxn under transaction version 2. endTransaction, since 4.0.
 
     Args:
         metadata, producer_id, epoch, commit, from_client, now: As for ``end_transaction``.
-        fresh_id: A producer id that nobody has, for when the epochs are used up.
+        fresh_id: An unused producer id, for when the epochs are used up.
         single_rise: Fencing raises the epoch once, since 4.1 and 4.0.1 (KAFKA-19367); before, twice.
-        fence_rotates: Fencing at the last epoch takes a new producer id, too, since 4.3 (KAFKA-20090); before, none was
-            there to go on with.
+        fence_rotates: Fencing at the last epoch takes a new producer id, too, since 4.3 (KAFKA-20090); before, there
+            was none to go on with.
     """
     if metadata is None:
         return refused(ErrorCode.INVALID_PRODUCER_ID_MAPPING)

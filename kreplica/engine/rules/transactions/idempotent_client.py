@@ -1,4 +1,4 @@
-"""What an idempotent producer's client decides: whether it is idempotent at all, and what to do with a refused batch.
+"""Decisions of an idempotent producer's client: whether it is idempotent at all, and what to do with a refused batch.
 
 org.apache.kafka.clients.producer.ProducerConfig and internals.TransactionManager, since 0.11 (KIP-98).
 """
@@ -12,16 +12,16 @@ MAX_IN_FLIGHT = 5
 """More batches than a broker remembers could not be told apart."""
 
 SEQUENCE_ERRORS = (ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER, ErrorCode.UNKNOWN_PRODUCER_ID)
-"""What a leader answers to a sequence that does not follow on what it knows."""
+"""Errors of a leader for a sequence that does not follow the last one it knows."""
 
 
 class Reaction(IntEnum):
-    """What becomes of a batch that was refused, and of those behind it.
+    """Reactions of a client to a refused batch, for that batch and those after it.
 
     FAIL gives it up; RETRY sends it again as it is; RESTART gives the batches of its partition sequences from 0 in the
     same epoch and sends them again (up to 2.4); RAISE_EPOCH gives the batches of its partition new sequences from 0
     in the next epoch and sends them again (KIP-360); NEW_ID gives it up and asks for another producer id; SHIFT gives
-    the batches behind one that is given up its sequences, so that there is no gap; NOTHING leaves them as they are.
+    the batches after one that is given up its sequences, so that there is no gap; NOTHING leaves them as they are.
     """
 
     FAIL = 0
@@ -34,14 +34,14 @@ class Reaction(IntEnum):
 
 
 def is_idempotent(asked: bool | None, default: bool, acks: int, retries: int, in_flight: int) -> bool:
-    """Whether a producer with these settings is idempotent.
+    """True if a producer with these settings is idempotent.
 
-    ProducerConfig.postProcessAndValidateIdempotenceConfigs: where it is only the default, since 3.0, settings that do
-    not go with it switch it off without a word.
+    ProducerConfig.postProcessAndValidateIdempotenceConfigs: where it is only the default, since 3.0, settings that
+    contradict it switch it off silently.
 
     Args:
         asked: enable.idempotence, None where it is not set.
-        default: What it is then.
+        default: Its value then.
         acks, retries, in_flight: The settings; acks=all is -1.
     """
     if asked is not None:
@@ -50,7 +50,7 @@ def is_idempotent(asked: bool | None, default: bool, acks: int, retries: int, in
 
 
 def idempotence_contradiction(acks: int, retries: int, in_flight: int, most_in_flight: int) -> str:
-    """Which setting does not go with enable.idempotence=true, empty if all do. Kafka throws a ConfigException.
+    """Returns the setting that contradicts enable.idempotence=true; empty if none does. Kafka throws a ConfigException.
 
     Args:
         acks, retries, in_flight: The settings; acks=all is -1.
@@ -73,21 +73,21 @@ def reaction_to_sequence_error(
     may_raise: bool,
     renumbered: bool = False,
 ) -> Reaction:
-    """What a client does about OUT_OF_ORDER_SEQUENCE_NUMBER and UNKNOWN_PRODUCER_ID. TransactionManager.canRetry.
+    """Returns a client's reaction to OUT_OF_ORDER_SEQUENCE_NUMBER or UNKNOWN_PRODUCER_ID. TransactionManager.canRetry.
 
-    A batch behind one that is still under way is out of order until that one is there: it is sent again. One that is
-    next in line shows a gap in the log: records were lost.
+    A batch after one that is still in flight is out of order until that one is appended: it is sent again. If the batch
+    is the next in line, there is a gap in the log: records were lost.
 
     Args:
         error: The leader's.
         transactional: Whether the producer is; it then lets the batch fail and aborts.
         is_next: The batch's first sequence follows the last acknowledged one.
         unresolved: A batch of the partition was given up without knowing whether it is in the log.
-        is_next_unresolved: The batch is the one right behind that.
-        deleted: The log starts behind the last acknowledged record, or none was: the producer's state may be gone with
-            what was deleted.
+        is_next_unresolved: The batch is the one right after that.
+        deleted: The log starts after the last acknowledged record, or none was acknowledged: the producer's state may
+            be gone with the deleted records.
         may_raise: The client may raise its epoch itself, since 2.5 (KIP-360).
-        renumbered: The answer is about the sequences that the batch had before it was given others
+        renumbered: The answer is for the sequences that the batch had before it was given new ones
             (ProducerBatch.sequenceHasBeenReset).
     """
     if error == ErrorCode.UNKNOWN_PRODUCER_ID:
@@ -110,9 +110,9 @@ def _reaction_to_unknown(transactional: bool, deleted: bool, may_raise: bool) ->
 
 
 def reaction_to_failure(error: int, transactional: bool, exhausted: bool, may_raise: bool) -> Reaction:
-    """What follows for the batches behind one that is given up for a leader's answer.
+    """Returns the reaction for the batches after one that is given up because of a leader's answer.
 
-    TransactionManager.handleFailedBatch. Its sequences are not in the log, and the leader would wait for them for ever.
+    TransactionManager.handleFailedBatch. Its sequences are not in the log, and the leader would wait for them forever.
     A batch whose retries are exhausted may be in the log all the same: its sequences are not given to others.
 
     Args:
@@ -130,7 +130,7 @@ def reaction_to_failure(error: int, transactional: bool, exhausted: bool, may_ra
 
 
 def reaction_to_expiry(transactional: bool, resolved: bool) -> Reaction:
-    """What follows once every batch behind one that was given up is done. TransactionManager.maybeResolveSequences.
+    """Returns the reaction once every batch after one given up is done. TransactionManager.maybeResolveSequences.
 
     Args:
         transactional: A transactional producer aborts.

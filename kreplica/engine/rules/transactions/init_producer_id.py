@@ -1,7 +1,7 @@
-"""InitProducerId of a transactional producer: which id and epoch it gets, and whom that fences.
+"""InitProducerId of a transactional producer: the id and epoch it gets, and the fencing of older producers.
 
 kafka.coordinator.transaction.TransactionCoordinator.prepareInitProducerIdTransit, since 0.11 (KIP-98); a producer that
-goes on after an error names its id and epoch since 2.5 (KIP-360).
+goes on after an error sends its id and epoch since 2.5 (KIP-360).
 """
 
 from dataclasses import replace
@@ -25,16 +25,16 @@ IdAndEpoch = tuple[int, int]
 def init_producer_id(
     metadata: TransactionMetadata, expected: IdAndEpoch | None, timeout: int, fresh_id: int, now: int
 ) -> Decision:
-    """What the coordinator makes of InitProducerId.
+    """Decides on an InitProducerId.
 
     An open transaction is fenced and aborted first: the target is then PREPARE_EPOCH_FENCE, which goes on by
-    ``end_transaction`` with its epoch; the producer is told CONCURRENT_TRANSACTIONS and asks again.
+    ``end_transaction`` with its epoch; the producer gets CONCURRENT_TRANSACTIONS and asks again.
 
     Args:
-        metadata: What is known; a fresh one (NO_PRODUCER_EPOCH) for an unknown transactional id.
+        metadata: State of the transactional id; a fresh one (NO_PRODUCER_EPOCH) for an unknown id.
         expected: Id and epoch that the producer has, None for a new one.
         timeout: transaction.timeout.ms of the producer.
-        fresh_id: A producer id that nobody has, for when the epochs are used up.
+        fresh_id: An unused producer id, for when the epochs are used up.
         now: The time.
     """
     if metadata.pending is not None:
@@ -62,8 +62,8 @@ def init_producer_id(
 def fence_producer_epoch(metadata: TransactionMetadata) -> TransactionMetadata:
     """The epoch above the one that is to be fenced; given to no client. TransactionMetadata.prepareFenceProducerEpoch.
 
-    Where the log refused it once (``failed_fence``) it stands already. At the highest epoch it stays: an error in
-    itself, which must not hinder the abort.
+    If the log refused it once (``failed_fence``), it is raised already. The highest epoch is not raised: an error in
+    itself, which must not prevent the abort.
     """
     stays = metadata.failed_fence or metadata.producer_epoch == MAX_EPOCH
     epoch = metadata.producer_epoch if stays else metadata.producer_epoch + 1

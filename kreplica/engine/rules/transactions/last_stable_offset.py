@@ -1,4 +1,4 @@
-"""How far a log's transactions are decided: the last stable offset (LSO), up to which read_committed consumers read.
+"""Last stable offset (LSO) of a log: transactions before it are decided, and read_committed consumers read up to it.
 
 org.apache.kafka.storage.internals.log.ProducerStateManager and UnifiedLog, since 0.11 (KIP-98).
 
@@ -29,10 +29,10 @@ def first_unstable_offset(open_starts: Iterable[int], unreplicated: Iterable[Com
 
 
 def last_stable_offset(first_unstable: int, high_watermark: int, log_start: int = 0) -> int:
-    """Up to where records are both committed to the log and decided. UnifiedLog.lastStableOffset.
+    """The offset up to which records are both committed to the log and decided. UnifiedLog.lastStableOffset.
 
     Args:
-        first_unstable: Or NO_OFFSET; where the log was cut from below, it counts from the log start on.
+        first_unstable: The first unstable offset, or NO_OFFSET; one below the log start counts as the log start.
         high_watermark: The replica's.
         log_start: The log start offset.
     """
@@ -44,7 +44,7 @@ def last_stable_offset(first_unstable: int, high_watermark: int, log_start: int 
 def still_unreplicated(
     unreplicated: Iterable[CompletedTransaction], high_watermark: int
 ) -> tuple[CompletedTransaction, ...]:
-    """Those whose marker is not yet below the high watermark. ProducerStateManager.onHighWatermarkUpdated.
+    """Transactions whose marker is not yet below the high watermark. ProducerStateManager.onHighWatermarkUpdated.
 
     A truncation forgets all of them and reads the log again: it is assumed to stop at the high watermark or above.
     """
@@ -52,12 +52,12 @@ def still_unreplicated(
 
 
 def transaction_index_lso(open_starts_of_others: Iterable[int], marker_offset: int) -> int:
-    """The LSO that the transaction index gets with an aborted transaction: as if the marker were replicated.
+    """The LSO in the transaction index's entry for an aborted transaction: as if the marker were replicated.
 
     ProducerStateManager.lastStableOffset(CompletedTxn). A reader below it needs no later entry of the index.
 
     Args:
         open_starts_of_others: First offsets of the open transactions of other producers.
-        marker_offset: Where the abort marker stands.
+        marker_offset: Offset of the abort marker.
     """
     return min(open_starts_of_others, default=marker_offset + 1)

@@ -1,23 +1,23 @@
-"""What a producer does with its batches: when one leaves, how many are on their way, what follows an answer.
+"""Batches of a producer: when one is sent, how many are in flight, and what follows a failure.
 
 org.apache.kafka.clients.producer.internals.RecordAccumulator, Sender and ProducerBatch; in every version unless said.
 """
 
 
 def batch_is_full(records: int, most: int) -> bool:
-    """Whether a batch leaves before linger.ms is over: it holds as much as batch.size allows.
+    """True if a batch is sent before linger.ms is over: it holds as much as batch.size allows.
 
     org.apache.kafka.clients.producer.internals.RecordAccumulator.append; a record that finds no open batch begins one.
 
     Args:
-        records: In the batch, the new one included.
-        most: As many as fit, since records have no size here.
+        records: Number of records in the batch, the new one included.
+        most: Number of records that fit, since records have no size here.
     """
     return records >= most
 
 
 def may_send(in_flight: int, most: int) -> bool:
-    """Whether another batch may leave: fewer than max.in.flight.requests.per.connection wait for their answer.
+    """True if another batch may be sent: fewer than max.in.flight.requests.per.connection wait for their answer.
 
     org.apache.kafka.clients.InFlightRequests.canSendMore.
     """
@@ -25,7 +25,7 @@ def may_send(in_flight: int, most: int) -> bool:
 
 
 def delivery_is_over(waited: int, timeout: int) -> bool:
-    """Whether a batch is given up for its age, both in one unit.
+    """True if a batch is given up because of its age, both times in one unit.
 
     org.apache.kafka.clients.producer.internals.ProducerBatch.hasReachedDeliveryTimeout: delivery.timeout.ms, since 2.1
     (KIP-91).
@@ -34,14 +34,14 @@ def delivery_is_over(waited: int, timeout: int) -> bool:
 
 
 def is_sent_again(retriable: bool, too_old: bool, attempts: int, retries: int) -> bool:
-    """Whether a batch that failed is sent again; otherwise the application is told that it failed.
+    """True if a batch that failed is sent again; otherwise the failure is reported to the application.
 
     org.apache.kafka.clients.producer.internals.Sender.canRetry.
 
     Args:
         retriable: Whether the error's exception is a RetriableException.
-        too_old: What ``delivery_is_over`` says of it.
-        attempts: How often it has been sent.
+        too_old: Result of ``delivery_is_over`` for it.
+        attempts: Number of times it has been sent.
         retries: The setting: how often it is sent again at most.
     """
     return retriable and not too_old and attempts <= retries

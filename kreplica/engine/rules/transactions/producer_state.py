@@ -1,4 +1,4 @@
-"""What a replica remembers of a producer, and whether a batch of it is the next one.
+"""Producer state at a replica, and the check that a producer's batch is the next one.
 
 org.apache.kafka.storage.internals.log.ProducerStateEntry and ProducerAppendInfo (kafka.log.ProducerStateManager before
 3.5), since 0.11 (KIP-98). Leader and followers keep the same state, each from its own log: it survives a change of
@@ -29,7 +29,7 @@ Batch = tuple[int, int, int]
 
 
 class UnknownProducer(IntEnum):
-    """What a leader says to a sequence other than 0 where it has no state to compare it with.
+    """Answers of a leader to a sequence other than 0 if it has no state to compare it with.
 
     OUT_OF_ORDER in 0.11; UNKNOWN without any state from 1.0; UNKNOWN_OR_ONLY_MARKER also where only a marker is left,
     from 2.0.1 (KAFKA-7298); ACCEPT from 2.5 (KIP-360).
@@ -43,7 +43,7 @@ class UnknownProducer(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class ProducerState:
-    """What one replica knows of one producer id.
+    """State of one producer id at one replica.
 
     Args:
         epoch: The highest seen; NO_PRODUCER_EPOCH before the first append.
@@ -61,7 +61,7 @@ class ProducerState:
 
 
 EMPTY_STATE = ProducerState()
-"""Of a producer that was never seen, or of whom everything was deleted or has expired."""
+"""State of a producer that was never seen, or whose state is deleted or has expired."""
 
 
 def sequence_after(sequence: int, records: int) -> int:
@@ -75,14 +75,14 @@ def last_sequence(state: ProducerState) -> int:
 
 
 def in_sequence(last: int, following: int) -> bool:
-    """Whether ``following`` is the sequence right after ``last``. ProducerAppendInfo.inSequence."""
+    """True if ``following`` is the sequence right after ``last``. ProducerAppendInfo.inSequence."""
     return following == last + 1 or (following == 0 and last == MAX_SEQUENCE)
 
 
 def duplicate_offset(
     known_epoch: int, batches: Sequence[Batch], epoch: int, first_sequence: int, last_sequence: int
 ) -> int:
-    """Where a batch stands already, NO_OFFSET if it is not among the remembered ones.
+    """Returns the offset at which a batch is already appended; NO_OFFSET if it is not among the remembered ones.
 
     ProducerStateEntry.findDuplicateBatch: the same epoch and exactly the same sequences. The leader answers with that
     offset and appends nothing. A batch older than the remembered ones is not known as a duplicate: it is out of order.
@@ -111,15 +111,15 @@ def producer_epoch_error(known_epoch: int, epoch: int) -> ErrorCode:
 def sequence_error(
     known_epoch: int, known_sequence: int, epoch: int, first_sequence: int, unknown: UnknownProducer
 ) -> ErrorCode:
-    """What is wrong with the first sequence of a client's batch. ProducerAppendInfo.checkSequence.
+    """Returns the error for the first sequence of a client's batch; NONE if it fits. ProducerAppendInfo.checkSequence.
 
-    A new epoch begins at 0, the same epoch goes on where it stood. Where nothing is known the versions differ.
+    A new epoch begins at 0, the same epoch goes on after its last sequence. If nothing is known, versions differ.
 
     Args:
         known_epoch: The highest seen of the producer, NO_PRODUCER_EPOCH where nothing is known of it.
         known_sequence: ``last_sequence`` of what is known.
         epoch, first_sequence: Of the batch.
-        unknown: What holds for a producer without state.
+        unknown: The version's answer for a producer without state.
     """
     if epoch != known_epoch:
         if first_sequence == 0:
@@ -147,11 +147,11 @@ def after_data(
 
     Args:
         state: Before.
-        epoch: Of the batch; another one than before drops the batches of that.
+        epoch: Of the batch; a new epoch drops the batches of the one before.
         batch: Its sequences and first offset.
         transactional: Whether it belongs to a transaction.
         timestamp: Of the append.
-        cached: How many batches are remembered.
+        cached: Number of batches that are remembered.
     """
     kept = state.batches if epoch == state.epoch else ()
     start = state.transaction_start
@@ -167,7 +167,7 @@ def after_marker(
 
     A marker with a higher epoch (a fenced producer's; every transaction's with transaction version 2) drops the
     remembered batches: the next one begins at sequence 0. Before 2.4.1 the time was that of the last remembered batch
-    (ProducerStateEntry.lastTimestamp): without one the producer expired at the next look, and that it was fenced was
+    (ProducerStateEntry.lastTimestamp): without one the producer expired at the next check, and its fencing was
     forgotten (KAFKA-9144).
 
     Args:
@@ -183,7 +183,7 @@ def after_marker(
 
 
 def only_last_batch(state: ProducerState) -> ProducerState:
-    """What a producer snapshot keeps: the last batch alone. ProducerStateManager.writeSnapshot.
+    """Returns the state that a producer snapshot keeps: the last batch alone. ProducerStateManager.writeSnapshot.
 
     After a restart or truncation a broker reads the snapshot and replays the log above it.
     """
@@ -191,12 +191,12 @@ def only_last_batch(state: ProducerState) -> ProducerState:
 
 
 def producer_expired(transaction_start: int, timestamp: int, now: int, expiration: int) -> bool:
-    """Whether a replica forgets the producer: idle for long, no transaction open.
+    """True if a replica forgets the producer: idle for long, no transaction open.
 
     ProducerStateManager.isProducerExpired.
 
     Args:
-        transaction_start: Where its open transaction begins, NO_OFFSET if there is none.
+        transaction_start: First offset of its open transaction, NO_OFFSET if there is none.
         timestamp: Of its latest append, NO_TIMESTAMP if none counts.
         now: The time, in the unit of the timestamps.
         expiration: producer.id.expiration.ms (since 3.4; before, transactional.id.expiration.ms), in that unit.

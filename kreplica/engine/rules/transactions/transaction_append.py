@@ -1,4 +1,4 @@
-"""What the leader of a partition lets into its log of a transaction: data that the coordinator knows of, and markers.
+"""Appends of a transaction to a partition's log: data that the coordinator knows of, and markers.
 
 kafka.log.UnifiedLog.analyzeAndValidateProducerState and ProducerAppendInfo. The verification is KIP-890, part 1, since
 3.6 (KAFKA-14884): without it a late batch opens a transaction that nobody will ever end.
@@ -26,7 +26,7 @@ class Verification:
     """A verification under way: org.apache.kafka.storage.internals.log.VerificationStateEntry.
 
     Args:
-        guard: Unique in its log, so that the answer to an older question is recognised (ABA).
+        guard: Unique in its log, so that the answer to an older request is recognised (ABA).
         lowest_sequence: The lowest first sequence that waits; a higher one must not be first in the log (KAFKA-14920).
         epoch: Producer epoch of that.
         version_2: Whether the client speaks transaction version 2.
@@ -39,10 +39,10 @@ class Verification:
 
 
 def transaction_open(state: ProducerState, epoch: int, epoch_counts: bool) -> bool:
-    """Whether the producer has a transaction open on this partition. UnifiedLog.hasOngoingTransaction.
+    """True if the producer has a transaction open on this partition. UnifiedLog.hasOngoingTransaction.
 
     Args:
-        state: What the leader knows of the producer.
+        state: The producer's state at the leader.
         epoch: The batch's.
         epoch_counts: Since 4.0 (KAFKA-18575): one of another epoch is another transaction.
     """
@@ -86,14 +86,14 @@ def transactional_sequence_error(
     unknown: UnknownProducer,
     zero_first: bool,
 ) -> ErrorCode:
-    """What is wrong with a sequence, verification considered. ProducerAppendInfo.checkSequence, since 3.6.
+    """Returns the error for a sequence, verification considered. ProducerAppendInfo.checkSequence, since 3.6.
 
     Args:
-        state: What the leader knows of the producer.
+        state: The producer's state at the leader.
         verification: The one under way, if any.
         epoch: The batch's.
         first_sequence: The batch's.
-        unknown: What holds for a producer without state.
+        unknown: The version's answer for a producer without state.
         zero_first: With transaction version 2 and no batch known only 0 may come, since 4.1 (KAFKA-18202).
     """
     if verification is not None:
@@ -112,17 +112,17 @@ def plain_write_error(state: ProducerState, transactional: bool) -> ErrorCode:
 
 
 def marker_error(state: ProducerState, epoch: int, coordinator_epoch: int, strict: bool) -> ErrorCode:
-    """What keeps a leader from appending a marker: an older producer or coordinator than it has seen.
+    """Returns the error with which a leader refuses a marker: of an older producer or coordinator than it has seen.
 
     ProducerAppendInfo.checkProducerEpoch and checkCoordinatorEpoch: the second keeps a coordinator that does not know
     yet that it was replaced from ending a later transaction. With transaction version 2 every end raises the epoch, so
-    that a marker of the epoch of an open transaction is a late one, of the transaction before: refused since 4.2
-    (KIP-1228). One that comes again where none is open does no harm (KAFKA-19999), and the last epoch cannot be raised.
+    a marker with the epoch of an open transaction is a late one, of the transaction before: refused since 4.2
+    (KIP-1228). One repeated while none is open does no harm (KAFKA-19999), and the last epoch cannot be raised.
 
     Args:
         state: Of the producer, at the leader.
         epoch: The marker's.
-        coordinator_epoch: Of who sends it.
+        coordinator_epoch: Of the coordinator that sends it.
         strict: Whether the transaction is of version 2, since 4.2.
     """
     if strict and epoch == state.epoch != MAX_EPOCH and state.transaction_start != NO_OFFSET:
@@ -134,10 +134,10 @@ def marker_error(state: ProducerState, epoch: int, coordinator_epoch: int, stric
 
 
 def verification_answer(error: int, version_2: bool) -> ErrorCode:
-    """What a producer is told where its partition could not be verified or added. ReplicaManager.appendRecords.
+    """Returns a producer's error if its partition could not be verified or added. ReplicaManager.appendRecords.
 
-    With transaction version 1 the older clients know nothing of coordinators in an answer to a produce request: what
-    may be tried again is told as NOT_ENOUGH_REPLICAS.
+    With transaction version 1 the older clients do not expect a coordinator's errors in the answer to a produce
+    request: those that may be retried are reported as NOT_ENOUGH_REPLICAS.
 
     Args:
         error: The coordinator's.

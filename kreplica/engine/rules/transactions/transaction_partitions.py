@@ -28,14 +28,14 @@ def add_partitions(
     now: int,
     pending_first: bool = False,
 ) -> Decision:
-    """What the coordinator makes of AddPartitionsToTxn: the first partitions begin the transaction.
+    """Decides on an AddPartitionsToTxn: the first partitions begin the transaction.
 
     Args:
         metadata: None for an unknown transactional id.
         producer_id, epoch: The producer's.
-        partitions: To add.
+        partitions: Partitions to add.
         now: The time.
-        pending_first: A transition under way is looked at before the id: since 4.0 it may be about to change the id
+        pending_first: A transition under way is checked before the id: since 4.0 it may be about to change the id
             (KAFKA-18660).
     """
     if metadata is None:
@@ -57,14 +57,14 @@ def add_partitions(
 def verify_partition(
     metadata: TransactionMetadata | None, producer_id: int, epoch: int, partition: str, abortable: bool = True
 ) -> ErrorCode:
-    """What the coordinator answers to a leader that asks whether a partition is in the producer's transaction.
+    """Returns the coordinator's answer to a leader that asks whether a partition is in the producer's transaction.
 
     A transition under way does not matter: the append is checked once more (KAFKA-14904).
 
     Args:
         metadata: None for an unknown transactional id.
         producer_id, epoch: The producer's.
-        partition: That a batch is for.
+        partition: The partition of the batch.
         abortable: Since 3.8 (KAFKA-16314) TRANSACTION_ABORTABLE says that it is not, before INVALID_TXN_STATE.
     """
     if metadata is None:

@@ -1,8 +1,8 @@
-"""The states of a transaction, and what its coordinator remembers of a transactional id.
+"""The states of a transaction, and a coordinator's state of a transactional id.
 
 kafka.coordinator.transaction.TransactionMetadata (org.apache.kafka.coordinator.transaction since 4.0), since 0.11
-(KIP-98). A transition is written to the log of ``__transaction_state`` first: ``pending`` says where it goes meanwhile
-and keeps every other one out (CONCURRENT_TRANSACTIONS).
+(KIP-98). A transition is written to the log of ``__transaction_state`` first: meanwhile ``pending`` holds its target
+state, and every other transition is refused (CONCURRENT_TRANSACTIONS).
 
     Empty -> Ongoing -> PrepareCommit -> CompleteCommit -> Ongoing ...
                      -> PrepareAbort  -> CompleteAbort  -> Empty (a new producer)
@@ -54,11 +54,11 @@ _BEFORE: dict[TransactionState, tuple[TransactionState, ...]] = {
 
 
 def may_follow(state: TransactionState, following: TransactionState, version: int) -> bool:
-    """Whether a transaction in ``state`` may go to ``following``. TransactionState.validPreviousStates.
+    """True if a transaction in ``state`` may go to ``following``. TransactionState.validPreviousStates.
 
     Args:
-        state: Where it is.
-        following: Where it is to go.
+        state: The present state.
+        following: The next state.
         version: The transaction version; with 2 a producer that does not know whether it has begun may abort what is
             idle (KIP-890, 4.0).
     """
@@ -69,21 +69,21 @@ def may_follow(state: TransactionState, following: TransactionState, version: in
 
 @dataclass(frozen=True, slots=True)
 class TransactionMetadata:
-    """What a coordinator knows of one transactional id; as a target of a transition, what it writes to its log.
+    """State of one transactional id at its coordinator; as a target of a transition, the state it writes to its log.
 
     Args:
         producer_id: Of its producer.
         timeout: transaction.timeout.ms, in the unit of the clock.
         previous_producer_id: The one before, after the epochs were used up.
-        next_producer_id: The one that a full epoch makes way for, while markers of the old one are written (4.0).
+        next_producer_id: The one that follows used-up epochs, while markers of the old one are written (4.0).
         producer_epoch: NO_PRODUCER_EPOCH before the first InitProducerId has succeeded.
         last_producer_epoch: The epoch before it, known as long as the request that raised it may be sent again (2.5).
         state: See the module.
         partitions: In the transaction; sorted.
         start: When it began, NO_TIMESTAMP where none has.
-        last_update: Of this.
+        last_update: Time of the last change.
         client_version: Transaction version of the client that ended it.
-        pending: Where a transition that is being written goes, None without one.
+        pending: Target state of the transition that is being written, None without one.
         failed_fence: The log refused a raised epoch: the next attempt does not raise it again (2.6, KAFKA-9777).
     """
 
@@ -104,11 +104,11 @@ class TransactionMetadata:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What a coordinator makes of a request.
+    """Decision of a coordinator on a request.
 
     Args:
-        error: NONE with no target: nothing is to be done, the answer is the state there is.
-        target: What is to be written, and to be the state once it is.
+        error: NONE with no target: nothing is to be done, the answer is the present state.
+        target: The state to write, which holds once it is written.
     """
 
     error: ErrorCode
@@ -126,20 +126,20 @@ def accepted(target: TransactionMetadata) -> Decision:
 
 
 def epoch_exhausted(epoch: int) -> bool:
-    """Whether a producer id has no epoch left for a client. TransactionMetadata.isEpochExhausted."""
+    """True if a producer id has no epoch left for a client. TransactionMetadata.isEpochExhausted."""
     return epoch >= MAX_EPOCH - 1
 
 
 def preparing(
     metadata: TransactionMetadata, target: TransactionMetadata, single_rise: bool = False
 ) -> TransactionMetadata:
-    """What the coordinator holds while ``target`` is being written. TransactionMetadata.prepareTransitionTo.
+    """Returns the coordinator's state while ``target`` is being written. TransactionMetadata.prepareTransitionTo.
 
     Where an epoch is fenced the raised one counts at once: the old producer is refused before the log has it.
 
     Args:
-        metadata: What it holds.
-        target: Where it goes.
+        metadata: The state before.
+        target: The state to write.
         single_rise: As for ``end_transaction_version_2``: the epoch rises only once it is written.
     """
     held = replace(metadata, pending=target.state)
@@ -150,20 +150,20 @@ def preparing(
 
 
 def write_failed(held: TransactionMetadata, fencing: bool) -> TransactionMetadata:
-    """What it holds once the log has refused the target. TransactionStateManager.appendTransactionToLog.
+    """Returns the state held once the log has refused the target. TransactionStateManager.appendTransactionToLog.
 
     Args:
-        held: What it held meanwhile.
+        held: The state while the target was being written.
         fencing: Whether an epoch was to be fenced.
     """
     return replace(held, pending=None, failed_fence=held.failed_fence or fencing)
 
 
 def reloaded(metadata: TransactionMetadata, version: int) -> TransactionMetadata:
-    """What a coordinator that has read it from the log knows: the last epoch is not written there.
+    """Returns the state that a coordinator reads from the log: the last epoch is not written there.
 
     TransactionLog.readTxnRecordValue. Previous and next producer id and the client's version are, since 4.0
-    (KIP-890); before, a request sent again over a change of coordinator cannot be recognised.
+    (KIP-890); before, a request repeated after a change of coordinator cannot be recognised.
     """
     kept = replace(metadata, last_producer_epoch=NO_PRODUCER_EPOCH, pending=None, failed_fence=False)
     if version >= 2:
