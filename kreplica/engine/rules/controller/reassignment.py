@@ -163,6 +163,11 @@ def kraft_cancelled(replicas: int, adding: int, isr: int) -> tuple[int, int, boo
     PartitionReassignmentRevert. If only replicas that were being added are in sync, the first remaining one becomes
     the whole ISR: the controller refuses that (InvalidReplicaAssignmentException) unless unclean elections are
     enabled.
+
+    Args:
+        replicas: The merged assignment.
+        adding: Replicas that were being added.
+        isr: In-sync replicas.
     """
     remaining = without(replicas, adding)
     kept = without(isr, adding)

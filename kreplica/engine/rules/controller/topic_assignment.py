@@ -17,7 +17,7 @@ NextInt = Callable[[int], int]
 def place_rack_unaware(
     brokers: Brokers, partitions: int, replication_factor: int, start: int, shift: int
 ) -> Placements:
-    """ZooKeeper mode without racks: first replicas go round, the others follow at a growing distance.
+    """ZooKeeper mode without racks: first replicas go to the brokers in turn, the others follow at a growing distance.
 
     kafka.admin.AdminUtils.assignReplicasToBrokersRackUnaware, up to 3.9. The random start keeps the first brokers
     from being favoured, the shift grows by one each time round.

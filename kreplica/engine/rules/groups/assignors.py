@@ -180,6 +180,12 @@ def even_assignment(
 
     For those Kafka has general algorithms (AbstractStickyAssignor.GeneralAssignmentBuilder,
     UniformHeterogeneousAssignmentBuilder), which balance over topics too: each topic by itself is as even with them.
+
+    Args:
+        assign: sticky_assignor or uniform_assignor.
+        owned: The partitions that each member has.
+        subscriptions: The topics of each member.
+        partitions: Number of partitions of each topic.
     """
     if not owned:
         return {}

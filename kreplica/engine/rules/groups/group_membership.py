@@ -66,6 +66,12 @@ def validate_member(
     """Checks that a request comes from a member, and a static one from the process that holds its instance.
 
     ClassicGroup.validateMember; FENCED_INSTANCE_ID since 2.3 (KIP-345).
+
+    Args:
+        members: Ids of the members of the group.
+        static_members: Member id by group.instance.id.
+        member_id: In the request.
+        instance_id: In the request, None if the member is not static.
     """
     if instance_id is not None:
         holder = static_members.get(instance_id)
@@ -88,6 +94,11 @@ def validate_sync(
     """Returns the error that refuses a SyncGroup; NONE if it is parked or answered with the assignment.
 
     GroupMetadataManager.validateSyncGroup and classicGroupSyncToClassicGroup.
+
+    Args:
+        state, generation: The group's.
+        members, static_members, member_id, instance_id: As for ``validate_member``.
+        sent_generation: In the request.
     """
     if state is GroupState.DEAD:
         return ErrorCode.COORDINATOR_NOT_AVAILABLE
@@ -113,7 +124,7 @@ def heartbeat(
     """The answer to a heartbeat. NONE and REBALANCE_IN_PROGRESS begin the session anew.
 
     GroupMetadataManager.classicGroupHeartbeatToClassicGroup: the result of validate_sync, since 2.6 (before,
-    REBALANCE_IN_PROGRESS was answered until the group was stable).
+    REBALANCE_IN_PROGRESS was answered until the group was stable). The arguments are those of ``validate_sync``.
     """
     return validate_sync(state, generation, members, static_members, member_id, instance_id, sent_generation)
 

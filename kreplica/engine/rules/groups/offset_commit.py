@@ -18,6 +18,11 @@ def commit_to_unknown_group(sent_generation: int, api_version: int, transactiona
 
     OffsetMetadataManager.validateOffsetCommit and validateTransactionalOffsetCommit: only a client that does no group
     management (generation -1) does. Version 9 of OffsetCommit came with KIP-848.
+
+    Args:
+        sent_generation: In the request, negative without group management.
+        api_version: Of the request.
+        transactional: Whether the commit belongs to a transaction.
     """
     if sent_generation < 0:
         return ErrorCode.NONE
@@ -39,6 +44,12 @@ def commit_to_classic_group(
     ClassicGroup.validateOffsetCommit. While members join, the previous generation may still commit. A transactional
     commit carries member and generation since 2.5 (KIP-447); without them it is accepted in any state, so that before
     only the producer's epoch fenced a zombie.
+
+    Args:
+        state, generation: The group's.
+        members, static_members, member_id, instance_id: As for ``group_membership.validate_member``.
+        sent_generation: In the request, negative without group management.
+        transactional: Whether the commit belongs to a transaction.
     """
     if state is GroupState.DEAD:
         return ErrorCode.COORDINATOR_NOT_AVAILABLE

@@ -38,6 +38,10 @@ def readable_end(isolation: int, log_end: int, high_watermark: int, last_stable_
 
     kafka.log.UnifiedLog.read: followers to the log end, consumers to the high watermark, read_committed to the last
     stable offset (since 0.11).
+
+    Args:
+        isolation: READ_TO_LOG_END, READ_TO_HIGH_WATERMARK or READ_TO_LAST_STABLE_OFFSET.
+        log_end, high_watermark, last_stable_offset: Of the replica that is read.
     """
     if isolation == READ_TO_LOG_END:
         return log_end

@@ -24,7 +24,7 @@ def first_at_or_above(values: Sequence[int], wanted: int) -> int:
 
 
 def assign_epoch(epochs: list[int], starts: list[int], epoch: int, start: int) -> None:
-    """Records that ``epoch`` begins at ``start``; entries that contradict it are removed.
+    """Adds the entry that ``epoch`` begins at ``start``; entries that contradict it are removed.
 
     LeaderEpochFileCache.assign, since 0.11 (KIP-101). Since 2.0.1 a leader assigns its epoch when it is
     elected, before any write (KAFKA-7415); before, the first record of an epoch did.

@@ -99,7 +99,7 @@ def truncation_round(
     answered: int,
     leader_end: int,
 ) -> tuple[int, bool]:
-    """Applies one answer of the leader, the end of an epoch in its log, to the follower's; since 2.0 (KIP-279).
+    """Takes one step of a truncation by the leader's answer about where an epoch ends, since 2.0 (KIP-279).
 
     AbstractFetcherThread.getOffsetTruncationState.
 

@@ -9,7 +9,7 @@ from kreplica.engine.rules.replication.acknowledgement import ACKS_ALL
 from kreplica.engine.rules.replication.error_codes import ErrorCode
 
 MAX_IN_FLIGHT = 5
-"""More batches than a broker remembers could not be told apart."""
+"""Most batches in flight: a broker remembers no more of them to recognise a duplicate by."""
 
 SEQUENCE_ERRORS = (ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER, ErrorCode.UNKNOWN_PRODUCER_ID)
 """Errors of a leader for a sequence that does not follow the last one it knows."""

@@ -1,7 +1,7 @@
 """Appends of a transaction to a partition's log: data that the coordinator knows of, and markers.
 
 kafka.log.UnifiedLog.analyzeAndValidateProducerState and ProducerAppendInfo. The verification is KIP-890, part 1, since
-3.6 (KAFKA-14884): without it a late batch opens a transaction that nobody will ever end.
+3.6 (KAFKA-14884): without it a late batch opens a transaction that is never ended.
 """
 
 from dataclasses import dataclass, replace
@@ -55,6 +55,12 @@ def start_verification(
     """The verification before a batch is appended: the one under way, or a new one with ``fresh_guard``.
 
     ProducerStateManager.maybeCreateVerificationStateEntry, VerificationStateEntry.maybeUpdateLowestSequenceAndEpoch.
+
+    Args:
+        known: The verification under way, None without one.
+        fresh_guard: An unused guard, for a new one.
+        first_sequence, epoch: Of the batch.
+        version_2: Whether the client speaks transaction version 2.
     """
     if known is None:
         return Verification(fresh_guard, first_sequence, epoch, version_2)
