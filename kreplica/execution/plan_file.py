@@ -1,7 +1,7 @@
 """A plan as a JSON file: written whole or not at all, refused when edited.
 
-The file carries a digest (``digest.py``): an edited plan is refused, because what it was made from would no longer match
-what it does. The journal names the digest, too, and so belongs to one plan.
+The file carries a digest (``digest.py``): an edited plan is refused, because what it was made from would no longer
+match what it does. The journal names the digest, too, and so belongs to one plan.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """Limits for waves of a restart: brokers of a snapshot that may not restart together, and those that never may.
 
-A stop is safe when every partition that it touches keeps a leader in sync and min ISR (health/impact/stop.py judges so). For
-a partition with ``k`` live replicas in sync and an effective min ISR of ``m`` that is: at most ``k - m`` of them are in
-one wave. Where that is none, they can never restart safely; where ``k`` is below ``m`` already, no replica can.
+A stop is safe when every partition that it touches keeps a leader in sync and min ISR (health/impact/stop.py judges
+so). For a partition with ``k`` live replicas in sync and an effective min ISR of ``m`` that is: at most ``k - m`` of
+them are in one wave. Where that is none, they can never restart safely; where ``k`` is below ``m`` already, no replica
+can.
 """
 
 from __future__ import annotations

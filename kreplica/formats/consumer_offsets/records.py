@@ -16,18 +16,12 @@
     19     StreamsGroupMemberMetadata             23  StreamsGroupTopology
     20     StreamsGroupTargetAssignmentMetadata   24  StreamsGroupTargetAssignmentResolvedTopicIds
 
-Values of streams groups are those of ``streams_group_records``; what earlier releases wrote is left out. Subscriptions
-and assignments inside a classic group are decoded where its protocol type is consumer (ConsumerProtocol). Schemas:
-group-coordinator/src/main/resources/common/message of Kafka. Kafka: GroupCoordinatorRecordSerde, CoordinatorRecordType.
+Values of streams groups (KIP-1071, types 17 to 24) are those of Kafka 4.2, the first release that promises to read them
+on: flexible and of version 0. What earlier releases wrote as version 0 may be laid out otherwise and is left out.
 
-Values of the records of streams groups (KIP-1071), as of Kafka 4.2, the first release that promises to read them on.
-
-    17  StreamsGroupMetadata                    21  StreamsGroupTargetAssignmentMember
-    19  StreamsGroupMemberMetadata              22  StreamsGroupCurrentMemberAssignment
-    20  StreamsGroupTargetAssignmentMetadata    23  StreamsGroupTopology
-
-All are flexible and of version 0; what releases before wrote as version 0 may be laid out otherwise. Schemas:
-group-coordinator/src/main/resources/common/message of Kafka. Kafka: GroupCoordinatorRecordSerde.
+Subscriptions and assignments inside a classic group are decoded where its protocol type is consumer (ConsumerProtocol).
+Schemas: group-coordinator/src/main/resources/common/message of Kafka. Kafka: GroupCoordinatorRecordSerde,
+CoordinatorRecordType.
 """
 
 from __future__ import annotations
