@@ -78,10 +78,10 @@ format: $(READY) ## put the code into the project's style
 	$(BIN)/ruff format .
 
 docs: $(READY) ## write docs/reference from the code
-	$(BIN)/python docs/generate.py docs/reference
+	$(BIN)/python docs/generator/generate.py docs/reference
 
 completions: $(READY) ## write completions/ from the program
-	$(BIN)/python docs/generate.py completions
+	$(BIN)/python docs/generator/generate.py completions
 
 constraints: $(READY) ## renew constraints.txt: the newest versions that pyproject.toml allows
 	printf 'hatchling\n' | $(BIN)/uv pip compile --quiet --universal --upgrade --all-extras --no-annotate \

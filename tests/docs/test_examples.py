@@ -189,8 +189,28 @@ def test_the_first_screen_runs_by_uvx(tmp_path: Path, environment: dict[str, str
 
 def test_every_link_leads_somewhere() -> None:
     for page in [*PAGES, *(ROOT / "docs" / "reference").glob("*.md")]:
-        for target in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")):
-            assert target.startswith("https://") or (page.parent / target).exists(), f"{page.name}: {target}"
+        for target in re.findall(r"\]\(([^)]+)\)", page.read_text(encoding="utf-8")):
+            if target.startswith("https://"):
+                continue
+            name, _, anchor = target.partition("#")
+            led_to = page.parent / name if name else page
+            assert led_to.exists(), f"{page.name}: {target}"
+            assert not anchor or anchor in anchors(led_to), f"{page.name}: {target}"
+
+
+def anchors(page: Path) -> set[str]:
+    """What a link to a heading of the page is written as: lower case, no punctuation, hyphens for spaces."""
+    text = FENCE.sub("", page.read_text(encoding="utf-8"))
+    headings = re.findall(r"^#+ (.+)$", text, re.MULTILINE)
+    named = re.findall(r'<a (?:id|name)="([^"]+)"', text)
+    return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings} | set(named)
+
+
+def test_the_index_lists_every_page() -> None:
+    index = (ROOT / "docs" / "README.md").read_text(encoding="utf-8")
+    listed = {target.partition("#")[0] for target in re.findall(r"\]\(([^)]+)\)", index)}
+    pages = {path.name for path in (ROOT / "docs").glob("*.md")} - {"README.md"}
+    assert pages <= listed, f"not in docs/README.md: {sorted(pages - listed)}"
 
 
 @pytest.mark.parametrize("expected", ["a…c\n", "…\nabc\n", "abc\n…\n", "…\n"])

@@ -19,7 +19,7 @@ def commands() -> list[Command]:
 
 
 def test_nothing_generated_is_stale(root: Path) -> None:
-    check = [sys.executable, root / "docs" / "generate.py", "--check", "docs/reference", "completions"]
+    check = [sys.executable, root / "docs" / "generator" / "generate.py", "--check", "docs/reference", "completions"]
     done = subprocess.run(check, capture_output=True, text=True, timeout=120, check=False)
     assert (done.returncode, done.stderr) == (0, "")
 

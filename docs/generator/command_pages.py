@@ -56,7 +56,9 @@ def _blocks(command: Command, heading: str) -> list[str]:
     rows = [[_flags(option), _meaning(option), code(option.default)] for option in command.options]
     blocks += [f"{heading} Options", table(["option", "meaning", "default"], rows)] if rows else []
     answers = any("--output" in option.flags for option in command.options)
-    assert answers == (name in ANSWERS), f"{name}: say in docs/answer_fields.py what the fields of its rows mean"
+    assert answers == (name in ANSWERS), (
+        f"{name}: say in docs/generator/answer_fields.py what the fields of its rows mean"
+    )
     return blocks + (_answer(ANSWERS[name], heading) if answers else [])
 
 

@@ -1,4 +1,4 @@
-"""Writes the files that are generated from the code: ``python docs/generate.py docs/reference completions``.
+"""Writes the files that are generated from the code: ``python docs/generator/generate.py docs/reference completions``.
 
 ``--check`` writes nothing, names what is stale and ends with 1.
 """
@@ -16,7 +16,7 @@ import request_pages
 
 from commands.completions.command import FILE_NAMES, script
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parent.parent.parent
 REFERENCE = Path("docs/reference")
 
 
