@@ -428,6 +428,8 @@ class ZooKeeperController:
         version = self.broker.simulation.version
 
         def decide(state: PartitionState) -> Decision | None:
+            if broker not in state.replicas:
+                return None  # removed by a move meanwhile: NonExistentReplica, which cannot become OfflineReplica
             place = state.replicas.index(broker)
             if not contains(state.isr, place):
                 return None
