@@ -24,12 +24,12 @@ from commands.shared.values import parse_duration
 from kreplica.errors import ExitCode
 
 if TYPE_CHECKING:
-    from commands.shared.clusters import Reading
     from commands.shared.printing.output import Row
     from kreplica.health.findings import Finding
     from kreplica.health.rules import Severity
     from kreplica.model.schema import Kind
     from kreplica.model.snapshot import ClusterSnapshot
+    from kreplica.monitoring.clusters import Reading
 
 COLUMNS = ("rule", "severity", "topic", "partition", "broker", "message", "evidence")
 
@@ -58,10 +58,10 @@ def check(
     could not be judged.
     """
     from commands.check.screen import CheckedView, show
-    from commands.shared.clusters import cluster_object, gaps_beside, judged_each, read_clusters, select_each
-    from commands.shared.printing.output import Answer, emit
+    from commands.shared.printing.output import Answer, cluster_object, emit
     from kreplica.health.gates import Freshness, gate_code
     from kreplica.health.rules import Severity
+    from kreplica.monitoring.clusters import gaps_beside, judged_each, read_clusters, select_each
     from kreplica.sources import Facet
 
     rules = known_rules(rule or ())

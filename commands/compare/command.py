@@ -98,8 +98,8 @@ def _values(difference: Difference) -> tuple[str | None, str | None]:
 
 
 def _answer(compared: Compared, handles: Sequence[ClusterHandle]) -> Answer:
-    from commands.shared.clusters import Reading, cluster_object
-    from commands.shared.printing.output import Answer
+    from commands.shared.printing.output import Answer, cluster_object
+    from kreplica.monitoring.clusters import Reading
 
     comparison = compared.comparison
     rows = [

@@ -12,8 +12,7 @@ from commands.describe.causes import culprit_text, open_text
 from commands.describe.measure import measurable, measure, require_live
 from commands.describe.question import GroupBy, Question
 from commands.describe.view import ClusterView
-from commands.shared.clusters import Reading, cluster_object, gaps_beside, judged_each, read_clusters, select_each
-from commands.shared.printing.output import Answer
+from commands.shared.printing.output import Answer, cluster_object
 from commands.shared.printing.verdicts import code_of
 from kreplica.errors import ExitCode
 from kreplica.health.causes import explain
@@ -33,6 +32,7 @@ from kreplica.model.evaluate import Evaluator
 from kreplica.model.predicates import predicate
 from kreplica.model.schema import Kind
 from kreplica.model.snapshot import ClusterSnapshot
+from kreplica.monitoring.clusters import Reading, gaps_beside, judged_each, read_clusters, select_each
 from kreplica.sources import Facet
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from commands.shared.clusters import MOST_AT_ONCE
 from kreplica.errors import UsageError
+from kreplica.monitoring.clusters import MOST_AT_ONCE
 from kreplica.monitoring.lag import MissingCopy, Pace, Progress, compare
 
 if TYPE_CHECKING:

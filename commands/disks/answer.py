@@ -10,9 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from commands.disks.row import COLUMNS
-from commands.shared.clusters import Reading, cluster_object, read_clusters, select_each
 from commands.shared.options import SourceOptions
-from commands.shared.printing.output import Answer
+from commands.shared.printing.output import Answer, cluster_object
 from commands.shared.printing.screen import utc
 from commands.shared.values import parse_moment
 from kreplica.errors import InputError, UsageError
@@ -28,6 +27,7 @@ from kreplica.health.disks import (
 )
 from kreplica.model.schema import Kind
 from kreplica.model.snapshot import ClusterSnapshot
+from kreplica.monitoring.clusters import Reading, read_clusters, select_each
 from kreplica.sources import Facet
 from kreplica.sources.dumps.dump import read_dump
 from kreplica.store.reading import list_manifests, read_dump_directory, read_snapshot_files

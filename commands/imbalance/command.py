@@ -20,10 +20,10 @@ from commands.shared.options import (
 )
 
 if TYPE_CHECKING:
-    from commands.shared.clusters import Reading
     from commands.shared.printing.output import Answer
     from kreplica.model.schema import Kind
     from kreplica.model.snapshot import ClusterSnapshot
+    from kreplica.monitoring.clusters import Reading
 
 COLUMNS = (
     "broker",
@@ -63,9 +63,9 @@ def imbalance(
     read.
     """
     from commands.imbalance.screen import show, word_of
-    from commands.shared.clusters import read_clusters, select_each
     from commands.shared.printing.output import emit
     from commands.shared.printing.verdicts import code_of
+    from kreplica.monitoring.clusters import read_clusters, select_each
     from kreplica.sources import Facet
 
     reading = read_clusters(sources.handles(), Facet.LOG_DIRS | Facet.BALANCE)
@@ -85,8 +85,7 @@ def _view(snapshot: ClusterSnapshot, options: str) -> BalancedView:
 
 
 def _answer(reading: Reading, views: Sequence[BalancedView], remarks: Sequence[str]) -> Answer:
-    from commands.shared.clusters import cluster_object
-    from commands.shared.printing.output import Answer
+    from commands.shared.printing.output import Answer, cluster_object
 
     lead = ("cluster",) if reading.several else ()
     rows = []

@@ -104,8 +104,7 @@ def emit_plan(
         verdict: One line on all of it.
         next_lines: What to type next.
     """
-    from commands.shared.clusters import cluster_object
-    from commands.shared.printing.output import Answer, emit
+    from commands.shared.printing.output import Answer, cluster_object, emit
 
     rows = plan_rows(view)
     answer = Answer(

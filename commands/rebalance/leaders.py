@@ -36,7 +36,6 @@ from kreplica.errors import ChangeRefusedError, ExitCode, UsageError
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from commands.shared.clusters import Reading
     from commands.shared.printing.output import OutputFormat, Row
     from kreplica.config.handle import ClusterHandle
     from kreplica.execution.executor import Pace
@@ -44,6 +43,7 @@ if TYPE_CHECKING:
     from kreplica.execution.plan import Plan
     from kreplica.model.schema import Kind
     from kreplica.model.snapshot import ClusterSnapshot
+    from kreplica.monitoring.clusters import Reading
     from kreplica.planner.preferred_leaders import Election
 
 COLUMNS = ("topic", "partition", "from", "to", "electable", "reason", "leader_after", "done")
@@ -90,9 +90,9 @@ def leaders(
     back. After elections the cluster is read again: only the leaders found then count. Exits 4 when an electable
     preferred leader does not lead afterwards.
     """
-    from commands.shared.clusters import read_clusters
     from kreplica.execution.executor import FACETS
     from kreplica.model.selection import select
+    from kreplica.monitoring.clusters import read_clusters
     from kreplica.planner.preferred_leaders import plan_elections
     from kreplica.sources import Facet
 
@@ -183,8 +183,7 @@ def _emit(
     way_in: str,
     again: str,
 ) -> None:
-    from commands.shared.clusters import cluster_object
-    from commands.shared.printing.output import Answer, emit
+    from commands.shared.printing.output import Answer, cluster_object, emit
 
     snapshot, results = reading.snapshots[0], made.results or {}
     rows = [_row(election, results.get((election.topic, election.partition)), made) for election in elections]

@@ -15,12 +15,12 @@ from kreplica.errors import ChangeRefusedError, ExitCode, KreplicaError
 
 if TYPE_CHECKING:
     from commands.rebalance.options import Wish
-    from commands.shared.clusters import Reading
     from kreplica.config.handle import ClusterHandle
     from kreplica.execution.drift import Sight
     from kreplica.execution.executor import Session
     from kreplica.execution.plan import Plan
     from kreplica.execution.progress import Progress
+    from kreplica.monitoring.clusters import Reading
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,11 +101,11 @@ def view_plan(path: Path, handle: ClusterHandle, *, back: bool = False) -> PlanV
         ChangeRefusedError: The plan belongs to another cluster.
         UnreachableError: The cluster did not answer.
     """
-    from commands.shared.clusters import read_clusters
     from kreplica.execution.executor import FACETS, check_cluster
     from kreplica.execution.journal import read_journal
     from kreplica.execution.plan_file import read_plan
     from kreplica.execution.progress import replay
+    from kreplica.monitoring.clusters import read_clusters
 
     plan, digest = read_plan(path)
     entries, running = read_journal(path, digest)
@@ -174,8 +174,8 @@ def carry_out(
 
 
 def _look_again(view: PlanView, handle: ClusterHandle, progress: Progress) -> PlanView:
-    from commands.shared.clusters import read_clusters
     from kreplica.execution.executor import FACETS
+    from kreplica.monitoring.clusters import read_clusters
 
     try:
         reading = read_clusters((handle,), FACETS)

@@ -8,9 +8,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from commands.recommend.row import COLUMNS
-from commands.shared.clusters import Reading, cluster_object, read_clusters, select_each
 from commands.shared.options import SourceOptions
-from commands.shared.printing.output import Answer
+from commands.shared.printing.output import Answer, cluster_object
 from commands.shared.rule_options import FailOn
 from kreplica.advice.advise import advise, advise_client
 from kreplica.advice.facts import ClientFacts, ClusterFacts
@@ -22,6 +21,7 @@ from kreplica.errors import ConfigurationError, ExitCode, UsageError
 from kreplica.health.rules import Severity
 from kreplica.model.schema import Kind
 from kreplica.model.snapshot import ClusterSnapshot
+from kreplica.monitoring.clusters import Reading, read_clusters, select_each
 from kreplica.sources import Facet
 
 _NO_CLUSTER = Reading((), (), ())

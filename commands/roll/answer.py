@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 from kreplica.errors import ExitCode
 
 if TYPE_CHECKING:
-    from commands.shared.clusters import Reading
     from commands.shared.stop_gate import Verdict
     from kreplica.execution.roll.plan import RollPlan
     from kreplica.execution.roll.progress import RollState
+    from kreplica.monitoring.clusters import Reading
 
 
 class Word(StrEnum):

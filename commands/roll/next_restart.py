@@ -67,11 +67,11 @@ def next_wave(
 
 def _ask(handle: ClusterHandle, path: Path, plan: RollPlan, journal: RollJournal, *, done: bool, pause: float) -> Told:
     """Goes on to the wave whose turn it is, and judges it."""
-    from commands.shared.clusters import read_clusters
     from commands.shared.stop_gate import FACETS, ask
     from kreplica.execution.roll.journal import RollEvent
     from kreplica.execution.roll.progress import check_roll, led_by, look_at_roll
     from kreplica.health.gates import Freshness
+    from kreplica.monitoring.clusters import read_clusters
 
     reading = read_clusters((handle,), FACETS, Freshness())
     snapshot = reading.snapshots[0]
@@ -112,8 +112,7 @@ def _note_seen(journal: RollJournal, state: RollState) -> None:
 
 
 def _answer(told: Told) -> Answer:
-    from commands.shared.clusters import cluster_object
-    from commands.shared.printing.output import Answer
+    from commands.shared.printing.output import Answer, cluster_object
     from kreplica.model.schema import Kind
 
     state = told.state

@@ -15,12 +15,12 @@ from commands.shared.values import parse_ids
 from kreplica.errors import ExitCode, UsageError
 
 if TYPE_CHECKING:
-    from commands.shared.clusters import Reading
     from commands.shared.printing.output import Answer
     from kreplica.config.handle import ClusterHandle
     from kreplica.execution.roll.plan import RollDraft, RollPlan
     from kreplica.model.schema import Kind
     from kreplica.model.snapshot import ClusterSnapshot
+    from kreplica.monitoring.clusters import Reading
 
 COLUMNS = ("node", "wave", "rack", "leaders", "replicas", "voter", "active_controller", "state", "reason")
 
@@ -59,12 +59,12 @@ def plan(
     is but something could not be read.
     """
     from commands.roll.screen import show_plan
-    from commands.shared.clusters import read_clusters
     from commands.shared.printing.output import emit
     from commands.shared.stop_gate import FACETS, brokers_named
     from kreplica.execution.roll.plan import RollOptions, plan_roll, restartable_nodes
     from kreplica.health.gates import Freshness
     from kreplica.model.snapshot import utc_now
+    from kreplica.monitoring.clusters import read_clusters
 
     options = RollOptions(Accept.rf_one in (accept or ()), accept_topic, one_rack_at_a_time, max_per_wave)
     handle = one_cluster(sources.handles(), "a plan is of one cluster")
@@ -100,8 +100,7 @@ def _exit_code(snapshot: ClusterSnapshot, draft: RollDraft) -> ExitCode:
 
 
 def _answer(reading: Reading, draft: RollDraft, out: Path | None) -> Answer:
-    from commands.shared.clusters import cluster_object
-    from commands.shared.printing.output import Answer
+    from commands.shared.printing.output import Answer, cluster_object
 
     snapshot, plan = reading.snapshots[0], draft.plan
     words = {ExitCode.OK: "complete", ExitCode.FINDINGS: "partial", ExitCode.INCOMPLETE: "incomplete"}

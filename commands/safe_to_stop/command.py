@@ -95,8 +95,7 @@ def _accepted(accept: Sequence[Accept], topics: str | None) -> Accepted:
 
 
 def _answer(verdict: Verdict) -> Answer:
-    from commands.shared.clusters import cluster_object
-    from commands.shared.printing.output import Answer
+    from commands.shared.printing.output import Answer, cluster_object
 
     last = verdict.last
     return Answer(

@@ -7,13 +7,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from commands.shared.clusters import Reading, read_clusters
 from commands.shared.printing.progress import Progress
 from commands.shared.values import spell_duration
 from kreplica.errors import ExitCode, UnreachableError, UsageError
 from kreplica.health.gates import Freshness, gate_code
 from kreplica.health.impact.stop import StopJudgement, judge_stop
 from kreplica.health.wait_conditions import changes_between
+from kreplica.monitoring.clusters import Reading, read_clusters
 from kreplica.sources import Facet
 from kreplica.system.deadline import Deadline
 

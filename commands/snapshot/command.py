@@ -56,8 +56,7 @@ def snapshot(
     Read it with --dump DIR, or many with kreplica audit DIR. Exits 5 when a snapshot is partial or some of several
     clusters failed, 3 when no cluster could be reached.
     """
-    from commands.shared.clusters import cluster_object
-    from commands.shared.printing.output import Answer, emit
+    from commands.shared.printing.output import Answer, cluster_object, emit
     from commands.snapshot.answer import progress, take_snapshots
 
     handles = sources.handles()

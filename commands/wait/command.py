@@ -27,12 +27,12 @@ from kreplica.errors import ExitCode, UnreachableError, UsageError
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from commands.shared.clusters import Reading
     from commands.shared.printing.output import Answer
     from kreplica.config.handle import ClusterHandle
     from kreplica.health.wait_conditions import Left
     from kreplica.model.schema import Kind
     from kreplica.model.snapshot import ClusterSnapshot
+    from kreplica.monitoring.clusters import Reading
     from kreplica.sources import Facet
     from kreplica.system.deadline import Deadline
 
@@ -173,10 +173,10 @@ def _look(handle: ClusterHandle, question: Question, deadline: Deadline, most_ag
 
 
 def _read(handle: ClusterHandle, question: Question, wanted: Facet, deadline: Deadline, most_age: float) -> Outcome:
-    from commands.shared.clusters import read_clusters
     from kreplica.health.gates import Freshness, for_gate
     from kreplica.health.wait_conditions import Goal, what_is_left
     from kreplica.model.selection import select
+    from kreplica.monitoring.clusters import read_clusters
 
     freshness = Freshness(most_age)
     reading = read_clusters((replace(handle, timeout=deadline.bound(handle.timeout)),), wanted, freshness)
@@ -199,8 +199,7 @@ def _require_known(snapshot: ClusterSnapshot, brokers: Sequence[int]) -> None:
 
 
 def _answer(question: Question, outcome: Outcome) -> Answer:
-    from commands.shared.clusters import cluster_object
-    from commands.shared.printing.output import Answer
+    from commands.shared.printing.output import Answer, cluster_object
 
     return Answer(
         command="wait",

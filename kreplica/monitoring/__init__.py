@@ -1,1 +1,1 @@
-"""A cluster read again: what changes between two readings."""
+"""Several clusters read at once, and one cluster read again."""

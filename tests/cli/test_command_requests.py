@@ -10,9 +10,9 @@ import pytest
 
 from commands.completions.tree import command_tree
 from commands.main import build_app
-from commands.shared import clusters
 from commands.shared.kafka_requests import COMMAND_REQUESTS
 from commands.snapshot import answer as snapshot_run
+from kreplica.monitoring import clusters
 from kreplica.sources import Facet
 
 LOCAL = {"audit", "config show", "config check"}

@@ -190,7 +190,7 @@ def test_a_defect_report_holds_no_secret(kreplica: Any, contexts: Path, monkeypa
     def broken(handle: Any, wanted: Any) -> Any:
         raise RuntimeError(f"a library quotes {dict(handle.properties)}")
 
-    monkeypatch.setattr("commands.shared.clusters.read_snapshot", broken)
+    monkeypatch.setattr("kreplica.monitoring.clusters.read_snapshot", broken)
     ended = kreplica("check", "--context", "prod-eu", "--config", contexts, "-o", "json")
     assert ended.code == 70
     report = Path(ended.err.split("with ")[1].split(",")[0])

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from generated_clusters import hidden, partition, snapshot_of
 
-from commands.shared import clusters
 from kreplica.config.handle import ClusterHandle
+from kreplica.monitoring import clusters
 from kreplica.store.writing import write_snapshot
 
 HEALTHY = [

@@ -32,7 +32,7 @@ def contexts(kreplica: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
         return replace(read_dump(str(states[handle.bootstrap_servers])), name=handle.name)
 
-    monkeypatch.setattr("commands.shared.clusters.read_snapshot", read)
+    monkeypatch.setattr("kreplica.monitoring.clusters.read_snapshot", read)
     return path
 
 

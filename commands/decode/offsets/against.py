@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING
 
-from commands.shared.clusters import Reading, cluster_object, read_offsets_of
-from commands.shared.printing.output import Row
+from commands.shared.printing.output import Row, cluster_object
 from kreplica.errors import UsageError
 from kreplica.health.offset_range import OffsetRange, Standing, offset_ranges
+from kreplica.monitoring.clusters import Reading, read_offsets_of
 
 if TYPE_CHECKING:
     from kreplica.config.handle import ClusterHandle

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from kreplica.model.schema import Kind
+    from kreplica.model.snapshot import ClusterSnapshot
 
 Row = Mapping[str, object]
 
@@ -67,6 +68,25 @@ class Answer:
     warnings: Sequence[str] = ()
     kinds: Mapping[str, Kind] = field(default_factory=dict)
     objects: Mapping[str, Row] = field(default_factory=dict)
+
+
+def cluster_object(snapshot: ClusterSnapshot) -> dict[str, object]:
+    """One entry of the ``clusters`` list of the contract."""
+    from kreplica.model.snapshot import utc_now
+
+    return {
+        "cluster": snapshot.label,
+        "cluster_id": snapshot.cluster_id,
+        "name": snapshot.name,
+        "source": snapshot.source,
+        "taken_at": snapshot.taken_at.isoformat(),
+        "age_seconds": None if (age := snapshot.age_seconds(utc_now())) is None else round(age),
+        "controller": snapshot.controller,
+        "brokers": len(snapshot.brokers),
+        "topics": snapshot.topic_count,
+        "partitions": len(snapshot.partitions),
+        "gaps": [{"kind": gap.kind, "message": gap.message, "count": gap.count} for gap in snapshot.gaps],
+    }
 
 
 def emit(answer: Answer, output: OutputFormat | None, human: Callable[[Console], None]) -> bool:
@@ -119,9 +139,11 @@ def drop_stdout() -> None:
 
 
 def print_error(error: KreplicaError, output: OutputFormat | None) -> None:
-    """Prints an error: one line on stderr, and an error object on stdout where JSON was asked for."""
+    """Prints an error: its notes, then one line on stderr, and an error object on stdout where JSON was asked for."""
     from kreplica.system.redaction import without_secrets
 
+    for note in getattr(error, "__notes__", ()):
+        print_err(f"warning: {note}")
     print_err(f"error: {without_secrets(one_line(str(error)))}")
     what, why, fix = (without_secrets(text) for text in (error.what, error.why, error.fix))
     print_error_object(error.kind, what, why, fix, error.exit_code, output)

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from commands.shared.clusters import Reading, cluster_object, read_clusters
-from commands.shared.printing.output import Answer
+from commands.shared.printing.output import Answer, cluster_object
 from commands.shared.stop_gate import FACETS, brokers_named
 from commands.shared.stop_options import one_cluster
 from commands.whatif.fail.question import COLUMNS, Question
@@ -22,6 +21,7 @@ from kreplica.model.columns import Indices
 from kreplica.model.schema import Kind
 from kreplica.model.selection import select
 from kreplica.model.snapshot import ClusterSnapshot, MetadataMode
+from kreplica.monitoring.clusters import Reading, read_clusters
 
 if TYPE_CHECKING:
     from commands.shared.options import SourceOptions

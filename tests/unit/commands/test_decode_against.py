@@ -12,8 +12,8 @@ from rich.console import Console
 from commands.decode.offsets.against import Compared
 from commands.decode.offsets.answer import OffsetsReading, read_offsets
 from commands.decode.offsets.screen import show
-from commands.shared.clusters import Reading
 from kreplica.health.offset_range import offset_ranges
+from kreplica.monitoring.clusters import Reading
 
 BROKER = Path(__file__).parents[2] / "golden" / "kafka-4.3.1" / "clean" / "broker-1"
 Range = tuple[int | None, int | None]

@@ -26,7 +26,7 @@ def cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> PaperCluster:
     paper = PaperCluster(tmp_path / "cluster.json")
     paper.write(away(0, 1))
     paper.stand_in(monkeypatch.setattr)
-    monkeypatch.setattr("commands.shared.clusters.read_snapshot", paper.read_snapshot)
+    monkeypatch.setattr("kreplica.monitoring.clusters.read_snapshot", paper.read_snapshot)
     monkeypatch.chdir(tmp_path)
     return paper
 

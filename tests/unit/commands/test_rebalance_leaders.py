@@ -29,7 +29,7 @@ def live(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
         results = {"a": (1, ""), "b": (2, "NOT_CONTROLLER: moved")}
         return [Outcome(change, *results[change.topic]) for change in changes]
 
-    monkeypatch.setattr("commands.shared.clusters.read_snapshot", lambda *_: AWAY)
+    monkeypatch.setattr("kreplica.monitoring.clusters.read_snapshot", lambda *_: AWAY)
     monkeypatch.setattr("kreplica.execution.executor.read_snapshot", lambda *_: AWAY)
     monkeypatch.setattr("kreplica.execution.executor.read_snapshot", lambda *_: AWAY)
     monkeypatch.setattr("kreplica.execution.elections.elect", elect)

@@ -6,13 +6,14 @@ from collections.abc import Callable
 
 import pytest
 
-from commands.shared import clusters, stop_gate
+from commands.shared import stop_gate
 from commands.shared.printing.progress import watch
 from commands.wait.command import For, Question, _wait
 from kreplica.config.handle import ClusterHandle
 from kreplica.errors import AuthenticationError, UnreachableError
 from kreplica.execution import executor
 from kreplica.health.impact.stop import Accepted
+from kreplica.monitoring import clusters
 
 HANDLE = ClusterHandle("test", "127.0.0.1:1")
 

@@ -9,11 +9,12 @@ from typing import Any
 import pytest
 from generated_clusters import partition, snapshot_of
 
-from commands.shared import clusters, stop_gate
+from commands.shared import stop_gate
 from kreplica.config.handle import ClusterHandle
 from kreplica.errors import ExitCode, UnreachableError
 from kreplica.health.impact.stop import Accepted
 from kreplica.model.snapshot import ClusterSnapshot
+from kreplica.monitoring import clusters
 from kreplica.system import deadline
 
 BROKERS = [{"broker": broker, "alive": True} for broker in (1, 2, 3)]

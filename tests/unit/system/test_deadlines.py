@@ -109,7 +109,7 @@ def test_elections_and_their_token_have_one_timeout_together() -> None:
 
 
 def test_several_clusters_have_it_each_and_side_by_side() -> None:
-    from commands.shared.clusters import read_clusters
+    from kreplica.monitoring.clusters import read_clusters
 
     with serving(be_silent) as broker:
         handles = [ClusterHandle(f"c{number}", broker, timeout=TIMEOUT) for number in range(8)]

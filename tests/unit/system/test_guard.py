@@ -14,7 +14,6 @@ from typing import Any
 import pytest
 
 from commands.main import run
-from commands.shared import clusters
 from commands.snapshot import answer as snapshot_run
 from kreplica.config.handle import ClusterHandle
 from kreplica.config.secrets import forget
@@ -27,6 +26,7 @@ from kreplica.errors import (
     UsageError,
     worst_of,
 )
+from kreplica.monitoring import clusters
 from kreplica.sources.dumps.dump import read_sample
 from kreplica.sources.kafka.connection import BrokerConnection
 from kreplica.sources.kafka.failures import Address, BrokerFailure

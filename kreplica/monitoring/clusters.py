@@ -1,4 +1,4 @@
-"""Reads the clusters that a command names, several at once; one that fails does not stop the others."""
+"""Several clusters read at once; one that fails does not stop the others."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from commands.shared.printing.terminal import print_err
 from kreplica.errors import KreplicaError, UsageError, worst_of
 from kreplica.model.durations import spell_duration
 from kreplica.model.snapshot import utc_now
@@ -71,7 +70,7 @@ def read_offsets_of(handle: ClusterHandle, partitions: Collection[tuple[str, int
     Raises:
         KreplicaError: As ``read_clusters``.
     """
-    return _told(lambda: Reading([read_snapshot(handle, Facet.OFFSETS, partitions)], [], [handle]), [handle])
+    return _noted(lambda: Reading([read_snapshot(handle, Facet.OFFSETS, partitions)], [], [handle]), [handle])
 
 
 def read_clusters(handles: Sequence[ClusterHandle], wanted: Facet, freshness: Freshness | None = None) -> Reading:
@@ -83,10 +82,10 @@ def read_clusters(handles: Sequence[ClusterHandle], wanted: Facet, freshness: Fr
         freshness: For a gate: the greatest age of a dump; facts that the gate misses are then among the gaps.
 
     Raises:
-        KreplicaError: No cluster could be read; the worst of the errors. Remarks on settings are printed before that,
-            since a setting may be what is wrong.
+        KreplicaError: No cluster could be read; the worst of the errors. Remarks on settings are its notes
+            (``__notes__``), since a setting may be what is wrong.
     """
-    reading = _told(lambda: _read_all(handles, wanted), handles)
+    reading = _noted(lambda: _read_all(handles, wanted), handles)
     if freshness is None:
         return reading
     from kreplica.health.gates import for_gate
@@ -94,13 +93,13 @@ def read_clusters(handles: Sequence[ClusterHandle], wanted: Facet, freshness: Fr
     return replace(reading, snapshots=[for_gate(snapshot, freshness) for snapshot in reading.snapshots])
 
 
-def _told(read: Callable[[], Reading], handles: Sequence[ClusterHandle]) -> Reading:
+def _noted(read: Callable[[], Reading], handles: Sequence[ClusterHandle]) -> Reading:
     try:
         return read()
-    except KreplicaError:
+    except KreplicaError as error:
         for handle in handles:
             for remark in handle.warnings:
-                print_err(f"warning: {remark}")
+                error.add_note(remark)
         raise
 
 
@@ -169,20 +168,3 @@ def gaps_beside(reading: Reading, judged: Sequence[ClusterSnapshot]) -> list[str
     pairs = zip(reading.snapshots, judged, strict=True)
     found = [(some.name, gap.message) for whole, some in pairs for gap in some.gaps if gap not in whole.gaps]
     return [f"{name}: {message}" if reading.several else message for name, message in found]
-
-
-def cluster_object(snapshot: ClusterSnapshot) -> dict[str, object]:
-    """One entry of the ``clusters`` list of the contract."""
-    return {
-        "cluster": snapshot.label,
-        "cluster_id": snapshot.cluster_id,
-        "name": snapshot.name,
-        "source": snapshot.source,
-        "taken_at": snapshot.taken_at.isoformat(),
-        "age_seconds": None if (age := snapshot.age_seconds(utc_now())) is None else round(age),
-        "controller": snapshot.controller,
-        "brokers": len(snapshot.brokers),
-        "topics": snapshot.topic_count,
-        "partitions": len(snapshot.partitions),
-        "gaps": [{"kind": gap.kind, "message": gap.message, "count": gap.count} for gap in snapshot.gaps],
-    }
