@@ -18,7 +18,7 @@ from kreplica.engine.plan_text import detail_of, name_of
 from kreplica.engine.settings import MICROSECONDS, Value
 from kreplica.engine.setup import SECOND, ProducerSetup, Setup
 from kreplica.engine.simulator.clients.client import METADATA_TIMEOUT
-from kreplica.engine.simulator.network import REQUEST_TIMEOUT
+from kreplica.engine.simulator.environment import REQUEST_TIMEOUT
 from kreplica.engine.trace import PLAN, Event, Kind
 from kreplica.engine.versions.supported import ControllerKind, Version
 

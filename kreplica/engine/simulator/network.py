@@ -8,23 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from random import Random
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
-from kreplica.engine.setup import SECOND
+from kreplica.engine.simulator.environment import (
+    DISCONNECTED,
+    REQUEST_TIMEOUT,
+    TIMED_OUT,
+    Clock,
+    Failure,
+    Link,
+    Process,
+)
+from kreplica.engine.simulator.scheduler import RandomStreams
 from kreplica.engine.trace import Kind
-
-if TYPE_CHECKING:
-    from kreplica.engine.simulator.node import Node
-    from kreplica.engine.simulator.simulation import Simulation
-
-REQUEST_TIMEOUT = 30 * SECOND
-"""request.timeout.ms of clients and brokers where nothing else is set (CommonClientConfigs, AbstractConfig)."""
-
-DISCONNECTED = "disconnected"
-TIMED_OUT = "timed out"
-"""Reasons that ``on_failure`` is called with."""
-
-Failure = Callable[[str], object]
 
 
 class Request(NamedTuple):
@@ -35,20 +31,6 @@ class Request(NamedTuple):
     arguments: tuple[Any, ...]
     on_reply: Callable[..., object] | None
     on_failure: Failure | None
-
-
-class Link:
-    """One direction between two processes: its faults, and the arrival time of its last message."""
-
-    __slots__ = ("cuts", "delay", "last_arrival", "loss", "source", "target")
-
-    def __init__(self, source: str, target: str) -> None:
-        self.source = source
-        self.target = target
-        self.cuts = 0
-        self.delay = 0
-        self.loss = 0
-        self.last_arrival = 0
 
 
 class Call:
@@ -70,7 +52,7 @@ class Call:
         "target",
     )
 
-    def __init__(self, network: Network, ends: tuple[Node, Node], request: Request, deadline: int) -> None:
+    def __init__(self, network: Network, ends: tuple[Process, Process], request: Request, deadline: int) -> None:
         network.calls += 1
         self.network = network
         self.id = network.calls
@@ -78,7 +60,7 @@ class Call:
         self.name, self.handler, self.arguments, self.on_reply, self.on_failure = request
         self.deadline = deadline
         self.incarnation = self.source.incarnation
-        self.sent = network.scheduler.now
+        self.sent = network.clock.now
         self.done = False
 
     def reply(self, *values: Any) -> None:
@@ -88,8 +70,8 @@ class Call:
 
     def disconnect(self) -> None:
         """Tells the caller that the target is gone."""
-        scheduler = self.network.scheduler
-        scheduler.at(scheduler.now + self.network.latency, self.fail, DISCONNECTED)
+        clock = self.network.clock
+        clock.at(clock.now + self.network.latency, self.fail, DISCONNECTED)
 
     def fail(self, reason: str) -> None:
         """Ends the call without an answer, once."""
@@ -111,26 +93,26 @@ class Network:
     """All links of a world.
 
     Args:
-        simulation: The world.
+        clock: The run's.
+        streams: The run's; jitter and losses each have one.
         latency: One way, in microseconds.
         jitter: Largest random addition, in microseconds.
     """
 
-    __slots__ = ("_chance", "_losses", "calls", "jitter", "latency", "scheduler", "simulation")
+    __slots__ = ("_chance", "_losses", "calls", "clock", "jitter", "latency")
 
-    def __init__(self, simulation: Simulation, latency: int, jitter: int) -> None:
-        self.simulation = simulation
-        self.scheduler = simulation.scheduler
+    def __init__(self, clock: Clock, streams: RandomStreams, latency: int, jitter: int) -> None:
+        self.clock = clock
         self.latency = latency
         self.jitter = jitter
-        self._chance: Random = simulation.streams.stream("network")
-        self._losses: Random = simulation.streams.stream("losses")
+        self._chance: Random = streams.stream("network")
+        self._losses: Random = streams.stream("losses")
         self.calls = 0
 
     def call(
         self,
-        source: Node,
-        target: Node,
+        source: Process,
+        target: Process,
         name: str,
         handler: Callable[..., object],
         arguments: tuple[Any, ...],
@@ -138,34 +120,24 @@ class Network:
         on_failure: Failure | None = None,
         timeout: int = REQUEST_TIMEOUT,
     ) -> Call:
-        """Sends a request.
-
-        Args:
-            source, target: The sender and the receiver.
-            name: Kafka's name of the request, for the trace.
-            handler: The target's; called as ``handler(*arguments, reply)``, and calls ``reply(*values)`` once.
-            arguments: Frozen values.
-            on_reply: Called with the values of the answer; None for a request that is not answered.
-            on_failure: Called with DISCONNECTED or TIMED_OUT.
-            timeout: In microseconds.
-        """
+        """Sends a request: see ``environment.Transport``."""
         request = Request(name, handler, arguments, on_reply, on_failure)
-        call = Call(self, (source, target), request, self.scheduler.now + timeout)
+        call = Call(self, (source, target), request, self.clock.now + timeout)
         link = self.link(source, target)
         if link.cuts or (link.loss and self._losses.randrange(100) < link.loss):
             self._lose(source, target, call)
         else:
-            self.scheduler.at(self._arrival(link, call), self._deliver, call)
+            self.clock.at(self._arrival(link, call), self._deliver, call)
         return call
 
-    def link(self, source: Node, target: Node) -> Link:
+    def link(self, source: Process, target: Process) -> Link:
         """The direction from one process to another; a process also reaches itself by one."""
         link = source.links.get(target.name)
         if link is None:
             link = source.links[target.name] = Link(source.name, target.name)
         return link
 
-    def reachable(self, source: Node, target: Node) -> bool:
+    def reachable(self, source: Process, target: Process) -> bool:
         """True if a request and its answer would get through now."""
         return target.up and not self.link(source, target).cuts and not self.link(target, source).cuts
 
@@ -177,27 +149,27 @@ class Network:
         if link.cuts or (link.loss and self._losses.randrange(100) < link.loss):
             self._lose(call.target, call.source, call)
         else:
-            self.scheduler.at(self._arrival(link, call), self._return, call, values, self.scheduler.now)
+            self.clock.at(self._arrival(link, call), self._return, call, values, self.clock.now)
 
     def _arrival(self, link: Link, call: Call) -> int:
         """The arrival time of a message sent now: never before one that was sent earlier.
 
         One that takes longer than the caller's timeout arrives all the same: see ``Call.fail``.
         """
-        arrival = self.scheduler.now + self.latency + link.delay
+        arrival = self.clock.now + self.latency + link.delay
         if link.source == link.target:
-            arrival = self.scheduler.now
+            arrival = self.clock.now
         elif self.jitter:
             arrival += self._chance.randrange(self.jitter + 1)
         arrival = max(arrival, link.last_arrival)
         link.last_arrival = arrival
         if arrival > call.deadline:
-            self.scheduler.at(call.deadline, call.fail, TIMED_OUT)
+            self.clock.at(call.deadline, call.fail, TIMED_OUT)
         return arrival
 
-    def _lose(self, source: Node, target: Node, call: Call) -> None:
+    def _lose(self, source: Process, target: Process, call: Call) -> None:
         source.emit(Kind.DROPPED, target.name, call.name, "the link is down")
-        self.scheduler.at(call.deadline, call.fail, TIMED_OUT)
+        self.clock.at(call.deadline, call.fail, TIMED_OUT)
 
     def _deliver(self, call: Call) -> None:
         target = call.target
@@ -207,7 +179,7 @@ class Network:
         if target.paused:
             target.backlog.append((self._deliver, (call,)))
             target.open_calls[call.id] = call  # it is told of the process's end
-            self.scheduler.at(call.deadline, call.fail, TIMED_OUT)
+            self.clock.at(call.deadline, call.fail, TIMED_OUT)
             return
         if call.done:  # it timed out while the target was paused: the request is handled all the same
             call.on_reply = None
@@ -221,7 +193,7 @@ class Network:
             return
         if source.paused:
             source.backlog.append((self._return, (call, values, sent)))
-            self.scheduler.at(call.deadline, call.fail, TIMED_OUT)
+            self.clock.at(call.deadline, call.fail, TIMED_OUT)
             return
         call.done = True
         source.emit(Kind.MESSAGE, call.target.name, sent, call.name + " answer", values)

@@ -3,47 +3,46 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from kreplica.engine.simulator.cluster import Cluster
+from kreplica.engine.simulator.environment import Link, OpenCall
 from kreplica.engine.trace import Kind
-
-if TYPE_CHECKING:
-    from kreplica.engine.simulator.network import Call, Link
-    from kreplica.engine.simulator.simulation import Simulation
 
 
 class Node:
     """A process of the simulated world.
 
     Args:
-        simulation: The world.
+        cluster: Its cluster, with the clock, the trace and the transport.
         name: Its name in the trace.
 
     ``incarnation`` counts the starts of the process: timers and answers of an earlier run are ignored. While ``paused``
     its events wait in ``backlog``.
     """
 
-    __slots__ = ("backlog", "incarnation", "links", "name", "open_calls", "paused", "scheduler", "simulation", "up")
+    __slots__ = ("backlog", "clock", "cluster", "incarnation", "links", "name", "open_calls", "paused", "trace", "up")
 
-    def __init__(self, simulation: Simulation, name: str) -> None:
-        self.simulation = simulation
-        self.scheduler = simulation.scheduler
+    def __init__(self, cluster: Cluster, name: str) -> None:
+        self.cluster = cluster
+        self.clock = cluster.clock
+        self.trace = cluster.trace
         self.name = name
         self.incarnation = 0
         self.up = False
         self.paused = False
         self.backlog: list[tuple[Callable[..., object], tuple[Any, ...]]] = []
         self.links: dict[str, Link] = {}
-        self.open_calls: dict[int, Call] = {}
+        self.open_calls: dict[int, OpenCall] = {}
 
     def emit(self, kind: str, *values: Any) -> None:
         """Writes an event of this node into the trace."""
-        self.simulation.trace.emit(self.scheduler.now, kind, self.name, values)
+        self.trace.emit(self.clock.now, kind, self.name, values)
 
     def after(self, delay: int, function: Callable[..., object], *arguments: Any) -> None:
         """Calls a function ``delay`` microseconds from now, unless this process ends before."""
-        scheduler = self.scheduler
-        scheduler.at(scheduler.now + delay, self._fire, self.incarnation, function, arguments)
+        clock = self.clock
+        clock.at(clock.now + delay, self._fire, self.incarnation, function, arguments)
 
     def start(self) -> None:
         """Starts the process; ``on_start`` is the process's own part."""
@@ -84,7 +83,7 @@ class Node:
         self.emit(Kind.RESUMED)
         waiting, self.backlog = self.backlog, []
         for function, arguments in waiting:
-            self.scheduler.at(self.scheduler.now, function, *arguments)
+            self.clock.at(self.clock.now, function, *arguments)
 
     def on_start(self) -> None:
         """Does the first work of the process."""

@@ -6,7 +6,7 @@ Also checks of a plan: mistakes are refused before anything is played, so that n
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from kreplica.engine import fault_plan
 from kreplica.engine.fault_plan import At, Plan, Step, When
@@ -14,16 +14,13 @@ from kreplica.engine.plan_text import detail_of, name_of
 from kreplica.engine.rules.replication.high_watermark import TO_HIGH_WATERMARK
 from kreplica.engine.settings import SETTINGS, Scope, parse, setting_named
 from kreplica.engine.simulator.broker.broker import Broker
-from kreplica.engine.simulator.network import Link
+from kreplica.engine.simulator.environment import Link
 from kreplica.engine.simulator.node import Node
-from kreplica.engine.simulator.simulation import ACTIVE_CONTROLLER, LEADER_OF, NobodyError
+from kreplica.engine.simulator.simulation import ACTIVE_CONTROLLER, LEADER_OF, NobodyError, Simulation
 from kreplica.engine.trace import KINDS, PLAN, Event, Kind
 from kreplica.engine.versions.supported import ControllerKind
 from kreplica.errors import UsageError
 from kreplica.model.nearest_names import nearest_or_known
-
-if TYPE_CHECKING:
-    from kreplica.engine.simulator.simulation import Simulation
 
 
 def check_step(simulation: Simulation, step: Step) -> None:
@@ -91,8 +88,8 @@ def _check_nodes(simulation: Simulation, action: fault_plan.AnyAction) -> None:
 def _check_partitions(simulation: Simulation, action: fault_plan.AnyAction) -> None:
     named = [getattr(action, "partition", None), *getattr(action, "partitions", ())]
     for partition in named:
-        if partition is not None and partition not in simulation.assignments:
-            known = ", ".join(simulation.assignments)
+        if partition is not None and partition not in simulation.cluster.assignments:
+            known = ", ".join(simulation.cluster.assignments)
             raise UsageError(f"the plan names {partition!r}, which is no partition", "", f"one of {known}")
 
 
@@ -120,8 +117,8 @@ def _check_deletion(simulation: Simulation, action: fault_plan.DeleteRecords) ->
 
 
 def _check_topic(simulation: Simulation, action: fault_plan.AlterTopic) -> None:
-    if action.topic not in simulation.topics:
-        known = ", ".join(simulation.topics)
+    if action.topic not in simulation.cluster.topics:
+        known = ", ".join(simulation.cluster.topics)
         raise UsageError(f"the plan names {action.topic!r}, which is no topic", "", f"one of {known}")
     parse(action.setting, action.value)
     if setting_named(action.setting).scope is not Scope.TOPIC:
@@ -272,7 +269,7 @@ def _directory_failure(simulation: Simulation, action: fault_plan.DirectoryFailu
 
 
 def _alter_topic(simulation: Simulation, action: fault_plan.AlterTopic) -> None:
-    simulation.topics[action.topic][action.setting] = parse(action.setting, action.value)
+    simulation.cluster.topics[action.topic][action.setting] = parse(action.setting, action.value)
     simulation.controller_operations().topic_changed(action.topic, action.setting)
 
 

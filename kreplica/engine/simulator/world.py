@@ -29,6 +29,7 @@ from kreplica.engine.simulator.clients.plain_reader import Reader
 from kreplica.engine.simulator.clients.producer import Producer
 from kreplica.engine.simulator.clients.read_process_write import Transformer
 from kreplica.engine.simulator.clients.transactional import TransactionalProducer
+from kreplica.engine.simulator.cluster import Cluster
 from kreplica.engine.simulator.coordinators.groups import GroupCoordinator
 from kreplica.engine.simulator.coordinators.transactions import TransactionCoordinator
 from kreplica.engine.simulator.kraft.controller import KraftController
@@ -48,14 +49,14 @@ from kreplica.engine.versions.supported import ControllerKind, Version
 from kreplica.errors import UsageError
 
 
-def zookeeper_with_topics(simulation: Simulation) -> ZooKeeper:
+def zookeeper_with_topics(cluster: Cluster) -> ZooKeeper:
     """The service with every topic of the setup as it is at the start."""
-    zookeeper = ZooKeeper(simulation)
+    zookeeper = ZooKeeper(cluster)
     zookeeper.put(CONTROLLER_EPOCH, (INITIAL_EPOCH,))
     topics: dict[str, list[Assigned]] = {}
-    for partition, replicas in simulation.assignments.items():
+    for partition, replicas in cluster.assignments.items():
         topics.setdefault(topic_of(partition), []).append((partition, replicas, (), ()))
-        state = PartitionState.at_start(partition, replicas, simulation.starts[partition])
+        state = PartitionState.at_start(partition, replicas, cluster.starts[partition])
         zookeeper.put(state_path(partition), state_data(state, INITIAL_EPOCH))
     for topic, assigned in topics.items():
         zookeeper.put(f"{TOPICS}/{topic}", tuple(assigned))
@@ -72,10 +73,10 @@ def build(setup: Setup, version: Version, seed: int, trace: Trace) -> Simulation
     if version.controller is ControllerKind.KRAFT:
         _add_quorum(simulation)
     else:
-        simulation.zookeeper = zookeeper_with_topics(simulation)
+        simulation.zookeeper = zookeeper_with_topics(simulation.cluster)
         _add(simulation, simulation.zookeeper)
     for broker in setup.brokers:
-        _add(simulation, Broker(simulation, broker))
+        _add(simulation, Broker(simulation.cluster, broker, simulation.brokers, simulation.link_to_controller))
     _add_coordinators(simulation)
     for client in setup.clients:
         _add(simulation, _client(simulation, client))
@@ -92,51 +93,52 @@ def _add(simulation: Simulation, node: Node) -> None:
 
 
 def _add_quorum(simulation: Simulation) -> None:
-    simulation.quorum = MetadataQuorum(simulation, simulation.setup.controllers)
+    simulation.quorum = MetadataQuorum(simulation.cluster, simulation.setup.controllers)
     for voter in simulation.quorum.voters:
-        voter.controller = KraftController(simulation, simulation.quorum, voter)
+        voter.controller = KraftController(simulation.cluster, simulation.quorum, voter, simulation.brokers)
         _add(simulation, voter)
 
 
 def _add_coordinators(simulation: Simulation) -> None:
     """Gives each broker one coordinator of each kind that the setup has a topic for."""
     for kind in (GroupCoordinator, TransactionCoordinator):
-        if kind.topic in simulation.partitions:
+        if kind.topic in simulation.cluster.partitions:
             for broker in simulation.brokers.values():
                 broker.coordinators.append(kind(broker))
 
 
-def _transactional(simulation: Simulation, setup: TransactionalSetup | TransformSetup) -> dict[str, Value]:
+def _transactional(cluster: Cluster, setup: TransactionalSetup | TransformSetup) -> dict[str, Value]:
     """The settings of a transactional producer, with those that transactions imply.
 
     Raises:
         UsageError: The version has no transactions, the setup lacks a topic for them, or there is no transactional.id.
     """
-    if simulation.version.transaction_version == 0:
-        raise UsageError(f"{setup.name} is transactional", f"{simulation.version.name} has no transactions", "0.11 has")
+    if cluster.version.transaction_version == 0:
+        raise UsageError(f"{setup.name} is transactional", f"{cluster.version.name} has no transactions", "0.11 has")
     needed = (TRANSACTIONS_TOPIC, OFFSETS_TOPIC) if isinstance(setup, TransformSetup) else (TRANSACTIONS_TOPIC,)
     for topic in needed:
-        if topic not in simulation.topics:
+        if topic not in cluster.topics:
             raise UsageError(f"{setup.name} is transactional", f"there is no {topic}", "add it to the topics")
-    settings = idempotent_settings(simulation.setup, simulation.version, setup.settings)
+    settings = idempotent_settings(cluster.setup, cluster.version, setup.settings)
     if settings is None or not settings["transactional.id"]:
         raise UsageError(f"{setup.name} has no transactional.id", "", "set it")
     return settings
 
 
 def _client(simulation: Simulation, setup: object) -> Node:
+    cluster, brokers = simulation.cluster, simulation.brokers
     if isinstance(setup, ConsumerSetup):
-        return Consumer(simulation, setup)
+        return Consumer(cluster, brokers, setup)
     if isinstance(setup, ProducerSetup):
-        if {**simulation.settings, **setup.settings}["transactional.id"]:
+        if {**cluster.settings, **setup.settings}["transactional.id"]:
             raise UsageError(f"{setup.name} has a transactional.id", "it sends outside transactions", "leave it out")
-        idempotent = idempotent_settings(simulation.setup, simulation.version, setup.settings)
+        idempotent = idempotent_settings(cluster.setup, cluster.version, setup.settings)
         if idempotent is None:
-            return Producer(simulation, setup)
-        return IdempotentProducer(simulation, replace(setup, settings=idempotent))
+            return Producer(cluster, brokers, setup)
+        return IdempotentProducer(cluster, brokers, replace(setup, settings=idempotent))
     if isinstance(setup, TransactionalSetup):
-        return TransactionalProducer(simulation, replace(setup, settings=_transactional(simulation, setup)))
+        return TransactionalProducer(cluster, brokers, replace(setup, settings=_transactional(cluster, setup)))
     if isinstance(setup, TransformSetup):
-        return Transformer(simulation, replace(setup, settings=_transactional(simulation, setup)))
+        return Transformer(cluster, brokers, replace(setup, settings=_transactional(cluster, setup)))
     assert isinstance(setup, ReaderSetup), setup
-    return Reader(simulation, setup)
+    return Reader(cluster, brokers, setup)

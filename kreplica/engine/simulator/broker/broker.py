@@ -5,7 +5,7 @@ kafka.server.ReplicaManager and kafka.server.KafkaApis.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from kreplica.engine.rules.replication.error_codes import ErrorCode
@@ -28,8 +28,8 @@ from kreplica.engine.versions.supported import NEVER
 
 if TYPE_CHECKING:
     from kreplica.engine.simulator.broker.controller_link import ControllerLink
+    from kreplica.engine.simulator.cluster import Cluster
     from kreplica.engine.simulator.coordinators.coordinator import Coordinator
-    from kreplica.engine.simulator.simulation import Simulation
 
 DELETE_RECORDS_TIMEOUT = 30 * SECOND
 """request.timeout.ms of an AdminClient, which it sends with DeleteRecords."""
@@ -39,17 +39,27 @@ EXPIRY_INTERVAL = 600 * SECOND
 
 Reply = Callable[..., object]
 
+Brokers = Mapping[int, "Broker"]
+"""All brokers of a cluster, by id."""
+
 
 class Broker(Node):
     """One broker. Its replicas outlive its process; everything else starts anew with the process.
 
     ``image`` is its knowledge of the partitions, ``alive`` of the brokers (id to broker epoch), as the controller last
     reported them.
+
+    Args:
+        cluster: Its cluster.
+        setup: Its id, rack and settings.
+        brokers: All brokers by id, this one included.
+        link: Makes its side of the link to the controller.
     """
 
     __slots__ = (
         "alive",
         "broker_epoch",
+        "brokers",
         "clean",
         "controller_link",
         "coordinators",
@@ -67,11 +77,18 @@ class Broker(Node):
         "settings",
     )
 
-    def __init__(self, simulation: Simulation, setup: BrokerSetup) -> None:
-        super().__init__(simulation, f"broker-{setup.id}")
+    def __init__(
+        self,
+        cluster: Cluster,
+        setup: BrokerSetup,
+        brokers: Brokers,
+        link: Callable[[Broker], ControllerLink],
+    ) -> None:
+        super().__init__(cluster, f"broker-{setup.id}")
+        self.brokers = brokers
         self.id = setup.id
         self.rack = setup.rack
-        self.settings: dict[str, Value] = {**simulation.settings, **setup.settings}
+        self.settings: dict[str, Value] = {**cluster.settings, **setup.settings}
         self.replicas: dict[str, Replica] = {}
         self.image: dict[str, PartitionState] = {}
         self.alive: dict[int, int] = {}
@@ -83,7 +100,7 @@ class Broker(Node):
         self.power_lost = False
         self.kept_unflushed = 0
         self.lag_time_max = self.integer("replica.lag.time.max.ms") * MICROSECONDS
-        self.controller_link: ControllerLink = simulation.link_to_controller(self)
+        self.controller_link = link(self)
         self.coordinators: list[Coordinator[Any]] = []
         self.reads = BrokerReads(self)
 
@@ -137,14 +154,14 @@ class Broker(Node):
         """Stops cleanly: by controlled shutdown where that is on, then with everything flushed."""
         if not self.up:
             return
-        if self.simulation.boolean("controlled.shutdown.enable"):
+        if self.cluster.boolean("controlled.shutdown.enable"):
             self.controller_link.controlled_shutdown(self._stop_now)
         else:
             self._stop_now()
 
     def halt(self) -> None:
         """Ends by itself: at once, or by System.exit and with it as a clean stop (since 0.10.0.1)."""
-        if self.simulation.version.halts_by_exit:
+        if self.cluster.version.halts_by_exit:
             self.stop()
         else:
             self.kill()
@@ -173,7 +190,7 @@ class Broker(Node):
     def _expire_producers(self) -> None:
         expiration = self.integer("producer.id.expiration.ms") * MICROSECONDS
         for replica in self.replicas.values():
-            for producer_id in replica.producers.expire(self.scheduler.now, expiration):
+            for producer_id in replica.producers.expire(self.clock.now, expiration):
                 self.emit(Kind.PRODUCER_EXPIRED, replica.partition, producer_id)
         self.after(EXPIRY_INTERVAL, self._expire_producers)
 
@@ -184,7 +201,7 @@ class Broker(Node):
         self._look_again()
 
     def _look_again(self) -> None:
-        twice = self.simulation.version.looks_twice
+        twice = self.cluster.version.looks_twice
         self.after(time_between_looks(self.lag_time_max, twice), self._look_for_failed)
 
     # -- reports of the controller
@@ -199,7 +216,7 @@ class Broker(Node):
     def host(self, state: PartitionState) -> Replica | None:
         """Returns the replica of a partition, if need be a new one; None if assignment or disk have no place for it."""
         replica = self.replicas.get(state.partition)
-        if self.id not in state.replicas or state.partition in self.simulation.offline_directories.get(self.id, ()):
+        if self.id not in state.replicas or state.partition in self.cluster.offline_directories.get(self.id, ()):
             if replica is not None:
                 self.drop(replica)
             return None
@@ -218,11 +235,11 @@ class Broker(Node):
         It lives on if the version tolerates that and another directory is left.
         """
         names = tuple(name for name in self.replicas if not partitions or name in partitions)
-        self.simulation.offline_directories.setdefault(self.id, set()).update(names)
+        self.cluster.offline_directories.setdefault(self.id, set()).update(names)
         for name in names:
             self.drop(self.replicas[name])
         directories = 2 if partitions else 1  # partitions that are not named are in another directory
-        if broker_stops(1, directories, self.simulation.version.failed_directories_tolerated, False):
+        if broker_stops(1, directories, self.cluster.version.failed_directories_tolerated, False):
             self.kill()
         elif self.up:
             self.controller_link.directory_failed(names)
@@ -240,7 +257,7 @@ class Broker(Node):
 
         kafka.cluster.Partition.isReplicaIsrEligible, since 3.3.
         """
-        version = self.simulation.version
+        version = self.cluster.version
         if not version.ineligible_refused:
             return everybody(len(leadership.replicas))
         compare = version.broker_epoch_in_isr
@@ -309,7 +326,7 @@ class Broker(Node):
 
     def init_producer_id(self, reply: Reply) -> None:
         """Answers an idempotent producer: the error, an id that nobody has, and epoch 0."""
-        reply(ErrorCode.NONE, self.simulation.new_producer_id(), 0)
+        reply(ErrorCode.NONE, self.cluster.new_producer_id(), 0)
 
     def append_as_leader(
         self, partition: str, records: Sequence[Record], acks: int, timeout: int, answer: Answer, guard: int = NO_GUARD
@@ -319,7 +336,7 @@ class Broker(Node):
         if replica is None or replica.leadership is None:
             answer(ErrorCode.NOT_LEADER_OR_FOLLOWER, -1)
             return
-        epoch, now = replica.leadership.epoch, self.scheduler.now
+        epoch, now = replica.leadership.epoch, self.clock.now
         stamped = [record._replace(epoch=epoch, timestamp=now) for record in records]
         replica.leadership.produce(stamped, acks, timeout, answer, guard)
 
@@ -333,5 +350,5 @@ class Broker(Node):
         )
 
     def _online(self, state: PartitionState) -> tuple[int, ...]:
-        gone = self.simulation.offline_places(state)
+        gone = self.cluster.offline_places(state.partition, state.replicas)
         return state.ids(without(state.places(tuple(self.alive)), gone))

@@ -38,7 +38,7 @@ class ReplicaFetcher:
 
     def add(self, replica: Replica) -> None:
         """Starts to follow for a partition; truncates the log first where needed."""
-        version = self.broker.simulation.version
+        version = self.broker.cluster.version
         replica.truncating = not (version.truncate_on_fetch and replica.log.epochs)
         replica.failed = False
         replica.delayed_until = 0
@@ -65,18 +65,18 @@ class ReplicaFetcher:
             self._wait()
 
     def _is_ready(self, replica: Replica) -> bool:
-        return not replica.failed and replica.delayed_until <= self.broker.scheduler.now
+        return not replica.failed and replica.delayed_until <= self.broker.clock.now
 
     def _wait(self) -> None:
         delayed = [r.delayed_until for r in self.following.values() if not r.failed]
         if delayed:
-            self.broker.after(min(delayed) - self.broker.scheduler.now, self.go)
+            self.broker.after(min(delayed) - self.broker.clock.now, self.go)
 
     # -- truncation before the first fetch
 
     def _cuts_alone(self, replica: Replica) -> bool:
         """Truncates to the high watermark, where the leader cannot be asked for leader epochs."""
-        if self.broker.simulation.version.truncation is not Truncation.HIGH_WATERMARK and replica.log.epochs:
+        if self.broker.cluster.version.truncation is not Truncation.HIGH_WATERMARK and replica.log.epochs:
             return False
         end = truncate_to_high_watermark(replica.high_watermark, replica.log.end)
         replica.truncate(end, "log_truncation.truncate_to_high_watermark")
@@ -84,18 +84,18 @@ class ReplicaFetcher:
         return True
 
     def _ask_epochs(self, replicas: list[Replica]) -> None:
-        fenced = self.broker.simulation.version.fenced_fetch
+        fenced = self.broker.cluster.version.fenced_fetch
         asked = tuple(
             (replica.partition, replica.log.last_epoch, replica.state.leader_epoch if fenced else -1)
             for replica in replicas
         )
         since = {replica.partition: replica.followed_since for replica in replicas}
-        leader = self.broker.simulation.brokers[self.leader]
+        leader = self.broker.brokers[self.leader]
         self._send("OffsetForLeaderEpoch", leader.reads.ends_of_epochs, (asked,), lambda given: self._cut(since, given))
 
     def _cut(self, since: dict[str, int], given: tuple[tuple[str, ErrorCode, int, int], ...]) -> None:
         self.busy = False
-        drops = self.broker.simulation.version.stale_epoch_ends_dropped
+        drops = self.broker.cluster.version.stale_epoch_ends_dropped
         for partition, error, epoch, end_offset in given:
             replica = self._still_followed(partition, since) if drops else self.following.get(partition)
             if replica is None:
@@ -108,7 +108,7 @@ class ReplicaFetcher:
 
     def _cut_one(self, replica: Replica, epoch: int, end_offset: int) -> None:
         log = replica.log
-        if self.broker.simulation.version.truncation is Truncation.KIP_101:
+        if self.broker.cluster.version.truncation is Truncation.KIP_101:
             end = truncation_by_end_offset(log.end, replica.high_watermark, end_offset)
             finished, rule = True, "log_truncation.truncation_by_end_offset"
         else:
@@ -120,7 +120,7 @@ class ReplicaFetcher:
     # -- fetching
 
     def _fetch(self, replicas: list[Replica]) -> None:
-        version = self.broker.simulation.version
+        version = self.broker.cluster.version
         wants = tuple(
             Want(
                 replica.partition,
@@ -133,7 +133,7 @@ class ReplicaFetcher:
         )
         since = {replica.partition: replica.followed_since for replica in replicas}
         offsets = {want.partition: want.offset for want in wants}
-        leader = self.broker.simulation.brokers[self.leader]
+        leader = self.broker.brokers[self.leader]
         self._send(
             "Fetch",
             leader.reads.for_follower,
@@ -164,7 +164,7 @@ class ReplicaFetcher:
             self._hold_back(replica, given.error)
         else:
             diverging = given.end_offset >= 0
-            if processes_partition_data(diverging, self.broker.simulation.version.watermark_before_cut):
+            if processes_partition_data(diverging, self.broker.cluster.version.watermark_before_cut):
                 self._process_partition_data(replica, given)
             if diverging:
                 self._cut_one(replica, given.epoch, given.end_offset)
@@ -175,9 +175,9 @@ class ReplicaFetcher:
         replica.delete_before(min(given.log_start, replica.log.end))
 
     def _out_of_range(self, replica: Replica, given: Given) -> None:
-        log, simulation = replica.log, self.broker.simulation
-        unclean = simulation.topic_boolean(replica.topic, UNCLEAN)
-        if out_of_range_halts(log.end, given.end_offset, unclean, simulation.version.truncation_needs_unclean):
+        log, cluster = replica.log, self.broker.cluster
+        unclean = cluster.topic_boolean(replica.topic, UNCLEAN)
+        if out_of_range_halts(log.end, given.end_offset, unclean, cluster.version.truncation_needs_unclean):
             self.broker.emit(Kind.TRUNCATION_REFUSED, replica.partition, log.end, given.end_offset)
             self.busy = True
             self.broker.halt()
@@ -195,11 +195,11 @@ class ReplicaFetcher:
         if error is ErrorCode.FENCED_LEADER_EPOCH:
             replica.failed = True
         else:
-            replica.delayed_until = self.broker.scheduler.now + self._backoff()
+            replica.delayed_until = self.broker.clock.now + self._backoff()
 
     def _failed(self, _reason: str) -> None:
         self.busy = False
-        until = self.broker.scheduler.now + self._backoff()
+        until = self.broker.clock.now + self._backoff()
         for replica in self.following.values():
             replica.delayed_until = until
         self.go()
@@ -213,14 +213,14 @@ class ReplicaFetcher:
 
     def _send(self, name: str, handler: object, arguments: tuple[object, ...], on_reply: object) -> None:
         self.busy = True
-        simulation = self.broker.simulation
-        simulation.network.call(
-            self.broker,
-            simulation.brokers[self.leader],
+        broker = self.broker
+        broker.cluster.transport.call(
+            broker,
+            broker.brokers[self.leader],
             name,
             handler,  # type: ignore[arg-type]
             arguments,
             on_reply,  # type: ignore[arg-type]
             self._failed,
-            self.broker.integer("replica.socket.timeout.ms") * MICROSECONDS,
+            broker.integer("replica.socket.timeout.ms") * MICROSECONDS,
         )

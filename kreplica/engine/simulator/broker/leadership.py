@@ -88,24 +88,24 @@ def asks_coordinator(replica: Replica, record: Record) -> bool:
     With transaction version 2 it always asks: that is how the partition is added to the transaction.
     ReplicaManager.maybeSendPartitionsToTransactionCoordinator.
     """
-    version_2 = replica.broker.simulation.version.transaction_version >= 2
+    version_2 = replica.broker.cluster.version.transaction_version >= 2
     return (version_2 or _verifies(replica)) and _begins_here(replica, record)
 
 
 def _verifies(replica: Replica) -> bool:
-    simulation = replica.broker.simulation
-    return simulation.version.verify_transactions and simulation.boolean("transaction.partition.verification.enable")
+    cluster = replica.broker.cluster
+    return cluster.version.verify_transactions and cluster.boolean("transaction.partition.verification.enable")
 
 
 def _begins_here(replica: Replica, record: Record) -> bool:
-    version_2 = replica.broker.simulation.version.transaction_version >= 2
+    version_2 = replica.broker.cluster.version.transaction_version >= 2
     state = replica.producers.state(record.producer_id)
     return record.transactional and not transaction_open(state, record.producer_epoch, version_2)
 
 
 def _error(replica: Replica, state: ProducerState, record: Record, guard: int) -> tuple[ErrorCode, str]:
     if record.kind != DATA:
-        strict = replica.broker.simulation.version.strict_markers
+        strict = replica.broker.cluster.version.strict_markers
         return marker_error(state, record.producer_epoch, int(record.value), strict), "transaction_append.marker_error"
     by_client = record.sequence != NO_SEQUENCE  # a group coordinator's writes have no sequence
     if by_client and _verifies(replica) and _begins_here(replica, record):
@@ -123,7 +123,7 @@ def _error(replica: Replica, state: ProducerState, record: Record, guard: int) -
 
 
 def _sequence_error(replica: Replica, state: ProducerState, record: Record) -> ErrorCode:
-    version = replica.broker.simulation.version
+    version = replica.broker.cluster.version
     return transactional_sequence_error(
         state,
         replica.producers.verifications.get(record.producer_id),
@@ -166,7 +166,7 @@ class Leadership:
     """A leader's view of its partition, from its election to the end of its epoch.
 
     ``isr`` is the ISR that the controller has confirmed, ``pending`` the one that this leader has asked for. Lists are
-    by index in the assignment; times are the simulation's microseconds.
+    by index in the assignment; times are microseconds of virtual time.
     """
 
     __slots__ = (
@@ -190,7 +190,7 @@ class Leadership:
 
     def __init__(self, replica: Replica, state: PartitionState, before: Leadership | None = None) -> None:
         """Begins an epoch; ``before`` is the previous epoch's leadership if this broker led it too."""
-        now = replica.broker.scheduler.now
+        now = replica.broker.clock.now
         replicas = len(state.replicas)
         self.replica = replica
         self.replicas = state.replicas
@@ -200,7 +200,7 @@ class Leadership:
         self.partition_epoch = state.partition_epoch
         self.ends = [UNKNOWN] * replicas
         self.log_starts = [UNKNOWN] * replicas
-        anew = replica.broker.simulation.version.begins_anew
+        anew = replica.broker.cluster.version.begins_anew
         self.last_caught_up = [
             lag.last_caught_up_in_new_epoch(contains(state.isr, i), now, replica.caught_up.get(broker, now), anew)
             for i, broker in enumerate(state.replicas)
@@ -217,7 +217,7 @@ class Leadership:
     def _before_any_fetch(self) -> int:
         """A follower's time of fetching before its first fetch: never; before 0.9 the time it was added."""
         broker = self.replica.broker
-        return broker.scheduler.now if broker.simulation.version.lag_by_messages else lag.NEVER_CAUGHT_UP
+        return broker.clock.now if broker.cluster.version.lag_by_messages else lag.NEVER_CAUGHT_UP
 
     def _lead_on(self, before: Leadership) -> None:
         """Re-elected: waiting requests go on waiting, and the followers' positions stay known (since 0.9).
@@ -230,7 +230,7 @@ class Leadership:
         for deletion in self.deletions:
             self._await_deletion(deletion)
         before._remap(self.replicas)
-        if not self.replica.broker.simulation.version.lag_by_messages:
+        if not self.replica.broker.cluster.version.lag_by_messages:
             self.ends, self.log_starts, self.broker_epochs = before.ends, before.log_starts, before.broker_epochs
             self.told = before.told
             self.last_fetch = list(self.last_caught_up)
@@ -262,7 +262,7 @@ class Leadership:
         base = self.append(records) if known == NO_OFFSET else known
         end = base + len(records)
         if waits_for_followers(acks, self.replica.high_watermark, end):
-            self._wait(WaitingProduce(end, base, self.replica.broker.scheduler.now + timeout, answer))
+            self._wait(WaitingProduce(end, base, self.replica.broker.clock.now + timeout, answer))
         else:
             error = completion_error(self.maximal(), self.min_isr()) if acks == ACKS_ALL else ErrorCode.NONE
             answer(error, -1 if error else base)
@@ -285,10 +285,10 @@ class Leadership:
     def _await_deadline(self) -> None:
         if self.waiting:
             broker = self.replica.broker
-            broker.after(min(one.deadline for one in self.waiting) - broker.scheduler.now, self._expire)
+            broker.after(min(one.deadline for one in self.waiting) - broker.clock.now, self._expire)
 
     def _expire(self) -> None:
-        now = self.replica.broker.scheduler.now
+        now = self.replica.broker.clock.now
         if self.replica.leadership is not self:
             return
         late = [waiting for waiting in self.waiting if waiting.deadline <= now]
@@ -315,7 +315,7 @@ class Leadership:
             answer(error, UNKNOWN)
             return
         replica.delete_before(offset)
-        deletion = WaitingDeletion(offset, self.low_watermark(), replica.broker.scheduler.now + timeout, answer)
+        deletion = WaitingDeletion(offset, self.low_watermark(), replica.broker.clock.now + timeout, answer)
         self.deletions.append(deletion)
         self._answer_deletions()
         self._await_deletion(deletion)
@@ -339,7 +339,7 @@ class Leadership:
 
     def _await_deletion(self, deletion: WaitingDeletion) -> None:
         broker = self.replica.broker
-        broker.after(max(deletion.deadline - broker.scheduler.now, 0), self._expire_deletion, deletion)
+        broker.after(max(deletion.deadline - broker.clock.now, 0), self._expire_deletion, deletion)
 
     def _expire_deletion(self, deletion: WaitingDeletion) -> None:
         if deletion in self.deletions:
@@ -350,9 +350,9 @@ class Leadership:
 
     def min_isr(self) -> int:
         """min.insync.replicas of the topic; the effective one where the version has that."""
-        simulation = self.replica.broker.simulation
-        configured = simulation.topic_integer(self.replica.topic, MIN_ISR)
-        if simulation.version.freeze_below_min_isr:
+        cluster = self.replica.broker.cluster
+        configured = cluster.topic_integer(self.replica.topic, MIN_ISR)
+        if cluster.version.freeze_below_min_isr:
             return effective_min_isr(configured, len(self.ends))
         return configured
 
@@ -363,19 +363,19 @@ class Leadership:
     def advance(self) -> bool:
         """Moves the high watermark as far as it may; answers and wakes the requests that waited for it."""
         replica = self.replica
-        simulation = replica.broker.simulation
-        if simulation.by_majority:
+        cluster = replica.broker.cluster
+        if cluster.by_majority:
             self.ends[replica.place] = replica.log.end
             return self._rise(quorum_high_watermark(tuple(self.ends), self.epoch_start, replica.high_watermark))
-        if simulation.version.freeze_below_min_isr and high_watermark_stands_still(self.isr, self.min_isr()):
+        if cluster.version.freeze_below_min_isr and high_watermark_stands_still(self.isr, self.min_isr()):
             return False
         self.ends[replica.place] = replica.log.end
         maximal = self.maximal()
         everyone = everybody(len(self.ends))
         outside = without(everyone, maximal)
-        caught_up = self._caught_up(outside) if outside and simulation.version.waits_for_joining else 0
+        caught_up = self._caught_up(outside) if outside and cluster.version.waits_for_joining else 0
         eligible = everyone
-        if caught_up and simulation.version.waits_only_for_eligible:
+        if caught_up and cluster.version.waits_only_for_eligible:
             eligible = replica.broker.eligible(self)
         holding = replicas_that_hold_it(everyone, replica.place, maximal, caught_up, eligible)
         return self._rise(leader_high_watermark(replica.high_watermark, self.ends, holding))
@@ -388,7 +388,7 @@ class Leadership:
         replica.set_high_watermark(high_watermark, LEADER)
         self._answer_producers()
         self._answer_deletions()
-        replica.wake(replica.broker.simulation.version.high_watermark_wakes_followers, HIGH_WATERMARK_ROSE)
+        replica.wake(replica.broker.cluster.version.high_watermark_wakes_followers, HIGH_WATERMARK_ROSE)
         return True
 
     def _answer_producers(self) -> None:
@@ -399,10 +399,10 @@ class Leadership:
             waiting.answer(error, -1 if error else waiting.base)
 
     def _caught_up(self, candidates: int) -> int:
-        now = self.replica.broker.scheduler.now
+        now = self.replica.broker.clock.now
         end = self.replica.log.end
         longest = self.replica.broker.lag_time_max
-        end_suffices = self.replica.broker.simulation.version.end_suffices
+        end_suffices = self.replica.broker.cluster.version.end_suffices
         found = 0
         for place in range(len(self.ends)):
             if contains(candidates, place) and lag.is_caught_up(
@@ -426,7 +426,7 @@ class Leadership:
             broker_epoch: The follower's broker epoch, as it sent it.
         """
         replica = self.replica
-        now = replica.broker.scheduler.now
+        now = replica.broker.clock.now
         self.last_caught_up[place] = lag.last_caught_up_after_fetch(
             self.last_caught_up[place],
             offset,
@@ -434,7 +434,7 @@ class Leadership:
             self.last_fetch_end[place],
             self.last_fetch[place],
             now,
-            replica.broker.simulation.version.waits_for_joining,
+            replica.broker.cluster.version.waits_for_joining,
         )
         moved = self.ends[place] != offset
         deleted = self.log_starts[place] != log_start
@@ -458,7 +458,7 @@ class Leadership:
     def _maybe_let_in(self, place: int) -> None:
         if self.pending != self.isr or contains(self.isr, place):
             return
-        version = self.replica.broker.simulation.version
+        version = self.replica.broker.cluster.version
         if lag.may_join_isr(
             place,
             self.maximal(),
@@ -476,22 +476,22 @@ class Leadership:
 
         kafka.cluster.Partition.maybeShrinkIsr.
         """
-        if self.pending != self.isr or self.replica.broker.simulation.by_majority:
+        if self.pending != self.isr or self.replica.broker.cluster.by_majority:
             return
         remaining = self._remaining()
         if remaining != self.isr:
             ids = self.replica.state.ids(self.isr & ~remaining)
             gone = ", ".join(f"broker-{broker}" for broker in ids)
-            by_messages = self.replica.broker.simulation.version.lag_by_messages
+            by_messages = self.replica.broker.cluster.version.lag_by_messages
             rule = "follower_lag.in_sync_by_time_or_messages" if by_messages else "follower_lag.in_sync_by_time"
             self._ask(remaining, f"{gone} did not keep up", rule)
 
     def _remaining(self) -> int:
         place = self.replica.place
-        if not self.replica.broker.simulation.version.lag_by_messages:
+        if not self.replica.broker.cluster.version.lag_by_messages:
             return lag.in_sync_by_time(self.isr, place, self._caught_up(self.isr))
         broker = self.replica.broker
-        now, end = broker.scheduler.now, self.replica.log.end
+        now, end = broker.clock.now, self.replica.log.end
         messages = broker.integer("replica.lag.max.messages")
         stuck = slow = 0
         for other in range(len(self.ends)):

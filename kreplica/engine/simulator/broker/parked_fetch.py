@@ -43,7 +43,7 @@ class ParkedFetch:
     ) -> None:
         self.broker = broker
         self.reader = reader
-        self.since = broker.scheduler.now
+        self.since = broker.clock.now
         self.replicas = replicas
         self.done = False
         self.follower = follower

@@ -122,7 +122,7 @@ class BrokerReads:
 
     def _any_untold(self, follower: int, wants: tuple[Want, ...]) -> bool:
         """True if a high watermark has risen since it was last sent to the follower, and rises are sent at once."""
-        if not self._broker.simulation.version.high_watermark_wakes_followers:
+        if not self._broker.cluster.version.high_watermark_wakes_followers:
             return False
         led = [replica for want in wants if (replica := self._broker.replicas.get(want.partition)) is not None]
         return any(replica.leadership is not None and replica.leadership.is_untold(follower) for replica in led)
@@ -133,7 +133,7 @@ class BrokerReads:
         if replica is None or replica.leadership is None or error:
             self._broker.emit(Kind.FETCH_REFUSED, want.partition, f"broker-{follower}", error.name)
             return Given(want.partition, error, (), -1, -1)
-        log, version, leadership = replica.log, self._broker.simulation.version, replica.leadership
+        log, version, leadership = replica.log, self._broker.cluster.version, replica.leadership
         place = replica.state.replicas.index(follower)
         if version.position_before_read and first_read:
             leadership.follower_at(place, want.offset, log.end, want.log_start, broker_epoch)
@@ -173,7 +173,7 @@ class BrokerReads:
             return partition, error, -1, -1
         if replica.leadership is None:
             return partition, ErrorCode.NOT_LEADER_OR_FOLLOWER, -1, -1
-        log, noted = replica.log, self._broker.simulation.version.epoch_noted_at_election
+        log, noted = replica.log, self._broker.cluster.version.epoch_noted_at_election
         end_of = epoch_end_offset if noted else epoch_end_offset_until_2_0
         return partition, ErrorCode.NONE, *end_of(log.epochs, log.starts, log.end, epoch)
 
@@ -218,7 +218,7 @@ class BrokerReads:
         )
 
     def _serves(self, replica: Replica) -> bool:
-        return replica.leadership is not None or self._broker.simulation.version.follower_reads
+        return replica.leadership is not None or self._broker.cluster.version.follower_reads
 
 
 def _elsewhere(replica: Replica, want: Want) -> Given | None:

@@ -73,14 +73,14 @@ class Replica:
         self.state = state
         self.place = state.replicas.index(broker.id)
         self.log = Log()
-        version = broker.simulation.version
+        version = broker.cluster.version
         self.producers = ProducerStates(version.cached_batches, version.markers_keep_producer)
         self.high_watermark = 0
         self.last_stable_offset = 0
         self.held_back = False
         self.checkpointed = 0
         self.recovery_point = 0
-        self.flushed_at = broker.scheduler.now
+        self.flushed_at = broker.clock.now
         self.leadership: Leadership | None = None
         self.known_leader = NO_LEADER
         self.caught_up: dict[int, int] = {}
@@ -97,9 +97,9 @@ class Replica:
         log = self.log
         base = log.end
         log.append(records)
-        self.producers.appended(base, records, self.broker.scheduler.now)
+        self.producers.appended(base, records, self.broker.clock.now)
         self.broker.emit(Kind.APPENDED, self.partition, base, log.end, tuple(records), role)
-        if flush_is_due(log.end, log.flushed, self.broker.simulation.topic_integer(self.topic, "flush.messages")):
+        if flush_is_due(log.end, log.flushed, self.broker.cluster.topic_integer(self.topic, "flush.messages")):
             self.flush()
 
     def truncate(self, end: int, rule: str) -> None:
@@ -150,7 +150,7 @@ class Replica:
         self.held_back = held_back
 
     def _rebuild_producers(self) -> None:
-        self.producers.rebuild(self.log.start, self.log.records, self.broker.scheduler.now)
+        self.producers.rebuild(self.log.start, self.log.records, self.broker.clock.now)
 
     def checkpoint(self) -> None:
         """Writes the high watermark to the disk."""
@@ -159,12 +159,12 @@ class Replica:
     def flush(self) -> None:
         """Flushes the log to the disk."""
         self.log.flush()
-        self.flushed_at = self.broker.scheduler.now
+        self.flushed_at = self.broker.clock.now
 
     def flush_if_overdue(self) -> None:
-        """Flushes the log if flush.ms is over: the scheduler's task for each log."""
-        time = self.broker.simulation.topic_integer(self.topic, "flush.ms") * MICROSECONDS
-        if flush_is_overdue(self.broker.scheduler.now, self.flushed_at, time):
+        """Flushes the log if flush.ms is over: KafkaScheduler's task for each log."""
+        time = self.broker.cluster.topic_integer(self.topic, "flush.ms") * MICROSECONDS
+        if flush_is_overdue(self.broker.clock.now, self.flushed_at, time):
             self.flush()
 
     def checkpoint_recovery_point(self) -> None:
@@ -198,7 +198,7 @@ class Replica:
             return
         self.state = state
         self.place = state.replicas.index(self.broker.id)
-        if not self.broker.simulation.version.begins_anew:
+        if not self.broker.cluster.version.begins_anew:
             self._remember(state.replicas)
         if state.leader_id == self.broker.id:
             self._lead(state)
@@ -209,7 +209,7 @@ class Replica:
         """Keeps the time at which each replica had every record, or was first known (Partition.getOrCreateReplica)."""
         if self.leadership is not None:
             self.caught_up.update(zip(self.leadership.replicas, self.leadership.last_caught_up, strict=True))
-        now = self.broker.scheduler.now
+        now = self.broker.clock.now
         self.caught_up = {broker: self.caught_up.get(broker, now) for broker in replicas}
 
     def _lead(self, state: PartitionState) -> None:
@@ -219,13 +219,13 @@ class Replica:
             return
         self.broker.stop_following(self)
         self.known_leader = self.broker.id
-        if self.broker.simulation.version.epoch_noted_at_election:
+        if self.broker.cluster.version.epoch_noted_at_election:
             self.log.assign_epoch(state.leader_epoch)
         self.leadership = Leadership(self, state, before)
         self.broker.emit(Kind.BECAME_LEADER, self.partition, state.leader_epoch, state.ids(state.isr), self.log.end)
         self.leadership.advance()
         # ReplicaManager.makeLeaders: not of partitions it led already; BrokerMetadataPublisher: of all
-        if before is None or self.broker.simulation.version.controller is ControllerKind.KRAFT:
+        if before is None or self.broker.cluster.version.controller is ControllerKind.KRAFT:
             self.broker.leads(self)
 
     def _follow(self, state: PartitionState, known: PartitionState) -> None:
@@ -234,7 +234,7 @@ class Replica:
             leadership.resign()
             self.broker.emit(Kind.RESIGNED, self.partition, leadership.epoch)
             self.broker.resigned(self)
-        followed_on = self.broker.simulation.version.epochs_followed_on
+        followed_on = self.broker.cluster.version.epochs_followed_on
         if not makes_follower(state.leader_id, self.known_leader, state.leader_epoch, known.leader_epoch, followed_on):
             return
         self.known_leader = state.leader_id

@@ -13,8 +13,8 @@ from kreplica.engine.simulator.node import Node
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from kreplica.engine.simulator.broker.broker import Broker
-    from kreplica.engine.simulator.simulation import Simulation
+    from kreplica.engine.simulator.broker.broker import Broker, Brokers
+    from kreplica.engine.simulator.cluster import Cluster
 
 Described = tuple[str, int, int, tuple[int, ...]]
 """Metadata of a partition: its name, the leader's broker id, -1 for none, leader epoch, replicas online."""
@@ -30,11 +30,12 @@ class Client(Node):
     the brokers of the partition's replicas that live and have it.
     """
 
-    __slots__ = ("_asking_metadata", "_bootstrap", "_waiting_metadata", "leaders", "online", "settings")
+    __slots__ = ("_asking_metadata", "_bootstrap", "_waiting_metadata", "brokers", "leaders", "online", "settings")
 
-    def __init__(self, simulation: Simulation, name: str, settings: Mapping[str, Value]) -> None:
-        super().__init__(simulation, name)
-        self.settings: dict[str, Value] = {**simulation.settings, **settings}
+    def __init__(self, cluster: Cluster, brokers: Brokers, name: str, settings: Mapping[str, Value]) -> None:
+        super().__init__(cluster, name)
+        self.brokers = brokers
+        self.settings: dict[str, Value] = {**cluster.settings, **settings}
         self.leaders: dict[str, tuple[int, int]] = {}
         self.online: dict[str, tuple[int, ...]] = {}
         self._asking_metadata = False
@@ -46,7 +47,7 @@ class Client(Node):
         return int(self.settings[name])
 
     def microseconds(self, name: str) -> int:
-        """A setting in milliseconds, converted to the simulation's microseconds."""
+        """A setting in milliseconds, converted to microseconds of virtual time."""
         return int(self.settings[name]) * MICROSECONDS
 
     @property
@@ -62,7 +63,7 @@ class Client(Node):
     def leader(self, partition: str) -> Broker | None:
         """The partition's leader, as far as the client knows."""
         known = self.leaders.get(partition)
-        return self.simulation.brokers[known[0]] if known is not None and known[0] >= 0 else None
+        return self.brokers[known[0]] if known is not None and known[0] >= 0 else None
 
     def on_end(self) -> None:
         """Forgets the leaders."""
@@ -82,9 +83,9 @@ class Client(Node):
         self.after(self.microseconds("retry.backoff.ms"), self.refresh, lambda: then(*arguments))
 
     def _ask_metadata(self) -> None:
-        brokers = list(self.simulation.brokers.values())
+        brokers = list(self.brokers.values())
         broker = brokers[self._bootstrap % len(brokers)]
-        self.simulation.network.call(
+        self.cluster.transport.call(
             self, broker, "Metadata", broker.metadata, (), self._heard, self._ask_another, METADATA_TIMEOUT
         )
 

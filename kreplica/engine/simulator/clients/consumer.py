@@ -22,7 +22,8 @@ from kreplica.engine.trace import Kind, Record
 from kreplica.errors import UsageError
 
 if TYPE_CHECKING:
-    from kreplica.engine.simulator.simulation import Simulation
+    from kreplica.engine.simulator.broker.broker import Brokers
+    from kreplica.engine.simulator.cluster import Cluster
 
 POLL_TIMEOUT = 100 * MILLISECOND
 """Timeout of a poll that waits for records: the value that most applications give Consumer.poll."""
@@ -51,8 +52,8 @@ class Consumer(Client):
         "waiting",
     )
 
-    def __init__(self, simulation: Simulation, setup: ConsumerSetup) -> None:
-        super().__init__(simulation, setup.name, setup.settings)
+    def __init__(self, cluster: Cluster, brokers: Brokers, setup: ConsumerSetup) -> None:
+        super().__init__(cluster, brokers, setup.name, setup.settings)
         if setup.application.transactional:
             self.settings["enable.auto.commit"] = False  # the offsets go with the transactions
         self._refuse_unknown()
@@ -66,7 +67,7 @@ class Consumer(Client):
         Raises:
             UsageError: It is group.protocol=consumer, which may also be off by its feature, or a reset by duration.
         """
-        version, fix = self.simulation.version, "it is there from 4.0 on"
+        version, fix = self.cluster.version, "it is there from 4.0 on"
         if self.settings["group.protocol"] == "consumer" and not version.group_version:
             if version.consumer_protocol:
                 raise UsageError("group.protocol=consumer cannot be used", "the feature group.version is 0", "raise it")
@@ -95,18 +96,18 @@ class Consumer(Client):
 
     def on_start(self) -> None:
         """Subscribes and polls from its time on."""
-        self.after(max(0, self.setup.start - self.scheduler.now), self._begin)
-        if self.setup.stop > self.scheduler.now:
-            self.after(self.setup.stop - self.scheduler.now, self.stop)
+        self.after(max(0, self.setup.start - self.clock.now), self._begin)
+        if self.setup.stop > self.clock.now:
+            self.after(self.setup.stop - self.clock.now, self.stop)
         for time, partition, offset in self._seeks:
-            if time > self.scheduler.now:
-                self.after(time - self.scheduler.now, self._seek, partition, offset)
+            if time > self.clock.now:
+                self.after(time - self.clock.now, self._seek, partition, offset)
         for time in self.setup.sees.values():
-            if time > self.scheduler.now:
-                self.after(time - self.scheduler.now, self.poke)
+            if time > self.clock.now:
+                self.after(time - self.clock.now, self.poke)
 
     def _begin(self) -> None:
-        self.last_poll = self._last_commit = self.scheduler.now
+        self.last_poll = self._last_commit = self.clock.now
         self._refresh_now_and_then()
         if self.setup.application.transactional:
             self.refresh(lambda: self.transactions.start(self.poll))
@@ -135,7 +136,7 @@ class Consumer(Client):
 
     def _leave(self) -> None:
         self.membership.leave()
-        self.after(self.simulation.network.latency * 4, super().stop)
+        self.after(self.cluster.transport.latency * 4, super().stop)
 
     def fail(self, error: str) -> None:
         """Ends the application after an exception of the consumer: it reads no more."""
@@ -151,7 +152,7 @@ class Consumer(Client):
 
     def partition_counts(self, topics: tuple[str, ...]) -> dict[str, int]:
         """The number of partitions of each topic in the consumer's metadata."""
-        now, counts = self.scheduler.now, dict[str, int]()
+        now, counts = self.clock.now, dict[str, int]()
         for partition in self.leaders:
             topic = topic_of(partition)
             if topic in topics and self.setup.sees.get(partition, 0) <= now:
@@ -171,7 +172,7 @@ class Consumer(Client):
             return
         self._polls += 1
         self.processing = False
-        self.last_poll = self.scheduler.now
+        self.last_poll = self.clock.now
         self._look_for_new_partitions()
         if self.membership.needs_join:
             self._rejoin()
@@ -201,17 +202,17 @@ class Consumer(Client):
 
     def commit_before_revocation(self, then: Callable[[], object]) -> None:
         """Commits the processed records before partitions are revoked."""
-        self._last_commit = self.scheduler.now
+        self._last_commit = self.clock.now
         self._commit(self.positions.offsets(), then, revoking=True)
 
     def assigned_now(self) -> None:
         """Continues the poll with the partitions that the group has assigned."""
-        self.last_poll = self.scheduler.now
+        self.last_poll = self.clock.now
         self.poll()
 
     def _find_positions(self, missing: tuple[str, ...]) -> None:
         generation = self.membership.generation
-        stable = self.settings["isolation.level"] == "read_committed" and self.simulation.version.stable_offsets
+        stable = self.settings["isolation.level"] == "read_committed" and self.cluster.version.stable_offsets
 
         def heard(answers: tuple[tuple[str, ErrorCode, int, int], ...]) -> None:
             if generation != self.membership.generation:
@@ -311,7 +312,7 @@ class Consumer(Client):
     # -- commits
 
     def _auto_commit_if_due(self) -> None:
-        now = self.scheduler.now
+        now = self.clock.now
         interval = self.microseconds("auto.commit.interval.ms")
         if self.settings["enable.auto.commit"] and auto_commit_due(now, self._last_commit, interval):
             self._last_commit = now

@@ -15,7 +15,7 @@ from kreplica.engine.rules.replication.error_codes import ErrorCode
 from kreplica.engine.rules.replication.fetching import READ_TO_HIGH_WATERMARK
 from kreplica.engine.setup import OnFailure
 from kreplica.engine.simulator.broker.reads import ConsumerGiven
-from kreplica.engine.simulator.network import REQUEST_TIMEOUT
+from kreplica.engine.simulator.environment import REQUEST_TIMEOUT
 from kreplica.engine.trace import Kind, Record
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ class Work:
         """Writes the result of a record; with the offset stored beside it, it is written once."""
         if not self._setup.keeps_offsets:
             return DONE
-        kept = self._consumer.simulation.kept_offsets.setdefault(str(self._consumer.settings["group.id"]), {})
+        kept = self._consumer.cluster.kept_offsets.setdefault(str(self._consumer.settings["group.id"]), {})
         if offset < kept.get(partition, 0):
             return REFUSED
         kept[partition] = offset + 1
@@ -123,7 +123,7 @@ class Work:
             again()
             return
         reading = (READ_TO_HIGH_WATERMARK, ONE_RECORD, NO_WAIT)
-        consumer.simulation.network.call(
+        consumer.cluster.transport.call(
             consumer, leader, "Fetch", leader.reads.for_consumer, (partition, offset, *reading), heard, again
         )
 
@@ -146,7 +146,7 @@ class Work:
             again()
             return
         consumer.emit(Kind.SENT, target, value, ACKS_ALL)
-        consumer.simulation.network.call(
+        consumer.cluster.transport.call(
             consumer,
             leader,
             "Produce",

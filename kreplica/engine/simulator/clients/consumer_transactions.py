@@ -100,14 +100,14 @@ class Transactions:
     def _next(self) -> None:
         consumer = self._consumer
         if not self._queue:
-            self._add(consumer.simulation.home(OFFSETS_TOPIC, consumer.membership.group), self._send_offsets)
+            self._add(consumer.cluster.home(OFFSETS_TOPIC, consumer.membership.group), self._send_offsets)
             return
         application = consumer.setup.application
         consumer.after(application.processing + consumer.stall(self._queue[0][2].value), self._write)
 
     def _write(self) -> None:
         target = self._consumer.setup.application.writes_to
-        if self._consumer.simulation.version.transaction_version >= 2:
+        if self._consumer.cluster.version.transaction_version >= 2:
             self._send(target)  # its leader adds the partition
         else:
             self._add(target, lambda: self._send(target))
@@ -157,7 +157,7 @@ class Transactions:
         consumer.emit(Kind.SENT, target, value, ACKS_ALL)
         written = Record(-1, value, *self.producer, sequence=sequence, transactional=True, batch_sequence=sequence)
         timeout = consumer.microseconds("request.timeout.ms")
-        consumer.simulation.network.call(
+        consumer.cluster.transport.call(
             consumer,
             leader,
             "Produce",
@@ -172,7 +172,7 @@ class Transactions:
         """TxnOffsetCommit to the group coordinator; since 2.5 as the member of its generation."""
         consumer, membership = self._consumer, self._consumer.membership
         generation, member = membership.generation, membership.member_id
-        if not consumer.simulation.version.stable_offsets:
+        if not consumer.cluster.version.stable_offsets:
             generation, member = UNKNOWN_GENERATION, NO_MEMBER
         elif generation == UNKNOWN_GENERATION:
             self._abort()
@@ -200,7 +200,7 @@ class Transactions:
         self._end(False)
 
     def _end(self, commit: bool) -> None:
-        version_2 = self._consumer.simulation.version.transaction_version >= 2
+        version_2 = self._consumer.cluster.version.transaction_version >= 2
 
         def ended(error: ErrorCode, producer_id: int, epoch: int) -> None:
             if error:  # nothing was added to it yet, or it has ended: there is nothing to end

@@ -182,9 +182,9 @@ class IdempotentProducer(Producer):
 
     def ask_id(self) -> None:
         """InitProducerId without a transactional id: any broker answers."""
-        brokers = list(self.simulation.brokers.values())
+        brokers = list(self.brokers.values())
         broker = brokers[self._bootstrap % len(brokers)]
-        self.simulation.network.call(
+        self.cluster.transport.call(
             self, broker, "InitProducerId", broker.init_producer_id, (), self._given_id, self._ask_id_again
         )
 
@@ -264,7 +264,7 @@ class IdempotentProducer(Producer):
             line.unresolved,
             batch.sequence == line.resolves_at,
             line.last_offset < self._log_start(batch.partition),
-            self.simulation.version.raises_own_epoch,
+            self.cluster.version.raises_own_epoch,
             batch.renumbered,
         )
         if reaction is Reaction.RETRY:
@@ -287,7 +287,7 @@ class IdempotentProducer(Producer):
 
     def _next_epoch(self, line: Line) -> None:
         """Goes on in the next epoch, with the batches of this partition renumbered (KIP-360)."""
-        if not self.simulation.version.raises_own_epoch or self.producer_epoch >= MAX_EPOCH:
+        if not self.cluster.version.raises_own_epoch or self.producer_epoch >= MAX_EPOCH:
             self._new_id()
             return
         self.take_id(self.producer_id, self.producer_epoch + 1)
@@ -325,7 +325,7 @@ class IdempotentProducer(Producer):
 
     def _after_failure(self, line: Line, batch: Batch, error: ErrorCode) -> None:
         """Makes sure that the batches after one that is given up can be appended."""
-        version = self.simulation.version
+        version = self.cluster.version
         exhausted = self._is_exhausted(batch) and version.cached_batches >= MAX_IN_FLIGHT
         reaction = reaction_to_failure(error, self.transactional, exhausted, version.raises_own_epoch)
         if reaction is Reaction.SHIFT:

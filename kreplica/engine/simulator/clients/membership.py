@@ -19,7 +19,7 @@ from kreplica.engine.rules.replication.error_codes import ErrorCode
 from kreplica.engine.settings import MICROSECONDS
 from kreplica.engine.setup import SECOND, topic_and_number
 from kreplica.engine.simulator.coordinators.groups import GroupCoordinator
-from kreplica.engine.simulator.network import REQUEST_TIMEOUT
+from kreplica.engine.simulator.environment import REQUEST_TIMEOUT
 from kreplica.engine.trace import Kind
 from kreplica.engine.versions.supported import NEVER
 
@@ -143,7 +143,7 @@ class Membership:
                 on_reply(*values)
 
         target = handler(GroupCoordinator.of(broker))
-        consumer.simulation.network.call(
+        consumer.cluster.transport.call(
             consumer, broker, name, target, (self.group, *arguments), answered, again, timeout
         )
 
@@ -153,11 +153,11 @@ class Membership:
 
     def _find(self, then: Callable[[], object]) -> None:
         consumer = self._consumer
-        brokers = list(consumer.simulation.brokers.values())
+        brokers = list(consumer.brokers.values())
         broker = brokers[consumer.next_bootstrap() % len(brokers)]
 
         def heard(coordinator: int) -> None:
-            self._coordinator = None if coordinator < 0 else consumer.simulation.brokers[coordinator]
+            self._coordinator = None if coordinator < 0 else consumer.brokers[coordinator]
             if self._coordinator is None:
                 again()
             else:
@@ -167,7 +167,7 @@ class Membership:
             consumer.after(consumer.microseconds("retry.backoff.ms"), self._find, then)
 
         find = GroupCoordinator.of(broker).find
-        consumer.simulation.network.call(consumer, broker, "FindCoordinator", find, (self.group,), heard, again)
+        consumer.cluster.transport.call(consumer, broker, "FindCoordinator", find, (self.group,), heard, again)
 
     # -- joining
 
@@ -201,7 +201,7 @@ class Membership:
             return
         self.member_id, self.generation = member_id, generation
         self.leads = member_id == leader
-        self._heard_at = self._consumer.scheduler.now
+        self._heard_at = self._consumer.clock.now
         assigned = self._assign(members) if self.leads and members else ()
         self._beat_from_now_on()
         arguments = (self.member, generation, assigned)
@@ -282,12 +282,12 @@ class Membership:
             self._beating = False
             return
         longest = consumer.microseconds("max.poll.interval.ms")
-        if self.beats_by_itself and expired(consumer.scheduler.now, consumer.last_poll, longest) and not self.joining:
+        if self.beats_by_itself and expired(consumer.clock.now, consumer.last_poll, longest) and not self.joining:
             self._beating = False
             self.leave()
             return
         session = consumer.microseconds("session.timeout.ms")
-        if self.joining and expired(consumer.scheduler.now, self._heard_at, session):
+        if self.joining and expired(consumer.clock.now, self._heard_at, session):
             # it gives up the coordinator, and its connection with the requests waiting on it (HeartbeatThread.run)
             self._coordinator = None
             self.join()
@@ -305,7 +305,7 @@ class Membership:
         )
 
     def _heard(self, error: ErrorCode, generation: int) -> None:
-        self._heard_at = self._consumer.scheduler.now
+        self._heard_at = self._consumer.clock.now
         if generation != self.generation or self.joining or not error:
             return
         self.refused(error)
@@ -358,7 +358,7 @@ class ModernMembership(Membership):
         consumer.assigned_now()
 
     def _interval(self) -> int:
-        return self._consumer.simulation.integer("group.consumer.heartbeat.interval.ms") * MICROSECONDS
+        return self._consumer.cluster.integer("group.consumer.heartbeat.interval.ms") * MICROSECONDS
 
     def _later(self) -> None:
         self._consumer.after(self._interval(), self._beat)

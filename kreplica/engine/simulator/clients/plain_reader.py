@@ -14,7 +14,8 @@ from kreplica.engine.trace import Kind
 from kreplica.errors import UsageError
 
 if TYPE_CHECKING:
-    from kreplica.engine.simulator.simulation import Simulation
+    from kreplica.engine.simulator.broker.broker import Brokers
+    from kreplica.engine.simulator.cluster import Cluster
 
 
 class Reader(Client):
@@ -22,8 +23,8 @@ class Reader(Client):
 
     __slots__ = ("_failed", "positions", "setup")
 
-    def __init__(self, simulation: Simulation, setup: ReaderSetup) -> None:
-        super().__init__(simulation, setup.name, setup.settings)
+    def __init__(self, cluster: Cluster, brokers: Brokers, setup: ReaderSetup) -> None:
+        super().__init__(cluster, brokers, setup.name, setup.settings)
         if str(self.settings["auto.offset.reset"]).startswith(BY_DURATION):
             raise UsageError(
                 f"{setup.name} reads without a group", "it cannot reset by duration", "set it on a consumer"
@@ -36,7 +37,7 @@ class Reader(Client):
         """Starts at offset 0 at its start time."""
         self.positions = dict.fromkeys(self.setup.partitions, 0)
         self._failed = False
-        self.after(max(0, self.setup.start - self.scheduler.now), self._begin)
+        self.after(max(0, self.setup.start - self.clock.now), self._begin)
 
     def _begin(self) -> None:
         self.refresh(self._fetch_all)
@@ -50,7 +51,7 @@ class Reader(Client):
         if leader is None:
             self.refresh_later(self._fetch, partition)
             return
-        self.simulation.network.call(
+        self.cluster.transport.call(
             self,
             leader,
             "Fetch",

@@ -111,7 +111,7 @@ class Positions:
             leader,
             "ListOffsets",
             partial(consumer_requests.list_offset, leader),
-            (partition, policy, consumer.scheduler.now, committed_only, self._sent_epoch(partition)),
+            (partition, policy, consumer.clock.now, committed_only, self._sent_epoch(partition)),
             partial(self._given_offset, partition, policy, why, again),
             again,
         )
@@ -157,7 +157,7 @@ class Positions:
             if current == self._round:
                 again()
 
-        consumer.simulation.network.call(consumer, broker, name, handler, arguments, heard, failed)
+        consumer.cluster.transport.call(consumer, broker, name, handler, arguments, heard, failed)
 
     def _later(self, partition: str, function: Callable[..., None], *arguments: object, after: int = 0) -> None:
         """Asks for metadata after so many microseconds, retry.backoff.ms if 0, and tries again."""
@@ -185,7 +185,7 @@ class Positions:
         if epoch == position.leader_epoch:
             return
         self._preferred.pop(partition, None)
-        detects = self._consumer.simulation.version.consumer_detects_truncation
+        detects = self._consumer.cluster.version.consumer_detects_truncation
         if detects and needs_validation(position.epoch, position.leader_epoch, epoch):
             self._validate(partition)
         else:
@@ -267,10 +267,10 @@ class Positions:
         consumer = self._consumer
         replica, chosen = self._preferred.get(partition, (NO_REPLICA, 0))
         longest = consumer.microseconds("metadata.max.age.ms")
-        if replica != NO_REPLICA and not preferred_read_replica_expired(consumer.scheduler.now, chosen, longest):
+        if replica != NO_REPLICA and not preferred_read_replica_expired(consumer.clock.now, chosen, longest):
             if not self._goes_to_leader(partition, replica, refused=False):
-                return consumer.simulation.brokers[replica]
-            if consumer.simulation.version.errors_lead_to_leader:  # the leader may know better: it asks
+                return consumer.brokers[replica]
+            if consumer.cluster.version.errors_lead_to_leader:  # the leader may know better: it asks
                 consumer.refresh(lambda: None)
         self._preferred.pop(partition, None)
         return consumer.leader(partition)
@@ -278,7 +278,7 @@ class Positions:
     def _goes_to_leader(self, partition: str, replica: int, refused: bool) -> bool:
         consumer = self._consumer
         online = replica in consumer.online.get(partition, ())
-        return goes_to_leader(online, refused, consumer.simulation.version.errors_lead_to_leader)
+        return goes_to_leader(online, refused, consumer.cluster.version.errors_lead_to_leader)
 
     def _refused(self, partition: str) -> None:
         """Handles a fetch that ended with an error, or without an answer."""
@@ -288,7 +288,7 @@ class Positions:
 
     def _sent_epoch(self, partition: str) -> int:
         """The leader epoch that requests carry: since 2.3 (KIP-320)."""
-        if not self._consumer.simulation.version.consumer_detects_truncation:
+        if not self._consumer.cluster.version.consumer_detects_truncation:
             return ANY_EPOCH
         return self._consumer.leader_epoch(partition)
 
@@ -298,7 +298,7 @@ class Positions:
         if self.at.get(partition) is not asked:
             consumer.fetch_more()  # a seek came between
         elif preferred != NO_REPLICA:
-            self._preferred[partition] = (preferred, consumer.scheduler.now)
+            self._preferred[partition] = (preferred, consumer.clock.now)
             consumer.emit(Kind.READS_FROM, partition, preferred)
             self._fetch(partition)
         elif given.error is ErrorCode.OFFSET_OUT_OF_RANGE:

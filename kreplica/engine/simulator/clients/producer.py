@@ -14,8 +14,8 @@ from kreplica.engine.simulator.clients.client import Client
 from kreplica.engine.trace import Kind, Record
 
 if TYPE_CHECKING:
-    from kreplica.engine.simulator.broker.broker import Broker
-    from kreplica.engine.simulator.simulation import Simulation
+    from kreplica.engine.simulator.broker.broker import Broker, Brokers
+    from kreplica.engine.simulator.cluster import Cluster
 
 
 class Batch:
@@ -46,8 +46,8 @@ class Producer(Client):
 
     __slots__ = ("_in_flight", "_next", "_open", "_queues", "acks", "setup")
 
-    def __init__(self, simulation: Simulation, setup: ProducerSetup) -> None:
-        super().__init__(simulation, setup.name, setup.settings)
+    def __init__(self, cluster: Cluster, brokers: Brokers, setup: ProducerSetup) -> None:
+        super().__init__(cluster, brokers, setup.name, setup.settings)
         self.setup = setup
         self.acks = self.integer("acks")
         self._next = 0
@@ -72,7 +72,7 @@ class Producer(Client):
     def _schedule(self) -> None:
         if self._next < len(self.setup.sends):
             send = self.setup.sends[self._next]
-            self.after(max(0, send.at - self.scheduler.now), self._send_next, self._next)
+            self.after(max(0, send.at - self.clock.now), self._send_next, self._next)
 
     def _send_next(self, number: int) -> None:
         if number != self._next:
@@ -88,7 +88,7 @@ class Producer(Client):
         self.emit(Kind.SENT, send.partition, send.value, self.acks)
         batch = self._open.get(send.partition)
         if batch is None:
-            batch = self._open[send.partition] = Batch(send.partition, self.scheduler.now)
+            batch = self._open[send.partition] = Batch(send.partition, self.clock.now)
             self.after(self.microseconds("linger.ms"), self._close, batch)
         batch.values.append(send.value)
         if batch_is_full(len(batch.values), self.integer("batch.records")):
@@ -137,7 +137,7 @@ class Producer(Client):
         batch.renumbered = False
         timeout = self.microseconds("request.timeout.ms")
         handler, first = self.produce_at(leader)
-        self.simulation.network.call(
+        self.cluster.transport.call(
             self,
             leader,
             "Produce",
@@ -180,7 +180,7 @@ class Producer(Client):
         self.refresh_later(self._transmit, batch)
 
     def _is_too_old(self, batch: Batch) -> bool:
-        return delivery_is_over(self.scheduler.now - batch.born, self.microseconds("delivery.timeout.ms"))
+        return delivery_is_over(self.clock.now - batch.born, self.microseconds("delivery.timeout.ms"))
 
     def _may_retry(self, batch: Batch, error: ErrorCode) -> bool:
         return is_sent_again(error in RETRIABLE, self._is_too_old(batch), batch.attempts, self.integer("retries"))

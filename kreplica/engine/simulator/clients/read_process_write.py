@@ -19,8 +19,9 @@ from kreplica.engine.simulator.coordinators.groups import GroupCoordinator
 from kreplica.engine.trace import COMMITTED, Kind
 
 if TYPE_CHECKING:
+    from kreplica.engine.simulator.broker.broker import Brokers
     from kreplica.engine.simulator.broker.reads import ConsumerGiven
-    from kreplica.engine.simulator.simulation import Simulation
+    from kreplica.engine.simulator.cluster import Cluster
 
 UNKNOWN_POSITION = -1
 
@@ -30,9 +31,9 @@ class Transformer(TransactionalProducer):
 
     __slots__ = ("_following", "_position", "_transform")
 
-    def __init__(self, simulation: Simulation, setup: TransformSetup) -> None:
+    def __init__(self, cluster: Cluster, brokers: Brokers, setup: TransformSetup) -> None:
         self._transform = setup
-        super().__init__(simulation, TransactionalSetup(setup.name, (), setup.settings, setup.start))
+        super().__init__(cluster, brokers, TransactionalSetup(setup.name, (), setup.settings, setup.start))
 
     def _forget(self) -> None:
         super()._forget()
@@ -53,17 +54,17 @@ class Transformer(TransactionalProducer):
 
     def _ask_position(self) -> None:
         group = self._transform.group
-        partition = self.simulation.home(OFFSETS_TOPIC, group)
+        partition = self.cluster.home(OFFSETS_TOPIC, group)
         leader = self.leader(partition)
         if leader is None:
             self._later()
             return
-        self.simulation.network.call(
+        self.cluster.transport.call(
             self,
             leader,
             "OffsetFetch",
             GroupCoordinator.of(leader).fetch,
-            (group, (self._transform.source,), self.simulation.version.stable_offsets),
+            (group, (self._transform.source,), self.cluster.version.stable_offsets),
             self._given_position,
             self._later,
         )
@@ -84,7 +85,7 @@ class Transformer(TransactionalProducer):
             self._later()
             return
         reading = (READ_TO_LAST_STABLE_OFFSET, self._transform.records, self.microseconds("fetch.max.wait.ms"))
-        self.simulation.network.call(
+        self.cluster.transport.call(
             self,
             leader,
             "Fetch",
@@ -108,7 +109,7 @@ class Transformer(TransactionalProducer):
             self._position = self._following
             self._poll()
             return
-        setup, now = self._transform, self.scheduler.now
+        setup, now = self._transform, self.clock.now
         sends = tuple(
             Send(now + place * setup.processing, f"{record.value}-done", setup.target)
             for place, (_, record) in enumerate(handed, start=1)

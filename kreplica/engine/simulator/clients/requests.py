@@ -57,7 +57,7 @@ def fetch(
         reply(ConsumerGiven(partition, error, offset, (), -1, -1, -1, -1), NO_REPLICA)
         return
     preferred = NO_REPLICA if replica is None else _preferred(broker, replica, offset, rack)
-    if preferred != NO_REPLICA and (broker.simulation.version.redirects_at_once or reading[2] == 0):
+    if preferred != NO_REPLICA and (broker.cluster.version.redirects_at_once or reading[2] == 0):
         reply(ConsumerGiven(partition, ErrorCode.NONE, offset, (), -1, -1, -1, epoch), preferred)
         return
     if preferred != NO_REPLICA:  # it waits as if there were no records yet, and nothing wakes it
@@ -67,17 +67,17 @@ def fetch(
 
 
 def _preferred(broker: Broker, replica: Replica, offset: int, rack: str) -> int:
-    simulation, leadership = broker.simulation, replica.leadership
-    selects = broker.settings["replica.selector.class"] != "" and simulation.version.follower_reads
+    cluster, leadership = broker.cluster, replica.leadership
+    selects = broker.settings["replica.selector.class"] != "" and cluster.version.follower_reads
     if leadership is None or not rack or not selects:
         return NO_REPLICA
     ends = _known_ends(replica, leadership)
     starts = (*leadership.log_starts[: replica.place], replica.log.start, *leadership.log_starts[replica.place + 1 :])
     alive = sum(1 << place for place, one in enumerate(leadership.replicas) if one in broker.alive)
-    candidates = leadership.isr & alive if simulation.version.reads_in_sync_only else alive
+    candidates = leadership.isr & alive if cluster.version.reads_in_sync_only else alive
     readable = readable_replicas(candidates, replica.place, offset, starts, ends)
-    same_rack = sum(1 << place for place, one in enumerate(leadership.replicas) if simulation.brokers[one].rack == rack)
-    behind = tuple(broker.scheduler.now - time for time in leadership.last_caught_up)
+    same_rack = sum(1 << place for place, one in enumerate(leadership.replicas) if broker.brokers[one].rack == rack)
+    behind = tuple(broker.clock.now - time for time in leadership.last_caught_up)
     place = preferred_read_replica(readable, replica.place, same_rack, ends, behind, leadership.replicas)
     return NO_REPLICA if place == NO_LEADER else leadership.replicas[place]
 
@@ -110,7 +110,7 @@ def list_offset(
         return
     error = leader_epoch_error(epoch, replica.state.leader_epoch)
     available = latest_is_available(replica.high_watermark, replica.leadership.epoch_start)
-    if not error and policy == "latest" and broker.simulation.version.latest_waits_for_epoch and not available:
+    if not error and policy == "latest" and broker.cluster.version.latest_waits_for_epoch and not available:
         error = ErrorCode.OFFSET_NOT_AVAILABLE
     last = replica.last_stable_offset if committed_only else replica.high_watermark
     at_time = replica.log.offset_at(asked_at - asked.duration_ms * MICROSECONDS)
@@ -150,7 +150,7 @@ def ask_transaction_coordinator(
         arguments: The rest of the request.
         then: Called with the error and the other values of the answer.
     """
-    leader = client.leader(client.simulation.home(TRANSACTIONS_TOPIC, transactional_id))
+    leader = client.leader(client.cluster.home(TRANSACTIONS_TOPIC, transactional_id))
 
     def again(_reason: str = "") -> None:
         client.refresh_later(ask_transaction_coordinator, client, transactional_id, name, handler, arguments, then)
@@ -166,7 +166,7 @@ def ask_transaction_coordinator(
         return
     there = handler(TransactionCoordinator.of(leader))
     sent, timeout = (transactional_id, *arguments), client.microseconds("request.timeout.ms")
-    client.simulation.network.call(client, leader, name, there, sent, answered, again, timeout)
+    client.cluster.transport.call(client, leader, name, there, sent, answered, again, timeout)
 
 
 Fetched = tuple[int, Record, bool]

@@ -22,8 +22,8 @@ from kreplica.engine.simulator.coordinators.transactions import TransactionCoord
 from kreplica.engine.trace import ABORTED, COMMITTED, UNKNOWN, Kind
 
 if TYPE_CHECKING:
-    from kreplica.engine.simulator.broker.broker import Broker
-    from kreplica.engine.simulator.simulation import Simulation
+    from kreplica.engine.simulator.broker.broker import Broker, Brokers
+    from kreplica.engine.simulator.cluster import Cluster
 
 
 class TransactionalProducer(IdempotentProducer):
@@ -36,11 +36,11 @@ class TransactionalProducer(IdempotentProducer):
 
     transactional = True
 
-    def __init__(self, simulation: Simulation, setup: TransactionalSetup) -> None:
+    def __init__(self, cluster: Cluster, brokers: Brokers, setup: TransactionalSetup) -> None:
         self._plan = setup
         self._at = 0
         self._current = Transaction(())
-        super().__init__(simulation, ProducerSetup(setup.name, (), setup.settings))
+        super().__init__(cluster, brokers, ProducerSetup(setup.name, (), setup.settings))
 
     def _forget(self) -> None:
         super()._forget()
@@ -61,7 +61,7 @@ class TransactionalProducer(IdempotentProducer):
     @property
     def version(self) -> int:
         """The transaction version."""
-        return self.simulation.version.transaction_version
+        return self.cluster.version.transaction_version
 
     def _ask(self, name: str, handler: Handler, arguments: tuple[Any, ...], then: Callable[..., object]) -> None:
         """Asks the coordinator; a fenced producer ignores the answer."""
@@ -85,7 +85,7 @@ class TransactionalProducer(IdempotentProducer):
 
     def on_start(self) -> None:
         """Registers its transactional id, and then starts."""
-        self.after(max(0, self._plan.start - self.scheduler.now), self.refresh, self.ask_id)
+        self.after(max(0, self._plan.start - self.clock.now), self.refresh, self.ask_id)
 
     def ask_id(self) -> None:
         """InitProducerId: gets a producer id and fences every other producer with this transactional id."""
@@ -110,7 +110,7 @@ class TransactionalProducer(IdempotentProducer):
         transaction = self._plan.transactions[self._at]
         self._at += 1
         begins = min((send.at for send in transaction.sends), default=transaction.end)
-        self.after(max(0, begins - self.scheduler.now), self._begin, transaction)
+        self.after(max(0, begins - self.clock.now), self._begin, transaction)
 
     def _begin(self, transaction: Transaction) -> None:
         self._current = transaction
@@ -119,8 +119,8 @@ class TransactionalProducer(IdempotentProducer):
         self._left = len(transaction.sends)
         self.emit(Kind.TRANSACTION_BEGUN, self._at)
         for send in transaction.sends:
-            self.after(max(0, send.at - self.scheduler.now), self._send_in, send)
-        self.after(max(0, transaction.end - self.scheduler.now), self._maybe_end)
+            self.after(max(0, send.at - self.clock.now), self._send_in, send)
+        self.after(max(0, transaction.end - self.clock.now), self._maybe_end)
 
     def _send_in(self, send: Send) -> None:
         if self.over or self._left < 0:
@@ -168,7 +168,7 @@ class TransactionalProducer(IdempotentProducer):
     def _lost(self, error: ErrorCode) -> None:
         """Aborts the transaction after a failed part, or ends for good where Kafka's client cannot abort."""
         final = error in (ErrorCode.PRODUCER_FENCED, ErrorCode.INVALID_PRODUCER_ID_MAPPING)
-        if not self.simulation.version.fenced_is_final:
+        if not self.cluster.version.fenced_is_final:
             final = final or error is ErrorCode.INVALID_PRODUCER_EPOCH
         if final:
             self._fenced(error)
@@ -191,7 +191,7 @@ class TransactionalProducer(IdempotentProducer):
                 while queue:
                     self._drop(queue.popleft())
         busy = any(self._queues.values()) or any(line.pending for line in self._lines.values()) or bool(self._open)
-        if busy or self.scheduler.now < self._current.end:
+        if busy or self.clock.now < self._current.end:
             return
         self._left = -1
         if self._current.commit and self._current.offsets and not self._failed:
@@ -202,7 +202,7 @@ class TransactionalProducer(IdempotentProducer):
     def _commit_offsets(self) -> None:
         """AddOffsetsToTxn; with transaction version 2 Kafka's group coordinator asks the same of the coordinator."""
         producer = (self.producer_id, self.producer_epoch)
-        partition = self.simulation.home(OFFSETS_TOPIC, self._current.group)
+        partition = self.cluster.home(OFFSETS_TOPIC, self._current.group)
 
         def added(error: ErrorCode) -> None:
             if error:
@@ -231,7 +231,7 @@ class TransactionalProducer(IdempotentProducer):
         if leader is None:
             again()
             return
-        self.simulation.network.call(
+        self.cluster.transport.call(
             self,
             leader,
             "TxnOffsetCommit",
@@ -279,7 +279,7 @@ class TransactionalProducer(IdempotentProducer):
 
     def _after_end(self) -> None:
         """Continues; after a failure with version 1 in a new epoch, so that late batches are recognized (KIP-360)."""
-        renew = self._failed and self.version < 2 and self.simulation.version.raises_own_epoch
+        renew = self._failed and self.version < 2 and self.cluster.version.raises_own_epoch
         if renew:
             self._init((self.producer_id, self.producer_epoch), self._next_transaction)
         else:
@@ -292,7 +292,7 @@ class TransactionalProducer(IdempotentProducer):
 
     def _resolve(self, line: Line) -> bool:
         """Ends the producer, before 2.5, if it cannot know what is in the log: it has no other epoch to go on in."""
-        if not line.pending and not line.is_known and not self.simulation.version.raises_own_epoch:
+        if not line.pending and not line.is_known and not self.cluster.version.raises_own_epoch:
             self._fenced(ErrorCode.REQUEST_TIMED_OUT)
             return False
         return super()._resolve(line)

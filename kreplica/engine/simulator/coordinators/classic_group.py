@@ -128,7 +128,7 @@ class ClassicGroup:
         return member.topics != topics or member.owned != owned
 
     def _gives_id_first(self, instance: str) -> bool:
-        return rules.gives_member_id_first(self.shard.broker.simulation.version.member_id_required, instance or None)
+        return rules.gives_member_id_first(self.shard.broker.cluster.version.member_id_required, instance or None)
 
     def _give_id(self, client: str, session: int, reply: Reply) -> None:
         """Gives a new member an id to join with, and waits for it as long as its session."""

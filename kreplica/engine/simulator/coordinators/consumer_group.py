@@ -77,7 +77,7 @@ class ModernGroup:
     def __init__(self, shard: Shard, group: str) -> None:
         self.shard = shard
         self.id = group
-        self.epoch = self.assignment_epoch = shard.broker.simulation.version.groups_begin_at_epoch
+        self.epoch = self.assignment_epoch = shard.broker.cluster.version.groups_begin_at_epoch
         self.assigned_at: int | None = None
         self.members: dict[str, ModernMember] = {}
         self.partitions: tuple[str, ...] = ()
@@ -112,7 +112,7 @@ class ModernGroup:
         if epoch == rules.JOIN_EPOCH:
             holder = self.members[static[instance]].now.epoch if instance in static else None
             return rules.join_static_member(holder)
-        if self.epoch == self.shard.broker.simulation.version.groups_begin_at_epoch:
+        if self.epoch == self.shard.broker.cluster.version.groups_begin_at_epoch:
             return ErrorCode.GROUP_ID_NOT_FOUND  # the group has never had a member
         refused = validate_member(self.members, static, member_id, instance or None)
         if refused or epoch < rules.JOIN_EPOCH:
@@ -175,7 +175,7 @@ class ModernGroup:
         counts: dict[str, int] = {}
         for partition in self.partitions:
             counts[topic_of(partition)] = counts.get(topic_of(partition), 0) + 1
-        uniform = partial(uniform_assignor, more_stays=self.shard.broker.simulation.version.more_stays)
+        uniform = partial(uniform_assignor, more_stays=self.shard.broker.cluster.version.more_stays)
         for member_id, has in even_assignment(uniform, owned, subscriptions, counts).items():
             self.members[member_id].target = self._places(tuple(f"{topic}-{number}" for topic, number in has))
         self.assignment_epoch, self.assigned_at = self.epoch, self.shard.now
@@ -231,7 +231,7 @@ class ModernGroup:
         """The error that refuses a commit: one for all its partitions, where Kafka has one for each."""
         member = self.members.get(member_id)
         since = None
-        if member is not None and self.shard.broker.simulation.version.assignment_epochs:
+        if member is not None and self.shard.broker.cluster.version.assignment_epochs:
             since = self._assigned_since(member, partitions)
         present = None if member is None else member.now.epoch
         return commit_to_consumer_group(len(self.members), present, epoch, transactional, False, since)

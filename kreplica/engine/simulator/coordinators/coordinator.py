@@ -83,7 +83,7 @@ class Coordinator(ABC, Generic[S]):
 
     def home(self, name: str) -> str:
         """The partition whose leader coordinates the name."""
-        return self.broker.simulation.home(self.topic, name)
+        return self.broker.cluster.home(self.topic, name)
 
     def shard(self, name: str) -> S | None:
         """The shard of a name, None if it is not here."""

@@ -72,7 +72,7 @@ class Shard:
     @property
     def now(self) -> int:
         """The time, in microseconds."""
-        return self.broker.scheduler.now
+        return self.broker.clock.now
 
     @property
     def initial_delay_ms(self) -> int:
@@ -201,7 +201,7 @@ class Shard:
             return error, "offset_commit.commit_to_consumer_group"
         group = self.groups.get(name)
         if group is None:
-            version = 9 if self.broker.simulation.version.consumer_protocol else 8
+            version = 9 if self.broker.cluster.version.consumer_protocol else 8
             error = offset_commit.commit_to_unknown_group(generation, version, transactional)
             return error, "offset_commit.commit_to_unknown_group"
         error = offset_commit.commit_to_classic_group(
@@ -255,7 +255,7 @@ class Shard:
 
     def _is_expired(self, name: str, partition: str, one: Committed, retention: int) -> bool:
         """Times are in microseconds throughout; the rules only compare them with each other."""
-        if not self.broker.simulation.version.offsets_expire_with_group:
+        if not self.broker.cluster.version.offsets_expire_with_group:
             return offset_commit.offset_expired_by_commit(self.now, one.time, retention)
         pending = self.store.is_pending(name, partition)
         return offset_commit.offset_expired(self.now, self._ages_since(name, partition, one), retention, None, pending)

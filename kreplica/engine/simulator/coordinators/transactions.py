@@ -84,12 +84,12 @@ class TransactionMarkers:
             return
         broker = shard.broker
         state = broker.image.get(partition)
-        leader = None if state is None else broker.simulation.brokers.get(state.leader_id)
+        leader = None if state is None else broker.brokers.get(state.leader_id)
         if leader is None:
             broker.after(RETRY_BACKOFF, self._send, partition)
             return
         commit = metadata.state is TransactionState.PREPARE_COMMIT
-        broker.simulation.network.call(
+        broker.cluster.transport.call(
             broker,
             leader,
             "WriteTxnMarkers",
@@ -154,12 +154,12 @@ class TransactionShard:
     @property
     def version(self) -> int:
         """The transaction version of clients and brokers."""
-        return self.broker.simulation.version.transaction_version
+        return self.broker.cluster.version.transaction_version
 
     @property
     def now(self) -> int:
         """The time, in microseconds."""
-        return self.broker.scheduler.now
+        return self.broker.clock.now
 
     def close(self) -> None:
         """Ends with the broker's leadership of the partition: requests in progress are dropped."""
@@ -190,12 +190,12 @@ class TransactionShard:
             timeout: Timeout of its transactions, in microseconds.
             reply: Called once.
         """
-        simulation = self.broker.simulation
+        cluster = self.broker.cluster
         if transactional_id not in self.known:
-            fresh = TransactionMetadata(simulation.new_producer_id(), timeout, last_update=self.now)
+            fresh = TransactionMetadata(cluster.new_producer_id(), timeout, last_update=self.now)
             self.known[transactional_id] = fresh
         metadata = self.known[transactional_id]
-        decision = init_producer_id(metadata, expected, timeout, simulation.new_producer_id(), self.now)
+        decision = init_producer_id(metadata, expected, timeout, cluster.new_producer_id(), self.now)
         rule = "init_producer_id.init_producer_id"
         target = decision.target
         if target is None:
@@ -219,7 +219,7 @@ class TransactionShard:
 
     def verify(self, transactional_id: str, producer: IdAndEpoch, partition: str, reply: ShardReply) -> None:
         """AddPartitionsToTxn that only verifies, from a leader: answered with the error."""
-        abortable = self.broker.simulation.version.tells_abortable
+        abortable = self.broker.cluster.version.tells_abortable
         error = verify_partition(self.known.get(transactional_id), *producer, partition, abortable)
         if error:
             self._refuse(transactional_id, "verification", error, "transaction_partitions.verify_partition")
@@ -243,7 +243,7 @@ class TransactionShard:
         known = self.known.get(transactional_id)
         if self.version < 2:
             return end_transaction(known, *producer, commit, from_client, self.now)
-        fresh, version = self.broker.simulation.new_producer_id(), self.broker.simulation.version
+        fresh, version = self.broker.cluster.new_producer_id(), self.broker.cluster.version
         single, rotates = version.single_epoch_rise, version.fence_rotates
         return end_transaction_version_2(known, *producer, commit, from_client, fresh, single, rotates, self.now)
 
@@ -269,7 +269,7 @@ class TransactionShard:
         self.broker.emit(Kind.TRANSACTION_REFUSED, transactional_id, request, self._told(error).name, rule)
 
     def _told(self, error: ErrorCode) -> ErrorCode:
-        if error is ErrorCode.PRODUCER_FENCED and not self.broker.simulation.version.fenced_is_final:
+        if error is ErrorCode.PRODUCER_FENCED and not self.broker.cluster.version.fenced_is_final:
             return ErrorCode.INVALID_PRODUCER_EPOCH
         return error
 
@@ -280,7 +280,7 @@ class TransactionShard:
         metadata = self.known[transactional_id]
         assert may_follow(metadata.state, target.state, self.version), (metadata.state, target.state)
         fencing = metadata.pending is TransactionState.PREPARE_EPOCH_FENCE
-        single = self.broker.simulation.version.single_epoch_rise
+        single = self.broker.cluster.version.single_epoch_rise
         self.known[transactional_id] = preparing(metadata, target, single)
 
         def written(error: ErrorCode, _base: int) -> None:
@@ -456,7 +456,7 @@ class TransactionCoordinator(Coordinator[TransactionShard]):
         if replica is None or replica.leadership is None or not asks_coordinator(replica, records[0]):
             append(NO_GUARD)
             return
-        version_2 = self.broker.simulation.version.transaction_version >= 2
+        version_2 = self.broker.cluster.version.transaction_version >= 2
         guard = replica.producers.verify(records[0], version_2).guard
 
         def verified(error: ErrorCode) -> None:
@@ -477,14 +477,14 @@ class TransactionCoordinator(Coordinator[TransactionShard]):
     ) -> None:
         broker = self.broker
         state = broker.image.get(self.home(transactional_id))
-        leader = None if state is None else broker.simulation.brokers.get(state.leader_id)
+        leader = None if state is None else broker.brokers.get(state.leader_id)
         if leader is None:
             then(ErrorCode.COORDINATOR_NOT_AVAILABLE)
             return
         producer = (record.producer_id, record.producer_epoch)
         there = self.of(leader)
         handler: Callable[..., object] = there.add_partitions if version_2 else there.verify
-        broker.simulation.network.call(
+        broker.cluster.transport.call(
             broker,
             leader,
             "AddPartitionsToTxn",

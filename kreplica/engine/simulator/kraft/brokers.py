@@ -73,7 +73,7 @@ class KraftBrokers:
 
     @property
     def _now(self) -> int:
-        return self.controller.simulation.scheduler.now
+        return self.controller.cluster.clock.now
 
     def active(self) -> tuple[int, ...]:
         """Brokers that are neither fenced nor shutting down."""
@@ -114,7 +114,7 @@ class KraftBrokers:
 
     def _former_life_ends(self, known: Registration, previous_epoch: int) -> None:
         """Removes a restarted broker from its ISRs and ELRs. ReplicationControlManager.handleBrokerShutdown."""
-        version = self.controller.simulation.version
+        version = self.controller.cluster.version
         if shut_down_uncleanly(previous_epoch, known.epoch, version.elr):
             self.controller.broker_leaves(known.broker, "it was not shut down cleanly", unclean_shutdown=True)
         elif version.restarted_leave_isrs:
@@ -192,11 +192,11 @@ class KraftBrokers:
 
     @property
     def _session(self) -> int:
-        return self.controller.simulation.integer("broker.session.timeout.ms") * MICROSECONDS
+        return self.controller.cluster.integer("broker.session.timeout.ms") * MICROSECONDS
 
     def _has_session(self, known: Registration) -> bool:
         """True if a broker was heard of within its session, so may live. BrokerHeartbeatManager.hasValidSession."""
-        if known.state == FENCED and not self.controller.simulation.version.fenced_keep_sessions:
+        if known.state == FENCED and not self.controller.cluster.version.fenced_keep_sessions:
             return False
         contact = self.contacts.get(known.broker)
         return contact is not None and not session_expired(self._now, contact, self._session)

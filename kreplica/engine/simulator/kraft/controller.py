@@ -46,7 +46,8 @@ from kreplica.engine.trace import Kind
 from kreplica.model.settings import MIN_ISR, UNCLEAN
 
 if TYPE_CHECKING:
-    from kreplica.engine.simulator.simulation import Simulation
+    from kreplica.engine.simulator.broker.broker import Brokers
+    from kreplica.engine.simulator.cluster import Cluster
 
 
 class KraftOperations:
@@ -93,7 +94,7 @@ class KraftOperations:
         """Begins a reassignment; one whose target is in sync already takes one record. PartitionChangeBuilder.build."""
         state = self.controller.partitions[partition]
         replicas, adding, removing = kraft_merged(state.replicas, target)
-        awaited = self.controller.simulation.version.moves_wait_for
+        awaited = self.controller.cluster.version.moves_wait_for
         new = state.on(replicas)._replace(adding=adding, removing=removing)
         if completes(new.everybody, new.places(adding), new.places(removing), new.isr, awaited):
             self.complete(new, new.isr)
@@ -126,7 +127,7 @@ class KraftOperations:
         self.controller.commit(lambda: None)
 
     def _elect_preferred(self, state: PartitionState) -> None:
-        if self.controller.simulation.by_majority:
+        if self.controller.cluster.by_majority:
             return  # the preferred replica may be behind
         elected, unclean = kraft_elect_preferred(
             state.leader,
@@ -134,7 +135,7 @@ class KraftOperations:
             state.elr,
             state.last_known_elr,
             self.controller.acceptable(state),
-            self.controller.simulation.version.elr,
+            self.controller.cluster.version.elr,
         )
         if elected in (NO_LEADER, state.leader) or unclean:
             return
@@ -177,19 +178,21 @@ class KraftController:
     """The state of a voter while it is active: the replayed log, and the controller's own contacts with brokers."""
 
     __slots__ = (
+        "_machines",
         "_waiting",
         "brokers",
+        "cluster",
         "operations",
         "partitions",
         "quorum",
-        "simulation",
         "voter",
     )
 
-    def __init__(self, simulation: Simulation, quorum: MetadataQuorum, voter: Voter) -> None:
-        self.simulation = simulation
+    def __init__(self, cluster: Cluster, quorum: MetadataQuorum, voter: Voter, machines: Brokers) -> None:
+        self.cluster = cluster
         self.quorum = quorum
         self.voter = voter
+        self._machines = machines
         self.brokers = KraftBrokers(self)
         self.partitions: dict[str, PartitionState] = {}
         self.operations = KraftOperations(self)
@@ -205,10 +208,10 @@ class KraftController:
             self._replay(entry)
         if not self.partitions:
             self._create_topics()
-        if self.simulation.version.unclean_setting_obeyed:
+        if self.cluster.version.unclean_setting_obeyed:
             recheck = self.operations.recheck_unclean
             self._periodically("unclean.leader.election.interval.ms", MICROSECONDS, epoch, recheck)
-        if self.simulation.boolean("auto.leader.rebalance.enable"):
+        if self.cluster.boolean("auto.leader.rebalance.enable"):
             self._periodically("leader.imbalance.check.interval.seconds", SECOND, epoch, self.operations.balance)
         self.brokers.begin(epoch)
 
@@ -226,17 +229,17 @@ class KraftController:
         def run() -> None:
             if self.is_active() and self.quorum.epoch == epoch:
                 task()
-                self.voter.after(self.simulation.integer(setting) * unit, run)
+                self.voter.after(self.cluster.integer(setting) * unit, run)
 
-        self.voter.after(self.simulation.integer(setting) * unit, run)
+        self.voter.after(self.cluster.integer(setting) * unit, run)
 
     def _create_topics(self) -> None:
         """Writes the setup's topics as they are at the start."""
-        for partition, replicas in self.simulation.assignments.items():
-            state = PartitionState.at_start(partition, replicas, self.simulation.starts[partition])
+        for partition, replicas in self.cluster.assignments.items():
+            state = PartitionState.at_start(partition, replicas, self.cluster.starts[partition])
             self.write_partition(state, "the topic is created", "")
-        for broker in self.simulation.brokers.values():
-            self.brokers.there_from_the_start(broker.id, broker.name in self.simulation.setup.down)
+        for broker in self.cluster.setup.brokers:
+            self.brokers.there_from_the_start(broker.id, f"broker-{broker.id}" in self.cluster.setup.down)
         self.commit(lambda: None)
 
     # -- the log
@@ -322,7 +325,9 @@ class KraftController:
 
     def acceptable(self, state: PartitionState) -> int:
         """The replicas that may lead: their broker is active, their directory online."""
-        return without(state.places(self.brokers.active()), self.simulation.offline_places(state))
+        return without(
+            state.places(self.brokers.active()), self.cluster.offline_places(state.partition, state.replicas)
+        )
 
     def broker_leaves(self, broker: int, why: str, unclean_shutdown: bool = False) -> None:
         """Removes a broker from its ISRs: it is fenced, shuts down, or returns from an unclean shutdown."""
@@ -332,7 +337,7 @@ class KraftController:
     def _replica_leaves(self, state: PartitionState, broker: int, why: str, unclean_shutdown: bool = False) -> None:
         if broker not in state.replicas:
             return
-        if self.simulation.by_majority:
+        if self.cluster.by_majority:
             self._elect_by_majority(state, broker, why)
             return
         place, facts = state.replicas.index(broker), self.electoral_facts(state)
@@ -349,7 +354,7 @@ class KraftController:
 
     def _change_isr(self, state: PartitionState, target_isr: int, why: str) -> None:
         """Changes the ISR, and with it the leader."""
-        if self.simulation.by_majority:
+        if self.cluster.by_majority:
             self._elect_by_majority(state, NO_LEADER, why)
             return
         facts = self.electoral_facts(state)
@@ -358,7 +363,7 @@ class KraftController:
 
     def _elect_by_majority(self, state: PartitionState, gone: int, why: str) -> None:
         """The replicas elect a leader; their votes are not played as messages. All of them stay in the ISR."""
-        known = [self.simulation.brokers[broker].replicas.get(state.partition) for broker in state.replicas]
+        known = [self._machines[broker].replicas.get(state.partition) for broker in state.replicas]
         unknown = sum(1 << place for place, replica in enumerate(known) if replica is None)
         voting = without(self.acceptable(state), state.places((gone,)) | unknown)
         if state.leader != NO_LEADER and contains(voting, state.leader):
@@ -370,7 +375,7 @@ class KraftController:
 
     def elect_uncleanly(self, state: PartitionState, why: str) -> None:
         """Elects any live replica of a partition without a leader, whatever its topic's setting."""
-        if self.simulation.by_majority:
+        if self.cluster.by_majority:
             return
         facts = self.electoral_facts(state)[:-1]
         changed = kraft_change(state.leader, state.isr, state.elr, state.last_known_elr, state.isr, *facts, True)
@@ -379,16 +384,16 @@ class KraftController:
 
     def electoral_facts(self, state: PartitionState) -> tuple[int, int, bool, bool]:
         """Facts that decide an election besides the partition itself, as ``kraft_change`` takes them."""
-        simulation, topic = self.simulation, topic_of(state.partition)
-        min_isr = effective_min_isr(simulation.topic_integer(topic, MIN_ISR), len(state.replicas))
-        return self.acceptable(state), min_isr, simulation.version.elr, self.unclean_enabled(topic)
+        cluster, topic = self.cluster, topic_of(state.partition)
+        min_isr = effective_min_isr(cluster.topic_integer(topic, MIN_ISR), len(state.replicas))
+        return self.acceptable(state), min_isr, cluster.version.elr, self.unclean_enabled(topic)
 
     def unclean_enabled(self, topic: str) -> bool:
         """True if a leader may come from outside ISR and ELR.
 
         ConfigurationControlManager.uncleanLeaderElectionEnabledForTopic.
         """
-        return self.simulation.version.unclean_setting_obeyed and self.simulation.topic_boolean(topic, UNCLEAN)
+        return self.cluster.version.unclean_setting_obeyed and self.cluster.topic_boolean(topic, UNCLEAN)
 
     def settle(self, new: PartitionState, why: str, rule: str = RULE) -> None:
         """Writes a partition's state if anything about it changed, with the epochs that follow from the change."""
@@ -401,7 +406,7 @@ class KraftController:
             old.places(new.ids(new.isr)),
             old.everybody,
             old.places(new.replicas),
-            self.simulation.version.epoch_rises_on_shrink,
+            self.cluster.version.epoch_rises_on_shrink,
         )
         new = new._replace(leader_epoch=epoch)
         if new != old:
@@ -447,7 +452,7 @@ class KraftController:
 
     def _ineligible(self, state: PartitionState, isr: int, request: IsrRequest) -> int:
         known, other = self.brokers.registered, 0
-        if self.simulation.version.broker_epoch_in_isr:
+        if self.cluster.version.broker_epoch_in_isr:
             epochs = dict(zip(request.isr, request.broker_epochs, strict=True))
             stale = (one.broker for one in known.values() if epochs.get(one.broker, -1) not in (-1, one.epoch))
             other = state.places(tuple(stale))
@@ -460,7 +465,7 @@ class KraftController:
         """The state with the ISR that a leader asked for, and with the end of a reassignment it completes."""
         adding, removing = state.places(state.adding), state.places(state.removing)
         state = state._replace(recovering=False)
-        if completes(state.everybody, adding, removing, isr, self.simulation.version.moves_wait_for):
+        if completes(state.everybody, adding, removing, isr, self.cluster.version.moves_wait_for):
             self.operations.complete(state, isr)
         else:
             self._change_isr(state, isr, why)

@@ -25,7 +25,7 @@ from kreplica.engine.settings import MICROSECONDS
 from kreplica.engine.setup import MILLISECOND
 from kreplica.engine.simulator.broker.leadership import Leadership
 from kreplica.engine.simulator.broker.partition_state import PartitionState
-from kreplica.engine.simulator.kraft.quorum import BROKER, PARTITION, Entry, IsrRequest, Registration
+from kreplica.engine.simulator.kraft.quorum import BROKER, PARTITION, Entry, IsrRequest, MetadataQuorum, Registration
 
 if TYPE_CHECKING:
     from kreplica.engine.simulator.broker.broker import Broker
@@ -182,10 +182,20 @@ class KraftLifecycle:
 class KraftLink:
     """See ``ControllerLink``."""
 
-    __slots__ = ("_asking", "_controller", "_lifecycle", "_queue", "_registrations", "broker", "metadata_offset")
+    __slots__ = (
+        "_asking",
+        "_controller",
+        "_lifecycle",
+        "_queue",
+        "_quorum",
+        "_registrations",
+        "broker",
+        "metadata_offset",
+    )
 
-    def __init__(self, broker: Broker) -> None:
+    def __init__(self, broker: Broker, quorum: MetadataQuorum) -> None:
         self.broker = broker
+        self._quorum = quorum
         self._controller = 0
         self._lifecycle = KraftLifecycle(self)
         self.ended()
@@ -234,11 +244,11 @@ class KraftLink:
         on_failure: Callable[[str], object],
     ) -> None:
         """Asks the voter that it considers the active controller; ``handler`` is its method for the request."""
-        simulation = self.broker.simulation
-        voters = simulation.quorum.voters
+        cluster = self.broker.cluster
+        voters = self._quorum.voters
         voter = voters[self._controller % len(voters)]
         assert voter.controller is not None
-        timeout = simulation.integer("controller.quorum.fetch.timeout.ms") * MICROSECONDS
+        timeout = cluster.integer("controller.quorum.fetch.timeout.ms") * MICROSECONDS
         asked = self._controller
 
         def replied(error: int, *values: Any) -> None:
@@ -251,7 +261,7 @@ class KraftLink:
             on_failure(reason)
 
         answers = handler(voter.controller)
-        simulation.network.call(self.broker, voter, name, answers, arguments, replied, failed, timeout)
+        cluster.transport.call(self.broker, voter, name, answers, arguments, replied, failed, timeout)
 
     def _not_controller(self, asked: int) -> None:
         """Asks the next voter from now on, unless another answer has already moved on from this one."""

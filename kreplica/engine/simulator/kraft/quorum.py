@@ -19,8 +19,8 @@ from kreplica.engine.simulator.node import Node
 from kreplica.engine.trace import Kind
 
 if TYPE_CHECKING:
+    from kreplica.engine.simulator.cluster import Cluster
     from kreplica.engine.simulator.kraft.controller import KraftController
-    from kreplica.engine.simulator.simulation import Simulation
 
 
 class Entry(NamedTuple):
@@ -35,15 +35,15 @@ class Voter(Node):
 
     __slots__ = ("controller", "last_contact", "quorum")
 
-    def __init__(self, simulation: Simulation, number: int, quorum: MetadataQuorum) -> None:
-        super().__init__(simulation, f"controller-{number}")
+    def __init__(self, cluster: Cluster, number: int, quorum: MetadataQuorum) -> None:
+        super().__init__(cluster, f"controller-{number}")
         self.quorum = quorum
         self.last_contact = 0
         self.controller: KraftController | None = None
 
     def on_start(self) -> None:
         """Checks from time to time for an active controller."""
-        self.last_contact = self.scheduler.now
+        self.last_contact = self.clock.now
         self.after(0, self._look)
 
     def on_end(self) -> None:
@@ -58,16 +58,16 @@ class Voter(Node):
 class MetadataQuorum:
     """The voters and their log. ``committed`` is the number of entries that brokers may see."""
 
-    __slots__ = ("active", "committed", "entries", "epoch", "fetch_timeout", "simulation", "voters")
+    __slots__ = ("active", "cluster", "committed", "entries", "epoch", "fetch_timeout", "voters")
 
-    def __init__(self, simulation: Simulation, voters: int) -> None:
-        self.simulation = simulation
-        self.voters = tuple(Voter(simulation, FIRST_CONTROLLER + number, self) for number in range(voters))
+    def __init__(self, cluster: Cluster, voters: int) -> None:
+        self.cluster = cluster
+        self.voters = tuple(Voter(cluster, FIRST_CONTROLLER + number, self) for number in range(voters))
         self.active: Voter | None = None
         self.epoch = 0
         self.entries: list[Entry] = []
         self.committed = 0
-        self.fetch_timeout = simulation.integer("controller.quorum.fetch.timeout.ms") * MICROSECONDS
+        self.fetch_timeout = cluster.integer("controller.quorum.fetch.timeout.ms") * MICROSECONDS
 
     def append(self, entries: list[Entry], then: Callable[[], object]) -> None:
         """Appends the active controller's entries, and calls ``then`` once they are committed.
@@ -85,9 +85,9 @@ class MetadataQuorum:
         if not has_majority(len(self.voters), len(followers) + 1):
             active.after(self.fetch_timeout // 4, self._commit, end, epoch, then)
             return
-        network = self.simulation.network
+        transport = self.cluster.transport
         trips = [
-            2 * network.latency + network.link(active, other).delay + network.link(other, active).delay
+            2 * transport.latency + transport.link(active, other).delay + transport.link(other, active).delay
             for other in followers
         ]
         trips += [trips[-1]] * (len(self.voters) - 1 - len(trips)) if trips else []
@@ -100,16 +100,16 @@ class MetadataQuorum:
 
     def look(self, voter: Voter) -> None:
         """A voter's periodic check: stands for election if it has been without an active controller for too long."""
-        now = self.simulation.scheduler.now
+        now = self.cluster.clock.now
         if self.active is voter:
             self._look_at_followers(voter, now)
             return
         active = self.active
-        if active is not None and not active.paused and self.simulation.network.reachable(voter, active):
+        if active is not None and not active.paused and self.cluster.transport.reachable(voter, active):
             voter.last_contact = now
             return
-        spread = self.simulation.integer("controller.quorum.election.timeout.ms") * MICROSECONDS
-        patience = self.fetch_timeout + self.simulation.streams.stream(f"election {voter.name}").randrange(spread)
+        spread = self.cluster.integer("controller.quorum.election.timeout.ms") * MICROSECONDS
+        patience = self.fetch_timeout + self.cluster.streams.stream(f"election {voter.name}").randrange(spread)
         if self.epoch and now - voter.last_contact < patience:
             return
         if has_majority(len(self.voters), len(self._reached_by(voter)) + 1):
@@ -127,7 +127,7 @@ class MetadataQuorum:
         self.epoch += 1
         self.active = voter
         del self.entries[self.committed :]
-        voter.last_contact = self.simulation.scheduler.now
+        voter.last_contact = self.cluster.clock.now
         voter.emit(Kind.CONTROLLER_ELECTED, self.epoch, "quorum.has_majority")
         assert voter.controller is not None
         voter.controller.activate(self.epoch)
@@ -142,11 +142,11 @@ class MetadataQuorum:
         voter.emit(Kind.CONTROLLER_RESIGNED, self.epoch, rule)
 
     def _reached_by(self, voter: Voter) -> list[Voter]:
-        network = self.simulation.network
+        transport = self.cluster.transport
         return [
             other
             for other in self.voters
-            if other is not voter and not other.paused and network.reachable(voter, other)
+            if other is not voter and not other.paused and transport.reachable(voter, other)
         ]
 
 

@@ -78,9 +78,9 @@ class ZooKeeperClient:
 
     def close(self) -> None:
         """Asks ZooKeeper to end the session: the last request of a clean stop."""
-        simulation = self.node.simulation
-        soon = simulation.scheduler.now + simulation.network.latency
-        simulation.scheduler.at(soon, self.zookeeper.close, self.session)
+        cluster = self.node.cluster
+        soon = cluster.clock.now + cluster.transport.latency
+        cluster.clock.at(soon, self.zookeeper.close, self.session)
 
     def forget(self) -> None:
         """Forgets the session of an ended process; ZooKeeper finds out by its timeout."""
@@ -154,6 +154,6 @@ class ZooKeeperClient:
         def answered(*values: Any) -> None:
             then(*values, *context)
 
-        network = self.node.simulation.network
+        transport = self.node.cluster.transport
         patience = self.timeout // PINGS_A_SESSION
-        network.call(self.node, self.zookeeper, name, handler, arguments, answered, again, patience)
+        transport.call(self.node, self.zookeeper, name, handler, arguments, answered, again, patience)

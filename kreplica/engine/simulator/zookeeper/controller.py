@@ -140,8 +140,8 @@ class ControllerChannel:
         self._sending = self._open and len(self._queue) > 0
         if self._sending:
             name, handler, arguments, _ = self._queue[0]
-            network = self.source.simulation.network
-            network.call(self.source, self.target, name, handler, arguments, self._answered, self._failed)
+            transport = self.source.cluster.transport
+            transport.call(self.source, self.target, name, handler, arguments, self._answered, self._failed)
 
     def _answered(self, *values: Any) -> None:
         if not self._open:
@@ -198,7 +198,7 @@ class ZooKeeperController:
     @property
     def checks_epoch(self) -> bool:
         """True if its writes name the version of the controller epoch."""
-        return self.broker.simulation.version.controller_epoch_checked
+        return self.broker.cluster.version.controller_epoch_checked
 
     def emit(self, kind: str, *values: Any) -> None:
         """Writes an event into the trace, at the broker that is the controller."""
@@ -334,7 +334,7 @@ class ZooKeeperController:
         self.update_metadata(self.known.states.values())
         self.lead_and_follow(self.known.states.values())
         dead = [broker for broker in self._assigned_brokers() if broker not in self.known.live]
-        cleans = self.broker.simulation.version.failover_cleans_isrs
+        cleans = self.broker.cluster.version.failover_cleans_isrs
         self._leave_isrs(dead if cleans else [], lambda: self._elect_offline(self._in_charge))
 
     def _in_charge(self) -> None:
@@ -355,7 +355,7 @@ class ZooKeeperController:
     def _compare_brokers(self, results: tuple[tuple[Result, ...], ...]) -> None:
         registered = {int(name): created for name, created in results[0][0].data}
         new, gone, bounced = brokers_changed(self.known.live, registered)
-        if not self.broker.simulation.version.bounces_are_seen:
+        if not self.broker.cluster.version.bounces_are_seen:
             for broker in bounced:
                 self.known.live[broker] = registered[broker]
             bounced = ()
@@ -392,7 +392,7 @@ class ZooKeeperController:
         self._elect_offline(lambda: self.moves.brokers_are_back(new, then))
 
     def _open_channel(self, broker: int) -> None:
-        node = self.broker.simulation.brokers[broker]
+        node = self.broker.brokers[broker]
         self.channels[broker] = ControllerChannel(self.broker, node)
 
     def _elect_offline(self, then: Callable[[], object]) -> None:
@@ -401,13 +401,13 @@ class ZooKeeperController:
         why, rule = "its leader is gone", "elections.zookeeper_leader_for_offline"
 
         def decide(state: PartitionState) -> Decision | None:
-            unclean = self.broker.simulation.topic_boolean(topic_of(state.partition), UNCLEAN)
+            unclean = self.broker.cluster.topic_boolean(topic_of(state.partition), UNCLEAN)
             everybody, online = state.places(state.replicas), self.known.online(state)
             leader, isr = zookeeper_leader_for_offline(everybody, state.isr, online, unclean)
             if leader == NO_LEADER:
                 self.emit(Kind.NO_LEADER, state.partition, state.ids(state.isr), "no replica may lead", rule)
                 return None
-            if self.broker.simulation.version.offline_by_isr_order and contains(state.isr, leader):
+            if self.broker.cluster.version.offline_by_isr_order and contains(state.isr, leader):
                 leader = zookeeper_first_in_isr(state.places_in_isr_order(), isr)
             return leader, isr
 
@@ -425,7 +425,7 @@ class ZooKeeperController:
 
     def leave_isr(self, broker: int, partitions: Iterable[str], why: str, then: Callable[[], object]) -> None:
         """Takes one broker's replicas of some partitions out of their ISRs, and informs the other replicas."""
-        version = self.broker.simulation.version
+        version = self.broker.cluster.version
 
         def decide(state: PartitionState) -> Decision | None:
             if broker not in state.replicas:
@@ -435,7 +435,7 @@ class ZooKeeperController:
                 return None
             if version.keeps_last_in_sync:
                 return zookeeper_remove_from_isr(place, state.leader, state.isr)
-            unclean = self.broker.simulation.topic_boolean(topic_of(state.partition), UNCLEAN)
+            unclean = self.broker.cluster.topic_boolean(topic_of(state.partition), UNCLEAN)
             return zookeeper_remove_from_isr_until_1_0(place, state.leader, state.isr, unclean)
 
         rule = "isr.zookeeper_remove_from_isr"
@@ -492,7 +492,7 @@ class ZooKeeperController:
 
     def _send(self, broker: int, name: str, handler: str, *arguments: Any) -> None:
         channel = self.channels[broker]
-        link = self.broker.simulation.brokers[broker].controller_link
+        link = self.broker.brokers[broker].controller_link
         sent = (self.broker.id, self.epoch, self.known.live[broker], *arguments)
         channel.send(name, getattr(link, handler), sent, lambda *answer: self._answered(broker, *answer))
 

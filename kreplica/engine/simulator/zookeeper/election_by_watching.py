@@ -62,8 +62,8 @@ class WatchingLink:
         self.client.request(deletes, lambda _results: None)
 
     def _connect(self) -> None:
-        assignments = self.broker.simulation.assignments
-        self.broker.know_alive(dict.fromkeys(self.broker.simulation.brokers, 0))
+        assignments = self.broker.cluster.assignments
+        self.broker.know_alive(dict.fromkeys(self.broker.brokers, 0))
         here = [partition for partition, replicas in assignments.items() if self.broker.id in replicas]
         self.client.connect(lambda: self._stand(here))
 
@@ -85,7 +85,7 @@ class WatchingLink:
     def _stood(self, results: tuple[tuple[Result, ...], ...], partitions: Sequence[str]) -> None:
         for partition, (found,) in zip(partitions, results[1::2], strict=True):
             if found.code == OK:
-                replicas = self.broker.simulation.assignments[partition]
+                replicas = self.broker.cluster.assignments[partition]
                 leader, isr = replicas.index(found.data[0]), everybody(len(replicas))
                 epoch = found.created
                 self.broker.apply(PartitionState(partition, replicas, leader, epoch, isr, epoch))

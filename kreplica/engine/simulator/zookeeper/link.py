@@ -72,7 +72,7 @@ class ZooKeeperLink:
     def __init__(self, broker: Broker, zookeeper: ZooKeeper) -> None:
         self.broker = broker
         self.zookeeper = zookeeper
-        timeout = broker.simulation.integer("zookeeper.session.timeout.ms") * MICROSECONDS
+        timeout = broker.cluster.integer("zookeeper.session.timeout.ms") * MICROSECONDS
         self.client = ZooKeeperClient(broker, zookeeper, timeout, self._watched, self._expired)
         self.controller = ZooKeeperController(broker, self.client)
         self.controller_epoch = 0
@@ -142,7 +142,7 @@ class ZooKeeperLink:
         """A LeaderAndIsr request: only a higher leader epoch changes anything (becomeLeaderOrFollower)."""
         if self._refuses(controller, epoch, broker_epoch, reply):
             return
-        offline = self.broker.simulation.offline_directories.get(self.broker.id, set())
+        offline = self.broker.cluster.offline_directories.get(self.broker.id, set())
         for state in states:
             if state.partition not in offline and state.leader_epoch > self._epochs.get(state.partition, -1):
                 self._lead_or_follow(state)
@@ -153,7 +153,7 @@ class ZooKeeperLink:
         alive = state.leader_id == self.broker.id or state.leader_id in self.broker.alive
         if alive:
             self._epochs[state.partition] = state.leader_epoch
-        if takes_leader(alive, self.broker.simulation.version.dead_leaders_ignored):
+        if takes_leader(alive, self.broker.cluster.version.dead_leaders_ignored):
             self.broker.apply(state if alive else state._replace(leader=NO_LEADER))
         else:
             self.broker.host(state)
@@ -202,7 +202,7 @@ class ZooKeeperLink:
             self.broker.emit(Kind.CONTROLLER_STALE, controller, epoch, self.controller_epoch)
             reply(ErrorCode.STALE_CONTROLLER_EPOCH)
             return True
-        if self.broker.simulation.version.bounces_are_seen and broker_epoch < self.broker.broker_epoch:
+        if self.broker.cluster.version.bounces_are_seen and broker_epoch < self.broker.broker_epoch:
             reply(ErrorCode.STALE_BROKER_EPOCH)
             return True
         self.controller_id, self.controller_epoch = controller, epoch
@@ -212,7 +212,7 @@ class ZooKeeperLink:
 
     def ask_isr(self, leadership: Leadership) -> None:
         """Requests the leader's pending ISR: from the controller since 2.7, before by writing it to ZooKeeper."""
-        if self.broker.simulation.version.alter_partition:
+        if self.broker.cluster.version.alter_partition:
             self._ask_controller(leadership, leadership.pending)
         else:
             self._write_isr(leadership)
@@ -277,7 +277,7 @@ class ZooKeeperLink:
         self._last_change = self._now_ms()
 
     def _notifies(self) -> bool:
-        version = self.broker.simulation.version
+        version = self.broker.cluster.version
         return version.isr_notification and not version.alter_partition
 
     def _propagate(self) -> None:
@@ -296,7 +296,7 @@ class ZooKeeperLink:
         self.client.request(((Operation("create", name, data),),), lambda _results: None)
 
     def _now_ms(self) -> int:
-        return self.broker.scheduler.now // MICROSECONDS
+        return self.broker.clock.now // MICROSECONDS
 
     # -- asked of the controller, since 2.7
 
@@ -317,8 +317,8 @@ class ZooKeeperLink:
 
         handler = controller.controller.requests.alter_partition
         arguments = (self._proposed(leadership), self.broker.broker_epoch)
-        network = self.broker.simulation.network
-        network.call(self.broker, controller.broker, "AlterPartition", handler, arguments, answered, failed)
+        transport = self.broker.cluster.transport
+        transport.call(self.broker, controller.broker, "AlterPartition", handler, arguments, answered, failed)
 
     def _isr_answered(
         self, leadership: Leadership, wanted: int, error: ErrorCode, state: PartitionState | None
@@ -336,7 +336,7 @@ class ZooKeeperLink:
 
     def _controller_link(self) -> ZooKeeperLink | None:
         """The controller as this broker knows it: the sender of the request with the highest epoch."""
-        broker = self.broker.simulation.brokers.get(self.controller_id)
+        broker = self.broker.brokers.get(self.controller_id)
         link = None if broker is None else broker.controller_link
         return link if isinstance(link, ZooKeeperLink) else None
 
@@ -365,8 +365,10 @@ class ZooKeeperLink:
             again("")
             return
         handler = controller.controller.requests.controlled_shutdown
-        network = self.broker.simulation.network
-        network.call(self.broker, controller.broker, "ControlledShutdown", handler, (self.broker.id,), answered, again)
+        transport = self.broker.cluster.transport
+        transport.call(
+            self.broker, controller.broker, "ControlledShutdown", handler, (self.broker.id,), answered, again
+        )
 
     # -- log directories
 

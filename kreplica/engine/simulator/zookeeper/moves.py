@@ -108,7 +108,7 @@ class ZooKeeperMoves:
 
     def _read(self, partition: str, look: Callable[[PartitionState], None], then: Callable[[], object]) -> None:
         """Reads the ISR in ZooKeeper; before 2.7, when its leader writes it there, again when it changes."""
-        watches = not self.controller.broker.simulation.version.alter_partition
+        watches = not self.controller.broker.cluster.version.alter_partition
 
         def read(results: tuple[tuple[Result, ...], ...]) -> None:
             state = self.controller.known.took(partition, results[0][0])
@@ -144,7 +144,7 @@ class ZooKeeperMoves:
 
     def _fixed(self, partition: str) -> Refusal | None:
         """Returns the refusal of a move while another one has to end first, or None."""
-        changeable = self.controller.broker.simulation.version.moves_can_change
+        changeable = self.controller.broker.cluster.version.moves_can_change
         if not zookeeper_move_is_fixed(partition in self._moving(), changeable):
             return None
         return "its move has to end first", "reassignment.zookeeper_move_is_fixed"
@@ -154,7 +154,7 @@ class ZooKeeperMoves:
         known = self.controller.known
         _, replicas, adding, _ = known.assigned[partition]
         live = tuple(broker for broker in known.live if broker not in known.shutting_down)
-        must_live = self.controller.broker.simulation.version.moves_must_live
+        must_live = self.controller.broker.cluster.version.moves_must_live
         missing = zookeeper_missing(target, zookeeper_merged(replicas, adding, target)[1], live, must_live)
         return (f"not alive: {', '.join(map(str, missing))}", "reassignment.zookeeper_missing") if missing else None
 

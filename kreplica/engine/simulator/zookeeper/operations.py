@@ -12,18 +12,19 @@ from kreplica.model.settings import UNCLEAN
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from kreplica.engine.simulator.simulation import Simulation
+    from kreplica.engine.simulator.broker.broker import Brokers
+    from kreplica.engine.simulator.cluster import Cluster
     from kreplica.engine.simulator.zookeeper.controller import ZooKeeperController
 
 LOOK_AGAIN_AFTER = 100 * MILLISECOND
 """Time until it is checked again whether there is a controller."""
 
 
-def zookeeper_controller(simulation: Simulation) -> ZooKeeperController | None:
+def zookeeper_controller(brokers: Brokers) -> ZooKeeperController | None:
     """The running controller that was elected last; one that does not know yet that it is deposed comes after it."""
     active = [
         link.controller
-        for broker in simulation.brokers.values()
+        for broker in brokers.values()
         if isinstance(link := broker.controller_link, ZooKeeperLink) and broker.up and link.controller.active
     ]
     return max(active, key=lambda controller: controller.epoch, default=None)
@@ -32,10 +33,11 @@ def zookeeper_controller(simulation: Simulation) -> ZooKeeperController | None:
 class ZooKeeperOperations:
     """See ``ControllerOperations``."""
 
-    __slots__ = ("simulation",)
+    __slots__ = ("brokers", "cluster")
 
-    def __init__(self, simulation: Simulation) -> None:
-        self.simulation = simulation
+    def __init__(self, cluster: Cluster, brokers: Brokers) -> None:
+        self.cluster = cluster
+        self.brokers = brokers
 
     def elect_preferred(self, partition: str) -> None:
         """Elects the preferred leader."""
@@ -59,15 +61,15 @@ class ZooKeeperOperations:
             self._ask(lambda controller: self._unclean_changed(controller, topic))
 
     def _unclean_changed(self, controller: ZooKeeperController, topic: str) -> None:
-        enabled = self.simulation.topic_boolean(topic, UNCLEAN)
+        enabled = self.cluster.topic_boolean(topic, UNCLEAN)
         offline = [one for one in controller.known.unled if topic_of(one) == topic]
         if offline and zookeeper_reacts_to_setting(False, enabled):
             controller.requests.unclean_enabled(offline)
 
     def _ask(self, request: Callable[[ZooKeeperController], object]) -> None:
-        controller = zookeeper_controller(self.simulation)
+        controller = zookeeper_controller(self.brokers)
         if controller is not None:
             request(controller)
         else:
-            scheduler = self.simulation.scheduler
-            scheduler.at(scheduler.now + LOOK_AGAIN_AFTER, self._ask, request)
+            clock = self.cluster.clock
+            clock.at(clock.now + LOOK_AGAIN_AFTER, self._ask, request)

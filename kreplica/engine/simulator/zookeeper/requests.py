@@ -75,7 +75,7 @@ class ZooKeeperRequests:
         if sent.replicas != state.replicas:
             return ErrorCode.INVALID_UPDATE_VERSION
         live = tuple(broker for broker in known.live if broker not in known.shutting_down)
-        checked = self.controller.broker.simulation.version.ineligible_refused
+        checked = self.controller.broker.cluster.version.ineligible_refused
         ineligible = sent.isr & ~state.places(live) if checked else 0
         return ErrorCode(
             zookeeper_alter_partition_error(
@@ -112,7 +112,7 @@ class ZooKeeperRequests:
             shutting_down = state.places(tuple(known.shutting_down))
             place, replicas = state.replicas.index(broker), state.places(state.replicas)
             leader, isr = state.leader, state.isr
-            by_order = controller.broker.simulation.version.shutdown_by_isr_order
+            by_order = controller.broker.cluster.version.shutdown_by_isr_order
             live = replicas if by_order else known.up(state)
             decision = zookeeper_controlled_shutdown(place, leader, replicas, isr, live, shutting_down)
             if by_order and decision[0] != leader and leader == place:
@@ -185,7 +185,7 @@ class ZooKeeperRequests:
 
     def begin_balancing(self) -> None:
         """Looks for an imbalance 5 s after the controller's election, then every 300 s."""
-        if self.controller.broker.simulation.boolean("auto.leader.rebalance.enable"):
+        if self.controller.broker.cluster.boolean("auto.leader.rebalance.enable"):
             self.controller.broker.after(FIRST_BALANCE, self._time_to_balance, self.controller.epoch)
 
     def _time_to_balance(self, epoch: int) -> None:
@@ -198,18 +198,18 @@ class ZooKeeperRequests:
         if not controller.active:
             controller.finished()
             return
-        simulation = controller.broker.simulation
-        every = simulation.integer("leader.imbalance.check.interval.seconds") * SECOND
+        cluster = controller.broker.cluster
+        every = cluster.integer("leader.imbalance.check.interval.seconds") * SECOND
         controller.broker.after(every, self._time_to_balance, epoch)
         self._elect_preferred(self._imbalanced(), "leaders are brought back")
 
     def _imbalanced(self) -> list[str]:
         """Partitions led by another than their preferred leader, of brokers above the percentage."""
-        known, simulation = self.controller.known, self.controller.broker.simulation
+        known, cluster = self.controller.known, self.controller.broker.cluster
         moving = any(adding or removing for _, _, adding, removing in known.assigned.values())
-        if moving and not simulation.version.balances_while_moving:
+        if moving and not cluster.version.balances_while_moving:
             return []
-        percentage = simulation.integer("leader.imbalance.per.broker.percentage")
+        percentage = cluster.integer("leader.imbalance.per.broker.percentage")
         preferred: dict[int, list[str]] = {}
         for partition, state in known.states.items():
             preferred.setdefault(state.replicas[0], []).append(partition)

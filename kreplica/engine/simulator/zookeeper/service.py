@@ -29,7 +29,7 @@ from kreplica.engine.trace import Kind
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from kreplica.engine.simulator.simulation import Simulation
+    from kreplica.engine.simulator.cluster import Cluster
     from kreplica.engine.simulator.zookeeper.client import ZooKeeperClient
 
 
@@ -111,8 +111,8 @@ class ZooKeeper(Node):
 
     __slots__ = ("_child_watches", "_data_watches", "_transaction", "clients", "fired", "sessions", "znodes")
 
-    def __init__(self, simulation: Simulation) -> None:
-        super().__init__(simulation, "zookeeper")
+    def __init__(self, cluster: Cluster) -> None:
+        super().__init__(cluster, "zookeeper")
         self.znodes: dict[str, Znode] = {}
         self.sessions: dict[int, Session] = {}
         self.clients: dict[str, ZooKeeperClient] = {}
@@ -124,7 +124,7 @@ class ZooKeeper(Node):
     def on_start(self) -> None:
         """Gives every session its full timeout, as a new leader of the ensemble does."""
         for session in self.sessions.values():
-            session.deadline = self.scheduler.now + session.timeout
+            session.deadline = self.clock.now + session.timeout
             self.after(session.timeout, self._look_at, session)
 
     @property
@@ -135,7 +135,7 @@ class ZooKeeper(Node):
     def handle_connect(self, client: str, timeout: int, reply: Callable[..., object]) -> None:
         """Begins a session of a client; answers with its number."""
         self._transaction += 1
-        session = Session(self._transaction, self.clients[client], timeout, self.scheduler.now)
+        session = Session(self._transaction, self.clients[client], timeout, self.clock.now)
         self.sessions[session.id] = session
         self.after(timeout, self._look_at, session)
         reply(session.id)
@@ -177,17 +177,17 @@ class ZooKeeper(Node):
     def _touch(self, number: int) -> bool:
         session = self.sessions.get(number)
         if session is not None:
-            session.deadline = self.scheduler.now + session.timeout
+            session.deadline = self.clock.now + session.timeout
         return session is not None
 
     def _look_at(self, session: Session) -> None:
         """Ends a session whose timeout is over, or looks again when it may be."""
         if session.id not in self.sessions:
             return
-        if session_is_over(self.scheduler.now, session.deadline):
+        if session_is_over(self.clock.now, session.deadline):
             self._expire(session)
         else:
-            self.after(session.deadline - self.scheduler.now, self._look_at, session)
+            self.after(session.deadline - self.clock.now, self._look_at, session)
 
     def _expire(self, session: Session) -> None:
         self.emit(Kind.SESSION_EXPIRED, session.client.node.name)
@@ -282,8 +282,8 @@ class ZooKeeper(Node):
         for number in watches.pop(path, {}):
             self.fired += 1
             client = self.sessions[number].client
-            network = self.simulation.network
-            network.call(self, client.node, "watch event", client.handle_watch, (number, what, told))
+            transport = self.cluster.transport
+            transport.call(self, client.node, "watch event", client.handle_watch, (number, what, told))
 
 
 CONTROLLER = "/controller"

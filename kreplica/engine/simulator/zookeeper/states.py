@@ -103,7 +103,7 @@ class ZooKeeperStates:
         """Notes the contents of a state znode."""
         if result.code != OK:
             return None
-        keeps_order = self.controller.broker.simulation.version.shutdown_by_isr_order
+        keeps_order = self.controller.broker.cluster.version.shutdown_by_isr_order
         state = self.states[partition] = state_of(self.assigned[partition], result.data, result.version, keeps_order)
         return state
 

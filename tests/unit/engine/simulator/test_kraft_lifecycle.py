@@ -26,7 +26,7 @@ def heartbeats(monkeypatch: pytest.MonkeyPatch) -> Heartbeats:
     take: Callable[..., None] = KraftBrokers.heartbeat
 
     def noted(self: KraftBrokers, broker: int, epoch: int, offset: int, fence: bool, stop: bool, reply: Any) -> None:
-        heard.append((self.controller.simulation.scheduler.now / SECOND, broker, stop))
+        heard.append((self.controller.cluster.clock.now / SECOND, broker, stop))
         take(self, broker, epoch, offset, fence, stop, reply)
 
     monkeypatch.setattr(KraftBrokers, "heartbeat", noted)

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kreplica.engine.setup import TopicSetup, cluster
-from kreplica.engine.simulator.network import DISCONNECTED, TIMED_OUT
+from kreplica.engine.simulator.environment import DISCONNECTED, TIMED_OUT
 from kreplica.engine.simulator.node import Node
 from kreplica.engine.simulator.scheduler import RandomStreams, Scheduler
 from kreplica.engine.simulator.simulation import Simulation
@@ -27,7 +27,7 @@ class World:
         setup = cluster(1, TopicSetup("t", ((1,),)), settings={"latency.us": LATENCY, "jitter.us": jitter})
         self.trace = Trace()
         self.simulation = Simulation(setup, LATEST, 7, self.trace)
-        self.one, self.other = Node(self.simulation, "one"), Node(self.simulation, "other")
+        self.one, self.other = Node(self.simulation.cluster, "one"), Node(self.simulation.cluster, "other")
         self.one.start()
         self.other.start()
         self.heard: list[tuple[int, Any]] = []

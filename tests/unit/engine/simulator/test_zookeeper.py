@@ -32,7 +32,7 @@ class Ensemble:
 
     def __init__(self, clients: int) -> None:
         self.simulation = Simulation(cluster(1, TopicSetup("t", ((1,),))), version_named("2.5"), 1, Trace())
-        self.zookeeper = ZooKeeper(self.simulation)
+        self.zookeeper = ZooKeeper(self.simulation.cluster)
         self.zookeeper.start()
         self.seen: list[tuple[str, str, str]] = []
         self.expired: list[str] = []
@@ -40,7 +40,7 @@ class Ensemble:
         self.run(1)
 
     def _client(self, name: str) -> ZooKeeperClient:
-        node = Node(self.simulation, name)
+        node = Node(self.simulation.cluster, name)
         node.start()
         client = ZooKeeperClient(
             node,

@@ -357,7 +357,7 @@ def test_a_controller_goes_on_when_a_leader_has_written_a_partition_first() -> N
     setup = cluster(3, TopicSetup("t", ((1, 2, 3), (2, 3, 1))), duration=4 * SECOND)
     simulation = build(setup, version_named("2.1"), 0, Trace())
     simulation.scheduler.run(2 * SECOND)
-    controller = zookeeper_controller(simulation)
+    controller = zookeeper_controller(simulation.brokers)
     assert controller is not None
     meanwhile = ["t-0"]
     changed: list[PartitionState] = []
