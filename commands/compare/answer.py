@@ -9,7 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from kreplica.errors import UsageError
-from kreplica.system.deadline import all_results
+from kreplica.system.pool import all_results
 
 if TYPE_CHECKING:
     from kreplica.config.handle import ClusterHandle

@@ -91,7 +91,7 @@ def _read_all(
     targets: Sequence[tuple[ClusterHandle, ClusterSnapshot, Sequence[MissingCopy]]],
 ) -> list[tuple[list[LogPosition], list[int]]]:
     from kreplica.sources.kafka.offsets import read_positions
-    from kreplica.system.deadline import all_results
+    from kreplica.system.pool import all_results
 
     calls = [partial(read_positions, handle, snapshot, _by_broker(copies)) for handle, snapshot, copies in targets]
     return all_results(calls, MOST_AT_ONCE)

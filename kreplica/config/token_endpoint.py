@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from kreplica.errors import AuthenticationError, KreplicaError, UnreachableError
-from kreplica.system.deadline import Pool
+from kreplica.system.pool import Pool
 from kreplica.system.redaction import remember_secret, without_url_secrets
 
 if TYPE_CHECKING:

@@ -11,7 +11,6 @@ from kreplica.errors import KreplicaError, UsageError, worst_of
 from kreplica.model.durations import spell_duration
 from kreplica.model.snapshot import utc_now
 from kreplica.sources import Facet, read_snapshot
-from kreplica.system.deadline import all_results
 from kreplica.system.guard import attempt
 
 if TYPE_CHECKING:
@@ -106,6 +105,8 @@ def _noted(read: Callable[[], Reading], handles: Sequence[ClusterHandle]) -> Rea
 def _read_all(handles: Sequence[ClusterHandle], wanted: Facet) -> Reading:
     if len(handles) == 1:  # in this thread, where Ctrl-C ends it at once
         return Reading([read_snapshot(handles[0], wanted)], [], handles)
+    from kreplica.system.pool import all_results
+
     outcomes = all_results([partial(_read, handle, wanted) for handle in handles], MOST_AT_ONCE)
     errors = [
         (handle, found) for handle, found in zip(handles, outcomes, strict=True) if isinstance(found, KreplicaError)

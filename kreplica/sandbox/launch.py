@@ -8,8 +8,8 @@ import socket
 import time
 import uuid
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from kreplica.errors import SandboxError
@@ -50,6 +50,7 @@ from kreplica.sandbox.settings import Listener, Mode, SandboxSettings
 from kreplica.sandbox.tools import run_tool
 from kreplica.system.folders import CACHE_VARIABLE, SANDBOX_HOME_VARIABLE, sandbox_home
 from kreplica.system.java import find_java
+from kreplica.system.pool import Pool
 
 START_SECONDS = 120.0
 FORMAT_SECONDS = 60.0
@@ -176,9 +177,9 @@ def _write_node(folder: Path, state: SandboxState, node: Node) -> None:
 
 def _format(folder: Path, state: SandboxState) -> None:
     cluster_id = _new_id()
-    with ThreadPoolExecutor(FORMATS_AT_ONCE) as pool:
-        for _ in pool.map(lambda node: _format_node(folder, state, node, cluster_id), state.nodes.values()):
-            pass
+    calls = {node.id: partial(_format_node, folder, state, node, cluster_id) for node in state.nodes.values()}
+    with Pool(calls, most=FORMATS_AT_ONCE) as pool:  # what goes wrong removes the folder: nothing may write there then
+        pool.finish()
 
 
 def _format_node(folder: Path, state: SandboxState, node: Node, cluster_id: str) -> None:

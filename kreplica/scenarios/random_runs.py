@@ -8,9 +8,8 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
-from multiprocessing import get_context
+from functools import partial
 from random import Random
 
 from kreplica.engine.checkers.outcome import Outcome, observe
@@ -24,7 +23,7 @@ from kreplica.engine.settings import PROMISING, Value
 from kreplica.engine.versions.supported import version_named
 from kreplica.scenarios import scenario_named
 from kreplica.scenarios.scenario import Scenario
-from kreplica.system.environment import SAFE_PATH, environment
+from kreplica.system.processes import in_new_processes
 
 SHRUNK = 3
 MOST_RUNS = 150
@@ -175,10 +174,8 @@ def _in_turn(job: Job, seeds: range) -> Iterator[Verdict]:
 
 def _in_processes(job: Job, seeds: range, processes: int) -> Iterator[Verdict]:
     parts = [seeds[begin : begin + AT_ONCE] for begin in range(0, len(seeds), AT_ONCE)]
-    spawned = get_context("spawn")
-    with environment(SAFE_PATH), ProcessPoolExecutor(processes, mp_context=spawned) as pool:
-        for verdicts in pool.map(_part, [job] * len(parts), parts):
-            yield from verdicts
+    for verdicts in in_new_processes(partial(_part, job), parts, processes):
+        yield from verdicts
 
 
 def _part(job: Job, seeds: range) -> list[Verdict]:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from fnmatch import fnmatchcase
+from functools import partial
 from pathlib import Path
 
 from kreplica.errors import InputError, KreplicaError
@@ -18,6 +18,7 @@ from kreplica.store.orphans import find_strangers
 from kreplica.store.reading import ManifestListing, list_manifests
 from kreplica.store.verification import FileProblem, problems_of
 from kreplica.system.guard import attempt
+from kreplica.system.pool import all_results
 
 CHECKERS = 8
 
@@ -113,8 +114,8 @@ def select_snapshots(paths: Iterable[Path], wanted: Wanted) -> Selection:
     strangers = find_strangers(directories, listing)
     chosen = [manifest for manifest in listing.manifests if wanted.takes(manifest)]
     distinct = _distinct(chosen)
-    with ThreadPoolExecutor(max_workers=min(CHECKERS, (os.cpu_count() or 1) + 2)) as pool:
-        found = list(pool.map(_problems_of, distinct))
+    checks = [partial(_problems_of, manifest) for manifest in distinct]
+    found = all_results(checks, min(CHECKERS, (os.cpu_count() or 1) + 2))
     whole = [_files(manifest) for manifest, problems in zip(distinct, found, strict=True) if not problems]
     damaged = [FileProblem(str(item.path), item.reason) for item in _damaged_manifests(listing)]
     return Selection(

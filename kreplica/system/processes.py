@@ -11,9 +11,11 @@ import importlib
 import os
 import pickle
 import signal
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import BinaryIO, Generic, NoReturn, TypeVar
+
+from kreplica.system.environment import SAFE_PATH, environment
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -166,6 +168,23 @@ def side_by_side(
         for other in others:
             other.end()
     return [done[index] for index in range(len(items))]
+
+
+def in_new_processes(work: Callable[[Item], Result], items: Sequence[Item], processes: int) -> Iterator[Result]:
+    """Yields the work's result for each item, in order, as soon as it is known: for long work with progress.
+
+    Each process begins anew and imports what it needs, so that nothing of this one can change the result.
+
+    Args:
+        work: A function of a module; it goes by pickle.
+        items: Arguments of the calls.
+        processes: How many to start.
+    """
+    from concurrent.futures import ProcessPoolExecutor
+    from multiprocessing import get_context
+
+    with environment(SAFE_PATH), ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as pool:
+        yield from pool.map(work, items)
 
 
 def _current_folder() -> str | None:

@@ -14,11 +14,11 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
+from functools import partial
 
 from commands.shared.printing.output import OutputFormat, print_error
 from commands.shared.printing.terminal import one_line
 from kreplica.errors import KreplicaError, UsageError
-from kreplica.system.deadline import awaited
 
 _BEGIN, _CLEAR = "\r", "\x1b[K"
 
@@ -118,17 +118,19 @@ class _Painter:
 
     @contextlib.contextmanager
     def _telling_what_is_waited_for(self) -> Iterator[None]:
+        from kreplica.system.pool import Pool
+
         over, began = threading.Event(), time.monotonic()
-        telling = threading.Thread(target=self._tell, args=(over, began), daemon=True)
-        telling.start()
-        try:
-            yield
-        finally:
-            over.set()
-            telling.join()
+        with Pool({"telling": partial(self._tell, over, began)}):
+            try:
+                yield
+            finally:
+                over.set()
 
     def _tell(self, over: threading.Event, began: float) -> None:
         """Paints who has not answered, at once if the screen is still empty, and the age of the page below."""
+        from kreplica.system.deadline import awaited
+
         while not over.wait(PATIENCE_SECONDS if self._last else FIRST_SECONDS):
             names = ", ".join(one_line(name) for name in awaited()) or "the cluster"
             waiting = f"no answer from {names} for {time.monotonic() - began:.0f} s"

@@ -11,9 +11,9 @@ import io
 import json
 import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
@@ -126,8 +126,8 @@ def _print_rows(answer: LongAnswer, tables: _Tables, form: OutputFormat, documen
         rows = (row for table in tables for row in rows_of(table, answer.json_columns))
         print_markdown(answer.schema.names, rows)
     else:
-        with _writer(answer.schema, form, answer.json_columns, document) as write, ThreadPoolExecutor(1) as pool:
-            _write_behind(tables, write, pool)
+        with _writer(answer.schema, form, answer.json_columns, document) as write:
+            _write_behind(tables, write)
 
 
 def _print_table(answer: LongAnswer, tables: Iterable[Table]) -> None:
@@ -152,13 +152,15 @@ def _cells(answer: LongAnswer, table: Table) -> Iterator[Sequence[object]]:
     return zip(*columns, strict=True)
 
 
-def _write_behind(tables: Iterable[Table], write: Callable[[Table], None], pool: ThreadPoolExecutor) -> None:
+def _write_behind(tables: Iterable[Table], write: Callable[[Table], None]) -> None:
     """Writes each table while the next one is found: Arrow needs Python for little of it."""
-    written = pool.submit(lambda: None)
-    for table in tables:
-        written.result()
-        written = pool.submit(write, table)
-    written.result()
+    from kreplica.system.pool import Pool
+
+    with Pool[int, None](most=1) as behind:
+        for number, table in enumerate(tables):
+            behind.finish()
+            behind.add(number, partial(write, table))
+        behind.finish()
 
 
 def rows_of(table: Table, json_columns: Collection[str]) -> Iterator[Row]:

@@ -6,15 +6,15 @@ a paused or unreachable server costs little. Refused credentials end it: further
 
 from __future__ import annotations
 
-import queue
-import threading
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from kreplica.errors import AuthenticationError, KreplicaError, UnreachableError
 from kreplica.sources.kafka.connection import BrokerConnection
 from kreplica.sources.kafka.failures import Address, BrokerFailure, BrokerSilentError, CredentialsRefusedError
 from kreplica.sources.kafka.messages import MetadataRequest
+from kreplica.system.pool import Pool
 
 if TYPE_CHECKING:
     from kreplica.system.deadline import Deadline
@@ -34,13 +34,10 @@ class Bootstrap:
 
     def __init__(self, addresses: Sequence[Address], settings: Mapping[str, object], deadline: Deadline) -> None:
         self._waiting = list(dict.fromkeys(addresses))
-        self._trying: set[Address] = set()
+        self._trying: Pool[Address, BrokerConnection] = Pool(most=len(addresses))
         self._settings = settings
         self._deadline = deadline
         self._failures: list[BrokerFailure] = []
-        self._answers: queue.SimpleQueue[tuple[Address, BrokerConnection | BaseException]] = queue.SimpleQueue()
-        self._lock = threading.Lock()
-        self._open = True
 
     def connect(self) -> BrokerConnection:
         """An open connection to a server not returned or failed before.
@@ -50,21 +47,21 @@ class Bootstrap:
             AuthenticationError: A server refused the credentials.
         """
         patience = min(PATIENCE_SECONDS, self._deadline.seconds / (len(self._waiting) + 1))
-        while self._waiting or self._trying:
-            if self._waiting and not self._trying:
+        while self._waiting or self._trying.unfinished:
+            if self._waiting and not self._trying.unfinished:
                 self._try_next()
-            wait = min(patience, self._deadline.remaining()) if self._waiting else self._deadline.remaining()
-            try:
-                address, outcome = self._answers.get(timeout=wait)
-            except queue.Empty:
+            remaining = self._deadline.remaining()
+            answer = self._trying.next(min(patience, remaining) if self._waiting else remaining)
+            if answer is None:
                 if not self._waiting or self._deadline.remaining() <= 0:
                     break
                 self._try_next()
                 continue
-            self._trying.discard(address)
-            if isinstance(outcome, BrokerConnection):
-                return outcome
-            self.failed(outcome)
+            _, connection, error = answer
+            if connection is not None:
+                return connection
+            assert error is not None, "a call gives a result or raises"
+            self.failed(error)
         raise self._unreachable()
 
     def failed(self, error: BaseException) -> None:
@@ -82,33 +79,15 @@ class Bootstrap:
 
     def close(self) -> None:
         """Takes no more connections; one that opens now is closed by the thread that opened it."""
-        with self._lock:
-            self._open = False
-        while not self._answers.empty():
-            _, outcome = self._answers.get()
-            if isinstance(outcome, BrokerConnection):
-                outcome.close()
+        self._trying.abandon(BrokerConnection.close)
 
     def _try_next(self) -> None:
         address = self._waiting.pop(0)
-        self._trying.add(address)
-        threading.Thread(target=self._try, args=(address,), daemon=True).start()
-
-    def _try(self, address: Address) -> None:
-        outcome: BrokerConnection | BaseException
-        try:
-            outcome = _open(address, self._settings, self._deadline)
-        except BaseException as error:  # handed to the thread that waits
-            outcome = error
-        with self._lock:
-            if self._open:
-                self._answers.put((address, outcome))
-            elif isinstance(outcome, BrokerConnection):
-                outcome.close()
+        self._trying.add(address, partial(_open, address, self._settings, self._deadline))
 
     def _unreachable(self) -> KreplicaError:
         silent = f"no answer within {self._deadline.seconds:g} s"
-        pending = [BrokerSilentError(address, silent) for address in (*self._trying, *self._waiting)]
+        pending = [BrokerSilentError(address, silent) for address in (*self._trying.unfinished, *self._waiting)]
         by_reason: dict[str, list[str]] = {}
         for failure in (*self._failures, *pending):
             by_reason.setdefault(failure.reason, []).append(str(failure.address))

@@ -13,7 +13,8 @@ from functools import partial
 
 from kreplica.model.snapshot import ClusterSnapshot, Gap
 from kreplica.sources.kafka.failures import Address, connect, explain_connect_error
-from kreplica.system.deadline import Deadline, Pool
+from kreplica.system.deadline import Deadline
+from kreplica.system.pool import Pool
 
 _CLIENT = b"kreplica"
 _API_VERSIONS = 18

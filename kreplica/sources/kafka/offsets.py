@@ -27,7 +27,8 @@ from kreplica.sources.kafka.log_dirs import read_log_dirs
 from kreplica.sources.kafka.messages import NO_ERROR, ListOffsetsRequest, ListOffsetsResponse, error_name
 from kreplica.sources.kafka.reassignments import PartitionKey
 from kreplica.sources.kafka.sasl import with_token
-from kreplica.system.deadline import Deadline, Pool
+from kreplica.system.deadline import Deadline
+from kreplica.system.pool import Pool
 
 if TYPE_CHECKING:
     from kreplica.config.handle import ClusterHandle

@@ -56,7 +56,8 @@ from kreplica.sources.kafka.reassignments import Move, Moves, PartitionKey, read
 from kreplica.sources.kafka.sasl import with_token
 from kreplica.sources.kafka.visibility import why_topics_may_be_hidden
 from kreplica.sources.permissions import DESCRIBE_TOPICS
-from kreplica.system.deadline import Deadline, Pool
+from kreplica.system.deadline import Deadline
+from kreplica.system.pool import Pool
 
 if TYPE_CHECKING:
     from kreplica.config.handle import ClusterHandle

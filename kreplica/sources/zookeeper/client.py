@@ -18,7 +18,6 @@ import re
 import socket
 import ssl
 import struct
-import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -37,6 +36,7 @@ from kreplica.config.zookeeper_security import zookeeper_security
 from kreplica.errors import AuthenticationError, UnreachableError, as_clause
 from kreplica.sources.kafka.failures import connect
 from kreplica.sources.zookeeper.tree import Tree, Znode
+from kreplica.system.pool import Pool
 
 if TYPE_CHECKING:
     from kreplica.config.handle import ClusterHandle
@@ -156,9 +156,7 @@ class ZookeeperSession:
 
     def close(self) -> None:
         """Ends the session; a server that does not answer is not waited for."""
-        closing = threading.Thread(target=self._close, daemon=True)
-        closing.start()
-        closing.join(_CLOSE_SECONDS)
+        Pool({"close": self._close}).next(_CLOSE_SECONDS)
 
     def moment(self) -> int:
         """Syncs the server with the ensemble; returns the transaction number up to which it knows everything.
