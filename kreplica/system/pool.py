@@ -24,6 +24,9 @@ Result = TypeVar("Result")
 POOL_SIZE = 16
 """Most requests under way at once: enough to hide the way to distant brokers, few enough for a laptop."""
 
+INTERRUPT_SECONDS = 0.5
+"""Longest wait in one piece: an interrupt that comes just before a wait begins is noticed when it ends."""
+
 
 class Pool(Generic[Key, Result]):
     """Runs one call per key, so many at once, and hands out results as they come, until the deadline.
@@ -84,10 +87,14 @@ class Pool(Generic[Key, Result]):
 
     def next(self, seconds: float) -> tuple[Key, Result | None, BaseException | None] | None:
         """The next key with its result or the exception that the call raised; None if so many seconds pass before."""
-        try:
-            found = self._finished.get(timeout=seconds)
-        except queue.Empty:
-            return None
+        deadline = Deadline(seconds)
+        while True:
+            try:
+                found = self._finished.get(timeout=min(deadline.remaining(), INTERRUPT_SECONDS))
+                break
+            except queue.Empty:
+                if not deadline.remaining():
+                    return None
         self._unfinished.discard(found[0])
         if self._room is not None:
             self._room.release()
