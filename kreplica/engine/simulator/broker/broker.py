@@ -6,7 +6,7 @@ kafka.server.ReplicaManager and kafka.server.KafkaApis.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Protocol
 
 from kreplica.engine.rules.replication.error_codes import ErrorCode
 from kreplica.engine.rules.replication.follower_lag import time_between_looks
@@ -16,20 +16,17 @@ from kreplica.engine.rules.replication.replica_set import everybody, without
 from kreplica.engine.rules.transactions.transaction_append import NO_GUARD
 from kreplica.engine.settings import MICROSECONDS, Value
 from kreplica.engine.setup import SECOND, BrokerSetup
+from kreplica.engine.simulator.broker.controller_link import ControllerLink
 from kreplica.engine.simulator.broker.fetcher import ReplicaFetcher
-from kreplica.engine.simulator.broker.leadership import Answer, Leadership
+from kreplica.engine.simulator.broker.host import ReplicaHost
+from kreplica.engine.simulator.broker.leadership import Answer
 from kreplica.engine.simulator.broker.parked_fetch import LEADER_CHANGED
 from kreplica.engine.simulator.broker.partition_state import PartitionState
 from kreplica.engine.simulator.broker.reads import BrokerReads
 from kreplica.engine.simulator.broker.replica import Replica
-from kreplica.engine.simulator.node import Node
+from kreplica.engine.simulator.cluster import Cluster
 from kreplica.engine.trace import Kind, Record
 from kreplica.engine.versions.supported import NEVER
-
-if TYPE_CHECKING:
-    from kreplica.engine.simulator.broker.controller_link import ControllerLink
-    from kreplica.engine.simulator.cluster import Cluster
-    from kreplica.engine.simulator.coordinators.coordinator import Coordinator
 
 DELETE_RECORDS_TIMEOUT = 30 * SECOND
 """request.timeout.ms of an AdminClient, which it sends with DeleteRecords."""
@@ -43,7 +40,20 @@ Brokers = Mapping[int, "Broker"]
 """All brokers of a cluster, by id."""
 
 
-class Broker(Node):
+class PartitionCoordinator(Protocol):
+    """A coordinator of groups or transactions, as its broker knows it."""
+
+    def ended(self) -> None:
+        """Forgets everything when the process ends."""
+
+    def leads(self, replica: Replica) -> None:
+        """Starts to coordinate a partition that the broker leads in a new epoch."""
+
+    def resigned(self, replica: Replica) -> None:
+        """Stops coordinating a partition that the broker no longer leads."""
+
+
+class Broker(ReplicaHost):
     """One broker. Its replicas outlive its process; everything else starts anew with the process.
 
     ``image`` is its knowledge of the partitions, ``alive`` of the brokers (id to broker epoch), as the controller last
@@ -101,8 +111,8 @@ class Broker(Node):
         self.kept_unflushed = 0
         self.lag_time_max = self.integer("replica.lag.time.max.ms") * MICROSECONDS
         self.controller_link = link(self)
-        self.coordinators: list[Coordinator[Any]] = []
-        self.reads = BrokerReads(self)
+        self.coordinators: list[PartitionCoordinator] = []
+        self.reads = BrokerReads(self, self.replicas)
 
     def integer(self, name: str) -> int:
         """A setting of this broker."""
@@ -146,7 +156,7 @@ class Broker(Node):
     def lose_disk(self) -> None:
         """Ends at once; its logs are lost."""
         self.kill()
-        self.replicas = {}
+        self.replicas.clear()
         self.clean = False
         self.emit(Kind.DISK_LOST)
 
@@ -246,58 +256,65 @@ class Broker(Node):
 
     def drop(self, replica: Replica) -> None:
         """Removes the replica: it is deleted, or its log directory has failed."""
-        self.stop_following(replica)
+        self.stop_following(replica.partition)
         if replica.leadership is not None:
             replica.leadership.resign()
         replica.wake(True, LEADER_CHANGED)
         del self.replicas[replica.partition]
 
-    def eligible(self, leadership: Leadership) -> int:
+    def eligible(self, replicas: tuple[int, ...], broker_epochs: list[int]) -> int:
         """The replicas that may be in the ISR as far as this broker knows: alive, not stopping, not restarted since.
 
         kafka.cluster.Partition.isReplicaIsrEligible, since 3.3.
         """
         version = self.cluster.version
         if not version.ineligible_refused:
-            return everybody(len(leadership.replicas))
+            return everybody(len(replicas))
         compare = version.broker_epoch_in_isr
         found = 0
-        for place, broker in enumerate(leadership.replicas):
+        for place, broker in enumerate(replicas):
             epoch = None if broker in self.leaving else self.alive.get(broker)
-            if epoch is not None and (not compare or leadership.broker_epochs[place] in (-1, epoch)):
+            if epoch is not None and (not compare or broker_epochs[place] in (-1, epoch)):
                 found |= 1 << place
         return found
 
     # -- leading and following
 
-    def leads(self, replica: Replica) -> None:
+    def ask_isr(self, partition: str) -> None:
+        """Requests the pending ISR of a partition that it leads."""
+        leadership = self.replicas[partition].leadership
+        assert leadership is not None, partition
+        self.controller_link.ask_isr(leadership)
+
+    def leads(self, partition: str) -> None:
         """Tells the coordinators of a partition that this broker now leads it."""
         for coordinator in self.coordinators:
-            coordinator.leads(replica)
+            coordinator.leads(self.replicas[partition])
 
-    def resigned(self, replica: Replica) -> None:
+    def resigned(self, partition: str) -> None:
         """Tells the coordinators of a partition that this broker no longer leads it."""
         for coordinator in self.coordinators:
-            coordinator.resigned(replica)
+            coordinator.resigned(self.replicas[partition])
 
-    def follow(self, replica: Replica) -> None:
+    def follow(self, partition: str) -> None:
         """Starts to fetch from the partition's leader."""
+        replica = self.replicas[partition]
         leader = replica.state.leader_id
         if leader not in self.fetchers:
-            self.fetchers[leader] = ReplicaFetcher(self, leader)
+            self.fetchers[leader] = ReplicaFetcher(self, self.brokers[leader])
         self.fetchers[leader].add(replica)
 
     def follows(self, replica: Replica, leader: int) -> bool:
         """True if it fetches the partition from that leader already."""
         return leader in self.fetchers and replica.partition in self.fetchers[leader].following
 
-    def stop_following(self, replica: Replica) -> None:
+    def stop_following(self, partition: str) -> None:
         """Stops fetching the partition; a fetcher without partitions ends, and with it the connection it waits on.
 
         kafka.server.AbstractFetcherManager.shutdownIdleFetcherThreads.
         """
         for leader, fetcher in tuple(self.fetchers.items()):
-            fetcher.remove(replica)
+            fetcher.remove(partition)
             if not fetcher.following:
                 del self.fetchers[leader]
 

@@ -5,7 +5,7 @@ kafka.server.AbstractFetcherThread and ReplicaFetcherThread.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from kreplica.engine.rules.replication.error_codes import ErrorCode
 from kreplica.engine.rules.replication.fetching import out_of_range_end, out_of_range_halts, processes_partition_data
@@ -15,14 +15,19 @@ from kreplica.engine.rules.replication.log_truncation import (
     truncation_round,
 )
 from kreplica.engine.settings import MICROSECONDS
-from kreplica.engine.simulator.broker.reads import Given, Want
+from kreplica.engine.simulator.broker.host import ReplicaHost
+from kreplica.engine.simulator.broker.reads import BrokerReads, Given, Want
 from kreplica.engine.simulator.broker.replica import Replica
+from kreplica.engine.simulator.environment import Process
 from kreplica.engine.trace import Kind
 from kreplica.engine.versions.supported import Truncation
 from kreplica.model.settings import UNCLEAN
 
-if TYPE_CHECKING:
-    from kreplica.engine.simulator.broker.broker import Broker
+
+class Leader(Process, Protocol):
+    """The broker that a fetcher fetches from."""
+
+    reads: BrokerReads
 
 
 class ReplicaFetcher:
@@ -30,7 +35,7 @@ class ReplicaFetcher:
 
     __slots__ = ("broker", "busy", "following", "leader")
 
-    def __init__(self, broker: Broker, leader: int) -> None:
+    def __init__(self, broker: ReplicaHost, leader: Leader) -> None:
         self.broker = broker
         self.leader = leader
         self.following: dict[str, Replica] = {}
@@ -46,9 +51,9 @@ class ReplicaFetcher:
         self.following[replica.partition] = replica
         self.go()
 
-    def remove(self, replica: Replica) -> None:
+    def remove(self, partition: str) -> None:
         """Stops following for a partition; an answer in flight is ignored."""
-        self.following.pop(replica.partition, None)
+        self.following.pop(partition, None)
 
     def go(self) -> None:
         """Sends the next request, unless one is in flight."""
@@ -90,8 +95,9 @@ class ReplicaFetcher:
             for replica in replicas
         )
         since = {replica.partition: replica.followed_since for replica in replicas}
-        leader = self.broker.brokers[self.leader]
-        self._send("OffsetForLeaderEpoch", leader.reads.ends_of_epochs, (asked,), lambda given: self._cut(since, given))
+        self._send(
+            "OffsetForLeaderEpoch", self.leader.reads.ends_of_epochs, (asked,), lambda given: self._cut(since, given)
+        )
 
     def _cut(self, since: dict[str, int], given: tuple[tuple[str, ErrorCode, int, int], ...]) -> None:
         self.busy = False
@@ -133,10 +139,9 @@ class ReplicaFetcher:
         )
         since = {replica.partition: replica.followed_since for replica in replicas}
         offsets = {want.partition: want.offset for want in wants}
-        leader = self.broker.brokers[self.leader]
         self._send(
             "Fetch",
-            leader.reads.for_follower,
+            self.leader.reads.for_follower,
             (self.broker.id, self.broker.broker_epoch, self.broker.integer("replica.fetch.max.records"), wants),
             lambda given: self._take(since, offsets, given),
         )
@@ -216,7 +221,7 @@ class ReplicaFetcher:
         broker = self.broker
         broker.cluster.transport.call(
             broker,
-            broker.brokers[self.leader],
+            self.leader,
             name,
             handler,  # type: ignore[arg-type]
             arguments,

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple, Protocol
 
 from kreplica.engine.rules.controller.alter_partition import expanded_isr, maximal_isr
 from kreplica.engine.rules.replication import follower_lag as lag
@@ -49,16 +49,42 @@ from kreplica.engine.rules.transactions.transaction_append import (
     transactional_sequence_error,
     verification_error,
 )
+from kreplica.engine.simulator.broker.host import ReplicaHost
+from kreplica.engine.simulator.broker.log import Log, ProducerStates
 from kreplica.engine.simulator.broker.parked_fetch import APPENDED, HIGH_WATERMARK_ROSE
 from kreplica.engine.simulator.broker.partition_state import PartitionState
 from kreplica.engine.trace import DATA, LEADER, Kind, Record
 from kreplica.model.settings import MIN_ISR
 
-if TYPE_CHECKING:
-    from kreplica.engine.simulator.broker.replica import Replica
+
+class LedReplica(Protocol):
+    """A replica as its leadership knows it: see ``replica.Replica``."""
+
+    broker: ReplicaHost
+    partition: str
+    topic: str
+    place: int
+    state: PartitionState
+    log: Log
+    producers: ProducerStates
+    high_watermark: int
+    caught_up: dict[int, int]
+    leadership: Leadership | None
+
+    def append(self, records: Sequence[Record], role: str) -> None:
+        """Appends to the log."""
+
+    def delete_before(self, start: int) -> None:
+        """Drops the records before ``start``."""
+
+    def set_high_watermark(self, offset: int, role: str) -> None:
+        """Sets the high watermark."""
+
+    def wake(self, follower_too: bool, why: str) -> None:
+        """Completes parked fetches."""
 
 
-def check_producer(replica: Replica, records: Sequence[Record], guard: int) -> tuple[ErrorCode, int]:
+def check_producer(replica: LedReplica, records: Sequence[Record], guard: int) -> tuple[ErrorCode, int]:
     """Returns the error of a batch, and its offset if the log has it already (NO_OFFSET otherwise).
 
     Args:
@@ -82,7 +108,7 @@ def check_producer(replica: Replica, records: Sequence[Record], guard: int) -> t
     return error, NO_OFFSET
 
 
-def asks_coordinator(replica: Replica, record: Record) -> bool:
+def asks_coordinator(replica: LedReplica, record: Record) -> bool:
     """True if a leader asks the coordinator before it appends: for a transaction's first batch on its partition.
 
     With transaction version 2 it always asks: that is how the partition is added to the transaction.
@@ -92,18 +118,18 @@ def asks_coordinator(replica: Replica, record: Record) -> bool:
     return (version_2 or _verifies(replica)) and _begins_here(replica, record)
 
 
-def _verifies(replica: Replica) -> bool:
+def _verifies(replica: LedReplica) -> bool:
     cluster = replica.broker.cluster
     return cluster.version.verify_transactions and cluster.boolean("transaction.partition.verification.enable")
 
 
-def _begins_here(replica: Replica, record: Record) -> bool:
+def _begins_here(replica: LedReplica, record: Record) -> bool:
     version_2 = replica.broker.cluster.version.transaction_version >= 2
     state = replica.producers.state(record.producer_id)
     return record.transactional and not transaction_open(state, record.producer_epoch, version_2)
 
 
-def _error(replica: Replica, state: ProducerState, record: Record, guard: int) -> tuple[ErrorCode, str]:
+def _error(replica: LedReplica, state: ProducerState, record: Record, guard: int) -> tuple[ErrorCode, str]:
     if record.kind != DATA:
         strict = replica.broker.cluster.version.strict_markers
         return marker_error(state, record.producer_epoch, int(record.value), strict), "transaction_append.marker_error"
@@ -122,7 +148,7 @@ def _error(replica: Replica, state: ProducerState, record: Record, guard: int) -
     return plain_write_error(state, record.transactional), "transaction_append.plain_write_error"
 
 
-def _sequence_error(replica: Replica, state: ProducerState, record: Record) -> ErrorCode:
+def _sequence_error(replica: LedReplica, state: ProducerState, record: Record) -> ErrorCode:
     version = replica.broker.cluster.version
     return transactional_sequence_error(
         state,
@@ -188,7 +214,7 @@ class Leadership:
         "waiting",
     )
 
-    def __init__(self, replica: Replica, state: PartitionState, before: Leadership | None = None) -> None:
+    def __init__(self, replica: LedReplica, state: PartitionState, before: Leadership | None = None) -> None:
         """Begins an epoch; ``before`` is the previous epoch's leadership if this broker led it too."""
         now = replica.broker.clock.now
         replicas = len(state.replicas)
@@ -376,7 +402,7 @@ class Leadership:
         caught_up = self._caught_up(outside) if outside and cluster.version.waits_for_joining else 0
         eligible = everyone
         if caught_up and cluster.version.waits_only_for_eligible:
-            eligible = replica.broker.eligible(self)
+            eligible = replica.broker.eligible(self.replicas, self.broker_epochs)
         holding = replicas_that_hold_it(everyone, replica.place, maximal, caught_up, eligible)
         return self._rise(leader_high_watermark(replica.high_watermark, self.ends, holding))
 
@@ -462,7 +488,7 @@ class Leadership:
         if lag.may_join_isr(
             place,
             self.maximal(),
-            self.replica.broker.eligible(self),
+            self.replica.broker.eligible(self.replicas, self.broker_epochs),
             self.ends[place],
             self.replica.high_watermark,
             self.epoch_start,
@@ -507,7 +533,7 @@ class Leadership:
         replica = self.replica
         self.pending = isr
         replica.broker.emit(Kind.ISR_ASKED, replica.partition, replica.state.ids(isr), why, rule)
-        replica.broker.controller_link.ask_isr(self)
+        replica.broker.ask_isr(replica.partition)
 
     def committed(self, state: PartitionState) -> None:
         """Takes over the ISR that the controller has confirmed for this epoch."""

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
+from typing import Protocol
 
+from kreplica.engine.simulator.node import Node
 from kreplica.engine.trace import Kind
-
-if TYPE_CHECKING:
-    from kreplica.engine.simulator.broker.broker import Broker
-    from kreplica.engine.simulator.broker.replica import Replica
-
 
 APPENDED = "records were appended"
 HIGH_WATERMARK_ROSE = "the high watermark rose"
 LEADER_CHANGED = "the leader changed"
 """Causes that wake a parked fetch."""
+
+
+class ParkingPlace(Protocol):
+    """A replica as a parked fetch knows it."""
+
+    partition: str
+    parked: list[ParkedFetch]
 
 
 class ParkedFetch:
@@ -34,9 +37,9 @@ class ParkedFetch:
 
     def __init__(
         self,
-        broker: Broker,
+        broker: Node,
         reader: str,
-        replicas: list[Replica],
+        replicas: Sequence[ParkingPlace],
         answer: Callable[[], object],
         wait: int,
         follower: bool,
@@ -52,7 +55,7 @@ class ParkedFetch:
             replica.parked.append(self)
         broker.after(wait, self.complete)
 
-    def wake(self, replica: Replica, why: str) -> None:
+    def wake(self, replica: ParkingPlace, why: str) -> None:
         """Answers before the timeout, for a change at a replica."""
         if not self.done:
             rule = "fetching.follower_fetch_waits" if self.follower else "fetching.consumer_fetch_waits"

@@ -5,8 +5,8 @@ kafka.server.ReplicaManager.fetchMessages and readFromLog, kafka.cluster.Partiti
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
 
 from kreplica.engine.rules.replication.error_codes import ErrorCode
 from kreplica.engine.rules.replication.fetching import (
@@ -27,13 +27,11 @@ from kreplica.engine.rules.replication.log_truncation import (
     epoch_end_offset_until_2_0,
 )
 from kreplica.engine.settings import MICROSECONDS
+from kreplica.engine.simulator.broker.host import ReplicaHost
 from kreplica.engine.simulator.broker.log import Log
 from kreplica.engine.simulator.broker.parked_fetch import HIGH_WATERMARK_ROSE, ParkedFetch
 from kreplica.engine.simulator.broker.replica import Replica
 from kreplica.engine.trace import Kind, Record
-
-if TYPE_CHECKING:
-    from kreplica.engine.simulator.broker.broker import Broker
 
 Reply = Callable[..., object]
 
@@ -87,10 +85,11 @@ class ConsumerGiven(NamedTuple):
 class BrokerReads:
     """A broker's answers from its logs; each reads the log as it is at that moment."""
 
-    __slots__ = ("_broker",)
+    __slots__ = ("_broker", "_replicas")
 
-    def __init__(self, broker: Broker) -> None:
+    def __init__(self, broker: ReplicaHost, replicas: Mapping[str, Replica]) -> None:
         self._broker = broker
+        self._replicas = replicas
 
     def for_follower(self, follower: int, broker_epoch: int, most: int, wants: tuple[Want, ...], reply: Reply) -> None:
         """Answers a follower: at once if there is anything to send, otherwise after a while.
@@ -114,7 +113,7 @@ class BrokerReads:
         def answer_again() -> None:
             reply(tuple(self._for_follower(follower, broker_epoch, most, want, False) for want in wants))
 
-        replicas = [self._broker.replicas[want.partition] for want in wants]
+        replicas = [self._replicas[want.partition] for want in wants]
         wait = self._broker.integer("replica.fetch.wait.max.ms") * MICROSECONDS
         parked = ParkedFetch(self._broker, f"broker-{follower}", replicas, answer_again, wait, follower=True)
         if self._any_untold(follower, wants):  # by this very fetch
@@ -124,11 +123,11 @@ class BrokerReads:
         """True if a high watermark has risen since it was last sent to the follower, and rises are sent at once."""
         if not self._broker.cluster.version.high_watermark_wakes_followers:
             return False
-        led = [replica for want in wants if (replica := self._broker.replicas.get(want.partition)) is not None]
+        led = [replica for want in wants if (replica := self._replicas.get(want.partition)) is not None]
         return any(replica.leadership is not None and replica.leadership.is_untold(follower) for replica in led)
 
     def _for_follower(self, follower: int, broker_epoch: int, most: int, want: Want, first_read: bool) -> Given:
-        replica = self._broker.replicas.get(want.partition)
+        replica = self._replicas.get(want.partition)
         error = self._refusal(replica, want, follower)
         if replica is None or replica.leadership is None or error:
             self._broker.emit(Kind.FETCH_REFUSED, want.partition, f"broker-{follower}", error.name)
@@ -165,7 +164,7 @@ class BrokerReads:
         reply(tuple(self._epoch_end(*one) for one in asked))
 
     def _epoch_end(self, partition: str, epoch: int, leader_epoch: int) -> tuple[str, ErrorCode, int, int]:
-        replica = self._broker.replicas.get(partition)
+        replica = self._replicas.get(partition)
         if replica is None:
             return partition, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, -1, -1
         error = leader_epoch_error(leader_epoch, replica.state.leader_epoch)
@@ -179,7 +178,7 @@ class BrokerReads:
 
     def for_consumer(self, partition: str, offset: int, isolation: int, most: int, wait: int, reply: Reply) -> None:
         """Answers a consumer with a ConsumerGiven: at once if there are records, otherwise after ``wait``."""
-        replica = self._broker.replicas.get(partition)
+        replica = self._replicas.get(partition)
         given = self._for_consumer(partition, offset, isolation, most)
         if replica is None or not consumer_fetch_waits(len(given.records), given.error != 0, wait):
             reply(given)
@@ -194,7 +193,7 @@ class BrokerReads:
         )
 
     def _for_consumer(self, partition: str, offset: int, isolation: int, most: int) -> ConsumerGiven:
-        replica = self._broker.replicas.get(partition)
+        replica = self._replicas.get(partition)
         if replica is None or not self._serves(replica):
             return ConsumerGiven(partition, ErrorCode.NOT_LEADER_OR_FOLLOWER, offset, (), -1, -1, -1, -1)
         log = replica.log

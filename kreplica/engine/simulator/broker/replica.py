@@ -6,7 +6,6 @@ kafka.cluster.Partition; a leader's own state is in ``leadership``.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from kreplica.engine.rules.replication.durability import (
     flush_is_due,
@@ -21,16 +20,13 @@ from kreplica.engine.rules.replication.leader_and_isr import makes_follower, tak
 from kreplica.engine.rules.replication.replica_set import NO_LEADER
 from kreplica.engine.settings import MICROSECONDS
 from kreplica.engine.setup import topic_of
+from kreplica.engine.simulator.broker.host import ReplicaHost
 from kreplica.engine.simulator.broker.leadership import Leadership
 from kreplica.engine.simulator.broker.log import Log, ProducerStates
-from kreplica.engine.simulator.broker.parked_fetch import HIGH_WATERMARK_ROSE, LEADER_CHANGED
+from kreplica.engine.simulator.broker.parked_fetch import HIGH_WATERMARK_ROSE, LEADER_CHANGED, ParkedFetch
 from kreplica.engine.simulator.broker.partition_state import PartitionState
 from kreplica.engine.trace import FOLLOWER, Kind, Record
 from kreplica.engine.versions.supported import ControllerKind
-
-if TYPE_CHECKING:
-    from kreplica.engine.simulator.broker.broker import Broker
-    from kreplica.engine.simulator.broker.parked_fetch import ParkedFetch
 
 
 class Replica:
@@ -66,7 +62,7 @@ class Replica:
         "truncating",
     )
 
-    def __init__(self, broker: Broker, state: PartitionState) -> None:
+    def __init__(self, broker: ReplicaHost, state: PartitionState) -> None:
         self.broker = broker
         self.partition = state.partition
         self.topic = topic_of(state.partition)
@@ -217,7 +213,7 @@ class Replica:
         if before is not None and before.epoch == state.leader_epoch:
             before.committed(state)
             return
-        self.broker.stop_following(self)
+        self.broker.stop_following(self.partition)
         self.known_leader = self.broker.id
         if self.broker.cluster.version.epoch_noted_at_election:
             self.log.assign_epoch(state.leader_epoch)
@@ -226,23 +222,23 @@ class Replica:
         self.leadership.advance()
         # ReplicaManager.makeLeaders: not of partitions it led already; BrokerMetadataPublisher: of all
         if before is None or self.broker.cluster.version.controller is ControllerKind.KRAFT:
-            self.broker.leads(self)
+            self.broker.leads(self.partition)
 
     def _follow(self, state: PartitionState, known: PartitionState) -> None:
         if self.leadership is not None:
             leadership, self.leadership = self.leadership, None
             leadership.resign()
             self.broker.emit(Kind.RESIGNED, self.partition, leadership.epoch)
-            self.broker.resigned(self)
+            self.broker.resigned(self.partition)
         followed_on = self.broker.cluster.version.epochs_followed_on
         if not makes_follower(state.leader_id, self.known_leader, state.leader_epoch, known.leader_epoch, followed_on):
             return
         self.known_leader = state.leader_id
-        self.broker.stop_following(self)
+        self.broker.stop_following(self.partition)
         self.wake(True, LEADER_CHANGED)
         if state.leader >= 0:
             self.broker.emit(Kind.BECAME_FOLLOWER, self.partition, state.leader_epoch, state.leader_id)
-            self.broker.follow(self)
+            self.broker.follow(self.partition)
 
     # -- a leader's answer to a follower
 

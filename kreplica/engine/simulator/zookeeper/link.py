@@ -6,7 +6,8 @@ up to 3.9.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 from kreplica.engine.rules.controller.alter_partition import RETRY, ROLL_BACK, leader_reaction
 from kreplica.engine.rules.controller.controller_election import stale_controller
@@ -16,6 +17,8 @@ from kreplica.engine.rules.replication.leader_and_isr import takes_leader
 from kreplica.engine.rules.replication.replica_set import NO_LEADER
 from kreplica.engine.settings import MICROSECONDS
 from kreplica.engine.setup import MILLISECOND, SECOND
+from kreplica.engine.simulator.broker.broker import Broker
+from kreplica.engine.simulator.broker.leadership import Leadership
 from kreplica.engine.simulator.broker.partition_state import PartitionState
 from kreplica.engine.simulator.zookeeper.client import ZooKeeperClient
 from kreplica.engine.simulator.zookeeper.controller import ZooKeeperController
@@ -32,12 +35,6 @@ from kreplica.engine.simulator.zookeeper.service import (
     state_path,
 )
 from kreplica.engine.trace import Kind
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from kreplica.engine.simulator.broker.broker import Broker
-    from kreplica.engine.simulator.broker.leadership import Leadership
 
 REGISTER_AGAIN_AFTER = SECOND
 """Time until a broker checks again whether the znode of its earlier session is gone."""
@@ -193,7 +190,7 @@ class ZooKeeperLink:
                 self.broker.drop(replica)
                 self._epochs.pop(partition, None)
             elif replica is not None:
-                self.broker.stop_following(replica)
+                self.broker.stop_following(partition)
         reply(ErrorCode.NONE)
 
     def _refuses(self, controller: int, epoch: int, broker_epoch: int, reply: Callable[..., object]) -> bool:
