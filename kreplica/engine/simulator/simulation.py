@@ -6,8 +6,9 @@ from kreplica.engine.setup import Setup
 from kreplica.engine.simulator.broker.broker import Broker
 from kreplica.engine.simulator.broker.controller_link import ControllerLink, ControllerOperations
 from kreplica.engine.simulator.cluster import Cluster
+from kreplica.engine.simulator.kraft.controller import KraftController
 from kreplica.engine.simulator.kraft.link import KraftLink
-from kreplica.engine.simulator.kraft.quorum import MetadataQuorum, Voter
+from kreplica.engine.simulator.kraft.quorum import MetadataQuorum
 from kreplica.engine.simulator.network import Network
 from kreplica.engine.simulator.node import Node
 from kreplica.engine.simulator.scheduler import RandomStreams, Scheduler
@@ -54,6 +55,7 @@ class Simulation:
         self.nodes: dict[str, Node] = {}
         self.brokers: dict[int, Broker] = {}
         self.quorum: MetadataQuorum
+        self.controllers: tuple[KraftController, ...] = ()
         self.zookeeper: ZooKeeper
 
     # -- nodes
@@ -113,7 +115,7 @@ class Simulation:
             return WatchingLink(broker, self.zookeeper) if watching else ZooKeeperLink(broker, self.zookeeper)
         if self.cluster.settings["leader.election"] == "watching":
             raise UsageError(f"{self.version.name} has no ZooKeeper to watch", "", "take a version up to 3.9")
-        return KraftLink(broker, self.quorum)
+        return KraftLink(broker, self.controllers)
 
     def controller_operations(self) -> ControllerOperations:
         """The interface for an operator's requests.
@@ -124,9 +126,8 @@ class Simulation:
         if self.version.controller is ControllerKind.ZOOKEEPER:
             return ZooKeeperOperations(self.cluster, self.brokers)
         active = self.active_controller()
-        assert isinstance(active, Voter)
-        assert active.controller is not None
-        return active.controller.operations
+        assert isinstance(active, KraftController)
+        return active
 
     def expire_session(self, broker: Broker) -> None:
         """Ends a broker's session with ZooKeeper."""

@@ -11,6 +11,7 @@ from kreplica.engine.rules.controller.controller_election import INITIAL_EPOCH
 from kreplica.engine.rules.groups.coordinator_partition import OFFSETS_TOPIC, TRANSACTIONS_TOPIC
 from kreplica.engine.settings import Value
 from kreplica.engine.setup import (
+    FIRST_CONTROLLER,
     MILLISECOND,
     ConsumerSetup,
     ProducerSetup,
@@ -93,10 +94,13 @@ def _add(simulation: Simulation, node: Node) -> None:
 
 
 def _add_quorum(simulation: Simulation) -> None:
-    simulation.quorum = MetadataQuorum(simulation.cluster, simulation.setup.controllers)
-    for voter in simulation.quorum.voters:
-        voter.controller = KraftController(simulation.cluster, simulation.quorum, voter, simulation.brokers)
-        _add(simulation, voter)
+    cluster = simulation.cluster
+    quorum = simulation.quorum = MetadataQuorum(cluster)
+    numbers = range(FIRST_CONTROLLER, FIRST_CONTROLLER + cluster.setup.controllers)
+    controllers = tuple(KraftController(cluster, number, quorum, simulation.brokers) for number in numbers)
+    quorum.voters = simulation.controllers = controllers
+    for controller in controllers:
+        _add(simulation, controller)
 
 
 def _add_coordinators(simulation: Simulation) -> None:

@@ -6,8 +6,8 @@ decided in ``controller``.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from kreplica.engine.rules.controller.broker_registration import (
     CONTROLLED_SHUTDOWN,
@@ -23,11 +23,8 @@ from kreplica.engine.rules.controller.broker_registration import (
 )
 from kreplica.engine.rules.replication.error_codes import ErrorCode
 from kreplica.engine.settings import MICROSECONDS
-from kreplica.engine.simulator.kraft.quorum import Registration
+from kreplica.engine.simulator.kraft.quorum import Registration, Voter
 from kreplica.engine.trace import Kind
-
-if TYPE_CHECKING:
-    from kreplica.engine.simulator.kraft.controller import KraftController
 
 Reply = Callable[..., object]
 
@@ -37,6 +34,37 @@ LOOKS_PER_SESSION = 18
 Kafka checks when the first session expires (rescheduleMaybeFenceStaleBrokers), later releases eight times a
 session (maybeFenceStaleBroker); this lies between.
 """
+
+
+class RegisteringController(Voter):
+    """A controller as its knowledge of brokers asks it for consequences."""
+
+    __slots__ = ()
+
+    @property
+    @abstractmethod
+    def log_end(self) -> int:
+        """Number of entries in the log, uncommitted ones included."""
+
+    @abstractmethod
+    def write_registration(self, registration: Registration) -> None:
+        """Appends a broker's registration to the log."""
+
+    @abstractmethod
+    def commit(self, then: Callable[[], object]) -> None:
+        """Serves brokers and calls ``then`` once the appended entries are committed."""
+
+    @abstractmethod
+    def leaderships(self, broker: int) -> int:
+        """Number of partitions that a broker leads."""
+
+    @abstractmethod
+    def broker_leaves(self, broker: int, why: str, unclean_shutdown: bool = False) -> None:
+        """Removes a broker from its ISRs."""
+
+    @abstractmethod
+    def broker_is_back(self, broker: int) -> None:
+        """Lets an unfenced broker lead partitions without a leader."""
 
 
 class KraftBrokers:
@@ -49,7 +77,7 @@ class KraftBrokers:
 
     __slots__ = ("contacts", "controller", "metadata_offsets", "registered")
 
-    def __init__(self, controller: KraftController) -> None:
+    def __init__(self, controller: RegisteringController) -> None:
         self.controller = controller
         self.registered: dict[int, Registration] = {}
         self.contacts: dict[int, int] = {}
@@ -63,7 +91,7 @@ class KraftBrokers:
         """Counts every broker as heard of just now, and starts to check for silent ones."""
         unfenced = (known.broker for known in self.registered.values() if known.state != FENCED)
         self.contacts = dict.fromkeys(unfenced, self._now)
-        self.controller.voter.after(0, self._look_for_silent, epoch)
+        self.controller.after(0, self._look_for_silent, epoch)
 
     def there_from_the_start(self, broker: int, down: bool) -> None:
         """Adds a broker that has existed since before the first epoch; it registers as soon as it runs."""
@@ -109,7 +137,7 @@ class KraftBrokers:
         self.contacts.pop(broker, None)
         if state == UNFENCED:
             self.contacts[broker] = self._now
-        controller.voter.emit(Kind.BROKER_REGISTERED, broker, epoch)
+        controller.emit(Kind.BROKER_REGISTERED, broker, epoch)
         controller.commit(lambda: reply(ErrorCode.NONE, epoch, epoch))
 
     def _former_life_ends(self, known: Registration, previous_epoch: int) -> None:
@@ -171,7 +199,7 @@ class KraftBrokers:
 
     def _unfence(self, known: Registration) -> None:
         self.controller.write_registration(known._replace(state=UNFENCED))
-        self.controller.voter.emit(Kind.BROKER_UNFENCED, known.broker, "broker_registration.next_state")
+        self.controller.emit(Kind.BROKER_UNFENCED, known.broker, "broker_registration.next_state")
         self.controller.broker_is_back(known.broker)
 
     def _begin_shutdown(self, known: Registration) -> None:
@@ -185,7 +213,7 @@ class KraftBrokers:
         if known.state == FENCED:
             return
         self.controller.write_registration(known._replace(state=FENCED))
-        self.controller.voter.emit(Kind.BROKER_FENCED, known.broker, why, rule)
+        self.controller.emit(Kind.BROKER_FENCED, known.broker, why, rule)
         self.controller.broker_leaves(known.broker, "it is fenced")
 
     # -- sessions
@@ -212,7 +240,7 @@ class KraftBrokers:
             stale = self._stale()
         if first_stale is not None:
             controller.commit(lambda: None)
-        controller.voter.after(self._session // LOOKS_PER_SESSION, self._look_for_silent, epoch)
+        controller.after(self._session // LOOKS_PER_SESSION, self._look_for_silent, epoch)
 
     def _stale(self) -> Registration | None:
         known = tuple(self.registered.values())

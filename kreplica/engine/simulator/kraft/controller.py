@@ -3,16 +3,14 @@
 org.apache.kafka.controller.QuorumController and ReplicationControlManager. Its decisions become entries of the
 metadata log, which brokers fetch.
 
-Operations that operators and timers ask of an active KRaft controller: reassignments, elections, settings.
-
-org.apache.kafka.controller.ReplicationControlManager: alterPartitionReassignments, electLeaders,
+It does what operators and timers ask of it, too: reassignments, elections, settings
+(``broker.controller_link.ControllerOperations``). ReplicationControlManager: alterPartitionReassignments, electLeaders,
 maybeBalancePartitionLeaders, maybeElectUncleanLeaders.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from kreplica.engine.rules.controller.alter_partition import (
     answer_to_change,
@@ -31,8 +29,10 @@ from kreplica.engine.rules.replication.quorum import quorum_leader
 from kreplica.engine.rules.replication.replica_set import NO_LEADER, contains, without
 from kreplica.engine.settings import MICROSECONDS
 from kreplica.engine.setup import MILLISECOND, SECOND, topic_of
+from kreplica.engine.simulator.broker.broker import Brokers
 from kreplica.engine.simulator.broker.partition_state import PartitionState
-from kreplica.engine.simulator.kraft.brokers import KraftBrokers
+from kreplica.engine.simulator.cluster import Cluster
+from kreplica.engine.simulator.kraft.brokers import KraftBrokers, RegisteringController
 from kreplica.engine.simulator.kraft.quorum import (
     BROKER,
     PARTITION,
@@ -40,132 +40,9 @@ from kreplica.engine.simulator.kraft.quorum import (
     IsrRequest,
     MetadataQuorum,
     Registration,
-    Voter,
 )
 from kreplica.engine.trace import Kind
 from kreplica.model.settings import MIN_ISR, UNCLEAN
-
-if TYPE_CHECKING:
-    from kreplica.engine.simulator.broker.broker import Brokers
-    from kreplica.engine.simulator.cluster import Cluster
-
-
-class KraftOperations:
-    """See ``ControllerOperations``. The controller that it belongs to decides and writes everything."""
-
-    __slots__ = ("controller",)
-
-    def __init__(self, controller: KraftController) -> None:
-        self.controller = controller
-
-    def complete(self, state: PartitionState, isr: int) -> None:
-        """Ends a reassignment whose replicas are all in sync."""
-        replicas, isr = completed(state.everybody, state.places(state.removing), isr)
-        self._reassigned(state, state.ids(replicas), state.ids(isr), (), (), "the reassignment is complete")
-
-    def _reassigned(
-        self,
-        state: PartitionState,
-        replicas: tuple[int, ...],
-        in_sync: tuple[int, ...],
-        adding: tuple[int, ...],
-        removing: tuple[int, ...],
-        why: str,
-    ) -> None:
-        """Changes the assignment: sets are by its indexes, and the leader stays if it still may lead."""
-        moved = state.on(replicas)._replace(adding=adding, removing=removing)
-        acceptable, min_isr, elr_enabled, _ = self.controller.electoral_facts(moved)
-        changed = kraft_change(
-            moved.leader,
-            moved.isr,
-            moved.elr,
-            moved.last_known_elr,
-            moved.places(in_sync),
-            acceptable,
-            min_isr,
-            elr_enabled,
-            False,
-        )
-        self.controller.settle(moved.decided(*changed), why, "reassignment.completes")
-
-    # -- operators' requests
-
-    def reassign(self, partition: str, target: tuple[int, ...]) -> None:
-        """Begins a reassignment; one whose target is in sync already takes one record. PartitionChangeBuilder.build."""
-        state = self.controller.partitions[partition]
-        replicas, adding, removing = kraft_merged(state.replicas, target)
-        awaited = self.controller.cluster.version.moves_wait_for
-        new = state.on(replicas)._replace(adding=adding, removing=removing)
-        if completes(new.everybody, new.places(adding), new.places(removing), new.isr, awaited):
-            self.complete(new, new.isr)
-        else:
-            why = "a reassignment begins" if adding or removing else "its replicas get another order"
-            self._reassigned(state, replicas, state.ids(state.isr), adding, removing, why)
-        self.controller.commit(lambda: None)
-
-    def cancel_reassignment(self, partition: str) -> None:
-        """Ends a reassignment and keeps the earlier replicas."""
-        state = self.controller.partitions[partition]
-        replicas, isr, lossy = kraft_cancelled(state.everybody, state.places(state.adding), state.isr)
-        if lossy and not self.controller.unclean_enabled(topic_of(partition)):
-            why = "InvalidReplicaAssignmentException, of the replicas before the move none is in sync"
-            self.controller.voter.emit(Kind.MOVE_REFUSED, partition, why, "reassignment.kraft_cancelled")
-            return
-        self._reassigned(state, state.ids(replicas), state.ids(isr), (), (), "the reassignment is cancelled")
-        self.controller.commit(lambda: None)
-
-    def balance(self) -> None:
-        """Elects every preferred leader that may lead."""
-        for state in tuple(self.controller.partitions.values()):
-            if state.leader != 0:
-                self._elect_preferred(state)
-        self.controller.commit(lambda: None)
-
-    def elect_preferred(self, partition: str) -> None:
-        """Elects one partition's preferred leader."""
-        self._elect_preferred(self.controller.partitions[partition])
-        self.controller.commit(lambda: None)
-
-    def _elect_preferred(self, state: PartitionState) -> None:
-        if self.controller.cluster.by_majority:
-            return  # the preferred replica may be behind
-        elected, unclean = kraft_elect_preferred(
-            state.leader,
-            state.isr,
-            state.elr,
-            state.last_known_elr,
-            self.controller.acceptable(state),
-            self.controller.cluster.version.elr,
-        )
-        if elected in (NO_LEADER, state.leader) or unclean:
-            return
-        isr, elr = kraft_isr_of_elected(elected, state.isr, state.elr)
-        rule = "elections.kraft_elect_preferred"
-        new = state._replace(leader=elected, isr=isr, elr=elr, last_known_elr=0)
-        self.controller.settle(new, "the preferred leader", rule)
-
-    def elect_unclean(self, partition: str) -> None:
-        """Elects any live replica."""
-        state = self.controller.partitions[partition]
-        if state.leader == NO_LEADER:
-            self.controller.elect_uncleanly(state, "an operator asked for an unclean election")
-        self.controller.commit(lambda: None)
-
-    def recheck_unclean(self) -> None:
-        """Elects uncleanly where that has been enabled meanwhile: every unclean.leader.election.interval.ms."""
-        for state in tuple(self.controller.partitions.values()):
-            if kraft_rechecks(state.leader, self.controller.unclean_enabled(topic_of(state.partition))):
-                self.controller.elect_uncleanly(state, "unclean elections are enabled")
-        self.controller.commit(lambda: None)
-
-    def topic_changed(self, topic: str, setting: str) -> None:
-        """Handles a changed setting of a topic: min.insync.replicas clears the ELR (KIP-966)."""
-        for state in tuple(self.controller.partitions.values()):
-            if topic_of(state.partition) == topic and setting == MIN_ISR and (state.elr or state.last_known_elr):
-                new = state._replace(elr=0, last_known_elr=0)
-                self.controller.settle(new, f"{setting} changed: the ELR is cleared")
-        self.controller.commit(lambda: None)
-
 
 Reply = Callable[..., object]
 
@@ -174,28 +51,16 @@ METADATA_FETCH_WAIT = 500 * MILLISECOND
 """KafkaRaftClient.MAX_FETCH_WAIT_MS."""
 
 
-class KraftController:
+class KraftController(RegisteringController):
     """The state of a voter while it is active: the replayed log, and the controller's own contacts with brokers."""
 
-    __slots__ = (
-        "_machines",
-        "_waiting",
-        "brokers",
-        "cluster",
-        "operations",
-        "partitions",
-        "quorum",
-        "voter",
-    )
+    __slots__ = ("_machines", "_waiting", "brokers", "partitions")
 
-    def __init__(self, cluster: Cluster, quorum: MetadataQuorum, voter: Voter, machines: Brokers) -> None:
-        self.cluster = cluster
-        self.quorum = quorum
-        self.voter = voter
+    def __init__(self, cluster: Cluster, number: int, quorum: MetadataQuorum, machines: Brokers) -> None:
+        super().__init__(cluster, number, quorum)
         self._machines = machines
         self.brokers = KraftBrokers(self)
         self.partitions: dict[str, PartitionState] = {}
-        self.operations = KraftOperations(self)
         self._waiting: list[tuple[int, Reply]] = []
 
     # -- life
@@ -209,10 +74,10 @@ class KraftController:
         if not self.partitions:
             self._create_topics()
         if self.cluster.version.unclean_setting_obeyed:
-            recheck = self.operations.recheck_unclean
+            recheck = self.recheck_unclean
             self._periodically("unclean.leader.election.interval.ms", MICROSECONDS, epoch, recheck)
         if self.cluster.boolean("auto.leader.rebalance.enable"):
-            self._periodically("leader.imbalance.check.interval.seconds", SECOND, epoch, self.operations.balance)
+            self._periodically("leader.imbalance.check.interval.seconds", SECOND, epoch, self.balance)
         self.brokers.begin(epoch)
 
     def deactivate(self) -> None:
@@ -221,17 +86,13 @@ class KraftController:
         for _, reply in waiting:
             reply(ErrorCode.NOT_CONTROLLER, 0, ())
 
-    def is_active(self) -> bool:
-        """True if this is the active controller."""
-        return self.quorum.active is self.voter
-
     def _periodically(self, setting: str, unit: int, epoch: int, task: Callable[[], None]) -> None:
         def run() -> None:
             if self.is_active() and self.quorum.epoch == epoch:
                 task()
-                self.voter.after(self.cluster.integer(setting) * unit, run)
+                self.after(self.cluster.integer(setting) * unit, run)
 
-        self.voter.after(self.cluster.integer(setting) * unit, run)
+        self.after(self.cluster.integer(setting) * unit, run)
 
     def _create_topics(self) -> None:
         """Writes the setup's topics as they are at the start."""
@@ -267,7 +128,7 @@ class KraftController:
     def write_partition(self, state: PartitionState, why: str, rule: str) -> None:
         """Appends a partition's state to the log."""
         self._write(Entry((PARTITION, state.partition), state))
-        self.voter.emit(
+        self.emit(
             Kind.PARTITION_CHANGED,
             state.partition,
             state.leader_id,
@@ -300,7 +161,7 @@ class KraftController:
         self._waiting.append(waiting)
         self._serve_metadata()
         if waiting in self._waiting:
-            self.voter.after(METADATA_FETCH_WAIT, self._answer_without_entries, waiting)
+            self.after(METADATA_FETCH_WAIT, self._answer_without_entries, waiting)
 
     def _answer_without_entries(self, waiting: tuple[int, Reply]) -> None:
         if waiting in self._waiting:
@@ -413,7 +274,7 @@ class KraftController:
             new = new._replace(partition_epoch=partition_epoch(old.partition_epoch, True))
             self.write_partition(new, why, rule)
             if new.leader == NO_LEADER and moved:
-                self.voter.emit(Kind.NO_LEADER, new.partition, new.ids(new.isr), why, "elections.kraft_elect")
+                self.emit(Kind.NO_LEADER, new.partition, new.ids(new.isr), why, "elections.kraft_elect")
 
     def alter_partition(self, broker: int, broker_epoch: int, requests: tuple[IsrRequest, ...], reply: Reply) -> None:
         """Accepts or refuses the ISRs that a leader asks for: error, and partition, error, state for each."""
@@ -466,7 +327,7 @@ class KraftController:
         adding, removing = state.places(state.adding), state.places(state.removing)
         state = state._replace(recovering=False)
         if completes(state.everybody, adding, removing, isr, self.cluster.version.moves_wait_for):
-            self.operations.complete(state, isr)
+            self._complete(state, isr)
         else:
             self._change_isr(state, isr, why)
         return self.partitions[state.partition]
@@ -479,3 +340,113 @@ class KraftController:
         for name in partitions:
             self._replica_leaves(self.partitions[name], broker, f"broker-{broker}'s log directory failed")
         self.commit(lambda: reply(ErrorCode.NONE))
+
+    # -- reassignments
+
+    def _complete(self, state: PartitionState, isr: int) -> None:
+        """Ends a reassignment whose replicas are all in sync."""
+        replicas, isr = completed(state.everybody, state.places(state.removing), isr)
+        self._reassigned(state, state.ids(replicas), state.ids(isr), (), (), "the reassignment is complete")
+
+    def _reassigned(
+        self,
+        state: PartitionState,
+        replicas: tuple[int, ...],
+        in_sync: tuple[int, ...],
+        adding: tuple[int, ...],
+        removing: tuple[int, ...],
+        why: str,
+    ) -> None:
+        """Changes the assignment: sets are by its indexes, and the leader stays if it still may lead."""
+        moved = state.on(replicas)._replace(adding=adding, removing=removing)
+        acceptable, min_isr, elr_enabled, _ = self.electoral_facts(moved)
+        changed = kraft_change(
+            moved.leader,
+            moved.isr,
+            moved.elr,
+            moved.last_known_elr,
+            moved.places(in_sync),
+            acceptable,
+            min_isr,
+            elr_enabled,
+            False,
+        )
+        self.settle(moved.decided(*changed), why, "reassignment.completes")
+
+    # -- operators' requests
+
+    def reassign(self, partition: str, target: tuple[int, ...]) -> None:
+        """Begins a reassignment; one whose target is in sync already takes one record. PartitionChangeBuilder.build."""
+        state = self.partitions[partition]
+        replicas, adding, removing = kraft_merged(state.replicas, target)
+        awaited = self.cluster.version.moves_wait_for
+        new = state.on(replicas)._replace(adding=adding, removing=removing)
+        if completes(new.everybody, new.places(adding), new.places(removing), new.isr, awaited):
+            self._complete(new, new.isr)
+        else:
+            why = "a reassignment begins" if adding or removing else "its replicas get another order"
+            self._reassigned(state, replicas, state.ids(state.isr), adding, removing, why)
+        self.commit(lambda: None)
+
+    def cancel_reassignment(self, partition: str) -> None:
+        """Ends a reassignment and keeps the earlier replicas."""
+        state = self.partitions[partition]
+        replicas, isr, lossy = kraft_cancelled(state.everybody, state.places(state.adding), state.isr)
+        if lossy and not self.unclean_enabled(topic_of(partition)):
+            why = "InvalidReplicaAssignmentException, of the replicas before the move none is in sync"
+            self.emit(Kind.MOVE_REFUSED, partition, why, "reassignment.kraft_cancelled")
+            return
+        self._reassigned(state, state.ids(replicas), state.ids(isr), (), (), "the reassignment is cancelled")
+        self.commit(lambda: None)
+
+    def balance(self) -> None:
+        """Elects every preferred leader that may lead."""
+        for state in tuple(self.partitions.values()):
+            if state.leader != 0:
+                self._elect_preferred(state)
+        self.commit(lambda: None)
+
+    def elect_preferred(self, partition: str) -> None:
+        """Elects one partition's preferred leader."""
+        self._elect_preferred(self.partitions[partition])
+        self.commit(lambda: None)
+
+    def _elect_preferred(self, state: PartitionState) -> None:
+        if self.cluster.by_majority:
+            return  # the preferred replica may be behind
+        elected, unclean = kraft_elect_preferred(
+            state.leader,
+            state.isr,
+            state.elr,
+            state.last_known_elr,
+            self.acceptable(state),
+            self.cluster.version.elr,
+        )
+        if elected in (NO_LEADER, state.leader) or unclean:
+            return
+        isr, elr = kraft_isr_of_elected(elected, state.isr, state.elr)
+        rule = "elections.kraft_elect_preferred"
+        new = state._replace(leader=elected, isr=isr, elr=elr, last_known_elr=0)
+        self.settle(new, "the preferred leader", rule)
+
+    def elect_unclean(self, partition: str) -> None:
+        """Elects any live replica."""
+        state = self.partitions[partition]
+        if state.leader == NO_LEADER:
+            self.elect_uncleanly(state, "an operator asked for an unclean election")
+        self.commit(lambda: None)
+
+    def recheck_unclean(self) -> None:
+        """Elects uncleanly where that has been enabled meanwhile: every unclean.leader.election.interval.ms."""
+        for state in tuple(self.partitions.values()):
+            if kraft_rechecks(state.leader, self.unclean_enabled(topic_of(state.partition))):
+                self.elect_uncleanly(state, "unclean elections are enabled")
+        self.commit(lambda: None)
+
+    def topic_changed(self, topic: str, setting: str) -> None:
+        """Handles a changed setting of a topic: min.insync.replicas clears the ELR (KIP-966)."""
+        for state in tuple(self.partitions.values()):
+            if topic_of(state.partition) == topic and setting == MIN_ISR and (state.elr or state.last_known_elr):
+                new = state._replace(elr=0, last_known_elr=0)
+                self.settle(new, f"{setting} changed: the ELR is cleared")
+        self.commit(lambda: None)

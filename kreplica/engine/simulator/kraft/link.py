@@ -9,8 +9,8 @@ kafka.server.BrokerLifecycleManager, since 2.8: one request in flight, and a tim
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from kreplica.engine.rules.controller.alter_partition import RETRY, ROLL_BACK, leader_reaction, leader_takes_answer
 from kreplica.engine.rules.controller.broker_registration import (
@@ -23,14 +23,11 @@ from kreplica.engine.rules.controller.broker_registration import (
 from kreplica.engine.rules.replication.error_codes import ErrorCode
 from kreplica.engine.settings import MICROSECONDS
 from kreplica.engine.setup import MILLISECOND
+from kreplica.engine.simulator.broker.broker import Broker
 from kreplica.engine.simulator.broker.leadership import Leadership
 from kreplica.engine.simulator.broker.partition_state import PartitionState
-from kreplica.engine.simulator.kraft.quorum import BROKER, PARTITION, Entry, IsrRequest, MetadataQuorum, Registration
-
-if TYPE_CHECKING:
-    from kreplica.engine.simulator.broker.broker import Broker
-    from kreplica.engine.simulator.kraft.controller import KraftController
-
+from kreplica.engine.simulator.kraft.controller import KraftController
+from kreplica.engine.simulator.kraft.quorum import BROKER, PARTITION, Entry, IsrRequest, Registration
 
 RETRY_AFTER = 50 * MILLISECOND
 """Time until a failed request is sent again: that of kafka.server.DefaultAlterPartitionManager."""
@@ -185,17 +182,17 @@ class KraftLink:
     __slots__ = (
         "_asking",
         "_controller",
+        "_controllers",
         "_lifecycle",
         "_queue",
-        "_quorum",
         "_registrations",
         "broker",
         "metadata_offset",
     )
 
-    def __init__(self, broker: Broker, quorum: MetadataQuorum) -> None:
+    def __init__(self, broker: Broker, controllers: Sequence[KraftController]) -> None:
         self.broker = broker
-        self._quorum = quorum
+        self._controllers = controllers
         self._controller = 0
         self._lifecycle = KraftLifecycle(self)
         self.ended()
@@ -245,9 +242,7 @@ class KraftLink:
     ) -> None:
         """Asks the voter that it considers the active controller; ``handler`` is its method for the request."""
         cluster = self.broker.cluster
-        voters = self._quorum.voters
-        voter = voters[self._controller % len(voters)]
-        assert voter.controller is not None
+        controller = self._controllers[self._controller % len(self._controllers)]
         timeout = cluster.integer("controller.quorum.fetch.timeout.ms") * MICROSECONDS
         asked = self._controller
 
@@ -260,8 +255,8 @@ class KraftLink:
             self._not_controller(asked)
             on_failure(reason)
 
-        answers = handler(voter.controller)
-        cluster.transport.call(self.broker, voter, name, answers, arguments, replied, failed, timeout)
+        answers = handler(controller)
+        cluster.transport.call(self.broker, controller, name, answers, arguments, replied, failed, timeout)
 
     def _not_controller(self, asked: int) -> None:
         """Asks the next voter from now on, unless another answer has already moved on from this one."""

@@ -9,18 +9,15 @@ Also the entries of the metadata log about brokers and partitions, and a leader'
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 from kreplica.engine.rules.replication.quorum import has_majority, quorum_commit_latency, resigns_without_fetches
 from kreplica.engine.settings import MICROSECONDS
-from kreplica.engine.setup import FIRST_CONTROLLER
+from kreplica.engine.simulator.cluster import Cluster
 from kreplica.engine.simulator.node import Node
 from kreplica.engine.trace import Kind
-
-if TYPE_CHECKING:
-    from kreplica.engine.simulator.cluster import Cluster
-    from kreplica.engine.simulator.kraft.controller import KraftController
 
 
 class Entry(NamedTuple):
@@ -30,16 +27,15 @@ class Entry(NamedTuple):
     value: Any
 
 
-class Voter(Node):
-    """A controller process."""
+class Voter(Node, ABC):
+    """A controller process, as the quorum knows it."""
 
-    __slots__ = ("controller", "last_contact", "quorum")
+    __slots__ = ("last_contact", "quorum")
 
     def __init__(self, cluster: Cluster, number: int, quorum: MetadataQuorum) -> None:
         super().__init__(cluster, f"controller-{number}")
         self.quorum = quorum
         self.last_contact = 0
-        self.controller: KraftController | None = None
 
     def on_start(self) -> None:
         """Checks from time to time for an active controller."""
@@ -49,6 +45,18 @@ class Voter(Node):
     def on_end(self) -> None:
         """Resigns as the controller."""
         self.quorum.resigned(self)
+
+    def is_active(self) -> bool:
+        """True if this is the active controller."""
+        return self.quorum.active is self
+
+    @abstractmethod
+    def activate(self, epoch: int) -> None:
+        """Begins to act as the controller, with the log as it is."""
+
+    @abstractmethod
+    def deactivate(self) -> None:
+        """Ends to act as the controller."""
 
     def _look(self) -> None:
         self.quorum.look(self)
@@ -60,9 +68,9 @@ class MetadataQuorum:
 
     __slots__ = ("active", "cluster", "committed", "entries", "epoch", "fetch_timeout", "voters")
 
-    def __init__(self, cluster: Cluster, voters: int) -> None:
+    def __init__(self, cluster: Cluster) -> None:
         self.cluster = cluster
-        self.voters = tuple(Voter(cluster, FIRST_CONTROLLER + number, self) for number in range(voters))
+        self.voters: Sequence[Voter] = ()
         self.active: Voter | None = None
         self.epoch = 0
         self.entries: list[Entry] = []
@@ -129,16 +137,14 @@ class MetadataQuorum:
         del self.entries[self.committed :]
         voter.last_contact = self.cluster.clock.now
         voter.emit(Kind.CONTROLLER_ELECTED, self.epoch, "quorum.has_majority")
-        assert voter.controller is not None
-        voter.controller.activate(self.epoch)
+        voter.activate(self.epoch)
 
     def resigned(self, voter: Voter, rule: str = "") -> None:
         """Notes that the active controller has ended, or has resigned by a rule."""
         if self.active is not voter:
             return
         self.active = None
-        if voter.controller is not None:
-            voter.controller.deactivate()
+        voter.deactivate()
         voter.emit(Kind.CONTROLLER_RESIGNED, self.epoch, rule)
 
     def _reached_by(self, voter: Voter) -> list[Voter]:

@@ -7,16 +7,12 @@ goes on as before.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 from kreplica.engine.setup import SECOND
-from kreplica.engine.simulator.zookeeper.service import OK, SESSION_EXPIRED
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from kreplica.engine.simulator.node import Node
-    from kreplica.engine.simulator.zookeeper.service import Result, Transaction, ZooKeeper
+from kreplica.engine.simulator.node import Node
+from kreplica.engine.simulator.zookeeper.service import OK, SESSION_EXPIRED, Result, Transaction, ZooKeeper
 
 PINGS_A_SESSION = 3
 """Number of pings within a session timeout."""

@@ -17,7 +17,8 @@ kafka.controller.ControllerChannelManager, RequestSendThread.
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable
+from typing import Any
 
 from kreplica.engine.rules.controller.broker_failure import (
     brokers_changed,
@@ -30,7 +31,10 @@ from kreplica.engine.rules.controller.isr import zookeeper_remove_from_isr
 from kreplica.engine.rules.replication.error_codes import ErrorCode
 from kreplica.engine.rules.replication.replica_set import NO_LEADER, contains
 from kreplica.engine.setup import MILLISECOND, topic_of
+from kreplica.engine.simulator.broker.broker import Broker
 from kreplica.engine.simulator.broker.partition_state import PartitionState
+from kreplica.engine.simulator.node import Node
+from kreplica.engine.simulator.zookeeper.client import ZooKeeperClient
 from kreplica.engine.simulator.zookeeper.moves import ZooKeeperMoves
 from kreplica.engine.simulator.zookeeper.requests import ZooKeeperRequests
 from kreplica.engine.simulator.zookeeper.service import (
@@ -46,16 +50,9 @@ from kreplica.engine.simulator.zookeeper.service import (
     Operation,
     Result,
 )
-from kreplica.engine.simulator.zookeeper.states import Change, Decision, ZooKeeperStates
+from kreplica.engine.simulator.zookeeper.states import Change, Decision, ElectedController, ZooKeeperStates
 from kreplica.engine.trace import Kind
 from kreplica.model.settings import UNCLEAN
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    from kreplica.engine.simulator.broker.broker import Broker
-    from kreplica.engine.simulator.node import Node
-    from kreplica.engine.simulator.zookeeper.client import ZooKeeperClient
 
 
 class ZooKeeperNotifications:
@@ -159,7 +156,7 @@ Event = tuple[Any, ...]
 """A method of the controller and its arguments; each ends by calling ``finished``."""
 
 
-class ZooKeeperController:
+class ZooKeeperController(ElectedController):
     """A broker's controller, active at one broker at a time: ``active`` with ``epoch``.
 
     ``epoch_version`` is the version of /controller_epoch that it wrote, which fences its writes once another controller
@@ -191,8 +188,8 @@ class ZooKeeperController:
         self.channels: dict[int, ControllerChannel] = {}
         self._events: deque[Event] = deque()
         self._busy = False
-        self.requests = ZooKeeperRequests(self)
         self.moves = ZooKeeperMoves(self)
+        self.requests = ZooKeeperRequests(self, self.moves)
         self.notifications = ZooKeeperNotifications(self)
 
     @property

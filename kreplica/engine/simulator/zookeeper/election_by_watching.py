@@ -7,19 +7,15 @@ of them is notified and tries. Only the leader knows its ISR, so that any replic
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
 
 from kreplica.engine.rules.replication.replica_set import everybody
 from kreplica.engine.settings import MICROSECONDS
+from kreplica.engine.simulator.broker.broker import Broker
+from kreplica.engine.simulator.broker.leadership import Leadership
 from kreplica.engine.simulator.broker.partition_state import PartitionState
 from kreplica.engine.simulator.zookeeper.client import ZooKeeperClient
 from kreplica.engine.simulator.zookeeper.service import OK, Operation, Result, ZooKeeper
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from kreplica.engine.simulator.broker.broker import Broker
-    from kreplica.engine.simulator.broker.leadership import Leadership
 
 LEADERS = "/leaders"
 

@@ -7,7 +7,7 @@ deleted, and last the assignment is written, so that another controller can go o
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 from kreplica.engine.rules.controller.reassignment import (
     Awaited,
@@ -23,13 +23,8 @@ from kreplica.engine.rules.replication.replica_set import NO_LEADER
 from kreplica.engine.setup import topic_of
 from kreplica.engine.simulator.broker.partition_state import PartitionState
 from kreplica.engine.simulator.zookeeper.service import OK, TOPICS, Assigned, Operation, Result, state_path
-from kreplica.engine.simulator.zookeeper.states import Change, Decision
+from kreplica.engine.simulator.zookeeper.states import Change, Decision, ElectedController
 from kreplica.engine.trace import Kind
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from kreplica.engine.simulator.zookeeper.controller import ZooKeeperController
 
 WHY = "its replicas are moved"
 
@@ -42,7 +37,7 @@ class ZooKeeperMoves:
 
     __slots__ = ("controller",)
 
-    def __init__(self, controller: ZooKeeperController) -> None:
+    def __init__(self, controller: ElectedController) -> None:
         self.controller = controller
 
     def reassign(self, partition: str, target: tuple[int, ...]) -> None:

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 from kreplica.engine.rules.controller.unclean_election import zookeeper_reacts_to_setting
 from kreplica.engine.setup import MILLISECOND, topic_of
+from kreplica.engine.simulator.broker.broker import Brokers
+from kreplica.engine.simulator.cluster import Cluster
+from kreplica.engine.simulator.zookeeper.controller import ZooKeeperController
 from kreplica.engine.simulator.zookeeper.link import ZooKeeperLink
 from kreplica.model.settings import UNCLEAN
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from kreplica.engine.simulator.broker.broker import Brokers
-    from kreplica.engine.simulator.cluster import Cluster
-    from kreplica.engine.simulator.zookeeper.controller import ZooKeeperController
 
 LOOK_AGAIN_AFTER = 100 * MILLISECOND
 """Time until it is checked again whether there is a controller."""

@@ -5,7 +5,7 @@ kafka.controller.KafkaController. Each is an event of its own; a broker that is 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 from kreplica.engine.rules.controller.alter_partition import zookeeper_alter_partition_error
 from kreplica.engine.rules.controller.balance import zookeeper_balances
@@ -19,12 +19,8 @@ from kreplica.engine.rules.replication.error_codes import ErrorCode
 from kreplica.engine.rules.replication.replica_set import NO_LEADER, contains
 from kreplica.engine.setup import SECOND
 from kreplica.engine.simulator.broker.partition_state import PartitionState
-from kreplica.engine.simulator.zookeeper.states import Change, Decision
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from kreplica.engine.simulator.zookeeper.controller import ZooKeeperController
+from kreplica.engine.simulator.zookeeper.moves import ZooKeeperMoves
+from kreplica.engine.simulator.zookeeper.states import Change, Decision, ElectedController
 
 FIRST_BALANCE = 5 * SECOND
 """Time until a new controller first looks for an imbalance."""
@@ -33,10 +29,11 @@ FIRST_BALANCE = 5 * SECOND
 class ZooKeeperRequests:
     """The requests to one broker's controller."""
 
-    __slots__ = ("controller",)
+    __slots__ = ("controller", "moves")
 
-    def __init__(self, controller: ZooKeeperController) -> None:
+    def __init__(self, controller: ElectedController, moves: ZooKeeperMoves) -> None:
         self.controller = controller
+        self.moves = moves
 
     # -- ISRs, since 2.7
 
@@ -59,7 +56,7 @@ class ZooKeeperRequests:
         def then(changed: list[PartitionState]) -> None:
             reply(ErrorCode.NONE if changed else ErrorCode.INVALID_UPDATE_VERSION, changed[0] if changed else None)
             controller.update_metadata(changed)
-            controller.moves.state_changed(sent.partition)
+            self.moves.state_changed(sent.partition)
 
         change = Change(decide, "its leader asked", "alter_partition.zookeeper_alter_partition_error", then, True)
         known.change((sent.partition,), change)

@@ -18,20 +18,15 @@ Kafka's znodes: their paths and contents. kafka.zk.ZkData.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple, Protocol
 
 from kreplica.engine.rules.controller.zookeeper_session import session_is_over
 from kreplica.engine.rules.replication.replica_set import NO_LEADER
 from kreplica.engine.simulator.broker.partition_state import PartitionState
+from kreplica.engine.simulator.cluster import Cluster
 from kreplica.engine.simulator.node import Node
 from kreplica.engine.trace import Kind
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from kreplica.engine.simulator.cluster import Cluster
-    from kreplica.engine.simulator.zookeeper.client import ZooKeeperClient
-
 
 OK = "ok"
 NO_NODE = "no node"
@@ -91,12 +86,21 @@ class Znode:
         self.created = created
 
 
+class Watcher(Protocol):
+    """A client as the service knows it."""
+
+    node: Node
+
+    def handle_watch(self, session: int, what: str, path: str, reply: Callable[..., object]) -> None:
+        """Handles a watch event."""
+
+
 class Session:
     """A client's session; it ends at ``deadline`` unless the client is heard of."""
 
     __slots__ = ("client", "deadline", "id", "timeout")
 
-    def __init__(self, number: int, client: ZooKeeperClient, timeout: int, now: int) -> None:
+    def __init__(self, number: int, client: Watcher, timeout: int, now: int) -> None:
         self.id = number
         self.client = client
         self.timeout = timeout
@@ -115,7 +119,7 @@ class ZooKeeper(Node):
         super().__init__(cluster, "zookeeper")
         self.znodes: dict[str, Znode] = {}
         self.sessions: dict[int, Session] = {}
-        self.clients: dict[str, ZooKeeperClient] = {}
+        self.clients: dict[str, Watcher] = {}
         self.fired = 0
         self._transaction = 0
         self._data_watches: dict[str, dict[int, None]] = {}

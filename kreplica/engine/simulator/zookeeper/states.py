@@ -6,13 +6,17 @@ decide, write against the version read, and read and decide again if another wri
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple
 
 from kreplica.engine.rules.controller.broker_failure import failed_partitions
 from kreplica.engine.rules.controller.controller_election import state_written_by_newer
 from kreplica.engine.rules.controller.leader_epoch_bump import zookeeper_leader_epoch
-from kreplica.engine.rules.replication.replica_set import contains, without
+from kreplica.engine.rules.replication.replica_set import NO_LEADER, contains, without
+from kreplica.engine.simulator.broker.broker import Broker
 from kreplica.engine.simulator.broker.partition_state import PartitionState
+from kreplica.engine.simulator.zookeeper.client import ZooKeeperClient
 from kreplica.engine.simulator.zookeeper.service import (
     BAD_VERSION,
     CONTROLLER_EPOCH,
@@ -26,11 +30,6 @@ from kreplica.engine.simulator.zookeeper.service import (
     state_path,
 )
 from kreplica.engine.trace import Kind
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    from kreplica.engine.simulator.zookeeper.controller import ZooKeeperController
 
 Decision = tuple[int, int]
 """Index of the leader in the assignment, and the ISR."""
@@ -54,6 +53,63 @@ class Change(NamedTuple):
     by_leader: bool = False
 
 
+class ElectedController(ABC):
+    """A broker's controller as its parts know it: what it knows and may do, and the queue of its events.
+
+    ``epoch_version`` is the version of /controller_epoch that it wrote.
+    """
+
+    __slots__ = ()
+
+    broker: Broker
+    client: ZooKeeperClient
+    known: ZooKeeperStates
+    active: bool
+    epoch: int
+    epoch_version: int
+
+    @property
+    @abstractmethod
+    def checks_epoch(self) -> bool:
+        """True if its writes name the version of the controller epoch."""
+
+    @abstractmethod
+    def emit(self, kind: str, *values: Any) -> None:
+        """Writes an event into the trace, at the broker that is the controller."""
+
+    @abstractmethod
+    def emit_refused(self, partition: str, newer: int) -> None:
+        """Emits that a newer controller has written a partition."""
+
+    @abstractmethod
+    def put(self, event: Callable[..., object], *arguments: Any) -> None:
+        """Queues an event after those that wait."""
+
+    @abstractmethod
+    def finished(self) -> None:
+        """Goes on to the next event."""
+
+    @abstractmethod
+    def moved(self) -> None:
+        """Resigns and looks for the new controller: ZooKeeper refused a write of this epoch."""
+
+    @abstractmethod
+    def leave_isr(self, broker: int, partitions: Iterable[str], why: str, then: Callable[[], object]) -> None:
+        """Takes one broker's replicas of some partitions out of their ISRs, and informs the other replicas."""
+
+    @abstractmethod
+    def announce(self, changed: list[PartitionState], removed: int = NO_LEADER) -> None:
+        """LeaderAndIsr to the replicas, less a removed broker's, UpdateMetadata to every broker."""
+
+    @abstractmethod
+    def update_metadata(self, states: Iterable[PartitionState]) -> None:
+        """An UpdateMetadata request to every live broker: the live brokers, and these partitions."""
+
+    @abstractmethod
+    def stop_replicas(self, broker: int, partitions: Iterable[str], delete: bool) -> None:
+        """A StopReplica request to one broker."""
+
+
 class ZooKeeperStates:
     """State known to the controller: assignments, states, live brokers.
 
@@ -65,7 +121,7 @@ class ZooKeeperStates:
 
     __slots__ = ("assigned", "controller", "ending", "live", "offline", "shutting_down", "states", "unled")
 
-    def __init__(self, controller: ZooKeeperController) -> None:
+    def __init__(self, controller: ElectedController) -> None:
         self.controller = controller
         self.assigned: dict[str, Assigned] = {}
         self.states: dict[str, PartitionState] = {}

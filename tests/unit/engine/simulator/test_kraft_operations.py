@@ -5,7 +5,7 @@ from __future__ import annotations
 from kreplica.engine.rules.replication.replica_set import NO_LEADER
 from kreplica.engine.setup import SECOND, TopicSetup, cluster
 from kreplica.engine.simulator.broker.partition_state import PartitionState
-from kreplica.engine.simulator.kraft.controller import KraftOperations
+from kreplica.engine.simulator.kraft.controller import KraftController
 from kreplica.engine.simulator.plan_player import play_plan
 from kreplica.engine.simulator.world import build
 from kreplica.engine.trace import Trace
@@ -17,11 +17,11 @@ def after_reassigning(target: tuple[int, ...], **lost: int) -> PartitionState:
     setup = cluster(3, TopicSetup("t", ((1, 2, 3),)), duration=5 * SECOND)
     simulation = build(setup, version_named("4.1"), 1, Trace())
     play_plan(simulation, ())
-    operations = simulation.controller_operations()
-    assert isinstance(operations, KraftOperations)
-    partitions = operations.controller.partitions
+    controller = simulation.controller_operations()
+    assert isinstance(controller, KraftController)
+    partitions = controller.partitions
     partitions["t-0"] = partitions["t-0"]._replace(**lost)
-    operations.reassign("t-0", target)
+    controller.reassign("t-0", target)
     return partitions["t-0"]
 
 
