@@ -62,12 +62,14 @@ class OpenCall(Protocol):
 class Process(Protocol):
     """A process as the transport knows it.
 
-    ``incarnation`` counts the starts and ends of the process. While ``paused`` its events wait in ``backlog``.
+    ``incarnation`` counts the starts and ends of the process. While ``paused`` its events wait in ``backlog``. Until it
+    ``listens`` nobody can connect to it.
     """
 
     name: str
     incarnation: int
     up: bool
+    listens: bool
     paused: bool
     backlog: list[tuple[Callable[..., object], tuple[Any, ...]]]
     links: dict[str, Link]

@@ -173,7 +173,7 @@ class Network:
 
     def _deliver(self, call: Call) -> None:
         target = call.target
-        if not target.up:
+        if not (target.up and target.listens):
             call.disconnect()
             return
         if target.paused:

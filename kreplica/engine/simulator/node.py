@@ -18,10 +18,22 @@ class Node:
         name: Its name in the trace.
 
     ``incarnation`` counts the starts of the process: timers and answers of an earlier run are ignored. While ``paused``
-    its events wait in ``backlog``.
+    its events wait in ``backlog``. Until it ``listens`` nobody can connect to it.
     """
 
-    __slots__ = ("backlog", "clock", "cluster", "incarnation", "links", "name", "open_calls", "paused", "trace", "up")
+    __slots__ = (
+        "backlog",
+        "clock",
+        "cluster",
+        "incarnation",
+        "links",
+        "listens",
+        "name",
+        "open_calls",
+        "paused",
+        "trace",
+        "up",
+    )
 
     def __init__(self, cluster: Cluster, name: str) -> None:
         self.cluster = cluster
@@ -30,6 +42,7 @@ class Node:
         self.name = name
         self.incarnation = 0
         self.up = False
+        self.listens = True
         self.paused = False
         self.backlog: list[tuple[Callable[..., object], tuple[Any, ...]]] = []
         self.links: dict[str, Link] = {}

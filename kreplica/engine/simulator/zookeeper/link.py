@@ -83,7 +83,12 @@ class ZooKeeperLink:
     # -- life
 
     def joined(self, clean: bool) -> None:  # noqa: ARG002 - ZooKeeper mode does not ask how the last life ended
-        """Registers; then this broker may become the controller."""
+        """Registers, answers requests from then on, and may become the controller.
+
+        KafkaServer.startup: request processing begins after KafkaZkClient.registerBroker. Requests of the controller
+        for the earlier run of the process never reach this one while that run's znode still exists.
+        """
+        self.broker.listens = False
         self._last_propagation = self._now_ms()
         self.client.connect(self._register)
         if self._notifies():
@@ -109,6 +114,7 @@ class ZooKeeperLink:
             self.broker.after(REGISTER_AGAIN_AFTER, self._register)
             return
         self.broker.broker_epoch = result.created
+        self.broker.listens = True
         self.controller.put(self.controller.elect)
         self._ask_again()
 

@@ -103,6 +103,9 @@ def test_the_same_search_finds_what_is_unsafe(version: str, changes: dict[str, i
         ("4.1", 1565),  # a broker asked for the ISR of a leadership that was over
         ("2.1", 14733),  # a log directory failed, and was told of once a move had removed its replica
         ("3.5", 43509),  # the same, told by a broker whose replica the controller that began the move had not removed
+        ("2.1", 27594),  # a restarted broker led by a request for its earlier run, and did not know of its own ISR
+        ("3.5", 52707),  # the same, since 2.2 with the broker epoch of the earlier run
+        ("2.1", 79209),  # the same
     ],
 )
 def test_what_a_search_has_found_holds_from_then_on(version: str, seed: int) -> None:

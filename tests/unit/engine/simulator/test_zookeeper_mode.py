@@ -372,3 +372,16 @@ def test_a_controller_goes_on_when_a_leader_has_written_a_partition_first() -> N
     simulation.scheduler.run(4 * SECOND)
     assert controller.active
     assert [(state.partition, state.partition_epoch) for state in changed] == [("t-1", 1), ("t-0", 2)]
+
+
+@pytest.mark.parametrize("version", ["2.1", "3.5"])
+def test_a_restarted_broker_hears_the_controller_only_once_it_has_registered(version: str) -> None:
+    """Its znode is there while the session of its earlier run lasts; KafkaServer.startup registers before it serves."""
+    plan = (at(10, Crash(node="broker-2")), at(10.1, Start(node="broker-2")), at(11, ExpireSession(node="broker-3")))
+    events = play(plan, version)
+    assert states(events, "t-1")[0] == (2, 1, (2, 1))
+    registered = max(event.time for event in events if "/brokers/ids/2" in event.values)
+    obeys = (Kind.BECAME_LEADER, Kind.BECAME_FOLLOWER)
+    heard = [e.time for e in events if e.kind in obeys and e.node == "broker-2" and e.time > 10.1 * SECOND]
+    assert heard
+    assert min(heard) > registered > 11 * SECOND
