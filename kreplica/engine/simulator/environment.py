@@ -59,6 +59,15 @@ class OpenCall(Protocol):
         """Tells the caller that the process is gone."""
 
 
+class SentCall(Protocol):
+    """A request as its sender knows it; ``done`` once it was answered or has failed."""
+
+    done: bool
+
+    def fail(self, reason: str) -> None:
+        """Ends the call without an answer, once."""
+
+
 class Process(Protocol):
     """A process as the transport knows it.
 
@@ -95,7 +104,7 @@ class Transport(Protocol):
         on_reply: Callable[..., object] | None = None,
         on_failure: Failure | None = None,
         timeout: int = REQUEST_TIMEOUT,
-    ) -> object:
+    ) -> SentCall:
         """Sends a request.
 
         Args:

@@ -11,11 +11,13 @@ from kreplica.engine.rules.transactions.producer_batches import batch_is_full, d
 from kreplica.engine.rules.transactions.producer_state import NO_SEQUENCE
 from kreplica.engine.setup import ProducerSetup, Send
 from kreplica.engine.simulator.clients.client import Client
+from kreplica.engine.simulator.environment import DISCONNECTED
 from kreplica.engine.trace import Kind, Record
 
 if TYPE_CHECKING:
     from kreplica.engine.simulator.broker.broker import Broker, Brokers
     from kreplica.engine.simulator.cluster import Cluster
+    from kreplica.engine.simulator.environment import SentCall
 
 
 class Batch:
@@ -41,10 +43,10 @@ class Producer(Client):
     """Sends the records of its setup. Each partition has a queue and a limit of batches in flight.
 
     delivery.timeout.ms is checked when a batch is to be sent, or was answered: one in flight is given up with the
-    answer, or when the request has timed out.
+    answer, or when the request has timed out. All requests to a broker share a connection, and fail with it.
     """
 
-    __slots__ = ("_in_flight", "_next", "_open", "_queues", "acks", "setup")
+    __slots__ = ("_connections", "_in_flight", "_next", "_open", "_postponed", "_queues", "acks", "setup")
 
     def __init__(self, cluster: Cluster, brokers: Brokers, setup: ProducerSetup) -> None:
         super().__init__(cluster, brokers, setup.name, setup.settings)
@@ -57,6 +59,8 @@ class Producer(Client):
         self._queues: dict[str, deque[Batch]] = {}
         self._in_flight: dict[str, int] = {}
         self._open: dict[str, Batch] = {}
+        self._connections: dict[str, list[SentCall]] = {}
+        self._postponed: dict[str, None] | None = None
 
     # -- the application
 
@@ -137,18 +141,21 @@ class Producer(Client):
         batch.renumbered = False
         timeout = self.microseconds("request.timeout.ms")
         handler, first = self.produce_at(leader)
-        self.cluster.transport.call(
+        call = self.cluster.transport.call(
             self,
             leader,
             "Produce",
             handler,
             (*first, batch.partition, batch.records, self.acks, timeout),
             None if self.acks == 0 else lambda _partition, error, base: self._answered(batch, error, base),
-            lambda _reason: self._disconnected(batch),
+            lambda _reason: self._disconnected(batch, leader.name),
             timeout,
         )
         if self.acks == 0:
             self._succeeded(batch, -1)
+        else:
+            unanswered = [one for one in self._connections.get(leader.name, ()) if not one.done]
+            self._connections[leader.name] = [*unanswered, call]
 
     def produce_at(self, leader: Broker) -> tuple[Callable[..., object], tuple[str, ...]]:
         """The leader's handler of Produce, and its leading arguments: a transactional producer's id."""
@@ -162,12 +169,26 @@ class Producer(Client):
         else:
             self._give_up(batch, error)
 
-    def _disconnected(self, batch: Batch) -> None:
-        """Handles a broken connection: with acks=0 no answer is missing, but the metadata is asked for again."""
+    def _disconnected(self, batch: Batch, broker: str) -> None:
+        """Handles a broken connection: with acks=0 no answer is missing, but the metadata is asked for again.
+
+        All requests that wait for an answer on it fail, also if only one of them has timed out:
+        org.apache.kafka.clients.NetworkClient.processDisconnection. New batches follow when all have been handled, in
+        the next round of the Sender: they never go ahead of one that still waits.
+        """
         if self.acks == 0:
             self.refresh(lambda: None)
-        else:
+        elif self._postponed is not None:
             self._answered(batch, ErrorCode.NETWORK_EXCEPTION, -1)
+        else:
+            self._postponed = {}
+            unanswered = self._connections.pop(broker, [])
+            self._answered(batch, ErrorCode.NETWORK_EXCEPTION, -1)
+            for call in unanswered:
+                call.fail(DISCONNECTED)
+            postponed, self._postponed = self._postponed, None
+            for partition in postponed:
+                self._drain(partition)
 
     def _succeeded(self, batch: Batch, base: int) -> None:
         """Reports success to the application: with acks=0 as soon as the batch has been sent, without an offset."""
@@ -200,6 +221,9 @@ class Producer(Client):
 
     def _done(self, batch: Batch) -> None:
         self._in_flight[batch.partition] -= 1
-        self._drain(batch.partition)
+        if self._postponed is None:
+            self._drain(batch.partition)
+        else:
+            self._postponed[batch.partition] = None
         if self.setup.sync and self.acks != 0:
             self._schedule()

@@ -106,6 +106,8 @@ def test_the_same_search_finds_what_is_unsafe(version: str, changes: dict[str, i
         ("2.1", 27594),  # a restarted broker led by a request for its earlier run, and did not know of its own ISR
         ("3.5", 52707),  # the same, since 2.2 with the broker epoch of the earlier run
         ("2.1", 79209),  # the same
+        ("2.7", 96716),  # new batches went ahead of those whose requests had not timed out yet
+        ("4.1", 61703),  # likewise, and the batches that were left were sent once more in the next epoch
     ],
 )
 def test_what_a_search_has_found_holds_from_then_on(version: str, seed: int) -> None:

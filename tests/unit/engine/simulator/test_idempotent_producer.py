@@ -64,6 +64,18 @@ def test_what_was_never_sent_leaves_no_gap(version: str) -> None:
     assert max(waited) - EVERY <= DELIVERY_TIMEOUT <= min(waited)
 
 
+@pytest.mark.parametrize("idempotent", [True, False])
+def test_a_request_that_times_out_takes_the_others_of_its_connection_with_it(idempotent: bool) -> None:
+    """NetworkClient.handleTimedOutRequests closes the connection: five requests fail at the deadline of the first."""
+    cut = (Step(At(4 * SECOND), Cut("writer", "*", 2 * SECOND)),)
+    events = play("4.1", cut, delivery_timeout_ms=20_000, enable_idempotence=idempotent)
+    retried = [event for event in events if event.kind == Kind.RETRIED]
+    lost = range(sent_after(4 * SECOND), sent_after(4 * SECOND) + 5)
+    assert [fields_of(event)["values"] for event in retried[:5]] == [(str(value),) for value in lost]
+    assert {(event.time, fields_of(event)["error"]) for event in retried[:5]} == {(5 * SECOND, "NETWORK_EXCEPTION")}
+    assert set(range(RECORDS)) == set(values(events, Kind.ACKNOWLEDGED))
+
+
 @pytest.mark.parametrize("version", ["2.5", "3.9"])
 def test_a_producer_goes_on_after_batches_that_were_refused_until_it_was_too_late(version: str) -> None:
     """Below min ISR every try is refused. The answers that come too late leave no gap either (handleFailedBatch)."""
