@@ -47,6 +47,41 @@ def test_where_nothing_is_promised() -> None:
     assert findings("b", "a", "b", unclean=True) == []
 
 
+def after_a_clean_stop(refused: int, stopped: bool = True, in_flight: int = 5, batches: str = "abc") -> list[Finding]:
+    """Batches of one record each; the leader stops and leads again, refuses one, and takes b in the next epoch."""
+    settings: dict[str, Value] = {"enable.idempotence": True, "max.in.flight.requests.per.connection": in_flight}
+    topic = TopicSetup("t", ((1,),), {"unclean.leader.election.enable": False})
+    setup: Setup = cluster(1, topic, clients=(ProducerSetup("writer", settings=settings),), controllers=1)
+    trace = Trace()
+    folds = Judge(setup, version_named("4.1"), trace)
+    trace.emit(0, Kind.BECAME_LEADER, ONE, (P, 0, (1,), 0))
+    for place, value in enumerate(batches):
+        trace.emit(1, Kind.SENT, "writer", (P, value, -1))
+        record = Record(0, value, 7, 0, place, batch_sequence=place)
+        trace.emit(1, Kind.APPENDED, ONE, (P, place, place + 1, (record,), "leader"))
+    trace.emit(2, Kind.STOPPED if stopped else Kind.CRASHED, ONE, () if stopped else (False,))
+    trace.emit(3, Kind.STARTED, ONE, ())
+    trace.emit(3, Kind.BECAME_LEADER, ONE, (P, 1, (1,), len(batches)))
+    error = ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER.name
+    trace.emit(4, Kind.APPEND_REFUSED, ONE, (P, 7, refused, error, ""))
+    again = Record(1, "b", 7, 1, 0, batch_sequence=0)
+    trace.emit(5, Kind.APPENDED, ONE, (P, len(batches), len(batches) + 1, (again,), "leader"))
+    return list(folds.outcome(1000).findings)
+
+
+def test_a_clean_stop_keeps_the_last_batch_of_a_producer() -> None:
+    """ProducerStateManager.writeSnapshot: the leader has a, b and c in its log, and knows c alone as a duplicate."""
+    assert after_a_clean_stop(refused=0) == []
+    assert after_a_clean_stop(refused=1) == []
+    for broken in (
+        after_a_clean_stop(refused=2),  # the last batch is known
+        after_a_clean_stop(refused=0, stopped=False),  # after a crash all are read from the log
+        after_a_clean_stop(refused=0, in_flight=1),  # none but the last is sent again
+        after_a_clean_stop(refused=0, batches="abcdef"),  # six batches are never in flight together
+    ):
+        assert [(one.invariant, one.node) for one in broken] == [(DUPLICATE, "writer")]
+
+
 def first_that_breaks(invariant: Invariant, seeds: int) -> int | None:
     rules = version_named("3.0")
     for seed in range(seeds):

@@ -108,6 +108,8 @@ def test_the_same_search_finds_what_is_unsafe(version: str, changes: dict[str, i
         ("2.1", 79209),  # the same
         ("2.7", 96716),  # new batches went ahead of those whose requests had not timed out yet
         ("4.1", 61703),  # likewise, and the batches that were left were sent once more in the next epoch
+        ("3.9-kraft", 55194),  # a leader after a clean stop: of the five batches sent again it knew the last alone
+        ("4.1", 47906),  # likewise, of two batches
     ],
 )
 def test_what_a_search_has_found_holds_from_then_on(version: str, seed: int) -> None:
