@@ -8,18 +8,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from commands.roll.answer import Told, Word
 from commands.shared.options import OutputOption, SourceOptions, takes_sources
 from commands.shared.stop_options import SETTLE, one_cluster
 from commands.shared.values import parse_duration
-from kreplica.errors import ExitCode, UsageError
 
 if TYPE_CHECKING:
     from commands.shared.printing.output import Answer
-    from kreplica.config.handle import ClusterHandle
-    from kreplica.execution.roll.journal import RollJournal
-    from kreplica.execution.roll.plan import RollPlan
-    from kreplica.execution.roll.progress import RollState
+    from kreplica.execution.roll.next_wave import NextWave
 
 COLUMNS = ("node", "wave", "state")
 
@@ -50,102 +45,51 @@ def next_wave(
     """
     from commands.roll.screen import show_next
     from commands.shared.printing.output import emit
-    from kreplica.execution.roll.journal import open_roll_journal
-    from kreplica.execution.roll.plan import read_roll
+    from commands.shared.printing.progress import Progress
+    from kreplica.execution.roll.next_wave import roll_next
 
     handle = one_cluster(sources.handles(), "a plan is of one cluster")
-    if handle.dump is not None:
-        why = "what may restart next is asked of the cluster as it is now"
-        raise UsageError("roll next takes no dump", why, "name the live cluster")
-    pause = parse_duration(settle, "--settle")
-    found, digest = read_roll(plan)
-    with open_roll_journal(plan, digest) as journal:
-        told = _ask(handle, plan, found, journal, done=done, pause=pause)
-    emit(_answer(told), output, lambda console: show_next(told, sources, console))
-    raise typer.Exit(told.exit_code)
+    with Progress() as progress:
+        found = roll_next(handle, plan, done=done, settle=parse_duration(settle, "--settle"), report=progress.say)
+    emit(_answer(found), output, lambda console: show_next(found, sources, console))
+    raise typer.Exit(found.exit_code)
 
 
-def _ask(handle: ClusterHandle, path: Path, plan: RollPlan, journal: RollJournal, *, done: bool, pause: float) -> Told:
-    """Goes on to the wave whose turn it is, and judges it."""
-    from commands.shared.stop_gate import FACETS, ask
-    from kreplica.execution.roll.journal import RollEvent
-    from kreplica.execution.roll.progress import check_roll, led_by, look_at_roll
-    from kreplica.health.gates import Freshness
-    from kreplica.monitoring.clusters import read_clusters
-
-    reading = read_clusters((handle,), FACETS, Freshness())
-    snapshot = reading.snapshots[0]
-    check_roll(plan, snapshot)
-    state = look_at_roll(plan, journal.entries, snapshot, told=done)
-    _note_seen(journal, state)
-    if state.over and state.wave is not None and not snapshot.gaps:
-        journal.note(RollEvent.DONE, state.wave, plan.waves[state.wave - 1], told=done)
-        state = look_at_roll(plan, journal.entries, snapshot)
-        _note_seen(journal, state)
-    if state.wave is None:
-        return Told(path, plan, Word.partial if plan.held_back else Word.finished, state, reading)
-    if not state.may_begin:
-        word = Word.incomplete if state.over else Word.wait
-        return Told(path, plan, word, state, reading)
-    verdict = ask(handle, lambda _: state.to_restart, plan.options.accepted, pause, 0.0)
-    words = {ExitCode.OK: Word.next, ExitCode.FINDINGS: Word.unsafe, ExitCode.INCOMPLETE: Word.incomplete}
-    word = words[verdict.last.exit_code]
-    if word is Word.next:
-        journal.note(RollEvent.NAMED, state.wave, state.to_restart, led_by(verdict.last.snapshot, state.to_restart))
-    return Told(path, plan, word, state, verdict.last.reading, verdict)
-
-
-def _note_seen(journal: RollJournal, state: RollState) -> None:
-    """Notes once in the journal which nodes are down: a later run then knows that they were down."""
-    from kreplica.execution.roll.journal import RollEvent
-    from kreplica.execution.roll.progress import NodeState
-
-    known = {
-        node
-        for entry in journal.entries
-        if entry.event is RollEvent.DOWN and entry.wave == state.wave
-        for node in entry.nodes
-    }
-    down = [node for node, found in state.states.items() if found is NodeState.DOWN and node not in known]
-    if down and state.wave is not None and state.named_at is not None:
-        journal.note(RollEvent.DOWN, state.wave, down)
-
-
-def _answer(told: Told) -> Answer:
+def _answer(found: NextWave) -> Answer:
     from commands.shared.printing.output import Answer, cluster_object
     from kreplica.model.schema import Kind
 
-    state = told.state
-    rows = [{"node": node, "wave": state.wave, "state": found.value} for node, found in state.states.items()]
+    state = found.state
+    rows = [{"node": node, "wave": state.wave, "state": seen.value} for node, seen in state.states.items()]
     return Answer(
         command="roll-next",
         rows_name="nodes",
         columns=COLUMNS,
         rows=rows,
-        clusters=[cluster_object(told.reading.snapshots[0])],
+        clusters=[cluster_object(found.reading.snapshots[0])],
         summary={
-            "verdict": told.word.value,
+            "verdict": found.word.value,
             "wave": state.wave,
-            "waves": len(told.plan.waves),
-            "restart": list(state.to_restart) if told.word is Word.next else [],
+            "waves": len(found.plan.waves),
+            "restart": list(found.restart),
             "named_at": state.named_at,
             "out_of_sync": len(state.out_of_sync),
-            "against": _against(told),
+            "against": _against(found),
             "drift": list(state.drift),
-            "never": [one.node for one in told.plan.never],
-            "blocked": [one.node for one in told.plan.blocked],
-            "down_when_planned": list(told.plan.down),
-            "complete": not told.missing,
+            "never": [one.node for one in found.plan.never],
+            "blocked": [one.node for one in found.plan.blocked],
+            "down_when_planned": list(found.plan.down),
+            "complete": not found.missing,
         },
-        warnings=[*told.reading.warnings(), *told.missing[len(told.reading.snapshots[0].gaps) :], *state.drift],
+        warnings=found.warnings,
         kinds={"node": Kind.INT32, "wave": Kind.INT32, "state": Kind.STRING},
     )
 
 
-def _against(told: Told) -> Sequence[dict[str, object]]:
-    if told.verdict is None:
+def _against(found: NextWave) -> Sequence[dict[str, object]]:
+    if found.verdict is None:
         return []
     return [
         {"topic": item.topic, "partition": item.partition, "effect": item.effect.value, "reason": item.reason}
-        for item in told.verdict.last.judgement.against
+        for item in found.verdict.last.judgement.against
     ]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -12,15 +11,12 @@ import typer
 from commands.shared.options import BROKERS, LARGEST_INT32, OutputOption, SourceOptions, takes_sources
 from commands.shared.stop_options import Accept, AcceptOption, AcceptTopicOption, one_cluster
 from commands.shared.values import parse_ids
-from kreplica.errors import ExitCode, UsageError
+from kreplica.errors import ExitCode
 
 if TYPE_CHECKING:
     from commands.shared.printing.output import Answer
-    from kreplica.config.handle import ClusterHandle
-    from kreplica.execution.roll.plan import RollDraft, RollPlan
+    from kreplica.execution.roll.planning import PlannedRoll
     from kreplica.model.schema import Kind
-    from kreplica.model.snapshot import ClusterSnapshot
-    from kreplica.monitoring.clusters import Reading
 
 COLUMNS = ("node", "wave", "rack", "leaders", "replicas", "voter", "active_controller", "state", "reason")
 
@@ -60,58 +56,29 @@ def plan(
     """
     from commands.roll.screen import show_plan
     from commands.shared.printing.output import emit
-    from commands.shared.stop_gate import FACETS, brokers_named
-    from kreplica.execution.roll.plan import RollOptions, plan_roll, restartable_nodes
-    from kreplica.health.gates import Freshness
-    from kreplica.model.snapshot import utc_now
-    from kreplica.monitoring.clusters import read_clusters
+    from kreplica.execution.roll.plan import RollOptions
+    from kreplica.execution.roll.planning import roll_plan
 
     options = RollOptions(Accept.rf_one in (accept or ()), accept_topic, one_rack_at_a_time, max_per_wave)
     handle = one_cluster(sources.handles(), "a plan is of one cluster")
-    reading = read_clusters((handle,), FACETS, Freshness())
-    snapshot = reading.snapshots[0]
-    ids = brokers_named(snapshot, parse_ids(broker or ()), ())
-    draft = plan_roll(snapshot, ids or restartable_nodes(snapshot), options, utc_now().isoformat())
-    if out is not None:
-        _write(handle, snapshot, draft.plan, out, force=force)
-    answer = _answer(reading, draft, out)
-    emit(answer, output, lambda console: show_plan(draft, snapshot, out, sources, console))
-    raise typer.Exit(_exit_code(snapshot, draft))
+    planned = roll_plan(handle, parse_ids(broker or ()), options, out=out, force=force)
+    emit(_answer(planned, out), output, lambda console: show_plan(planned, out, sources, console))
+    raise typer.Exit(planned.exit_code)
 
 
-def _write(handle: ClusterHandle, snapshot: ClusterSnapshot, plan: RollPlan, out: Path, *, force: bool) -> None:
-    from kreplica.execution.journal import journal_path, set_aside
-    from kreplica.execution.roll.plan import write_roll
-
-    if snapshot.cluster_id is None:
-        why = f"{handle.name} does not tell the id of its cluster"
-        raise UsageError("no plan can be made of this", why, "use the live cluster or a dump of kreplica snapshot")
-    if force:
-        set_aside(out)
-    elif journal_path(out).exists():
-        raise UsageError(f"{journal_path(out)} is there already", "a plan of that name was begun", "give --force")
-    write_roll(plan, out, replace=force)
-
-
-def _exit_code(snapshot: ClusterSnapshot, draft: RollDraft) -> ExitCode:
-    if draft.plan.held_back or draft.plan.down:
-        return ExitCode.FINDINGS
-    return ExitCode.INCOMPLETE if snapshot.gaps or draft.unknown else ExitCode.OK
-
-
-def _answer(reading: Reading, draft: RollDraft, out: Path | None) -> Answer:
+def _answer(planned: PlannedRoll, out: Path | None) -> Answer:
     from commands.shared.printing.output import Answer, cluster_object
 
-    snapshot, plan = reading.snapshots[0], draft.plan
+    plan = planned.plan
     words = {ExitCode.OK: "complete", ExitCode.FINDINGS: "partial", ExitCode.INCOMPLETE: "incomplete"}
     return Answer(
         command="roll-plan",
         rows_name="nodes",
         columns=COLUMNS,
-        rows=_rows(snapshot, plan),
-        clusters=[cluster_object(snapshot)],
+        rows=[asdict(row) for row in planned.rows],
+        clusters=[cluster_object(planned.snapshot)],
         summary={
-            "verdict": words[_exit_code(snapshot, draft)],
+            "verdict": words[planned.exit_code],
             "waves": [list(wave) for wave in plan.waves],
             "bound": asdict(plan.bound),
             "proven": plan.proven,
@@ -121,38 +88,11 @@ def _answer(reading: Reading, draft: RollDraft, out: Path | None) -> Answer:
             "controller": plan.controller,
             "options": asdict(plan.options),
             "plan": None if out is None else str(out),
-            "complete": not (snapshot.gaps or draft.unknown),
+            "complete": planned.complete,
         },
-        warnings=[*reading.warnings(), *draft.unknown],
+        warnings=planned.warnings,
         kinds=_kinds(),
     )
-
-
-def _rows(snapshot: ClusterSnapshot, plan: RollPlan) -> list[dict[str, object]]:
-    """Nodes in the order of the waves, then those that are in none."""
-    import numpy as np
-
-    leaders, replicas = snapshot.integers("leader").values, snapshot.lists("replicas").values
-    voters = {row["node"] for row in snapshot.quorum.rows() if row["voter"]}
-    placed: list[tuple[int, int | None, str, Sequence[str]]] = []
-    placed += [(node, wave, "planned", ()) for wave, nodes in enumerate(plan.waves, start=1) for node in nodes]
-    placed += [(one.node, None, "never", one.reasons) for one in plan.never]
-    placed += [(one.node, None, "blocked", one.reasons) for one in plan.blocked]
-    placed += [(node, None, "down", ()) for node in plan.down]
-    return [
-        {
-            "node": node,
-            "wave": wave,
-            "rack": snapshot.racks.get(node),
-            "leaders": int(np.count_nonzero(leaders == node)),
-            "replicas": int(np.count_nonzero(replicas == node)),
-            "voter": node in voters,
-            "active_controller": node == plan.controller,
-            "state": state,
-            "reason": "; ".join(reasons) or None,
-        }
-        for node, wave, state, reasons in placed
-    ]
 
 
 def _kinds() -> dict[str, Kind]:

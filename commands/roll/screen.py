@@ -14,9 +14,10 @@ from kreplica.planner.restart_waves import Bound, BoundKind
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from commands.roll.answer import Told
     from commands.shared.options import SourceOptions
-    from kreplica.execution.roll.plan import HeldBack, RollDraft, RollOptions, RollPlan
+    from kreplica.execution.roll.next_wave import NextWave
+    from kreplica.execution.roll.plan import HeldBack, RollOptions, RollPlan
+    from kreplica.execution.roll.planning import PlannedRoll
     from kreplica.model.snapshot import ClusterSnapshot
 
 MOST_NAMED = 12
@@ -32,12 +33,10 @@ _COLORS = {
 }
 
 
-def show_plan(
-    draft: RollDraft, snapshot: ClusterSnapshot, out: Path | None, sources: SourceOptions, console: Console
-) -> None:
+def show_plan(planned: PlannedRoll, out: Path | None, sources: SourceOptions, console: Console) -> None:
     """Prints a plan for a person."""
-    plan = draft.plan
-    missing = [*(gap.message for gap in snapshot.gaps), *draft.unknown]
+    plan, snapshot = planned.plan, planned.snapshot
+    missing = [*(gap.message for gap in snapshot.gaps), *planned.draft.unknown]
     print_verdict(console, *_plan_verdict(plan, incomplete=bool(missing)))
     print_cluster(console, snapshot, f"{len(snapshot.partitions)} partitions")
     print_lines(console, "missing", missing)
@@ -126,7 +125,7 @@ def _option_words(options: RollOptions) -> str:
     return "".join(f" {shlex.quote(word)}" for word in words)
 
 
-def show_next(told: Told, sources: SourceOptions, console: Console) -> None:
+def show_next(told: NextWave, sources: SourceOptions, console: Console) -> None:
     """Prints for a person which nodes may restart next."""
     print_verdict(console, told.word.value.upper(), _COLORS[told.word.value], _next_sentence(told))
     print_lines(console, "missing", told.missing)
@@ -142,7 +141,7 @@ def show_next(told: Told, sources: SourceOptions, console: Console) -> None:
     print_lines(console, "next", _next_lines(told, sources), whole=True)
 
 
-def _next_sentence(told: Told) -> str:
+def _next_sentence(told: NextWave) -> str:
     state, waves = told.state, len(told.plan.waves)
     if state.wave is None:
         return f"{counted(waves, 'wave')} of {waves} done{_left_over(told.plan)}"
@@ -162,7 +161,7 @@ def _left_over(plan: RollPlan) -> str:
     return f"; {_named([one.node for one in plan.held_back])} {verb} in no wave" if plan.held_back else ""
 
 
-def _waiting(told: Told) -> Iterator[str]:
+def _waiting(told: NextWave) -> Iterator[str]:
     words = {
         "down": "{} down",
         "catching-up": "{} back, not in sync yet",
@@ -174,12 +173,12 @@ def _waiting(told: Told) -> Iterator[str]:
             yield text.format(_named(nodes))
 
 
-def _states(told: Told) -> Iterator[str]:
+def _states(told: NextWave) -> Iterator[str]:
     for node, state in told.state.states.items():
         yield f"{node}  {state.value}"
 
 
-def _against(told: Told) -> Iterator[str]:
+def _against(told: NextWave) -> Iterator[str]:
     if told.verdict is None:
         return
     by_reason: dict[str, list[tuple[object, object]]] = {}
@@ -190,7 +189,7 @@ def _against(told: Told) -> Iterator[str]:
         yield f"{counted(len(some), 'partition')}: {reason}{where and f': {where}'}" if where else reason
 
 
-def _next_lines(told: Told, sources: SourceOptions) -> Iterator[str]:
+def _next_lines(told: NextWave, sources: SourceOptions) -> Iterator[str]:
     way_in, state = sources.again(told.reading.snapshots[0].name), told.state
     again = f"kreplica roll next {shlex.quote(str(told.path))} {way_in}"
     states = {found.value for found in state.states.values()}

@@ -15,9 +15,9 @@ from kreplica.errors import ExitCode, UsageError
 
 if TYPE_CHECKING:
     from commands.shared.printing.output import Answer
-    from commands.shared.stop_gate import Verdict
     from kreplica.health.impact.stop import Accepted, Consequence, StopJudgement
     from kreplica.model.schema import Kind
+    from kreplica.monitoring.stop_gate import Verdict
 
 COLUMNS = (
     "topic",
@@ -70,7 +70,8 @@ def safe_to_stop(
     """
     from commands.safe_to_stop.screen import show
     from commands.shared.printing.output import emit
-    from commands.shared.stop_gate import ask, brokers_named
+    from commands.shared.printing.progress import Progress
+    from kreplica.monitoring import stop_gate
 
     brokers, racks = parse_ids(broker or (), "BROKER"), rack or []
     if not brokers and not racks:
@@ -82,9 +83,19 @@ def safe_to_stop(
     accepted = _accepted(accept or (), accept_topic)
     pause = parse_duration(settle, "--settle")
     age = parse_duration(max_age, "--max-age")
-    verdict = ask(handle, lambda snapshot: brokers_named(snapshot, brokers, racks), accepted, pause, patience, age)
+    with Progress() as progress:
+        verdict = stop_gate.safe_to_stop(
+            handle,
+            brokers,
+            racks,
+            accepted=accepted,
+            settle=pause,
+            wait=patience,
+            most_age=age,
+            report=progress.say,
+        )
     emit(_answer(verdict), output, lambda console: show(verdict, sources, accepted, console))
-    raise typer.Exit(verdict.last.exit_code)
+    raise typer.Exit(verdict.exit_code)
 
 
 def _accepted(accept: Sequence[Accept], topics: str | None) -> Accepted:
@@ -97,15 +108,14 @@ def _accepted(accept: Sequence[Accept], topics: str | None) -> Accepted:
 def _answer(verdict: Verdict) -> Answer:
     from commands.shared.printing.output import Answer, cluster_object
 
-    last = verdict.last
     return Answer(
         command="safe-to-stop",
         rows_name="partitions",
         columns=COLUMNS,
-        rows=[_row(item) for item in last.judgement.consequences],
-        clusters=[cluster_object(last.snapshot)],
+        rows=[_row(item) for item in verdict.rows],
+        clusters=[cluster_object(verdict.last.snapshot)],
         summary=_summary(verdict),
-        warnings=[*last.reading.warnings(), *last.judgement.unknown],
+        warnings=verdict.warnings,
         kinds=_kinds(),
     )
 

@@ -11,20 +11,17 @@ from commands.shared.options import READ_TIMEOUT
 from commands.shared.printing.screen import aged, places, print_cluster, print_lines, print_verdict
 from commands.shared.values import spell_duration
 from kreplica.errors import ExitCode
-from kreplica.health.impact.stop import OUT_OF_SYNC, Accepted, Consequence, Effect, StopJudgement, judge_stop
+from kreplica.health.impact.stop import OUT_OF_SYNC, Accepted, Consequence, Effect, StopJudgement
+from kreplica.monitoring.stop_gate import stoppable_instead
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from commands.shared.options import SourceOptions
-    from commands.shared.stop_gate import Round, Verdict
-    from kreplica.model.snapshot import ClusterSnapshot
+    from kreplica.monitoring.stop_gate import Round, Verdict
 
 MOST_BROKERS = 5
 """Brokers that a line names at most; the rest are counted."""
-
-MOST_TRIED = 8
-"""Other brokers that are tried at most, to find one that can be stopped instead."""
 
 _COLORS = {ExitCode.OK: "green", ExitCode.FINDINGS: "red", ExitCode.INCOMPLETE: "yellow"}
 _WORDS = {
@@ -136,21 +133,10 @@ def _margin(judgement: StopJudgement) -> Iterator[str]:
 
 def _instead(last: Round, accepted: Accepted) -> Iterator[str]:
     """Other brokers that could be stopped now, as far as this one read shows."""
-    if last.exit_code is not ExitCode.FINDINGS or len(last.judgement.brokers) != 1:
-        return
-    found = [broker for broker in _others(last.snapshot, last.judgement) if _safe(last.snapshot, broker, accepted)]
-    if found:
-        yield f"{_named(found)} could be stopped now, by this one read"
-
-
-def _others(snapshot: ClusterSnapshot, judgement: StopJudgement) -> list[int]:
-    brokers = [broker for broker in snapshot.brokers["broker"].to_list() if isinstance(broker, int)]
-    return [one for one in brokers if one not in judgement.brokers and snapshot.is_alive(one)][:MOST_TRIED]
-
-
-def _safe(snapshot: ClusterSnapshot, broker: int, accepted: Accepted) -> bool:
-    judgement = judge_stop(snapshot, [broker], accepted)
-    return not judgement.against and not judgement.unknown and not snapshot.gaps
+    if last.exit_code is ExitCode.FINDINGS and len(last.judgement.brokers) == 1:
+        found = stoppable_instead(last, accepted)
+        if found:
+            yield f"{_named(found)} could be stopped now, by this one read"
 
 
 def _next(last: Round, sources: SourceOptions) -> Iterator[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
@@ -11,13 +10,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from commands.shared.options import OutputOption, SourceOptions, takes_sources
-from commands.shared.printing.terminal import print_out
-from kreplica.errors import ExitCode, worst_of
+from commands.shared.printing.terminal import print_err, print_out
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from commands.snapshot.answer import Outcome
+    from kreplica.monitoring.snapshots import TakenSnapshot, TakenSnapshots
     from kreplica.sources import Facet
 
 COLUMNS = ("cluster", "name", "status", "taken_at", "partitions", "brokers", "bytes", "manifest", "error")
@@ -57,32 +55,39 @@ def snapshot(
     clusters failed, 3 when no cluster could be reached.
     """
     from commands.shared.printing.output import Answer, cluster_object, emit
-    from commands.snapshot.answer import progress, take_snapshots
+    from commands.snapshot.progress import progress
+    from kreplica.monitoring.snapshots import take_snapshots
 
     handles = sources.handles()
-    with progress(len(handles)) as seen:
-        outcomes = take_snapshots(handles, out, jobs, _wanted(extras or ()), seen)
-    rows = [_row(outcome) for outcome in outcomes]
+    done: list[TakenSnapshot] = []
+    try:
+        with progress(len(handles), done) as seen:
+            found = take_snapshots(handles, out, jobs=jobs, wanted=_wanted(extras or ()), seen=seen)
+    except KeyboardInterrupt:
+        written = sum(one.manifest is not None for one in done)
+        print_err(f"{written} of {len(handles)} snapshots were written to {out}, each whole")
+        raise
     answer = Answer(
         command="snapshot",
         rows_name="snapshots",
         columns=COLUMNS,
-        rows=rows,
-        clusters=[cluster_object(outcome.snapshot) for outcome in outcomes if outcome.snapshot is not None],
-        summary=_summary(outcomes),
-        warnings=_warnings(outcomes),
+        rows=[_row(one) for one in found.taken],
+        clusters=[cluster_object(one.snapshot) for one in found.taken if one.snapshot is not None],
+        summary={**found.counts, "bytes": found.bytes},
+        warnings=found.warnings,
     )
-    emit(answer, output, lambda console: _show(outcomes, out, console))
-    raise typer.Exit(_exit_code(outcomes))
+    emit(answer, output, lambda console: _show(found, out, console))
+    raise typer.Exit(found.exit_code)
 
 
 def _wanted(extras: Sequence[Extra]) -> Facet:
+    from kreplica.monitoring.snapshots import WITHOUT_GROUPS
     from kreplica.sources import Facet
 
-    return Facet.ALL if Extra.groups in extras else Facet.ALL & ~Facet.GROUPS
+    return Facet.ALL if Extra.groups in extras else WITHOUT_GROUPS
 
 
-def _row(outcome: Outcome) -> dict[str, object]:
+def _row(outcome: TakenSnapshot) -> dict[str, object]:
     read = outcome.snapshot
     return {
         "cluster": None if read is None else read.label,
@@ -97,41 +102,16 @@ def _row(outcome: Outcome) -> dict[str, object]:
     }
 
 
-def _summary(outcomes: Sequence[Outcome]) -> dict[str, object]:
-    counts = Counter(outcome.status for outcome in outcomes)
-    size = sum(outcome.bytes for outcome in outcomes)
-    return {"written": counts["written"], "partial": counts["partial"], "failed": counts["failed"], "bytes": size}
-
-
-def _warnings(outcomes: Sequence[Outcome]) -> list[str]:
-    lead = "{name}: {message}" if len(outcomes) > 1 else "{message}"
-    found = [
-        lead.format(name=outcome.handle.name, message=message) for outcome in outcomes for message in outcome.warnings()
-    ]
-    ids = Counter(outcome.snapshot.cluster_id for outcome in outcomes if outcome.snapshot is not None)
-    twice = sorted(cluster for cluster, times in ids.items() if cluster is not None and times > 1)
-    return found + [f"cluster {cluster} was named more than once: audit counts each snapshot" for cluster in twice]
-
-
-def _exit_code(outcomes: Sequence[Outcome]) -> ExitCode:
-    """5 as soon as anything was written but not all; that of the worst error when nothing was."""
-    errors = [outcome.error for outcome in outcomes if outcome.error is not None]
-    if len(errors) == len(outcomes):
-        return worst_of(errors).exit_code
-    whole = all(outcome.status == "written" for outcome in outcomes)
-    return ExitCode.OK if whole else ExitCode.INCOMPLETE
-
-
-def _show(outcomes: Sequence[Outcome], out: Path, console: Console) -> None:
+def _show(found: TakenSnapshots, out: Path, console: Console) -> None:
     from commands.shared.printing.screen import print_table
 
-    written = [outcome for outcome in outcomes if outcome.manifest is not None]
-    failed, partial = len(outcomes) - len(written), sum(outcome.status == "partial" for outcome in outcomes)
+    written, partial, failed = found.counts.values()
+    written += partial
     tail = "".join([f", {partial} partial" if partial else "", f", {failed} failed" if failed else ""])
     verdict = "INCOMPLETE" if tail else "OK"
-    print_out(f"{verdict} {len(written)} of {len(outcomes)} snapshots written to {out}{tail}")
+    print_out(f"{verdict} {written} of {len(found.taken)} snapshots written to {out}{tail}")
     columns = ["cluster", "name", "status", "taken_at", "partitions", "brokers", "bytes"]
-    cells = [[row[name] for name in columns] for row in map(_row, outcomes)]
+    cells = [[row[name] for name in columns] for row in map(_row, found.taken)]
     print_table([name.upper() for name in columns], cells, color=console.is_terminal and not console.no_color)
     if written:
         print_out(f"next   kreplica audit {out}")

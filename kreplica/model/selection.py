@@ -78,3 +78,32 @@ def _on_brokers(snapshot: ClusterSnapshot, brokers: Sequence[int]) -> Mask:
     kept = np.zeros(len(replicas), dtype=np.bool_)
     kept[replicas.row_numbers()[hits]] = True
     return kept
+
+
+def brokers_named(snapshot: ClusterSnapshot, brokers: Sequence[int], racks: Sequence[str]) -> list[int]:
+    """The nodes named by id and by rack.
+
+    Raises:
+        UsageError: There is no such broker or rack.
+    """
+    known = set(known_nodes(snapshot))
+    unknown = sorted(set(brokers) - known)
+    if unknown:
+        raise UsageError(f"no broker {_listing(unknown)}", f"known are {_listing(sorted(known))}")
+    in_racks = set(snapshot.racks.values())
+    strange = sorted(set(racks) - in_racks)
+    if strange:
+        there = f"known are {_listing(sorted(in_racks))}" if in_racks else "no broker tells its rack"
+        raise UsageError(f"no rack {_listing(strange)}", there)
+    return sorted({*brokers, *(broker for broker, rack in snapshot.racks.items() if rack in racks)})
+
+
+def known_nodes(snapshot: ClusterSnapshot) -> list[int]:
+    """Brokers of the cluster and of its assignments, and controllers of the quorum."""
+    ids = [*snapshot.brokers["broker"].to_list(), *snapshot.quorum["node"].to_list()]
+    assigned = np.unique(snapshot.lists("replicas").values).tolist()
+    return sorted({node for node in (*ids, *assigned) if isinstance(node, int)})
+
+
+def _listing(items: Sequence[object]) -> str:
+    return ", ".join(map(str, items))

@@ -11,8 +11,7 @@ import pytest
 from commands.completions.tree import command_tree
 from commands.main import build_app
 from commands.shared.kafka_requests import COMMAND_REQUESTS
-from commands.snapshot import answer as snapshot_run
-from kreplica.monitoring import clusters
+from kreplica.monitoring import clusters, snapshots
 from kreplica.sources import Facet
 
 LOCAL = {"audit", "config show", "config check"}
@@ -33,7 +32,7 @@ def test_every_command_that_names_clusters_says_what_it_sends() -> None:
 def wanted(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Facet]]:
     """The facets that are asked for; reads go on as ever."""
     found: list[Facet] = []
-    for module in (clusters, snapshot_run):
+    for module in (clusters, snapshots):
         real = module.read_snapshot
 
         def spying(handle: Any, facets: Facet, real: Any = real) -> Any:

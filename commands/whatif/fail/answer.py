@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from commands.shared.printing.output import Answer, cluster_object
-from commands.shared.stop_gate import FACETS, brokers_named
 from commands.shared.stop_options import one_cluster
 from commands.whatif.fail.question import COLUMNS, Question
 from kreplica.errors import ExitCode, UsageError
@@ -19,9 +18,10 @@ from kreplica.health.impact.restart import judge_rolling_restart
 from kreplica.health.quorum import active_controller
 from kreplica.model.columns import Indices
 from kreplica.model.schema import Kind
-from kreplica.model.selection import select
+from kreplica.model.selection import brokers_named, select
 from kreplica.model.snapshot import ClusterSnapshot, MetadataMode
 from kreplica.monitoring.clusters import Reading, read_clusters
+from kreplica.monitoring.stop_gate import FACETS
 
 if TYPE_CHECKING:
     from commands.shared.options import SourceOptions

@@ -6,24 +6,23 @@ from collections.abc import Callable
 
 import pytest
 
-from commands.shared import stop_gate
 from commands.shared.printing.progress import watch
-from commands.wait.command import For, Question, _wait
 from kreplica.config.handle import ClusterHandle
 from kreplica.errors import AuthenticationError, UnreachableError
 from kreplica.execution import executor
 from kreplica.health.impact.stop import Accepted
-from kreplica.monitoring import clusters
+from kreplica.health.wait_conditions import Goal
+from kreplica.monitoring import clusters, stop_gate, wait
 
 HANDLE = ClusterHandle("test", "127.0.0.1:1")
 
 
 def waits() -> object:
-    return _wait(HANDLE, Question(For.no_under_replicated, (), None, False), 3600, 0)
+    return wait.wait(HANDLE, Goal.NO_UNDER_REPLICATED, timeout=3600)
 
 
 def asks_whether_it_is_safe() -> object:
-    return stop_gate.ask(HANDLE, lambda _: [1], Accepted(), settle=1, wait=3600)
+    return stop_gate.read_until_safe(HANDLE, lambda _: [1], Accepted(), settle=1, wait=3600)
 
 
 def watches() -> None:
@@ -47,6 +46,7 @@ def test_refused_credentials_end_the_wait(act: Callable[[], object], monkeypatch
 
     monkeypatch.setattr(clusters, "read_clusters", refuse)
     monkeypatch.setattr(stop_gate, "read_clusters", refuse)
+    monkeypatch.setattr(wait, "read_clusters", refuse)
     monkeypatch.setattr(executor, "read_snapshot", refuse)
     with pytest.raises(AuthenticationError):
         act()
@@ -65,6 +65,7 @@ def test_a_cluster_that_does_not_answer_is_asked_again(
 
     monkeypatch.setattr(clusters, "read_clusters", be_away)
     monkeypatch.setattr(stop_gate, "read_clusters", be_away)
+    monkeypatch.setattr(wait, "read_clusters", be_away)
     monkeypatch.setattr(executor, "read_snapshot", be_away)
     monkeypatch.setattr("time.sleep", lambda _: None)
     with pytest.raises(AuthenticationError):

@@ -117,14 +117,14 @@ def test_several_clusters_have_it_each_and_side_by_side() -> None:
 
 
 def test_a_command_that_waits_ends_with_its_own_time_whatever_a_read_may_take() -> None:
-    from commands.shared.stop_gate import ask
-    from commands.wait.command import For, Question, _wait
-    from kreplica.health.impact.stop import Accepted
+    from kreplica.health.wait_conditions import Goal
+    from kreplica.monitoring.stop_gate import safe_to_stop
+    from kreplica.monitoring.wait import wait
 
     with serving(be_silent) as broker:
         handle = ClusterHandle("test", broker, timeout=60)
-        ended_in_time(lambda: ask(handle, lambda _: [1], Accepted(), settle=1, wait=TIMEOUT))
-        ended_in_time(lambda: _wait(handle, Question(For.no_under_replicated, (), None, False), TIMEOUT, 0))
+        ended_in_time(lambda: safe_to_stop(handle, [1], settle=1, wait=TIMEOUT))
+        ended_in_time(lambda: wait(handle, Goal.NO_UNDER_REPLICATED, timeout=TIMEOUT))
 
 
 def test_a_deadline_of_a_year_is_one() -> None:

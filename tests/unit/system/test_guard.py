@@ -14,7 +14,6 @@ from typing import Any
 import pytest
 
 from commands.main import run
-from commands.snapshot import answer as snapshot_run
 from kreplica.config.handle import ClusterHandle
 from kreplica.config.secrets import forget
 from kreplica.errors import (
@@ -26,7 +25,7 @@ from kreplica.errors import (
     UsageError,
     worst_of,
 )
-from kreplica.monitoring import clusters
+from kreplica.monitoring import clusters, snapshots
 from kreplica.sources.dumps.dump import read_sample
 from kreplica.sources.kafka.connection import BrokerConnection
 from kreplica.sources.kafka.failures import Address, BrokerFailure
@@ -94,7 +93,7 @@ def test_a_defect_in_one_cluster_stops_no_other(
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     monkeypatch.setattr(clusters, "read_snapshot", broken)
-    monkeypatch.setattr(snapshot_run, "read_snapshot", broken)
+    monkeypatch.setattr(snapshots, "read_snapshot", broken)
     words = ["--out", str(tmp_path / "dumps")] if command == "snapshot" else []
     ended = run([command, *words, "--context", "*", "--config", str(tmp_path / "contexts.toml"), "-o", "json"])
     printed = capsys.readouterr()
@@ -143,7 +142,7 @@ def test_where_every_cluster_fails_the_highest_code_counts_in_whatever_order(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     monkeypatch.setattr(clusters, "read_snapshot", fail)
-    monkeypatch.setattr(snapshot_run, "read_snapshot", fail)
+    monkeypatch.setattr(snapshots, "read_snapshot", fail)
     names = [f"{name}{number}" for number, name in enumerate(failures, 1)]
     contexts = [f'[contexts.{name}]\nbootstrap_servers = "127.0.0.1:1"\n' for name in names]
     for order in (contexts, contexts[::-1]):

@@ -1,31 +1,37 @@
-"""Reads clusters in the background, several at once, and writes each snapshot as soon as it is read."""
+"""Snapshots of several clusters: read in the background, several at once, each written as soon as it is read."""
 
 from __future__ import annotations
 
 import queue
-import sys
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
-from commands.shared.printing.terminal import one_line, print_err, stderr_console
-from kreplica.errors import KreplicaError
+from kreplica.errors import ExitCode, KreplicaError, worst_of
 from kreplica.sources import Facet, read_snapshot
+from kreplica.store.manifest import read_manifest
+from kreplica.store.writing import check_directory, write_snapshot
 from kreplica.system.guard import attempt
 
 if TYPE_CHECKING:
     from kreplica.config.handle import ClusterHandle
     from kreplica.model.snapshot import ClusterSnapshot
 
-Seen: TypeAlias = Callable[["Outcome"], None]
+Seen: TypeAlias = Callable[["TakenSnapshot"], object]
 Read: TypeAlias = "ClusterSnapshot | KreplicaError"
+
+WITHOUT_GROUPS = Facet.ALL & ~Facet.GROUPS
+"""All that a snapshot holds but consumer groups and their offsets."""
+
+JOBS = 4
+"""Clusters read at once, where nothing else is asked for."""
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class TakenSnapshot:
     """Result for one cluster.
 
     Args:
@@ -58,9 +64,53 @@ class Outcome:
         return found if self.error is None else [*found, str(self.error)]
 
 
+@dataclass(frozen=True, slots=True)
+class TakenSnapshots:
+    """Results for several clusters.
+
+    Args:
+        taken: One for each handle, in their order.
+    """
+
+    taken: Sequence[TakenSnapshot]
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Number of clusters by status."""
+        found = Counter(one.status for one in self.taken)
+        return {status: found[status] for status in ("written", "partial", "failed")}
+
+    @property
+    def bytes(self) -> int:
+        """Size of all data files that were written."""
+        return sum(one.bytes for one in self.taken)
+
+    @property
+    def exit_code(self) -> ExitCode:
+        """5 as soon as anything was written but not all; that of the worst error when nothing was."""
+        errors = [one.error for one in self.taken if one.error is not None]
+        if len(errors) == len(self.taken):
+            return worst_of(errors).exit_code
+        return ExitCode.OK if self.counts["written"] == len(self.taken) else ExitCode.INCOMPLETE
+
+    @property
+    def warnings(self) -> list[str]:
+        """Remarks on each cluster, with its name where there are several, and on clusters that were named twice."""
+        lead = "{name}: {message}" if len(self.taken) > 1 else "{message}"
+        found = [lead.format(name=one.handle.name, message=message) for one in self.taken for message in one.warnings()]
+        ids = Counter(one.snapshot.cluster_id for one in self.taken if one.snapshot is not None)
+        twice = sorted(cluster for cluster, times in ids.items() if cluster is not None and times > 1)
+        return found + [f"cluster {cluster} was named more than once: audit counts each snapshot" for cluster in twice]
+
+
 def take_snapshots(
-    handles: Sequence[ClusterHandle], directory: Path, jobs: int, wanted: Facet, seen: Seen
-) -> list[Outcome]:
+    handles: Sequence[ClusterHandle],
+    directory: Path,
+    *,
+    jobs: int = JOBS,
+    wanted: Facet = WITHOUT_GROUPS,
+    seen: Seen | None = None,
+) -> TakenSnapshots:
     """Reads all clusters and writes their snapshots; a failure of one stops no other.
 
     The caller's thread writes, so that Ctrl-C reaches it and no snapshot is left half written; clusters still being
@@ -68,46 +118,34 @@ def take_snapshots(
 
     Args:
         handles: The clusters.
-        directory: The dump directory.
+        directory: The dump directory; made if absent.
         jobs: How many clusters are read at once.
-        wanted: What to read.
-        seen: Called with each outcome as soon as it is known.
-
-    Returns:
-        Outcomes in the order of the handles.
+        wanted: Facts to read.
+        seen: Called with each result as soon as it is known.
 
     Raises:
         UsageError: The directory cannot be written to; said before any cluster is asked.
         KreplicaError: Only one cluster was named, and it failed.
     """
-    from kreplica.store.writing import check_directory
-
     check_directory(directory)
-    outcomes: dict[int, Outcome] = {}
-    try:
-        for number, read in _read_in_background(handles, wanted, jobs):
-            outcomes[number] = _write(handles[number], read, directory)
-            seen(outcomes[number])
-    except KeyboardInterrupt:
-        written = sum(outcome.manifest is not None for outcome in outcomes.values())
-        print_err(f"{written} of {len(handles)} snapshots were written to {directory}, each whole")
-        raise
-    if len(handles) == 1 and outcomes[0].error is not None:
-        raise outcomes[0].error
-    return [outcomes[number] for number in range(len(handles))]
+    taken: dict[int, TakenSnapshot] = {}
+    for number, read in _read_in_background(handles, wanted, jobs):
+        taken[number] = _write(handles[number], read, directory)
+        if seen is not None:
+            seen(taken[number])
+    if len(handles) == 1 and taken[0].error is not None:
+        raise taken[0].error
+    return TakenSnapshots([taken[number] for number in range(len(handles))])
 
 
-def _write(handle: ClusterHandle, read: Read, directory: Path) -> Outcome:
-    from kreplica.store.manifest import read_manifest
-    from kreplica.store.writing import write_snapshot
-
+def _write(handle: ClusterHandle, read: Read, directory: Path) -> TakenSnapshot:
     if isinstance(read, KreplicaError):
-        return Outcome(handle, error=read)
+        return TakenSnapshot(handle, error=read)
     manifest = attempt(lambda: write_snapshot(read, directory))
     if isinstance(manifest, KreplicaError):
-        return Outcome(handle, snapshot=read, error=manifest)
+        return TakenSnapshot(handle, snapshot=read, error=manifest)
     size = sum(file.bytes for file in read_manifest(manifest).files)
-    return Outcome(handle, snapshot=read, manifest=manifest, bytes=size)
+    return TakenSnapshot(handle, snapshot=read, manifest=manifest, bytes=size)
 
 
 def _read_in_background(handles: Sequence[ClusterHandle], wanted: Facet, jobs: int) -> Iterator[tuple[int, Read]]:
@@ -134,27 +172,3 @@ def _read_in_background(handles: Sequence[ClusterHandle], wanted: Facet, jobs: i
 
 def _read(handle: ClusterHandle, wanted: Facet) -> Read:
     return attempt(lambda: read_snapshot(handle, wanted))
-
-
-@contextmanager
-def progress(total: int) -> Iterator[Seen]:
-    """Shows on stderr how many clusters are done, on a terminal only.
-
-    Yields:
-        A function to call with each outcome.
-    """
-    if not sys.stderr.isatty():
-        yield lambda _: None
-        return
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
-    from rich.table import Column
-
-    name = TextColumn(
-        "{task.description}", markup=False, table_column=Column(no_wrap=True, overflow="ellipsis", ratio=1)
-    )
-    columns = (SpinnerColumn(), MofNCompleteColumn(), BarColumn(20), TimeElapsedColumn(), name)
-    with Progress(*columns, console=stderr_console(), transient=True, expand=True) as bar:
-        task = bar.add_task("reading clusters", total=total)
-        yield lambda outcome: bar.update(
-            task, advance=1, description=one_line(f"{outcome.status} {outcome.handle.name}")
-        )

@@ -9,12 +9,11 @@ from typing import Any
 import pytest
 from generated_clusters import partition, snapshot_of
 
-from commands.shared import stop_gate
 from kreplica.config.handle import ClusterHandle
 from kreplica.errors import ExitCode, UnreachableError
 from kreplica.health.impact.stop import Accepted
 from kreplica.model.snapshot import ClusterSnapshot
-from kreplica.monitoring import clusters
+from kreplica.monitoring import clusters, stop_gate
 from kreplica.system import deadline
 
 BROKERS = [{"broker": broker, "alive": True} for broker in (1, 2, 3)]
@@ -72,7 +71,7 @@ def play(monkeypatch: pytest.MonkeyPatch) -> Play:
 
 
 def ask(settle: float = 10.0, wait: float = 0.0) -> stop_gate.Verdict:
-    return stop_gate.ask(HANDLE, lambda _: [1], Accepted(), settle, wait)
+    return stop_gate.read_until_safe(HANDLE, lambda _: [1], Accepted(), settle, wait)
 
 
 def test_safe_is_what_two_reads_say_that_are_a_settling_time_apart(play: Play) -> None:
