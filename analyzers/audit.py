@@ -34,6 +34,7 @@ from kreplica.errors import UsageError
 from kreplica.health.rules import GROUP_RULES, PARTITION_RULES, GroupRule
 from kreplica.model.expressions import Expression
 from kreplica.model.predicates import PREDICATES
+from kreplica.system.durable_files import make_folders, move, sync_all
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -177,15 +178,20 @@ class Audit:
         check_free(folder)
         tables = dict(zip(WRITTEN, (self._findings.withColumn("severity", _severity()), self._counts), strict=True))
         try:
-            folder.mkdir(parents=True, exist_ok=True)
+            make_folders(folder)
             draft = Path(tempfile.mkdtemp(prefix=".kreplica-", dir=folder))
         except OSError as error:
             raise UsageError(f"cannot write to {folder}", error.strerror or str(error)) from error
         afterwards.callback(shutil.rmtree, draft, ignore_errors=True)
         for name, table in tables.items():
             table.write.parquet((draft / name).absolute().as_posix())
-        for name in tables:
-            (draft / name).rename(folder / name)
+        try:
+            for name in tables:
+                sync_all(draft / name)
+            for name in tables:
+                move(draft / name, folder / name)
+        except OSError as error:
+            raise UsageError(f"cannot write to {folder}", error.strerror or str(error)) from error
 
     @property
     def _last_seen(self) -> str:

@@ -129,7 +129,7 @@ def _write(
     pace: Pace,
     force: bool,
 ) -> Made:
-    from kreplica.execution.journal import journal_path, set_aside
+    from kreplica.execution.journal_file import journal_path, set_aside
     from kreplica.execution.plan_file import write_plan
 
     if snapshot.cluster_id is None:

@@ -29,6 +29,7 @@ from pathlib import Path, PurePosixPath
 
 from kreplica.errors import SandboxError
 from kreplica.sandbox.processes import exclusive
+from kreplica.system.durable_files import move
 from kreplica.system.folders import cache_folder
 from kreplica.system.java import JavaRuntime, find_java
 
@@ -127,7 +128,7 @@ def _fetch_missing(jars: tuple[Jar, ...], fetch: Fetch) -> None:
         used = fetch(missing, Path(draft))
         _require_intact(missing, Path(draft), used)
         for jar in missing:
-            _move(Path(draft) / jar.path, repository() / jar.path)
+            move(Path(draft) / jar.path, repository() / jar.path)
 
 
 def _require_intact(jars: tuple[Jar, ...], folder: Path, used: str) -> None:
@@ -141,12 +142,6 @@ def _require_intact(jars: tuple[Jar, ...], folder: Path, used: str) -> None:
         f"{first.coordinates} {state}",
         "check the proxy or mirror that stands between this machine and the repository",
     )
-
-
-def _move(source: Path, target: Path) -> None:
-    # A rename on one file system: a reader sees the old file or the new one, never a part.
-    target.parent.mkdir(parents=True, exist_ok=True)
-    source.replace(target)
 
 
 PASSWORD = "changeit"  # Java's own default: the store holds public certificates only

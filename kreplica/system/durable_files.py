@@ -5,7 +5,8 @@
     rename  to its place: a reader sees the old file or the new one
     sync    the folder, without which the new name may be gone after a loss of power
 
-Some file systems, over a network most of all, sync no folders (EINVAL, ENOTSUP): the file is written all the same.
+Some file systems, over a network most of all, sync no folders, and a folder in which one may only write cannot be
+opened to be synced: the file is written all the same.
 """
 
 from __future__ import annotations
@@ -17,12 +18,15 @@ import secrets
 import stat
 from pathlib import Path
 
-NO_SYNC = (errno.EINVAL, errno.ENOTSUP)
+NO_SYNC = (errno.EINVAL, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS)
 """Errors of a file system that has no sync for this kind of file."""
+
+NO_FOLDER_SYNC = (*NO_SYNC, errno.EBADF, errno.EACCES, errno.EPERM)
+"""Errors of a folder that cannot be opened or synced; the same as in PostgreSQL's fd.c."""
 
 
 def sync(descriptor: int) -> None:
-    """Brings a file's bytes, or a folder's names, to the disk, as far as its file system does so.
+    """Brings a file's bytes to the disk, as far as its file system does so.
 
     Raises:
         OSError: The disk cannot take them.
@@ -42,11 +46,15 @@ def sync_folder(folder: Path) -> None:
     """
     if os.name == "nt":  # Windows opens no folders and needs no such sync
         return
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
-        sync(descriptor)
-    finally:
-        os.close(descriptor)
+        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+    except OSError as error:
+        if error.errno not in NO_FOLDER_SYNC:
+            raise
 
 
 def make_folders(path: Path, mode: int = 0o777) -> None:
@@ -80,7 +88,7 @@ def write_new(path: Path, content: bytes, mode: int = 0o666) -> None:
 
 
 def move(written: Path, target: Path) -> None:
-    """Moves a file to its place, and does not return before both the file's name and new folders are on disk.
+    """Moves a file, or a folder, to its place, and does not return before its name and new folders are on disk.
 
     Raises:
         OSError: It cannot be moved.
@@ -88,6 +96,21 @@ def move(written: Path, target: Path) -> None:
     make_folders(target.parent)
     written.replace(target)
     sync_folder(target.parent)
+
+
+def sync_all(folder: Path) -> None:
+    """Brings what another program wrote into a folder to the disk.
+
+    Raises:
+        OSError: The disk cannot take it.
+    """
+    for path in folder.iterdir():
+        if path.is_dir():
+            sync_all(path)
+        else:
+            with path.open("rb") as file:
+                sync(file.fileno())
+    sync_folder(folder)
 
 
 def write_whole(path: Path, content: bytes, *, replace: bool, mode: int = 0o666) -> None:

@@ -11,12 +11,12 @@ import os
 import re
 import shutil
 import subprocess
-import tempfile
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
 from kreplica.errors import MissingExtraError
+from kreplica.system.durable_files import make_folders, write_whole
 from kreplica.system.folders import cache_folder
 
 OLDEST_JAVA = 17
@@ -165,9 +165,5 @@ def _wrapper(runtime: JavaRuntime) -> str:
 def _write_program(path: Path, text: str) -> None:
     if path.is_file() and path.read_text(encoding="utf-8") == text:
         return
-    path.parent.mkdir(parents=True, exist_ok=True)
-    # Renamed into place: another process may start the program at any moment.
-    with tempfile.NamedTemporaryFile("w", dir=path.parent, delete=False, encoding="utf-8") as draft:
-        draft.write(text)
-    Path(draft.name).chmod(0o755)
-    Path(draft.name).replace(path)
+    make_folders(path.parent)
+    write_whole(path, text.encode(), replace=True, mode=0o755)  # another process may start it at any moment

@@ -29,7 +29,7 @@ from kreplica.errors import ExitCode
 from kreplica.execution import journal
 from kreplica.execution.elections import apply
 from kreplica.execution.executor import Pace, Session
-from kreplica.execution.journal import JournalFile
+from kreplica.execution.journal_file import JournalFile
 from kreplica.execution.plan import plan_leaders
 from kreplica.execution.plan_file import read_plan, write_plan
 from kreplica.execution.progress import Phase, Progress, State, replay

@@ -20,8 +20,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from kreplica.errors import ChangeRefusedError, InputError, UsageError
-from kreplica.execution.journal import JournalFile, journal_path, open_journal_file
-from kreplica.system.untrusted_files import MalformedError, decode_json
+from kreplica.execution.journal_file import JournalFile, OpenJournal, decode_line, journal_path, open_journal_file
 
 
 class RollEvent(StrEnum):
@@ -56,12 +55,14 @@ class RollEntry:
     told: bool = False
 
 
-class RollJournal:
-    """An open, locked journal; made by ``open_roll_journal``."""
+class RollJournal(OpenJournal[RollEntry]):
+    """A roll's open, locked journal; made by ``open_roll_journal``."""
+
+    unwritable = UsageError
 
     def __init__(self, file: JournalFile, digest: str, entries: list[RollEntry]) -> None:
-        self._file, self._digest = file, digest
-        self.entries = entries
+        super().__init__(file, entries)
+        self._digest = digest
 
     def note(
         self,
@@ -73,15 +74,8 @@ class RollJournal:
         told: bool = False,
     ) -> None:
         """Writes a line; it is on disk when this returns."""
-        import msgspec
-
         now = datetime.now(UTC).isoformat(timespec="seconds")
-        entry = RollEntry(self._digest, now, event, wave, tuple(nodes), tuple(led), told)
-        try:
-            self._file.append(msgspec.json.encode(entry) + b"\n")
-        except OSError as error:
-            raise UsageError("the journal cannot be written", error.strerror or str(error), "free space") from None
-        self.entries.append(entry)
+        self.append(RollEntry(self._digest, now, event, wave, tuple(nodes), tuple(led), told))
 
 
 @contextmanager
@@ -101,11 +95,8 @@ def open_roll_journal(plan_path: Path, digest: str) -> Iterator[RollJournal]:
 
 def _entries(path: Path, content: bytes, digest: str) -> list[RollEntry]:
     found = []
-    for number, line in enumerate(content.splitlines(), start=1):
-        try:
-            entry = decode_json(line, RollEntry)
-        except MalformedError as error:
-            raise InputError(str(path), f"line {number}", f"not a line of a roll's journal: {error}") from None
+    for number, line in enumerate(content.split(b"\n")[:-1], start=1):
+        entry = decode_line(path, number, line, RollEntry, "a roll's journal")
         if entry.plan != digest:
             raise InputError(
                 str(path), f"line {number}", "it belongs to another plan", "move it away if that one is of no interest"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from kreplica.errors import ExitCode, UsageError
-from kreplica.execution.journal import journal_path, set_aside
+from kreplica.execution.journal_file import journal_path, set_aside
 from kreplica.execution.roll.plan import RollDraft, RollOptions, RollPlan, plan_roll, restartable_nodes, write_roll
 from kreplica.health.gates import Freshness
 from kreplica.model.selection import brokers_named

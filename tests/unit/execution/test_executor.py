@@ -11,7 +11,7 @@ import pytest
 from kreplica.errors import ChangeRefusedError, UnreachableError
 from kreplica.execution.elections import apply
 from kreplica.execution.executor import Pace, Session
-from kreplica.execution.journal import journal_path
+from kreplica.execution.journal_file import journal_path
 from kreplica.execution.plan import plan_leaders
 from kreplica.execution.progress import Phase, State
 from kreplica.planner.preferred_leaders import plan_elections

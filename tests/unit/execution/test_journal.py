@@ -25,11 +25,10 @@ from kreplica.execution.journal import (
     Event,
     Operation,
     entry,
-    journal_path,
     open_journal,
     read_journal,
-    set_aside,
 )
+from kreplica.execution.journal_file import journal_path, set_aside
 from kreplica.execution.plan import plan_leaders
 from kreplica.execution.plan_file import read_plan, write_plan
 from kreplica.execution.progress import Phase, State, replay
@@ -126,7 +125,7 @@ def test_half_a_line_of_a_full_disk_is_taken_back(paper: Make, monkeypatch: pyte
 
 
 def test_one_who_reads_for_a_moment_keeps_no_executor_out(paper: Make, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kreplica.execution.journal.READ_SECONDS", 30)  # the machine may be busy
+    monkeypatch.setattr("kreplica.execution.journal_file.READ_SECONDS", 30)  # the machine may be busy
     made = paper(0)
     made.run(apply)
     with journal_path(made.path).open() as file:
@@ -145,7 +144,7 @@ def test_a_journal_that_cannot_be_set_aside_is_named(paper: Make, monkeypatch: p
     def refuse(*_: Any) -> None:
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr(Path, "rename", refuse)
+    monkeypatch.setattr(Path, "replace", refuse)
     with pytest.raises(UsageError, match=r"cannot set .*plan.json.journal aside; Permission denied"):
         set_aside(made.path)
 

@@ -20,7 +20,8 @@ from paper_cluster import PaperCluster, away
 from kreplica.config.handle import ClusterHandle
 from kreplica.execution.elections import apply
 from kreplica.execution.executor import Pace, Session
-from kreplica.execution.journal import JournalFile, open_journal
+from kreplica.execution.journal import open_journal
+from kreplica.execution.journal_file import JournalFile
 from kreplica.execution.plan import LeaderChange, plan_leaders
 from kreplica.execution.plan_file import read_plan, write_plan
 from kreplica.execution.progress import State, replay

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import resource
 import signal
 from collections.abc import Callable, Iterator
@@ -17,12 +18,12 @@ from recorded_disk import is_durable, record_disk, refuse_folders
 from kreplica.config.contexts import ContextsFile, load_contexts, write_current, write_template
 from kreplica.errors import ConfigurationError, ExitCode, UsageError
 from kreplica.execution.digest import write_document
-from kreplica.execution.journal import open_journal_file
+from kreplica.execution.journal_file import open_journal_file
 from kreplica.model.snapshot import ClusterSnapshot
 from kreplica.sources.dumps.dump import read_sample
 from kreplica.store.manifest import read_manifest
 from kreplica.store.writing import write_snapshot
-from kreplica.system.durable_files import write_new, write_whole
+from kreplica.system.durable_files import sync_all, write_new, write_whole
 
 HELD = UsageError("held")
 
@@ -96,7 +97,7 @@ def test_contexts_are_on_the_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert path.read_text().startswith('current = "b"')
 
 
-@pytest.mark.parametrize("number", [errno.EINVAL, errno.ENOTSUP])
+@pytest.mark.parametrize("number", [errno.EINVAL, errno.ENOTSUP, errno.EBADF, errno.ENOSYS, errno.EACCES])
 def test_file_systems_that_sync_no_folders_are_written_to(
     number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sample: ClusterSnapshot
 ) -> None:
@@ -170,3 +171,45 @@ def test_links_stay_and_what_is_no_file_is_written_to(tmp_path: Path) -> None:
         write_whole(tmp_path / "link", b"newer", replace=False)
     with pytest.raises(FileNotFoundError):
         write_whole(tmp_path / "absent" / "file", b"new", replace=True)
+
+
+def test_a_folder_in_which_one_may_only_write_takes_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Permission to read the folder is needed to open it for a sync; root has it anyhow, so that it is refused here."""
+    real = os.open
+
+    def refusing(path: str | os.PathLike[str], flags: int, *rest: int) -> int:
+        if flags & os.O_DIRECTORY:
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+        return real(path, flags, *rest)
+
+    monkeypatch.setattr(os, "open", refusing)
+    write_whole(tmp_path / "plan.json", b"new", replace=False)
+    assert (tmp_path / "plan.json").read_bytes() == b"new"
+
+
+def test_all_that_another_program_wrote_is_on_the_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    inner = tmp_path / "findings" / "inner"
+    inner.mkdir(parents=True)
+    files = [tmp_path / "findings" / "part-0", inner / "part-1"]
+    for file in files:
+        file.write_bytes(b"rows")
+    events = record_disk(monkeypatch)
+    sync_all(tmp_path / "findings")
+    assert {event.path for event in events if event.what == "sync"} == {*files, inner, inner.parent}
+
+
+def test_files_that_outlive_a_crash_are_written_in_one_place() -> None:
+    """Files of a sandbox's folder, of a temporary one or beside a defect need not outlive a crash."""
+    root = Path(__file__).parents[3]
+    writes = re.compile(r"\.write_(?:text|bytes)\(|NamedTemporaryFile|os\.O_CREAT|os\.replace|\.rename\(|fsync\(")
+    found = {
+        str(path.relative_to(root))
+        for folder in ("kreplica", "commands", "analyzers")
+        for path in (root / folder).rglob("*.py")
+        if writes.search(path.read_text(encoding="utf-8"))
+    }
+    of_a_sandbox = {f"kreplica/sandbox/{name}.py" for name in ("cluster", "launch", "server_logs", "certificates")}
+    of_its_processes = {"kreplica/sandbox/processes.py", "kreplica/sandbox/jars.py"}
+    for_now = {"kreplica/config/security.py", "kreplica/system/guard.py"}
+    durable = {"kreplica/system/durable_files.py", "kreplica/execution/journal_file.py"}
+    assert found == durable | for_now | of_a_sandbox | of_its_processes
