@@ -12,10 +12,14 @@ from typing import Any
 
 from kreplica.engine.setup import SECOND
 from kreplica.engine.simulator.node import Node
-from kreplica.engine.simulator.zookeeper.service import OK, SESSION_EXPIRED, Result, Transaction, ZooKeeper
-
-PINGS_A_SESSION = 3
-"""Number of pings within a session timeout."""
+from kreplica.engine.simulator.zookeeper.service import (
+    OK,
+    PINGS_A_SESSION,
+    SESSION_EXPIRED,
+    Result,
+    Transaction,
+    ZooKeeper,
+)
 
 RETRY_AFTER = SECOND
 """Time until an unanswered request is sent again."""

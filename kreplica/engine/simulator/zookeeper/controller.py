@@ -217,8 +217,10 @@ class ZooKeeperController(ElectedController):
             event(*arguments)
 
     def forget(self) -> None:
-        """Drops all state: the process has ended, or the session has expired."""
+        """Drops all state: the process has ended, or the session has expired (ControllerEventManager.clearAndPut)."""
         self.resign()
+        self.requests.give_up()
+        self.requests.preempt(self._events)
         self._events.clear()
         self._busy = False
 
@@ -234,8 +236,9 @@ class ZooKeeperController(ElectedController):
 
     def moved(self) -> None:
         """Resigns and looks for the new controller: ZooKeeper refused a write of this epoch."""
-        self.forget()
-        self.put(self.elect)
+        self.requests.give_up()
+        self.resign()
+        self.elect()
 
     def emit_refused(self, partition: str, newer: int) -> None:
         """Emits that a newer controller has written a partition."""

@@ -20,6 +20,7 @@ from kreplica.engine.setup import MILLISECOND, SECOND
 from kreplica.engine.simulator.broker.broker import Broker
 from kreplica.engine.simulator.broker.leadership import Leadership
 from kreplica.engine.simulator.broker.partition_state import PartitionState
+from kreplica.engine.simulator.environment import REQUEST_TIMEOUT, TIMED_OUT
 from kreplica.engine.simulator.zookeeper.client import ZooKeeperClient
 from kreplica.engine.simulator.zookeeper.controller import ZooKeeperController
 from kreplica.engine.simulator.zookeeper.service import (
@@ -321,7 +322,8 @@ class ZooKeeperLink:
         handler = controller.controller.requests.alter_partition
         arguments = (self._proposed(leadership), self.broker.broker_epoch)
         transport = self.broker.cluster.transport
-        transport.call(self.broker, controller.broker, "AlterPartition", handler, arguments, answered, failed)
+        call = transport.call(self.broker, controller.broker, "AlterPartition", handler, arguments, answered, failed)
+        self.broker.after(REQUEST_TIMEOUT, call.fail, TIMED_OUT)  # a controller whose session ends forgets what waits
 
     def _isr_answered(
         self, leadership: Leadership, wanted: int, error: ErrorCode, state: PartitionState | None

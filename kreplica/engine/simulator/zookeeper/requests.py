@@ -5,7 +5,8 @@ kafka.controller.KafkaController. Each is an event of its own; a broker that is 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from typing import Any
 
 from kreplica.engine.rules.controller.alter_partition import zookeeper_alter_partition_error
 from kreplica.engine.rules.controller.balance import zookeeper_balances
@@ -29,11 +30,25 @@ FIRST_BALANCE = 5 * SECOND
 class ZooKeeperRequests:
     """The requests to one broker's controller."""
 
-    __slots__ = ("controller", "moves")
+    __slots__ = ("_answer_in_hand", "controller", "moves")
 
     def __init__(self, controller: ElectedController, moves: ZooKeeperMoves) -> None:
         self.controller = controller
         self.moves = moves
+        self._answer_in_hand: Callable[[], object] = lambda: None
+
+    def give_up(self) -> None:
+        """Answers the request in hand, which ZooKeeper refuses to write; does nothing if it has been answered.
+
+        KafkaController.processAlterPartition, processControlledShutdown.
+        """
+        self._answer_in_hand()
+
+    def preempt(self, events: Iterable[tuple[Any, ...]]) -> None:
+        """Answers those that wait when the session ends. ControllerEvent.preempt: ISRs get no answer."""
+        for event, *arguments in events:
+            if event == self._controlled_shutdown:
+                arguments[-1](ErrorCode.STALE_CONTROLLER_EPOCH, ())
 
     # -- ISRs, since 2.7
 
@@ -58,6 +73,7 @@ class ZooKeeperRequests:
             controller.update_metadata(changed)
             self.moves.state_changed(sent.partition)
 
+        self._answer_in_hand = lambda: reply(ErrorCode.UNKNOWN_SERVER_ERROR, None)
         change = Change(decide, "its leader asked", "alter_partition.zookeeper_alter_partition_error", then, True)
         known.change((sent.partition,), change)
 
@@ -128,6 +144,7 @@ class ZooKeeperRequests:
             reply(ErrorCode.NONE, remaining)
             controller.finished()
 
+        self._answer_in_hand = lambda: reply(ErrorCode.STALE_CONTROLLER_EPOCH, ())
         why, rule = f"broker-{broker} shuts down", "controlled_shutdown.zookeeper_controlled_shutdown"
         known.change(led, Change(decide, why, rule, moved))
 

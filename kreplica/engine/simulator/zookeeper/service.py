@@ -25,6 +25,7 @@ from kreplica.engine.rules.controller.zookeeper_session import session_is_over
 from kreplica.engine.rules.replication.replica_set import NO_LEADER
 from kreplica.engine.simulator.broker.partition_state import PartitionState
 from kreplica.engine.simulator.cluster import Cluster
+from kreplica.engine.simulator.environment import TIMED_OUT
 from kreplica.engine.simulator.node import Node
 from kreplica.engine.trace import Kind
 
@@ -37,6 +38,9 @@ ROLLED_BACK = "rolled back"
 """Results of operations; ZooKeeper's KeeperException codes."""
 
 ANY_VERSION = -1
+
+PINGS_A_SESSION = 3
+"""Number of pings within a session timeout."""
 
 
 class Operation(NamedTuple):
@@ -105,6 +109,48 @@ class Session:
         self.client = client
         self.timeout = timeout
         self.deadline = now + timeout
+
+
+class WatchEvent:
+    """A watch that has fired. A client that the event does not reach learns of it later, as long as its session lasts.
+
+    org.apache.zookeeper.ClientCnxn.SendThread.primeConnection: a client that is connected again names its watches;
+    org.apache.zookeeper.server.DataTree.setWatches fires those whose znode has changed meanwhile.
+    """
+
+    __slots__ = ("_arrived", "_path", "_session", "_what", "_zookeeper")
+
+    def __init__(self, zookeeper: ZooKeeper, session: Session, what: str, path: str) -> None:
+        self._zookeeper = zookeeper
+        self._session = session
+        self._what = what
+        self._path = path
+        self._arrived = False
+
+    def send(self) -> None:
+        """Sends the event, again and again until it arrives or the session ends."""
+        zookeeper, session = self._zookeeper, self._session
+        told, patience = (session.id, self._what, self._path), session.timeout // PINGS_A_SESSION
+        transport = zookeeper.cluster.transport
+        transport.call(zookeeper, session.client.node, "watch event", self._arrives, told, None, self._missed, patience)
+
+    def _arrives(self, session: int, what: str, path: str, reply: Callable[..., object]) -> None:
+        if self._arrived:
+            reply()
+            return
+        self._arrived = True
+        self._session.client.handle_watch(session, what, path, reply)
+
+    def _missed(self, reason: str) -> None:
+        """Sends it again, with what holds by now; not while it waits at a process that stands still."""
+        if self._arrived or reason != TIMED_OUT or self._session.id not in self._zookeeper.sessions:
+            return
+        if self._session.client.node.paused:
+            self._zookeeper.after(self._session.timeout // PINGS_A_SESSION, self._missed, TIMED_OUT)
+            return
+        if self._what != "children":
+            self._what = "changed" if self._path in self._zookeeper.znodes else "deleted"
+        self.send()
 
 
 class ZooKeeper(Node):
@@ -285,9 +331,7 @@ class ZooKeeper(Node):
     def _tell_watchers(self, watches: dict[str, dict[int, None]], path: str, what: str, told: str) -> None:
         for number in watches.pop(path, {}):
             self.fired += 1
-            client = self.sessions[number].client
-            transport = self.cluster.transport
-            transport.call(self, client.node, "watch event", client.handle_watch, (number, what, told))
+            WatchEvent(self, self.sessions[number], what, told).send()
 
 
 CONTROLLER = "/controller"

@@ -21,7 +21,7 @@ from kreplica.engine.simulator.zookeeper.service import (
     Transaction,
     ZooKeeper,
 )
-from kreplica.engine.trace import Trace
+from kreplica.engine.trace import Kind, Trace
 from kreplica.engine.versions.supported import version_named
 
 TIMEOUT = 6 * SECOND
@@ -101,6 +101,72 @@ def test_watches_fire_once() -> None:
     ensemble.ask((Operation("set", "/a", (2,)),), (Operation("create", "/p/2", ()),), client=1)
     assert ensemble.seen == [("client-0", "created", "/a"), ("client-0", "children", "/p")]
     assert (ensemble.zookeeper.watches, ensemble.zookeeper.fired) == (0, 2)
+
+
+def watched(ensemble: Ensemble) -> list[str]:
+    """Kinds of the events of watches on the way to client-0: arrived or lost."""
+    events = [event for event in ensemble.simulation.trace.events if "watch event" in event.values]
+    return [event.kind for event in events if "client-0" in (event.node, event.values[0])]
+
+
+def test_a_client_that_missed_watches_is_told_of_them_once_it_is_reached() -> None:
+    """ClientCnxn.primeConnection, DataTree.setWatches: with what holds by then, each once."""
+    ensemble = Ensemble(2)
+    ensemble.ask((Operation("create", "/a", (1,)),), (Operation("create", "/b", (1,)),))
+    watches = ((Operation("get", path, watch=True),) for path in ("/a", "/b", "/c"))
+    ensemble.ask(*watches, (Operation("children", "/p", watch=True),))
+    link = ensemble.simulation.network.link(ensemble.zookeeper, ensemble.clients[0].node)
+    link.cuts += 1
+    creates = (Operation("create", "/c", (1,)),), (Operation("create", "/p/1", ()),)
+    ensemble.ask((Operation("set", "/a", (2,)),), (Operation("delete", "/b"),), *creates, client=1)
+    ensemble.ask((Operation("delete", "/a"),), client=1)
+    assert ensemble.seen == []
+    link.cuts -= 1
+    ensemble.run(TIMEOUT / SECOND / 3)
+    seen = [("deleted", "/a"), ("deleted", "/b"), ("changed", "/c"), ("children", "/p")]
+    assert ensemble.seen == [("client-0", *what) for what in seen]
+    ensemble.run(60)
+    assert len(ensemble.seen) == 4
+
+
+@pytest.mark.parametrize("slow", [False, True])
+def test_a_watch_that_comes_late_is_told_once(slow: bool) -> None:
+    """It waits at a process that stands still, or is still on its way: nothing is lost."""
+    ensemble = Ensemble(2)
+    ensemble.ask((Operation("get", "/a", watch=True),))
+    node = ensemble.clients[0].node
+    if slow:
+        ensemble.simulation.network.link(ensemble.zookeeper, node).delay = 5 * SECOND
+    else:
+        node.pause()
+    ensemble.ask((Operation("create", "/a", (1,)),), client=1)
+    ensemble.run(4)
+    assert ensemble.seen == []
+    node.resume()
+    ensemble.run(20)
+    assert ensemble.seen == [("client-0", "created", "/a")]
+    assert slow or watched(ensemble) == [Kind.MESSAGE]
+
+
+def test_a_missed_watch_ends_with_its_session_and_with_the_process() -> None:
+    ensemble = Ensemble(2)
+    ensemble.ask((Operation("get", "/a", watch=True),))
+    node, network = ensemble.clients[0].node, ensemble.simulation.network
+    links = network.link(ensemble.zookeeper, node), network.link(node, ensemble.zookeeper)
+    for link in links:
+        link.cuts += 1
+    ensemble.ask((Operation("create", "/a", (1,)),), client=1)
+    ensemble.run(60)
+    assert 1 < len(watched(ensemble)) <= 4  # every 2 s until the session of 6 s ends
+
+    ensemble = Ensemble(2)
+    ensemble.ask((Operation("get", "/a", watch=True),))
+    node = ensemble.clients[0].node
+    node.kill()
+    ensemble.ask((Operation("create", "/a", (1,)),), client=1)
+    node.start()
+    ensemble.run(60)
+    assert watched(ensemble) == []
 
 
 @pytest.mark.parametrize("standing_still", [False, True])

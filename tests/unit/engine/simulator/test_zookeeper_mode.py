@@ -25,13 +25,14 @@ from kreplica.engine.fault_plan import (
     Step,
     Stop,
 )
+from kreplica.engine.rules.replication.error_codes import ErrorCode
 from kreplica.engine.settings import Value
 from kreplica.engine.setup import SECOND, ProducerSetup, TopicSetup, cluster, sends
 from kreplica.engine.simulator import simulate
 from kreplica.engine.simulator.broker.partition_state import PartitionState
 from kreplica.engine.simulator.world import build
 from kreplica.engine.simulator.zookeeper.operations import zookeeper_controller
-from kreplica.engine.simulator.zookeeper.service import state_path
+from kreplica.engine.simulator.zookeeper.service import CONTROLLER_EPOCH, state_path
 from kreplica.engine.simulator.zookeeper.states import Change
 from kreplica.engine.trace import Event, Kind, Trace, TraceHash, fields_of
 from kreplica.engine.versions.supported import VERSIONS, ControllerKind, version_named
@@ -385,3 +386,42 @@ def test_a_restarted_broker_hears_the_controller_only_once_it_has_registered(ver
     heard = [e.time for e in events if e.kind in obeys and e.node == "broker-2" and e.time > 10.1 * SECOND]
     assert heard
     assert min(heard) > registered > 11 * SECOND
+
+
+@pytest.mark.parametrize("first", ["alter_partition", "controlled_shutdown"])
+@pytest.mark.parametrize("deposed", [False, True])
+def test_requests_to_a_controller_that_is_one_no_more(first: str, deposed: bool) -> None:
+    """The one in hand fails. What waits is preempted when the session ends: a proposed ISR gets no answer.
+
+    KafkaController.processAlterPartition, AlterPartitionReceived.preempt, ControlledShutdown.preempt. Who is deposed
+    refuses what waits.
+    """
+    setup = cluster(3, TopicSetup("t", ((1, 2, 3), (2, 3, 1))), duration=90 * SECOND)
+    simulation = build(setup, version_named("3.7"), 0, Trace())
+    simulation.scheduler.run(2 * SECOND)
+    controller = zookeeper_controller(simulation.brokers)
+    assert controller is not None
+    known, requests = controller.known, controller.requests
+    answers: list[tuple[str, str]] = []
+
+    def ask(name: str, told: str) -> None:
+        def answered(error: ErrorCode, *_more: object) -> None:
+            answers.append((told, error.name))
+
+        if name == "alter_partition":
+            requests.alter_partition(known.states["t-0"]._replace(isr=0b11), known.live[1], answered)
+        else:
+            requests.controlled_shutdown(1, answered)
+
+    ask(first, "in hand")
+    ask("alter_partition", "waits")
+    ask("controlled_shutdown", "waits, too")
+    if deposed:
+        simulation.zookeeper.znodes[CONTROLLER_EPOCH].version += 1
+    else:
+        simulation.zookeeper.expire(controller.broker.name)
+    simulation.scheduler.run(90 * SECOND)
+    failed = "UNKNOWN_SERVER_ERROR" if first == "alter_partition" else "STALE_CONTROLLER_EPOCH"
+    refused = [("waits", "NOT_CONTROLLER"), ("waits, too", "NOT_CONTROLLER")]
+    left = refused if deposed else [("waits, too", "STALE_CONTROLLER_EPOCH")]
+    assert sorted(answers) == sorted([("in hand", failed), *left])
