@@ -26,12 +26,12 @@ from analyzers.findings import (
     broker_groups,
     group_findings,
     partition_findings,
-    severity_word,
+    severity_of,
     snapshot_counts,
     topic_groups,
 )
 from kreplica.errors import UsageError
-from kreplica.health.rules import GROUP_RULES, PARTITION_RULES, GroupRule
+from kreplica.health.rules import GROUP_RULES, PARTITION_RULES, GroupRule, Severity
 from kreplica.model.expressions import Expression
 from kreplica.model.predicates import PREDICATES
 from kreplica.system.durable_files import make_folders, move, sync_all
@@ -110,14 +110,14 @@ class Tally:
     Args:
         cluster: Cluster id or name.
         rule: Name of the rule.
-        severity: Number of health.rules.Severity.
+        severity: How bad.
         findings: Rows of the answer.
         in_newest: Those that the cluster's newest snapshot shows.
     """
 
     cluster: str
     rule: str
-    severity: int
+    severity: Severity
     findings: int
     in_newest: int
 
@@ -153,7 +153,8 @@ class Audit:
         """Numbers of findings by cluster, rule and severity."""
         newest = F.count_if("in_newest")
         grouped = self._findings.groupBy("cluster", "rule", "severity").agg(F.count(F.lit(1)), newest)
-        return [Tally(*row) for row in grouped.orderBy("cluster", F.desc("severity"), "rule").collect()]
+        rows = grouped.orderBy("cluster", F.desc("severity"), "rule").collect()
+        return [Tally(cluster, rule, severity_of(rank), *counts) for cluster, rule, rank, *counts in rows]
 
     def findings(self) -> Iterator[dict[str, object]]:
         """All findings as rows of the contract, the most severe first; one Spark partition at a time is in memory."""
@@ -206,7 +207,7 @@ class Audit:
         for name in (*SPAN_TIMES, "taken_at"):
             if name in row:
                 row[name] = _time(row[name]).isoformat()
-        return row | {"severity": severity_word(row["severity"]), "evidence": json.loads(row["evidence"])}
+        return row | {"severity": severity_of(row["severity"]), "evidence": json.loads(row["evidence"])}
 
 
 def check_free(folder: Path) -> None:
@@ -241,8 +242,8 @@ def _found(fleet: Fleet, topics: DataFrame, by_topic: list[GroupRule], rules: Co
 
 
 def _severity() -> Column:
-    words = F.when(F.col("severity") == 1, severity_word(1)).when(F.col("severity") == 2, severity_word(2))
-    return words.otherwise(severity_word(3))
+    words = F.when(F.col("severity") == 1, severity_of(1).word).when(F.col("severity") == 2, severity_of(2).word)
+    return words.otherwise(severity_of(3).word)
 
 
 def _snapshot_counts(row: dict[str, Any]) -> SnapshotCounts:

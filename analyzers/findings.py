@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 FINDING = ("rule", "severity", "topic", "partition", "broker", "message", "evidence")
-"""Columns of a finding; severity is the number of health.rules.Severity, evidence an object as JSON text."""
+"""Columns of a finding; severity is the rank of health.rules.Severity, evidence an object as JSON text."""
 
 
 def partition_findings(partitions: DataFrame, rules: Sequence[PartitionRule]) -> DataFrame:
@@ -69,9 +69,9 @@ def _unfolded(rows: DataFrame, findings: Sequence[Column]) -> DataFrame:
 
 
 def _partition_finding(compiler: Compiler, rule: PartitionRule) -> Column:
-    severity = F.lit(int(rule.severity))
+    severity = F.lit(rule.severity.rank)
     if rule.escalates is not None:
-        severity = F.when(compiler.column(rule.escalates), F.lit(int(rule.escalated))).otherwise(severity)
+        severity = F.when(compiler.column(rule.escalates), F.lit(rule.escalated.rank)).otherwise(severity)
     facts = {name: compiler.column(expression) for name, expression in rule.facts}
     spelled = {name: _spelled(facts[name], _is_list(expression)) for name, expression in rule.facts}
     return F.struct(
@@ -91,7 +91,7 @@ def _group_finding(rule: GroupRule) -> Column:
     by_topic = rule.key is None
     finding = F.struct(
         F.lit(rule.name).alias("rule"),
-        F.lit(int(rule.severity)).alias("severity"),
+        F.lit(rule.severity.rank).alias("severity"),
         (F.col("topic") if by_topic else F.lit(None).cast("string")).alias("topic"),
         F.lit(None).cast("int").alias("partition"),
         (F.lit(None).cast("int") if by_topic else F.col("broker")).alias("broker"),
@@ -145,9 +145,9 @@ def _is_list(expression: Expression) -> bool:
     return isinstance(expression, ex.Difference | ex.OrEmpty)
 
 
-def severity_word(number: int) -> str:
-    """``info``, ``warning`` or ``critical``."""
-    return Severity(number).word
+def severity_of(rank: int) -> Severity:
+    """The severity of a rank."""
+    return tuple(Severity)[rank - 1]
 
 
 UNKNOWN = "unknown_"

@@ -9,7 +9,6 @@ from itertools import groupby, islice
 from typing import TYPE_CHECKING, overload
 
 from analyzers.audit import Audit
-from analyzers.findings import severity_word
 from analyzers.frames import read_fleet
 from commands.shared.printing.output import Answer, OutputFormat, Row
 from commands.shared.printing.screen import counted
@@ -181,7 +180,7 @@ def _summary(audited: Audited) -> dict[str, object]:
     by_severity: Counter[str] = Counter()
     by_rule: Counter[str] = Counter()
     for tally in audited.tallies:
-        by_severity[severity_word(tally.severity)] += tally.findings
+        by_severity[tally.severity.word] += tally.findings
         by_rule[tally.rule] += tally.findings
     return {
         "findings": audited.total,

@@ -170,8 +170,7 @@ def _setting(text: str) -> tuple[str, str]:
 def _exit_code(audited: Audited, fail_on: FailOn) -> ExitCode:
     from kreplica.health.rules import Severity
 
-    lowest = Severity[fail_on.name.upper()]
-    if any(tally.severity >= lowest for tally in audited.tallies):
+    if any(tally.severity >= Severity(fail_on) for tally in audited.tallies):
         return ExitCode.FINDINGS
     selection = audited.question.selection
     incomplete = selection.damaged or any(item.gaps for item in selection.snapshots)

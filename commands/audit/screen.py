@@ -9,7 +9,6 @@ from datetime import datetime
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from analyzers.findings import severity_word
 from commands.shared.printing.screen import print_lines, print_table, print_verdict
 from kreplica.errors import ExitCode
 from kreplica.health.listing import TROUBLE
@@ -80,7 +79,7 @@ def _names(audited: Audited) -> dict[str, str]:
 
 def _word(audited: Audited, code: ExitCode, *, ill: bool) -> tuple[str, str]:
     """Word and colour; the worst severity if only older snapshots make it fail, or nothing is severe enough to."""
-    worst = severity_word(max((tally.severity for tally in audited.tallies), default=Severity.INFO)).upper()
+    worst = max((tally.severity for tally in audited.tallies), default=Severity.INFO).word.upper()
     if code is ExitCode.INCOMPLETE:
         return "INCOMPLETE", "yellow"
     if code is ExitCode.OK:
@@ -157,17 +156,17 @@ def _print_counts(audited: Audited, names: Mapping[str, str], *, color: bool) ->
 
 
 def _print_rules(audited: Audited, *, color: bool) -> None:
-    findings: Counter[tuple[int, str]] = Counter()
-    newest: Counter[tuple[int, str]] = Counter()
-    clusters: dict[tuple[int, str], set[str]] = defaultdict(set)
+    findings: Counter[tuple[Severity, str]] = Counter()
+    newest: Counter[tuple[Severity, str]] = Counter()
+    clusters: dict[tuple[Severity, str], set[str]] = defaultdict(set)
     for tally in audited.tallies:
         key = (tally.severity, tally.rule)
         findings[key] += tally.findings
         newest[key] += tally.in_newest
         clusters[key].add(tally.cluster)
     rows = [
-        [severity_word(severity), rule, findings[severity, rule], newest[severity, rule], len(clusters[severity, rule])]
-        for severity, rule in sorted(findings, key=lambda key: (-key[0], key[1]))
+        [severity.word, rule, findings[severity, rule], newest[severity, rule], len(clusters[severity, rule])]
+        for severity, rule in sorted(findings, key=lambda key: (-key[0].rank, key[1]))
     ]
     print_table(["SEVERITY", "RULE", "FINDINGS", "IN_NEWEST", "CLUSTERS"], rows, color=color)
 

@@ -24,14 +24,10 @@ from commands.shared.values import parse_duration
 from kreplica.errors import ExitCode
 
 if TYPE_CHECKING:
-    from commands.shared.printing.output import Row
     from kreplica.health.findings import Finding
     from kreplica.health.rules import Severity
-    from kreplica.model.schema import Kind
     from kreplica.model.snapshot import ClusterSnapshot
     from kreplica.monitoring.clusters import Reading
-
-COLUMNS = ("rule", "severity", "topic", "partition", "broker", "message", "evidence")
 
 
 def register(app: typer.Typer) -> None:
@@ -59,6 +55,7 @@ def check(
     """
     from commands.check.screen import CheckedView, show
     from commands.shared.printing.output import Answer, cluster_object, emit
+    from kreplica.health.findings import Finding, find
     from kreplica.health.gates import Freshness, gate_code
     from kreplica.health.rules import Severity
     from kreplica.monitoring.clusters import gaps_beside, judged_each, read_clusters, select_each
@@ -68,53 +65,28 @@ def check(
     freshness = Freshness(None if max_age is None else parse_duration(max_age, "--max-age"))
     reading = read_clusters(sources.handles(), Facet.GATE, freshness)
     selected, remarks = select_each(reading.snapshots, topics=topic, exclude_internal=exclude_internal)
-    lowest = Severity[fail_on.name.upper()]
+    lowest = Severity(fail_on)
     snapshots = [_with_unjudged(one, rules, lowest) for one in judged_each(reading, selected, freshness)]
-    found = [(snapshot, _find(snapshot, rules)) for snapshot in snapshots]
-    lead = ("cluster",) if reading.several else ()
-    rows = [
-        finding_row(finding, snapshot.label if reading.several else None)
-        for snapshot, some in found
-        for finding in some
-    ]
+    found = [(snapshot, find(snapshot, rules)) for snapshot in snapshots]
+    rows = [finding for _, some in found for finding in some]
     answer = Answer(
         command="check",
         rows_name="findings",
-        columns=(*lead, *COLUMNS),
+        columns=Finding,
         rows=rows,
         clusters=[cluster_object(snapshot) for snapshot in snapshots],
         summary=_summary(rows) | {"complete": not _missing(reading, snapshots)},
         warnings=[*reading.warnings(), *remarks, *gaps_beside(reading, snapshots)],
-        kinds=_kinds(),
+        row_clusters=reading.row_clusters(found),
     )
     views = [
         CheckedView(snapshot, some, f"{sources.again(snapshot.name)}{narrowed(topic, exclude_internal)}")
         for snapshot, some in found
     ]
     emit(answer, output, lambda console: show(answer, views, console, each=everything or bool(rule)))
-    against = any(finding.severity >= lowest for _, some in found for finding in some)
+    against = any(finding.severity >= lowest for finding in rows)
     code = gate_code(against, _missing(reading, snapshots))
     raise typer.Exit(ExitCode.OK if exit_zero and code is ExitCode.FINDINGS else code)
-
-
-def finding_row(finding: Finding, cluster: str | None) -> dict[str, object]:
-    """A finding as a row of the contract; ``cluster`` only where there are several."""
-    row: dict[str, object] = {} if cluster is None else {"cluster": cluster}
-    return row | {
-        "rule": finding.rule,
-        "severity": finding.severity.word,
-        "topic": finding.topic,
-        "partition": finding.partition,
-        "broker": finding.broker,
-        "message": finding.message,
-        "evidence": dict(finding.evidence),
-    }
-
-
-def _find(snapshot: ClusterSnapshot, rules: frozenset[str]) -> list[Finding]:
-    from kreplica.health.findings import find
-
-    return find(snapshot, rules)
 
 
 def _with_unjudged(snapshot: ClusterSnapshot, rules: frozenset[str], lowest: Severity) -> ClusterSnapshot:
@@ -137,15 +109,9 @@ def _missing(reading: Reading, snapshots: Sequence[ClusterSnapshot]) -> list[obj
     return [*reading.failures, *(gap for snapshot in snapshots for gap in snapshot.gaps)]
 
 
-def _kinds() -> dict[str, Kind]:
-    from kreplica.model.schema import Kind
-
-    return {name: Kind.INT32 if name in ("partition", "broker") else Kind.STRING for name in ("cluster", *COLUMNS)}
-
-
-def _summary(rows: Sequence[Row]) -> dict[str, object]:
+def _summary(findings: Sequence[Finding]) -> dict[str, object]:
     return {
-        "findings": len(rows),
-        "by_severity": dict(Counter(str(row["severity"]) for row in rows)),
-        "by_rule": dict(Counter(str(row["rule"]) for row in rows)),
+        "findings": len(findings),
+        "by_severity": dict(Counter(finding.severity.word for finding in findings)),
+        "by_rule": dict(Counter(finding.rule for finding in findings)),
     }

@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from commands.shared.printing.screen import aged, print_lines, print_table, print_verdict
+from commands.shared.printing.screen import aged, print_lines, print_rows, print_table, print_verdict
+from kreplica.health.findings import Finding
 from kreplica.health.rules import ALL_RULES, Severity
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from commands.shared.printing.output import Answer
-    from kreplica.health.findings import Finding
     from kreplica.model.snapshot import ClusterSnapshot
 
 MOST_SHOWN = 4
@@ -42,10 +42,8 @@ class CheckedView:
 
 def show(answer: Answer, views: Sequence[CheckedView], console: Console, *, each: bool) -> None:
     """Prints the findings for a person, each of them or gathered by rule."""
-    if each and answer.rows:
-        columns = [name for name in answer.columns if name != "evidence"]
-        cells = ([row[name] for name in columns] for row in answer.rows)
-        print_table([name.upper() for name in columns], cells, color=console.is_terminal and not console.no_color)
+    if each:
+        print_rows(console, Finding, answer.rows, row_clusters=answer.row_clusters)
     for number, view in enumerate(views):
         if number:
             console.print()

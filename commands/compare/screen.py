@@ -26,7 +26,7 @@ def show(compared: Compared, answer: Answer, specs: tuple[str, str], settle: flo
     print_lines(console, "passing", _passing(compared, settle))
     print_lines(console, "unknown", _unknown(compared))
     if answer.rows:
-        shown = [name for name in answer.columns if any(row[name] is not None for row in answer.rows)]
+        shown = [name for name in answer.names if any(row[name] is not None for row in answer.rows)]
         cells = ([row[name] for name in shown] for row in answer.rows)
         print_table([name.upper() for name in shown], cells, color=console.is_terminal and not console.no_color)
         print_lines(console, "next", _next(compared, specs, settle), whole=True)

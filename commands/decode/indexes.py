@@ -97,7 +97,7 @@ def _show(answer: Answer, damage: Sequence[Damage], console: Console) -> None:
     from commands.decode.damage_lines import count_places
     from commands.shared.printing.screen import counted, print_table, print_verdict
 
-    told = [name for name in answer.columns if any(row.get(name) is not None for row in answer.rows)]
+    told = [name for name in answer.names if any(row.get(name) is not None for row in answer.rows)]
     if answer.rows:
         cells = ([row.get(name) for name in told] for row in answer.rows)
         print_table([name.upper() for name in told], cells, color=console.is_terminal and not console.no_color)

@@ -96,7 +96,7 @@ def show(description: Description, sources: SourceOptions, console: Console) -> 
 def _show_rows(description: Description, console: Console) -> None:
     question, answer = description.question, description.answer
     if answer.rows:
-        columns = answer.columns if question.group_by else _listed_columns(description)
+        columns = answer.names if question.group_by else _listed_columns(description)
         rows = _cells(answer.rows, columns)
         print_table([name.upper() for name in columns], rows, color=console.is_terminal and not console.no_color)
     console.print(_closing_line(description))
@@ -105,12 +105,10 @@ def _show_rows(description: Description, console: Console) -> None:
 def _listed_columns(description: Description) -> list[str]:
     """Columns of a listing: those every listing needs, then those that have a value in any row."""
     always = {"cluster", "topic", "partition", "leader", "replicas", "isr"}
-    optional = {"elr", "adding", "removing", "min_isr", "missing", "causes", "measured"} & set(
-        description.answer.columns
-    )
+    optional = {"elr", "adding", "removing", "min_isr", "missing", "causes", "measured"} & set(description.answer.names)
     filled = {name for name in optional if any(row[name] for row in description.answer.rows)}
     filled |= {"causes"} if any(row["not_known"] for row in description.answer.rows) else set()
-    return [name for name in description.answer.columns if name in always | filled]
+    return [name for name in description.answer.names if name in always | filled]
 
 
 def _cells(rows: Sequence[Row], columns: Sequence[str]) -> Iterator[tuple[object, ...]]:

@@ -68,8 +68,7 @@ class RecommendAnswer:
 
     def exit_code(self, fail_on: FailOn, *, exit_zero: bool) -> ExitCode:
         """Exit code of the command."""
-        lowest = Severity[fail_on.name.upper()]
-        if any(one.severity >= lowest for view in self.views for one in view.advice):
+        if any(one.severity >= Severity(fail_on) for view in self.views for one in view.advice):
             return ExitCode.OK if exit_zero else ExitCode.FINDINGS
         incomplete = self.reading.incomplete or any(view.advice.unjudged for view in self.views)
         return ExitCode.INCOMPLETE if incomplete else ExitCode.OK
@@ -136,7 +135,8 @@ def _judge(facts: ClusterFacts, clients: Sequence[tuple[Scope, ClientFacts]]) ->
 def _joined(some: Sequence[Advice]) -> Advice:
     found = [one for advice in some for one in advice]
     return Advice(
-        tuple(sorted(found, key=lambda one: -one.severity)), tuple(one for advice in some for one in advice.unjudged)
+        tuple(sorted(found, key=lambda one: -one.severity.rank)),
+        tuple(one for advice in some for one in advice.unjudged),
     )
 
 

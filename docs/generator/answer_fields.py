@@ -12,10 +12,10 @@ import config_fields
 import decode_fields
 import sandbox_fields
 import whatif_fields
+from msgspec import Struct
 
 from analyzers.audit import SNAPSHOT_COLUMNS, SPAN_COLUMNS
 from commands.audit.answer import COUNTS_COLUMNS
-from commands.check import command as check
 from commands.compare import command as compare
 from commands.config import check as config_check
 from commands.config import command as config
@@ -43,8 +43,10 @@ from commands.whatif.run import answer as whatif_answer
 from kreplica.formats.logs import copies as replica_comparison
 from kreplica.formats.logs import index_rows
 from kreplica.formats.segments import rows as segment_rows
+from kreplica.health.findings import Finding
 from kreplica.health.listing import ROW_FIELDS
 from kreplica.model.predicates import PREDICATES
+from kreplica.model.rows import fields_of
 from kreplica.model.schema import PARTITIONS
 
 
@@ -58,6 +60,7 @@ class AnswerFields:
         fields: Name and meaning, in order.
         remarks: Paragraphs below the table.
         same_as: The command whose page lists these fields already.
+        row: Class of the rows, from which the fields come; None where names and meanings are written here.
     """
 
     schema: str
@@ -65,6 +68,13 @@ class AnswerFields:
     fields: Mapping[str, str]
     remarks: tuple[str, ...] = ()
     same_as: str = ""
+    row: type[Struct] | None = None
+
+
+def _rows(command: str, rows_name: str, row: type[Struct], *remarks: str) -> AnswerFields:
+    """The rows of a command that are of a class."""
+    meanings = {field.name: field.meaning.text for field in fields_of(row)}
+    return AnswerFields(f"kreplica/{command}/v1", rows_name, meanings, remarks, row=row)
 
 
 def _fields(columns: Sequence[str], meanings: Mapping[str, str]) -> dict[str, str]:
@@ -103,15 +113,6 @@ _SUMMARY_CAUSES = (
 )
 _DESCRIBE_REMARKS = (_MEASURED, _SUMMARY_CAUSES)
 
-_CHECK = {
-    "rule": "name of the rule, see [rules](rules.md)",
-    "severity": "info, warning or critical",
-    "topic": "topic, null where the rule is about a broker",
-    "partition": "partition, null where the rule is about a topic or a broker",
-    "broker": "broker, null where the rule is about a partition or a topic",
-    "message": "the finding in words",
-    "evidence": "the facts behind it, an object",
-}
 _CLUSTER = "cluster id, or name where the id is not known"
 _AUDIT = {
     "cluster": _CLUSTER,
@@ -119,7 +120,7 @@ _AUDIT = {
     "valid_to": "time of the last one",
     "snapshots": "how many snapshots the run has",
     "in_newest": "whether the newest snapshot of the cluster shows it",
-    **_CHECK,
+    **{field.name: field.meaning.text for field in fields_of(Finding)},
 }
 _AUDIT_REMARKS = (
     "With `--per-snapshot` a row is one finding in one snapshot: "
@@ -159,7 +160,7 @@ _RECOMMEND = {
     "origin": "where that is set: topic, broker-dynamic, cluster-dynamic, broker-static, default, assignment for"
     " replicas, file for clients; null where not known",
     "recommended": "what it should be",
-    "severity": _CHECK["severity"],
+    "severity": "info, warning or critical",
     "why": "what it means for the user as it is",
     "evidence": "a run that shows it: null, for runs cannot be replayed yet",
     "price": "what the recommended value costs",
@@ -290,7 +291,7 @@ ANSWERS: Mapping[str, AnswerFields] = {
     "kreplica describe": AnswerFields(
         "kreplica/describe/v1", "partitions", _fields(ROW_FIELDS, _DESCRIBE), _DESCRIBE_REMARKS
     ),
-    "kreplica check": _answer("check", "findings", check.COLUMNS, _CHECK),
+    "kreplica check": _rows("check", "findings", Finding),
     "kreplica compare": _answer("compare", "differences", compare.COLUMNS, _COMPARE),
     "kreplica audit": AnswerFields("kreplica/audit/v1", "findings", _fields(SPAN_COLUMNS, _AUDIT), _AUDIT_REMARKS),
     "kreplica recommend": AnswerFields(

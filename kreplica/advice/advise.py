@@ -142,6 +142,6 @@ def _recommendation(rule: Rule, scope: Scope, name: str | None, proposal: Propos
 
 def _advice(judging: _Judging) -> Advice:
     order = {rule.name: number for number, rule in enumerate(all_rules())}
-    found = sorted(judging.found, key=lambda one: (-one.severity, order.get(one.rule, len(order)), one.name or ""))
+    found = sorted(judging.found, key=lambda one: (-one.severity.rank, order.get(one.rule, len(order)), one.name or ""))
     missing = tuple(Unjudged(rule, count, what) for (rule, what), count in judging.missing.items())
     return Advice(tuple(found), missing)

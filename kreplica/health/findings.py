@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
+from msgspec import Struct
 
 from kreplica.health.rules import (
     ALL_RULES,
@@ -24,33 +25,24 @@ from kreplica.health.rules import (
 from kreplica.model.columns import Column, Indices, IntColumn, Integers
 from kreplica.model.evaluate import Evaluator
 from kreplica.model.expressions import Expression
+from kreplica.model.rows import Int32, Meaning
 from kreplica.model.snapshot import ClusterSnapshot
 
 TELL_RACKS = frozenset({"kafka", "zookeeper", "znode-json", "kraft-metadata"})
 """Sources that report the rack of every broker that has one."""
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """One broken rule.
+class Finding(Struct, frozen=True):
+    """One broken rule."""
 
-    Args:
-        rule: Fixed name of the rule.
-        severity: How bad.
-        topic: Of the partition or topic, None for a broker's finding.
-        partition: None for a topic's or broker's finding.
-        broker: None unless the finding is a broker's.
-        message: What the user reads.
-        evidence: The facts behind it by name: integers, booleans, lists, None where not known.
-    """
-
-    rule: str
-    severity: Severity
-    topic: str | None
-    partition: int | None
-    broker: int | None
-    message: str
-    evidence: Mapping[str, object]
+    rule: Annotated[str, Meaning("name of the rule, see [rules](rules.md)")]
+    severity: Annotated[Severity, Meaning("info, warning or critical")]
+    topic: Annotated[str | None, Meaning("topic, null where the rule is about a broker")]
+    partition: Annotated[Int32 | None, Meaning("partition, null where the rule is about a topic or a broker")]
+    broker: Annotated[Int32 | None, Meaning("broker, null where the rule is about a partition or a topic", drop=1)]
+    message: Annotated[str, Meaning("the finding in words", fold=True)]
+    evidence: Annotated[Mapping[str, object], Meaning("the facts behind it, an object", screen=False)]
+    """Integers, booleans, lists, None where not known."""
 
 
 def find(snapshot: ClusterSnapshot, names: Collection[str] | None = None) -> list[Finding]:
@@ -120,7 +112,7 @@ def _spelled(value: object) -> str:
 
 def _order(finding: Finding) -> tuple[object, ...]:
     """Sort key; partitions and brokers of one rule are already in order, which sorting keeps."""
-    return -finding.severity, finding.rule, finding.topic or ""
+    return -finding.severity.rank, finding.rule, finding.topic or ""
 
 
 def _partition_findings(evaluator: Evaluator, rule: PartitionRule) -> Iterator[Finding]:

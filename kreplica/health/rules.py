@@ -9,23 +9,43 @@ The names are fixed: scripts filter by them.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import IntEnum
+from enum import StrEnum
 
 from kreplica.model import predicates as known
 from kreplica.model.expressions import Column, Expression, RacksOf, Size
 
 
-class Severity(IntEnum):
-    """Severity of a finding; ``--fail-on`` compares by this order."""
+class Severity(StrEnum):
+    """Severity of a finding: the word in rows and options, compared by its rank."""
 
-    INFO = 1
-    WARNING = 2
-    CRITICAL = 3
+    INFO = "info"
+    WARNING = "warning"
+    CRITICAL = "critical"
 
     @property
     def word(self) -> str:
         """The word in rows and options."""
-        return self.name.lower()
+        return self.value
+
+    @property
+    def rank(self) -> int:
+        """1 for the least, 3 for the worst."""
+        return _RANKS[self]
+
+    def __lt__(self, other: str) -> bool:
+        return self.rank < Severity(other).rank
+
+    def __le__(self, other: str) -> bool:
+        return self.rank <= Severity(other).rank
+
+    def __gt__(self, other: str) -> bool:
+        return self.rank > Severity(other).rank
+
+    def __ge__(self, other: str) -> bool:
+        return self.rank >= Severity(other).rank
+
+
+_RANKS = {severity: rank for rank, severity in enumerate(Severity, start=1)}
 
 
 @dataclass(frozen=True, slots=True)

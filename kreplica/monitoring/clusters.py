@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -46,6 +46,14 @@ class Reading:
     def several(self) -> bool:
         """True if more than one cluster was named, so that each row must name its cluster."""
         return len(self.snapshots) + len(self.failures) > 1
+
+    def row_clusters(self, found: Iterable[tuple[ClusterSnapshot, Collection[object]]]) -> list[str] | None:
+        """The cluster of each row of an answer; None where one cluster was named.
+
+        Args:
+            found: Each cluster with its rows.
+        """
+        return [snapshot.label for snapshot, rows in found for _ in rows] if self.several else None
 
     def warnings(self) -> list[str]:
         """Remarks on settings, gaps, notes and failures, each with its cluster's name where there are several."""

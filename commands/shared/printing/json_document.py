@@ -74,6 +74,12 @@ def encoded(document: object) -> bytes:
 
 def plain(value: object) -> object:
     """A value in the types that JSON knows."""
+    import msgspec
+
+    if isinstance(value, msgspec.Struct):
+        from kreplica.model.rows import values_of
+
+        return dict(zip(value.__struct_encode_fields__, values_of(type(value))(value), strict=True))
     if isinstance(value, Mapping):
         return dict(value)
     if isinstance(value, Sequence):

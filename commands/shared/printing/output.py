@@ -9,17 +9,18 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from itertools import chain
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from commands.shared.printing.json_document import JsonDocument, encoded, plain, write_bytes
 from commands.shared.printing.terminal import csv_stream, one_line, print_err, print_out, stdout_console
 from kreplica.errors import KreplicaError, UsageError
 
 if TYPE_CHECKING:
+    from msgspec import Struct
     from rich.console import Console
 
     from kreplica.model.schema import Kind
@@ -49,25 +50,70 @@ class Answer:
     Args:
         command: Names the schema: ``describe`` gives ``kreplica/describe/v1``; of a subcommand ``rebalance-leaders``.
         rows_name: Key of the rows in JSON.
-        columns: Fields of a row in order, for the flat forms; rows may not carry others.
+        columns: Class of the rows (kreplica.model.rows), which knows names and kinds; for rows that are mappings the
+            names of their fields in order.
         rows: The rows.
         clusters: One object for each cluster that was read.
         summary: Numbers over all rows.
         warnings: Remarks; printed to stderr too.
         objects: Further objects of JSON beside the rows, by name.
         kinds: Kinds of the columns, for Parquet; that of a column left out is inferred from its values, which is
-            impossible where all are null.
+            impossible where all are null. Rows of a class need none.
+        row_clusters: The cluster of each row where several were read, as a field before its own; None where one was.
     """
 
     command: str
     rows_name: str
-    columns: Sequence[str]
-    rows: Sequence[Row]
+    columns: type[Struct] | Sequence[str]
+    rows: Sequence[Any]
     clusters: Sequence[Row] = ()
     summary: Row = field(default_factory=dict)
     warnings: Sequence[str] = ()
     kinds: Mapping[str, Kind] = field(default_factory=dict)
     objects: Mapping[str, Row] = field(default_factory=dict)
+    row_clusters: Sequence[str] | None = None
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the columns, in order."""
+        if not isinstance(self.columns, type):
+            return tuple(self.columns)
+        own = self.columns.__struct_encode_fields__
+        return own if self.row_clusters is None else ("cluster", *own)
+
+    def cells(self) -> Iterator[Sequence[object]]:
+        """The values of each row, in order of the columns."""
+        if not isinstance(self.columns, type):
+            return ([row.get(name) for name in self.names] for row in self.rows)
+        from kreplica.model.rows import values_of
+
+        cells = map(values_of(self.columns), self.rows)
+        if self.row_clusters is None:
+            return cells
+        return ((name, *values) for name, values in zip(self.row_clusters, cells, strict=True))
+
+    def column_kinds(self) -> Mapping[str, Kind]:
+        """Kinds of the columns that are known without looking at values."""
+        if not isinstance(self.columns, type):
+            return self.kinds
+        from kreplica.model.rows import kinds_of
+        from kreplica.model.schema import Kind
+
+        return {"cluster": Kind.STRING, **kinds_of(self.columns)}
+
+    def json_rows(self, begin: int, end: int) -> bytes:
+        """Some rows as JSON objects with commas between them."""
+        if self.row_clusters is None:
+            return encoded(self.rows[begin:end])[1:-1]
+        return b",".join(self.json_lines(begin, end))
+
+    def json_lines(self, begin: int, end: int) -> list[bytes]:
+        """Some rows as JSON objects."""
+        rows = [encoded(row) for row in self.rows[begin:end]]
+        if self.row_clusters is None:
+            return rows
+        leads = (b'{"cluster":' + encoded(name) + b"," for name in self.row_clusters[begin:end])
+        return [lead + row[1:] for lead, row in zip(leads, rows, strict=True)]
 
 
 def cluster_object(snapshot: ClusterSnapshot) -> dict[str, object]:
@@ -162,7 +208,7 @@ def _print_json(answer: Answer) -> None:
     document = JsonDocument(before, answer.rows_name)
     document.begin()
     for begin in range(0, len(answer.rows), ROWS_AT_ONCE):
-        document.add(encoded(answer.rows[begin : begin + ROWS_AT_ONCE])[1:-1])
+        document.add(answer.json_rows(begin, begin + ROWS_AT_ONCE))
     document.end({"summary": answer.summary, "warnings": answer.warnings})
 
 
@@ -173,8 +219,7 @@ def schema_of(command: str) -> str:
 
 def _print_jsonl(answer: Answer) -> None:
     for begin in range(0, len(answer.rows), ROWS_AT_ONCE):
-        lines = [encoded(row) for row in answer.rows[begin : begin + ROWS_AT_ONCE]]
-        write_bytes(b"\n".join([*lines, b""]))
+        write_bytes(b"\n".join([*answer.json_lines(begin, begin + ROWS_AT_ONCE), b""]))
 
 
 _PLAIN_CELLS = frozenset({str, int, float, type(None)})
@@ -185,14 +230,13 @@ def _print_csv(answer: Answer) -> None:
     import csv
 
     writer = csv.writer(csv_stream(), lineterminator="\n")
-    writer.writerow(answer.columns)
-    cells = (map(row.get, answer.columns) for row in answer.rows)
-    writer.writerows([cell if type(cell) in _PLAIN_CELLS else _flat(cell) for cell in row] for row in cells)
+    writer.writerow(answer.names)
+    writer.writerows([cell if type(cell) in _PLAIN_CELLS else _flat(cell) for cell in row] for row in answer.cells())
 
 
-def print_markdown(columns: Sequence[str], rows: Iterable[Row]) -> None:
-    """Prints rows, each when it comes, below the names of the columns."""
-    for cells in chain([columns, ["---"] * len(columns)], _flat_rows(columns, rows)):
+def print_markdown(columns: Sequence[str], rows: Iterable[Iterable[object]]) -> None:
+    """Prints the cells of rows, each row when it comes, below the names of the columns."""
+    for cells in chain([columns, ["---"] * len(columns)], (map(_flat, row) for row in rows)):
         print_out("| " + " | ".join(cell.replace("\n", " ").replace("|", "\\|") for cell in cells) + " |")
 
 
@@ -205,7 +249,7 @@ def _print_parquet(answer: Answer) -> None:
     from commands.shared.printing.parquet_rows import arrow_table
 
     buffer = io.BytesIO()
-    pq.write_table(arrow_table(answer.columns, answer.rows, answer.kinds), buffer, compression="zstd")
+    pq.write_table(arrow_table(answer.names, answer.cells(), answer.column_kinds()), buffer, compression="zstd")
     write_bytes(buffer.getvalue())
 
 
@@ -215,17 +259,13 @@ def refuse_parquet_on_terminal() -> None:
         raise UsageError("parquet is not for a terminal", fix="redirect it: kreplica ... -o parquet > rows.parquet")
 
 
-def _flat_rows(columns: Sequence[str], rows: Iterable[Row]) -> Iterable[list[str]]:
-    return ([_flat(row.get(name)) for name in columns] for row in rows)
-
-
 def _flat(value: object) -> str:
     """One cell of CSV or Markdown: null is empty, lists are joined by commas, booleans are true and false."""
     if isinstance(value, str):
         return value
     if value is None:
         return ""
-    if isinstance(value, list):
+    if isinstance(value, list | tuple):
         return _json_text(value) if any(isinstance(item, Mapping) for item in value) else ",".join(map(str, value))
     if isinstance(value, bool):
         return "true" if value else "false"
@@ -240,6 +280,6 @@ _PRINTERS: dict[OutputFormat, Callable[[Answer], None]] = {
     OutputFormat.json: _print_json,
     OutputFormat.jsonl: _print_jsonl,
     OutputFormat.csv: _print_csv,
-    OutputFormat.markdown: lambda answer: print_markdown(answer.columns, answer.rows),
+    OutputFormat.markdown: lambda answer: print_markdown(answer.names, answer.cells()),
     OutputFormat.parquet: _print_parquet,
 }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from kreplica.model.columns import column_from_values
@@ -12,18 +12,18 @@ from kreplica.model.table import Table
 from kreplica.store.arrow import to_arrow
 
 
-def arrow_table(columns: Sequence[str], rows: Sequence[Mapping[str, object]], kinds: Mapping[str, Kind]) -> Any:
+def arrow_table(columns: Sequence[str], rows: Iterable[Sequence[object]], kinds: Mapping[str, Kind]) -> Any:
     """The rows as a pyarrow.Table.
 
     Args:
         columns: Names of the columns, in order.
-        rows: Their values by name; one that is missing is null.
+        rows: Their values, in order of the columns.
         kinds: Kinds of the columns; those left out are inferred from the values, as strings if all are null. Objects
             and lists of anything but integers become JSON text, since their shape differs from row to row.
     """
     import pyarrow as pa
 
-    values = {name: [row.get(name) for row in rows] for name in columns}
+    values = dict(zip(columns, map(list, zip(*rows, strict=True)), strict=False)) or {name: [] for name in columns}
     found = {name: kinds.get(name) or _kind_of(values[name]) for name in columns}
     held = {name: kind for name, kind in found.items() if kind is not Kind.FLOAT64}
     fields = tuple(Field(name, kind, nullable=True, doc="") for name, kind in held.items())

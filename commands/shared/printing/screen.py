@@ -10,9 +10,10 @@ from __future__ import annotations
 import os
 import sys
 import textwrap
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from commands.shared.printing.output import ROWS_AT_ONCE
 from commands.shared.printing.terminal import printable
@@ -21,6 +22,7 @@ from kreplica.model.durations import spell_duration
 if TYPE_CHECKING:
     from datetime import datetime
 
+    from msgspec import Struct
     from rich.console import Console
 
     from kreplica.model.snapshot import ClusterSnapshot
@@ -102,12 +104,82 @@ _BOOLEANS = {True: "yes", False: "no"}
 MEASURED = 10_000
 """Rows that set the width of the columns, where rows are printed while they are found."""
 BOLD, RESET = "\x1b[1m", "\x1b[0m"
+GAP = 2
+"""Columns between two cells."""
+
+
+LEAST_FOLDED = 30
+"""Characters that a folded column keeps at least, before another is left out."""
+
+
+@dataclass(frozen=True, slots=True)
+class TableColumn:
+    """A column of a table: its title, and what becomes of it where the terminal is too narrow.
+
+    Args:
+        title: Its title.
+        drop: Order in which columns are left out: 1 first; 0 never.
+        fold: Whether its text may go on in further lines.
+    """
+
+    title: str
+    drop: int = 0
+    fold: bool = False
+
+
+def print_rows(
+    console: Console,
+    row: type[Struct],
+    rows: Sequence[Struct],
+    *,
+    row_clusters: Sequence[str] | None = None,
+    shown: Sequence[str] = (),
+    cells: Mapping[str, Callable[[Any], object]] | None = None,
+) -> None:
+    """Prints rows of a class (kreplica.model.rows) as a table; nothing if there are none.
+
+    Args:
+        console: Where to.
+        row: Their class, which says what the screen shows, under which titles, and what a narrow terminal leaves out.
+        rows: The rows.
+        row_clusters: The cluster of each row where several were read, None where one was.
+        shown: Names of the columns, in order; those that the class shows if empty.
+        cells: Formats values of columns that are not null, by name.
+    """
+    if not rows:
+        return
+    from kreplica.model.rows import fields_of, values_of
+
+    fields = {field.name: field for field in fields_of(row)}
+    names = shown or [name for name, field in fields.items() if field.meaning.screen]
+    meanings = [fields[name].meaning for name in names]
+    columns = [
+        TableColumn(fields[name].label, said.drop, said.fold) for name, said in zip(names, meanings, strict=True)
+    ]
+    positions = [(list(fields).index(name), (cells or {}).get(name)) for name in names]
+    lines = (
+        [values[at] if form is None or values[at] is None else form(values[at]) for at, form in positions]
+        for values in map(values_of(row), rows)
+    )
+    if row_clusters is not None:
+        columns.insert(0, TableColumn("CLUSTER"))
+        lines = ([name, *line] for name, line in zip(row_clusters, lines, strict=True))
+    print_columns(console, columns, lines)
+
+
+def print_columns(console: Console, columns: Sequence[TableColumn], rows: Iterable[Sequence[object]]) -> None:
+    """Prints rows of cells; a terminal that is too narrow gets fewer columns, and one line that names the others."""
+    color = console.is_terminal and not console.no_color
+    left_out = _print_cells(columns, rows, color, width=console.width if console.is_terminal else None)
+    if left_out:
+        it = "them" if len(left_out) > 1 else "it"
+        print_lines(console, "left out", [f"{', '.join(left_out)}: a wider terminal or --output json shows {it}"])
 
 
 def print_table(
     header: Sequence[str], rows: Iterable[Sequence[object]], *, color: bool, measured: int | None = None
 ) -> None:
-    """Prints rows under a header to stdout.
+    """Prints rows under a header to stdout, as wide as they are.
 
     Args:
         header: Column titles.
@@ -116,15 +188,74 @@ def print_table(
         measured: Number of rows that set the widths of the columns; all if None. Later rows are printed as they come:
             a longer cell moves the rest of its line to the right.
     """
+    _print_cells([TableColumn(title) for title in header], rows, color, measured=measured)
+
+
+def _print_cells(
+    columns: Sequence[TableColumn],
+    rows: Iterable[Sequence[object]],
+    color: bool,
+    *,
+    measured: int | None = None,
+    width: int | None = None,
+) -> list[str]:
+    """Prints the columns that fit; returns the titles of the others."""
     coming = iter(rows)
-    columns = [[title, *map(_cell, values)] for title, *values in zip(header, *islice(coming, measured), strict=True)]
-    form = "  ".join(f"{{:<{max(map(len, column))}}}" for column in columns).format
-    lines = [form(*cells).rstrip() for cells in zip(*columns, strict=True)]
+    texts = zip([column.title for column in columns], *islice(coming, measured), strict=True)
+    cells = [[title, *map(_cell, values)] for title, *values in texts]
+    widths = [max(map(len, column)) for column in cells]
+    kept = _fitting(columns, widths, width)
+    folded = _folded(columns, widths, kept, width)
+    form = "  ".join(f"{{:<{widths[at]}}}" for at in kept).format
+    lines = [form(*line).rstrip() for line in _lines(zip(*(cells[at] for at in kept), strict=True), folded)]
     if color and os.environ.get("TERM") != "dumb":
         lines[0] = f"{BOLD}{lines[0]}{RESET}"
     sys.stdout.write("\n".join(lines) + "\n")
-    while piece := [form(*map(_cell, cells)).rstrip() for cells in islice(coming, ROWS_AT_ONCE)]:
+    later = ([_cell(row[at]) for at in kept] for row in coming)
+    while piece := [form(*line).rstrip() for line in _lines(islice(later, ROWS_AT_ONCE), folded)]:
         sys.stdout.write("\n".join(piece) + "\n")
+    return [column.title for at, column in enumerate(columns) if at not in kept]
+
+
+def _fitting(columns: Sequence[TableColumn], widths: Sequence[int], width: int | None) -> list[int]:
+    """Positions of the columns that are printed: all of them, or without those left out first until the rest fits."""
+    kept = list(range(len(columns)))
+    if width is None:
+        return kept
+    least = [min(wide, LEAST_FOLDED) if column.fold else wide for column, wide in zip(columns, widths, strict=True)]
+    for at in sorted((at for at in kept if columns[at].drop), key=lambda at: columns[at].drop):
+        if sum(least[each] + GAP for each in kept) - GAP <= width:
+            break
+        kept.remove(at)
+    return kept
+
+
+def _folded(
+    columns: Sequence[TableColumn], widths: list[int], kept: Sequence[int], width: int | None
+) -> tuple[int, int] | None:
+    """Position among the printed columns and new width of the one that is folded; None where all fits or none may."""
+    beyond = 0 if width is None else sum(widths[at] + GAP for at in kept) - GAP - width
+    for position, at in enumerate(kept):
+        if beyond > 0 and columns[at].fold and widths[at] - beyond >= LEAST_FOLDED:
+            widths[at] -= beyond
+            return position, widths[at]
+    return None
+
+
+def _lines(rows: Iterable[Sequence[str]], folded: tuple[int, int] | None) -> Iterator[Sequence[str]]:
+    """Cells of the lines to print: more than one of a row whose folded column is longer than its width."""
+    if folded is None:
+        yield from rows
+        return
+    position, width = folded
+    for row in rows:
+        if len(row[position]) <= width:
+            yield row
+            continue
+        first, *others = textwrap.wrap(row[position], width, break_long_words=False, break_on_hyphens=False)
+        yield [*row[:position], first, *row[position + 1 :]]
+        for other in others:
+            yield [other if at == position else "" for at in range(len(row))]
 
 
 def _cell(value: object) -> str:

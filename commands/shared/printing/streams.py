@@ -123,7 +123,7 @@ def _print_rows(answer: LongAnswer, tables: _Tables, form: OutputFormat, documen
     if form is OutputFormat.table:
         _print_table(answer, tables)
     elif form is OutputFormat.markdown:
-        rows = (row for table in tables for row in rows_of(table, answer.json_columns))
+        rows = (row.values() for table in tables for row in rows_of(table, answer.json_columns))
         print_markdown(answer.schema.names, rows)
     else:
         with _writer(answer.schema, form, answer.json_columns, document) as write:

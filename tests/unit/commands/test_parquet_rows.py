@@ -29,7 +29,7 @@ from kreplica.model.schema import Kind
     ],
 )
 def test_kinds_are_seen_from_values(values: list[object], kind: pa.DataType | None, cells: list[object]) -> None:
-    table = arrow_table(["x"], [{"x": value} for value in values], {})
+    table = arrow_table(["x"], [[value] for value in values], {})
     assert table["x"].to_pylist() == cells
     found = table.schema.field("x").type
     assert found == kind if kind is not None else found.value_type == pa.int32()
@@ -37,7 +37,8 @@ def test_kinds_are_seen_from_values(values: list[object], kind: pa.DataType | No
 
 def test_declared_kinds_hold_without_values() -> None:
     kinds = {"a": Kind.INT32, "b": Kind.BOOL, "c": Kind.INT_LIST, "d": Kind.INT64, "f": Kind.FLOAT64}
-    for rows in ([], [{"a": None}]):
+    rows: list[list[None]]
+    for rows in ([], [[None] * 6]):
         table = arrow_table(["d", "a", "b", "f", "c", "e"], rows, kinds)
         assert table.schema.names == ["d", "a", "b", "f", "c", "e"]
         assert [str(field.type) for field in table.schema][:4] == ["int64", "int32", "bool", "double"]

@@ -209,6 +209,18 @@ def test_rules_are_complete() -> None:
     assert [severity.word for severity in Severity] == ["info", "warning", "critical"]
 
 
+def test_severities_are_compared_by_rank_not_by_letters() -> None:
+    info, warning, critical = Severity
+    assert info < warning < critical
+    assert info <= warning <= critical
+    assert critical > warning > info
+    assert critical >= warning >= info
+    assert max(warning, critical, info) is critical
+    assert warning >= Severity("warning")
+    assert warning <= Severity("warning")
+    assert [severity.rank for severity in Severity] == [1, 2, 3]
+
+
 def test_an_aggregate_that_nobody_can_gather_is_a_defect(monkeypatch: pytest.MonkeyPatch) -> None:
     rule = GroupRule("made-up", Severity.INFO, None, (("x", Aggregate()),), Column("x") > 0, "", "")
     monkeypatch.setattr("kreplica.health.findings.GROUP_RULES", (rule,))

@@ -1,0 +1,90 @@
+"""The columns of every answer are those of the class of its rows, where each field has a meaning."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+from collections.abc import Iterator
+from pathlib import Path
+
+from kreplica.model.rows import fields_of
+
+ROOT = Path(__file__).parents[3]
+
+NAMES_ONLY = {
+    "commands/audit/answer.py",
+    "commands/compare/command.py",
+    "commands/config/check.py",
+    "commands/config/command.py",
+    "commands/decode/check.py",
+    "commands/decode/checkpoints.py",
+    "commands/decode/compare.py",
+    "commands/decode/indexes.py",
+    "commands/decode/metadata/command.py",
+    "commands/decode/offsets/answer.py",
+    "commands/decode/offsets/groups.py",
+    "commands/decode/segment/command.py",
+    "commands/decode/segment/indexes.py",
+    "commands/decode/transactions/answer.py",
+    "commands/describe/answer.py",
+    "commands/disks/answer.py",
+    "commands/imbalance/command.py",
+    "commands/rebalance/answer.py",
+    "commands/rebalance/leaders.py",
+    "commands/recommend/answer.py",
+    "commands/roll/next_restart.py",
+    "commands/roll/plan.py",
+    "commands/safe_to_stop/command.py",
+    "commands/sandbox/answer.py",
+    "commands/sandbox/load.py",
+    "commands/snapshot/command.py",
+    "commands/wait/command.py",
+    "commands/whatif/compare.py",
+    "commands/whatif/fail/answer.py",
+    "commands/whatif/list_scenarios.py",
+    "commands/whatif/run/answer.py",
+    "commands/whatif/run/random_runs.py",
+    "commands/whatif/show_scenario.py",
+}
+"""Files whose rows are mappings still: take one out when its rows have a class."""
+
+
+def answers(tree: ast.AST) -> Iterator[ast.expr]:
+    """The columns of each answer that a file makes."""
+    for call in ast.walk(tree):
+        if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "Answer":
+            named = [word.value for word in call.keywords if word.arg == "columns"]
+            yield (named or call.args[2:])[0]
+
+
+def row_class(tree: ast.AST, module: str, columns: ast.expr) -> type | None:
+    """The class that the columns are; None where they are names."""
+    if not isinstance(columns, ast.Name) or columns.id.isupper() or columns.id.islower():
+        return None
+    homes = [
+        each.module
+        for each in ast.walk(tree)
+        if isinstance(each, ast.ImportFrom) and each.module and columns.id in {alias.name for alias in each.names}
+    ]
+    found = getattr(importlib.import_module((homes or [module])[0]), columns.id)
+    assert isinstance(found, type), (module, columns.id)
+    return found
+
+
+def test_the_rows_of_every_answer_have_a_class_whose_fields_have_meanings() -> None:
+    plain, classes = set(), set()
+    for path in sorted((ROOT / "commands").rglob("*.py")):
+        name = path.relative_to(ROOT).as_posix()
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        for columns in answers(tree):
+            row = row_class(tree, name.removesuffix(".py").replace("/", "."), columns)
+            if row is None:
+                plain.add(name)
+            else:
+                classes.add(row)
+    assert plain == NAMES_ONLY
+    assert "Finding" in {row.__name__ for row in classes}
+    for row in classes:
+        for field in fields_of(row):
+            assert len(field.meaning.text) > 3, (row, field.name)
+            assert not field.meaning.text.endswith("."), (row, field.name)
