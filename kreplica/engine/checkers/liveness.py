@@ -15,6 +15,7 @@ from kreplica.engine.checkers.invariants import Finding, Invariant
 from kreplica.engine.checkers.strong_isr import ControllerIsr
 from kreplica.engine.fault_plan import AnyAction, Cut, DirectoryFailure, Plan, Reassign
 from kreplica.engine.plan_text import detail_of, name_of
+from kreplica.engine.rules.replication.error_codes import ErrorCode
 from kreplica.engine.settings import MICROSECONDS, Value
 from kreplica.engine.setup import SECOND, ProducerSetup, Setup
 from kreplica.engine.simulator.clients.client import METADATA_TIMEOUT
@@ -56,10 +57,14 @@ class Liveness:
 
     * a partition has a leader if a member of its ISR (its ELR where that is empty) is available;
     * its ISR holds the available replicas and no other;
-    * with enough of them, earlier writes are committed, and what producers sent is acknowledged.
+    * with enough of them, earlier writes are committed, and what producers send from then on is acknowledged.
 
     Not judged: partitions led by a broker that is cut off from a ZooKeeper-mode controller, since both keep their
-    sessions and wait for each other, as in Kafka; a KRaft quorum without its majority.
+    sessions and wait for each other, as in Kafka; a KRaft quorum without its majority; in ZooKeeper mode since 2.7 a
+    leader that was answered INVALID_UPDATE_VERSION, as long as it leads in that epoch. The answer to the controller's
+    own write was lost: the ISR stands in ZooKeeper, the controller does not know it (tryProcessAlterPartition), and the
+    leader waits for metadata that tells which one holds (Partition.handleAlterPartitionError), while it ignores
+    LeaderAndIsr in its own leader epoch (ReplicaManager.becomeLeaderOrFollower): until 3.9 only an election ends that.
 
     Args:
         setup: The simulated cluster and its clients.
@@ -80,6 +85,7 @@ class Liveness:
         "_moved",
         "_open",
         "_plain",
+        "_waiting",
         "bound",
         "isr",
         "logs",
@@ -113,6 +119,7 @@ class Liveness:
         self._cuts: list[Cut] = []
         self._gone: set[tuple[str, str]] = set()
         self._moved: set[str] = set()
+        self._waiting: set[tuple[str, str]] = set()
         self._controller = ""
         self._open: dict[str, _Sent] = {}
         self.takes: dict[str, Callable[[Event], None]] = {
@@ -122,6 +129,8 @@ class Liveness:
             Kind.STARTED: self._started,
             Kind.RESUMED: self._happened,
             Kind.CONTROLLER_ELECTED: self._controller_elected,
+            Kind.ISR_REFUSED: self._isr_refused,
+            Kind.BECAME_LEADER: self._became_leader,
             Kind.SENT: self._sent,
             Kind.ACKNOWLEDGED: self._acknowledged,
             Kind.CLIENT_FAILED: self._client_failed,
@@ -168,6 +177,14 @@ class Liveness:
 
     def _controller_elected(self, event: Event) -> None:
         self._controller = event.node
+
+    def _isr_refused(self, event: Event) -> None:
+        by_zookeeper = self.version.controller is ControllerKind.ZOOKEEPER
+        if by_zookeeper and event.values[2] == ErrorCode.INVALID_UPDATE_VERSION.name:
+            self._waiting.add((event.values[0], event.node))
+
+    def _became_leader(self, event: Event) -> None:
+        self._waiting.discard((event.values[0], event.node))
 
     # -- clients
 
@@ -218,6 +235,8 @@ class Liveness:
                 told = f"a leader among {_ids(able)}, since {self.bound // SECOND} s without a fault"
                 yield Invariant.STAYS_UNAVAILABLE, leader, told, "nobody leads"
             return
+        if (partition, leader) in self._waiting:
+            return
         isr = set(self.isr.states[partition][0])
         for broker in isr:
             if self._is_left_behind(partition, log, f"broker-{broker}"):
@@ -240,7 +259,8 @@ class Liveness:
         if not all(self._is_governed(f"broker-{broker.id}") for broker in self.setup.brokers):
             return  # a client may ask that broker, whose metadata is outdated, for the leader
         for value, sent in self._open.items():
-            in_time = settled <= sent.time <= end - self._patience() and sent.node not in self._down
+            # before that the ISR may lack members that are back: what was given up then was not promised
+            in_time = self._last + self.bound <= sent.time <= end - self._patience() and sent.node not in self._down
             if sent.partition == partition and in_time:
                 yield Invariant.WRITES_NOT_TAKEN, sent.node, f"{value} acknowledged", "no acknowledgement"
 

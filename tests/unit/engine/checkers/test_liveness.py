@@ -6,7 +6,7 @@ from itertools import chain
 
 import pytest
 
-from kreplica.engine import SECOND, Judge, Setup, Trace, cluster, observe, version_named
+from kreplica.engine import SECOND, Judge, Setup, Trace, Version, cluster, observe, version_named
 from kreplica.engine.checkers.invariants import Invariant
 from kreplica.engine.checkers.liveness import recovery_bound
 from kreplica.engine.checkers.outcome import Outcome
@@ -26,10 +26,10 @@ BOUND = recovery_bound({**KRAFT.defaults, **QUICK}, KRAFT)
 STAYS, ISR, WRITES = Invariant.STAYS_UNAVAILABLE, Invariant.ISR_DOES_NOT_SETTLE, Invariant.WRITES_NOT_TAKEN
 
 
-def judge(*events: tuple[object, ...], plan: Plan = (), setup: Setup = SETUP) -> Outcome:
+def judge(*events: tuple[object, ...], plan: Plan = (), setup: Setup = SETUP, version: Version = KRAFT) -> Outcome:
     """Plays (time in seconds, kind, node, *values)."""
     trace = Trace()
-    folds = Judge(setup, KRAFT, trace, plan)
+    folds = Judge(setup, version, trace, plan)
     for time, kind, node, *values in events:
         assert len(values) == len(KINDS[str(kind)].fields), kind
         trace.emit(int(str(time)) * SECOND, str(kind), str(node), tuple(values))
@@ -114,6 +114,35 @@ def test_what_is_sent_later_is_acknowledged() -> None:
     assert broken(*BEGUN, (LATE, *sent[1:])) == []
     assert broken(*BEGUN, *_both(Record(0, "m1")), sent, told) == []
     assert WRITES not in broken(*BEGUN, *crashed(EARLY, TWO), *crashed(EARLY, THREE), below, sent)
+
+
+def test_what_is_sent_before_everything_has_settled_may_be_given_up() -> None:
+    away = (*crashed(50, THREE), (51, Kind.STARTED, THREE))
+    settled = 51 + BOUND // SECOND + 1
+    assert 120 - BOUND // SECOND < 80 < settled < 117
+    assert broken(*BEGUN, *away, (80, Kind.SENT, "writer", P, "m1", -1)) == []
+    assert broken(*BEGUN, *away, (settled, Kind.SENT, "writer", P, "m1", -1)) == [WRITES]
+
+
+def test_a_leader_that_waits_for_metadata_in_zookeeper_mode_waits_for_an_election() -> None:
+    """Partition.handleAlterPartitionError; a LeaderAndIsr request of the same leader epoch is ignored."""
+    rule = "alter_partition.leader_reaction"
+    refused = (EARLY, Kind.ISR_REFUSED, ONE, P, (1, 2), "INVALID_UPDATE_VERSION", rule)
+    other = (*refused[:-2], "FENCED_LEADER_EPOCH", rule)
+    written = (0, Kind.ZNODE_WRITTEN, "zookeeper", "/brokers/partitions/t-0", (1, 1, 0, (1, 2)), 1)
+    begun = (written, LED)
+
+    def found(*events: tuple[object, ...], version: str = "3.7") -> list[Invariant]:
+        outcome = judge(*events, setup=with_sessions, version=version_named(version))
+        return [one.invariant for one in outcome.findings]
+
+    with_sessions = SETUP.with_settings({"zookeeper.session.timeout.ms": 1000})
+    assert found(*begun) == [ISR]
+    assert found(*begun, refused) == []
+    assert found(*begun, other) == [ISR]
+    assert found(*begun, refused, (EARLY + 1, *LED[1:])) == [ISR]  # elected again, in a higher epoch
+    assert found(*begun, (EARLY, Kind.ISR_REFUSED, TWO, *refused[3:])) == [ISR]
+    assert found(decided(0, 1, (1, 2)), LED, refused, version="4.1") == [ISR]  # KRaft tells every change
 
 
 @pytest.mark.parametrize("version", ["2.1", "3.9", "3.9-kraft", "4.1"])

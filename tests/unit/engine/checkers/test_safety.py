@@ -103,6 +103,11 @@ def test_the_same_search_finds_what_is_unsafe(version: str, changes: dict[str, i
         ("4.1", 1565),  # a broker asked for the ISR of a leadership that was over
         ("2.1", 14733),  # a log directory failed, and was told of once a move had removed its replica
         ("3.5", 43509),  # the same, told by a broker whose replica the controller that began the move had not removed
+        ("3.7", 33673),  # records were given up before a replica that was back had joined the ISR
+        ("3.9", 35159),
+        ("3.5", 55452),
+        ("2.1", 69858),
+        ("3.7", 25105),  # the answer to the controller's write of an ISR was lost: the leader waits for an election
         ("2.1", 27594),  # a restarted broker led by a request for its earlier run, and did not know of its own ISR
         ("3.5", 52707),  # the same, since 2.2 with the broker epoch of the earlier run
         ("2.1", 79209),  # the same
