@@ -14,6 +14,7 @@ from kreplica.engine.checkers.history_of_logs import ReplicaLogs
 from kreplica.engine.checkers.idempotence import Idempotence
 from kreplica.engine.checkers.invariants import Finding, Invariant, Invariants
 from kreplica.engine.checkers.liveness import Liveness
+from kreplica.engine.checkers.reused_sequences import ReusedSequences
 from kreplica.engine.checkers.strong_isr import ControllerIsr, StrongIsr
 from kreplica.engine.fault_plan import Plan
 from kreplica.engine.setup import ConsumerSetup, ProducerSetup, ReaderSetup, Setup, topic_of
@@ -38,6 +39,7 @@ class Outcome:
         setbacks: Number of times that a leader began with a lower high watermark than had been reached.
         counts: Number of events of each kind.
         liveness_judged: Whether the faults ended early enough to judge whether everything has settled.
+        unpromised: Records sent with acks=all that this version of Kafka may lose: see ``ReusedSequences``.
     """
 
     trace_hash: str
@@ -48,6 +50,7 @@ class Outcome:
     setbacks: int = 0
     counts: dict[str, int] = field(default_factory=dict)
     liveness_judged: bool = False
+    unpromised: tuple[str, ...] = ()
 
     @property
     def diverged(self) -> tuple[str, ...]:
@@ -70,7 +73,8 @@ class Outcome:
     @property
     def keeps_promises(self) -> bool:
         """True if acks=all, read_committed and the invariants kept their promises; acks=1 and 0 promise nothing."""
-        return not (self.histories.lost_with_acks_all or self.histories.aborted_read or self.findings)
+        lost = set(self.histories.lost_with_acks_all).difference(self.unpromised)
+        return not (lost or self.histories.aborted_read or self.findings)
 
 
 def measure(outcome: Outcome, name: str) -> Any:
@@ -121,6 +125,7 @@ class Judge:
         "_invariants",
         "_liveness",
         "_meter",
+        "_reused_sequences",
         "_strong_isr",
         "_takes",
         "_unclean",
@@ -135,6 +140,7 @@ class Judge:
         min_isr = _min_isr(setup, version)
         self._meter = Meter(min_isr, _leaderless(setup))
         self._idempotence = Idempotence(_idempotent(setup, version), self._histories.sent, self.logs)
+        self._reused_sequences = ReusedSequences(version, self.logs)
         self._unclean = _unclean(setup, version)
         self._counts: dict[str, int] = {}
         isr = ControllerIsr(version.controller is ControllerKind.ZOOKEEPER)
@@ -146,6 +152,7 @@ class Judge:
             isr,
             self._histories,
             self._idempotence,
+            self._reused_sequences,
             self._meter,
             self._liveness,
             self.logs,
@@ -173,6 +180,7 @@ class Judge:
             setbacks=self._invariants.setbacks,
             counts=self._counts,
             liveness_judged=self._liveness.is_judged(end),
+            unpromised=self._reused_sequences.values,
         )
 
     def _findings(self, end: int, histories: Histories) -> tuple[Finding, ...]:

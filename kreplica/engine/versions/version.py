@@ -103,7 +103,8 @@ class Version:
         cached_batches: Number of batches of a producer that a replica remembers: 1 in 0.11, 5 since 1.0 (KAFKA-5494).
         unknown_producer: A leader's answer to a sequence without an earlier one to compare it with.
         markers_keep_producer: The time of a marker counts when brokers forget a producer (2.4.1, KAFKA-9144).
-        raises_own_epoch: Producers continue after an error in the next epoch (2.5, KIP-360).
+        raises_own_epoch: Producers continue after an error in the next epoch (2.5, KIP-360); before, at sequence 0 of
+            the same one, so that a leader may take a batch for an earlier one, which loses it (KAFKA-8805).
         fenced_is_final: PRODUCER_FENCED differs from INVALID_PRODUCER_EPOCH, which can be aborted (2.7, KIP-588).
         transaction_version: 0 none, 1 from 0.11, 2 from 4.0 (KIP-890).
         verify_transactions: Appends are verified with the coordinator (3.6, KIP-890 part 1).
