@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from kreplica.engine.rules.replication.fetching import ANY_EPOCH, READ_TO_HIGH_WATERMARK, READ_TO_LAST_STABLE_OFFSET
 from kreplica.engine.settings import MICROSECONDS, Value
 from kreplica.engine.setup import SECOND
+from kreplica.engine.simulator.broker.broker import Broker, Brokers
+from kreplica.engine.simulator.cluster import Cluster
 from kreplica.engine.simulator.node import Node
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from kreplica.engine.simulator.broker.broker import Broker, Brokers
-    from kreplica.engine.simulator.cluster import Cluster
 
 Described = tuple[str, int, int, tuple[int, ...]]
 """Metadata of a partition: its name, the leader's broker id, -1 for none, leader epoch, replicas online."""

@@ -6,24 +6,22 @@ org.apache.kafka.clients.consumer.KafkaConsumer with the classic protocol.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from kreplica.engine.rules.groups.consumer_position import auto_commit_due
 from kreplica.engine.rules.groups.group_membership import NO_MEMBER, UNKNOWN_GENERATION
 from kreplica.engine.rules.groups.offset_reset import BY_DURATION
 from kreplica.engine.rules.replication.error_codes import ErrorCode
 from kreplica.engine.setup import MILLISECOND, Commit, ConsumerSetup, topic_of
-from kreplica.engine.simulator.clients.client import Client, Described
+from kreplica.engine.simulator.broker.broker import Brokers
+from kreplica.engine.simulator.clients.client import Described
 from kreplica.engine.simulator.clients.consumer_application import Handed, Work
 from kreplica.engine.simulator.clients.consumer_transactions import Transactions
 from kreplica.engine.simulator.clients.membership import Membership, ModernMembership
+from kreplica.engine.simulator.clients.poll_loop import PollLoop
 from kreplica.engine.simulator.clients.positions import Positions
+from kreplica.engine.simulator.cluster import Cluster
 from kreplica.engine.trace import Kind, Record
 from kreplica.errors import UsageError
-
-if TYPE_CHECKING:
-    from kreplica.engine.simulator.broker.broker import Brokers
-    from kreplica.engine.simulator.cluster import Cluster
 
 POLL_TIMEOUT = 100 * MILLISECOND
 """Timeout of a poll that waits for records: the value that most applications give Consumer.poll."""
@@ -31,7 +29,7 @@ POLL_TIMEOUT = 100 * MILLISECOND
 Offsets = tuple[tuple[str, int, int], ...]
 
 
-class Consumer(Client):
+class Consumer(PollLoop):
     """The poll loop. ``processing`` is true between two polls, ``waiting`` while a poll waits for records."""
 
     __slots__ = (
@@ -78,9 +76,9 @@ class Consumer(Client):
 
     def _begin_anew(self) -> None:
         modern = self.settings["group.protocol"] == "consumer"
-        self.membership = ModernMembership(self) if modern else Membership(self)
         self.positions = Positions(self)
-        self.transactions = Transactions(self)
+        self.membership = (ModernMembership if modern else Membership)(self, self.positions)
+        self.transactions = Transactions(self, self.membership, self.positions)
         self.processing = False
         self.waiting = False
         self.failed = False

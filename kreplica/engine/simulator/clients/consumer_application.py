@@ -8,18 +8,15 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from kreplica.engine.rules.replication.acknowledgement import ACKS_ALL
 from kreplica.engine.rules.replication.error_codes import ErrorCode
 from kreplica.engine.rules.replication.fetching import READ_TO_HIGH_WATERMARK
 from kreplica.engine.setup import OnFailure
 from kreplica.engine.simulator.broker.reads import ConsumerGiven
+from kreplica.engine.simulator.clients.poll_loop import PollLoop
 from kreplica.engine.simulator.environment import REQUEST_TIMEOUT
 from kreplica.engine.trace import Kind, Record
-
-if TYPE_CHECKING:
-    from kreplica.engine.simulator.clients.consumer import Consumer
 
 Handed = tuple[str, int, Record]
 
@@ -46,7 +43,7 @@ class Work:
 
     __slots__ = ("_consumer", "_queue", "_setup", "_then")
 
-    def __init__(self, consumer: Consumer, records: list[Handed], then: Callable[[], object]) -> None:
+    def __init__(self, consumer: PollLoop, records: list[Handed], then: Callable[[], object]) -> None:
         self._consumer = consumer
         self._setup = consumer.setup.application
         self._queue = deque(records)

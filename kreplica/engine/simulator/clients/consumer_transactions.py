@@ -9,19 +9,19 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from kreplica.engine.rules.groups.coordinator_partition import OFFSETS_TOPIC
 from kreplica.engine.rules.groups.group_membership import NO_MEMBER, UNKNOWN_GENERATION
 from kreplica.engine.rules.replication.acknowledgement import ACKS_ALL
 from kreplica.engine.rules.replication.error_codes import RETRIABLE, ErrorCode
 from kreplica.engine.simulator.clients.consumer_application import DONE, Handed, result_of
+from kreplica.engine.simulator.clients.membership import Membership
+from kreplica.engine.simulator.clients.poll_loop import PollLoop
+from kreplica.engine.simulator.clients.positions import Positions
 from kreplica.engine.simulator.clients.requests import Handler, ask_transaction_coordinator
 from kreplica.engine.simulator.coordinators.transactions import TransactionCoordinator
 from kreplica.engine.trace import ABORTED, COMMITTED, UNKNOWN, Kind, Record
-
-if TYPE_CHECKING:
-    from kreplica.engine.simulator.clients.consumer import Consumer
 
 _FENCED = frozenset(
     (ErrorCode.PRODUCER_FENCED, ErrorCode.INVALID_PRODUCER_EPOCH, ErrorCode.INVALID_PRODUCER_ID_MAPPING)
@@ -32,10 +32,23 @@ _FENCED = frozenset(
 class Transactions:
     """The transactions of one process, one a poll. ``producer`` is its id and epoch, None before initTransactions."""
 
-    __slots__ = ("_added", "_consumer", "_number", "_queue", "_sequences", "_then", "_values", "producer")
+    __slots__ = (
+        "_added",
+        "_consumer",
+        "_membership",
+        "_number",
+        "_positions",
+        "_queue",
+        "_sequences",
+        "_then",
+        "_values",
+        "producer",
+    )
 
-    def __init__(self, consumer: Consumer) -> None:
+    def __init__(self, consumer: PollLoop, membership: Membership, positions: Positions) -> None:
         self._consumer = consumer
+        self._membership = membership
+        self._positions = positions
         self.producer: tuple[int, int] | None = None
         self._number = 0
         self._sequences: dict[str, int] = {}
@@ -48,7 +61,7 @@ class Transactions:
     def transactional_id(self) -> str:
         """transactional.id; if none is set, one for each process, as KIP-447 allows."""
         consumer = self._consumer
-        return str(consumer.settings["transactional.id"]) or f"{consumer.membership.group}-{consumer.name}"
+        return str(consumer.settings["transactional.id"]) or f"{self._membership.group}-{consumer.name}"
 
     # -- requests
 
@@ -100,7 +113,7 @@ class Transactions:
     def _next(self) -> None:
         consumer = self._consumer
         if not self._queue:
-            self._add(consumer.cluster.home(OFFSETS_TOPIC, consumer.membership.group), self._send_offsets)
+            self._add(consumer.cluster.home(OFFSETS_TOPIC, self._membership.group), self._send_offsets)
             return
         application = consumer.setup.application
         consumer.after(application.processing + consumer.stall(self._queue[0][2].value), self._write)
@@ -170,7 +183,7 @@ class Transactions:
 
     def _send_offsets(self) -> None:
         """TxnOffsetCommit to the group coordinator; since 2.5 as the member of its generation."""
-        consumer, membership = self._consumer, self._consumer.membership
+        consumer, membership = self._consumer, self._membership
         generation, member = membership.generation, membership.member_id
         if not consumer.cluster.version.stable_offsets:
             generation, member = UNKNOWN_GENERATION, NO_MEMBER
@@ -188,7 +201,7 @@ class Transactions:
                 membership.refused(error)
             self._abort()
 
-        arguments = (member, generation, self.producer, consumer.positions.offsets())
+        arguments = (member, generation, self.producer, self._positions.offsets())
         membership.ask("TxnOffsetCommit", lambda one: one.commit_in_transaction, arguments, answered)
 
     # -- its end
@@ -196,7 +209,7 @@ class Transactions:
     def _abort(self) -> None:
         """Aborts; the consumer returns to its committed offsets."""
         self._queue.clear()
-        self._consumer.positions.keep(())
+        self._positions.keep(())
         self._end(False)
 
     def _end(self, commit: bool) -> None:

@@ -7,7 +7,6 @@ only once it is the first unacknowledged one of its partition: up to five may be
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 from kreplica.engine.rules.replication.acknowledgement import ACKS_ALL
 from kreplica.engine.rules.replication.error_codes import ErrorCode
@@ -35,9 +34,6 @@ from kreplica.engine.simulator.clients.producer import Batch, Producer
 from kreplica.engine.trace import Kind, Record
 from kreplica.engine.versions.supported import Version
 from kreplica.errors import UsageError
-
-if TYPE_CHECKING:
-    pass
 
 _IN_FLIGHT = "max.in.flight.requests.per.connection"
 _MOST_RETRIES = 2**31 - 1

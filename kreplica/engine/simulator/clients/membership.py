@@ -11,22 +11,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from kreplica.engine.rules.groups import assignors, group_epochs
 from kreplica.engine.rules.groups.group_membership import NO_MEMBER, UNKNOWN_GENERATION, expired
 from kreplica.engine.rules.replication.error_codes import ErrorCode
 from kreplica.engine.settings import MICROSECONDS
 from kreplica.engine.setup import SECOND, topic_and_number
+from kreplica.engine.simulator.broker.broker import Broker
+from kreplica.engine.simulator.clients.poll_loop import PollLoop
+from kreplica.engine.simulator.clients.positions import Positions
 from kreplica.engine.simulator.coordinators.groups import GroupCoordinator
 from kreplica.engine.simulator.environment import REQUEST_TIMEOUT
 from kreplica.engine.trace import Kind
 from kreplica.engine.versions.supported import NEVER
-
-if TYPE_CHECKING:
-    from kreplica.engine.simulator.broker.broker import Broker
-    from kreplica.engine.simulator.clients.consumer import Consumer
-
 
 Told = tuple[tuple[str, str, tuple[str, ...], tuple[str, ...]], ...]
 """Member id, instance id, topics and owned partitions of each member, as the coordinator sends them to the leader."""
@@ -56,6 +54,7 @@ class Membership:
         "_consumer",
         "_coordinator",
         "_heard_at",
+        "_positions",
         "assigned",
         "generation",
         "joining",
@@ -67,8 +66,9 @@ class Membership:
     commit_rule = "offset_commit.commit_to_classic_group"
     """The rule by which its commits are accepted or refused."""
 
-    def __init__(self, consumer: Consumer) -> None:
+    def __init__(self, consumer: PollLoop, positions: Positions) -> None:
         self._consumer = consumer
+        self._positions = positions
         self._coordinator: Broker | None = None
         self.member_id = NO_MEMBER
         self.generation = UNKNOWN_GENERATION
@@ -181,7 +181,7 @@ class Membership:
         self.needs_join = False
         if not self.cooperative or self.generation == UNKNOWN_GENERATION:
             self.assigned = ()
-            self._consumer.positions.keep(())
+            self._positions.keep(())
         consumer = self._consumer
         arguments = (consumer.name, self.member, self._timeouts(), consumer.setup.topics, self._owned())
         longest = self._timeouts()[1] + JOIN_GROUP_TIMEOUT_LAPSE
@@ -214,7 +214,7 @@ class Membership:
         lost = [partition for partition in self.assigned if partition not in partitions]
         self.joining = False
         self.assigned = partitions
-        self._consumer.positions.keep(partitions)
+        self._positions.keep(partitions)
         strategy = str(self._consumer.settings["partition.assignment.strategy"])
         self._consumer.emit(Kind.ASSIGNED, self.group, self.generation, partitions, _ASSIGNORS[strategy])
         # a member that had partitions revoked joins again: the next generation assigns them (KIP-429)
@@ -333,8 +333,8 @@ class ModernMembership(Membership):
 
     commit_rule = "offset_commit.commit_to_consumer_group"
 
-    def __init__(self, *arguments: object) -> None:
-        super().__init__(*arguments)  # type: ignore[arg-type]
+    def __init__(self, consumer: PollLoop, positions: Positions) -> None:
+        super().__init__(consumer, positions)
         self._wanted: tuple[str, ...] = ()
         self._asking = False
         self._lives = 0
@@ -410,7 +410,7 @@ class ModernMembership(Membership):
 
     def _take_over(self, wanted: tuple[str, ...]) -> None:
         self.assigned = wanted
-        self._consumer.positions.keep(wanted)
+        self._positions.keep(wanted)
         self._consumer.emit(Kind.ASSIGNED, self.group, self.generation, wanted, "group_epochs.reconcile")
         self._send()  # its present partitions, so that others may have the rest
 
@@ -426,7 +426,7 @@ class ModernMembership(Membership):
         super().lose()
         self._wanted = ()
         self.assigned = ()
-        self._consumer.positions.keep(())
+        self._positions.keep(())
 
     def leave(self) -> None:
         """Leaves by a heartbeat: for good, or for a while as a static member does."""

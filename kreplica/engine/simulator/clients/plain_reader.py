@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from kreplica.engine.rules.groups.offset_reset import BY_DURATION, NO_RESET, reset_policy, reset_position
 from kreplica.engine.rules.replication.error_codes import ErrorCode
 from kreplica.engine.setup import ReaderSetup
+from kreplica.engine.simulator.broker.broker import Brokers
 from kreplica.engine.simulator.broker.reads import ConsumerGiven
 from kreplica.engine.simulator.clients.client import Client
 from kreplica.engine.simulator.clients.requests import fetched_records
+from kreplica.engine.simulator.cluster import Cluster
 from kreplica.engine.trace import Kind
 from kreplica.errors import UsageError
-
-if TYPE_CHECKING:
-    from kreplica.engine.simulator.broker.broker import Brokers
-    from kreplica.engine.simulator.cluster import Cluster
 
 
 class Reader(Client):

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from kreplica.engine.rules.groups.consumer_position import Validation, needs_validation, validate_position
 from kreplica.engine.rules.groups.offset_commit import INVALID_OFFSET
@@ -20,14 +20,12 @@ from kreplica.engine.rules.replication.follower_reads import (
     out_of_range_resets,
     preferred_read_replica_expired,
 )
+from kreplica.engine.simulator.broker.broker import Broker
 from kreplica.engine.simulator.broker.reads import ConsumerGiven
 from kreplica.engine.simulator.clients import requests as consumer_requests
+from kreplica.engine.simulator.clients.poll_loop import PollLoop
 from kreplica.engine.simulator.clients.requests import NO_REPLICA, Fetched, fetched_records
 from kreplica.engine.trace import Kind, Record
-
-if TYPE_CHECKING:
-    from kreplica.engine.simulator.broker.broker import Broker
-    from kreplica.engine.simulator.clients.consumer import Consumer
 
 
 class Position(NamedTuple):
@@ -49,7 +47,7 @@ class Positions:
 
     __slots__ = ("_buffers", "_busy", "_consumer", "_preferred", "_round", "at")
 
-    def __init__(self, consumer: Consumer) -> None:
+    def __init__(self, consumer: PollLoop) -> None:
         self._consumer = consumer
         self.at: dict[str, Position] = {}
         self._buffers: dict[str, deque[Fetched]] = {}

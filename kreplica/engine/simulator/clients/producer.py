@@ -4,20 +4,16 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from kreplica.engine.rules.replication.error_codes import INVALID_METADATA, RETRIABLE, ErrorCode
 from kreplica.engine.rules.transactions.producer_batches import batch_is_full, delivery_is_over, is_sent_again, may_send
 from kreplica.engine.rules.transactions.producer_state import NO_SEQUENCE
 from kreplica.engine.setup import ProducerSetup, Send
+from kreplica.engine.simulator.broker.broker import Broker, Brokers
 from kreplica.engine.simulator.clients.client import Client
-from kreplica.engine.simulator.environment import DISCONNECTED
+from kreplica.engine.simulator.cluster import Cluster
+from kreplica.engine.simulator.environment import DISCONNECTED, SentCall
 from kreplica.engine.trace import Kind, Record
-
-if TYPE_CHECKING:
-    from kreplica.engine.simulator.broker.broker import Broker, Brokers
-    from kreplica.engine.simulator.cluster import Cluster
-    from kreplica.engine.simulator.environment import SentCall
 
 
 class Batch:

@@ -6,22 +6,18 @@ it goes on from the committed offset, so that read_committed consumers see each 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from kreplica.engine.rules.groups.coordinator_partition import OFFSETS_TOPIC
 from kreplica.engine.rules.groups.offset_commit import INVALID_OFFSET
 from kreplica.engine.rules.replication.error_codes import ErrorCode
 from kreplica.engine.rules.replication.fetching import READ_TO_LAST_STABLE_OFFSET
 from kreplica.engine.setup import Send, Transaction, TransactionalSetup, TransformSetup
+from kreplica.engine.simulator.broker.broker import Brokers
+from kreplica.engine.simulator.broker.reads import ConsumerGiven
 from kreplica.engine.simulator.clients.requests import fetched_records
 from kreplica.engine.simulator.clients.transactional import TransactionalProducer
+from kreplica.engine.simulator.cluster import Cluster
 from kreplica.engine.simulator.coordinators.groups import GroupCoordinator
 from kreplica.engine.trace import COMMITTED, Kind
-
-if TYPE_CHECKING:
-    from kreplica.engine.simulator.broker.broker import Brokers
-    from kreplica.engine.simulator.broker.reads import ConsumerGiven
-    from kreplica.engine.simulator.cluster import Cluster
 
 UNKNOWN_POSITION = -1
 

@@ -12,7 +12,7 @@ A consumer's handling of fetched records: markers and aborted records move its p
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from kreplica.engine.rules.groups.coordinator_partition import TRANSACTIONS_TOPIC
 from kreplica.engine.rules.groups.offset_reset import latest_is_available, reset_policy, reset_position
@@ -22,16 +22,13 @@ from kreplica.engine.rules.replication.follower_reads import preferred_read_repl
 from kreplica.engine.rules.replication.isolation import FetchedBatch, delivered_batches
 from kreplica.engine.rules.replication.replica_set import NO_LEADER
 from kreplica.engine.settings import MICROSECONDS
+from kreplica.engine.simulator.broker.broker import Broker
 from kreplica.engine.simulator.broker.leadership import Leadership
 from kreplica.engine.simulator.broker.reads import ConsumerGiven
+from kreplica.engine.simulator.broker.replica import Replica
+from kreplica.engine.simulator.clients.client import Client
 from kreplica.engine.simulator.coordinators.transactions import TransactionCoordinator
 from kreplica.engine.trace import ABORT, DATA, Record
-
-if TYPE_CHECKING:
-    from kreplica.engine.simulator.broker.broker import Broker
-    from kreplica.engine.simulator.broker.replica import Replica
-    from kreplica.engine.simulator.clients.client import Client
-
 
 Reply = Callable[..., object]
 NO_REPLICA = -1

@@ -8,22 +8,20 @@ end of a transaction brings the next epoch.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from kreplica.engine.rules.groups.coordinator_partition import OFFSETS_TOPIC
 from kreplica.engine.rules.groups.group_membership import NO_MEMBER, UNKNOWN_GENERATION
 from kreplica.engine.rules.replication.error_codes import ErrorCode
 from kreplica.engine.setup import ProducerSetup, Send, Transaction, TransactionalSetup
+from kreplica.engine.simulator.broker.broker import Broker, Brokers
 from kreplica.engine.simulator.clients.idempotent import IdempotentProducer, Line
 from kreplica.engine.simulator.clients.producer import Batch
 from kreplica.engine.simulator.clients.requests import TRY_AGAIN, Handler, ask_transaction_coordinator
+from kreplica.engine.simulator.cluster import Cluster
 from kreplica.engine.simulator.coordinators.groups import GroupCoordinator
 from kreplica.engine.simulator.coordinators.transactions import TransactionCoordinator
 from kreplica.engine.trace import ABORTED, COMMITTED, UNKNOWN, Kind
-
-if TYPE_CHECKING:
-    from kreplica.engine.simulator.broker.broker import Broker, Brokers
-    from kreplica.engine.simulator.cluster import Cluster
 
 
 class TransactionalProducer(IdempotentProducer):

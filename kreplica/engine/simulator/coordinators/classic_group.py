@@ -7,17 +7,14 @@ kafka.coordinator.group.GroupMetadata and GroupCoordinator, which do the same.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from kreplica.engine.rules.groups import group_membership as rules
 from kreplica.engine.rules.groups.group_membership import GroupState, JoinOutcome
 from kreplica.engine.rules.replication.error_codes import ErrorCode
 from kreplica.engine.settings import MICROSECONDS
-from kreplica.engine.simulator.coordinators.offset_store import GroupRecord
+from kreplica.engine.simulator.coordinators.offset_store import GroupRecord, GroupShard
 from kreplica.engine.trace import Kind
-
-if TYPE_CHECKING:
-    from kreplica.engine.simulator.coordinators.groups import Shard
 
 Reply = Callable[..., object]
 Assigned = tuple[tuple[str, tuple[str, ...]], ...]
@@ -73,7 +70,7 @@ class ClassicGroup:
         "static",
     )
 
-    def __init__(self, shard: Shard, group: str) -> None:
+    def __init__(self, shard: GroupShard, group: str) -> None:
         self.shard = shard
         self.id = group
         self.state = GroupState.EMPTY
@@ -160,7 +157,7 @@ class ClassicGroup:
         self.members[member_id] = member
         if instance:
             self.static[instance] = member_id
-        self.shard.watch(self, member)
+        self._watch(member)
         if replaced is not None and self._takes_over(replaced, member, reply):
             return
         member.join = reply
@@ -340,7 +337,7 @@ class ClassicGroup:
             member.assignment, member.heard = assignment, self.shard.now
             if instance:
                 self.static[instance] = member_id
-            self.shard.watch(self, member)
+            self._watch(member)
         self.state = GroupState.STABLE if self.members else GroupState.EMPTY
         self.empty_since = None if self.members else record.time
 
@@ -352,10 +349,23 @@ class ClassicGroup:
         )
         self.shard.append((GroupRecord(self.id, self.generation, self.leader, self.shard.now, members),), then)
 
-    def is_alive(self, member: GroupMember) -> bool:
+    def _is_alive(self, member: GroupMember) -> bool:
         """True if a member has been heard of within its session, or waits for an answer."""
         waits = member.join is not None or member.sync is not None
         return waits or not rules.expired(self.shard.now, member.heard, member.session)
+
+    def _watch(self, member: GroupMember) -> None:
+        """Checks after a session whether its member is still heard of."""
+        self.shard.broker.after(member.session, self._look_at, member)
+
+    def _look_at(self, member: GroupMember) -> None:
+        if self.shard.closed or self.members.get(member.id) is not member:
+            return
+        if self._is_alive(member):
+            left = member.heard + member.session - self.shard.now
+            self.shard.broker.after(left if left > 0 else member.session, self._look_at, member)
+        else:
+            self.leave(member.id, "was not heard of within its session")
 
     def close(self) -> None:
         """Ends the coordination of the group by this broker: waiting members are told to look for the coordinator."""

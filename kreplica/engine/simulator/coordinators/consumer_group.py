@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from kreplica.engine.rules.groups import group_epochs as rules
 from kreplica.engine.rules.groups.assignors import even_assignment, uniform_assignor
@@ -23,11 +23,8 @@ from kreplica.engine.rules.replication.error_codes import ErrorCode
 from kreplica.engine.rules.replication.replica_set import members
 from kreplica.engine.settings import MICROSECONDS
 from kreplica.engine.setup import topic_and_number, topic_of
-from kreplica.engine.simulator.coordinators.offset_store import ConsumerGroupRecord, MemberRecord
+from kreplica.engine.simulator.coordinators.offset_store import ConsumerGroupRecord, GroupShard, MemberRecord
 from kreplica.engine.trace import Kind
-
-if TYPE_CHECKING:
-    from kreplica.engine.simulator.coordinators.groups import Shard
 
 Reply = Callable[..., object]
 
@@ -74,7 +71,7 @@ class ModernGroup:
 
     __slots__ = ("assigned_at", "assignment_epoch", "epoch", "id", "members", "partitions", "shard")
 
-    def __init__(self, shard: Shard, group: str) -> None:
+    def __init__(self, shard: GroupShard, group: str) -> None:
         self.shard = shard
         self.id = group
         self.epoch = self.assignment_epoch = shard.broker.cluster.version.groups_begin_at_epoch

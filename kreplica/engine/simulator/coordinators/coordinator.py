@@ -7,13 +7,11 @@ kafka.coordinator.group.GroupCoordinator and kafka.coordinator.transaction.Trans
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, ClassVar, Generic, Protocol, Self, TypeVar
+from typing import ClassVar, Generic, Protocol, Self, TypeVar
 
 from kreplica.engine.rules.replication.error_codes import ErrorCode
-
-if TYPE_CHECKING:
-    from kreplica.engine.simulator.broker.broker import Broker
-    from kreplica.engine.simulator.broker.replica import Replica
+from kreplica.engine.simulator.broker.broker import Broker
+from kreplica.engine.simulator.broker.replica import Replica
 
 APPEND_ERRORS = {
     ErrorCode.NOT_LEADER_OR_FOLLOWER: ErrorCode.NOT_COORDINATOR,

@@ -11,7 +11,6 @@ kafka.coordinator.group.GroupMetadataManager; GroupCoordinatorShard since 4.0.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from kreplica.engine.rules.groups import group_membership, offset_commit
 from kreplica.engine.rules.groups.coordinator_partition import OFFSETS_TOPIC
@@ -20,29 +19,24 @@ from kreplica.engine.rules.replication.acknowledgement import ACKS_ALL
 from kreplica.engine.rules.replication.error_codes import ErrorCode
 from kreplica.engine.settings import MICROSECONDS
 from kreplica.engine.setup import SECOND, topic_of
-from kreplica.engine.simulator.coordinators.classic_group import Assigned, ClassicGroup, GroupMember, Reply
+from kreplica.engine.simulator.broker.broker import Broker
+from kreplica.engine.simulator.broker.replica import Replica
+from kreplica.engine.simulator.coordinators.classic_group import Assigned, ClassicGroup, Reply
 from kreplica.engine.simulator.coordinators.consumer_group import ModernGroup
 from kreplica.engine.simulator.coordinators.coordinator import APPEND_ERRORS, Coordinator
 from kreplica.engine.simulator.coordinators.offset_store import (
     REMOVED,
     Committed,
-    ConsumerGroupRecord,
     GroupRecord,
     OffsetRecord,
     OffsetStore,
+    Value,
 )
 from kreplica.engine.trace import Kind, Record
-
-if TYPE_CHECKING:
-    from kreplica.engine.simulator.broker.broker import Broker
-    from kreplica.engine.simulator.broker.replica import Replica
-
 
 MINUTE = 60 * SECOND
 Offsets = tuple[tuple[str, int, int], ...]
 """Partition, offset and leader epoch of each."""
-
-Value = OffsetRecord | GroupRecord | ConsumerGroupRecord
 
 
 class Shard:
@@ -97,19 +91,6 @@ class Shard:
             timeout,
             lambda error, _base: then(APPEND_ERRORS.get(error, error)),
         )
-
-    def watch(self, group: ClassicGroup, member: GroupMember) -> None:
-        """Checks after a session whether its member is still heard of."""
-        self.broker.after(member.session, self._look_at, group, member)
-
-    def _look_at(self, group: ClassicGroup, member: GroupMember) -> None:
-        if self.closed or group.members.get(member.id) is not member:
-            return
-        if group.is_alive(member):
-            left = member.heard + member.session - self.now
-            self.broker.after(left if left > 0 else member.session, self._look_at, group, member)
-        else:
-            group.leave(member.id, "was not heard of within its session")
 
     # -- groups and offsets
 

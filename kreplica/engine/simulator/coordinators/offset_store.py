@@ -5,10 +5,13 @@ kafka.coordinator.group.GroupMetadataManager; OffsetMetadataManager since 4.0.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import NamedTuple, Protocol
 
 from kreplica.engine.rules.groups.group_epochs import Member
 from kreplica.engine.rules.groups.offset_commit import INVALID_OFFSET, transactional_offset_wins
+from kreplica.engine.rules.replication.error_codes import ErrorCode
+from kreplica.engine.simulator.broker.broker import Broker
 from kreplica.engine.trace import COMMIT, DATA, Record
 
 REMOVED = -2
@@ -96,6 +99,31 @@ class ConsumerGroupRecord(NamedTuple):
 
     def __str__(self) -> str:
         return f"{self.group} epoch {self.epoch}, members: {len(self.members)}"
+
+
+Value = OffsetRecord | GroupRecord | ConsumerGroupRecord
+"""The values of records in __consumer_offsets; markers apart."""
+
+
+class GroupShard(Protocol):
+    """The partition of __consumer_offsets that stores a group, as the group knows it: ``groups.Shard``."""
+
+    broker: Broker
+    closed: bool
+
+    @property
+    def now(self) -> int:
+        """The time, in microseconds."""
+
+    @property
+    def initial_delay_ms(self) -> int:
+        """group.initial.rebalance.delay.ms."""
+
+    def new_member_id(self, client: str) -> str:
+        """A new member id."""
+
+    def append(self, values: tuple[Value, ...], then: Callable[[ErrorCode], object]) -> None:
+        """Appends records with acks=all; ``then`` gets the result as an error for clients."""
 
 
 class Committed(NamedTuple):

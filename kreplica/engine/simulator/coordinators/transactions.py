@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import fields
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from kreplica.engine.rules.groups.coordinator_partition import TRANSACTIONS_TOPIC
 from kreplica.engine.rules.replication.acknowledgement import ACKS_ALL
@@ -44,12 +44,9 @@ from kreplica.engine.rules.transactions.transaction_timeouts import transaction_
 from kreplica.engine.settings import MICROSECONDS
 from kreplica.engine.setup import MILLISECOND, SECOND
 from kreplica.engine.simulator.broker.leadership import asks_coordinator
+from kreplica.engine.simulator.broker.replica import Replica
 from kreplica.engine.simulator.coordinators.coordinator import APPEND_ERRORS, Coordinator
 from kreplica.engine.trace import ABORT, COMMIT, Kind, Record
-
-if TYPE_CHECKING:
-    from kreplica.engine.simulator.broker.replica import Replica
-
 
 RETRY_BACKOFF = 100 * MILLISECOND
 """Time until a refused marker is sent again."""
