@@ -14,33 +14,26 @@ from typing import Annotated
 
 import typer
 
+from commands.shared.help import SectionedCommand, SectionedGroup
 from commands.shared.plain_values import take_plain_values
 from commands.shared.printing.output import OutputFormat, drop_stdout, print_error, print_error_object
 from commands.shared.printing.terminal import pass_on, print_err, print_out
-from commands.shared.repeats import watch_repeats
+from commands.shared.repeats import RepeatAwareCommand
 from kreplica.errors import ExitCode, KreplicaError, UsageError, as_clause
 from kreplica.version import __version__
 
-COMMANDS = (
-    "describe",
-    "check",
-    "recommend",
-    "imbalance",
-    "safe_to_stop",
-    "wait",
-    "whatif",
-    "roll",
-    "compare",
-    "disks",
-    "rebalance",
-    "snapshot",
-    "audit",
-    "decode",
-    "config",
-    "sandbox",
-    "completions",
-)
-"""Folders of this package, a command each, in the order of the help; ``command.py`` registers it."""
+SECTIONS = {
+    "See": ("describe", "check", "imbalance", "disks", "recommend", "compare"),
+    "Before you touch it": ("safe-to-stop", "roll", "whatif"),
+    "Change, and wait": ("rebalance", "wait"),
+    "From a broker's disk": ("decode",),
+    "Fleet": ("snapshot", "audit"),
+    "Set up": ("config", "sandbox", "completions"),
+}
+"""Commands by what they are for, in the order of the help."""
+
+COMMANDS = tuple(name for names in SECTIONS.values() for name in names)
+"""Each command; ``commands/NAME/command.py`` registers it, with ``_`` for ``-`` in the folder's name."""
 
 GROUPS = frozenset({"rebalance", "roll", "whatif", "decode", "config", "sandbox"})
 """Commands that have subcommands: their ``register`` takes ``below`` (see commands.shared.groups)."""
@@ -67,6 +60,7 @@ def build_app(words: Sequence[str] | None = None) -> typer.Typer:
     take_plain_values()
     app = typer.Typer(
         name="kreplica",
+        cls=_Program,
         help="See, decode and steer the replication of Apache Kafka clusters.",
         epilog="Try it without a cluster: kreplica describe --dump sample",
         no_args_is_help=True,
@@ -79,20 +73,35 @@ def build_app(words: Sequence[str] | None = None) -> typer.Typer:
     named, below = _named(words)
     for name in [named] if named else COMMANDS:
         more = {"below": below} if name in GROUPS else {}
-        importlib.import_module(f"commands.{name}.command").register(app, **more)
-    watch_repeats(app)
+        importlib.import_module(f"commands.{name.replace('-', '_')}.command").register(app, **more)
+    _use_our_classes(app)
     return app
 
 
+class _Command(RepeatAwareCommand, SectionedCommand):
+    """A command of kreplica."""
+
+
+class _Program(SectionedGroup):
+    sections = SECTIONS
+
+
+def _use_our_classes(app: typer.Typer) -> None:
+    for command in app.registered_commands:
+        command.cls = _Command
+    for group in app.registered_groups:
+        if group.typer_instance is not None:
+            _use_our_classes(group.typer_instance)
+
+
 def _named(words: Sequence[str] | None) -> tuple[str, str | None]:
-    """The module of the named command, and the word after it, None without one; both empty if no command is named."""
+    """The named command, and the word after it, None without one; both empty if no command is named."""
     if words is None:
         return "", None
     said = [word for word in words if not word.startswith("-")]
-    module = next((name for name in COMMANDS if said and name.replace("_", "-") == said[0]), "")
-    if not module:
+    if not said or said[0] not in COMMANDS:
         return "", ""
-    return module, said[1] if len(said) > 1 else None
+    return said[0], said[1] if len(said) > 1 else None
 
 
 def main() -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from commands.shared.help import examples
 from commands.shared.options import ExitZeroOption, OutputOption
 from commands.shared.rule_options import FailOn, FailOnOption, RuleOption, known_rules
 from kreplica.errors import ExitCode, InputError, UsageError
@@ -40,14 +41,12 @@ UntilOption = Annotated[
 PerSnapshotOption = Annotated[
     bool, typer.Option("--per-snapshot", help="A row for each finding and snapshot, not one from when to when.")
 ]
-CountsOption = Annotated[
-    bool, typer.Option("--counts", help="The rows are the counts of each cluster and time instead.")
-]
+CountsOption = Annotated[bool, typer.Option("--counts", help="Rows are the counts of each cluster and time instead.")]
 OutOption = Annotated[
     Path | None,
     typer.Option("--out", metavar="DIR", file_okay=False, help="Also write DIR/findings and DIR/counts as Parquet."),
 ]
-StrictOption = Annotated[bool, typer.Option("--strict", help="Stop at a damaged or foreign file.")]
+StrictOption = Annotated[bool, typer.Option("--strict", help="Stop at a damaged file, or one of another program.")]
 MasterOption = Annotated[
     str, typer.Option("--master", metavar="MASTER", help="Where Spark runs: local[*], local[4] or spark://HOST:PORT.")
 ]
@@ -62,7 +61,14 @@ SettingOption = Annotated[
 
 def register(app: typer.Typer) -> None:
     """Adds the command."""
-    app.command("audit", short_help="Many snapshots of many clusters: counts and findings over time.")(audit)
+    app.command(
+        "audit",
+        short_help="Audit many snapshots of many clusters on Spark.",
+        epilog=examples(
+            "kreplica audit sample",
+            "kreplica audit dumps --since 7d --fail-on critical --out audit",
+        ),
+    )(audit)
 
 
 def audit(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from commands.shared.help import examples
 from commands.shared.options import (
     ExcludeInternalOption,
     ExitZeroOption,
@@ -32,7 +33,14 @@ if TYPE_CHECKING:
 
 def register(app: typer.Typer) -> None:
     """Adds the command."""
-    app.command("check", short_help="The rules that a cluster breaks, and the facts behind each.")(check)
+    app.command(
+        "check",
+        short_help="Judge a cluster by rules; each finding with its facts.",
+        epilog=examples(
+            "kreplica check --dump sample --rule rf-one --rule min-isr-equals-rf",
+            "kreplica check --context 'prod-*' --fail-on critical -o json",
+        ),
+    )(check)
 
 
 @takes_sources

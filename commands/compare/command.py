@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from commands.compare.view import Compared
+from commands.shared.help import examples
 from commands.shared.options import ConfigOption, OutputOption, TimeoutOption
+from commands.shared.values import parse_duration
 
 if TYPE_CHECKING:
     from commands.shared.printing.output import Answer
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
     from kreplica.model.snapshot import ClusterSnapshot
 
 COLUMNS = ("topic", "partition", "broker", "field", "left", "right", "newer", "lasting", "meaning")
-SETTLE_SECONDS = 2.0
+SETTLE = "2s"
 _SOURCE_HELP = (
     "bootstrap:HOST:PORT (that broker's own view), bootstrap:HOST:PORT,HOST:PORT (the cluster's),"
     " zookeeper:HOST:PORT/CHROOT, dump:PATH, context:NAME or zookeeper-of:CONTEXT."
@@ -29,21 +31,22 @@ _SOURCE_HELP = (
 
 def register(app: typer.Typer) -> None:
     """Adds the command."""
-    app.command("compare", short_help="Where two views of one cluster differ, and which is newer.")(compare)
+    app.command(
+        "compare",
+        short_help="Compare two views of one cluster, and tell which is newer.",
+        epilog=examples(
+            "kreplica compare dump:before.json bootstrap:kafka1:9092",
+            "kreplica compare zookeeper:zk1:2181 bootstrap:kafka1:9092 --settle 5s",
+        ),
+    )(compare)
 
 
 def compare(
     left: Annotated[str, typer.Argument(metavar="SOURCE", help=_SOURCE_HELP, show_default=False)],
     right: Annotated[str, typer.Argument(metavar="SOURCE", help="The other view of the same cluster.")],
     settle: Annotated[
-        float,
-        typer.Option(
-            "--settle",
-            min=0,
-            metavar="SECONDS",
-            help="Pause before differences are looked at again; 0 looks once.",
-        ),
-    ] = SETTLE_SECONDS,
+        str, typer.Option("--settle", metavar="DURATION", help="Time between the two reads; 0 for one read only.")
+    ] = SETTLE,
     command_config: Annotated[
         str | None,
         typer.Option("--command-config", metavar="FILE", help="Java client properties of bootstrap: and zookeeper:."),
@@ -63,11 +66,12 @@ def compare(
     from commands.compare.screen import show
     from commands.shared.printing.output import emit
 
+    pause = parse_duration(settle, "--settle")
     shared = SharedOptions(command_config, config, timeout)
     handles = parse_source(left, shared), parse_source(right, shared)
-    compared = _compared(*handles, settle)
+    compared = _compared(*handles, pause)
     answer = _answer(compared, handles)
-    emit(answer, output, lambda console: show(compared, answer, (left, right), settle, console))
+    emit(answer, output, lambda console: show(compared, answer, (left, right), pause, console))
     raise typer.Exit(compared.exit_code)
 
 

@@ -8,6 +8,8 @@ from typing import Annotated
 
 import typer
 
+from commands.shared.help import examples
+
 VARIABLE = "_KREPLICA_COMPLETE"
 """Environment variable by which a shell asks for candidates: the number of the word under the cursor."""
 
@@ -32,7 +34,14 @@ FILE_NAMES = {
 
 def register(app: typer.Typer) -> None:
     """Adds the command."""
-    app.command("completions", short_help="The script that makes a shell complete kreplica's words.")(completions)
+    app.command(
+        "completions",
+        short_help="Print a shell completion script.",
+        epilog=examples(
+            "kreplica completions bash > ~/.local/share/bash-completion/completions/kreplica",
+            "kreplica completions zsh > ~/.zfunc/_kreplica",
+        ),
+    )(completions)
 
 
 def completions(shell: Annotated[Shell, typer.Argument(help="Shell to print the script for.")]) -> None:

@@ -54,6 +54,8 @@ class Command:
     commands: tuple[Command, ...]
     passes_on: bool
     """True if the words after its arguments are for another program."""
+    examples: tuple[str, ...]
+    """Whole command lines of its help."""
 
     @property
     def name(self) -> str:
@@ -92,6 +94,7 @@ def _command(built: Any, path: tuple[str, ...]) -> Command:
         arguments=tuple(ours for theirs, ours in parameters if not ours.flags),
         commands=tuple(_command(child, (*path, name)) for name, child in below.items() if not child.hidden),
         passes_on=built.context_settings.get("allow_interspersed_args") is False,
+        examples=tuple((built.epilog or "").splitlines()),
     )
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from commands.config.named_contexts import named_contexts, read_contexts
+from commands.shared.help import examples
 from commands.shared.options import ConfigOption, OutputOption, TimeoutOption
 from commands.shared.printing.output import Answer, OutputFormat, Row, emit
 
@@ -34,17 +35,52 @@ SETTING_COLUMNS = ("context", "name", "value", "origin")
 
 def register(app: typer.Typer, *, below: str | None = None) -> None:
     """Adds the command group, of its subcommands as many as ``below`` asks for (see commands.shared.groups)."""
-    group = typer.Typer(help="Clusters by name: the contexts file.", no_args_is_help=True)
+    group = typer.Typer(help="Name clusters in a contexts file, and check them.", no_args_is_help=True)
     app.add_typer(group, name="config")
     if below == "":
         return
     from commands.config.check import check
 
-    group.command("init", short_help="Write a contexts file with every key explained.")(init)
-    group.command("list", short_help="List the clusters of the contexts file.")(list_contexts)
-    group.command("use", short_help="Make a context the current one.")(use)
-    group.command("show", short_help="What holds for a context, with its origin.")(show)
-    group.command("check", short_help="Try a context: files, secrets, the way in, permissions.")(check)
+    group.command(
+        "init",
+        short_help="Write a contexts file with every key explained.",
+        epilog=examples(
+            "kreplica config init",
+            "kreplica config init --config clusters.toml",
+        ),
+    )(init)
+    group.command(
+        "list",
+        short_help="List the clusters of the contexts file.",
+        epilog=examples(
+            "kreplica config list",
+            "kreplica config list --config clusters.toml -o json",
+        ),
+    )(list_contexts)
+    group.command(
+        "use",
+        short_help="Make a context the current one.",
+        epilog=examples(
+            "kreplica config use staging",
+            "kreplica config use prod-eu --config clusters.toml",
+        ),
+    )(use)
+    group.command(
+        "show",
+        short_help="Show the effective settings of a context, with their origin.",
+        epilog=examples(
+            "kreplica config show prod-eu",
+            "kreplica config show 'prod-*' --origin",
+        ),
+    )(show)
+    group.command(
+        "check",
+        short_help="Try a context: files, secrets, connection, permissions.",
+        epilog=examples(
+            "kreplica config check prod-eu",
+            "kreplica config check 'prod-*' -o json",
+        ),
+    )(check)
 
 
 def init(config: ConfigOption = None, output: OutputOption = None) -> None:
@@ -96,7 +132,7 @@ def show(
         list[str] | None,
         typer.Argument(metavar="[CONTEXT]...", help="Contexts, or patterns such as 'prod-*'; the current one if none."),
     ] = None,
-    origin: Annotated[bool, typer.Option("--origin", help="Also say where each value comes from.")] = False,
+    origin: Annotated[bool, typer.Option("--origin", help="Also show where each value comes from.")] = False,
     config: ConfigOption = None,
     timeout: TimeoutOption = None,
     output: OutputOption = None,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from commands.shared.help import examples
 from commands.shared.options import OutputOption
 from kreplica.errors import ExitCode, InputError, UsageError
 
@@ -37,7 +38,14 @@ MetadataOption = Annotated[
 
 def register(group: typer.Typer) -> None:
     """Adds the subcommand."""
-    group.command("check", short_help="Whether the files of log directories agree.")(check)
+    group.command(
+        "check",
+        short_help="Tell whether the files of log directories agree.",
+        epilog=examples(
+            "kreplica decode check /srv/kafka",
+            "kreplica decode check /srv/kafka --metadata /srv/kafka/__cluster_metadata-0",
+        ),
+    )(check)
 
 
 def check(paths: PathsArgument, metadata: MetadataOption = None, output: OutputOption = None) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from commands.shared.help import examples
 from commands.shared.options import OutputOption, StdinFilenameOption, TopicOption
 from kreplica.errors import ExitCode, InputError, UsageError
 
@@ -45,7 +46,14 @@ PathsArgument = Annotated[
 
 def register(group: typer.Typer) -> None:
     """Adds the subcommand."""
-    group.command("checkpoints", short_help="Every checkpoint of a log directory, by replica.")(checkpoints)
+    group.command(
+        "checkpoints",
+        short_help="Show every checkpoint of a log directory, by replica.",
+        epilog=examples(
+            "kreplica decode checkpoints /srv/kafka",
+            "kreplica decode checkpoints /srv/kafka --topic orders -o csv",
+        ),
+    )(checkpoints)
 
 
 def checkpoints(

@@ -21,6 +21,8 @@ SUBCOMMANDS = {
 
 def register(app: typer.Typer, *, below: str | None = None) -> None:
     """Adds the command group, of its subcommands as many as ``below`` asks for (see commands.shared.groups)."""
-    group = typer.Typer(help="Read the files that brokers leave behind, without a broker.", no_args_is_help=True)
+    group = typer.Typer(
+        help="Decode broker files on disk: offsets, transactions, KRaft metadata, checkpoints.", no_args_is_help=True
+    )
     register_subcommands(group, SUBCOMMANDS, below)
     app.add_typer(group, name="decode")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from commands.shared.help import examples
 from commands.shared.options import OutputOption, TopicOption
 from kreplica.errors import ExitCode, InputError, UsageError
 
@@ -47,7 +48,14 @@ AllOption = Annotated[bool, typer.Option("--all", help="Show partitions whose co
 
 def register(group: typer.Typer) -> None:
     """Adds the subcommand."""
-    group.command("compare", short_help="Copies of partitions on several disks, side by side.")(compare)
+    group.command(
+        "compare",
+        short_help="Compare the copies of partitions on several disks.",
+        epilog=examples(
+            "kreplica decode compare /srv/broker-1 /srv/broker-2 /srv/broker-3",
+            "kreplica decode compare '/srv/broker-*' --topic orders --all",
+        ),
+    )(compare)
 
 
 def compare(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from commands.shared.help import examples
 from commands.shared.options import OutputOption, StdinFilenameOption
 from kreplica.errors import ExitCode, InputError, UsageError
 
@@ -29,7 +30,14 @@ PathsArgument = Annotated[
 
 def register(group: typer.Typer) -> None:
     """Adds the subcommand."""
-    group.command("indexes", short_help="Index entries, aborted transactions, producers.")(indexes)
+    group.command(
+        "indexes",
+        short_help="Show index entries, aborted transactions, producers.",
+        epilog=examples(
+            "kreplica decode indexes /srv/kafka/orders-0",
+            "kreplica decode indexes /srv/kafka/orders-0/00000000000000000000.timeindex",
+        ),
+    )(indexes)
 
 
 def indexes(paths: PathsArgument, stdin_filename: StdinFilenameOption = None, output: OutputOption = None) -> None:

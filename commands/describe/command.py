@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from commands.describe.question import GroupBy, Question
+from commands.shared.help import examples
 from commands.shared.options import (
     BROKERS,
     ExcludeInternalOption,
@@ -24,7 +25,14 @@ from kreplica.errors import ExitCode, UsageError
 
 def register(app: typer.Typer) -> None:
     """Adds the command."""
-    app.command("describe", short_help="Partitions in trouble, or a verdict on a cluster.")(describe)
+    app.command(
+        "describe",
+        short_help="Show partitions in trouble, or a verdict on the cluster.",
+        epilog=examples(
+            "kreplica describe --dump sample --under-replicated --group-by cause",
+            "kreplica describe --bootstrap-server kafka1:9092 --under-min-isr --watch 5",
+        ),
+    )(describe)
 
 
 def _filter(flag: str, meaning: str) -> typer.models.OptionInfo:
@@ -50,7 +58,7 @@ def describe(
     broker: Annotated[
         list[str] | None, typer.Option("--broker", metavar=BROKERS, help="Only partitions with a replica there.")
     ] = None,
-    group_by: Annotated[GroupBy | None, typer.Option("--group-by", help="Gather what matches.")] = None,
+    group_by: Annotated[GroupBy | None, typer.Option("--group-by", help="Gather the partitions that match.")] = None,
     measure: Annotated[
         str | None,
         typer.Option(

@@ -216,7 +216,7 @@ def _min_isr_notes(view: ClusterView, total: int) -> list[str]:
     parts = [
         (refusing, "refusing acks=all writes"),
         (offline, "without a leader"),
-        (few, "with fewer replicas than that, all in sync: refused before Kafka 3.7"),
+        (few, "with fewer replicas than min.insync.replicas (writes fail only before Kafka 3.7)"),
     ]
     return [f"{count} {words}" for count, words in parts if count] if refusing != total else []
 

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from commands.shared.help import examples
 from commands.shared.options import BROKERS, LARGEST_INT32, ExitZeroOption, OutputOption, SourceOptions, takes_sources
 from commands.shared.values import parse_ids
 from kreplica.errors import UsageError
@@ -13,7 +14,14 @@ from kreplica.errors import UsageError
 
 def register(app: typer.Typer) -> None:
     """Adds the command."""
-    app.command("disks", short_help="Log directories: room left, largest partitions, strays, days until full.")(disks)
+    app.command(
+        "disks",
+        short_help="Show log directories: free space, largest partitions, days until full.",
+        epilog=examples(
+            "kreplica disks --dump sample --top 5",
+            "kreplica disks --bootstrap-server kafka1:9092 --since dumps --min-days 14",
+        ),
+    )(disks)
 
 
 @takes_sources
@@ -23,7 +31,8 @@ def disks(
         list[str] | None, typer.Option("--broker", metavar=BROKERS, help="Only log directories of these brokers.")
     ] = None,
     top: Annotated[
-        int, typer.Option("--top", min=0, max=LARGEST_INT32, metavar="N", help="How many of the largest partitions.")
+        int,
+        typer.Option("--top", min=0, max=LARGEST_INT32, metavar="N", help="Number of the largest partitions shown."),
     ] = 10,
     since: Annotated[
         str | None,
@@ -36,11 +45,13 @@ def disks(
     ] = None,
     min_usable: Annotated[
         float | None,
-        typer.Option("--min-usable", min=0, max=100, metavar="PERCENT", help="Exit 1 where less is usable."),
+        typer.Option("--min-usable", min=0, max=100, metavar="PERCENT", help="Exit 1 if less space is usable."),
     ] = None,
     min_days: Annotated[
         float | None,
-        typer.Option("--min-days", min=0, metavar="DAYS", help="Exit 1 where a volume is full sooner; needs --since."),
+        typer.Option(
+            "--min-days", min=0, metavar="DAYS", help="Exit 1 if a volume will be full sooner; needs --since."
+        ),
     ] = None,
     exit_zero: ExitZeroOption = False,
     output: OutputOption = None,

@@ -111,7 +111,7 @@ def _room(view: DiskView) -> Iterator[str]:
     if volumes:
         total, usable = (sum(one.total_bytes or 0 for one in volumes), sum(one.usable_bytes or 0 for one in volumes))
         shared = any(one.may_share_volume for one in report.directories)
-        note = "; equal directories may share a volume and count once" if shared else ""
+        note = "; directories of equal size and free space are counted as one volume" if shared else ""
         yield f"{size_words(usable)} usable of {size_words(total)}; {stored}{note}"
     elif report.directories:
         yield f"{stored}; capacity is not known: brokers tell it from Kafka 3.3 on"

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from commands.imbalance.view import BalancedView
+from commands.shared.help import examples
 from commands.shared.options import (
     ExcludeInternalOption,
     ExitZeroOption,
@@ -43,9 +44,14 @@ COLUMNS = (
 
 def register(app: typer.Typer) -> None:
     """Adds the command."""
-    app.command("imbalance", short_help="Leaders that are not where they are preferred, and what brings them back.")(
-        imbalance
-    )
+    app.command(
+        "imbalance",
+        short_help="Show partitions not led by their preferred replica, and why.",
+        epilog=examples(
+            "kreplica imbalance --dump sample --exclude-internal",
+            "kreplica imbalance --bootstrap-server kafka1:9092 --topic 'orders.*'",
+        ),
+    )(imbalance)
 
 
 @takes_sources

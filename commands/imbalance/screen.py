@@ -99,7 +99,7 @@ def _controller(view: BalancedView) -> Iterator[str]:
         passes = kraft_passes(found.electable)
         more = f", {KRAFT_ELECTIONS_A_PASS} at a time in {passes} passes, one after the other" if passes > 1 else ""
         every = f"every {balancing.interval_seconds} s"
-        yield f"a KRaft controller elects {every} each preferred leader that may lead, whatever the ratio{more}"
+        yield f"the KRaft controller elects eligible preferred leaders {every}, regardless of the ratio{more}"
     if balancing.enabled and found.mode is not MetadataMode.KRAFT:
         above = f"brokers whose ratio is above {balancing.percentage}%"
         yield f"a ZooKeeper controller elects every {balancing.interval_seconds} s those that may lead of {above}"

@@ -4,18 +4,62 @@ from __future__ import annotations
 
 import typer
 
+from commands.shared.help import examples
+
 
 def register(app: typer.Typer, *, below: str | None = None) -> None:
     """Adds the command group, of its subcommands as many as ``below`` asks for (see commands.shared.groups)."""
-    group = typer.Typer(help="Bring leaders back to where they are preferred.", no_args_is_help=True)
+    group = typer.Typer(help="Move leadership back to preferred replicas.", no_args_is_help=True)
     app.add_typer(group, name="rebalance")
     if below == "":
         return
     from commands.rebalance import apply, leaders, rollback, status
 
-    group.command("leaders", short_help="Elect preferred leaders, or write a plan of it.")(leaders.leaders)
-    group.command("apply", short_help="Run the elections of a plan.")(apply.apply)
-    group.command("status", short_help="How far a plan has come.")(status.status)
-    group.command("resume", short_help="Go on with a plan that was interrupted.")(apply.resume)
-    group.command("cancel", short_help="Drop what is left of a plan.")(status.cancel)
-    group.command("rollback", short_help="Bring back the leaders that a plan replaced.")(rollback.rollback)
+    group.command(
+        "leaders",
+        short_help="Elect preferred leaders, or write a plan to do so.",
+        epilog=examples(
+            "kreplica rebalance leaders --dump sample",
+            "kreplica rebalance leaders --bootstrap-server kafka1:9092 --topic 'orders.*' --execute",
+        ),
+    )(leaders.leaders)
+    group.command(
+        "apply",
+        short_help="Run the elections of a plan.",
+        epilog=examples(
+            "kreplica rebalance apply plan.json --bootstrap-server kafka1:9092",
+            "kreplica rebalance apply plan.json --bootstrap-server kafka1:9092 --execute --batch 50 --pause 10s",
+        ),
+    )(apply.apply)
+    group.command(
+        "status",
+        short_help="Show how far a plan has come.",
+        epilog=examples(
+            "kreplica rebalance status plan.json --bootstrap-server kafka1:9092",
+            "kreplica rebalance status plan.json --context prod-eu -o json",
+        ),
+    )(status.status)
+    group.command(
+        "resume",
+        short_help="Go on with a plan that was interrupted.",
+        epilog=examples(
+            "kreplica rebalance resume plan.json --bootstrap-server kafka1:9092",
+            "kreplica rebalance resume plan.json --context prod-eu --execute",
+        ),
+    )(apply.resume)
+    group.command(
+        "cancel",
+        short_help="Drop the rest of a plan.",
+        epilog=examples(
+            "kreplica rebalance cancel plan.json",
+            "kreplica rebalance cancel plan.json --execute",
+        ),
+    )(status.cancel)
+    group.command(
+        "rollback",
+        short_help="Bring back the leaders that a plan replaced.",
+        epilog=examples(
+            "kreplica rebalance rollback plan.json --bootstrap-server kafka1:9092",
+            "kreplica rebalance rollback plan.json --context prod-eu --execute --allow-reorder",
+        ),
+    )(rollback.rollback)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from kreplica.execution.executor import Pace
 
 PlanArgument = Annotated[Path, typer.Argument(metavar="PLAN", help="The plan's file; its journal lies beside it.")]
-ExecuteOption = Annotated[bool, typer.Option("--execute", help="Do it; without it nothing is changed.")]
+ExecuteOption = Annotated[bool, typer.Option("--execute", help="Do it. Without this option nothing is changed.")]
 YesOption = Annotated[
     bool, typer.Option("--yes", help="Do not ask at the terminal; a script needs it for a production context.")
 ]

@@ -187,4 +187,4 @@ def not_judged(unjudged: Sequence[Unjudged]) -> Iterator[str]:
     """One clause for each missing fact, with the number of rules that need it; the summary names the rules."""
     rules = Counter(one.missing for one in unjudged)
     for fact, count in rules.items():
-        yield f"{fact} not known: {count} rule{'s' * (count > 1)} did not judge"
+        yield f"{fact} unavailable: {count} rule{'s' * (count > 1)} skipped"

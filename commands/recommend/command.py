@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from commands.shared.help import examples
 from commands.shared.options import (
     ExcludeInternalOption,
     ExitZeroOption,
@@ -19,7 +20,14 @@ from commands.shared.rule_options import FailOn, FailOnOption
 
 def register(app: typer.Typer) -> None:
     """Adds the command."""
-    app.command("recommend", short_help="What to set otherwise: why, at what price, by which command.")(recommend)
+    app.command(
+        "recommend",
+        short_help="Recommend setting changes, with reason, cost and the command.",
+        epilog=examples(
+            "kreplica recommend --dump sample --topic orders",
+            "kreplica recommend --bootstrap-server kafka1:9092 --producer-config producer.properties",
+        ),
+    )(recommend)
 
 
 @takes_sources

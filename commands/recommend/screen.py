@@ -84,8 +84,8 @@ def _show_group(group: Sequence[Recommendation], console: Console) -> None:
 
 def _headline(one: Recommendation) -> str:
     origin = f" ({one.origin})" if one.origin and one.current is not None else ""
-    now = "not set" if one.current is None else f"{one.current}{origin}"
-    return f"{one.setting}: {now}, better {one.recommended}  [{one.rule}]"
+    now = "not set" if one.current is None else one.current
+    return f"{one.setting} {now} -> {one.recommended}{origin}  [{one.rule}]"
 
 
 def _subjects(group: Sequence[Recommendation]) -> str:

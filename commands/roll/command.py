@@ -12,6 +12,6 @@ SUBCOMMANDS = {"plan": "commands.roll.plan", "next": "commands.roll.next_restart
 
 def register(app: typer.Typer, *, below: str | None = None) -> None:
     """Adds the command group, of its subcommands as many as ``below`` asks for (see commands.shared.groups)."""
-    group = typer.Typer(help="Plan a rolling restart and be told what may restart next.", no_args_is_help=True)
+    group = typer.Typer(help="Plan a rolling restart; ask which brokers may restart next.", no_args_is_help=True)
     register_subcommands(group, SUBCOMMANDS, below)
     app.add_typer(group, name="roll")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from commands.shared.help import examples
 from commands.shared.options import OutputOption, SourceOptions, takes_sources
 from commands.shared.stop_options import SETTLE, one_cluster
 from commands.shared.values import parse_duration
@@ -21,7 +22,14 @@ COLUMNS = ("node", "wave", "state")
 
 def register(app: typer.Typer) -> None:
     """Adds the command to the group."""
-    app.command("next", short_help="Check the cluster and name the nodes to restart next.")(next_wave)
+    app.command(
+        "next",
+        short_help="Check the cluster and name the nodes to restart next.",
+        epilog=examples(
+            "kreplica roll next roll.json --bootstrap-server kafka1:9092",
+            "kreplica roll next roll.json --bootstrap-server kafka1:9092 --done",
+        ),
+    )(next_wave)
 
 
 @takes_sources
@@ -29,7 +37,8 @@ def next_wave(
     sources: SourceOptions,
     plan: Annotated[Path, typer.Argument(metavar="PLAN", help="The plan's file; its journal lies beside it.")],
     done: Annotated[
-        bool, typer.Option("--done", help="Say that the nodes named last were restarted, where it cannot be seen.")
+        bool,
+        typer.Option("--done", help="Confirm that the last named nodes were restarted, if kreplica cannot detect it."),
     ] = False,
     settle: Annotated[
         str, typer.Option("--settle", metavar="DURATION", help="Time between the two reads; 0 for one read only.")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from commands.shared.help import examples
 from commands.shared.options import BROKERS, LARGEST_INT32, OutputOption, SourceOptions, takes_sources
 from commands.shared.stop_options import Accept, AcceptOption, AcceptTopicOption, one_cluster
 from commands.shared.values import parse_ids
@@ -23,7 +24,14 @@ COLUMNS = ("node", "wave", "rack", "leaders", "replicas", "voter", "active_contr
 
 def register(app: typer.Typer) -> None:
     """Adds the command to the group."""
-    app.command("plan", short_help="Which nodes may restart together, in as few waves as can be.")(plan)
+    app.command(
+        "plan",
+        short_help="Plan which nodes may restart together, in as few waves as possible.",
+        epilog=examples(
+            "kreplica roll plan --dump sample-healthy --one-rack-at-a-time",
+            "kreplica roll plan --bootstrap-server kafka1:9092 --out roll.json",
+        ),
+    )(plan)
 
 
 @takes_sources

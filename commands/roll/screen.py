@@ -97,9 +97,9 @@ def _helps(nodes: Sequence[HeldBack]) -> Iterator[str]:
     """Remedies for the reasons that hold nodes back."""
     reasons = " ".join(reason for one in nodes for reason in one.reasons)
     if "one replica only" in reasons:
-        yield "one replica only: add a second by a reassignment, or take it into account: --accept rf-one"
+        yield "single replica: add one by a reassignment, or accept the downtime with --accept rf-one"
     if "leaves no room" in reasons:
-        yield "min.insync.replicas leaves no room: lower it, add a replica, or take it into account by --accept-topic"
+        yield "min.insync.replicas leaves no room: lower it, add a replica, or accept the downtime with --accept-topic"
     if OUT_OF_SYNC in reasons:
         yield f"{OUT_OF_SYNC}: wait until they are back, then plan anew"
     if "majority" in reasons:

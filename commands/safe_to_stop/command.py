@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from commands.shared.help import examples
 from commands.shared.options import MAX_AGE, MaxAgeOfActionOption, OutputOption, SourceOptions, takes_sources
 from commands.shared.stop_options import SETTLE, Accept, AcceptOption, AcceptTopicOption, one_cluster
 from commands.shared.values import parse_duration, parse_ids
@@ -37,9 +38,14 @@ COLUMNS = (
 
 def register(app: typer.Typer) -> None:
     """Adds the command."""
-    app.command("safe-to-stop", short_help="Whether brokers can be stopped without harm: a gate for scripts.")(
-        safe_to_stop
-    )
+    app.command(
+        "safe-to-stop",
+        short_help="Tell whether brokers can stop without harm, for scripts.",
+        epilog=examples(
+            "kreplica safe-to-stop 2 --dump sample",
+            "kreplica safe-to-stop --rack r1 --bootstrap-server kafka1:9092 --wait 10m",
+        ),
+    )(safe_to_stop)
 
 
 @takes_sources
@@ -55,7 +61,8 @@ def safe_to_stop(
         str, typer.Option("--settle", metavar="DURATION", help="Time between the two reads; 0 for one read only.")
     ] = SETTLE,
     wait: Annotated[
-        str | None, typer.Option("--wait", metavar="DURATION", help="Read again until it is safe, at most so long.")
+        str | None,
+        typer.Option("--wait", metavar="DURATION", help="Read again until it is safe, for at most this long."),
     ] = None,
     max_age: MaxAgeOfActionOption = MAX_AGE,
     output: OutputOption = None,

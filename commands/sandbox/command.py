@@ -11,6 +11,7 @@ import typer
 
 from commands.sandbox.answer import assignment, choice, pairs
 from commands.sandbox.answer import racks as rack_names
+from commands.shared.help import examples
 from commands.shared.options import LARGEST_INT32, OutputOption
 from commands.shared.printing.terminal import pass_on, stderr_console
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from commands.shared.printing.output import OutputFormat
     from kreplica.sandbox import Sandbox
 
-NameOption = Annotated[str, typer.Option("--name", metavar="NAME", help="Which sandbox.")]
+NameOption = Annotated[str, typer.Option("--name", metavar="NAME", help="Name of the sandbox.")]
 ServerArgument = Annotated[int, typer.Argument(metavar="ID", help="Node id; 0 is ZooKeeper.")]
 
 LISTENERS = "plaintext, tls, mtls, sasl-plain, scram-sha-256, scram-sha-512, tls-sasl-plain, tls-scram-sha-256 or -512"
@@ -26,23 +27,94 @@ LISTENERS = "plaintext, tls, mtls, sasl-plain, scram-sha-256, scram-sha-512, tls
 
 def register(app: typer.Typer, *, below: str | None = None) -> None:
     """Adds the command group, of its subcommands as many as ``below`` asks for (see commands.shared.groups)."""
-    group = typer.Typer(help="A real Apache Kafka on loopback, to practise on.", no_args_is_help=True)
+    group = typer.Typer(help="Run a real Apache Kafka on loopback, to practise on.", no_args_is_help=True)
     app.add_typer(group, name="sandbox")
     if below == "":
         return
     from commands.sandbox.load import load
 
-    group.command("start", short_help="Start a cluster of N brokers on free ports.")(start)
-    group.command("stop", short_help="End every server and remove its data.")(stop)
-    group.command("status", short_help="Every server: process, registration, log.")(status)
-    group.command("kill", short_help="End one server with SIGKILL, as a crash would.")(kill)
-    group.command("pause", short_help="Stop one server in its tracks (SIGSTOP).")(pause)
-    group.command("resume", short_help="Let a paused server go on.")(resume)
-    group.command("start-broker", short_help="Start a server that has ended.")(start_broker)
-    group.command("topic", short_help="Create or delete a topic.")(topic)
-    group.command("load", short_help="Produce and consume at a rate; count what is lost.")(load)
+    group.command(
+        "start",
+        short_help="Start a cluster of N brokers on free ports.",
+        epilog=examples(
+            "kreplica sandbox start",
+            "kreplica sandbox start --mode zookeeper --brokers 4 --racks 2 --name old",
+        ),
+    )(start)
+    group.command(
+        "stop",
+        short_help="Stop every server and remove its data.",
+        epilog=examples(
+            "kreplica sandbox stop",
+            "kreplica sandbox stop --all",
+        ),
+    )(stop)
+    group.command(
+        "status",
+        short_help="Show every server: process, registration, log.",
+        epilog=examples(
+            "kreplica sandbox status",
+            "kreplica sandbox status --name old -o json",
+        ),
+    )(status)
+    group.command(
+        "kill",
+        short_help="Kill one server (SIGKILL), as a crash would.",
+        epilog=examples(
+            "kreplica sandbox kill 2",
+            "kreplica sandbox kill 2 --clean",
+        ),
+    )(kill)
+    group.command(
+        "pause",
+        short_help="Freeze one server (SIGSTOP).",
+        epilog=examples(
+            "kreplica sandbox pause 2",
+            "kreplica sandbox pause 2 --name old",
+        ),
+    )(pause)
+    group.command(
+        "resume",
+        short_help="Let a paused server go on.",
+        epilog=examples(
+            "kreplica sandbox resume 2",
+            "kreplica sandbox resume 2 --name old",
+        ),
+    )(resume)
+    group.command(
+        "start-broker",
+        short_help="Start a server that has stopped.",
+        epilog=examples(
+            "kreplica sandbox start-broker 2",
+            "kreplica sandbox start-broker 2 --name old",
+        ),
+    )(start_broker)
+    group.command(
+        "topic",
+        short_help="Create or delete a topic.",
+        epilog=examples(
+            "kreplica sandbox topic orders --partitions 6 --replication-factor 3",
+            "kreplica sandbox topic orders --delete",
+        ),
+    )(topic)
+    group.command(
+        "load",
+        short_help="Produce and consume at a rate; count lost records.",
+        epilog=examples(
+            "kreplica sandbox load --topic orders --rate 500 --seconds 30 --acks all",
+            "kreplica sandbox load --topic orders --acks 1 --consume",
+        ),
+    )(load)
     behind = {"allow_interspersed_args": False}  # words after the tool's name are the tool's own
-    group.command("tool", short_help="Run one of Kafka's own tools against it.", context_settings=behind)(tool)
+    group.command(
+        "tool",
+        short_help="Run one of Kafka's own tools against the sandbox.",
+        epilog=examples(
+            "kreplica sandbox tool topics --describe",
+            "kreplica sandbox tool --name old consumer-groups --list",
+        ),
+        context_settings=behind,
+    )(tool)
 
 
 def start(
@@ -73,7 +145,10 @@ def start(
         ),
     ] = None,
     authorizer: Annotated[
-        bool, typer.Option("--authorizer", help="Access control lists hold; admin and the plaintext listener may all.")
+        bool,
+        typer.Option(
+            "--authorizer", help="Enforce access control lists; admin and the plaintext listener may do everything."
+        ),
     ] = False,
     ibp: Annotated[
         str, typer.Option("--ibp", metavar="VERSION", help="inter.broker.protocol.version (with --mode zookeeper).")
@@ -221,8 +296,8 @@ def topic(
 
 
 def tool(
-    tool: Annotated[str, typer.Argument(metavar="TOOL", help="As topics, or kafka-topics; kafka-leader-election.")],
-    arguments: Annotated[list[str] | None, typer.Argument(metavar="ARGUMENTS…", help="Its own arguments.")] = None,
+    tool: Annotated[str, typer.Argument(metavar="TOOL", help="Name of the tool, such as topics or kafka-topics.")],
+    arguments: Annotated[list[str] | None, typer.Argument(metavar="ARGUMENTS…", help="Arguments of the tool.")] = None,
     name: NameOption = "default",
 ) -> None:
     """Run one of Kafka's own tools against the sandbox; --bootstrap-server is put in.

@@ -29,7 +29,7 @@ COUNTS = ("sent", "acknowledged", "refused", "read_back", "lost", "unread", "dup
 def load(
     topic: Annotated[str, typer.Option("--topic", metavar="NAME", help="Topic, which must exist.")],
     rate: Annotated[float, typer.Option("--rate", metavar="N", help="Records a second over all partitions.")] = 100.0,
-    seconds: Annotated[float, typer.Option("--seconds", metavar="S", help="How long records are sent.")] = 10.0,
+    seconds: Annotated[float, typer.Option("--seconds", metavar="S", help="Time for which records are sent.")] = 10.0,
     acks: Annotated[
         str, typer.Option("--acks", metavar="0|1|all", help="Acknowledgements the producer waits for.")
     ] = "all",
@@ -38,17 +38,21 @@ def load(
         bool, typer.Option("--idempotent", help="Keep retries from duplicating and reordering (needs acks=all).")
     ] = False,
     consume: Annotated[
-        bool, typer.Option("--consume/--no-consume", help="Read along, and read everything back at the end.")
+        bool, typer.Option("--consume/--no-consume", help="Also consume, and read everything back at the end.")
     ] = True,
     delivery_timeout: Annotated[
         float,
-        typer.Option("--delivery-timeout", metavar="S", help="An unacknowledged record counts as refused after this."),
+        typer.Option(
+            "--delivery-timeout",
+            metavar="S",
+            help="Time after which a record without an acknowledgement counts as refused.",
+        ),
     ] = 30.0,
     listener: Annotated[
         str, typer.Option("--listener", metavar="KIND", help="Listener to use; plaintext if not given.")
     ] = "plaintext",
     user: Annotated[str, typer.Option("--user", metavar="NAME", help="User of that listener.")] = "admin",
-    name: Annotated[str, typer.Option("--name", metavar="NAME", help="Which sandbox.")] = "default",
+    name: Annotated[str, typer.Option("--name", metavar="NAME", help="Name of the sandbox.")] = "default",
     output: OutputOption = None,
 ) -> None:
     """Produce and consume at a stated rate and count what became of every record.

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from commands.shared.help import CONNECTION, OUTPUT
 from commands.shared.printing.output import OutputFormat
 
 if TYPE_CHECKING:
@@ -26,14 +27,14 @@ LARGEST_INT32 = (1 << 31) - 1
 LARGEST_OFFSET = (1 << 63) - 1
 
 OutputOption = Annotated[
-    OutputFormat | None, typer.Option("--output", "-o", help="Form of the answer; table if not given.")
+    OutputFormat | None, typer.Option("--output", "-o", rich_help_panel=OUTPUT, help="Output format.  [default: table]")
 ]
 StdinFilenameOption = Annotated[
     str | None,
     typer.Option(
         "--stdin-filename",
         metavar="NAME",
-        help="The name of the file that comes on standard input, with its folder where that tells something.",
+        help="Original path of the data on standard input; its directory names the partition.",
     ),
 ]
 TopicOption = Annotated[
@@ -47,36 +48,73 @@ BROKERS = "ID,…"
 ExcludeInternalOption = Annotated[bool, typer.Option("--exclude-internal", help="Leave out Kafka's internal topics.")]
 MaxAgeOption = Annotated[
     str | None,
-    typer.Option("--max-age", metavar="DURATION", help="Exit 5 where a dump is older; any age if not given."),
+    typer.Option(
+        "--max-age", metavar="DURATION", rich_help_panel=OUTPUT, help="Exit 5 if a dump is older.  [default: any age]"
+    ),
 ]
 MAX_AGE = "10m"
 MaxAgeOfActionOption = Annotated[
-    str, typer.Option("--max-age", metavar="DURATION", help="Exit 5 where a dump is older, which tells not of now.")
+    str,
+    typer.Option(
+        "--max-age",
+        metavar="DURATION",
+        rich_help_panel=OUTPUT,
+        help="Exit 5 if a dump is older than that.",
+    ),
 ]
 """Age limit of dumps for gates before an action: an action needs the present state."""
-ExitZeroOption = Annotated[bool, typer.Option("--exit-zero", help="Exit 0 even with findings: for reports.")]
+ExitZeroOption = Annotated[
+    bool, typer.Option("--exit-zero", rich_help_panel=OUTPUT, help="Exit 0 even with findings: for reports.")
+]
 TimeoutOption = Annotated[
     float | None,
-    typer.Option("--timeout", min=0.1, metavar="SECONDS", help="Longest time for one read; 10 if not given."),
+    typer.Option(
+        "--timeout",
+        min=0.1,
+        metavar="SECONDS",
+        rich_help_panel=CONNECTION,
+        help="Longest time for one read.  [default: 10]",
+    ),
 ]
 BootstrapServerOption = Annotated[
     str | None,
-    typer.Option("--bootstrap-server", metavar="HOST:PORT,…", help="Brokers of a live cluster to ask first."),
+    typer.Option(
+        "--bootstrap-server",
+        metavar="HOST:PORT,…",
+        rich_help_panel=CONNECTION,
+        help="Brokers of a live cluster to ask first.",
+    ),
 ]
 CommandConfigOption = Annotated[
     str | None,
-    typer.Option("--command-config", metavar="FILE", help="Java client properties: security and timeouts."),
+    typer.Option(
+        "--command-config",
+        metavar="FILE",
+        rich_help_panel=CONNECTION,
+        help="Java client properties: security and timeouts.",
+    ),
 ]
 ConfigOption = Annotated[
     str | None,
-    typer.Option("--config", metavar="FILE", help="Contexts file; KREPLICA_CONFIG if not given."),
+    typer.Option(
+        "--config",
+        metavar="FILE",
+        rich_help_panel=CONNECTION,
+        help="Contexts file.  [env: KREPLICA_CONFIG; default: the one that config init writes]",
+    ),
 ]
 
 READ_TIMEOUT = "read_timeout"
 _READ_TIMEOUT_PARAMETER: tuple[Any, Any] = (
     Annotated[
         float | None,
-        typer.Option("--read-timeout", min=0.1, metavar="SECONDS", help="Longest time for one read; 10 if not given."),
+        typer.Option(
+            "--read-timeout",
+            min=0.1,
+            metavar="SECONDS",
+            rich_help_panel=CONNECTION,
+            help="Longest time for one read.  [default: 10]",
+        ),
     ],
     None,
 )
@@ -90,6 +128,7 @@ _SOURCE_PARAMETERS: dict[str, tuple[Any, Any]] = {
             typer.Option(
                 "--zookeeper",
                 metavar="HOST:PORT,…/CHROOT",
+                rich_help_panel=CONNECTION,
                 help="ZooKeeper of a cluster that keeps its metadata there; it is read only.",
             ),
         ],
@@ -101,6 +140,7 @@ _SOURCE_PARAMETERS: dict[str, tuple[Any, Any]] = {
             typer.Option(
                 "--dump",
                 metavar="PATH",
+                rich_help_panel=CONNECTION,
                 help="A dump instead of a live cluster: kreplica's snapshot, text of kafka-topics --describe,"
                 " JSON of kcat -L -J, JSON of ZooKeeper's znodes, a KRaft node's log directory or metadata checkpoint;"
                 " - for stdin, sample or sample-healthy for a packaged one.",
@@ -114,6 +154,7 @@ _SOURCE_PARAMETERS: dict[str, tuple[Any, Any]] = {
             typer.Option(
                 "--context",
                 metavar="NAME",
+                rich_help_panel=CONNECTION,
                 help="Cluster of the contexts file; patterns and repeats allowed.",
             ),
         ],

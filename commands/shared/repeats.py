@@ -11,7 +11,6 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-import typer
 import typer.core
 
 from kreplica.errors import UsageError
@@ -58,12 +57,3 @@ def _may_repeat(option: Any) -> bool:
     """True for lists, and for a bare flag, which only says the same again."""
     bare = getattr(option, "is_flag", True) and not option.secondary_opts
     return bare or option.multiple or joins_repeats(option)
-
-
-def watch_repeats(app: typer.Typer) -> None:
-    """Has every command of the application, those of its groups too, take repeated options as above."""
-    for command in app.registered_commands:
-        command.cls = RepeatAwareCommand
-    for group in app.registered_groups:
-        if group.typer_instance is not None:
-            watch_repeats(group.typer_instance)

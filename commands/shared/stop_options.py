@@ -28,7 +28,7 @@ AcceptOption = Annotated[
 ]
 AcceptTopicOption = Annotated[
     str | None,
-    typer.Option("--accept-topic", metavar="REGEX,…", help="Whatever happens to topics whose whole name matches."),
+    typer.Option("--accept-topic", metavar="REGEX,…", help="Ignore topics whose whole name matches."),
 ]
 """Options that name partitions that may be down while a broker is stopped; safe-to-stop and roll plan take both."""
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from commands.shared.help import examples
 from commands.shared.options import OutputOption, SourceOptions, takes_sources
 from commands.shared.printing.terminal import print_err, print_out
 
@@ -38,7 +39,14 @@ WithOption = Annotated[
 
 def register(app: typer.Typer) -> None:
     """Adds the command."""
-    app.command("snapshot", short_help="Write the state of one or many clusters to a directory.")(snapshot)
+    app.command(
+        "snapshot",
+        short_help="Write the state of one or many clusters to a directory.",
+        epilog=examples(
+            "kreplica snapshot --dump sample --out dumps",
+            "kreplica snapshot --context 'prod-*' --out dumps --jobs 8",
+        ),
+    )(snapshot)
 
 
 @takes_sources

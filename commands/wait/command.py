@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from commands.shared.help import examples
 from commands.shared.options import (
     BROKERS,
     MAX_AGE,
@@ -67,15 +68,24 @@ class Question:
 
 def register(app: typer.Typer) -> None:
     """Adds the command."""
-    app.command("wait", short_help="Wait until replicas are in sync again, for scripts.")(wait)
+    app.command(
+        "wait",
+        short_help="Wait until replicas are in sync again, for scripts.",
+        epilog=examples(
+            "kreplica wait --for in-sync --dump sample-healthy --max-age 1000d",
+            "kreplica wait --bootstrap-server kafka1:9092 --broker 2 --for in-sync",
+        ),
+    )(wait)
 
 
 @takes_sources
 def wait(
     sources: SourceOptions,
     goal: Annotated[For, typer.Option("--for", help="What to wait for.")],
-    broker: Annotated[list[str] | None, typer.Option("--broker", metavar=BROKERS, help="Of these brokers.")] = None,
-    timeout: Annotated[str, typer.Option("--timeout", metavar="DURATION", help="Give up after so long.")] = TIMEOUT,
+    broker: Annotated[
+        list[str] | None, typer.Option("--broker", metavar=BROKERS, help="Only disks of these brokers.")
+    ] = None,
+    timeout: Annotated[str, typer.Option("--timeout", metavar="DURATION", help="Give up after this long.")] = TIMEOUT,
     topic: TopicOption = None,
     exclude_internal: ExcludeInternalOption = False,
     max_age: MaxAgeOfActionOption = MAX_AGE,

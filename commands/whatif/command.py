@@ -18,6 +18,6 @@ SUBCOMMANDS = {
 
 def register(app: typer.Typer, *, below: str | None = None) -> None:
     """Adds the command group, of its subcommands as many as ``below`` asks for (see commands.shared.groups)."""
-    group = typer.Typer(help="Ask what would happen, by Kafka's own rules.", no_args_is_help=True)
+    group = typer.Typer(help="Rehearse failures, settings and versions by Kafka's own rules.", no_args_is_help=True)
     register_subcommands(group, SUBCOMMANDS, below)
     app.add_typer(group, name="whatif")

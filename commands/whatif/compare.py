@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from commands.shared.help import examples
 from commands.shared.options import OutputOption
 from commands.whatif.options import FeatureOption, ScenarioArgument, SeedOption, SetOption, split_settings
 from kreplica.errors import ExitCode, UsageError
@@ -63,14 +64,25 @@ _ALWAYS = ("as_expected", "acknowledged", "lost", "duplicated", "reordered", "di
 
 def register(group: typer.Typer) -> None:
     """Adds the subcommand."""
-    group.command("compare", short_help="A scenario under several versions and settings, in columns.")(compare)
+    group.command(
+        "compare",
+        short_help="Play a scenario under several versions and settings, in columns.",
+        epilog=examples(
+            "kreplica whatif compare hw-truncation-loss --kafka-version 0.10,0.11,4.1",
+            "kreplica whatif compare clean-failover --set acks=1 --set acks=all",
+        ),
+    )(compare)
 
 
 def compare(
     scenario: ScenarioArgument,
     kafka_version: Annotated[
         str | None,
-        typer.Option("--kafka-version", metavar="VERSION,…", help="A column each; else where the scenario changes."),
+        typer.Option(
+            "--kafka-version",
+            metavar="VERSION,…",
+            help="One column for each version.  [default: those where the scenario changes]",
+        ),
     ] = None,
     settings: SetOption = None,
     feature: FeatureOption = None,

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from commands.shared.help import examples
 from commands.shared.options import OutputOption
 
 if TYPE_CHECKING:
@@ -18,7 +19,14 @@ COLUMNS = ("scenario", "title", "versions", "played_under", "source")
 
 def register(group: typer.Typer) -> None:
     """Adds the subcommand."""
-    group.command("list", short_help="The scenarios that can be played.")(list_scenarios)
+    group.command(
+        "list",
+        short_help="List the scenarios.",
+        epilog=examples(
+            "kreplica whatif list",
+            "kreplica whatif list -o json",
+        ),
+    )(list_scenarios)
 
 
 def list_scenarios(output: OutputOption = None) -> None:

@@ -28,7 +28,9 @@ FromOption = Annotated[
 VersionOption = Annotated[
     str | None,
     typer.Option(
-        "--kafka-version", metavar="VERSION", help="Kafka's version, like 0.11 or 3.9-kraft; else the scenario's first."
+        "--kafka-version",
+        metavar="VERSION",
+        help="Kafka's version, such as 0.11 or 3.9-kraft.  [default: the scenario's first]",
     ),
 ]
 SetOption = Annotated[

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from commands.shared.help import examples
 from commands.shared.options import OutputOption
 from commands.whatif.options import ScenarioArgument, pairs, shown_settings
 
@@ -21,7 +22,14 @@ COLUMNS = ("version", "settings", "expected", "controllers")
 
 def register(group: typer.Typer) -> None:
     """Adds the subcommand."""
-    group.command("show", short_help="What a scenario consists of and what must come out.")(show)
+    group.command(
+        "show",
+        short_help="Show the parts of a scenario and its expected outcome.",
+        epilog=examples(
+            "kreplica whatif show hw-truncation-loss",
+            "kreplica whatif show hw-truncation-loss -o json",
+        ),
+    )(show)
 
 
 def show(scenario: ScenarioArgument, output: OutputOption = None) -> None:

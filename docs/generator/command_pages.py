@@ -50,6 +50,8 @@ def _blocks(command: Command, heading: str) -> list[str]:
     name = _title(command)
     assert command.help, f"{name} has no help"
     blocks = [paragraphs(command.help), f"```\n{_synopsis(command)}\n```"]
+    if not command.commands:
+        blocks += ["Examples:", "```\n" + "\n".join(command.examples) + "\n```"]
     if command.arguments:
         rows = [[code(argument.metavar), _meaning(argument)] for argument in command.arguments]
         blocks += [f"{heading} Arguments", table(["argument", "meaning"], rows)]

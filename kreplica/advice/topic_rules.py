@@ -18,7 +18,7 @@ NEVER = str(2**63 - 1)
 ORIGIN_TOPIC = "topic"
 _MORE_DISK = "the disk and the replication traffic of each added copy; the move itself reads everything once"
 _NOT_NOW = "not possible now: too few brokers are live, or its partitions are being moved already"
-_FEWER_ACKNOWLEDGE = "one copy less has to have a write before it is acknowledged"
+_FEWER_ACKNOWLEDGE = "a write is acknowledged with one copy fewer"
 _OF_KAFKA = {
     "__consumer_offsets": "committed offsets of all groups go with it",
     "__transaction_state": "open transactions go with it",

@@ -295,7 +295,7 @@ def diagnosis(spreads: Mapping[Measure, Spread], non_preferred: int) -> str | No
             " them does not help, another order of replicas or another place would"
         )
     if Measure.LEADERS in skewed and non_preferred:
-        return "leaders are uneven only because others than the preferred lead: electing the preferred ones evens them"
+        return "uneven only because preferred replicas are not leading; a preferred election evens it out"
     if Measure.REPLICAS in skewed:
         return "replica counts are uneven, leaders are not: moving replicas would even them, elections do not"
     if Measure.BYTES in skewed:

@@ -224,7 +224,7 @@ MIN_ISR_EQUALS_RF = GroupRule(
     ),
     _MATCHING,
     "min.insync.replicas {min_isr} equals the replication factor in {matching} of {partitions} partitions",
-    "any one replica out of sync stops acks=all writes: no broker can be restarted without that",
+    "one replica out of sync stops acks=all writes, so every broker restart causes an outage",
 )
 MIN_ISR_ABOVE_RF = GroupRule(
     "min-isr-above-rf",
@@ -237,7 +237,7 @@ MIN_ISR_ABOVE_RF = GroupRule(
     ),
     _MATCHING,
     "min.insync.replicas {min_isr} is above the replication factor in {matching} of {partitions} partitions",
-    "before 3.7 acks=all writes are refused always; since then it means all replicas (KAFKA-15583)",
+    'before 3.7 every acks=all write fails; from 3.7 on it acts like "all replicas" (KAFKA-15583)',
 )
 UNCLEAN_ENABLED = GroupRule(
     "unclean-enabled",

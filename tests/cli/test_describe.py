@@ -130,7 +130,7 @@ def test_verdict_of_a_cluster_in_trouble(kreplica: Any) -> None:
         "  explains 141 (5 with failing writes)\n"
         "counts       141  under-replicated\n"
         "               6  under min ISR (3 refusing acks=all writes, 2 without a leader,"
-        " 1 with fewer replicas than that, all in sync: refused before Kafka 3.7)\n"
+        " 1 with fewer replicas than min.insync.replicas (writes fail only before Kafka 3.7))\n"
         "             139  at min ISR\n"
         "               2  unavailable\n"
         "               2  offline (no leader)\n"

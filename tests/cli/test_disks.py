@@ -53,7 +53,7 @@ def test_the_screen_gives_the_verdict_first_and_sizes_in_words(kreplica: Any) ->
     out = kreplica("disks", "--dump", "sample", "--top", "1").out
     assert out.startswith("INCOMPLETE no trouble in the 3 log directories that are known\n")
     assert "65.0 GiB usable of 252.0 GiB; Kafka stores 1.1 MiB in 284 replicas" in out
-    assert "may share a volume and count once" in out
+    assert "are counted as one volume" in out
     assert "bulk-move  0          183.1 KiB  366.3 KiB   1,2" in out
     assert "CLEANUP" not in out  # the sample knows no retention
 

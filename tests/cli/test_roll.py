@@ -97,8 +97,7 @@ def test_what_can_never_restart_and_what_is_accepted(kreplica: Any, tmp_path: Pa
     )
     assert "never    node 4: single-0: one replica only\n" in ended.out
     assert (
-        "help     one replica only: add a second by a reassignment, or take it into account: --accept rf-one"
-        in ended.out
+        "help     single replica: add one by a reassignment, or accept the downtime with --accept rf-one" in ended.out
     )
     accepted = kreplica("roll", "plan", "--accept", "rf-one", "--dump", path)
     assert (accepted.code, accepted.out.splitlines()[0][:12]) == (0, "PLANNED 4 no")

@@ -34,7 +34,7 @@ def test_recommend(kreplica: Any, two_clusters: None) -> None:
     assert found == [("east-id", "min-isr-equals-rf", "orders"), ("west-id", "min-isr-one", "orders")]
     unjudged = ended.document["summary"]["unjudged"]
     assert {one["cluster"] for one in unjudged} == {"east-id", "west-id"}
-    assert "warning: east: brokers' settings not known: 13 rules did not judge\n" in ended.err
+    assert "warning: east: brokers' settings unavailable: 13 rules skipped\n" in ended.err
     screen = kreplica("recommend", "--context", "*").out
     assert screen.count("WARNING 1 recommendation (1 warning) for 1 topic and 3 brokers of ") == 2
 

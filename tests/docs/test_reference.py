@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
+import typer
 
 from commands.completions.tree import Command, command_tree
 from commands.main import COMMANDS, build_app
@@ -28,7 +31,7 @@ def test_every_command_option_and_argument_has_help(commands: list[Command]) -> 
     for command in commands:
         assert len(command.brief) > 10, command.path
         for parameter in (*command.options, *command.arguments):
-            assert parameter.help.endswith((".", ")")), (command.path, parameter)
+            assert parameter.help.endswith((".", ")", "]")), (command.path, parameter)
 
 
 def test_every_command_has_its_page(commands: list[Command], root: Path) -> None:
@@ -39,5 +42,34 @@ def test_every_command_has_its_page(commands: list[Command], root: Path) -> None
             assert option.flags[0] in text
 
 
+def test_every_command_has_two_examples_that_it_takes(commands: list[Command]) -> None:
+    program = typer.main.get_command(build_app())
+    for command in commands:
+        assert len(command.examples) >= 2, command.path
+        for line in command.examples:
+            words = shlex.split(line.partition(" > ")[0])
+            assert tuple(words[: len(command.path)]) == command.path, line
+            built: Any = program
+            for name in command.path[1:]:
+                built = built.commands[name]
+            built.make_context(command.name, words[len(command.path) :])
+
+
+def test_examples_on_the_sample_are_answered(commands: list[Command], tmp_path: Path) -> None:
+    lines = [line for command in commands for line in command.examples if re.search(r"--(dump|from) sample", line)]
+    assert len(lines) > 10
+    for line in lines:
+        done = subprocess.run(
+            [sys.executable, "-m", "kreplica", *shlex.split(line)[1:]],
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+        assert done.returncode in (0, 1, 5), (line, done.stderr)
+        assert done.stdout, line
+
+
 def test_every_module_of_the_list_registers_a_command(commands: list[Command]) -> None:
-    assert {command.path[1].replace("-", "_") for command in commands} == set(COMMANDS)
+    assert {command.path[1] for command in commands} == set(COMMANDS)

@@ -57,7 +57,7 @@ def test_help_imports_nothing_heavy(arguments: tuple[str, ...]) -> None:
 @pytest.mark.parametrize("code", [CODE, COMPLETE], ids=["help", "completion"])
 def test_what_names_no_command_imports_no_subcommand(code: str) -> None:
     found = names_after(code, "--help")
-    registering = {f"commands.{name}.command" for name in COMMANDS}
+    registering = {f"commands.{name.replace('-', '_')}.command" for name in COMMANDS}
     assert registering <= found
     of_groups = {name for name in found if name.startswith(tuple(f"commands.{group}." for group in GROUPS))}
     assert of_groups - registering <= SMALL
@@ -67,7 +67,7 @@ def test_what_names_no_command_imports_no_subcommand(code: str) -> None:
 @pytest.mark.parametrize(("code", "last"), [(CODE, "--help"), (COMPLETE, "--")], ids=["help", "completion"])
 @pytest.mark.parametrize("words", [("describe",), ("decode", "segment"), ("config", "check")], ids=" ".join)
 def test_a_command_that_is_named_imports_no_other(code: str, last: str, words: tuple[str, ...]) -> None:
-    found = {f"commands.{name}.command" for name in COMMANDS} & names_after(code, *words, last)
+    found = {f"commands.{name.replace('-', '_')}.command" for name in COMMANDS} & names_after(code, *words, last)
     assert found - {"commands.completions.command"} == {f"commands.{words[0]}.command"}
 
 

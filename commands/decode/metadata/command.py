@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from commands.shared.help import examples
 from commands.shared.options import ExitZeroOption, OutputOption, StdinFilenameOption, TopicOption
 from kreplica.errors import InputError, UsageError
 from kreplica.formats.metadata_log.changes import COLUMNS, ChangeKind
@@ -38,9 +39,7 @@ KindOption = Annotated[
 ]
 DiffOption = Annotated[
     tuple[int, int] | None,
-    typer.Option(
-        "--diff", metavar="FROM TO", help="What differs between the states when these offsets were next to be written."
-    ),
+    typer.Option("--diff", metavar="FROM TO", help="Show what changed between the states before these two offsets."),
 ]
 AllOption = Annotated[bool, typer.Option("--all", help="List every change on the screen.")]
 
@@ -68,7 +67,14 @@ class History:
 
 def register(group: typer.Typer) -> None:
     """Adds the subcommand."""
-    group.command("metadata", short_help="The history of a KRaft cluster.")(metadata)
+    group.command(
+        "metadata",
+        short_help="Show the history of a KRaft cluster.",
+        epilog=examples(
+            "kreplica decode metadata /srv/kafka/__cluster_metadata-0",
+            "kreplica decode metadata /srv/kafka --who-led orders-0",
+        ),
+    )(metadata)
 
 
 def metadata(

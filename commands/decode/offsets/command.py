@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from commands.shared.help import examples
 from commands.shared.options import (
     LARGEST_INT32,
     LARGEST_OFFSET,
@@ -84,7 +85,9 @@ GroupsOption = Annotated[
 ]
 PartitionOfOption = Annotated[
     str | None,
-    typer.Option("--partition-of", metavar="GROUP", help="Only say which partition the group lives in."),
+    typer.Option(
+        "--partition-of", metavar="GROUP", help="Print only the partition of __consumer_offsets that holds the group."
+    ),
 ]
 PartitionsOption = Annotated[
     int,
@@ -101,17 +104,22 @@ AgainstOption = Annotated[
     typer.Option(
         "--against",
         metavar="CONTEXT",
-        help="Say of each offset whether it is in range in that live cluster; or name one by --bootstrap-server.",
+        help="Tell of each offset whether that live cluster still has it; or name the cluster by --bootstrap-server.",
     ),
 ]
-FormOption = Annotated[
-    OffsetsForm | None, typer.Option("--output", "-o", help="Form of the answer; table if not given.")
-]
+FormOption = Annotated[OffsetsForm | None, typer.Option("--output", "-o", help="Output format.  [default: table]")]
 
 
 def register(group: typer.Typer) -> None:
     """Adds the subcommand."""
-    group.command("offsets", short_help="What each group has committed.")(offsets)
+    group.command(
+        "offsets",
+        short_help="Show what each consumer group has committed.",
+        epilog=examples(
+            "kreplica decode offsets /srv/kafka --group billing",
+            "kreplica decode offsets /srv/kafka --as-of-time 2h --events -o parquet > commits.parquet",
+        ),
+    )(offsets)
 
 
 def offsets(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from commands.shared.help import examples
 from commands.shared.options import OutputOption, StdinFilenameOption
 from kreplica.errors import ExitCode, InputError, UsageError
 
@@ -30,7 +31,9 @@ RecordsOption = Annotated[bool, typer.Option("--records", help="A row for each r
 IndexOption = Annotated[
     bool, typer.Option("--index", help="A row for each entry of the .index beside a segment, held against the log.")
 ]
-TimeIndexOption = Annotated[bool, typer.Option("--timeindex", help="The same for the .timeindex; both may be given.")]
+TimeIndexOption = Annotated[
+    bool, typer.Option("--timeindex", help="The same for the .timeindex; may be combined with --index.")
+]
 _BATCHES_SHOWN = {
     "base_offset": "from",
     "last_offset": "to",
@@ -47,7 +50,14 @@ _BATCHES_SHOWN = {
 
 def register(group: typer.Typer) -> None:
     """Adds the subcommand."""
-    group.command("segment", short_help="Batches of log segments, or their records.")(segment)
+    group.command(
+        "segment",
+        short_help="Show the batches of log segments, or their records.",
+        epilog=examples(
+            "kreplica decode segment /srv/kafka/orders-0",
+            "kreplica decode segment /srv/kafka/orders-0/00000000000000000000.log --records -o jsonl",
+        ),
+    )(segment)
 
 
 def segment(

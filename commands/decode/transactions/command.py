@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from commands.decode.transactions.question import Asked
+from commands.shared.help import examples
 from commands.shared.options import LARGEST_INT32, LARGEST_OFFSET, ExitZeroOption, OutputOption, StdinFilenameOption
 from kreplica.errors import ExitCode, UsageError
 
@@ -32,7 +33,7 @@ IdOption = Annotated[
 OpenOption = Annotated[bool, typer.Option("--open", help="Only transactions that are neither committed nor aborted.")]
 HangingOption = Annotated[
     bool,
-    typer.Option("--hanging", help="Transactions in the logs of all partitions that no coordinator will end."),
+    typer.Option("--hanging", help="Find transactions in partition logs that no coordinator will end."),
 ]
 EventsOption = Annotated[bool, typer.Option("--events", help="Every record of the log, not the state it comes to.")]
 OffsetOption = Annotated[
@@ -65,7 +66,14 @@ PartitionsOption = Annotated[
 
 def register(group: typer.Typer) -> None:
     """Adds the subcommand."""
-    group.command("transactions", short_help="The state of every transactional id.")(transactions)
+    group.command(
+        "transactions",
+        short_help="Show the state of every transactional id.",
+        epilog=examples(
+            "kreplica decode transactions /srv/kafka --open",
+            "kreplica decode transactions /srv/kafka --hanging",
+        ),
+    )(transactions)
 
 
 def transactions(

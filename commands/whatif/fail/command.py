@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from commands.shared.help import examples
 from commands.shared.options import (
     BROKERS,
     LARGEST_INT32,
@@ -41,7 +42,14 @@ class Truth(StrEnum):
 
 def register(app: typer.Typer) -> None:
     """Adds the command to the group."""
-    app.command("fail", short_help="What becomes of partitions when brokers, racks or disks fail.")(fail)
+    app.command(
+        "fail",
+        short_help="Show what becomes of partitions when brokers, racks or disks fail.",
+        epilog=examples(
+            "kreplica whatif fail --dump sample-healthy --broker 2",
+            "kreplica whatif fail --dump sample-healthy --rack r1 --min-isr 1",
+        ),
+    )(fail)
 
 
 @takes_sources

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from commands.shared.help import examples
 from commands.shared.options import OutputOption, TopicOption
 from commands.shared.printing.output import OutputFormat
 from commands.whatif.options import (
@@ -65,27 +66,36 @@ SvgOption = Annotated[
 WhyOption = Annotated[
     str | None,
     typer.Option(
-        "--why", metavar="RECORD", help="Why a record is lost, doubled, unseen or there: the events that made it so."
+        "--why",
+        metavar="RECORD",
+        help="Explain why a record is lost, doubled, unseen or there, by the events behind it.",
     ),
 ]
 AfterOption = Annotated[
     str | None,
-    typer.Option("--after", metavar="TIME", help="Tell what happens from then on: 14.5s or 14504.5ms into the run."),
+    typer.Option("--after", metavar="TIME", help="Show events from then on: 14.5s or 14504.5ms into the run."),
 ]
 BeforeOption = Annotated[
-    str | None, typer.Option("--before", metavar="TIME", help="Tell what happens up to then, told in the same way.")
+    str | None, typer.Option("--before", metavar="TIME", help="Show events up to then, in the same form.")
 ]
 PartitionOption = Annotated[
     str | None,
     typer.Option(
-        "--partition", metavar="TOPIC-N", help="Whose step table and logs are shown; the first one's if not given."
+        "--partition", metavar="TOPIC-N", help="Partition whose steps and logs are shown.  [default: the first]"
     ),
 ]
 
 
 def register(group: typer.Typer) -> None:
     """Adds the subcommand."""
-    group.command("run", short_help="Play a scenario and see every step.")(run)
+    group.command(
+        "run",
+        short_help="Play a scenario and show every step.",
+        epilog=examples(
+            "kreplica whatif run hw-truncation-loss --kafka-version 0.10 --explain",
+            "kreplica whatif run --from sample-healthy --topic orders --runs 20",
+        ),
+    )(run)
 
 
 def run(

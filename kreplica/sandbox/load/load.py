@@ -30,7 +30,7 @@ class LoadSettings:
     Attributes:
         topic: Topic, which must exist.
         rate: Records a second over all partitions.
-        seconds: How long records are sent.
+        seconds: Time for which records are sent.
         acks: ``0``, ``1`` or ``all``.
         size: Bytes of a value, 24 at least.
         idempotent: Whether the producer keeps retries from duplicating and reordering (needs acks=all).
