@@ -72,7 +72,7 @@ def register(app: typer.Typer) -> None:
         "wait",
         short_help="Wait until replicas are in sync again, for scripts.",
         epilog=examples(
-            "kreplica wait --for in-sync --broker 3 --dump sample-healthy --max-age 1000d",
+            "kreplica wait --for in-sync --broker 3 --dump sample-healthy --max-age 366d",
             "kreplica wait --bootstrap-server kafka1:9092 --for in-sync --broker 2",
         ),
     )(wait)
