@@ -29,7 +29,10 @@ from kreplica.engine.fuzzing.setups import random_run
 from kreplica.engine.trace import rule_of
 
 SAFE = ("2.1", "2.5", "2.7", "3.5", "3.7", "3.9", "3.9-kraft", "4.0", "4.1")
-"""Versions that keep every promise: 2.8.0 to 3.4.0 lack KAFKA-14704, and 2.8.0 also KAFKA-13141."""
+"""Versions that keep every promise: 2.8.0 to 3.4.0 lack KAFKA-14704, and 2.8.0 also KAFKA-13141.
+
+2.1 keeps those of safety; of liveness not that a broker is noticed that was away briefly (KIP-380): see ``Liveness``.
+"""
 
 PART = 50
 BROKEN, FAILED, SAFELY, IDLE, SETTLED = "broken", "failed", "safe", "idle", "judged for liveness"

@@ -66,6 +66,9 @@ class Liveness:
     leader waits for metadata that tells which one holds (Partition.handleAlterPartitionError), while it ignores
     LeaderAndIsr in its own leader epoch (ReplicaManager.becomeLeaderOrFollower): until 3.9 only an election ends that.
 
+    Up to 2.1 a controller misses a broker that is gone and back before it looks (KIP-380, KAFKA-7235), and tells the
+    new process nothing: partitions that it leads are not judged, and as a follower it may stay outside the ISR.
+
     Args:
         setup: The simulated cluster and its clients.
         version: Kafka's rules and defaults.
@@ -85,6 +88,7 @@ class Liveness:
         "_moved",
         "_open",
         "_plain",
+        "_untold",
         "_waiting",
         "bound",
         "isr",
@@ -121,6 +125,7 @@ class Liveness:
         self._moved: set[str] = set()
         self._waiting: set[tuple[str, str]] = set()
         self._controller = ""
+        self._untold: set[str] = set()
         self._open: dict[str, _Sent] = {}
         self.takes: dict[str, Callable[[Event], None]] = {
             Kind.FAULT: self._fault,
@@ -131,6 +136,7 @@ class Liveness:
             Kind.CONTROLLER_ELECTED: self._controller_elected,
             Kind.ISR_REFUSED: self._isr_refused,
             Kind.BECAME_LEADER: self._became_leader,
+            Kind.BROKER_UNFENCED: self._broker_unfenced,
             Kind.SENT: self._sent,
             Kind.ACKNOWLEDGED: self._acknowledged,
             Kind.CLIENT_FAILED: self._client_failed,
@@ -174,9 +180,15 @@ class Liveness:
     def _started(self, event: Event) -> None:
         self._happened(event)
         self._down.discard(event.node)
+        if not self.version.bounces_are_seen:
+            self._untold.add(event.node)
 
     def _controller_elected(self, event: Event) -> None:
         self._controller = event.node
+        self._untold.clear()
+
+    def _broker_unfenced(self, event: Event) -> None:
+        self._untold.discard(f"broker-{event.values[0]}")
 
     def _isr_refused(self, event: Event) -> None:
         by_zookeeper = self.version.controller is ControllerKind.ZOOKEEPER
@@ -227,7 +239,7 @@ class Liveness:
     def _missing(self, partition: str, settled: int, end: int) -> Iterator[tuple[Invariant, str, str, str]]:
         leader = f"broker-{self.isr.leaders[partition]}"
         log = self.logs.leader(partition)
-        if not self._is_governed(leader):
+        if not self._is_governed(leader) or leader in self._untold:
             return
         if log is None or log.node != leader or not self._is_there(partition, leader):
             able = [broker for broker in self.isr.electable(partition) if self._may_lead(partition, f"broker-{broker}")]
@@ -297,8 +309,8 @@ class Liveness:
         return any({cut.source, cut.target} == {one, other} for cut in self._cuts)
 
     def _serves(self, partition: str, leader: str, node: str) -> bool:
-        """True if a replica is available and reaches its leader."""
-        return self._is_there(partition, node) and not self._is_cut(leader, node)
+        """True if a replica is available, knows its leader and reaches it."""
+        return self._is_there(partition, node) and node not in self._untold and not self._is_cut(leader, node)
 
 
 def _ids(brokers: list[int]) -> str:

@@ -54,8 +54,8 @@ def test_the_bound_is_the_sum_of_the_timers() -> None:
     assert BOUND == (10 + 1 + 2 + 1 + 30 + 1 + 0.5 + 1.5 + 1 + 1) * SECOND
 
 
-def broken(*events: tuple[object, ...], plan: Plan = ()) -> list[Invariant]:
-    return [found.invariant for found in judge(*events, plan=plan).findings]
+def broken(*events: tuple[object, ...], plan: Plan = (), version: Version = KRAFT) -> list[Invariant]:
+    return [found.invariant for found in judge(*events, plan=plan, version=version).findings]
 
 
 def test_a_partition_that_nobody_leads_although_a_member_of_its_isr_is_there() -> None:
@@ -72,6 +72,29 @@ def test_an_isr_that_keeps_who_is_gone_or_lacks_who_is_back() -> None:
     assert broken(*BEGUN, *gone) == [ISR]
     assert broken(*BEGUN, *gone, decided(EARLY, 1, (1, 2))) == []
     assert broken(*BEGUN, *gone, decided(EARLY, 1, (1, 2)), (EARLY + 1, Kind.STARTED, THREE)) == [ISR]
+
+
+@pytest.mark.parametrize(("version", "missed"), [("2.1", True), ("2.2", False)])
+def test_a_broker_that_was_away_briefly_is_missed_up_to_2_1(version: str, missed: bool) -> None:
+    """KafkaController.BrokerChange compares ids alone: the new process is told of no partition (KIP-380)."""
+    rules = version_named(version)
+
+    def written(isr: tuple[int, ...], leader: int = 1) -> tuple[object, ...]:
+        return (0, Kind.ZNODE_WRITTEN, "zookeeper", "/brokers/partitions/t-0", (1, leader, 0, isr), 0)
+
+    def found(*events: tuple[object, ...], isr: tuple[int, ...] = (1, 2), leader: int = 1) -> list[Invariant]:
+        return broken(written(isr, leader), LED, *events, version=rules)
+
+    follower = *crashed(EARLY, THREE), (EARLY, Kind.STARTED, THREE)
+    leader = *crashed(EARLY, ONE), (EARLY, Kind.STARTED, ONE)
+    assert found(*follower) == ([] if missed else [ISR])
+    assert found(*leader, isr=(1, 2, 3)) == ([] if missed else [STAYS])
+    for heard in ((6, Kind.BROKER_UNFENCED, TWO, 3, ""), (6, Kind.CONTROLLER_ELECTED, TWO, 2, "")):
+        assert found(*follower, heard) == [ISR]
+    more = (6, Kind.APPENDED, ONE, P, 0, 1, (Record(0, "m1"),), "leader")
+    assert found(*follower, isr=(1, 2, 3)) == []
+    assert found(*follower, more, isr=(1, 2, 3)) == ([ISR, WRITES] if missed else [WRITES])  # it fetches no more
+    assert found(*follower, *crashed(EARLY, ONE)) == [STAYS]  # the others are judged
 
 
 def test_a_member_that_is_cut_off_may_stay_while_it_holds_everything() -> None:
