@@ -68,6 +68,7 @@ class Kind(StrEnum):
     # the ISR
     ISR_ASKED = "isr-asked"
     ISR_REFUSED = "isr-refused"
+    ISR_FORGOTTEN = "isr-forgotten"
     # the controller
     CONTROLLER_ELECTED = "controller-elected"
     CONTROLLER_RESIGNED = "controller-resigned"
@@ -221,6 +222,11 @@ KINDS: dict[str, EventType] = {
     ),
     Kind.ISR_REFUSED: EventType(
         ("partition", "isr", "error", "rule"), "{node} is refused the ISR {isr} of {partition}: {error}"
+    ),
+    Kind.ISR_FORGOTTEN: EventType(
+        ("partition", "isr", "known"),
+        "{node} no longer waits for the ISR {isr} of {partition}: it is told {known} again, which it knows",
+        "alter_partition.stays_pending",
     ),
     Kind.CONTROLLER_ELECTED: EventType(("epoch", "rule"), "{node} is the controller, epoch {epoch}"),
     Kind.CONTROLLER_RESIGNED: EventType(("epoch", "rule"), "{node} is no longer the controller"),

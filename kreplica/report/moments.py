@@ -211,6 +211,7 @@ _AT_A_BROKER = frozenset(
         Kind.FETCH_REFUSED,
         Kind.ISR_ASKED,
         Kind.ISR_REFUSED,
+        Kind.ISR_FORGOTTEN,
         Kind.PARTITION_CHANGED,
         Kind.NO_LEADER,
     )
@@ -234,6 +235,7 @@ _BRIEF: dict[str, Callable[[tuple[Any, ...]], str]] = {
     Kind.FETCH_REFUSED: lambda v: f"refused: {v[2]}",
     Kind.ISR_ASKED: lambda v: f"asks for ISR {_ids(v[1])}",
     Kind.ISR_REFUSED: lambda v: f"ISR refused: {v[2]}",
+    Kind.ISR_FORGOTTEN: lambda v: f"forgets ISR {_ids(v[1])}, knows {_ids(v[2])}",
     Kind.CONTROLLER_ELECTED: lambda v: f"controller, epoch {v[0]}",
     Kind.CONTROLLER_RESIGNED: lambda _: "no longer the controller",
     Kind.BROKER_FENCED: lambda v: f"broker-{v[0]} not live",

@@ -14,6 +14,7 @@ from kreplica.engine.checkers.history_of_logs import ReplicaLogs
 from kreplica.engine.checkers.idempotence import Idempotence
 from kreplica.engine.checkers.invariants import Finding, Invariant, Invariants
 from kreplica.engine.checkers.liveness import Liveness
+from kreplica.engine.checkers.overlooked import Overlooked
 from kreplica.engine.checkers.reused_sequences import ReusedSequences
 from kreplica.engine.checkers.strong_isr import ControllerIsr, StrongIsr
 from kreplica.engine.fault_plan import Plan
@@ -38,6 +39,7 @@ class Outcome:
         measures: Unavailability, latency, changes.
         setbacks: Number of times that a leader began with a lower high watermark than had been reached.
         counts: Number of events of each kind.
+        known: Breaches that Kafka's own code makes in this version (``overlooked``): they are not held against it.
         liveness_judged: Whether the faults ended early enough to judge whether everything has settled.
         unpromised: Records sent with acks=all that this version of Kafka may lose: see ``ReusedSequences``.
     """
@@ -49,6 +51,7 @@ class Outcome:
     measures: Measures
     setbacks: int = 0
     counts: dict[str, int] = field(default_factory=dict)
+    known: tuple[Finding, ...] = ()
     liveness_judged: bool = False
     unpromised: tuple[str, ...] = ()
 
@@ -144,10 +147,12 @@ class Judge:
         self._unclean = _unclean(setup, version)
         self._counts: dict[str, int] = {}
         isr = ControllerIsr(version.controller is ControllerKind.ZOOKEEPER)
-        self._strong_isr = StrongIsr(self.logs, isr, self._invariants.committed, self._unclean)
+        overlooked = Overlooked(version, self._invariants.committed)
+        self._strong_isr = StrongIsr(self.logs, isr, self._invariants.committed, self._unclean, overlooked)
         self._liveness = Liveness(setup, version, plan, min_isr, self.logs, isr)
         folds = (
             self._invariants,
+            overlooked,
             self._strong_isr,
             isr,
             self._histories,
@@ -176,6 +181,7 @@ class Judge:
             events=self._hash.events,
             histories=histories,
             findings=self._findings(end, histories),
+            known=tuple(self._strong_isr.known),
             measures=self._meter.measures(end),
             setbacks=self._invariants.setbacks,
             counts=self._counts,

@@ -11,6 +11,7 @@ from typing import Any
 
 from kreplica.engine.checkers.history_of_logs import ReplicaLogs
 from kreplica.engine.checkers.invariants import Finding, Invariant, agreed_end, told_record
+from kreplica.engine.checkers.overlooked import Overlooked
 from kreplica.engine.setup import topic_of
 from kreplica.engine.simulator.zookeeper.service import STATES, TOPICS
 from kreplica.engine.trace import LEADER, PLAN, Event, Kind, Record
@@ -80,15 +81,29 @@ class StrongIsr:
     contents. A replica whose disk lost records is checked again once it has rejoined the ISR or leads. Replicas that a
     reassignment removes are not checked in ZooKeeper mode: the leader, which is told of the target alone, no longer
     waits for them while ZooKeeper has them in the ISR (KafkaController.onPartitionReassignment; the gap is Kafka's).
+    ``known`` holds the breaches that Kafka's own code makes in this version, which are no findings.
 
     Args:
         logs: The replicas; feed this before them.
         isr: The states that the controller has written; feed this before it.
         committed: The committed records of each partition, as ``Invariants`` knows them; feed this after that.
         unclean: Topics with unclean elections.
+        overlooked: The followers whose lack of records Kafka's leaders do not see; feed this after it.
     """
 
-    __slots__ = ("_checked", "_committed", "_excused", "_isr", "_logs", "_powerless", "_unclean", "findings", "takes")
+    __slots__ = (
+        "_checked",
+        "_committed",
+        "_excused",
+        "_isr",
+        "_logs",
+        "_overlooked",
+        "_powerless",
+        "_unclean",
+        "findings",
+        "known",
+        "takes",
+    )
 
     def __init__(
         self,
@@ -96,8 +111,11 @@ class StrongIsr:
         isr: ControllerIsr,
         committed: Mapping[str, Sequence[Record | None]],
         unclean: frozenset[str],
+        overlooked: Overlooked,
     ) -> None:
         self.findings: list[Finding] = []
+        self.known: list[Finding] = []
+        self._overlooked = overlooked
         self._logs = logs
         self._isr = isr
         self._committed = committed
@@ -211,4 +229,5 @@ class StrongIsr:
 
     def _found(self, event: Event, partition: str, node: str, offset: int, found: Any) -> None:
         expected = f"{told_record(self._committed[partition][offset])}, which is committed, on every member of the ISR"
-        self.findings.append(Finding(event.time, Invariant.STRONG_ISR, partition, offset, node, expected, found))
+        breaches = self.known if self._overlooked.has(partition, node) else self.findings
+        breaches.append(Finding(event.time, Invariant.STRONG_ISR, partition, offset, node, expected, found))

@@ -150,6 +150,7 @@ CHANGES: tuple[Change, ...] = (
         # the new consumer comes with it
         {"auto.commit.interval.ms": 5_000, "session.timeout.ms": 30_000, "fetch.max.wait.ms": 500},
         lag_by_messages=False,
+        positions_outlive_leaders=True,
         isr_notification=True,
     ),
     _since("0.10.0", shutdown_by_isr_order=False),  # KAFKA-3670
@@ -236,6 +237,7 @@ CHANGES: tuple[Change, ...] = (
         failed_directories_tolerated=False,
         moves_wait_for=Awaited.ADDED,
         unclean_setting_obeyed=False,
+        known_state_ends_pending=True,
     ),
     _since("3.3.2", reads_in_sync_only=True, errors_lead_to_leader=True),
     _since("3.4", {"producer.id.expiration.ms": 86_400_000}, balances_while_moving=True),  # KIP-854

@@ -47,6 +47,8 @@ class Version:
         number: Number of the release, as (0, 10, 2).
         controller: ZooKeeper or KRaft.
         defaults: Settings by Kafka's names, with the unchanged ones of earlier versions.
+        positions_outlive_leaders: A leader that is elected again and has not heard of the leaders in between keeps the
+            positions of its followers (0.9; not mended up to 4.0, Replica.resetReplicaState).
         position_before_read: The leader notes a follower's position before it reads for it (up to 0.8.1).
         lag_by_messages: replica.lag.max.messages counts too (before 0.9, KAFKA-1546).
         offline_by_isr_order: When the leader is gone, the first in the ISR leads, not the first in the assignment
@@ -95,6 +97,8 @@ class Version:
         unclean_setting_obeyed: unclean.leader.election.enable is obeyed (KRaft 3.9, KAFKA-12670); before, leaders were
             elected uncleanly only where an operator asked for it.
         alter_partition: The leader asks the controller for an ISR (2.7, KIP-497) instead of writing it to ZooKeeper.
+        known_state_ends_pending: A state that a leader knows already ends its wait for the ISR it has asked for since
+            (KRaft; not mended up to 4.0, Partition.makeLeader).
         broker_epoch_in_isr: The controller refuses members restarted since the request (KRaft from 3.5 on, KIP-903).
         freeze_below_min_isr: The high watermark stands still below min ISR (3.7, KAFKA-15583).
         epoch_rises_on_shrink: A smaller ISR raises the leader epoch (KRaft before metadata version 3.6, KAFKA-15021).
@@ -145,6 +149,7 @@ class Version:
     controller: ControllerKind
     defaults: Mapping[str, Value]
     position_before_read: bool = False
+    positions_outlive_leaders: bool = False
     lag_by_messages: bool = False
     offline_by_isr_order: bool = False
     shutdown_by_isr_order: bool = False
@@ -180,6 +185,7 @@ class Version:
     fenced_keep_sessions: bool = False
     unclean_setting_obeyed: bool = True
     alter_partition: bool = False
+    known_state_ends_pending: bool = False
     broker_epoch_in_isr: bool = False
     freeze_below_min_isr: bool = False
     epoch_rises_on_shrink: bool = False

@@ -161,6 +161,23 @@ def leader_takes_answer(
     return pending and answered_leader_epoch == leader_epoch and answered_partition_epoch >= partition_epoch
 
 
+def stays_pending(pending: bool, partition_epoch: int, told_partition_epoch: int, known_state_ends: bool) -> bool:
+    """True if a leader that is told the state of its partition goes on waiting for the ISR it has asked for.
+
+    kafka.cluster.Partition.makeLeader and updateAssignmentAndIsr: a state with a newer partition epoch settles what the
+    leader asked for. One with the partition epoch that the leader knows settles nothing, but ends the wait, too, up to
+    4.0 at least: the metadata log repeats the answer to the leader's last request when it may have made the next. The
+    controller goes on to write that ISR, and until the leader hears of it the high watermark passes the new member.
+
+    Args:
+        pending: Whether the leader waits for an ISR.
+        partition_epoch: As the leader knows it.
+        told_partition_epoch: As it is told.
+        known_state_ends: Whether a state that the leader knows ends the wait.
+    """
+    return pending and told_partition_epoch == partition_epoch and not known_state_ends
+
+
 def maximal_isr(isr: int, pending_isr: int, pending: bool) -> int:
     """Replicas that hold the high watermark back: the ISR, and while a change is pending the proposed ISR, too.
 

@@ -24,6 +24,22 @@ def makes_follower(leader: int, known_leader: int, leader_epoch: int, known_epoc
     return leader != known_leader or leader_epoch - known_epoch > followed_on
 
 
+def keeps_positions(leader_epoch: int, known_epoch: int, outlive_leaders: bool) -> bool:
+    """True if a leader that is elected again goes on with the positions that its followers had before.
+
+    kafka.cluster.Partition.makeLeader forgets them only where the broker followed in between (isNewLeader,
+    Replica.resetReplicaState), from 0.9 to 4.0 at least. One that has not heard of other leaders in between keeps
+    positions of before their epochs: followers may have cut their logs since, and the high watermark rises over records
+    that they lack. A follower that missed an epoch begins anew (KAFKA-7164); nothing like it was done for leaders.
+
+    Args:
+        leader_epoch: The epoch that begins.
+        known_epoch: The epoch in which the broker led before.
+        outlive_leaders: Whether positions are kept over epochs in between.
+    """
+    return outlive_leaders or leader_epoch == known_epoch + 1
+
+
 def takes_leader(leader_is_alive: bool, dead_leaders_ignored: bool) -> bool:
     """True if a follower accepts a LeaderAndIsr with this leader at all.
 

@@ -13,7 +13,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, Protocol
 
-from kreplica.engine.rules.controller.alter_partition import expanded_isr, maximal_isr
+from kreplica.engine.rules.controller.alter_partition import expanded_isr, maximal_isr, stays_pending
 from kreplica.engine.rules.replication import follower_lag as lag
 from kreplica.engine.rules.replication.acknowledgement import (
     ACKS_ALL,
@@ -31,6 +31,7 @@ from kreplica.engine.rules.replication.high_watermark import (
     low_watermark,
     replicas_that_hold_it,
 )
+from kreplica.engine.rules.replication.leader_and_isr import keeps_positions
 from kreplica.engine.rules.replication.quorum import quorum_high_watermark
 from kreplica.engine.rules.replication.replica_set import contains, everybody, without
 from kreplica.engine.rules.transactions.producer_state import (
@@ -256,7 +257,8 @@ class Leadership:
         for deletion in self.deletions:
             self._await_deletion(deletion)
         before._remap(self.replicas)
-        if not self.replica.broker.cluster.version.lag_by_messages:
+        version = self.replica.broker.cluster.version
+        if not version.lag_by_messages and keeps_positions(self.epoch, before.epoch, version.positions_outlive_leaders):
             self.ends, self.log_starts, self.broker_epochs = before.ends, before.log_starts, before.broker_epochs
             self.told = before.told
             self.last_fetch = list(self.last_caught_up)
@@ -539,6 +541,12 @@ class Leadership:
         """Takes over the ISR that the controller has confirmed for this epoch."""
         if state.partition_epoch < self.partition_epoch:
             return
+        pending, version = self.pending != self.isr, self.replica.broker.cluster.version
+        if stays_pending(pending, self.partition_epoch, state.partition_epoch, version.known_state_ends_pending):
+            return
+        if pending and state.partition_epoch == self.partition_epoch:
+            asked, known = state.ids(self.pending), state.ids(state.isr)
+            self.replica.broker.emit(Kind.ISR_FORGOTTEN, self.replica.partition, asked, known)
         if state.replicas != self.replicas:
             self._remap(state.replicas)
         self.partition_epoch = state.partition_epoch

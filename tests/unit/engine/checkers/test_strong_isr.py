@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import count
 
 import pytest
@@ -9,8 +10,9 @@ import pytest
 from kreplica.engine import Event, Judge, Trace, cluster, observe, version_named
 from kreplica.engine.checkers.invariants import Invariant
 from kreplica.engine.checkers.outcome import Outcome
+from kreplica.engine.fault_plan import At, Crash, Cut, ElectPreferred, Step
 from kreplica.engine.fuzzing.setups import random_run
-from kreplica.engine.setup import TopicSetup
+from kreplica.engine.setup import SECOND, PartitionStart, ProducerSetup, TopicSetup, sends
 from kreplica.engine.trace import KINDS, Kind, Record
 
 ONE, TWO, THREE = "broker-1", "broker-2", "broker-3"
@@ -18,10 +20,15 @@ P = "t-0"
 M1, M2 = Record(0, "m1"), Record(0, "m2")
 
 
-def judge(*events: tuple[object, ...], version: str = "4.1", unclean: bool = False) -> Outcome:
+MENDED = {"positions_outlive_leaders": False, "known_state_ends_pending": False}
+"""A Kafka that does not overlook what followers lack."""
+
+
+def judge(*events: tuple[object, ...], version: str = "4.1", unclean: bool = False, mended: bool = False) -> Outcome:
     setup = cluster(3, TopicSetup("t", ((1, 2, 3),), {"unclean.leader.election.enable": unclean}))
     trace = Trace()
-    folds = Judge(setup, version_named(version), trace)
+    rules = version_named(version)
+    folds = Judge(setup, replace(rules, **MENDED) if mended else rules, trace)
     for time, (kind, node, *values) in zip(count(0, 1000), events, strict=False):
         assert len(values) == len(KINDS[str(kind)].fields), kind
         trace.emit(time, str(kind), str(node), tuple(values))
@@ -53,6 +60,15 @@ def lacking(outcome: Outcome) -> list[tuple[str, int]]:
     """At which node which offset is missing."""
     assert {found.invariant for found in outcome.findings} <= {Invariant.STRONG_ISR}
     return [(found.node, found.offset) for found in outcome.findings]
+
+
+def overlooked(outcome: Outcome) -> list[tuple[str, int]]:
+    """The same of what Kafka's own code does."""
+    return [(found.node, found.offset) for found in outcome.known]
+
+
+def position(follower: int, end: int) -> tuple[object, ...]:
+    return (Kind.FOLLOWER_POSITION, ONE, P, follower, end)
 
 
 @pytest.mark.parametrize(("version", "isr"), [("4.1", decided((1, 2, 3))), ("3.9", written((1, 2, 3)))])
@@ -121,3 +137,58 @@ def test_a_random_run_is_checked_and_holds(version: str) -> None:
     kinds = {event.kind for event in seen}
     assert {Kind.HIGH_WATERMARK, Kind.ZNODE_WRITTEN if version < "4" else Kind.PARTITION_CHANGED} <= kinds
     assert outcome.findings == ()
+
+
+ELSEWHERE = ((Kind.BECAME_LEADER, THREE, P, 1, (1, 2, 3), 1), (Kind.TRUNCATED, TWO, P, 2, 1, ""))
+"""Broker 3 leads without the second record, and broker 2 cuts it."""
+AGAIN = (Kind.BECAME_LEADER, ONE, P, 2, (1, 2), 2)
+
+
+def test_a_leader_that_has_not_heard_of_another_overlooks_what_was_cut() -> None:
+    events = decided((1, 2)), LED, *ON_TWO, mark(ONE, 1), *ELSEWHERE, AGAIN
+    found = judge(*events, mark(ONE, 2))
+    assert (lacking(found), overlooked(found)) == ([], [(TWO, 1)])
+    assert lacking(judge(*events, mark(ONE, 2), mended=True)) == [(TWO, 1)]
+
+
+def test_a_leader_that_resigned_or_heard_of_positions_overlooks_nothing() -> None:
+    before = decided((1, 2)), LED, *ON_TWO, mark(ONE, 1)
+    for heard in ((Kind.RESIGNED, ONE, P, 0), (Kind.CRASHED, ONE, False)):
+        assert lacking(judge(*before, heard, *ELSEWHERE, AGAIN, mark(ONE, 2))) == [(TWO, 1)]
+    assert lacking(judge(*before, *ELSEWHERE, position(2, 1), AGAIN, mark(ONE, 2))) == [(TWO, 1)]
+    assert lacking(judge(*before, ELSEWHERE[1], AGAIN, mark(ONE, 2))) == [(TWO, 1)], "nobody else led"
+    cut_again = (Kind.TRUNCATED, TWO, P, 2, 1, "")
+    caught_up = AGAIN, mark(ONE, 2), append(TWO, 1, "follower", M2), position(2, 2)
+    assert lacking(judge(*before, *ELSEWHERE, *caught_up, cut_again)) == [(TWO, 1)]
+
+
+def test_a_leader_that_forgot_a_pending_isr_overlooks_the_new_member() -> None:
+    forgets = (Kind.ISR_FORGOTTEN, ONE, P, (1, 2, 3), (1, 2))
+    before, joined = (decided((1, 2)), LED, *ON_TWO, mark(ONE, 1)), (mark(ONE, 2), decided((1, 2, 3)))
+    found = judge(*before, forgets, *joined)
+    assert (lacking(found), overlooked(found)) == ([], [(THREE, 1)])
+    assert lacking(judge(*before, forgets, *joined, mended=True)) == [(THREE, 1)]
+    assert lacking(judge(*before, *joined)) == [(THREE, 1)]
+
+
+@pytest.mark.parametrize("version", ["2.1", "3.9"])
+def test_kafka_counts_a_position_from_before_leaders_it_missed(version: str) -> None:
+    """Broker 2 is not told that broker 3 leads, and leads again once broker 3 and the controller are gone."""
+    values = [f"m{number}" for number in range(12)]
+    setup = cluster(
+        4,
+        TopicSetup("t", ((3, 2, 4),), starts={0: PartitionStart(2, (3, 2, 4))}),
+        clients=(ProducerSetup("producer", sends(P, *values, start=SECOND, every=SECOND), {"acks": -1}),),
+        duration=40 * SECOND,
+    ).with_settings({"auto.leader.rebalance.enable": False})
+    steps = {
+        10.5: (Cut(TWO, THREE, 3 * SECOND, True), Cut(ONE, TWO, 30 * SECOND, True)),
+        11.2: (ElectPreferred(P),),
+        12.0: (Crash(ONE), Crash(THREE)),
+    }
+    plan = tuple(Step(At(int(time * SECOND)), action) for time, actions in steps.items() for action in actions)
+    rules = version_named(version)
+    played, _ = observe(setup, plan, rules)
+    assert (lacking(played), overlooked(played)) == ([], [("broker-4", 10)])
+    mended, _ = observe(setup, plan, replace(rules, **MENDED))
+    assert (lacking(mended), overlooked(mended)) == ([], [])

@@ -20,7 +20,7 @@ from kreplica.engine.rules import rule_module
 COMPILED = {
     "acknowledgement": "append_error completion_error waits_for_followers",
     "alter_partition": "answer_to_change expanded_isr ineligible_replicas kraft_alter_partition_error leader_reaction"
-    " leader_takes_answer maximal_isr zookeeper_alter_partition_error",
+    " leader_takes_answer maximal_isr stays_pending zookeeper_alter_partition_error",
     "balance": "kraft_passes zookeeper_balances",
     "broker_failure": "told_of_change zookeeper_brokers_fail zookeeper_remove_from_isr_until_1_0",
     "broker_registration": "heartbeat_wait next_state registration_refused resend_wait session_expired"
@@ -43,7 +43,7 @@ COMPILED = {
     "isr": "kraft_change kraft_eligible_leader_replicas kraft_isr_of_elected kraft_last_known_elr"
     " zookeeper_remove_from_isr",
     "last_stable_offset": "last_stable_offset",
-    "leader_and_isr": "makes_follower takes_leader takes_state",
+    "leader_and_isr": "keeps_positions makes_follower takes_leader takes_state",
     "leader_epoch_bump": "kraft_leader_epoch partition_epoch zookeeper_leader_epoch",
     "leader_epoch_cache": "assign_epoch first_at_or_above truncate_epochs_from_end truncate_epochs_from_start",
     "log_directory": "broker_stops",

@@ -1,14 +1,18 @@
-"""Reassignments by a KRaft controller of partitions that lost replicas."""
+"""Reassignments by a KRaft controller of partitions that lost replicas; a leader that is told what it knows."""
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import pytest
+
 from kreplica.engine.rules.replication.replica_set import NO_LEADER
-from kreplica.engine.setup import SECOND, TopicSetup, cluster
+from kreplica.engine.setup import SECOND, PartitionStart, TopicSetup, cluster
 from kreplica.engine.simulator.broker.partition_state import PartitionState
 from kreplica.engine.simulator.kraft.controller import KraftController
 from kreplica.engine.simulator.plan_player import play_plan
 from kreplica.engine.simulator.world import build
-from kreplica.engine.trace import Trace
+from kreplica.engine.trace import Event, Kind, Trace
 from kreplica.engine.versions.supported import version_named
 
 
@@ -45,3 +49,26 @@ def test_eligible_replicas_are_void_once_enough_are_in_sync() -> None:
     """PartitionChangeBuilder.maybePopulateTargetElr."""
     state = after_reassigning((3, 2, 1), elr=0b100, isr=0b011)
     assert state.elr == 0
+
+
+@pytest.mark.parametrize("forgets", [True, False], ids=["Kafka", "mended"])
+def test_a_leader_that_is_told_what_it_knows_forgets_the_isr_that_it_waits_for(forgets: bool) -> None:
+    """Partition.makeLeader and updateAssignmentAndIsr, at an equal partition epoch: the state is committed again."""
+    setup = cluster(3, TopicSetup("t", ((1, 2, 3),), starts={0: PartitionStart(1, (1, 2))}), duration=5 * SECOND)
+    version = replace(version_named("4.0"), known_state_ends_pending=forgets)
+    simulation = build(replace(setup, down=("broker-3",)), version, 1, trace := Trace())
+    play_plan(simulation, ())
+    simulation.scheduler.run(2 * SECOND)
+    leader = simulation.brokers[1]
+    replica = leader.replicas["t-0"]
+    leadership = replica.leadership
+    assert leadership is not None
+    leadership.pending = 0b111
+    assert leadership.maximal() == 0b111
+    leader.apply(replica.state)
+    assert leadership.maximal() == (0b011 if forgets else 0b111)
+    forgotten = [event for event in trace.events if event.kind == Kind.ISR_FORGOTTEN]
+    expected = Event(2 * SECOND, Kind.ISR_FORGOTTEN, "broker-1", ("t-0", (1, 2, 3), (1, 2)))
+    assert forgotten == ([expected] if forgets else [])
+    leader.apply(replica.state._replace(isr=0b111, partition_epoch=replica.state.partition_epoch + 1))
+    assert leadership.maximal() == leadership.isr == 0b111

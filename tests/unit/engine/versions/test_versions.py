@@ -18,6 +18,7 @@ RULES = [
     ("epochs_followed_on", "0.8.1", "0.8.2"),
     ("truncation_needs_unclean", "0.8.1", "0.8.2"),
     ("lag_by_messages", "0.8.2", "0.9"),
+    ("positions_outlive_leaders", "0.8.2", "0.9"),
     ("halts_by_exit", "0.10.0.0", "0.10.0.1"),
     ("begins_anew", "0.10.1", "0.10.2"),
     ("looks_twice", "0.10.1", "0.10.2"),

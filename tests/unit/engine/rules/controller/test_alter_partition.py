@@ -117,6 +117,14 @@ def test_answers_that_came_too_late_are_left() -> None:
     assert not rules.leader_takes_answer(False, 5, 7, 5, 8)
 
 
+def test_a_state_that_is_known_ends_the_wait_in_every_release() -> None:
+    """Partition.makeLeader skips older partition epochs alone, and updateAssignmentAndIsr drops what is pending."""
+    assert not rules.stays_pending(True, 7, 7, known_state_ends=True)
+    assert rules.stays_pending(True, 7, 7, known_state_ends=False)
+    assert not rules.stays_pending(True, 7, 8, known_state_ends=False)
+    assert not rules.stays_pending(False, 7, 7, known_state_ends=False)
+
+
 def test_the_larger_isr_counts_while_nobody_knows() -> None:
     assert rules.expanded_isr(0b011, 2) == 0b111
     assert rules.maximal_isr(0b011, 0b111, True) == 0b111

@@ -13,7 +13,7 @@ from kreplica.engine.rules.replication.fetching import (
     updates_follower_fetch_state,
 )
 from kreplica.engine.rules.replication.follower_lag import last_caught_up_after_fetch
-from kreplica.engine.rules.replication.leader_and_isr import makes_follower
+from kreplica.engine.rules.replication.leader_and_isr import keeps_positions, makes_follower
 from kreplica.engine.rules.replication.replica_set import NO_LEADER
 from kreplica.engine.versions.supported import version_named
 
@@ -39,6 +39,13 @@ def test_whoever_begins_to_follow_anew_does_so_in_kafka(release: str, lines: lis
             assert found is (expected == "true"), line
             answers.append(found)
     assert {True, False} == set(answers)
+
+
+def test_positions_are_kept_by_whoever_has_not_heard_of_another_leader() -> None:
+    """Partition.makeLeader: isNewLeader is asked, not how many leader epochs were missed."""
+    assert keeps_positions(6, 3, outlive_leaders=True)
+    assert not keeps_positions(6, 3, outlive_leaders=False)
+    assert keeps_positions(4, 3, outlive_leaders=False)
 
 
 @pytest.mark.parametrize(("release", "lines"), by_release("out-of-range.txt"))
