@@ -102,7 +102,7 @@ def test_the_same_search_finds_what_is_unsafe(version: str, changes: dict[str, i
         ("2.5", 3043),  # an answer was lost, later ones came: the leader forgot the batch before it was sent again
         ("4.1", 1565),  # a broker asked for the ISR of a leadership that was over
         ("2.1", 14733),  # a log directory failed, and was told of once a move had removed its replica
-        ("3.5", 43509),  # the same, told by a broker whose replica the controller that began the move had not removed
+        ("3.5", 43509),  # the same, of a move that a new controller goes on with
         ("3.7", 33673),  # records were given up before a replica that was back had joined the ISR
         ("3.9", 35159),
         ("3.5", 55452),
