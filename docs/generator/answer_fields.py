@@ -38,7 +38,7 @@ from commands.snapshot import command as snapshot
 from commands.wait import command as wait
 from commands.whatif import compare as whatif_compare
 from commands.whatif import list_scenarios, show_scenario
-from commands.whatif.fail import question as whatif_fail
+from commands.whatif.fail import answer as whatif_fail
 from commands.whatif.run import answer as whatif_answer
 from kreplica.formats.logs import copies as replica_comparison
 from kreplica.formats.logs import index_rows

@@ -19,11 +19,10 @@ from commands.shared.options import (
 )
 from commands.shared.printing.output import emit
 from commands.shared.values import parse_ids
-from commands.whatif.fail.question import Question
 from kreplica.errors import UsageError
 
 if TYPE_CHECKING:
-    pass
+    from kreplica.health.impact.whatif import FailureCase
 
 
 class Switch(StrEnum):
@@ -89,10 +88,13 @@ def fail(
     Settings can be changed before the failure, or alone; nothing is done to the cluster. Exits 0 when nothing is lost
     or unavailable, 1 when something is, 5 when nothing is as far as is known, but something could not be read.
     """
-    from commands.whatif.fail.answer import play
+    from commands.shared.stop_options import one_cluster
+    from commands.whatif.fail.answer import answer_of
     from commands.whatif.fail.screen import show
+    from kreplica.health.impact.whatif import FailureCase
+    from kreplica.monitoring.failure import whatif_fail
 
-    question = Question(
+    case = FailureCase(
         brokers=parse_ids(broker or ()),
         racks=tuple(rack or ()),
         disks=tuple(_disk(text) for text in disk or ()),
@@ -104,10 +106,10 @@ def fail(
         topics=topic,
         exclude_internal=exclude_internal,
     )
-    _check(question)
-    played = play(sources, question)
-    emit(played.answer, output, lambda console: show(played, sources, console))
-    raise typer.Exit(played.exit_code)
+    _check(case)
+    outcome = whatif_fail(one_cluster(sources.handles(), "a failure is of one cluster"), case)
+    emit(answer_of(outcome), output, lambda console: show(outcome.played, sources, console))
+    raise typer.Exit(outcome.exit_code)
 
 
 def _disk(text: str) -> tuple[int, str]:
@@ -117,12 +119,11 @@ def _disk(text: str) -> tuple[int, str]:
     return int(broker), path
 
 
-def _check(question: Question) -> None:
-    fails = question.brokers or question.racks or question.disks or question.controller or question.rolling
-    if not (fails or question.changes.any):
+def _check(case: FailureCase) -> None:
+    if case.empty:
         raise UsageError(
             "nothing fails and nothing changes",
             fix="name it: --broker, --rack, --disk or --controller; or --rolling-restart of brokers; or a setting",
         )
-    if question.rolling and (question.disks or question.controller):
+    if case.rolling and (case.disks or case.controller):
         raise UsageError("--rolling-restart is of brokers", "disks and the controller do not go with it")

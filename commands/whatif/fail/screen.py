@@ -15,9 +15,8 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from commands.shared.options import SourceOptions
-    from commands.whatif.fail.answer import Played
-    from commands.whatif.fail.question import Question
     from kreplica.health.impact.loss_ranges import Candidate
+    from kreplica.health.impact.whatif import FailureCase, PlayedFailure
     from kreplica.model.columns import Indices
 
 MOST_RANGES = 5
@@ -42,7 +41,7 @@ _TITLES = {
 }
 
 
-def show(played: Played, sources: SourceOptions, console: Console) -> None:
+def show(played: PlayedFailure, sources: SourceOptions, console: Console) -> None:
     """Prints the verdict for a person."""
     snapshot = played.snapshot
     print_verdict(console, *_verdict(played))
@@ -62,7 +61,7 @@ def show(played: Played, sources: SourceOptions, console: Console) -> None:
     print_lines(console, "next", _next(played, sources), whole=True)
 
 
-def _verdict(played: Played) -> tuple[str, str, str]:
+def _verdict(played: PlayedFailure) -> tuple[str, str, str]:
     """Word, colour and sentence."""
     code, judgement = played.exit_code, played.judgement
     if code is ExitCode.FINDINGS:
@@ -73,7 +72,7 @@ def _verdict(played: Played) -> tuple[str, str, str]:
         )
         counts = ((fate, judgement.count(fate)) for fate in FATES if fate.harmful)
         parts += [f"{counted(count, 'partition')} {_WORDS[fate]}" for fate, count in counts if count]
-        when = ", at one time or another," if played.question.rolling else ""
+        when = ", at one time or another," if played.case.rolling else ""
         return "HARM", _COLORS[code], f"{_what(played)} leaves{when} {', '.join(parts)}"
     if not judgement.steps:
         return "NO HARM", _COLORS[code], f"down already: {_named(played.target.brokers)}; nothing changes"
@@ -86,13 +85,13 @@ def _verdict(played: Played) -> tuple[str, str, str]:
     return "NO HARM", _COLORS[code], f"{_what(played)}: {fine}"
 
 
-def _what(played: Played) -> str:
-    target, question = played.target, played.question
+def _what(played: PlayedFailure) -> str:
+    target, case = played.target, played.case
     parts = [_named(target.brokers)] if target.brokers else []
     parts += [f"disk {path} of broker {broker}" for broker, path in target.disks]
     if not parts:
-        return f"{', '.join(_changes(question))} for every topic"
-    words, turn = ("restarting", " in turn") if question.rolling else ("failing", "")
+        return f"{', '.join(_changes(case))} for every topic"
+    words, turn = ("restarting", " in turn") if case.rolling else ("failing", "")
     return f"{words} {', '.join(parts)}{turn}"
 
 
@@ -100,18 +99,18 @@ def _named(brokers: Sequence[int]) -> str:
     return f"broker{'s' * (len(brokers) > 1)} {', '.join(map(str, brokers))}"
 
 
-def _changes(question: Question) -> Iterator[str]:
-    if question.min_isr is not None:
-        yield f"min.insync.replicas={question.min_isr}"
-    if question.unclean is not None:
-        yield f"unclean.leader.election.enable={str(question.unclean).lower()}"
-    if question.elr is not None:
-        yield f"eligible leader replicas {'on' if question.elr else 'off'}"
+def _changes(case: FailureCase) -> Iterator[str]:
+    if case.min_isr is not None:
+        yield f"min.insync.replicas={case.min_isr}"
+    if case.unclean is not None:
+        yield f"unclean.leader.election.enable={str(case.unclean).lower()}"
+    if case.elr is not None:
+        yield f"eligible leader replicas {'on' if case.elr else 'off'}"
 
 
-def _played(played: Played) -> Iterator[str]:
-    if played.question.changes.any:
-        yield f"with {', '.join(_changes(played.question))} for every topic"
+def _played(played: PlayedFailure) -> Iterator[str]:
+    if played.case.changes.any:
+        yield f"with {', '.join(_changes(played.case))} for every topic"
     down = [broker for broker in played.target.brokers if played.snapshot.is_alive(broker) is False]
     if down:
         yield f"{_named(down)} {'are' if len(down) > 1 else 'is'} down already"
@@ -119,18 +118,18 @@ def _played(played: Played) -> Iterator[str]:
         yield f"every log directory of {_named(played.target.whole)} fails, so it stops"
 
 
-def _lines(played: Played, fate: Fate) -> Iterator[str]:
+def _lines(played: PlayedFailure, fate: Fate) -> Iterator[str]:
     """Lines by step, and by whether it was so before: number of partitions, effect, and partitions."""
     for step in played.judgement.steps:
         for already in (False, True):
             rows = step.places(fate, already=already)
             if len(rows):
-                lead = f"while {_named(step.brokers)} restarts: " if played.question.rolling else ""
+                lead = f"while {_named(step.brokers)} restarts: " if played.case.rolling else ""
                 was = "already " if already else ""
                 yield f"{lead}{counted(len(rows), 'partition')} {was}{_WORDS[fate]}: {_places(step, rows)}"
 
 
-def _mended(played: Played) -> Iterator[str]:
+def _mended(played: PlayedFailure) -> Iterator[str]:
     for fate in MENDABLE:
         rows = played.mended(fate)
         if len(rows):
@@ -169,13 +168,13 @@ def _range(one: Candidate) -> str:
     return f"{who} ends where is not known: ask the live cluster"
 
 
-def _controllers(played: Played) -> Iterator[str]:
+def _controllers(played: PlayedFailure) -> Iterator[str]:
     """Lines on the controller or the controller quorum."""
     target, snapshot = played.target, played.snapshot
     hit = target.controller is not None and target.controller in target.brokers
     if snapshot.mode is MetadataMode.ZOOKEEPER:
         if hit:
-            yield f"broker {target.controller} is the controller: {_takeover(played.question.rolling)}"
+            yield f"broker {target.controller} is the controller: {_takeover(played.case.rolling)}"
         return
     for step in played.judgement.steps:
         quorum = step.quorum
@@ -184,8 +183,8 @@ def _controllers(played: Played) -> Iterator[str]:
         voters = f"voter{'s' if len(quorum.down) > 1 else ''} {', '.join(map(str, quorum.down))}"
         down = f" ({voters} already down)" if quorum.down else ""
         left = f"{quorum.up_after} of {len(quorum.voters)} voters left, {quorum.needed} needed{down}"
-        lead = f"while {_named(step.brokers)} restarts: " if played.question.rolling else ""
-        yield f"{lead}{left}{_election(quorum.lost, target.controller in step.brokers, played.question.rolling)}"
+        lead = f"while {_named(step.brokers)} restarts: " if played.case.rolling else ""
+        yield f"{lead}{left}{_election(quorum.lost, target.controller in step.brokers, played.case.rolling)}"
 
 
 def _takeover(restarts: bool) -> str:
@@ -209,11 +208,11 @@ def _election(lost: bool, active: bool, restarts: bool) -> str:
     return ": the active controller stays"
 
 
-def _next(played: Played, sources: SourceOptions) -> Iterator[str]:
+def _next(played: PlayedFailure, sources: SourceOptions) -> Iterator[str]:
     way_in, target = sources.again(played.snapshot.name), played.target
     harms = {fate for fate in FATES if fate.harmful and played.judgement.count(fate)}
     named = " ".join(map(str, target.brokers))
-    if played.question.rolling:
+    if played.case.rolling:
         yield f"kreplica roll plan {way_in} --out roll.json"
     elif named and not harms:
         yield f"kreplica safe-to-stop {named} {way_in}"

@@ -1,0 +1,264 @@
+"""A failure described by a user, found in a cluster and played: what fails, and what becomes of each partition."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import msgspec
+import numpy as np
+
+from kreplica.engine.projection.changes import Changes
+from kreplica.errors import ExitCode, UsageError
+from kreplica.health.impact.fail import FATES, FailureJudgement, Fate, PlayedStep, judge_failure
+from kreplica.health.impact.loss_ranges import Candidate, candidates, copies_to_ask, with_positions
+from kreplica.health.impact.restart import judge_rolling_restart
+from kreplica.health.quorum import active_controller
+from kreplica.model.columns import Indices
+from kreplica.model.selection import brokers_named, select
+from kreplica.model.snapshot import ClusterSnapshot, LogPosition, MetadataMode
+
+
+@dataclass(frozen=True, slots=True)
+class FailureCase:
+    """A failure to play.
+
+    Args:
+        brokers, racks: Brokers that crash together, by id and by rack.
+        disks: Log directories that go offline, as broker and path.
+        controller: Whether the active controller's node fails.
+        rolling: Whether the brokers restart in turn instead; all of them if none is named.
+        min_isr, unclean, elr: min.insync.replicas, unclean.leader.election.enable and eligible leader replicas
+            (KIP-966), changed before the failure; None leaves the current ones.
+        topics: Only topics whose whole name matches this regular expression; all if None.
+        exclude_internal: Leave out internal topics.
+    """
+
+    brokers: tuple[int, ...] = ()
+    racks: tuple[str, ...] = ()
+    disks: tuple[tuple[int, str], ...] = ()
+    controller: bool = False
+    rolling: bool = False
+    min_isr: int | None = None
+    unclean: bool | None = None
+    elr: bool | None = None
+    topics: str | None = None
+    exclude_internal: bool = False
+
+    @property
+    def changes(self) -> Changes:
+        """The changed settings."""
+        return Changes(self.min_isr, self.unclean, self.elr)
+
+    @property
+    def empty(self) -> bool:
+        """True if nothing fails, restarts or changes."""
+        fails = self.brokers or self.racks or self.disks or self.controller or self.rolling
+        return not (fails or self.changes.any)
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """The failing parts of the cluster as read.
+
+    Args:
+        brokers: Nodes that crash, or restart in turn.
+        disks: Log directories that fail while their broker lives on.
+        whole: Brokers that crash because every log directory they have fails.
+        controller: The active controller, None where not known.
+    """
+
+    brokers: tuple[int, ...]
+    disks: tuple[tuple[int, str], ...]
+    whole: tuple[int, ...]
+    controller: int | None
+
+
+class PartitionImpact(msgspec.Struct, frozen=True):
+    """What becomes of one partition; ``restarting`` is the broker that restarts meanwhile, in a rolling restart."""
+
+    topic: str
+    partition: int
+    restarting: int | None
+    effect: str
+    already: bool
+    leader: int | None
+    leader_after: int | None
+    replicas: list[int]
+    isr: list[int]
+    isr_after: list[int]
+    elr: list[int] | None
+    elr_after: list[int] | None
+    last_known_elr_after: list[int] | None
+    min_isr: int | None
+    unclean: bool
+    candidates: list[dict[str, object]]
+
+
+@dataclass(frozen=True, slots=True)
+class PlayedFailure:
+    """A failure that was played.
+
+    Args:
+        case: The failure.
+        snapshot: The selected partitions.
+        target: The failing brokers, disks and controller.
+        judgement: Effects on the partitions.
+        candidates: Candidates for an unclean election in each step, by topic and partition.
+        silent: Brokers that did not report their log end offsets.
+    """
+
+    case: FailureCase
+    snapshot: ClusterSnapshot
+    target: Target
+    judgement: FailureJudgement
+    candidates: tuple[dict[tuple[str, int], list[Candidate]], ...]
+    silent: tuple[int, ...] = ()
+
+    def mended(self, fate: Fate) -> Indices:
+        """The partitions that changed settings save from a harm; none where brokers restart in turn."""
+        steps = self.judgement.steps
+        return steps[0].mended(fate) if steps and not self.case.rolling else np.array([], dtype=np.intp)
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """Facts that could not be read or are not known."""
+        silent = ", ".join(map(str, self.silent))
+        offsets = (f"log end offsets of brokers {silent} could not be read",) if silent else ()
+        return (*(gap.message for gap in self.snapshot.gaps), *self.judgement.unknown, *offsets)
+
+    @property
+    def exit_code(self) -> ExitCode:
+        """1 where anything gets worse, 5 where nothing does as far as is known, but not all is."""
+        if self.judgement.harms:
+            return ExitCode.FINDINGS
+        return ExitCode.INCOMPLETE if self.missing else ExitCode.OK
+
+    @property
+    def rows(self) -> list[PartitionImpact]:
+        """The partitions that are affected, step by step."""
+        pairs = zip(self.judgement.steps, self.candidates, strict=True)
+        return [row for step, found in pairs for row in _rows_of(step, found, rolling=self.case.rolling)]
+
+    def to_ask(self) -> dict[int, list[tuple[str, int]]]:
+        """Copies whose log end offsets say what an unclean election may lose, by live broker."""
+        asked = copies_to_ask(one for step in self.candidates for some in step.values() for one in some)
+        return {broker: some for broker, some in asked.items() if self.snapshot.is_alive(broker)}
+
+    def measured(self, positions: Sequence[LogPosition], silent: Sequence[int]) -> PlayedFailure:
+        """The same with log end offsets of candidates, and the brokers that did not report theirs."""
+        steps = [[one for some in step.values() for one in some] for step in self.candidates]
+        found = tuple(_by_partition(with_positions(step, positions)) for step in steps)
+        return replace(self, candidates=found, silent=tuple(silent))
+
+
+def play_failure(whole: ClusterSnapshot, case: FailureCase) -> PlayedFailure:
+    """Plays a failure over a cluster.
+
+    Args:
+        whole: The cluster, with topics' min.insync.replicas, log directories and the quorum.
+        case: The failure.
+
+    Raises:
+        UsageError: What shall fail is not there, or cannot be found in this source.
+    """
+    target = find_target(whole, case)
+    snapshot = select(whole, topics=case.topics, exclude_internal=case.exclude_internal)
+    if case.elr and snapshot.mode is MetadataMode.ZOOKEEPER:
+        raise UsageError("--elr on cannot be played", "eligible leader replicas are KRaft's", "leave it out")
+    if case.rolling:
+        judgement = judge_rolling_restart(snapshot, target.brokers, case.changes)
+    else:
+        judgement = judge_failure(snapshot, target.brokers, target.disks, case.changes)
+    found = tuple(_by_partition(candidates(step, target.disks)) for step in judgement.steps)
+    return PlayedFailure(case, snapshot, target, judgement, found)
+
+
+def find_target(snapshot: ClusterSnapshot, case: FailureCase) -> Target:
+    """The parts of a cluster that fail.
+
+    Raises:
+        UsageError: One is not there, or cannot be found in this source.
+    """
+    brokers = set(brokers_named(snapshot, case.brokers, case.racks))
+    controller = active_controller(snapshot)
+    if case.controller:
+        if controller is None:
+            raise UsageError("the active controller is not known", "this source does not tell", "name --broker")
+        brokers.add(controller)
+    for broker, path in case.disks:
+        _check_disk(snapshot, broker, path)
+    whole = {broker for broker, _ in case.disks if _online(snapshot, broker) <= _paths(case, broker)}
+    if case.rolling and not (case.brokers or case.racks):
+        brokers = {one for one in _listed(snapshot) if snapshot.is_alive(one) is not False}
+        if not brokers:
+            raise UsageError("no broker can restart", "none is known to be up", "name those to play: --broker ID,…")
+    return Target(
+        brokers=_in_turn(brokers | whole, controller),
+        disks=tuple(disk for disk in case.disks if disk[0] not in brokers | whole),
+        whole=tuple(sorted(whole)),
+        controller=controller,
+    )
+
+
+def _in_turn(brokers: set[int], controller: int | None) -> tuple[int, ...]:
+    """The brokers by id, the active controller last, so that the controller changes only once."""
+    return tuple(sorted(brokers, key=lambda broker: (broker == controller, broker)))
+
+
+def _listed(snapshot: ClusterSnapshot) -> list[int]:
+    return [broker for broker in snapshot.brokers["broker"].to_list() if isinstance(broker, int)]
+
+
+def _paths(case: FailureCase, broker: int) -> set[str]:
+    return {path for one, path in case.disks if one == broker}
+
+
+def _online(snapshot: ClusterSnapshot, broker: int) -> set[str]:
+    rows = snapshot.log_dirs.rows()
+    return {str(row["path"]) for row in rows if row["broker"] == broker and row["error"] is None}
+
+
+def _check_disk(snapshot: ClusterSnapshot, broker: int, path: str) -> None:
+    known = {str(row["path"]) for row in snapshot.log_dirs.rows() if row["broker"] == broker}
+    if path not in known:
+        there = f"known are {', '.join(sorted(known))}" if known else "this source knows none of that broker"
+        raise UsageError(f"broker {broker} has no log directory {path}", there)
+
+
+def _by_partition(some: Sequence[Candidate]) -> dict[tuple[str, int], list[Candidate]]:
+    grouped: dict[tuple[str, int], list[Candidate]] = {}
+    for one in some:
+        grouped.setdefault((one.topic, one.partition), []).append(one)
+    return grouped
+
+
+def _rows_of(
+    step: PlayedStep, found: dict[tuple[str, int], list[Candidate]], *, rolling: bool
+) -> Iterator[PartitionImpact]:
+    rows, restarting = np.flatnonzero(step.fates >= 0), step.brokers[0] if rolling else None
+    before, after = step.before.partitions, step.after.partitions
+    columns = [before[name].take(rows).to_list() for name in ("topic", "partition", "leader", "replicas", "isr", "elr")]
+    columns += [after[name].take(rows).to_list() for name in ("leader", "isr", "elr", "last_known_elr", "min_isr")]
+    columns += [step.fates[rows].tolist(), step.already[rows].tolist()]
+    for topic, number, leader, replicas, isr, elr, led, isr_after, elr_after, known, min_isr, fate, already in zip(
+        *columns, strict=True
+    ):
+        yield PartitionImpact(
+            topic=topic,
+            partition=number,
+            restarting=restarting,
+            effect=FATES[fate].value,
+            already=already,
+            leader=None if leader == -1 else leader,
+            leader_after=None if led == -1 else led,
+            replicas=replicas,
+            isr=isr,
+            isr_after=isr_after,
+            elr=elr,
+            elr_after=elr_after,
+            last_known_elr_after=known,
+            min_isr=min_isr,
+            unclean=FATES[fate] is Fate.UNCLEAN_LEADER,
+            candidates=[one.as_row() for one in found.get((topic, number), ())],
+        )
