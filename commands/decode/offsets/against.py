@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING
 
 from commands.shared.printing.output import Row, cluster_object
 from kreplica.errors import UsageError
-from kreplica.health.offset_range import OffsetRange, Standing, offset_ranges
-from kreplica.monitoring.clusters import Reading, read_offsets_of
+from kreplica.health.offset_range import OffsetRange, Standing
 
 if TYPE_CHECKING:
     from kreplica.config.handle import ClusterHandle
-    from kreplica.formats.consumer_offsets.rows import CommittedOffset
+    from kreplica.monitoring.offsets import ComparedOffsets
 
 
 _MEANINGS = {
@@ -72,39 +70,37 @@ class WayIn:
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """The rows compared with the cluster.
+    """The comparison of the rows with the cluster, for the answer."""
 
-    Args:
-        reading: Result of reading the cluster.
-        ranges: Range of the log for each row, in their order.
-    """
+    found: ComparedOffsets
 
-    reading: Reading
-    ranges: Sequence[OffsetRange]
-
-    def counts(self) -> dict[Standing, int]:
-        """Number of rows by standing, in the order of Standing; rows of unknown standing are left out."""
-        found = Counter(each.standing for each in self.ranges)
-        return {standing: found[standing] for standing in Standing if found[standing]}
+    @property
+    def ranges(self) -> Sequence[OffsetRange]:
+        """Range of the log for each row, in their order."""
+        return self.found.ranges
 
     @property
     def outside(self) -> int:
         """Number of rows outside the range of their log."""
-        return sum(count for standing, count in self.counts().items() if standing is not Standing.in_range)
+        return self.found.outside
 
     @property
     def unknown(self) -> int:
         """Number of rows whose log's range the cluster did not report."""
-        return sum(each.standing is None for each in self.ranges)
+        return self.found.unknown
+
+    def counts(self) -> dict[Standing, int]:
+        """Number of rows by standing."""
+        return self.found.counts
 
     def warnings(self) -> list[str]:
         """Warnings of the reading, and the number of ranges that the cluster did not report."""
         left_out = f"the cluster did not tell the range of {self.unknown} of {len(self.ranges)} offsets"
-        return [*self.reading.warnings(), *([left_out] if self.unknown else [])]
+        return [*self.found.reading.warnings(), *([left_out] if self.unknown else [])]
 
     def clusters(self) -> list[dict[str, object]]:
         """The ``clusters`` of the answer."""
-        return [cluster_object(snapshot) for snapshot in self.reading.snapshots]
+        return [cluster_object(snapshot) for snapshot in self.found.reading.snapshots]
 
     def summary(self) -> Row:
         """Counts by standing, all of them."""
@@ -123,14 +119,3 @@ class Compared:
     def row(self, index: int) -> Row:
         """These fields of one row."""
         return {name: getattr(self.ranges[index], name) for name in self.columns}
-
-
-def compare_with(handle: ClusterHandle, rows: Sequence[CommittedOffset]) -> Compared:
-    """Asks the leaders of the partitions that the rows name for their logs' range.
-
-    Raises:
-        KreplicaError: The cluster cannot be read.
-    """
-    reading = read_offsets_of(handle, {(row.topic, row.partition) for row in rows})
-    asked = ((row.topic, row.partition, row.offset) for row in rows)
-    return Compared(reading, list(offset_ranges(reading.snapshots[0], asked)))

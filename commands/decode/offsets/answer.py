@@ -1,35 +1,24 @@
-"""The reading of kreplica decode offsets: logs chosen among copies, rows, and missing partitions."""
+"""The answer of kreplica decode offsets: rows, numbers over them, and how complete they are."""
 
 from __future__ import annotations
 
-import re
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
-from commands.decode.copies import copy_warnings
 from commands.decode.damage_lines import damage_objects, damage_warnings
 from commands.shared.printing.output import Answer, Row
 from commands.shared.printing.screen import counted
 from commands.shared.printing.terminal import print_err
-from kreplica.engine.rules.groups.coordinator_partition import OFFSETS_TOPIC, coordinator_partition
-from kreplica.errors import ExitCode, InputError, UsageError
-from kreplica.formats.consumer_offsets.logs import Replayed, replay_logs
-from kreplica.formats.consumer_offsets.partition_count import doubt_of_count
-from kreplica.formats.consumer_offsets.records import type_name
-from kreplica.formats.damage import DamageTally
-from kreplica.formats.file_bytes import not_listed
-from kreplica.formats.logs.partition_logs import PartitionLog, find_logs, first_copies
-from kreplica.formats.segments.as_of import Until
+from kreplica.errors import ExitCode
+from kreplica.formats.consumer_offsets.logs import Replayed
+from kreplica.formats.consumer_offsets.reading import OffsetsReading
+from kreplica.formats.logs.partition_logs import PartitionLog, copy_warnings
 from kreplica.model.schema import Kind
-from kreplica.model.topic_pattern import topic_pattern
 
 if TYPE_CHECKING:
-    from commands.decode.events import Events
     from commands.decode.offsets.against import Compared
-    from kreplica.formats.consumer_offsets.rows import CommittedOffset
 
 COLUMNS = (
     "group",
@@ -52,88 +41,41 @@ _NARROW = {"partition", "leader_epoch"}
 
 
 @dataclass(frozen=True, slots=True)
-class OffsetsReading:
-    """Offsets and groups that were read, and from which logs.
+class OffsetsAnswer:
+    """Offsets that were read, and their comparison with a live cluster.
 
     Args:
-        rows: Committed and pending offsets that were asked for, sorted.
-        all_groups: Number of groups in the logs, asked for or not.
-        logs: Logs that were read.
-        others: Copies of their partitions that were not read.
-        wanted: Partitions that the answer needs.
-        partitions: Number of partitions of the topic.
-        results: Result of replaying each log.
-        commits: All committed offsets of each log, asked for or not.
-        damage: Damage in all logs.
+        reading: Offsets and groups, and the logs they are from.
         against: Comparison of the rows with a live cluster; None if not asked for.
-        doubt: Why the topic cannot have that many partitions; empty if nothing speaks against it.
-        expired: Number of rows whose expiration time had passed at the moment asked for: a coordinator drops these
-            unless members read the topic (OffsetMetadataManager.cleanupExpiredOffsets).
     """
 
-    rows: Sequence[CommittedOffset]
-    all_groups: int
-    logs: Sequence[PartitionLog]
-    others: Sequence[PartitionLog]
-    wanted: frozenset[int]
-    partitions: int
-    results: Sequence[Replayed]
-    commits: Sequence[Sequence[CommittedOffset]]
-    damage: DamageTally
+    reading: OffsetsReading
     against: Compared | None = None
-    doubt: str = ""
-    expired: int = 0
-
-    @property
-    def found(self) -> frozenset[int]:
-        """The partitions that were found."""
-        return frozenset(log.partition for log in self.logs if log.partition is not None)
-
-    @property
-    def missing(self) -> list[int]:
-        """The partitions that the answer needs and that were not found."""
-        return sorted(self.wanted - self.found)
 
     def completeness(self) -> str:
         """The part of the topic that the answer is based on, in words."""
-        if self.doubt:
-            found = counted(len(self.found), "partition")
-            return f"{found} found, of how many is not known; groups in the rest cannot be known"
-        if self.missing and not self.found:
-            return (
-                f"which of the {self.partitions} partitions this is, is not known; groups in the rest cannot be known"
-            )
-        if self.missing:
-            return f"{len(self.found)} of {self.partitions} partitions found; groups in the rest cannot be known"
-        if len(self.wanted) == self.partitions:
-            return f"all of the {self.partitions} partitions found"
-        return f"found where these groups live: {_numbered(sorted(self.wanted))} of {self.partitions}"
+        return completeness(self.reading)
 
     def exit_code(self) -> ExitCode:
         """1 for damage and offsets out of range, 5 for missing partitions and unknown ranges, 0 otherwise."""
-        if self.damage.places or (self.against and self.against.outside):
+        if self.against is not None and self.against.outside:
             return ExitCode.FINDINGS
-        incomplete = self.missing or self.doubt or (self.against and self.against.unknown)
-        return ExitCode.INCOMPLETE if incomplete else ExitCode.OK
+        code = self.reading.exit_code
+        unknown = self.against is not None and self.against.unknown
+        return ExitCode.INCOMPLETE if unknown and code is ExitCode.OK else code
 
     def warnings(self) -> list[str]:
         """Damage, missing partitions, copies that were not read."""
-        told = damage_warnings(self.damage.kept, self.damage.places)
-        told += [self.doubt] if self.doubt else [self.completeness()] if self.missing else []
-        told += copy_warnings(self.logs, self.others)
-        if self.unknown:
-            told.append(
-                f"{counted(sum(self.unknown.values()), 'record')} of types that are not known: {self._unknown()}"
-            )
+        told = damage_warnings(self.reading.damage.kept, self.reading.damage.places)
+        told += [self.reading.doubt] if self.reading.doubt else [self.completeness()] if self.reading.missing else []
+        told += copy_warnings(self.reading.logs, self.reading.others)
+        if self.reading.unknown:
+            records = counted(sum(self.reading.unknown.values()), "record")
+            told.append(f"{records} of types that are not known: {self._unknown()}")
         return told + (self.against.warnings() if self.against else [])
 
-    @property
-    def unknown(self) -> dict[int, int]:
-        """Number of records by type, of the types that Kafka does not write to the topic, or not yet."""
-        return {int(number): count for number, count in self.types().items() if type_name(int(number)) is None}
-
     def _unknown(self) -> str:
-        numbers = list(self.unknown)
+        numbers = list(self.reading.unknown)
         rest = f" and {len(numbers) - MOST_TYPES} more" if len(numbers) > MOST_TYPES else ""
         return ", ".join(map(str, numbers[:MOST_TYPES])) + rest
 
@@ -141,7 +83,7 @@ class OffsetsReading:
         """Prints the warnings to stderr, for the forms of the answer that cannot hold them."""
         for warning in self.warnings():
             print_err(f"warning: {warning}")
-        pending = sum(row.pending for row in self.rows)
+        pending = sum(row.pending for row in self.reading.rows)
         if pending:
             offsets = counted(pending, "offset")
             print_err(f"warning: {offsets} of open transactions left out: not committed yet")
@@ -153,7 +95,7 @@ class OffsetsReading:
             command="decode-offsets",
             rows_name="offsets",
             columns=columns,
-            rows=[self._row(index) for index in range(len(self.rows))],
+            rows=[self._row(index) for index in range(len(self.reading.rows))],
             clusters=self.against.clusters() if self.against else (),
             summary=self._summary(),
             warnings=self.warnings(),
@@ -161,36 +103,44 @@ class OffsetsReading:
         )
 
     def _row(self, index: int) -> Row:
-        row = dict(zip(COLUMNS, _VALUES(self.rows[index]), strict=True))
+        row = dict(zip(COLUMNS, _VALUES(self.reading.rows[index]), strict=True))
         return row if self.against is None else {**row, **self.against.row(index)}
 
     def _summary(self) -> Row:
+        reading = self.reading
         return {
-            "offsets": len(self.rows),
-            "pending": sum(row.pending for row in self.rows),
-            "expired": self.expired,
-            "groups": len({row.group for row in self.rows}),
-            "groups_known": self.all_groups,
-            "partitions": self.partitions,
-            "partitions_found": len(self.found),
-            "partitions_missing": self.missing,
-            "partitions_doubt": self.doubt or None,
-            "logs": [_log(log, result) for log, result in zip(self.logs, self.results, strict=True)],
-            "other_copies": [{"directory": str(log.directory), "partition": log.partition} for log in self.others],
-            "records_by_type": self.types(),
-            "damaged_places": self.damage.places,
-            "skipped_bytes": self.damage.skipped,
-            "damage": damage_objects(self.damage.kept),
+            "offsets": len(reading.rows),
+            "pending": sum(row.pending for row in reading.rows),
+            "expired": reading.expired,
+            "groups": len({row.group for row in reading.rows}),
+            "groups_known": reading.all_groups,
+            "partitions": reading.partitions,
+            "partitions_found": len(reading.found),
+            "partitions_missing": reading.missing,
+            "partitions_doubt": reading.doubt or None,
+            "logs": [_log(log, result) for log, result in zip(reading.logs, reading.results, strict=True)],
+            "other_copies": [{"directory": str(log.directory), "partition": log.partition} for log in reading.others],
+            "records_by_type": reading.types,
+            "damaged_places": reading.damage.places,
+            "skipped_bytes": reading.damage.skipped,
+            "damage": damage_objects(reading.damage.kept),
             **(self.against.summary() if self.against else {}),
         }
 
-    def types(self) -> dict[str, int]:
-        """Number of records by type of key, in the order of the types."""
-        counts: dict[int, int] = {}
-        for result in self.results:
-            for number, count in result.replay.types.items():
-                counts[number] = counts.get(number, 0) + count
-        return {str(number): counts[number] for number in sorted(counts)}
+
+def completeness(reading: OffsetsReading) -> str:
+    """The part of the topic that was read, in words."""
+    total, found = reading.partitions, len(reading.found)
+    if reading.doubt:
+        counts = counted(found, "partition")
+        return f"{counts} found, of how many is not known; groups in the rest cannot be known"
+    if reading.missing and not found:
+        return f"which of the {total} partitions this is, is not known; groups in the rest cannot be known"
+    if reading.missing:
+        return f"{found} of {total} partitions found; groups in the rest cannot be known"
+    if len(reading.wanted) == total:
+        return f"all of the {total} partitions found"
+    return f"found where these groups live: {_numbered(sorted(reading.wanted))} of {total}"
 
 
 def _numbered(partitions: Sequence[int]) -> str:
@@ -212,124 +162,3 @@ def _log(log: PartitionLog, result: Replayed) -> Row:
         "batches": result.batches,
         "records": result.records,
     }
-
-
-def read_offsets(
-    paths: Sequence[str],
-    groups: Sequence[str],
-    topics: str | None,
-    partitions: int,
-    until: Until | None,
-    *,
-    members: bool = False,
-) -> OffsetsReading:
-    """Reads committed offsets, and with ``members`` the groups and their members, from the named files.
-
-    Args:
-        paths: Log directories, folders of partitions, or segments.
-        groups: Regular expressions for whole names of groups; all groups if there are none.
-        topics: Pattern of the topics, as ``--topic`` takes it; all topics if None.
-        partitions: Number of partitions of __consumer_offsets.
-        until: State as of this offset or time; the end of the logs if None.
-        members: Whether the groups and their members are replayed, too.
-
-    Raises:
-        UsageError: There is nothing to read, or a pattern is none.
-        InputError: A file cannot be read.
-    """
-    patterns = group_patterns(groups)
-    topic = topic_pattern(topics) if topics is not None else None
-    damage = DamageTally()
-    logs, others = _chosen(paths, until, damage)
-    results = replay_logs([log.segments for log in logs], until, groups=members)
-    from kreplica.formats.consumer_offsets.rows import committed_offsets
-
-    commits: list[list[CommittedOffset]] = []
-    homes: set[tuple[str, int]] = set()
-    for log, result in zip(logs, results, strict=True):
-        found = committed_offsets(result, log.directory)
-        commits.append(found)
-        damage.join(result.damage)
-        homes |= set() if log.partition is None else {(row.group, log.partition) for row in found}
-    rows = [row for found in commits for row in found]
-    kept = [row for row in rows if is_wanted(row.group, patterns) and (topic is None or topic.fullmatch(row.topic))]
-    kept.sort(key=lambda row: (row.group, row.topic, row.partition, row.pending, row.record_offset))
-    wanted = _wanted(groups, partitions)
-    known = {log.partition for log in logs if log.partition is not None}
-    doubt = doubt_of_count(homes, known, partitions, OFFSETS_TOPIC)
-    groups_known = len({row.group for row in rows})
-    expired = _expired(kept, until)
-    return OffsetsReading(
-        kept, groups_known, logs, others, wanted, partitions, results, commits, damage, doubt=doubt, expired=expired
-    )
-
-
-def _expired(rows: Sequence[CommittedOffset], until: Until | None) -> int:
-    moment = time.time() * 1000 if until is None or until.timestamp is None else until.timestamp
-    return sum(row.expire_timestamp is not None and row.expire_timestamp <= moment for row in rows)
-
-
-def open_events(
-    paths: Sequence[str], groups: Sequence[str], topics: str | None, partitions: int, until: Until | None
-) -> tuple[Events, list[str]]:
-    """Every record of the named files, and warnings about missing partitions; arguments as in ``read_offsets``.
-
-    Raises:
-        UsageError: There is nothing to read, or a pattern is none.
-    """
-    from commands.decode.events import Events
-
-    patterns = group_patterns(groups)
-    topic = topic_pattern(topics) if topics is not None else None
-    damage, wanted = DamageTally(), _wanted(groups, partitions)
-    logs, others = _chosen(paths, until, damage)
-    reading = OffsetsReading([], 0, logs, others, wanted, partitions, [], [], damage)
-    return Events(logs, patterns, topic, until, damage), [reading.completeness()] if reading.missing else []
-
-
-def group_patterns(groups: Sequence[str]) -> list[re.Pattern[str]]:
-    """The compiled patterns of names of groups.
-
-    Raises:
-        UsageError: One is not a regular expression.
-    """
-    return [_pattern(text) for text in groups]
-
-
-def _pattern(text: str) -> re.Pattern[str]:
-    try:
-        return re.compile(text)
-    except re.error as error:
-        raise UsageError(
-            f"{text!r} is not a regular expression", error.msg, "quote a special character with \\"
-        ) from None
-
-
-def is_wanted(group: str, patterns: Sequence[re.Pattern[str]]) -> bool:
-    """True if one of the patterns matches the whole name, or there are no patterns."""
-    return not patterns or any(pattern.fullmatch(group) for pattern in patterns)
-
-
-def _wanted(groups: Sequence[str], partitions: int) -> frozenset[int]:
-    """The partitions that the answer needs: all, unless groups are named in full."""
-    if groups and all(re.escape(text).replace("\\-", "-") == text for text in groups):
-        return frozenset(coordinator_partition(text, partitions) for text in groups)
-    return frozenset(range(partitions))
-
-
-def _chosen(
-    names: Sequence[str], until: Until | None, damage: DamageTally
-) -> tuple[list[PartitionLog], list[PartitionLog]]:
-    """The log to read of each partition, and the other copies; adds folders that could not be listed to the damage."""
-    refused: list[InputError] = []
-    logs = find_logs(names, OFFSETS_TOPIC, refused)
-    if not logs:
-        why = f"no directory there is named {OFFSETS_TOPIC}-N and holds a segment"
-        raise UsageError(f"no offsets in {', '.join(names)}", why, "name a broker's log directory, or segments")
-    places = not_listed(refused)
-    chosen, others = first_copies(logs, places)
-    damage.add(places)
-    if until is not None and until.offset is not None and len(chosen) > 1:
-        why = f"offsets of one log say nothing of another, and {len(chosen)} are named"
-        raise UsageError("--as-of-offset is for one log", why, "name one partition's directory, or use --as-of-time")
-    return chosen, others

@@ -28,8 +28,9 @@ from kreplica.errors import ExitCode, UsageError
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from commands.decode.offsets.answer import OffsetsReading
+    from commands.decode.offsets.answer import OffsetsAnswer
     from kreplica.config.handle import ClusterHandle
+    from kreplica.formats.consumer_offsets.reading import OffsetsReading
     from kreplica.formats.consumer_offsets.rows import CommittedOffset
     from kreplica.formats.segments.as_of import Until
 
@@ -169,30 +170,34 @@ def offsets(
     with named_files(paths, stdin_filename) as names:
         if events:
             return _say_events(names, group or [], topic, partitions, until, output)
-        from commands.decode.offsets.answer import read_offsets
+        from kreplica.formats.consumer_offsets.reading import decode_offsets
 
-        reading = read_offsets(names, group or (), topic, partitions, until, members=groups)
+        reading = decode_offsets(names, group or (), topic, partitions=partitions, until=until, members=groups)
         if groups:
             raise typer.Exit(_say_groups(reading, group or (), output))
-    if cluster is not None:
-        from commands.decode.offsets.against import compare_with
+    from commands.decode.offsets.answer import OffsetsAnswer
 
-        reading = replace(reading, against=compare_with(cluster, reading.rows))
+    answer = OffsetsAnswer(reading)
+    if cluster is not None:
+        from commands.decode.offsets.against import Compared
+        from kreplica.monitoring.offsets import compare_offsets
+
+        answer = replace(answer, against=Compared(compare_offsets(cluster, reading.rows)))
     if output in _LINES:
-        reading.warn()
+        answer.warn()
         _print_lines(output, [row for row in reading.rows if not row.pending])
     else:
         from commands.shared.printing.output import emit
 
         form = None if output is None else OutputFormat(output.value)
-        emit(reading.answer(), form, lambda console: _show(reading, console))
-    raise typer.Exit(reading.exit_code())
+        emit(answer.answer(), form, lambda console: _show(answer, console))
+    raise typer.Exit(answer.exit_code())
 
 
-def _show(reading: OffsetsReading, console: Console) -> None:
+def _show(answer: OffsetsAnswer, console: Console) -> None:
     from commands.decode.offsets.screen import show
 
-    show(reading, console)
+    show(answer, console)
 
 
 def _cluster(given: list[Any], output: OffsetsForm | None, *, events: bool) -> ClusterHandle | None:
@@ -216,14 +221,15 @@ def _say_events(
     output: OffsetsForm | None,
 ) -> None:
     from commands.decode.events import show_events
-    from commands.decode.offsets.answer import open_events
+    from commands.decode.offsets.answer import completeness
+    from kreplica.formats.consumer_offsets.reading import decode_offset_events
 
     if output in _LINES:
         why = "--events lists records, not what they lead to"
         raise UsageError(f"-o {output} prints a state", why, "use -o jsonl, or leave out --events")
     form = None if output is None else OutputFormat(output.value)
-    found, missing = open_events(paths, group, topic, partitions, until)
-    raise typer.Exit(show_events(found, form, missing))
+    found, reading = decode_offset_events(paths, group, topic, partitions=partitions, until=until)
+    raise typer.Exit(show_events(found, form, [completeness(reading)] if reading.missing else []))
 
 
 def _say_groups(reading: OffsetsReading, group: Sequence[str], output: OffsetsForm | None) -> ExitCode:

@@ -7,21 +7,17 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from commands.decode.damage_lines import count_places, damage_objects
-from commands.decode.offsets.answer import OffsetsReading, group_patterns, is_wanted
+from commands.decode.offsets.answer import OffsetsAnswer
 from commands.shared.printing.output import Answer, OutputFormat, Row, emit
 from commands.shared.printing.screen import counted, print_lines, print_table, print_verdict
 from kreplica.errors import ExitCode
-from kreplica.formats.consumer_offsets.groups import EMPTY, GroupState
-from kreplica.formats.damage import Damage
-from kreplica.formats.log_directory.cluster_identity import topic_names
+from kreplica.formats.consumer_offsets.group_rows import group_rows
 from kreplica.model.schema import Kind
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from kreplica.formats.consumer_offsets.logs import Replayed
-    from kreplica.formats.consumer_offsets.rows import CommittedOffset
-    from kreplica.formats.logs.partition_logs import PartitionLog
+    from kreplica.formats.consumer_offsets.reading import OffsetsReading
 
 KINDS: Final = {
     "group": Kind.STRING,
@@ -47,64 +43,19 @@ def show_groups(reading: OffsetsReading, groups: Sequence[str], output: OutputFo
         groups: Patterns of the groups that are asked for; all if there are none.
         output: The form; table if None.
     """
-    patterns, damage = group_patterns(groups), list[Damage]()
-    rows = [
-        row
-        for log, result, commits in zip(reading.logs, reading.results, reading.commits, strict=True)
-        for row in _rows(log, result, commits, damage)
-        if is_wanted(str(row["group"]), patterns)
-    ]
-    _name_topics(rows, reading, damage)
-    reading.damage.add(damage)
+    rows = group_rows(reading, groups)
+    found = OffsetsAnswer(reading)
     answer = Answer(
         command="decode-offsets-groups",
         rows_name="groups",
         columns=tuple(KINDS),
         rows=sorted(rows, key=lambda row: str(row["group"])),
         summary=_summary(reading, rows),
-        warnings=reading.warnings(),
+        warnings=found.warnings(),
         kinds=KINDS,
     )
-    emit(answer, output, lambda console: _show(answer, reading, console))
-    return reading.exit_code()
-
-
-def _rows(
-    log: PartitionLog, result: Replayed, commits: Sequence[CommittedOffset], damage: list[Damage]
-) -> Iterator[Row]:
-    """The groups of one log; groups with commits alone are simple classic groups to a coordinator."""
-    offsets = Counter(row.group for row in commits if not row.pending)
-    assert result.groups is not None, "groups were asked for"
-    states = {state.group: state for state in result.groups.groups(str(log.directory), damage)}
-    for group in sorted({*states, *offsets}):
-        state = states.get(group) or GroupState(group, "classic", EMPTY, None)
-        yield _row(state, offsets[group], log.partition)
-
-
-def _row(state: GroupState, offsets: int, partition: int | None) -> Row:
-    return {
-        "group": state.group,
-        "type": state.type,
-        "state": state.state,
-        "epoch": state.epoch,
-        "protocol_type": state.protocol_type,
-        "protocol": state.protocol,
-        "leader": state.leader,
-        "changed_timestamp": state.changed,
-        "members": list(state.members),
-        "offsets": offsets,
-        "log_partition": partition,
-    }
-
-
-def _name_topics(rows: Sequence[Row], reading: OffsetsReading, damage: list[Damage]) -> None:
-    """Puts topic names into rows: consumer and share groups have ids, most of which the directories name."""
-    assigned = [each for row in rows for member in _objects(row) for each in member["assignment"] or ()]
-    by_id = [each for each in assigned if "topic_id" in each]
-    names = topic_names((log.home for log in (*reading.logs, *reading.others)), damage) if by_id else {}
-    for each in by_id:
-        if each["topic_id"] in names:
-            each["topic"] = names[each["topic_id"]]
+    emit(answer, output, lambda console: _show(answer, found, console))
+    return reading.exit_code
 
 
 def _objects(row: Row) -> list[dict[str, Any]]:
@@ -133,15 +84,22 @@ def _members(row: Row) -> int:
     return len(_objects(row))
 
 
-def _show(answer: Answer, reading: OffsetsReading, console: Console) -> None:
+def _show(answer: Answer, found: OffsetsAnswer, console: Console) -> None:
     if answer.rows:
         cells = [[_members(row) if name == "members" else row[name] for name in _SHOWN] for row in answer.rows]
         print_table([name.upper() for name in _SHOWN], cells, color=console.is_terminal and not console.no_color)
     said = f"{counted(len(answer.rows), 'group')}, {counted(int(str(answer.summary['members'])), 'member')}"
-    said = f"{count_places(reading.damage.places)}; {said}" if reading.damage.places else said
-    incomplete = reading.exit_code() is ExitCode.INCOMPLETE
-    word = ("DAMAGED", "red") if reading.damage.places else ("INCOMPLETE", "yellow") if incomplete else ("OK", "green")
-    print_verdict(console, *word, f"{said}; {reading.completeness()}")
+    damaged = found.reading.damage.places
+    said = f"{count_places(damaged)}; {said}" if damaged else said
+    incomplete = found.exit_code() is ExitCode.INCOMPLETE
+    word = (
+        ("DAMAGED", "red")
+        if found.reading.damage.places
+        else ("INCOMPLETE", "yellow")
+        if incomplete
+        else ("OK", "green")
+    )
+    print_verdict(console, *word, f"{said}; {found.completeness()}")
     print_lines(console, "members", list(_member_lines(answer.rows)))
 
 

@@ -10,7 +10,7 @@ from commands.shared.values import spell_moment
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from commands.decode.offsets.answer import OffsetsReading
+    from commands.decode.offsets.answer import OffsetsAnswer
     from kreplica.formats.consumer_offsets.rows import CommittedOffset
     from kreplica.health.offset_range import OffsetRange
 
@@ -18,25 +18,27 @@ _RANGE_HEADER = ("log_start", "log_end", "standing")
 HEADER = ("group", "topic", "partition", "offset", "committed", "metadata")
 
 
-def show(reading: OffsetsReading, console: Console) -> None:
+def show(answer: OffsetsAnswer, console: Console) -> None:
     """Prints rows, then the verdict, what was read, and what to type next."""
-    pending = any(row.pending for row in reading.rows)
+    pending = any(row.pending for row in answer.reading.rows)
     header = [*HEADER, *(["pending"] if pending else [])]
-    if reading.rows:
-        header += [*_RANGE_HEADER] if reading.against else []
+    if answer.reading.rows:
+        header += [*_RANGE_HEADER] if answer.against else []
         ranges = (
-            [_range_cells(each) for each in reading.against.ranges] if reading.against else [[]] * len(reading.rows)
+            [_range_cells(each) for each in answer.against.ranges]
+            if answer.against
+            else [[]] * len(answer.reading.rows)
         )
-        cells = [_cells(row, pending=pending) + more for row, more in zip(reading.rows, ranges, strict=True)]
+        cells = [_cells(row, pending=pending) + more for row, more in zip(answer.reading.rows, ranges, strict=True)]
         print_table([name.upper() for name in header], cells, color=console.is_terminal and not console.no_color)
-    word, color = _word(reading)
-    print_verdict(console, word, color, f"{_counted(reading)}; {reading.completeness()}")
-    records = sum(result.records for result in reading.results)
-    size = sum(result.read_bytes for result in reading.results)
-    segments = sum(len(log.segments) for log in reading.logs)
+    word, color = _word(answer)
+    print_verdict(console, word, color, f"{_counted(answer)}; {answer.completeness()}")
+    records = sum(result.records for result in answer.reading.results)
+    size = sum(result.read_bytes for result in answer.reading.results)
+    segments = sum(len(log.segments) for log in answer.reading.logs)
     read = f"{counted(records, 'record')}, {counted(size, 'byte')}, {counted(segments, 'segment')}"
-    print_lines(console, "read", [f"{read} of {counted(len(reading.logs), 'log')}"])
-    print_lines(console, "means", _meanings(reading, pending=pending))
+    print_lines(console, "read", [f"{read} of {counted(len(answer.reading.logs), 'log')}"])
+    print_lines(console, "means", _meanings(answer, pending=pending))
 
 
 def _cells(row: CommittedOffset, *, pending: bool) -> list[object]:
@@ -55,40 +57,40 @@ def _range_cells(found: OffsetRange) -> list[object]:
     return [found.log_start_offset, found.end_offset, found.standing]
 
 
-def _word(reading: OffsetsReading) -> tuple[str, str]:
-    if reading.damage.places:
+def _word(answer: OffsetsAnswer) -> tuple[str, str]:
+    if answer.reading.damage.places:
         return "DAMAGED", "red"
-    if reading.against and reading.against.outside:
+    if answer.against and answer.against.outside:
         return "OUT OF RANGE", "red"
-    if reading.against and reading.against.unknown:
+    if answer.against and answer.against.unknown:
         return "INCOMPLETE", "yellow"
-    return ("INCOMPLETE", "yellow") if reading.missing or reading.doubt else ("OK", "green")
+    return ("INCOMPLETE", "yellow") if answer.reading.missing or answer.reading.doubt else ("OK", "green")
 
 
-def _counted(reading: OffsetsReading) -> str:
-    groups = len({row.group for row in reading.rows})
-    told = f"{counted(len(reading.rows), 'offset')} of {counted(groups, 'group')}{_standings(reading)}"
-    if reading.damage.places:
-        left_out = f"{counted(reading.damage.skipped, 'byte')} left out"
-        return f"{counted(reading.damage.places, 'damaged place')}, {left_out}; {told}"
+def _counted(answer: OffsetsAnswer) -> str:
+    groups = len({row.group for row in answer.reading.rows})
+    told = f"{counted(len(answer.reading.rows), 'offset')} of {counted(groups, 'group')}{_standings(answer)}"
+    if answer.reading.damage.places:
+        left_out = f"{counted(answer.reading.damage.skipped, 'byte')} left out"
+        return f"{counted(answer.reading.damage.places, 'damaged place')}, {left_out}; {told}"
     return told
 
 
-def _standings(reading: OffsetsReading) -> str:
-    if reading.against is None:
+def _standings(answer: OffsetsAnswer) -> str:
+    if answer.against is None:
         return ""
-    counts = [f"{count} {standing}" for standing, count in reading.against.counts().items()]
-    unknown = [f"{reading.against.unknown} not known"] if reading.against.unknown else []
+    counts = [f"{count} {standing}" for standing, count in answer.against.counts().items()]
+    unknown = [f"{answer.against.unknown} not known"] if answer.against.unknown else []
     return f": {', '.join(counts + unknown)}" if counts or unknown else ""
 
 
-def _meanings(reading: OffsetsReading, *, pending: bool) -> list[str]:
-    told = ["offset: the next record that the group will read"] if reading.rows else []
+def _meanings(answer: OffsetsAnswer, *, pending: bool) -> list[str]:
+    told = ["offset: the next record that the group will read"] if answer.reading.rows else []
     if pending:
         told.append("pending: sent in a transaction that is still open; not committed until it ends")
-    if reading.expired:
-        past = f"expired: {reading.expired} past the time written with them"
+    if answer.reading.expired:
+        past = f"expired: {answer.reading.expired} past the time written with them"
         told.append(f"{past}; a coordinator drops these unless members read the topic")
-    if reading.against:
-        told += reading.against.meanings()
+    if answer.against:
+        told += answer.against.meanings()
     return told

@@ -7,7 +7,6 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from commands.decode.copies import copy_warnings
 from commands.decode.damage_lines import damage_objects, damage_warnings
 from commands.decode.transactions.question import COLUMNS
 from commands.shared.printing.output import Answer, Row
@@ -15,6 +14,7 @@ from commands.shared.printing.screen import counted
 from kreplica.errors import ExitCode
 from kreplica.formats.consumer_offsets.partition_count import doubt_of_count
 from kreplica.formats.damage import DamageTally
+from kreplica.formats.logs.partition_logs import copy_warnings
 from kreplica.formats.transactions.records import OPEN, TRANSACTION_TOPIC
 from kreplica.model.schema import Kind
 

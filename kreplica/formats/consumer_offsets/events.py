@@ -7,7 +7,8 @@ JSON. A commit that is not what its version says is read like the others, so tha
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
@@ -22,8 +23,10 @@ from kreplica.formats.consumer_offsets.commits import (
 )
 from kreplica.formats.consumer_offsets.latest import DistinctKeys, distinct_keys, rows_of
 from kreplica.formats.consumer_offsets.records import GroupRecord, decode_group_record
-from kreplica.formats.damage import Damage
+from kreplica.formats.damage import Damage, DamageTally
 from kreplica.formats.schema import SchemaError, uuid_text
+from kreplica.formats.segments.as_of import Until
+from kreplica.formats.segments.rows import log_records
 from kreplica.model.columns import BoolColumn, Column, IntColumn, StringColumn
 from kreplica.model.schema import Field, Kind, TableSchema
 from kreplica.model.table import Table
@@ -33,6 +36,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from kreplica.formats.logs.partition_logs import PartitionLog
     from kreplica.formats.segments.columns import RecordColumns
 
 _KINDS: Final = {
@@ -237,3 +241,41 @@ def _not_of_its_type(records: RecordColumns, row: int, file: str, error: SchemaE
     position = int(records.batches.position[records.batch[row]])
     size = max(0, int(records.key_length[row])) + max(0, int(records.value_length[row]))
     return Damage(file, position, f"record at offset {records.offset[row]} is not of its type: {error.reason}", size)
+
+
+class OffsetEvents:
+    """The records of logs as tables, decoded on demand; all damage is known after the last table."""
+
+    def __init__(
+        self,
+        logs: Sequence[PartitionLog],
+        groups: Sequence[re.Pattern[str]],
+        topic: re.Pattern[str] | None,
+        until: Until | None,
+        damage: DamageTally,
+    ) -> None:
+        self.damage = damage
+        self._logs, self._groups, self._topic, self._until = logs, groups, topic, until or Until()
+
+    def __iter__(self) -> Iterator[Table]:
+        for log in self._logs:
+            for path, records in log_records(log.segments, self._until, self.damage):
+                yield self._table(log, str(path), records)
+
+    def _table(self, log: PartitionLog, file: str, records: RecordColumns) -> Table:
+        table, damage = event_table(records, file, log.partition)
+        self.damage.add(damage)
+        wanted = _matching(table, "group", self._groups)
+        if self._topic is not None:
+            wanted &= _matching(table, "topic", [self._topic])
+        return table if wanted.all() else table.take(np.flatnonzero(wanted))
+
+
+def _matching(table: Table, name: str, patterns: Sequence[re.Pattern[str]]) -> NDArray[np.bool_]:
+    """Rows whose word matches one of the patterns as a whole; all if there are none."""
+    column = table[name]
+    assert isinstance(column, StringColumn)
+    if not patterns:
+        return np.ones(len(column), np.bool_)
+    words = [*column.dictionary, ""]  # code -1, no word, is the last
+    return np.array([any(pattern.fullmatch(word) for pattern in patterns) for word in words], np.bool_)[column.codes]

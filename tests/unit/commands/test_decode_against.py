@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,25 +9,28 @@ from generated_clusters import partition, snapshot_of
 from rich.console import Console
 
 from commands.decode.offsets.against import Compared
-from commands.decode.offsets.answer import OffsetsReading, read_offsets
+from commands.decode.offsets.answer import OffsetsAnswer
 from commands.decode.offsets.screen import show
+from kreplica.formats.consumer_offsets.reading import decode_offsets
 from kreplica.health.offset_range import offset_ranges
 from kreplica.monitoring.clusters import Reading
+from kreplica.monitoring.offsets import ComparedOffsets
 
 BROKER = Path(__file__).parents[2] / "golden" / "kafka-4.3.1" / "clean" / "broker-1"
 Range = tuple[int | None, int | None]
 
 
-def compared(ranges: dict[int, Range]) -> OffsetsReading:
+def compared(ranges: dict[int, Range]) -> OffsetsAnswer:
     """What billing committed (22, 72, 92, 66, 76 and 72 of orders-0 to 5) beside a cluster with these partitions."""
     rows = [partition("orders", n, log_start_offset=pair[0], end_offset=pair[1]) for n, pair in ranges.items()]
     snapshot = snapshot_of(rows)
-    reading = read_offsets([str(BROKER)], ["billing"], None, 50, None)
+    reading = decode_offsets([str(BROKER)], ["billing"])
     asked = ((row.topic, row.partition, row.offset) for row in reading.rows)
-    return replace(reading, against=Compared(Reading([snapshot], [], []), list(offset_ranges(snapshot, asked))))
+    found = ComparedOffsets(Reading([snapshot], [], []), list(offset_ranges(snapshot, asked)))
+    return OffsetsAnswer(reading, Compared(found))
 
 
-def screen(reading: OffsetsReading, capsys: pytest.CaptureFixture[str]) -> str:
+def screen(reading: OffsetsAnswer, capsys: pytest.CaptureFixture[str]) -> str:
     show(reading, Console(width=200))
     return capsys.readouterr().out
 
