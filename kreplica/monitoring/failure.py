@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class FailureOutcome:
-    """What a failure makes of a cluster.
+    """Outcome of a failure that was played over a cluster.
 
     Args:
         reading: The cluster as read.

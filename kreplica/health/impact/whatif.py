@@ -75,7 +75,7 @@ class Target:
 
 
 class PartitionImpact(msgspec.Struct, frozen=True):
-    """What becomes of one partition; ``restarting`` is the broker that restarts meanwhile, in a rolling restart."""
+    """Fate of one partition; ``restarting`` is the broker that restarts meanwhile, in a rolling restart."""
 
     topic: str
     partition: int
