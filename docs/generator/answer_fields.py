@@ -23,7 +23,6 @@ from commands.decode import check as decode_check
 from commands.decode import checkpoints
 from commands.decode.metadata import command as decode_metadata
 from commands.decode.offsets import answer as decode_offsets_answer
-from commands.decode.transactions import question as decode_transactions
 from commands.disks import row as disks
 from commands.imbalance import command as imbalance
 from commands.rebalance import answer as rebalance_answer
@@ -43,6 +42,7 @@ from commands.whatif.run import answer as whatif_answer
 from kreplica.formats.logs import copies as replica_comparison
 from kreplica.formats.logs import index_rows
 from kreplica.formats.segments import rows as segment_rows
+from kreplica.formats.transactions import reading as decode_transactions
 from kreplica.health.findings import Finding
 from kreplica.health.listing import ROW_FIELDS
 from kreplica.model.predicates import PREDICATES

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from commands.decode.transactions.question import Asked
 from commands.shared.help import examples
 from commands.shared.options import LARGEST_INT32, LARGEST_OFFSET, ExitZeroOption, OutputOption, StdinFilenameOption
 from kreplica.errors import ExitCode, UsageError
@@ -16,8 +15,7 @@ from kreplica.errors import ExitCode, UsageError
 if TYPE_CHECKING:
     from commands.shared.printing.output import OutputFormat
     from kreplica.formats.segments.as_of import Until
-    from kreplica.formats.transactions.logs import Place, ReplayedLog, TransactionLogs
-    from kreplica.formats.transactions.records import TransactionRecord
+    from kreplica.formats.transactions.reading import TransactionQuestion
 
 
 PathsArgument = Annotated[
@@ -105,12 +103,13 @@ def transactions(
 
     if hanging and (transactional_id or only_open or events or as_of_offset is not None or as_of_time is not None):
         raise UsageError("--hanging asks about all transactions, at the end of the logs", fix="leave out the others")
+    from kreplica.formats.transactions.reading import TransactionQuestion
+
     now, until = _moments(as_of_offset, as_of_time)
-    asked = Asked(until, frozenset(transactional_id or ()), only_open, partitions, now)
+    asked = TransactionQuestion(now, until, frozenset(transactional_id or ()), only_open, partitions)
     with named_files(paths, stdin_filename) as names:
-        logs = _found(names, until)
         show = _show_hanging if hanging else _show_events if events else _show_state
-        code = show(logs, asked, output)
+        code = show(names, asked, output)
     raise typer.Exit(ExitCode.OK if exit_zero and code is ExitCode.FINDINGS else code)
 
 
@@ -127,79 +126,29 @@ def _moments(offset: int | None, moment: str | None) -> tuple[int, Until]:
     return then, Until(timestamp=then)
 
 
-def _found(paths: Sequence[str], until: Until) -> TransactionLogs:
-    from kreplica.formats.transactions.logs import find_transaction_logs
-    from kreplica.formats.transactions.records import TRANSACTION_TOPIC
-
-    logs = find_transaction_logs(paths)
-    if not logs.logs:
-        why = f"no directory there is named {TRANSACTION_TOPIC}-N and holds a segment"
-        raise UsageError(f"no transactions in {', '.join(paths)}", why, "name a log directory of a broker")
-    if until.offset is not None and len(logs.logs) > 1:
-        numbers = ", ".join(str(log.partition) for log in logs.logs[:8])
-        why = f"each partition counts its own: {numbers} are there"
-        raise UsageError("--as-of-offset needs one partition", why, "name the directory of one partition")
-    return logs
-
-
-def _show_hanging(logs: TransactionLogs, asked: Asked, output: OutputFormat | None) -> ExitCode:
+def _show_hanging(paths: Sequence[str], asked: TransactionQuestion, output: OutputFormat | None) -> ExitCode:
     from commands.decode.transactions.hanging import show_hanging
+    from kreplica.formats.transactions.reading import decode_hanging_transactions
 
-    return show_hanging(logs, asked, output)
-
-
-def _show_events(logs: TransactionLogs, asked: Asked, output: OutputFormat | None) -> ExitCode:
-    from commands.decode.transactions.events import TransactionEvents, show_events
-    from kreplica.formats.transactions.logs import transactional_ids
-
-    if asked.ids:  # a wrong name is reported before the first row
-        _refuse_absent(asked, logs, {name for log in logs.logs for name in transactional_ids(log, asked.until)})
-    return show_events(TransactionEvents(logs, asked), output)
+    return show_hanging(decode_hanging_transactions(paths, asked), output)
 
 
-def _show_state(logs: TransactionLogs, asked: Asked, output: OutputFormat | None) -> ExitCode:
-    from commands.decode.transactions.answer import TransactionsReading, answer_of, counts_of, state_row
+def _show_events(paths: Sequence[str], asked: TransactionQuestion, output: OutputFormat | None) -> ExitCode:
+    from commands.decode.transactions.events import show_events
+    from kreplica.formats.transactions.reading import decode_transaction_events
+
+    return show_events(decode_transaction_events(paths, asked), output)
+
+
+def _show_state(paths: Sequence[str], asked: TransactionQuestion, output: OutputFormat | None) -> ExitCode:
+    from commands.decode.transactions.answer import TransactionsAnswer, answer_of, counts_of
     from commands.decode.transactions.screen import show
     from commands.shared.printing.output import emit
-    from kreplica.formats.transactions.logs import replay_transactions
+    from kreplica.formats.transactions.reading import decode_transactions
 
-    read = [replay_transactions(log, asked.until) for log in logs.logs]
-    _refuse_absent(asked, logs, {record.transactional_id for log in read for record in log.records})
-    kept = [(log, record) for log in read for record in log.records if asked.wants(record)]
-    begun = {} if asked.until.given else _first_offsets(logs, kept)
-    rows = [state_row(log.log.partition, record, begun, asked.now) for log, record in kept]
-    reading = TransactionsReading.of_state(logs, read, asked)
-    summary = reading.summary(counts_of(rows))
-    answer = answer_of(rows, summary, reading.warnings(summary))
+    reading = decode_transactions(paths, asked)
+    found = TransactionsAnswer(reading)
+    summary = found.summary(counts_of(reading))
+    answer = answer_of(reading.rows, summary, found.warnings(summary))
     emit(answer, output, lambda console: show(answer, console))
-    return reading.exit_code(summary)
-
-
-def _refuse_absent(asked: Asked, logs: TransactionLogs, known: Collection[str]) -> None:
-    from commands.shared.printing.screen import counted
-    from kreplica.engine.rules.groups.coordinator_partition import coordinator_partition
-
-    absent = sorted(asked.ids.difference(known))
-    if absent:
-        home = coordinator_partition(absent[0], asked.partitions)
-        there = "is" if home in {log.partition for log in logs.logs} else "is not"
-        raise UsageError(
-            f"no transactional id {', '.join(absent)}",
-            f"the files tell of {counted(len(known), 'other')}",
-            f"{absent[0]} lives in partition {home} of {asked.partitions}, which {there} among them",
-        )
-
-
-def _first_offsets(
-    logs: TransactionLogs, kept: Sequence[tuple[ReplayedLog, TransactionRecord]]
-) -> Mapping[tuple[Place, int | None], int]:
-    """First offsets of open transactions at the end of the logs only, not as of an earlier moment."""
-    from kreplica.formats.transactions.logs import first_offsets
-    from kreplica.formats.transactions.records import OPEN
-
-    wanted: dict[Place, frozenset[int]] = {}
-    for _, record in kept:
-        if record.state in OPEN and record.data is not None:
-            for place in record.partitions:
-                wanted[place] = wanted.get(place, frozenset()) | {record.data["producerId"]}
-    return {(place, producer): offset for (place, producer), offset in first_offsets(logs.others, wanted).items()}
+    return reading.exit_code

@@ -1,0 +1,399 @@
+"""Transactional ids and their states, read from the files of `__transaction_state`; transactions that hang.
+
+Of several copies of a partition the one that goes furthest is read.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from kreplica.engine.rules.groups.coordinator_partition import coordinator_partition
+from kreplica.errors import ExitCode, UsageError
+from kreplica.formats.consumer_offsets.partition_count import doubt_of_count
+from kreplica.formats.damage import DamageTally
+from kreplica.formats.segments.as_of import Until
+from kreplica.formats.transactions.hanging import HangingTransaction, hanging_transactions
+from kreplica.formats.transactions.logs import (
+    Place,
+    ReplayedLog,
+    TransactionLogs,
+    find_transaction_logs,
+    first_offsets,
+    replay_transactions,
+    transaction_history,
+    transactional_ids,
+)
+from kreplica.formats.transactions.records import OPEN, TRANSACTION_TOPIC, Findings, TransactionRecord
+from kreplica.model.schema import Field, Kind, TableSchema
+from kreplica.model.table import Table
+
+PARTITIONS = 50
+"""transaction.state.log.num.partitions, where nothing else is said."""
+
+END = Until()
+UNKNOWN = "unknown"
+"""State of a producer that has no record."""
+
+Row = dict[str, object]
+
+COLUMNS: Final = (
+    "transactional_id",
+    "producer_id",
+    "producer_epoch",
+    "state",
+    "timeout_ms",
+    "partitions",
+    "start_timestamp",
+    "last_update_timestamp",
+    "age_ms",
+    "overdue",
+    "client_transaction_version",
+    "previous_producer_id",
+    "next_producer_id",
+    "next_producer_epoch",
+    "coordinator_partition",
+    "record_offset",
+    "record_timestamp",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class TransactionQuestion:
+    """Transactions that are asked for.
+
+    Args:
+        now: Time for ages, in ms since the epoch.
+        until: Offset or time up to which the logs are replayed; their end if not given.
+        ids: Transactional ids; all if there are none.
+        only_open: Only ids with an open transaction.
+        partitions: Number of partitions of the topic.
+    """
+
+    now: int
+    until: Until = END
+    ids: frozenset[str] = frozenset()
+    only_open: bool = False
+    partitions: int = PARTITIONS
+
+    def wants(self, record: TransactionRecord) -> bool:
+        """True if the record gets a row."""
+        return (not self.ids or record.transactional_id in self.ids) and (not self.only_open or record.state in OPEN)
+
+    @property
+    def needed(self) -> frozenset[int]:
+        """The partitions that the answer needs: all, unless ids are asked for."""
+        homes = frozenset(coordinator_partition(name, self.partitions) for name in self.ids)
+        return homes or frozenset(range(self.partitions))
+
+
+@dataclass(frozen=True, slots=True)
+class TransactionsReading:
+    """The partitions of the topic that were read, and the rows that were asked for.
+
+    Args:
+        logs: The partitions that were found.
+        homes: Each transactional id, and the partition in which it was found.
+        asked: What was asked for.
+        damage: Damage in all files.
+        unknown: Number of records of a version that is not known.
+        rows: The transactions; none while events are read.
+    """
+
+    logs: TransactionLogs
+    homes: Collection[tuple[str, int]]
+    asked: TransactionQuestion
+    damage: DamageTally
+    unknown: int
+    rows: Sequence[Row] = ()
+
+    @property
+    def found(self) -> set[int]:
+        """The partitions that were found."""
+        return {log.partition for log in self.logs.logs if log.partition is not None}
+
+    @property
+    def missing(self) -> list[int]:
+        """The partitions that the answer needs and that were not found."""
+        return sorted(self.asked.needed - self.found)
+
+    @property
+    def doubt(self) -> str:
+        """Why the topic cannot have that many partitions; empty if nothing speaks against it."""
+        return doubt_of_count(self.homes, self.found, self.asked.partitions, TRANSACTION_TOPIC)
+
+    @property
+    def partial(self) -> bool:
+        """True unless all partitions that the answer needs were found."""
+        return bool(self.missing or self.doubt)
+
+    @property
+    def open(self) -> int:
+        """Number of open transactions."""
+        return sum(row["age_ms"] is not None for row in self.rows)
+
+    @property
+    def overdue(self) -> int:
+        """Number of transactions that are older than their timeout, or that nobody will end."""
+        return sum(row["overdue"] is True for row in self.rows)
+
+    @property
+    def exit_code(self) -> ExitCode:
+        """1 for damage and overdue transactions, 5 for missing partitions, 0 otherwise."""
+        if self.damage.places or self.overdue:
+            return ExitCode.FINDINGS
+        return ExitCode.INCOMPLETE if self.partial else ExitCode.OK
+
+
+def decode_transactions(paths: Sequence[str], asked: TransactionQuestion) -> TransactionsReading:
+    """Reads the state of transactional ids from the named files.
+
+    Args:
+        paths: Log directories, folders of partitions, or segments.
+        asked: The ids, and the moment.
+
+    Raises:
+        UsageError: There is nothing to read, or an id is not there.
+        InputError: A file cannot be read.
+    """
+    logs = find_logs_of(paths, asked.until)
+    read = [replay_transactions(log, asked.until) for log in logs.logs]
+    _refuse_absent(asked, logs, {record.transactional_id for log in read for record in log.records})
+    kept = [(log, record) for log in read for record in log.records if asked.wants(record)]
+    begun = {} if asked.until.given else _first_offsets(logs, kept)
+    rows = [state_row(log.log.partition, record, begun, asked.now) for log, record in kept]
+    return _reading(logs, read, asked, rows, _damage_of(logs, read))
+
+
+def decode_hanging_transactions(paths: Sequence[str], asked: TransactionQuestion) -> TransactionsReading:
+    """Reads the logs of all partitions for transactions that no coordinator will end; a row for each, and partition.
+
+    Args:
+        paths: Log directories that hold these partitions and `__transaction_state`.
+        asked: The present, and the number of partitions of the topic.
+
+    Raises:
+        UsageError: There is nothing to read.
+        InputError: A file cannot be read.
+    """
+    logs = find_logs_of(paths, asked.until)
+    read = [replay_transactions(log, asked.until) for log in logs.logs]
+    known, damage = [record for log in read for record in log.records], _damage_of(logs, read)
+    found = list(hanging_transactions(logs.others, known, asked.now, damage))
+    partial = _reading(logs, read, asked, (), damage).partial
+    rows = [_hanging_row(each, asked.now, certain=not partial or each.record is not None) for each in found]
+    return _reading(logs, read, asked, rows, damage)
+
+
+def decode_transaction_events(paths: Sequence[str], asked: TransactionQuestion) -> TransactionEvents:
+    """Every record of the topic in the named files, decoded while it is read.
+
+    Raises:
+        UsageError: There is nothing to read, or an id is not there.
+    """
+    logs = find_logs_of(paths, asked.until)
+    if asked.ids:  # a wrong name is reported before the first row
+        _refuse_absent(asked, logs, {name for log in logs.logs for name in transactional_ids(log, asked.until)})
+    return TransactionEvents(logs, asked)
+
+
+def _damage_of(logs: TransactionLogs, read: Sequence[ReplayedLog]) -> DamageTally:
+    damage = DamageTally()
+    damage.add(logs.damage)
+    for log in read:
+        damage.join(log.findings.damage)
+    return damage
+
+
+def _reading(
+    logs: TransactionLogs,
+    read: Sequence[ReplayedLog],
+    asked: TransactionQuestion,
+    rows: Sequence[Row],
+    damage: DamageTally,
+) -> TransactionsReading:
+    homes = {
+        (record.transactional_id, log.log.partition)
+        for log in read
+        for record in log.records
+        if log.log.partition is not None
+    }
+    return TransactionsReading(logs, homes, asked, damage, sum(log.findings.unknown for log in read), rows)
+
+
+def find_logs_of(paths: Sequence[str], until: Until) -> TransactionLogs:
+    """The partitions of the topic in the named files.
+
+    Raises:
+        UsageError: There are none, or several where an offset of one is asked for.
+    """
+    logs = find_transaction_logs(paths)
+    if not logs.logs:
+        why = f"no directory there is named {TRANSACTION_TOPIC}-N and holds a segment"
+        raise UsageError(f"no transactions in {', '.join(paths)}", why, "name a log directory of a broker")
+    if until.offset is not None and len(logs.logs) > 1:
+        numbers = ", ".join(str(log.partition) for log in logs.logs[:8])
+        why = f"each partition counts its own: {numbers} are there"
+        raise UsageError("--as-of-offset needs one partition", why, "name the directory of one partition")
+    return logs
+
+
+def _refuse_absent(asked: TransactionQuestion, logs: TransactionLogs, known: Collection[str]) -> None:
+    absent = sorted(asked.ids.difference(known))
+    if absent:
+        home = coordinator_partition(absent[0], asked.partitions)
+        there = "is" if home in {log.partition for log in logs.logs} else "is not"
+        raise UsageError(
+            f"no transactional id {', '.join(absent)}",
+            f"the files tell of {len(known)} other{'s' * (len(known) != 1)}",
+            f"{absent[0]} lives in partition {home} of {asked.partitions}, which {there} among them",
+        )
+
+
+def _first_offsets(
+    logs: TransactionLogs, kept: Sequence[tuple[ReplayedLog, TransactionRecord]]
+) -> Mapping[tuple[Place, int | None], int]:
+    """First offsets of open transactions at the end of the logs only, not as of an earlier moment."""
+    wanted: dict[Place, frozenset[int]] = {}
+    for _, record in kept:
+        if record.state in OPEN and record.data is not None:
+            for place in record.partitions:
+                wanted[place] = wanted.get(place, frozenset()) | {record.data["producerId"]}
+    return {(place, producer): offset for (place, producer), offset in first_offsets(logs.others, wanted).items()}
+
+
+def state_row(
+    partition: int | None, record: TransactionRecord, begun: Mapping[tuple[Place, int | None], int], now: int
+) -> dict[str, object]:
+    """The row of an id's state.
+
+    Args:
+        partition: Partition of __transaction_state.
+        record: Last record of the id.
+        begun: First offset of each producer's open transaction by partition.
+        now: Time for ages, in ms since the epoch.
+    """
+    row = event_row(partition, record, begun)
+    started, timeout = row["start_timestamp"], row["timeout_ms"]
+    if record.state not in OPEN or not isinstance(started, int):
+        return row
+    age = max(0, now - started)
+    return {**row, "age_ms": age, "overdue": age > timeout if isinstance(timeout, int) else None}
+
+
+def event_row(
+    partition: int | None, record: TransactionRecord, begun: Mapping[tuple[Place, int | None], int]
+) -> dict[str, object]:
+    """The row of a record. It has no age, since a transaction open at the record may have ended by now."""
+    data = record.data or {}
+    producer = data.get("producerId")
+    return {
+        "transactional_id": record.transactional_id,
+        "producer_id": producer,
+        "producer_epoch": data.get("producerEpoch"),
+        "state": record.state,
+        "timeout_ms": data.get("transactionTimeoutMs"),
+        "partitions": [
+            {"topic": topic, "partition": number, "first_offset": begun.get(((topic, number), producer))}
+            for topic, number in record.partitions
+        ],
+        "start_timestamp": _or_null(data.get("transactionStartTimestampMs")),
+        "last_update_timestamp": _or_null(data.get("transactionLastUpdateTimestampMs")),
+        "age_ms": None,
+        "overdue": None,
+        "client_transaction_version": data.get("clientTransactionVersion"),
+        "previous_producer_id": _or_null(data.get("previousProducerId")),
+        "next_producer_id": _or_null(data.get("nextProducerId")),
+        "next_producer_epoch": _or_null(data.get("nextProducerEpoch")),
+        "coordinator_partition": partition,
+        "record_offset": record.offset,
+        "record_timestamp": record.timestamp,
+    }
+
+
+def _or_null(value: int | None) -> int | None:
+    """Null where Kafka writes -1 for none."""
+    return None if value is None or value < 0 else value
+
+
+def _hanging_row(found: HangingTransaction, now: int, *, certain: bool) -> dict[str, object]:
+    topic, partition = found.place
+    record, begun = found.record, found.begun
+    place = {"topic": topic, "partition": partition, "first_offset": begun.first_offset}
+    return dict.fromkeys(COLUMNS) | {
+        "transactional_id": None if record is None else record.transactional_id,
+        "producer_id": found.producer_id,
+        "producer_epoch": begun.producer_epoch,
+        "state": UNKNOWN if record is None else record.state,
+        "timeout_ms": None if record is None or record.data is None else record.data["transactionTimeoutMs"],
+        "partitions": [place],
+        "last_update_timestamp": begun.last_timestamp,
+        "age_ms": now - begun.last_timestamp,
+        "overdue": True if certain else None,
+    }
+
+
+def kind_of(name: str) -> Kind:
+    """Kind of a column's values."""
+    if name in ("transactional_id", "state", "partitions"):
+        return Kind.STRING
+    return Kind.BOOL if name == "overdue" else Kind.INT64
+
+
+EVENTS: Final = TableSchema(
+    "events", tuple(Field(name, kind_of(name), nullable=True, doc="") for name in COLUMNS), sort=()
+)
+
+
+@dataclass(slots=True)
+class TransactionEvents:
+    """The records of logs as tables, decoded on demand; the numbers over them are complete after the last table.
+
+    Args:
+        logs: The partitions of the topic.
+        asked: The options that choose records.
+        states: Number of rows of each state.
+        homes: Each id of a record, and the partition in which it was found.
+        damage: Ranges that could not be read.
+        unknown: Number of records of a version that is not known.
+    """
+
+    logs: TransactionLogs
+    asked: TransactionQuestion
+    states: Counter[str] = field(default_factory=Counter)
+    homes: set[tuple[str, int]] = field(default_factory=set)
+    damage: DamageTally = field(default_factory=DamageTally)
+    unknown: int = 0
+
+    def __post_init__(self) -> None:
+        self.damage.add(self.logs.damage)
+
+    def __iter__(self) -> Iterator[Table]:
+        for log in self.logs.logs:
+            found = Findings(str(log.directory), self.damage)
+            for records in transaction_history(log, self.asked.until, found):
+                yield self._table(log.partition, records)
+            self.unknown += found.unknown
+
+    def _table(self, partition: int | None, records: list[TransactionRecord]) -> Table:
+        if partition is not None:
+            self.homes.update((record.transactional_id, partition) for record in records)
+        kept = [record for record in records if self.asked.wants(record)]
+        self.states.update(record.state for record in kept)
+        rows = [event_row(partition, record, {}) for record in kept]
+        return Table.from_rows(EVENTS, [{**row, "partitions": _json(row["partitions"])} for row in rows])
+
+    def reading(self) -> TransactionsReading:
+        """The reading so far."""
+        return TransactionsReading(self.logs, self.homes, self.asked, self.damage, self.unknown)
+
+    def counts(self) -> dict[str, object]:
+        """Numbers over the rows so far; the number of transactions open now cannot be derived from single records."""
+        return {"transactions": self.states.total(), "states": dict(self.states), "open": None, "overdue": None}
+
+
+def _json(places: object) -> str:
+    return json.dumps(places, ensure_ascii=False, separators=(",", ":"))
