@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from commands.shared.help import examples
 from commands.shared.options import OutputOption
-from kreplica.errors import ExitCode, InputError, UsageError
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -57,50 +56,22 @@ def check(paths: PathsArgument, metadata: MetadataOption = None, output: OutputO
     """
     from commands.decode.stdin import refuse_stdin
     from commands.shared.printing.output import Answer, emit
-    from kreplica.formats.checks.rules import check_all, other_files, unlisted
-    from kreplica.formats.logs.replicas import find_folders
+    from kreplica.formats.checks.directories import decode_check
 
     refuse_stdin(paths, "a log directory", "it is files beside one another that are compared")
-    refused: list[InputError] = []
-    homes, folders = find_folders(paths, refused)
-    if not homes:
-        why = "no directory there is named as a partition, none holds checkpoint files"
-        raise UsageError(f"no log directory in {', '.join(paths)}", why, "name a log directory of a broker")
-    ids, remarks = _topic_ids(folders, metadata)
-    found = [*check_all(homes, (folder.read() for folder in folders), ids), *other_files(paths)]
-    findings = [*unlisted(refused), *found]
+    found = decode_check(paths, metadata)
+    homes, folders, findings = found.homes, found.folders, found.findings
     answer = Answer(
         command="decode-check",
         rows_name="findings",
         columns=COLUMNS,
         rows=[_row(each) for each in findings],
         summary=_summary(homes, folders, findings),
-        warnings=remarks,
+        warnings=found.remarks,
         kinds=_kinds(),
     )
     emit(answer, output, lambda console: _show(answer, homes, console))
-    raise typer.Exit(ExitCode.FINDINGS if findings else ExitCode.OK)
-
-
-def _topic_ids(folders: Sequence[ReplicaFolder], metadata: str | None) -> tuple[Mapping[str, str], list[str]]:
-    """Topic id by name in the metadata log that is named, or else in the one that goes furthest; remarks."""
-    from kreplica.formats.metadata_log.files import find_metadata, state_at
-    from kreplica.formats.metadata_log.log import METADATA_TOPIC
-
-    found = [folder.read() for folder in folders if folder.place.topic == METADATA_TOPIC]
-    logs = [each for each in found if each.log.segments]
-    if metadata is None and not logs:
-        return {}, []
-    furthest = max(logs, key=lambda each: ((each.log.epochs() or [(-1, 0)])[-1][0], each.log.end_offset), default=None)
-    path = metadata if metadata is not None or furthest is None else str(furthest.path)
-    try:
-        replay = state_at(find_metadata(str(path)), None)
-    except InputError as error:
-        if metadata is not None:
-            raise
-        return {}, [f"topic ids are compared among the directories alone: {error}"]
-    remarks = [f"{path} is damaged: topics may be missing in it"] if replay.damage else []
-    return {topic.name: topic.id for topic in replay.image.topics.values()}, remarks
+    raise typer.Exit(found.exit_code)
 
 
 def _row(finding: Finding) -> Row:

@@ -10,7 +10,6 @@ import typer
 
 from commands.shared.help import examples
 from commands.shared.options import OutputOption, StdinFilenameOption, TopicOption
-from kreplica.errors import ExitCode, InputError, UsageError
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -71,10 +70,11 @@ def checkpoints(
     from commands.decode.damage_lines import damage_warnings
     from commands.decode.stdin import CHECKPOINT, named_files
     from commands.shared.printing.output import Answer, emit
+    from kreplica.formats.log_directory.reading import decode_checkpoints
 
     with named_files(paths, stdin_filename, CHECKPOINT) as names:
-        homes, damage = _read(names)
-    rows = _rows(homes, topic)
+        found = decode_checkpoints(names, topic)
+    homes, rows, damage = found.homes, found.rows, found.damage
     answer = Answer(
         command="decode-checkpoints",
         rows_name="checkpoints",
@@ -82,45 +82,11 @@ def checkpoints(
         rows=rows,
         clusters=_clusters(homes),
         summary=_summary(homes, rows, damage),
-        warnings=[*damage_warnings(damage), *_remarks(homes)],
+        warnings=[*damage_warnings(damage), *found.remarks],
         kinds=_kinds(),
     )
     emit(answer, output, lambda console: _show(answer, homes, len(damage), console))
-    raise typer.Exit(ExitCode.FINDINGS if damage else ExitCode.OK)
-
-
-def _read(paths: Sequence[str]) -> tuple[list[LogDirectory], list[Damage]]:
-    """The log directories, and the damage in their files."""
-    from kreplica.formats.file_bytes import not_listed, read_found_file, read_small_file
-    from kreplica.formats.find_files import find_files
-    from kreplica.formats.log_directory.listing import OF_A_PARTITION, SMALL_FILES, read_log_directories
-
-    refused: list[InputError] = []
-    files = find_files(paths, SMALL_FILES.__contains__, refused)
-    homes = read_log_directories(files, read_found_file if len(files) > 1 or refused else read_small_file)
-    if not homes and any(file.name in OF_A_PARTITION for file in files):
-        why = "the directory's name tells the partition, and none here is one"
-        fix = "name it as orders-0/leader-epoch-checkpoint"
-        raise UsageError(f"whose files these are is not known: {', '.join(paths)}", why, fix)
-    if not homes:
-        why = f"no file there is named {', '.join(sorted(SMALL_FILES))}"
-        raise UsageError(f"no checkpoint files in {', '.join(paths)}", why, "name a log directory of a broker")
-    return homes, [*not_listed(refused), *(each for home in homes for each in home.damage)]
-
-
-def _rows(homes: Sequence[LogDirectory], topic: str | None) -> list[Row]:
-    from kreplica.formats.log_directory.listing import checkpoint_rows
-    from kreplica.model.topic_pattern import topic_pattern
-
-    rows = [row for home in homes for row in checkpoint_rows(home)]
-    if topic is None:
-        return rows
-    pattern = topic_pattern(topic)
-    kept = [row for row in rows if pattern.fullmatch(str(row["topic"]))]
-    if not kept:
-        known = len({row["topic"] for row in rows})
-        raise UsageError(f"no topic matches {topic!r}", f"the files name {known} topics", "the whole name has to match")
-    return kept
+    raise typer.Exit(found.exit_code)
 
 
 def _clusters(homes: Sequence[LogDirectory]) -> list[Row]:
@@ -161,22 +127,6 @@ def _log_dir(home: LogDirectory) -> Row:
             "voters": None if quorum.voters is None else list(quorum.voters),
         },
     }
-
-
-def _remarks(homes: Sequence[LogDirectory]) -> list[str]:
-    """Remarks on the directories: absent checkpoint files, and directories of several clusters."""
-    from kreplica.formats.log_directory.offset_checkpoint import CLEANER, OFFSET_CHECKPOINTS
-
-    remarks = []
-    for home in homes:
-        # A file named alone tells nothing about the others; a whole directory has its meta.properties.
-        absent = [name for name in OFFSET_CHECKPOINTS if name not in home.checkpoints and name != CLEANER]
-        if home.meta is not None and absent:
-            remarks.append(f"{home.path}: no {', '.join(absent)}: its column is empty for these replicas")
-    ids = {home.meta.cluster_id for home in homes if home.meta is not None and home.meta.cluster_id is not None}
-    if len(ids) > 1:
-        remarks.append(f"log directories of {len(ids)} clusters: {', '.join(sorted(ids))}")
-    return remarks
 
 
 def _kinds() -> dict[str, Kind]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,18 +11,13 @@ import typer
 
 from commands.shared.help import examples
 from commands.shared.options import OutputOption, TopicOption
-from kreplica.errors import ExitCode, InputError, UsageError
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from commands.shared.printing.output import Answer, Row
-    from kreplica.formats.damage import Damage
-    from kreplica.formats.logs.copies import Place
-    from kreplica.formats.logs.replicas import ReplicaFiles, ReplicaFolder
+    from kreplica.formats.logs.compared_copies import ComparedCopies
     from kreplica.model.schema import Kind
-
-    Folders = Mapping[Place, Sequence[ReplicaFolder]]
 
 _SHOWN = {
     "topic": "TOPIC",
@@ -69,145 +64,31 @@ def compare(
 
     Exits 1 when copies differ or acknowledged records are on one disk alone, 5 when no partition has two copies.
     """
-    from commands.decode.damage_lines import damage_objects, damage_warnings
+    from commands.decode.damage_lines import damage_warnings
     from commands.decode.stdin import refuse_stdin
     from commands.shared.printing.output import Answer, emit
-    from kreplica.formats.file_bytes import not_listed
-    from kreplica.formats.logs.copies import COLUMNS, partitions_of
-    from kreplica.formats.logs.replicas import find_folders
+    from kreplica.formats.logs.compared_copies import decode_compare
+    from kreplica.formats.logs.copies import COLUMNS
 
     refuse_stdin(paths, "a log directory", "it is files of several disks that are compared")
-    refused: list[InputError] = []
-    _, folders = find_folders(paths, refused)
-    there = partitions_of(folders)
-    if not there:
-        why = "no directory there is named as a partition and holds a segment"
-        raise UsageError(f"no logs in {', '.join(paths)}", why, "name log directories of several brokers")
-    _require_one_cluster(there)
-    found = _chosen(there, topic)
-    compared, copies = _compared(found)
-    beside = [*not_listed(refused), *_damage_beside(found)]
-    rows = [row for copies in compared.values() if every or _notable(copies) for row in copies]
+    found = decode_compare(paths, topic)
     answer = Answer(
         command="decode-compare",
         rows_name="copies",
         columns=COLUMNS,
-        rows=rows,
-        summary={**_summary(found, compared), "damaged": len(copies), "damage": damage_objects(beside)},
-        warnings=[*_created_anew(found), *copies.values(), *damage_warnings(beside)],
+        rows=found.rows(every=every),
+        summary=_summary(found),
+        warnings=[*found.created_anew, *found.damaged.values(), *damage_warnings(found.beside)],
         kinds=_kinds(COLUMNS),
     )
     emit(answer, output, lambda console: _show(answer, console))
-    raise typer.Exit(_exit_code(answer.summary, compared))
+    raise typer.Exit(found.exit_code)
 
 
-def _require_one_cluster(there: Folders) -> None:
-    from kreplica.formats.log_directory.cluster_identity import refuse_several_clusters
+def _summary(found: ComparedCopies) -> Row:
+    from commands.decode.damage_lines import damage_objects
 
-    homes = {folder.home.path: folder.home.meta for folders in there.values() for folder in folders}
-    refuse_several_clusters({path: None if meta is None else meta.cluster_id for path, meta in homes.items()})
-
-
-def _damage_beside(found: Folders) -> list[Damage]:
-    """Damage in the checkpoint files of these copies and of their log directories."""
-    folders = [folder for copies in found.values() for folder in copies]
-    homes = {folder.home.path: folder.home for folder in folders}
-    ours = {*homes, *(folder.path for folder in folders)}
-    return [each for home in homes.values() for each in home.damage if Path(each.file).parent in ours]
-
-
-def _created_anew(found: Folders) -> list[str]:
-    """A remark on each topic name under which the disks hold topics of several ids."""
-    ids: dict[str, set[str]] = {}
-    for place in found:
-        ids.setdefault(place.topic, set()).update({place.topic_id or "none"})
-    return [
-        f"{topic} was deleted and created anew, its copies are of the topic ids {', '.join(sorted(some))}:"
-        " only copies of the same one are compared"
-        for topic, some in ids.items()
-        if len(some) > 1
-    ]
-
-
-def _compared(found: Folders) -> tuple[dict[Place, Sequence[Row]], dict[str, str]]:
-    """Rows of each partition that has several copies, one partition in memory at a time; remarks on damaged copies."""
-    from kreplica.formats.logs.copies import compare_replicas
-
-    compared: dict[Place, Sequence[Row]] = {}
-    damaged: dict[str, str] = {}
-    for place, folders in found.items():
-        if len(folders) > 1:
-            replicas = [folder.read() for folder in folders]
-            compared[place] = compare_replicas(replicas)
-            damaged |= {str(each.path): told for each in replicas if (told := _damage_of(each))}
-    return compared, dict(sorted(damaged.items()))
-
-
-def _damage_of(replica: ReplicaFiles) -> str:
-    """A remark on a copy whose log is damaged; empty if it is whole."""
-    places = [*replica.log.damage, *(each for segment in replica.log.segments for each in segment.damage)]
-    if not replica.log.readable:
-        told = f"{places[-1]}; where the log ends is not known" if places else "where its log ends is not known"
-        return f"{replica.path} is not compared: {told}"
-    if places:
-        return f"{replica.path} is damaged: its log is compared without that; see kreplica decode check"
-    return ""
-
-
-def _chosen(found: Folders, topic: str | None) -> Folders:
-    from kreplica.model.topic_pattern import topic_pattern
-
-    if topic is None:
-        return found
-    pattern = topic_pattern(topic)
-    kept = {place: copies for place, copies in found.items() if pattern.fullmatch(place.topic)}
-    if not kept:
-        known = len({place.topic for place in found})
-        raise UsageError(f"no topic matches {topic!r}", f"the files hold {known} topics", "the whole name has to match")
-    return kept
-
-
-def _differs(copies: Sequence[Row]) -> bool:
-    return any(row["differs_at"] is not None for row in copies)
-
-
-def _alone(copies: Sequence[Row]) -> int:
-    return sum(int(str(row["only_here"] or 0)) for row in copies)
-
-
-def _cut(copies: Sequence[Row]) -> int:
-    """Number of committed offsets of a partition that are lost when its brokers start with these disks."""
-    return max(int(str(row["cut_committed"] or 0)) for row in copies)
-
-
-def _ends(copies: Sequence[Row]) -> list[object]:
-    """End offsets of the readable logs."""
-    return [row["end_offset"] for row in copies if row["end_offset"] is not None]
-
-
-def _notable(copies: Sequence[Row]) -> bool:
-    ends = _ends(copies)
-    return _differs(copies) or len(set(ends)) > 1 or len(ends) < len(copies) or bool(_alone(copies))
-
-
-def _exit_code(summary: Row, compared: Mapping[Place, Sequence[Row]]) -> ExitCode:
-    if summary["damaged"] or summary["damage"]:
-        return ExitCode.FINDINGS
-    if any(_differs(copies) or _alone(copies) or _cut(copies) for copies in compared.values()):
-        return ExitCode.FINDINGS
-    return ExitCode.OK if compared else ExitCode.INCOMPLETE
-
-
-def _summary(found: Folders, compared: Mapping[Place, Sequence[Row]]) -> Row:
-    return {
-        "partitions": len(found),
-        "compared": sum(len(_ends(copies)) > 1 for copies in compared.values()),
-        "single_copies": len(found) - len(compared),
-        "differing": sum(_differs(copies) for copies in compared.values()),
-        "of_different_length": sum(len(set(_ends(copies))) > 1 for copies in compared.values()),
-        "only_one_copy_holds": sum(_alone(copies) for copies in compared.values()),
-        "cut_committed": sum(_cut(copies) for copies in compared.values()),
-    }
+    return {**found.counts, "damaged": len(found.damaged), "damage": damage_objects(found.beside)}
 
 
 def _kinds(columns: Sequence[str]) -> dict[str, Kind]:

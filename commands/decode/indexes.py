@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from commands.shared.help import examples
 from commands.shared.options import OutputOption, StdinFilenameOption
-from kreplica.errors import ExitCode, InputError, UsageError
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from commands.shared.printing.output import Answer, Row
+    from commands.shared.printing.output import Answer
     from kreplica.formats.damage import Damage
     from kreplica.model.schema import Kind
 
@@ -49,19 +47,18 @@ def indexes(paths: PathsArgument, stdin_filename: StdinFilenameOption = None, ou
     from commands.decode.damage_lines import damage_objects, damage_warnings
     from commands.decode.stdin import INDEX, named_files
     from commands.shared.printing.output import Answer, emit
-    from kreplica.formats.logs.index_rows import COLUMNS
+    from kreplica.formats.logs.index_rows import COLUMNS, decode_indexes
 
-    damage: list[Damage] = []
     with named_files(paths, stdin_filename, INDEX) as names:
-        files = _files(names, damage)
-        rows = list(_rows(files, damage))
+        found = decode_indexes(names)
+    rows, damage = found.rows, found.damage
     answer = Answer(
         command="decode-indexes",
         rows_name="entries",
         columns=COLUMNS,
         rows=rows,
         summary={
-            "files": len(files),
+            "files": len(found.files),
             "entries": dict(Counter(str(row["kind"]) for row in rows)),
             "damage": damage_objects(damage),
         },
@@ -69,30 +66,7 @@ def indexes(paths: PathsArgument, stdin_filename: StdinFilenameOption = None, ou
         kinds=_kinds(COLUMNS),
     )
     emit(answer, output, lambda console: _show(answer, damage, console))
-    raise typer.Exit(ExitCode.FINDINGS if damage else ExitCode.OK)
-
-
-def _files(paths: Sequence[str], damage: list[Damage]) -> list[Path]:
-    from kreplica.formats.file_bytes import not_listed
-    from kreplica.formats.find_files import find_files
-    from kreplica.formats.logs.index_rows import is_index_file
-
-    refused: list[InputError] = []
-    files = [file for file in find_files(paths, is_index_file, refused) if is_index_file(file.name)]
-    damage += not_listed(refused)
-    if not files:
-        why = "their names are a number of 20 digits and .index, .timeindex, .txnindex or .snapshot"
-        raise UsageError(f"no index files in {', '.join(paths)}", why, "name a partition's directory")
-    return files
-
-
-def _rows(files: Sequence[Path], damage: list[Damage]) -> Iterator[Row]:
-    from kreplica.formats.file_bytes import read_found_file, read_small_file
-    from kreplica.formats.logs.index_rows import index_rows
-
-    read = read_found_file if len(files) > 1 or damage else read_small_file
-    for file in files:
-        yield from index_rows(file.name, read(file), str(file), damage)
+    raise typer.Exit(found.exit_code)
 
 
 def _kinds(columns: Sequence[str]) -> dict[str, Kind]:

@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from commands.shared.help import examples
 from commands.shared.options import ExitZeroOption, OutputOption, StdinFilenameOption, TopicOption
-from kreplica.errors import InputError, UsageError
+from kreplica.errors import UsageError
 from kreplica.formats.metadata_log.changes import COLUMNS, ChangeKind
 
 if TYPE_CHECKING:
     from commands.shared.printing.output import Row
-    from kreplica.formats.damage import Damage
     from kreplica.formats.metadata_log.files import MetadataFiles, Replay
-    from kreplica.formats.metadata_log.image import MetadataImage, PartitionChange
+    from kreplica.formats.metadata_log.history import MetadataHistory, MetadataQuestion
+    from kreplica.formats.metadata_log.image import MetadataImage
     from kreplica.formats.segments.log_end import LogEnd
     from kreplica.model.schema import Kind
 
@@ -46,23 +44,6 @@ AllOption = Annotated[bool, typer.Option("--all", help="List every change on the
 
 MOST_PATHS = 4
 """Paths that the next commands repeat at most; with more of them, they name the log that was read."""
-
-
-@dataclass(frozen=True, slots=True)
-class History:
-    """The history that was read.
-
-    Args:
-        changes: Changes of partitions that were asked for.
-        counts: Number of changes of each kind in the whole log, or in the comparison.
-        replay: State at the end, damage.
-        left: State at FROM of a comparison, None otherwise.
-    """
-
-    changes: Sequence[PartitionChange]
-    counts: Counter[str]
-    replay: Replay
-    left: MetadataImage | None
 
 
 def register(group: typer.Typer) -> None:
@@ -101,22 +82,19 @@ def metadata(
     from commands.decode.stdin import METADATA, OPTION, named_files
     from commands.shared.printing.output import Answer, emit
     from commands.shared.printing.verdicts import code_of
-    from kreplica.formats.metadata_log.changes import change_row
+    from kreplica.formats.metadata_log.history import decode_metadata
 
     wanted = _wanted(who_led, topic, kind or ())
     with named_files(paths, stdin_filename, METADATA) as names:
-        files, others, damage = _chosen(names)
-        found = _compare(files, diff, wanted) if diff is not None else _history(files, wanted)
-        cluster = _cluster(files, damage)
-    found.replay.damage[:0] = damage
+        found = decode_metadata(names, wanted, diff=diff)
+    files, others, rows = found.files, found.others, found.rows
     _refuse_nothing(found, who_led)
-    rows = [change_row(change, compared=diff is not None) for change in found.changes]
     answer = Answer(
         command="decode-metadata",
         rows_name="changes",
         columns=COLUMNS,
         rows=rows,
-        clusters=[cluster],
+        clusters=[{"cluster_id": found.cluster_id, "metadata_log": str(files.home)}],
         summary={**_summary(found), "other_logs": [_end(log, end) for log, end in others]},
         warnings=[*damage_warnings(found.replay.damage), *_remarks(found.replay), *_not_read(others)],
         kinds=_kinds(),
@@ -127,19 +105,6 @@ def metadata(
     dump = None if "-" in paths else paths[0] if len(paths) == 1 and not others else str(files.home)  # there it is text
     emit(answer, output, lambda console: show(answer, console, again=again, dump=dump, who_led=who_led, listed=listed))
     raise typer.Exit(code_of(verdict(answer.summary, len(rows), who_led, listed)[0], exit_zero=exit_zero))
-
-
-def _chosen(paths: Sequence[str]) -> tuple[MetadataFiles, list[tuple[MetadataFiles, LogEnd]], list[Damage]]:
-    """The log to read, the others with their ends, and damage in the files beside them."""
-    from kreplica.formats.file_bytes import not_listed
-    from kreplica.formats.log_directory.cluster_identity import require_one_cluster
-    from kreplica.formats.metadata_log.files import find_metadata_logs, furthest_metadata
-
-    refused: list[InputError] = []
-    logs = find_metadata_logs(paths, refused)
-    damage = not_listed(refused)
-    require_one_cluster((log.log_directory for log in logs), damage, "metadata logs")
-    return *furthest_metadata(logs), damage
 
 
 def _end(files: MetadataFiles, end: LogEnd) -> Row:
@@ -154,78 +119,22 @@ def _not_read(others: Sequence[tuple[MetadataFiles, LogEnd]]) -> list[str]:
     ]
 
 
-class _Wanted:
-    """Filter for the changes that were asked for."""
-
-    def __init__(self, topic: str | None, partition: tuple[str, int] | None, kinds: frozenset[ChangeKind]) -> None:
-        from kreplica.model.topic_pattern import topic_pattern
-
-        self._pattern = None if topic is None else topic_pattern(topic)
-        self.partition = partition
-        self._kinds = kinds
-
-    def __call__(self, change: PartitionChange, kinds: Sequence[ChangeKind]) -> bool:
-        if self.partition not in (None, (change.topic, change.partition)):
-            return False
-        if self._pattern is not None and not self._pattern.fullmatch(change.topic):
-            return False
-        return not self._kinds or not self._kinds.isdisjoint(kinds)
-
-
-def _wanted(who_led: str | None, topic: str | None, kinds: Sequence[ChangeKind]) -> _Wanted:
+def _wanted(who_led: str | None, topic: str | None, kinds: Sequence[ChangeKind]) -> MetadataQuestion:
     from kreplica.formats.log_directory.listing import parse_partition_directory
+    from kreplica.formats.metadata_log.history import MetadataQuestion
 
     if who_led is None:
-        return _Wanted(topic, None, frozenset(kinds))
+        return MetadataQuestion(topic, None, frozenset(kinds))
     place = parse_partition_directory(who_led)
     if place is None or place.state != "current":
         raise UsageError(f"--who-led {who_led} names no partition", fix="--who-led orders-0")
     if kinds or topic is not None:
         raise UsageError("--who-led lists the leaders of one partition", fix="leave out --kind and --topic")
     lead = frozenset({ChangeKind.created, ChangeKind.leader, ChangeKind.removed})
-    return _Wanted(None, (place.topic, place.partition), lead)
+    return MetadataQuestion(None, (place.topic, place.partition), lead)
 
 
-def _history(files: MetadataFiles, wanted: _Wanted) -> History:
-    from kreplica.formats.metadata_log.changes import kinds_of
-    from kreplica.formats.metadata_log.files import Replay, earliest, history, take_remembered_leader
-
-    replay, counts = Replay(), Counter[str]()
-    changes = [] if wanted.partition is None else _standing(files, wanted.partition)
-    for _, made in history(files, replay, earliest(files)):
-        for change in made:
-            kinds = kinds_of(change)
-            counts.update(kind.value for kind in kinds)
-            if wanted(change, kinds):
-                changes.append(change)
-    take_remembered_leader(files, replay.image)
-    return History(changes, counts, replay, None)
-
-
-def _standing(files: MetadataFiles, partition: tuple[str, int]) -> list[PartitionChange]:
-    """State of a partition in the checkpoint that the history begins with: the changes before it are gone."""
-    from kreplica.formats.metadata_log.changes import standing
-    from kreplica.formats.metadata_log.files import earliest, state_at
-
-    base = earliest(files)
-    return [] if base is None else standing(state_at(files, base[0]).image, *partition)
-
-
-def _compare(files: MetadataFiles, diff: tuple[int, int], wanted: _Wanted) -> History:
-    from kreplica.formats.metadata_log.changes import compare_images, kinds_of
-    from kreplica.formats.metadata_log.files import state_at
-
-    if not 0 <= diff[0] <= diff[1]:
-        raise UsageError(f"--diff {diff[0]} {diff[1]} does not go forward", fix="--diff FROM TO, offsets of the log")
-    left, right = state_at(files, diff[0]), state_at(files, diff[1])
-    found = [(change, kinds_of(change)) for change in compare_images(left.image, right.image)]
-    counts = Counter(kind.value for _, kinds in found for kind in kinds)
-    changes = [change for change, kinds in found if wanted(change, kinds)]
-    right.damage[:] = list(dict.fromkeys([*left.damage, *right.damage]))
-    return History(changes, counts, right, left.image)
-
-
-def _refuse_nothing(found: History, who_led: str | None) -> None:
+def _refuse_nothing(found: MetadataHistory, who_led: str | None) -> None:
     if who_led is None or found.changes:
         return
     topics = sorted(topic.name for topic in found.replay.image.topics.values())
@@ -234,13 +143,7 @@ def _refuse_nothing(found: History, who_led: str | None) -> None:
     raise UsageError(f"the log says nothing of {who_led}", why, "a partition is written TOPIC-PARTITION")
 
 
-def _cluster(files: MetadataFiles, damage: list[Damage]) -> Row:
-    from kreplica.formats.log_directory.cluster_identity import cluster_id_of
-
-    return {"cluster_id": cluster_id_of(files.log_directory, damage), "metadata_log": str(files.home)}
-
-
-def _summary(found: History) -> Row:
+def _summary(found: MetadataHistory) -> Row:
     from commands.decode.damage_lines import damage_objects
 
     image, left = found.replay.image, found.left

@@ -10,15 +10,14 @@ import typer
 
 from commands.shared.help import examples
 from commands.shared.options import OutputOption, StdinFilenameOption
-from kreplica.errors import ExitCode, InputError, UsageError
+from kreplica.errors import ExitCode, UsageError
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from commands.decode.segment.reading import SegmentsRead
+    from commands.decode.segment.reading import SegmentsAnswer
     from commands.shared.printing.output import Answer, OutputFormat
-    from kreplica.formats.segments.batches import BatchColumns
-    from kreplica.formats.segments.windows import BatchWindow
+    from kreplica.formats.logs.segment_files import SegmentsRead
     from kreplica.model.schema import Kind
 
 PathsArgument = Annotated[
@@ -86,28 +85,23 @@ def segment(
 
 def _print_batches(read: SegmentsRead, output: OutputFormat | None) -> ExitCode:
     from commands.decode.damage_lines import damage_warnings
+    from commands.decode.segment.reading import SegmentsAnswer
     from commands.shared.printing.output import Answer, emit
-    from kreplica.formats.segments.rows import BATCH_FIELDS, BatchRows
+    from kreplica.formats.segments.rows import BATCH_FIELDS
 
-    rows = BatchRows([(name, _counted(read, window)) for name, window in read.windows()])
+    rows = read.batch_rows()
+    found = SegmentsAnswer(read)
     answer = Answer(
         command="decode-segment",
         rows_name="batches",
         columns=BATCH_FIELDS,
         rows=rows,
-        summary=read.summary(),
+        summary=found.summary(),
         warnings=damage_warnings(read.damage.kept, read.damage.places),
         kinds=_kinds(BATCH_FIELDS),
     )
-    emit(answer, output, lambda console: _show(answer, read, console))
-    return read.exit_code()
-
-
-def _counted(read: SegmentsRead, window: BatchWindow) -> BatchColumns:
-    """The batches, after their records are counted and checked for damage."""
-    for _ in read.records_of(window):
-        pass
-    return window.batches
+    emit(answer, output, lambda console: _show(answer, found, console))
+    return read.exit_code
 
 
 def _indexes(
@@ -136,22 +130,11 @@ def segment_files(paths: Sequence[str], stdin_filename: str | None) -> Iterator[
     Raises:
         UsageError: There are none.
     """
-    from commands.decode.segment.reading import SegmentsRead
     from commands.decode.stdin import named_files
-    from kreplica.formats.file_bytes import not_listed
-    from kreplica.formats.logs.partition_logs import find_logs
+    from kreplica.formats.logs.segment_files import decode_segment
 
-    refused: list[InputError] = []
     with named_files(paths, stdin_filename) as names:
-        files = [path for log in find_logs(names, refused=refused) for path in log.segments]
-        if not files:
-            why = "no file there is named as a segment, 00000000000000000000.log"
-            raise UsageError(
-                f"no segments in {', '.join(paths)}", why, "name a partition's directory, or a file itself"
-            )
-        read = SegmentsRead([str(path) for path in files])
-        read.damage.add(not_listed(refused))
-        yield read
+        yield decode_segment(names)
 
 
 def _kinds(columns: Sequence[str]) -> dict[str, Kind]:
@@ -161,12 +144,12 @@ def _kinds(columns: Sequence[str]) -> dict[str, Kind]:
     return {name: Kind.STRING if name in words else Kind.BOOL if name in truths else Kind.INT64 for name in columns}
 
 
-def _show(answer: Answer, read: SegmentsRead, console: Console) -> None:
+def _show(answer: Answer, found: SegmentsAnswer, console: Console) -> None:
     from commands.shared.printing.screen import print_table
 
-    shown = {**({"file": "file"} if len(read.names) > 1 else {}), **_BATCHES_SHOWN}
+    shown = {**({"file": "file"} if len(found.read.names) > 1 else {}), **_BATCHES_SHOWN}
     if len(answer.rows):
         cells = ([row[name] for name in shown] for row in answer.rows)
         titles = [title.upper() for title in shown.values()]
         print_table(titles, cells, color=console.is_terminal and not console.no_color)
-    read.print_verdict(console)
+    found.print_verdict(console)

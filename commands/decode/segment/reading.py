@@ -5,9 +5,8 @@ With --records, the records of segments are printed while they are read.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
-from pathlib import Path
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from commands.decode.damage_lines import count_places, damage_objects, damage_warnings
@@ -15,12 +14,8 @@ from commands.shared.printing.output import OutputFormat, Row
 from commands.shared.printing.screen import counted, print_lines, print_verdict
 from commands.shared.printing.streams import Ending, LongAnswer, emit_long
 from kreplica.errors import ExitCode
-from kreplica.formats.damage import DamageTally
-from kreplica.formats.file_bytes import FoundBytes
-from kreplica.formats.segments.columns import RecordColumns
-from kreplica.formats.segments.records import decode_records
+from kreplica.formats.logs.segment_files import SegmentsRead
 from kreplica.formats.segments.rows import RECORD_JSON, RECORDS, record_table
-from kreplica.formats.segments.windows import BatchWindow, read_windows
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -28,63 +23,36 @@ if TYPE_CHECKING:
     from kreplica.model.table import Table
 
 
-@dataclass(slots=True)
-class SegmentsRead:
-    """Numbers over all windows read so far, and damage."""
+@dataclass(frozen=True, slots=True)
+class SegmentsAnswer:
+    """The summary, warnings and verdict of every form of the command."""
 
-    names: Sequence[str]
-    batches: int = 0
-    records: int = 0
-    read_bytes: int = 0
-    zero_bytes: int = 0
-    damage: DamageTally = field(default_factory=DamageTally)
-
-    def windows(self) -> Iterator[tuple[str, BatchWindow]]:
-        """Yields the windows of each segment; counts everything but the records in them."""
-        for name in self.names:
-            with FoundBytes.open(Path(name)) as source:
-                self.read_bytes += source.size
-                for window in read_windows(source):
-                    self.damage.add(window.damage)
-                    self.batches += len(window.batches)
-                    self.zero_bytes += window.zero_bytes
-                    yield name, window
-
-    def records_of(self, window: BatchWindow) -> Iterator[RecordColumns]:
-        """The records of a window, counted."""
-        for records in decode_records(window):
-            self.damage.add(records.damage)
-            self.records += len(records)
-            yield records
-
-    def exit_code(self) -> ExitCode:
-        """1 for damage."""
-        return ExitCode.FINDINGS if self.damage.places else ExitCode.OK
+    read: SegmentsRead
 
     def summary(self) -> Row:
         """The summary of the answer."""
         return {
-            "files": len(self.names),
-            "batches": self.batches,
-            "records": self.records,
-            "bytes": self.read_bytes,
-            "preallocated_bytes": self.zero_bytes,
-            "damaged_places": self.damage.places,
-            "skipped_bytes": self.damage.skipped,
-            "damage": damage_objects(self.damage.kept),
+            "files": len(self.read.names),
+            "batches": self.read.batches,
+            "records": self.read.records,
+            "bytes": self.read.read_bytes,
+            "preallocated_bytes": self.read.zero_bytes,
+            "damaged_places": self.read.damage.places,
+            "skipped_bytes": self.read.damage.skipped,
+            "damage": damage_objects(self.read.damage.kept),
         }
 
     def print_verdict(self, console: Console) -> None:
         """Prints the verdict below the table."""
-        word, color = ("DAMAGED", "red") if self.damage.places else ("OK", "green")
-        files = counted(len(self.names), "segment")
-        told = f"{counted(self.batches, 'batch', 'batches')}, {counted(self.records, 'record')} in {files}"
-        if self.damage.places:
-            left_out = f"{counted(self.damage.skipped, 'byte')} left out"
-            told = f"{count_places(self.damage.places)}, {left_out}; {told}"
+        word, color = ("DAMAGED", "red") if self.read.damage.places else ("OK", "green")
+        files = counted(len(self.read.names), "segment")
+        told = f"{counted(self.read.batches, 'batch', 'batches')}, {counted(self.read.records, 'record')} in {files}"
+        if self.read.damage.places:
+            left_out = f"{counted(self.read.damage.skipped, 'byte')} left out"
+            told = f"{count_places(self.read.damage.places)}, {left_out}; {told}"
         print_verdict(console, word, color, told)
-        if self.zero_bytes:
-            print_lines(console, "means", [f"{counted(self.zero_bytes, 'byte')} preallocated and not written yet"])
+        if self.read.zero_bytes:
+            print_lines(console, "means", [f"{counted(self.read.zero_bytes, 'byte')} preallocated and not written yet"])
 
 
 _SHOWN = ("offset", "timestamp", "key", "value", "headers")
@@ -109,7 +77,7 @@ def print_records(read: SegmentsRead, output: OutputFormat | None) -> ExitCode:
         ending=lambda _: _ending(read),
     )
     emit_long(answer, output)
-    return read.exit_code()
+    return read.exit_code
 
 
 def _tables(read: SegmentsRead) -> Iterator[Table]:
@@ -123,4 +91,5 @@ def _headers(entries: Any) -> str | None:
 
 
 def _ending(read: SegmentsRead) -> Ending:
-    return Ending(read.summary(), damage_warnings(read.damage.kept, read.damage.places), read.print_verdict)
+    answer = SegmentsAnswer(read)
+    return Ending(answer.summary(), damage_warnings(read.damage.kept, read.damage.places), answer.print_verdict)

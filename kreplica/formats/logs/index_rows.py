@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Final
 
+from kreplica.errors import ExitCode, InputError, UsageError
 from kreplica.formats.damage import Damage
-from kreplica.formats.file_bytes import SmallFile
+from kreplica.formats.file_bytes import SmallFile, not_listed, read_found_file, read_small_file
+from kreplica.formats.find_files import find_files
 from kreplica.formats.log_directory.indexes import decode_offset_index, decode_time_index, decode_transaction_index
 from kreplica.formats.log_directory.producer_snapshot import decode_producer_snapshot
 from kreplica.formats.registry import (
@@ -105,3 +109,54 @@ _KINDS: Mapping[FileFormat | None, tuple[str, Callable[[SmallFile, int, str, lis
     TRANSACTION_INDEX: ("transaction", _transaction_index),
     PRODUCER_SNAPSHOT: ("producer", _producers),
 }
+
+
+@dataclass(frozen=True, slots=True)
+class IndexEntries:
+    """Entries of index files and producer snapshots.
+
+    Args:
+        files: The files.
+        rows: The entries, in order of the files.
+        damage: Ranges and files that could not be read.
+    """
+
+    files: Sequence[Path]
+    rows: Sequence[dict[str, object]]
+    damage: Sequence[Damage]
+
+    @property
+    def exit_code(self) -> ExitCode:
+        """1 for damage."""
+        return ExitCode.FINDINGS if self.damage else ExitCode.OK
+
+
+def decode_indexes(paths: Sequence[str]) -> IndexEntries:
+    """Reads the .index, .timeindex, .txnindex and .snapshot files that paths name.
+
+    Args:
+        paths: Files, partitions' directories, or log directories.
+
+    Raises:
+        UsageError: There are none.
+        InputError: A file cannot be read.
+    """
+    damage: list[Damage] = []
+    files = _files(paths, damage)
+    return IndexEntries(files, list(_rows(files, damage)), damage)
+
+
+def _files(paths: Sequence[str], damage: list[Damage]) -> list[Path]:
+    refused: list[InputError] = []
+    files = [file for file in find_files(paths, is_index_file, refused) if is_index_file(file.name)]
+    damage += not_listed(refused)
+    if not files:
+        why = "their names are a number of 20 digits and .index, .timeindex, .txnindex or .snapshot"
+        raise UsageError(f"no index files in {', '.join(paths)}", why, "name a partition's directory")
+    return files
+
+
+def _rows(files: Sequence[Path], damage: list[Damage]) -> Rows:
+    read = read_found_file if len(files) > 1 or damage else read_small_file
+    for file in files:
+        yield from index_rows(file.name, read(file), str(file), damage)
