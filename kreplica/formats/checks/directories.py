@@ -31,7 +31,7 @@ class CheckedDirectories:
 
     @property
     def rows(self) -> Sequence[Finding]:
-        """What does not agree."""
+        """Findings, in order of the directories."""
         return self.findings
 
     @property
