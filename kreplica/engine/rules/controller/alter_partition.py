@@ -170,7 +170,7 @@ def stays_pending(pending: bool, partition_epoch: int, told_partition_epoch: int
     controller goes on to write that ISR, and until the leader hears of it the high watermark passes the new member.
 
     Args:
-        pending: Whether the leader waits for an ISR.
+        pending: Whether the leader waits for another ISR than it is told.
         partition_epoch: As the leader knows it.
         told_partition_epoch: As it is told.
         known_state_ends: Whether a state that the leader knows ends the wait.

@@ -541,7 +541,7 @@ class Leadership:
         """Takes over the ISR that the controller has confirmed for this epoch."""
         if state.partition_epoch < self.partition_epoch:
             return
-        pending, version = self.pending != self.isr, self.replica.broker.cluster.version
+        pending, version = self.pending not in (self.isr, state.isr), self.replica.broker.cluster.version
         if stays_pending(pending, self.partition_epoch, state.partition_epoch, version.known_state_ends_pending):
             return
         if pending and state.partition_epoch == self.partition_epoch:
