@@ -16,7 +16,8 @@ from kreplica.errors import ExitCode, UsageError
 
 if TYPE_CHECKING:
     from commands.shared.printing.output import Answer
-    from kreplica.health.impact.stop import Accepted, Consequence, StopJudgement
+    from kreplica.health.impact.stop import Accepted, StopJudgement
+    from kreplica.health.impact.vocabulary import PartitionImpact
     from kreplica.model.schema import Kind
     from kreplica.monitoring.stop_gate import Verdict
 
@@ -127,7 +128,7 @@ def _answer(verdict: Verdict) -> Answer:
     )
 
 
-def _row(item: Consequence) -> dict[str, object]:
+def _row(item: PartitionImpact) -> dict[str, object]:
     return {name: getattr(item, name) for name in COLUMNS}
 
 
@@ -140,7 +141,7 @@ def _summary(verdict: Verdict) -> dict[str, object]:
         "down_already": list(judgement.down),
         "partitions": judgement.partitions,
         "effects": _effects(judgement),
-        "accepted": dict(Counter(item.accepted for item in judgement.consequences if item.accepted)),
+        "accepted": dict(Counter(item.accepted for item in judgement.impacts if item.accepted)),
         "at_min_isr_after": judgement.at_min_isr,
         "quorum": None if judgement.quorum is None else judgement.quorum.as_row(),
         "reads_apart": None if verdict.apart is None else round(verdict.apart, 1),
@@ -151,10 +152,10 @@ def _summary(verdict: Verdict) -> dict[str, object]:
 
 def _effects(judgement: StopJudgement) -> dict[str, int]:
     """Number of partitions by effect that speaks against the stop."""
-    from kreplica.health.impact.stop import Effect
+    from kreplica.health.impact.vocabulary import STOP_IMPACTS
 
     counts = Counter(item.effect for item in judgement.against)
-    return {effect.value: counts[effect] for effect in Effect}
+    return {effect.value: counts[effect] for effect in STOP_IMPACTS}
 
 
 def _kinds() -> dict[str, Kind]:

@@ -11,7 +11,8 @@ from commands.shared.options import READ_TIMEOUT
 from commands.shared.printing.screen import aged, places, print_cluster, print_lines, print_verdict
 from commands.shared.values import spell_duration
 from kreplica.errors import ExitCode
-from kreplica.health.impact.stop import OUT_OF_SYNC, Accepted, Consequence, Effect, StopJudgement
+from kreplica.health.impact.stop import OUT_OF_SYNC, Accepted, StopJudgement
+from kreplica.health.impact.vocabulary import Impact, PartitionImpact
 from kreplica.monitoring.stop_gate import stoppable_instead
 
 if TYPE_CHECKING:
@@ -25,20 +26,20 @@ MOST_BROKERS = 5
 
 _COLORS = {ExitCode.OK: "green", ExitCode.FINDINGS: "red", ExitCode.INCOMPLETE: "yellow"}
 _WORDS = {
-    frozenset({Effect.QUORUM_LOST}): "the controller quorum without its majority (no elections, no ISR changes)",
-    frozenset({Effect.UNAVAILABLE, Effect.LAST_IN_SYNC}): "without a leader (no reads, no writes)",
-    frozenset({Effect.UNAVAILABLE}): "without a live leader (no reads, no writes)",
-    frozenset({Effect.LAST_IN_SYNC}): "led by a replica out of sync (acknowledged records are lost)",
-    frozenset({Effect.LAST_IN_SYNC, Effect.UNDER_MIN_ISR}): (
+    frozenset({Impact.QUORUM_LOST}): "the controller quorum without its majority (no elections, no ISR changes)",
+    frozenset({Impact.UNAVAILABLE, Impact.LAST_IN_SYNC}): "without a leader (no reads, no writes)",
+    frozenset({Impact.UNAVAILABLE}): "without a live leader (no reads, no writes)",
+    frozenset({Impact.LAST_IN_SYNC}): "led by a replica out of sync (acknowledged records are lost)",
+    frozenset({Impact.LAST_IN_SYNC, Impact.UNDER_MIN_ISR}): (
         "led by a replica out of sync (acknowledged records are lost) and under min ISR"
     ),
-    frozenset({Effect.UNDER_MIN_ISR}): "under min ISR (acks=all writes fail)",
+    frozenset({Impact.UNDER_MIN_ISR}): "under min ISR (acks=all writes fail)",
 }
 """Words for the effects on one partition, the worst first."""
 
 _ORDER = list(_WORDS)
 
-Fate = tuple[frozenset[Effect], bool]
+Kind = tuple[frozenset[Impact], bool]
 
 
 def show(verdict: Verdict, sources: SourceOptions, accepted: Accepted, console: Console) -> None:
@@ -51,7 +52,7 @@ def show(verdict: Verdict, sources: SourceOptions, accepted: Accepted, console: 
         print_lines(console, "down", [f"{_named(judgement.down)} already: stopping changes nothing"])
     print_lines(console, "missing", last.missing)
     print_lines(console, "against", _lines(judgement.against))
-    print_lines(console, "accepted", _lines([item for item in judgement.consequences if item.accepted]))
+    print_lines(console, "accepted", _lines([item for item in judgement.impacts if item.accepted]))
     print_lines(console, "quorum", _quorum(judgement))
     print_lines(console, "margin", _margin(judgement))
     print_lines(console, "changed", verdict.changes)
@@ -65,8 +66,8 @@ def _verdict(verdict: Verdict) -> tuple[str, str, str]:
     age = aged(verdict.last.snapshot)
     brokers = _named(judgement.brokers)
     if code is ExitCode.FINDINGS:
-        fates = _fates(judgement.against)
-        parts = [_amount(fate, len(some)) for fate, some in fates.items()]
+        kinds = _by_kind(judgement.against)
+        parts = [_amount(kind, len(some)) for kind, some in kinds.items()]
         return "UNSAFE", _COLORS[code], f"stopping {brokers} leaves {', '.join(parts)}{age}"
     if code is ExitCode.INCOMPLETE:
         words = f"nothing read speaks against stopping {brokers}, but not all is known{age}"
@@ -74,41 +75,41 @@ def _verdict(verdict: Verdict) -> tuple[str, str, str]:
     if not judgement.brokers:
         return "SAFE", _COLORS[code], f"down already: {_named(judgement.down)}; stopping changes nothing{age}"
     kept = f"{judgement.partitions} partitions there keep a leader in sync and min ISR"
-    if any(item.accepted for item in judgement.consequences):
+    if any(item.accepted for item in judgement.impacts):
         kept = "the rest of its partitions keep a leader in sync and min ISR"
     reads = "" if verdict.apart is None else f"; two reads {spell_duration(round(verdict.apart))} apart say so"
     return "SAFE", _COLORS[code], f"{brokers} can be stopped: {kept}{reads}{age}"
 
 
-def _fates(items: Sequence[Consequence]) -> dict[Fate, list[list[Consequence]]]:
-    """Partitions by what happens to them, the worst first; a partition is the list of its consequences."""
-    fates: dict[Fate, list[list[Consequence]]] = {}
+def _by_kind(items: Sequence[PartitionImpact]) -> dict[Kind, list[list[PartitionImpact]]]:
+    """Partitions by what happens to them, the worst first; a partition is the list of its impacts."""
+    kinds: dict[Kind, list[list[PartitionImpact]]] = {}
     for _, some in groupby(items, key=lambda item: (item.topic, item.partition)):
-        consequences = list(some)
-        effects = frozenset(item.effect for item in consequences)
-        fates.setdefault((effects, all(item.already for item in consequences)), []).append(consequences)
-    return dict(sorted(fates.items(), key=lambda pair: (_ORDER.index(pair[0][0]), pair[0][1])))
+        impacts = list(some)
+        effects = frozenset(item.effect for item in impacts)
+        kinds.setdefault((effects, all(item.already for item in impacts)), []).append(impacts)
+    return dict(sorted(kinds.items(), key=lambda pair: (_ORDER.index(pair[0][0]), pair[0][1])))
 
 
-def _amount(fate: Fate, count: int) -> str:
-    effects, already = fate
+def _amount(kind: Kind, count: int) -> str:
+    effects, already = kind
     words = f"{'already ' if already else ''}{_WORDS[effects]}"
-    return words if Effect.QUORUM_LOST in effects else f"{count} partition{'s' * (count > 1)} {words}"
+    return words if Impact.QUORUM_LOST in effects else f"{count} partition{'s' * (count > 1)} {words}"
 
 
-def _lines(items: Sequence[Consequence]) -> Iterator[str]:
-    """One line for each fate and reason: number of partitions, fate, reason, and partitions."""
-    for fate, partitions in _fates(items).items():
-        by_reason: dict[str, list[Consequence]] = {}
+def _lines(items: Sequence[PartitionImpact]) -> Iterator[str]:
+    """One line for each kind and reason: number of partitions, kind, reason, and partitions."""
+    for kind, partitions in _by_kind(items).items():
+        by_reason: dict[str, list[PartitionImpact]] = {}
         for first, *_ in partitions:
             by_reason.setdefault(OUT_OF_SYNC if first.out_of_sync else first.reason, []).append(first)
         for reason, some in sorted(by_reason.items(), key=lambda pair: -len(pair[1])):
             where = places([(item.topic, item.partition) for item in some])
             why = _out_of_sync(some) if reason == OUT_OF_SYNC else reason
-            yield f"{_amount(fate, len(some))}; {why}{where and f': {where}'}"
+            yield f"{_amount(kind, len(some))}; {why}{where and f': {where}'}"
 
 
-def _out_of_sync(items: Sequence[Consequence]) -> str:
+def _out_of_sync(items: Sequence[PartitionImpact]) -> str:
     """``out of sync already: broker 3``; where there are several, each with its number of partitions."""
     counts = Counter(broker for item in items for broker in item.out_of_sync)
     if len(counts) == 1:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 from kreplica.errors import ExitCode, UnreachableError
 from kreplica.health.gates import Freshness, gate_code
-from kreplica.health.impact.stop import Accepted, Consequence, StopJudgement, judge_stop
+from kreplica.health.impact.stop import Accepted, StopJudgement, judge_stop
+from kreplica.health.impact.vocabulary import PartitionImpact
 from kreplica.health.wait_conditions import changes_between
 from kreplica.model.durations import spell_duration
 from kreplica.model.selection import brokers_named
@@ -93,9 +94,9 @@ class Verdict:
         return self.exit_code is ExitCode.OK
 
     @property
-    def rows(self) -> tuple[Consequence, ...]:
+    def rows(self) -> tuple[PartitionImpact, ...]:
         """Effects of the stop, accepted ones too."""
-        return self.last.judgement.consequences
+        return self.last.judgement.impacts
 
     @property
     def apart(self) -> float | None:

@@ -9,7 +9,7 @@ import msgspec
 
 from commands.shared.printing.output import Answer, cluster_object
 from kreplica.errors import ExitCode
-from kreplica.health.impact.fail import FATES, MENDABLE
+from kreplica.health.impact.vocabulary import FAILURE_IMPACTS, MENDABLE
 from kreplica.health.impact.whatif import PartitionImpact
 from kreplica.model.schema import Kind
 
@@ -47,9 +47,9 @@ def _summary(played: PlayedFailure) -> dict[str, object]:
         "controller": target.controller,
         "changes": {"min_isr": case.min_isr, "unclean": case.unclean, "elr": case.elr},
         "partitions": len(played.snapshot.partitions),
-        "effects": {fate.value: judgement.count(fate) for fate in FATES},
-        "already": {fate.value: judgement.count(fate, already=True) for fate in FATES},
-        "mended": {fate.value: len(played.mended(fate)) for fate in MENDABLE},
+        "effects": {impact.value: judgement.count(impact) for impact in FAILURE_IMPACTS},
+        "already": {impact.value: judgement.count(impact, already=True) for impact in FAILURE_IMPACTS},
+        "mended": {impact.value: len(played.mended(impact)) for impact in MENDABLE},
         "quorum": None if quorum is None else quorum.as_row(),
         "leaders": [asdict(one) for one in judgement.leaders],
         "complete": not played.missing,

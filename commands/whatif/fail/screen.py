@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from commands.shared.printing.screen import counted, places, print_cluster, print_lines, print_table, print_verdict
 from kreplica.errors import ExitCode
-from kreplica.health.impact.fail import FATES, MENDABLE, Fate, PlayedStep
+from kreplica.health.impact.fail import PlayedStep
+from kreplica.health.impact.vocabulary import FAILURE_IMPACTS, MENDABLE, Impact
 from kreplica.model.snapshot import MetadataMode
 
 if TYPE_CHECKING:
@@ -24,20 +25,20 @@ MOST_RANGES = 5
 
 _COLORS = {ExitCode.OK: "green", ExitCode.FINDINGS: "red", ExitCode.INCOMPLETE: "yellow"}
 _WORDS = {
-    Fate.UNCLEAN_LEADER: "led by a replica out of sync (acknowledged records can be lost)",
-    Fate.UNAVAILABLE: "without a leader (no reads, no writes)",
-    Fate.ISR_FROZEN: "with a lost replica in the ISR (acks=all writes time out until a controller is back)",
-    Fate.UNDER_MIN_ISR: "under min ISR (read-only for acks=all)",
-    Fate.NEW_LEADER: "with a new leader",
-    Fate.SMALLER_ISR: "with the same leader and a smaller ISR",
+    Impact.UNCLEAN_LEADER: "led by a replica out of sync (acknowledged records can be lost)",
+    Impact.UNAVAILABLE: "without a leader (no reads, no writes)",
+    Impact.ISR_FROZEN: "with a lost replica in the ISR (acks=all writes time out until a controller is back)",
+    Impact.UNDER_MIN_ISR: "under min ISR (read-only for acks=all)",
+    Impact.NEW_LEADER: "with a new leader",
+    Impact.SMALLER_ISR: "with the same leader and a smaller ISR",
 }
 _TITLES = {
-    Fate.UNCLEAN_LEADER: "loses",
-    Fate.UNAVAILABLE: "down",
-    Fate.ISR_FROZEN: "stuck",
-    Fate.UNDER_MIN_ISR: "readonly",
-    Fate.NEW_LEADER: "moves",
-    Fate.SMALLER_ISR: "shrinks",
+    Impact.UNCLEAN_LEADER: "loses",
+    Impact.UNAVAILABLE: "down",
+    Impact.ISR_FROZEN: "stuck",
+    Impact.UNDER_MIN_ISR: "readonly",
+    Impact.NEW_LEADER: "moves",
+    Impact.SMALLER_ISR: "shrinks",
 }
 
 
@@ -48,8 +49,8 @@ def show(played: PlayedFailure, sources: SourceOptions, console: Console) -> Non
     print_cluster(console, snapshot, f"{len(snapshot.partitions)} partitions")
     print_lines(console, "played", _played(played))
     print_lines(console, "missing", played.missing)
-    for fate in FATES:
-        print_lines(console, _TITLES[fate], _lines(played, fate))
+    for impact in FAILURE_IMPACTS:
+        print_lines(console, _TITLES[impact], _lines(played, impact))
     print_lines(console, "mends", _mended(played))
     print_lines(console, "range", _ranges([one for some in played.candidates for one in some.values()]))
     print_lines(console, "control", _controllers(played))
@@ -70,15 +71,15 @@ def _verdict(played: PlayedFailure) -> tuple[str, str, str]:
             if any(step.quorum_goes for step in judgement.steps)
             else []
         )
-        counts = ((fate, judgement.count(fate)) for fate in FATES if fate.harmful)
-        parts += [f"{counted(count, 'partition')} {_WORDS[fate]}" for fate, count in counts if count]
+        counts = ((impact, judgement.count(impact)) for impact in FAILURE_IMPACTS if impact.harmful)
+        parts += [f"{counted(count, 'partition')} {_WORDS[impact]}" for impact, count in counts if count]
         when = ", at one time or another," if played.case.rolling else ""
         return "HARM", _COLORS[code], f"{_what(played)} leaves{when} {', '.join(parts)}"
     if not judgement.steps:
         return "NO HARM", _COLORS[code], f"down already: {_named(played.target.brokers)}; nothing changes"
-    changed = counted(sum(judgement.count(fate) for fate in FATES), "partition")
+    changed = counted(sum(judgement.count(impact) for impact in FAILURE_IMPACTS), "partition")
     fine = f"{changed} with a new leader or a smaller ISR, none loses records or is out of use"
-    mended = sum(len(played.mended(fate)) for fate in MENDABLE)
+    mended = sum(len(played.mended(impact)) for impact in MENDABLE)
     fine += f"; {counted(mended, 'partition')} better off" if mended else ""
     if code is ExitCode.INCOMPLETE:
         return "INCOMPLETE", _COLORS[code], f"{_what(played)}: {fine}, but not all is known"
@@ -118,23 +119,23 @@ def _played(played: PlayedFailure) -> Iterator[str]:
         yield f"every log directory of {_named(played.target.whole)} fails, so it stops"
 
 
-def _lines(played: PlayedFailure, fate: Fate) -> Iterator[str]:
+def _lines(played: PlayedFailure, impact: Impact) -> Iterator[str]:
     """Lines by step, and by whether it was so before: number of partitions, effect, and partitions."""
     for step in played.judgement.steps:
         for already in (False, True):
-            rows = step.places(fate, already=already)
+            rows = step.places(impact, already=already)
             if len(rows):
                 lead = f"while {_named(step.brokers)} restarts: " if played.case.rolling else ""
                 was = "already " if already else ""
-                yield f"{lead}{counted(len(rows), 'partition')} {was}{_WORDS[fate]}: {_places(step, rows)}"
+                yield f"{lead}{counted(len(rows), 'partition')} {was}{_WORDS[impact]}: {_places(step, rows)}"
 
 
 def _mended(played: PlayedFailure) -> Iterator[str]:
-    for fate in MENDABLE:
-        rows = played.mended(fate)
+    for impact in MENDABLE:
+        rows = played.mended(impact)
         if len(rows):
             where = _places(played.judgement.steps[0], rows)
-            yield f"{counted(len(rows), 'partition')} no longer {_WORDS[fate]}: {where}"
+            yield f"{counted(len(rows), 'partition')} no longer {_WORDS[impact]}: {where}"
 
 
 def _places(step: PlayedStep, rows: Indices) -> str:
@@ -210,13 +211,13 @@ def _election(lost: bool, active: bool, restarts: bool) -> str:
 
 def _next(played: PlayedFailure, sources: SourceOptions) -> Iterator[str]:
     way_in, target = sources.again(played.snapshot.name), played.target
-    harms = {fate for fate in FATES if fate.harmful and played.judgement.count(fate)}
+    harms = {impact for impact in FAILURE_IMPACTS if impact.harmful and played.judgement.count(impact)}
     named = " ".join(map(str, target.brokers))
     if played.case.rolling:
         yield f"kreplica roll plan {way_in} --out roll.json"
     elif named and not harms:
         yield f"kreplica safe-to-stop {named} {way_in}"
-    if harms & {Fate.UNDER_MIN_ISR, Fate.UNAVAILABLE, Fate.UNCLEAN_LEADER}:
+    if harms & {Impact.UNDER_MIN_ISR, Impact.UNAVAILABLE, Impact.UNCLEAN_LEADER}:
         yield f"kreplica recommend {way_in}"
     if Counter(played.snapshot.brokers["alive"].to_list())[False]:
         yield f"kreplica describe {way_in} --under-replicated --group-by cause"

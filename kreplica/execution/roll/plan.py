@@ -20,7 +20,8 @@ import numpy as np
 
 from kreplica.errors import UsageError
 from kreplica.execution.digest import decode_document, read_document, write_document
-from kreplica.health.impact.stop import Accepted, Consequence, judge_stop, taken_into_account
+from kreplica.health.impact.stop import Accepted, judge_stop, taken_into_account
+from kreplica.health.impact.vocabulary import PartitionImpact
 from kreplica.health.quorum import Quorum, active_controller, quorum_without
 from kreplica.model.snapshot import ClusterSnapshot, MetadataMode
 from kreplica.model.topic_pattern import topic_pattern
@@ -253,7 +254,7 @@ def _held_back(
     return tuple(never), tuple(blocked)
 
 
-def _reasons(against: Sequence[Consequence]) -> tuple[str, ...]:
+def _reasons(against: Sequence[PartitionImpact]) -> tuple[str, ...]:
     """Reasons, one clause each: lasting ones first, then those that most partitions share."""
     places: dict[tuple[bool, str], set[tuple[str | None, int | None]]] = {}
     for item in against:

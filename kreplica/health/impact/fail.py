@@ -1,4 +1,4 @@
-"""Impact of a failure on a cluster: the fate of every partition, the quorum, and the leaders of each broker.
+"""Impact of a failure on a cluster: the impact of every partition, the quorum, and the leaders of each broker.
 
 Unlike the judgement of a stop, which asks whether it is safe, this one predicts the result: brokers crash, log
 directories go offline, brokers restart one after another, and the controller does what its rules say.
@@ -8,44 +8,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 
 import numpy as np
 import numpy.typing as npt
 
 from kreplica.engine.projection.changes import NO_CHANGES, Changes, with_changes
 from kreplica.engine.projection.failure import Disk, FailedCluster, Failure, fail, partitions_on_disk
+from kreplica.health.impact.vocabulary import FAILURE_IMPACTS, Impact, held_in, is_true, quorum_not_known
 from kreplica.health.quorum import Quorum, quorum_without
 from kreplica.model import predicates as known
 from kreplica.model.columns import BoolColumn, Indices, IntListColumn, Mask
 from kreplica.model.evaluate import Evaluator
 from kreplica.model.snapshot import ClusterSnapshot, MetadataMode
 
-
-class Fate(StrEnum):
-    """Fates of a partition, the worst first."""
-
-    UNCLEAN_LEADER = "unclean_leader"
-    UNAVAILABLE = "unavailable"
-    ISR_FROZEN = "isr_frozen"
-    UNDER_MIN_ISR = "under_min_isr"
-    NEW_LEADER = "new_leader"
-    SMALLER_ISR = "smaller_isr"
-
-    @property
-    def harmful(self) -> bool:
-        """True if something is lost or cannot be used meanwhile."""
-        return self not in (Fate.NEW_LEADER, Fate.SMALLER_ISR)
-
-
-FATES = tuple(Fate)
-MENDABLE = (Fate.UNAVAILABLE, Fate.UNDER_MIN_ISR)
-"""Earlier harm that a changed setting can end."""
-
 ELR_NOT_KNOWN = "whether eligible leader replicas (KIP-966) are on is not known, they are taken for off; --elr tells"
 QUORUM_NOT_KNOWN = "the controller quorum is not known: that it keeps its majority is taken for granted"
 UNTOUCHED = -1
-"""Value in arrays of fates for a partition that is not affected."""
+"""Value in arrays of impacts for a partition that is not affected."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -57,8 +36,8 @@ class PlayedStep:
         rows: The partitions, as rows of the snapshot.
         before: The partitions before.
         after: The same partitions, in the same order, meanwhile.
-        fates: Each partition's fate as an index into FATES, or UNTOUCHED.
-        already: Partitions that had this fate before.
+        impacts: Each partition's impact as an index into FAILURE_IMPACTS, or UNTOUCHED.
+        already: Partitions that had this impact before.
         no_clean_leader: Partitions that no replica could lead without losing records.
         quorum: None with ZooKeeper, and where not known.
     """
@@ -67,20 +46,20 @@ class PlayedStep:
     rows: Indices
     before: ClusterSnapshot
     after: ClusterSnapshot
-    fates: npt.NDArray[np.int8]
+    impacts: npt.NDArray[np.int8]
     already: Mask
     no_clean_leader: Mask
     quorum: Quorum | None
 
-    def places(self, fate: Fate, *, already: bool = False) -> Indices:
-        """Rows of its partitions that newly have that fate, or had it already."""
-        return np.flatnonzero((self.fates == FATES.index(fate)) & (self.already == already))
+    def places(self, impact: Impact, *, already: bool = False) -> Indices:
+        """Rows of its partitions that newly have that impact, or had it already."""
+        return np.flatnonzero((self.impacts == FAILURE_IMPACTS.index(impact)) & (self.already == already))
 
-    def mended(self, fate: Fate) -> Indices:
+    def mended(self, impact: Impact) -> Indices:
         """Rows of its partitions that had that harm before and are usable afterwards, even under an unclean leader."""
-        well = np.array([place for place, one in enumerate(FATES) if not one.harmful or one is Fate.UNCLEAN_LEADER])
-        fine = np.isin(self.fates, [UNTOUCHED, *well])
-        return np.flatnonzero(held_in(self.before)[fate] & ~held_in(self.after)[fate] & fine)
+        well = [one for one in FAILURE_IMPACTS if not one.harmful or one is Impact.UNCLEAN_LEADER]
+        fine = np.isin(self.impacts, [UNTOUCHED, *(FAILURE_IMPACTS.index(one) for one in well)])
+        return np.flatnonzero(held_in(self.before)[impact] & ~held_in(self.after)[impact] & fine)
 
     @property
     def quorum_goes(self) -> bool:
@@ -91,7 +70,7 @@ class PlayedStep:
     @property
     def harms(self) -> bool:
         """True if anything gets worse."""
-        return self.quorum_goes or any(fate.harmful and len(self.places(fate)) for fate in FATES)
+        return self.quorum_goes or any(impact.harmful and len(self.places(impact)) for impact in FAILURE_IMPACTS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,9 +111,9 @@ class FailureJudgement:
         """True if anything gets worse at any step."""
         return any(step.harms for step in self.steps)
 
-    def count(self, fate: Fate, *, already: bool = False) -> int:
-        """Number of partitions that newly have that fate, or had it already, at one step at least."""
-        rows = [step.rows[step.places(fate, already=already)] for step in self.steps]
+    def count(self, impact: Impact, *, already: bool = False) -> int:
+        """Number of partitions that newly have that impact, or had it already, at one step at least."""
+        rows = [step.rows[step.places(impact, already=already)] for step in self.steps]
         return len(np.unique(np.concatenate(rows))) if rows else 0
 
 
@@ -170,24 +149,16 @@ def controller_left(snapshot: ClusterSnapshot, nodes: Sequence[int], quorum: Quo
 def _step(nodes: tuple[int, ...], before: ClusterSnapshot, failed: FailedCluster, quorum: Quorum | None) -> PlayedStep:
     unavailable = failed.unavailable | is_true(failed.after, known.UNAVAILABLE)
     unclean = unclean_leaders(before, failed.after) & ~unavailable
-    harms = {Fate.UNCLEAN_LEADER: unclean, Fate.UNAVAILABLE: unavailable, Fate.ISR_FROZEN: failed.frozen}
-    fates, already = fates_of(before, failed.after, harms, held_in(before), failed.touched)
+    harms = {Impact.UNCLEAN_LEADER: unclean, Impact.UNAVAILABLE: unavailable, Impact.ISR_FROZEN: failed.frozen}
+    impacts, already = impacts_of(before, failed.after, harms, held_in(before), failed.touched)
     rows = np.arange(len(before.partitions), dtype=np.intp)
-    return PlayedStep(nodes, rows, before, failed.after, fates, already, failed.no_clean_leader, quorum)
+    return PlayedStep(nodes, rows, before, failed.after, impacts, already, failed.no_clean_leader, quorum)
 
 
-def held_in(snapshot: ClusterSnapshot) -> dict[Fate, Mask]:
-    """Harm that exists before anything fails."""
-    return {
-        Fate.UNAVAILABLE: is_true(snapshot, known.UNAVAILABLE),
-        Fate.UNDER_MIN_ISR: is_true(snapshot, known.UNDER_MIN_ISR_BROKER),
-    }
-
-
-def fates_of(
-    before: ClusterSnapshot, after: ClusterSnapshot, harms: dict[Fate, Mask], held: dict[Fate, Mask], touched: Mask
+def impacts_of(
+    before: ClusterSnapshot, after: ClusterSnapshot, harms: dict[Impact, Mask], held: dict[Impact, Mask], touched: Mask
 ) -> tuple[npt.NDArray[np.int8], Mask]:
-    """Each partition's worst fate, and whether it had that already.
+    """Each partition's worst impact, and whether it had that already.
 
     What was as bad before and has no replica on what fails is none of this failure's doing.
 
@@ -200,23 +171,18 @@ def fates_of(
     """
     masks = {
         **harms,
-        Fate.UNDER_MIN_ISR: is_true(after, known.UNDER_MIN_ISR_BROKER),
-        Fate.NEW_LEADER: ~same_leader(before, after),
-        Fate.SMALLER_ISR: (after.lists("isr").lengths() < before.lists("isr").lengths()) & touched,
+        Impact.UNDER_MIN_ISR: is_true(after, known.UNDER_MIN_ISR_BROKER),
+        Impact.NEW_LEADER: ~same_leader(before, after),
+        Impact.SMALLER_ISR: (after.lists("isr").lengths() < before.lists("isr").lengths()) & touched,
     }
-    fates = np.full(len(touched), UNTOUCHED, dtype=np.int8)
+    impacts = np.full(len(touched), UNTOUCHED, dtype=np.int8)
     already = np.zeros(len(touched), dtype=np.bool_)
-    for fate in reversed(FATES):
-        so_before = held.get(fate, np.zeros(len(touched), dtype=np.bool_))
-        holds = masks[fate] & (~so_before | touched)
-        fates[holds] = FATES.index(fate)
+    for impact in reversed(FAILURE_IMPACTS):
+        so_before = held.get(impact, np.zeros(len(touched), dtype=np.bool_))
+        holds = masks[impact] & (~so_before | touched)
+        impacts[holds] = FAILURE_IMPACTS.index(impact)
         already[holds] = so_before[holds]
-    return fates, already
-
-
-def is_true(snapshot: ClusterSnapshot, predicate: known.Predicate) -> Mask:
-    """Partitions of which a predicate is known to hold."""
-    return Evaluator(snapshot).boolean(predicate.expression).is_true()
+    return impacts, already
 
 
 def same_leader(before: ClusterSnapshot, after: ClusterSnapshot) -> Mask:
@@ -259,7 +225,7 @@ def _leaderships(snapshot: ClusterSnapshot) -> dict[int, int]:
 
 
 def _unknown_quorum(snapshot: ClusterSnapshot, quorum: Quorum | None) -> Iterator[str]:
-    if quorum is None and snapshot.mode is not MetadataMode.ZOOKEEPER:
+    if quorum_not_known(snapshot, quorum):
         yield QUORUM_NOT_KNOWN
 
 
@@ -287,7 +253,7 @@ def _members(lists: IntListColumn, broker: int) -> Mask:
 
 def unknown_partitions(step: PlayedStep) -> Iterator[str]:
     """Facts that are not known of the partitions that the step changes, one clause each."""
-    evaluator, changed = Evaluator(step.after), step.fates != UNTOUCHED
+    evaluator, changed = Evaluator(step.after), step.impacts != UNTOUCHED
     on_them = changed | _with_any(step.before, step.brokers)
     for predicate, what in (
         (known.UNDER_MIN_ISR_BROKER, "min.insync.replicas or the leader of {} partitions is not known"),

@@ -14,7 +14,8 @@ import numpy as np
 from kreplica.engine.projection.failure import Disk, replicas_on_disks
 from kreplica.engine.projection.leaving_replicas import dead_replicas
 from kreplica.engine.projection.states import partition_states
-from kreplica.health.impact.fail import FATES, Fate, PlayedStep
+from kreplica.health.impact.fail import PlayedStep
+from kreplica.health.impact.vocabulary import FAILURE_IMPACTS, Impact
 from kreplica.model.snapshot import LogPosition
 
 Copy = tuple[str, int, int]
@@ -65,8 +66,8 @@ def candidates(step: PlayedStep, disks: Sequence[Disk] = ()) -> list[Candidate]:
 
     Offsets are those that the snapshot has: the leader's log end offset at most.
     """
-    nobody = (step.fates == FATES.index(Fate.UNAVAILABLE)) & step.no_clean_leader
-    rows = np.flatnonzero((nobody | (step.fates == FATES.index(Fate.UNCLEAN_LEADER))) & ~step.already)
+    nobody = (step.impacts == FAILURE_IMPACTS.index(Impact.UNAVAILABLE)) & step.no_clean_leader
+    rows = np.flatnonzero((nobody | (step.impacts == FAILURE_IMPACTS.index(Impact.UNCLEAN_LEADER))) & ~step.already)
     before = step.before.select(rows)
     states = partition_states(before)
     gone = dead_replicas(before, states) | states.on(step.brokers) | replicas_on_disks(before, states, disks)

@@ -17,22 +17,20 @@ from kreplica.engine.projection.states import rows_on
 from kreplica.health.impact.fail import (
     QUORUM_NOT_KNOWN,
     FailureJudgement,
-    Fate,
     PlayedStep,
     controller_left,
-    fates_of,
-    held_in,
-    is_true,
+    impacts_of,
     leaders_before_and_after,
     unclean_leaders,
     unknown_elr,
     unknown_partitions,
 )
+from kreplica.health.impact.vocabulary import Impact, held_in, is_true, quorum_not_known
 from kreplica.health.quorum import quorum_without
 from kreplica.model import predicates as known
 from kreplica.model.columns import IntColumn, Integers, IntListColumn, column_from_values
 from kreplica.model.schema import Kind
-from kreplica.model.snapshot import ClusterSnapshot, MetadataMode
+from kreplica.model.snapshot import ClusterSnapshot
 from kreplica.model.table import Table
 
 
@@ -55,7 +53,7 @@ def judge_rolling_restart(
         steps.append(step)
         unknown |= dict.fromkeys(unknown_partitions(step))
         current = _returned(current, step)
-    if snapshot.mode is not MetadataMode.ZOOKEEPER and quorum_without(snapshot, brokers) is None:
+    if quorum_not_known(snapshot, quorum_without(snapshot, brokers)):
         unknown[QUORUM_NOT_KNOWN] = None
     return FailureJudgement(tuple(steps), leaders_before_and_after(snapshot, current), tuple(unknown))
 
@@ -74,9 +72,9 @@ def _step(broker: int, current: ClusterSnapshot, original: ClusterSnapshot) -> P
         after, no_clean_leader = failed.after, failed.no_clean_leader
         unavailable, frozen = failed.unavailable, failed.frozen
     unclean = unclean_leaders(before, after) & ~unavailable
-    harms = {Fate.UNCLEAN_LEADER: unclean, Fate.UNAVAILABLE: unavailable, Fate.ISR_FROZEN: frozen}
-    fates, already = fates_of(before, after, harms, held_in(original.select(rows)), np.ones_like(frozen))
-    return PlayedStep((broker,), rows, before, after, fates, already, no_clean_leader, quorum)
+    harms = {Impact.UNCLEAN_LEADER: unclean, Impact.UNAVAILABLE: unavailable, Impact.ISR_FROZEN: frozen}
+    impacts, already = impacts_of(before, after, harms, held_in(original.select(rows)), np.ones_like(frozen))
+    return PlayedStep((broker,), rows, before, after, impacts, already, no_clean_leader, quorum)
 
 
 def _returned(snapshot: ClusterSnapshot, step: PlayedStep) -> ClusterSnapshot:

@@ -10,9 +10,10 @@ import numpy as np
 
 from kreplica.engine.projection.changes import Changes
 from kreplica.errors import ExitCode, UsageError
-from kreplica.health.impact.fail import FATES, FailureJudgement, Fate, PlayedStep, judge_failure
+from kreplica.health.impact.fail import FailureJudgement, PlayedStep, judge_failure
 from kreplica.health.impact.loss_ranges import Candidate, candidates, copies_to_ask, with_positions
 from kreplica.health.impact.restart import judge_rolling_restart
+from kreplica.health.impact.vocabulary import FAILURE_IMPACTS, Impact
 from kreplica.health.quorum import active_controller
 from kreplica.model.columns import Indices
 from kreplica.model.selection import brokers_named, select
@@ -75,7 +76,7 @@ class Target:
 
 
 class PartitionImpact(msgspec.Struct, frozen=True):
-    """Fate of one partition; ``restarting`` is the broker that restarts meanwhile, in a rolling restart."""
+    """Impact of one partition; ``restarting`` is the broker that restarts meanwhile, in a rolling restart."""
 
     topic: str
     partition: int
@@ -115,10 +116,10 @@ class PlayedFailure:
     candidates: tuple[dict[tuple[str, int], list[Candidate]], ...]
     silent: tuple[int, ...] = ()
 
-    def mended(self, fate: Fate) -> Indices:
+    def mended(self, impact: Impact) -> Indices:
         """The partitions that changed settings save from a harm; none where brokers restart in turn."""
         steps = self.judgement.steps
-        return steps[0].mended(fate) if steps and not self.case.rolling else np.array([], dtype=np.intp)
+        return steps[0].mended(impact) if steps and not self.case.rolling else np.array([], dtype=np.intp)
 
     @property
     def missing(self) -> tuple[str, ...]:
@@ -236,19 +237,19 @@ def _by_partition(some: Sequence[Candidate]) -> dict[tuple[str, int], list[Candi
 def _rows_of(
     step: PlayedStep, found: dict[tuple[str, int], list[Candidate]], *, rolling: bool
 ) -> Iterator[PartitionImpact]:
-    rows, restarting = np.flatnonzero(step.fates >= 0), step.brokers[0] if rolling else None
+    rows, restarting = np.flatnonzero(step.impacts >= 0), step.brokers[0] if rolling else None
     before, after = step.before.partitions, step.after.partitions
     columns = [before[name].take(rows).to_list() for name in ("topic", "partition", "leader", "replicas", "isr", "elr")]
     columns += [after[name].take(rows).to_list() for name in ("leader", "isr", "elr", "last_known_elr", "min_isr")]
-    columns += [step.fates[rows].tolist(), step.already[rows].tolist()]
-    for topic, number, leader, replicas, isr, elr, led, isr_after, elr_after, known, min_isr, fate, already in zip(
+    columns += [step.impacts[rows].tolist(), step.already[rows].tolist()]
+    for topic, number, leader, replicas, isr, elr, led, isr_after, elr_after, known, min_isr, impact, already in zip(
         *columns, strict=True
     ):
         yield PartitionImpact(
             topic=topic,
             partition=number,
             restarting=restarting,
-            effect=FATES[fate].value,
+            effect=FAILURE_IMPACTS[impact].value,
             already=already,
             leader=None if leader == -1 else leader,
             leader_after=None if led == -1 else led,
@@ -259,6 +260,6 @@ def _rows_of(
             elr_after=elr_after,
             last_known_elr_after=known,
             min_isr=min_isr,
-            unclean=FATES[fate] is Fate.UNCLEAN_LEADER,
+            unclean=FAILURE_IMPACTS[impact] is Impact.UNCLEAN_LEADER,
             candidates=[one.as_row() for one in found.get((topic, number), ())],
         )

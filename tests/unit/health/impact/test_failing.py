@@ -1,4 +1,4 @@
-"""What a failure and a rolling restart mean: fates, what is so already, the quorum, leaders, what may be lost."""
+"""What a failure and a rolling restart mean: impacts, what is so already, the quorum, leaders, what may be lost."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kreplica.engine.projection.changes import Changes, with_changes
-from kreplica.health.impact.fail import FATES, FailureJudgement, Fate, judge_failure, unclean_leaders
+from kreplica.health.impact.fail import FailureJudgement, judge_failure, unclean_leaders
 from kreplica.health.impact.loss_ranges import candidates, copies_to_ask, with_positions
 from kreplica.health.impact.restart import judge_rolling_restart
-from kreplica.health.impact.stop import Accepted, Effect, judge_stop
+from kreplica.health.impact.stop import Accepted, judge_stop
+from kreplica.health.impact.vocabulary import FAILURE_IMPACTS, Impact
 from kreplica.model.schema import QUORUM, REPLICAS
 from kreplica.model.snapshot import ClusterSnapshot, LogPosition
 from kreplica.model.table import Table
@@ -37,11 +38,11 @@ def with_voters(snapshot: ClusterSnapshot, *voters: int, silent: tuple[int, ...]
     return replace(snapshot, source="kafka", features=ELR, quorum=Table.from_rows(QUORUM, rows))
 
 
-def fates(judgement: FailureJudgement) -> list[tuple[str, bool] | None]:
+def impacts(judgement: FailureJudgement) -> list[tuple[str, bool] | None]:
     (step,) = judgement.steps
     return [
-        None if fate < 0 else (FATES[fate].value, already)
-        for fate, already in zip(step.fates.tolist(), step.already.tolist(), strict=True)
+        None if impact < 0 else (FAILURE_IMPACTS[impact].value, already)
+        for impact, already in zip(step.impacts.tolist(), step.already.tolist(), strict=True)
     ]
 
 
@@ -69,17 +70,17 @@ def test_broker_1_crashes(
 ) -> None:
     for snapshot in (cluster(row, brokers=brokers), with_voters(cluster(row, brokers=brokers), 2, 3)):
         judgement = judge_failure(snapshot, [1])
-        assert fates(judgement) == [expected]
-        harmful = expected is not None and Fate(expected[0]).harmful and not expected[1]
+        assert impacts(judgement) == [expected]
+        harmful = expected is not None and Impact(expected[0]).harmful and not expected[1]
         assert judgement.harms is harmful
 
 
 def test_with_the_majority_gone_nobody_is_elected() -> None:
     snapshot = with_voters(cluster(partition(), partition(leader=2), partition(leader=2, isr=[2, 3])), 1, 2, 3)
     two_left = judge_failure(snapshot, [1])
-    assert fates(two_left) == [("new_leader", False), ("smaller_isr", False), None]
+    assert impacts(two_left) == [("new_leader", False), ("smaller_isr", False), None]
     one_left = judge_failure(with_voters(snapshot, 1, 2, 3, silent=(3,)), [1])
-    assert fates(one_left) == [("unavailable", False), ("isr_frozen", False), None]
+    assert impacts(one_left) == [("unavailable", False), ("isr_frozen", False), None]
     assert one_left.steps[0].after.partitions["leader"].to_list() == [1, 2, 2]
     assert [(one.broker, one.before, one.after) for one in one_left.leaders] == [(1, 1, 0), (2, 2, 2), (3, 0, 0)]
 
@@ -87,7 +88,7 @@ def test_with_the_majority_gone_nobody_is_elected() -> None:
 def test_a_controller_that_is_no_broker() -> None:
     lost = judge_failure(with_voters(cluster(partition()), 9), [9])
     assert lost.harms
-    assert fates(lost) == [None]
+    assert impacts(lost) == [None]
     assert not judge_failure(with_voters(cluster(partition()), 8, 9, 10), [9]).harms
 
 
@@ -100,11 +101,11 @@ def test_a_majority_that_was_gone_before_is_no_harm_of_this() -> None:
 
 def test_changes_are_played_first() -> None:
     snapshot = with_voters(cluster(partition(), partition(isr=[1], min_isr=1)), 2, 3)
-    assert fates(judge_failure(snapshot, [1])) == [("new_leader", False), ("unavailable", False)]
+    assert impacts(judge_failure(snapshot, [1])) == [("new_leader", False), ("unavailable", False)]
     strict = judge_failure(snapshot, [1], changes=Changes(min_isr=3))
-    assert fates(strict) == [("under_min_isr", False), ("unavailable", False)]
+    assert impacts(strict) == [("under_min_isr", False), ("unavailable", False)]
     unclean = judge_failure(snapshot, [1], changes=Changes(unclean=True))
-    assert fates(unclean) == [("new_leader", False), ("unclean_leader", False)]
+    assert impacts(unclean) == [("new_leader", False), ("unclean_leader", False)]
 
 
 def test_a_changed_setting_ends_harm_that_was_there() -> None:
@@ -118,7 +119,7 @@ def test_a_changed_setting_ends_harm_that_was_there() -> None:
 
     def mended(brokers: list[int], changes: Changes) -> list[list[int]]:
         step = judge_failure(snapshot, brokers, changes=changes).steps[0]
-        return [step.mended(fate).tolist() for fate in (Fate.UNDER_MIN_ISR, Fate.UNAVAILABLE)]
+        return [step.mended(impact).tolist() for impact in (Impact.UNDER_MIN_ISR, Impact.UNAVAILABLE)]
 
     assert mended([], Changes(min_isr=1)) == [[0], []]
     assert mended([], Changes(unclean=True)) == [[], [1]]  # nobody has a replica of the third
@@ -142,7 +143,7 @@ def test_a_changed_min_isr_clears_elrs_and_unclean_elects_at_once() -> None:
     elected = with_changes(snapshot, Changes(unclean=True))
     assert (elected.partitions["leader"].to_list(), elected.partitions["isr"].to_list()) == ([1], [[1]])
     judgement = judge_failure(snapshot, [2], changes=Changes(unclean=True))
-    assert fates(judgement) == [("unclean_leader", False)]
+    assert impacts(judgement) == [("unclean_leader", False)]
 
 
 def test_unclean_elections_are_for_partitions_that_are_known_to_have_no_leader() -> None:
@@ -184,7 +185,7 @@ def test_a_disk() -> None:
     snapshot = cluster(partition(), partition(), partition())
     snapshot = replace(snapshot, replicas=Table.from_rows(REPLICAS, copies))
     judgement = judge_failure(snapshot, [], [(1, "/a")])
-    assert fates(judgement) == [("new_leader", False), None, None]
+    assert impacts(judgement) == [("new_leader", False), None, None]
     assert judgement.unknown == ("where broker 1 keeps 1 of its partitions is not known",)
 
 
@@ -197,7 +198,7 @@ def test_a_disk_while_nobody_can_elect() -> None:
     snapshot = cluster(partition(), partition(leader=2), partition(replicas=[2, 3], isr=[2, 3], leader=2))
     snapshot = with_voters(replace(snapshot, replicas=Table.from_rows(REPLICAS, copies)), 9)
     judgement = judge_failure(snapshot, [9], [(1, "/a")])
-    assert fates(judgement) == [("unavailable", False), ("isr_frozen", False), None]
+    assert impacts(judgement) == [("unavailable", False), ("isr_frozen", False), None]
     assert judgement.harms
 
 
@@ -254,9 +255,9 @@ def test_a_rolling_restart_moves_leaders_on_and_leaves_them_there() -> None:
 
 def test_a_rolling_restart_counts_each_partition_once() -> None:
     judgement = judge_rolling_restart(cluster(partition(min_isr=3), partition(replicas=[1], isr=[1])), [1, 2, 3])
-    assert [len(step.places(Fate.UNDER_MIN_ISR)) for step in judgement.steps] == [1, 1, 1]
-    assert judgement.count(Fate.UNDER_MIN_ISR) == 1
-    assert judgement.count(Fate.UNAVAILABLE) == 1
+    assert [len(step.places(Impact.UNDER_MIN_ISR)) for step in judgement.steps] == [1, 1, 1]
+    assert judgement.count(Impact.UNDER_MIN_ISR) == 1
+    assert judgement.count(Impact.UNAVAILABLE) == 1
     assert judgement.leaders[0].after == 2, "the only replica leads again, and what broker 2 had taken over came back"
 
 
@@ -271,8 +272,8 @@ def test_an_unclean_leader_stays_and_the_other_rejoins() -> None:
 
 def test_a_rolling_restart_of_the_only_voter() -> None:
     judgement = judge_rolling_restart(with_voters(cluster(partition(), partition(leader=2)), 1), [1, 2])
-    assert [FATES[fate] for fate in judgement.steps[0].fates] == [Fate.UNAVAILABLE, Fate.ISR_FROZEN]
-    assert [FATES[fate] for fate in judgement.steps[1].fates] == [Fate.SMALLER_ISR, Fate.NEW_LEADER]
+    assert [FAILURE_IMPACTS[impact] for impact in judgement.steps[0].impacts] == [Impact.UNAVAILABLE, Impact.ISR_FROZEN]
+    assert [FAILURE_IMPACTS[impact] for impact in judgement.steps[1].impacts] == [Impact.SMALLER_ISR, Impact.NEW_LEADER]
     assert [step.harms for step in judgement.steps] == [True, False]
     assert judgement.harms, "one step that harms is enough"
 
@@ -285,16 +286,16 @@ def test_harm_is_what_safe_to_stop_has_against_it(known: Any, brokers: list[int]
     up = [broker for broker in brokers if snapshot.is_alive(broker) is not False]
     if not up or (zookeeper and not any(snapshot.is_alive(one) and one not in brokers for one in range(6))):
         return
-    against = judge_stop(snapshot, up, Accepted()).consequences
+    against = judge_stop(snapshot, up, Accepted()).impacts
     told = {
-        (item.topic, item.partition) for item in against if item.effect in (Effect.UNAVAILABLE, Effect.UNDER_MIN_ISR)
+        (item.topic, item.partition) for item in against if item.effect in (Impact.UNAVAILABLE, Impact.UNDER_MIN_ISR)
     }
     names, numbers = (snapshot.partitions[name].to_list() for name in ("topic", "partition"))
     played = {
         (names[row], numbers[row])
-        for fate in (Fate.UNAVAILABLE, Fate.UNDER_MIN_ISR, Fate.UNCLEAN_LEADER)
+        for impact in (Impact.UNAVAILABLE, Impact.UNDER_MIN_ISR, Impact.UNCLEAN_LEADER)
         for already in (False, True)
-        for row in step.places(fate, already=already)
+        for row in step.places(impact, already=already)
     }
     assert told <= played
 

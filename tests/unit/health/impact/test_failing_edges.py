@@ -9,7 +9,8 @@ import pytest
 from generated_clusters import partition, snapshot_of
 
 from kreplica.engine.projection.changes import Changes
-from kreplica.health.impact.fail import QUORUM_NOT_KNOWN, FailureJudgement, Fate, controller_left, judge_failure
+from kreplica.health.impact.fail import QUORUM_NOT_KNOWN, FailureJudgement, controller_left, judge_failure
+from kreplica.health.impact.vocabulary import Impact
 from kreplica.model.schema import QUORUM, REPLICAS
 from kreplica.model.snapshot import ClusterSnapshot
 from kreplica.model.table import Table
@@ -57,13 +58,13 @@ def test_broker_0_is_a_broker() -> None:
     assert leaders(judge_failure(snapshot, [1])) == {0: (1, 1), 1: (1, 0)}
     unclean = judge_failure(snapshot, [1], changes=Changes(unclean=True))
     assert leaders(unclean) == {0: (1, 2), 1: (1, 0)}
-    assert unclean.steps[0].places(Fate.UNCLEAN_LEADER).tolist() == [1]
+    assert unclean.steps[0].places(Impact.UNCLEAN_LEADER).tolist() == [1]
 
 
 def test_a_leader_that_is_not_known_is_counted_nowhere_and_is_no_other() -> None:
     judgement = judge_failure(cluster(partition(leader=None), partition(leader=2)), [1])
     assert leaders(judgement) == {1: (0, 0), 2: (1, 1), 3: (0, 0)}
-    assert judgement.count(Fate.NEW_LEADER) == 0
+    assert judgement.count(Impact.NEW_LEADER) == 0
 
 
 def test_where_no_broker_is_listed_leaders_before_and_after_are_counted() -> None:
@@ -75,7 +76,7 @@ def test_where_no_broker_is_listed_leaders_before_and_after_are_counted() -> Non
 def test_a_leader_that_stays_is_no_unclean_one_whatever_the_isr_says() -> None:
     """A listing may be read while an election is under way."""
     judgement = judge_failure(cluster(partition(leader=1, isr=[2], min_isr=1)), [3])
-    assert judgement.count(Fate.UNCLEAN_LEADER) == 0
+    assert judgement.count(Impact.UNCLEAN_LEADER) == 0
 
 
 def test_where_copies_are_is_asked_of_the_broker_whose_disk_fails() -> None:
@@ -92,4 +93,4 @@ def test_where_copies_are_is_asked_of_the_broker_whose_disk_fails() -> None:
 def test_a_changed_min_isr_mends_even_where_another_broker_leads_afterwards() -> None:
     row = partition(isr=[1, 2], min_isr=3)
     judgement = judge_failure(cluster(row, partition(), dead=(3,)), [1], changes=Changes(min_isr=1))
-    assert judgement.steps[0].mended(Fate.UNDER_MIN_ISR).tolist() == [0]
+    assert judgement.steps[0].mended(Impact.UNDER_MIN_ISR).tolist() == [0]

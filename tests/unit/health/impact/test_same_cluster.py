@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kreplica.health.findings import find
-from kreplica.health.impact.fail import FATES, Fate, judge_failure
+from kreplica.health.impact.fail import judge_failure
+from kreplica.health.impact.vocabulary import FAILURE_IMPACTS, Impact
 from kreplica.health.listing import count_all
 from kreplica.model.evaluate import Evaluator
 
@@ -111,7 +112,7 @@ def test_another_failed_broker_is_never_milder(facts: dict[str, Any], data: st.D
     def after(*failed: int) -> dict[int, tuple[bool, bool]]:
         step = judge_failure(snapshot, list(failed)).steps[-1]
         leaders = step.after.partitions["leader"].to_list()
-        unclean = step.fates == FATES.index(Fate.UNCLEAN_LEADER)
+        unclean = step.impacts == FAILURE_IMPACTS.index(Impact.UNCLEAN_LEADER)
         assert len(leaders) == len(unclean)
         return {
             number: (leader == -1, bool(lost))

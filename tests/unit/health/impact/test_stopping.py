@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 from generated_clusters import partition, snapshot_of
 
-from kreplica.health.impact.stop import Accepted, Effect, StopJudgement, judge_stop
+from kreplica.health.impact.stop import Accepted, StopJudgement, judge_stop
+from kreplica.health.impact.vocabulary import Impact
 from kreplica.health.quorum import SILENT_MS, quorum_without
 from kreplica.model.schema import QUORUM
 from kreplica.model.snapshot import ClusterSnapshot
@@ -29,7 +30,7 @@ def in_zookeeper(*rows: dict[str, Any], brokers: list[dict[str, Any]] = UP) -> C
 
 
 def found(judgement: StopJudgement) -> list[tuple[int | None, str, bool]]:
-    return [(item.partition, item.effect.value, item.already) for item in judgement.consequences]
+    return [(item.partition, item.effect.value, item.already) for item in judgement.impacts]
 
 
 CASES = {
@@ -62,28 +63,28 @@ def test_effects(row: dict[str, Any], brokers: Any, stopping: list[int], expecte
     judgement = judge_stop(in_zookeeper(row, brokers=brokers), stopping, Accepted())
     assert found(judgement) == [(0, *effect) for effect in expected]
     assert judgement.unknown == ()
-    assert judgement.against == judgement.consequences
+    assert judgement.against == judgement.impacts
 
 
 def test_a_live_member_of_the_elr_takes_over() -> None:
     row = partition(isr=[1], elr=[2], min_isr=2)
     judgement = judge_stop(with_quorum(cluster(row)), [1], Accepted())
     assert found(judgement) == [(0, "under_min_isr", True)]
-    assert (judgement.consequences[0].leader_after, judgement.consequences[0].isr_after) == (2, [2])
+    assert (judgement.impacts[0].leader_after, judgement.impacts[0].isr_after) == (2, [2])
 
 
 def test_leaders_before_and_after() -> None:
     """A partition that nobody leads has none: -1 is Kafka's word for that."""
     rows = [partition(min_isr=3), partition(replicas=[1], isr=[1]), partition(isr=[3], leader=-1)]
     judgement = judge_stop(in_zookeeper(*rows, brokers=DOWN_3), [1], Accepted())
-    leaders = {item.partition: (item.leader, item.leader_after) for item in judgement.consequences}
+    leaders = {item.partition: (item.leader, item.leader_after) for item in judgement.impacts}
     assert leaders == {0: (1, 2), 1: (1, None), 2: (None, None)}
 
 
 def test_what_is_accepted() -> None:
     rows = [partition("one", replicas=[1], isr=[1]), partition("strict", min_isr=3), partition("orders", min_isr=3)]
     judgement = judge_stop(in_zookeeper(*rows), [1], Accepted(rf_one=True, topics=re.compile("str.*")))
-    assert [item.accepted for item in judgement.consequences] == ["rf-one", "rf-one", None, "topic"]
+    assert [item.accepted for item in judgement.impacts] == ["rf-one", "rf-one", None, "topic"]
     assert [item.topic for item in judgement.against] == ["orders"]
 
 
@@ -99,7 +100,7 @@ def test_what_is_accepted() -> None:
     ],
 )
 def test_reasons(row: dict[str, Any], brokers: Any, stopping: list[int], reason: str, waiting_helps: bool) -> None:
-    first = judge_stop(in_zookeeper(row, brokers=brokers), stopping, Accepted()).consequences[0]
+    first = judge_stop(in_zookeeper(row, brokers=brokers), stopping, Accepted()).impacts[0]
     assert (first.reason, first.waiting_helps) == (reason, waiting_helps)
 
 
@@ -169,7 +170,7 @@ def test_the_quorum_counts_controllers_that_are_no_brokers() -> None:
     snapshot = with_quorum(snapshot_of([], [{"broker": 7, "alive": True}]), SILENT_MS + 1)
     judgement = judge_stop(snapshot, [3], Accepted(rf_one=True, topics=re.compile(".*")))
     (lost,) = judgement.against
-    assert (lost.topic, lost.effect, lost.already, lost.waiting_helps) == (None, Effect.QUORUM_LOST, False, True)
+    assert (lost.topic, lost.effect, lost.already, lost.waiting_helps) == (None, Impact.QUORUM_LOST, False, True)
     assert judgement.brokers == (3,)
     assert judge_stop(snapshot, [7], Accepted()).against == ()
 
@@ -187,12 +188,12 @@ def test_a_quorum_that_is_lost_already_stands_against_any_stop() -> None:
     rows = [partition("orders", 0, replicas=[7, 8], isr=[7, 8], leader=7, min_isr=1)]
     silent = with_quorum(snapshot_of(rows, brokers), SILENT_MS + 1, SILENT_MS + 1)
     (lost,) = judge_stop(silent, [7], Accepted()).against
-    assert (lost.effect, lost.already) == (Effect.QUORUM_LOST, True)
+    assert (lost.effect, lost.already) == (Impact.QUORUM_LOST, True)
     assert lost.reason == "1 of 3 voters would be up, 2 are needed"
     just = with_quorum(snapshot_of(rows, brokers), SILENT_MS + 1)
     assert judge_stop(just, [7], Accepted()).against == ()
     (lost,) = judge_stop(just, [1], Accepted()).against
-    assert (lost.effect, lost.already) == (Effect.QUORUM_LOST, False)
+    assert (lost.effect, lost.already) == (Impact.QUORUM_LOST, False)
 
 
 @pytest.mark.parametrize(
@@ -211,7 +212,7 @@ def test_waiting_makes_room_where_the_others_are_a_majority(
     silent: list[int | None], voters: int, stopping: list[int], waiting_helps: bool
 ) -> None:
     (lost,) = judge_stop(with_quorum(cluster(), *silent, voters=voters), stopping, Accepted()).against
-    assert (lost.effect, lost.waiting_helps) == (Effect.QUORUM_LOST, waiting_helps)
+    assert (lost.effect, lost.waiting_helps) == (Impact.QUORUM_LOST, waiting_helps)
 
 
 def test_a_broker_that_is_a_controller_too_is_down_where_the_broker_is() -> None:
@@ -237,6 +238,6 @@ def test_min_isr_above_the_number_of_replicas_leaves_no_room_for_anyone(
     row: dict[str, Any], brokers: Any, reason: str
 ) -> None:
     """A leader asks for every replica then, no more (KAFKA-15583): without this one some are missing for ever."""
-    found = judge_stop(in_zookeeper(row, brokers=brokers), [1], Accepted()).consequences
-    first = next(item for item in found if item.effect in (Effect.UNDER_MIN_ISR, Effect.UNAVAILABLE))
+    found = judge_stop(in_zookeeper(row, brokers=brokers), [1], Accepted()).impacts
+    first = next(item for item in found if item.effect in (Impact.UNDER_MIN_ISR, Impact.UNAVAILABLE))
     assert (first.reason, first.waiting_helps) == (reason, False)
