@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import queue
-import threading
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -15,6 +14,7 @@ from kreplica.sources import Facet, read_snapshot
 from kreplica.store.manifest import read_manifest
 from kreplica.store.writing import check_directory, write_snapshot
 from kreplica.system.guard import attempt
+from kreplica.system.pool import Pool
 
 if TYPE_CHECKING:
     from kreplica.config.handle import ClusterHandle
@@ -129,7 +129,11 @@ def take_snapshots(
     """
     check_directory(directory)
     taken: dict[int, TakenSnapshot] = {}
-    for number, read in _read_in_background(handles, wanted, jobs):
+    reads = {number: partial(_read, handle, wanted) for number, handle in enumerate(handles)}
+    for number, read, error in Pool(reads, most=jobs, held=2 * jobs).results():
+        if error is not None:
+            raise error
+        assert read is not None, "a call gives a result or raises"
         taken[number] = _write(handles[number], read, directory)
         if seen is not None:
             seen(taken[number])
@@ -146,28 +150,6 @@ def _write(handle: ClusterHandle, read: Read, directory: Path) -> TakenSnapshot:
         return TakenSnapshot(handle, snapshot=read, error=manifest)
     size = sum(file.bytes for file in read_manifest(manifest).files)
     return TakenSnapshot(handle, snapshot=read, manifest=manifest, bytes=size)
-
-
-def _read_in_background(handles: Sequence[ClusterHandle], wanted: Facet, jobs: int) -> Iterator[tuple[int, Read]]:
-    """Yields handle numbers with snapshots or errors, as they come; at most ``jobs`` results wait to be written."""
-    waiting: queue.SimpleQueue[int] = queue.SimpleQueue()
-    done: queue.Queue[tuple[int, Read]] = queue.Queue(maxsize=jobs)
-    for number in range(len(handles)):
-        waiting.put(number)
-
-    def work() -> None:
-        while True:
-            try:
-                number = waiting.get_nowait()
-            except queue.Empty:
-                return
-            done.put((number, _read(handles[number], wanted)))
-
-    # Daemons, not a pool: on Ctrl-C the program must not wait for a cluster that does not answer.
-    for _ in range(min(jobs, len(handles))):
-        threading.Thread(target=work, daemon=True).start()
-    for _ in handles:
-        yield done.get()
 
 
 def _read(handle: ClusterHandle, wanted: Facet) -> Read:
