@@ -18,10 +18,8 @@ if TYPE_CHECKING:
     from commands.shared.printing.output import Answer
     from kreplica.config.handle import ClusterHandle
     from kreplica.model.comparison import Comparison, Difference
-    from kreplica.model.schema import Kind
     from kreplica.model.snapshot import ClusterSnapshot
 
-COLUMNS = ("topic", "partition", "broker", "field", "left", "right", "newer", "lasting", "meaning")
 SETTLE = "2s"
 _SOURCE_HELP = (
     "bootstrap:HOST:PORT (that broker's own view), bootstrap:HOST:PORT,HOST:PORT (the cluster's),"
@@ -71,7 +69,7 @@ def compare(
     handles = parse_source(left, shared), parse_source(right, shared)
     compared = _compared(*handles, pause)
     answer = _answer(compared, handles)
-    emit(answer, output, lambda console: show(compared, answer, (left, right), pause, console))
+    emit(answer, output, lambda console: show(compared, (left, right), pause, console))
     raise typer.Exit(compared.exit_code)
 
 
@@ -82,7 +80,7 @@ def _compared(left: ClusterHandle, right: ClusterHandle, settle: float) -> Compa
     sides = read_both(left, right)
     first = comparison.compare(*sides)
     if not first.differences or not settle or (left.dump is not None and right.dump is not None):
-        return Compared(sides, first, (None,) * len(first.differences), 0)
+        return Compared(sides, first, 0)
     time.sleep(settle)
     sides = read_again(left, right, sides)
     return _twice(sides, first, comparison.compare(*sides))
@@ -90,11 +88,16 @@ def _compared(left: ClusterHandle, right: ClusterHandle, settle: float) -> Compa
 
 def _twice(sides: tuple[ClusterSnapshot, ClusterSnapshot], first: Comparison, second: Comparison) -> Compared:
     """Keeps what differs in both readings."""
+    from msgspec import structs
+
     before = {one.key: one for one in first.differences}
-    kept = tuple(one for one in second.differences if one.key in before)
+    kept = tuple(
+        structs.replace(one, lasting=_values(one) == _values(before[one.key]))
+        for one in second.differences
+        if one.key in before
+    )
     passing = len({*before, *(one.key for one in second.differences)}) - len(kept)
-    lasting = tuple(_values(one) == _values(before[one.key]) for one in kept)
-    return Compared(sides, replace(second, differences=kept), lasting, passing)
+    return Compared(sides, replace(second, differences=kept), passing)
 
 
 def _values(difference: Difference) -> tuple[str | None, str | None]:
@@ -103,43 +106,22 @@ def _values(difference: Difference) -> tuple[str | None, str | None]:
 
 def _answer(compared: Compared, handles: Sequence[ClusterHandle]) -> Answer:
     from commands.shared.printing.output import Answer, cluster_object
+    from kreplica.model.comparison import Difference
     from kreplica.monitoring.clusters import Reading
 
     comparison = compared.comparison
-    rows = [
-        {
-            "topic": one.topic,
-            "partition": one.partition,
-            "broker": one.broker,
-            "field": one.field,
-            "left": one.left,
-            "right": one.right,
-            "newer": one.newer.value if one.newer is not None else None,
-            "lasting": lasting,
-            "meaning": one.meaning,
-        }
-        for one, lasting in zip(comparison.differences, compared.lasting, strict=True)
-    ]
     return Answer(
         command="compare",
         rows_name="differences",
-        columns=COLUMNS,
-        rows=rows,
+        columns=Difference,
+        rows=comparison.differences,
         clusters=[cluster_object(side) for side in compared.sides],
         summary={
-            "differences": len(rows),
+            "differences": len(comparison.differences),
             "passing": compared.passing,
             "partitions": comparison.partitions,
             "brokers": comparison.brokers,
             "not_comparable": dict(comparison.unknown),
         },
         warnings=Reading(compared.sides, (), handles).warnings(),
-        kinds=_kinds(),
     )
-
-
-def _kinds() -> dict[str, Kind]:
-    from kreplica.model.schema import Kind
-
-    kinds = dict.fromkeys(COLUMNS, Kind.STRING)
-    return kinds | dict.fromkeys(("partition", "broker"), Kind.INT32) | {"lasting": Kind.BOOL}

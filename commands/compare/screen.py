@@ -6,29 +6,30 @@ import shlex
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from commands.shared.printing.screen import counted, print_lines, print_table, print_verdict, utc
+from commands.shared.printing.screen import counted, print_lines, print_rows, print_verdict, utc
+from kreplica.model.comparison import Difference
+from kreplica.model.rows import names_of
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from commands.compare.view import Compared
-    from commands.shared.printing.output import Answer
     from kreplica.model.snapshot import ClusterSnapshot
 
 _LONGER = 30
 
 
-def show(compared: Compared, answer: Answer, specs: tuple[str, str], settle: float, console: Console) -> None:
+def show(compared: Compared, specs: tuple[str, str], settle: float, console: Console) -> None:
     """Prints the comparison for a person."""
     print_verdict(console, *_verdict(compared))
     for title, side in zip(("left", "right"), compared.sides, strict=True):
         print_lines(console, title, [_described(side)])
     print_lines(console, "passing", _passing(compared, settle))
     print_lines(console, "unknown", _unknown(compared))
-    if answer.rows:
-        shown = [name for name in answer.names if any(row[name] is not None for row in answer.rows)]
-        cells = ([row[name] for name in shown] for row in answer.rows)
-        print_table([name.upper() for name in shown], cells, color=console.is_terminal and not console.no_color)
+    differences = compared.comparison.differences
+    if differences:
+        filled = [name for name in names_of(Difference) if any(getattr(one, name) is not None for one in differences)]
+        print_rows(console, Difference, differences, shown=filled)
         print_lines(console, "next", _next(compared, specs, settle), whole=True)
 
 
@@ -70,6 +71,7 @@ def _unknown(compared: Compared) -> Iterator[str]:
 
 
 def _next(compared: Compared, specs: tuple[str, str], settle: float) -> Iterator[str]:
-    if False in compared.lasting or (None in compared.lasting and not settle):
+    lasting = {one.lasting for one in compared.comparison.differences}
+    if False in lasting or (None in lasting and not settle):
         names = " ".join(shlex.quote(spec) for spec in specs)
         yield f"kreplica compare {names} --settle {_LONGER}"

@@ -19,13 +19,11 @@ class Compared:
     Args:
         sides: The snapshots of the last reading, left and right.
         comparison: Their differences, without those seen in one reading only.
-        lasting: For each difference whether both readings had the same values; None after a single reading.
         passing: Number of differences seen in one of two readings.
     """
 
     sides: tuple[ClusterSnapshot, ClusterSnapshot]
     comparison: Comparison
-    lasting: tuple[bool | None, ...]
     passing: int
 
     @property

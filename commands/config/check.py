@@ -10,19 +10,19 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from commands.shared.options import ConfigOption, OutputOption, TimeoutOption
-from commands.shared.printing.output import Answer, Row, emit
+from commands.shared.printing.output import Answer, emit
 from commands.shared.printing.screen import counted
 from kreplica.errors import ExitCode, KreplicaError, UnreachableError
 
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from commands.config.rows import CheckRow
     from kreplica.config.contexts import ContextsFile
     from kreplica.config.handle import ClusterHandle, ClusterSettings, Setting
     from kreplica.sources.kafka.access import Access
     from kreplica.sources.permissions import Permission
 
-CHECK_COLUMNS = ("context", "check", "status", "message", "fix")
 OK, WARNING, FAILED, UNREACHABLE, LACKING, UNKNOWN = "ok", "warning", "failed", "unreachable", "lacking", "unknown"
 STATUSES = (OK, WARNING, FAILED, UNREACHABLE, LACKING, UNKNOWN)
 
@@ -43,24 +43,26 @@ def check(
     when there is a warning.
     """
     from commands.config.named_contexts import named_contexts
+    from commands.config.rows import CheckRow
     from kreplica.config.handle import Setting
     from kreplica.system.time_limits import check_timeout
 
     option = None if timeout is None else Setting(f"{check_timeout(timeout, '--timeout'):g}", "--timeout")
     file, chosen = named_contexts(names or (), config)
-    rows: list[Row] = [row for name in chosen for row in _checks(file, name, option)]
+    rows = [row for name in chosen for row in _checks(file, name, option)]
     summary = {"contexts": len(chosen), **{status: _count(rows, status) for status in STATUSES}}
-    answer = Answer("config-check", "checks", CHECK_COLUMNS, rows, summary=summary)
+    answer = Answer("config-check", "checks", CheckRow, rows, summary=summary)
     emit(answer, output, lambda console: _show(chosen, rows, console))
     raise typer.Exit(_exit_code(rows))
 
 
-def _checks(file: ContextsFile, name: str, timeout: Setting | None) -> Iterator[Row]:
+def _checks(file: ContextsFile, name: str, timeout: Setting | None) -> Iterator[CheckRow]:
     """The checks of one context in order; the first that fails is the last."""
+    from commands.config.rows import CheckRow
     from kreplica.config.resolve import effective_settings, resolve
 
-    def row(what: str, status: str, message: str, fix: str = "") -> Row:
-        return {"context": name, "check": what, "status": status, "message": message, "fix": fix or None}
+    def row(what: str, status: str, message: str, fix: str = "") -> CheckRow:
+        return CheckRow(name, what, status, message, fix or None)
 
     step = "settings"
     try:
@@ -179,11 +181,11 @@ def _judged(access: Access, permission: Permission) -> tuple[str, str]:
     return (OK if allowed == len(told) else LACKING), f"{allowed} of {len(told)} topics, "
 
 
-def _count(rows: Sequence[Row], status: str) -> int:
-    return sum(row["status"] == status for row in rows)
+def _count(rows: Sequence[CheckRow], status: str) -> int:
+    return sum(row.status == status for row in rows)
 
 
-def _exit_code(rows: Sequence[Row]) -> ExitCode:
+def _exit_code(rows: Sequence[CheckRow]) -> ExitCode:
     for status, code in (
         (FAILED, ExitCode.USAGE),
         (UNREACHABLE, ExitCode.UNREACHABLE),
@@ -194,33 +196,33 @@ def _exit_code(rows: Sequence[Row]) -> ExitCode:
     return ExitCode.OK
 
 
-def _show(chosen: Sequence[str], rows: Sequence[Row], console: Console) -> None:
+def _show(chosen: Sequence[str], rows: Sequence[CheckRow], console: Console) -> None:
     from commands.shared.printing.screen import print_lines, print_verdict
 
     for name in chosen:
-        own = [row for row in rows if row["context"] == name]
+        own = [row for row in rows if row.context == name]
         print_verdict(console, *_verdict(name, own))
         for line in _lines(own):
             print_lines(console, "", [line])
-        fixes = dict.fromkeys(str(row["fix"]) for row in own if row["fix"] and row["status"] != UNKNOWN)
+        fixes = dict.fromkeys(row.fix for row in own if row.fix and row.status != UNKNOWN)
         print_lines(console, "next", fixes, whole=True)
 
 
-def _lines(rows: Sequence[Row]) -> Iterator[str]:
+def _lines(rows: Sequence[CheckRow]) -> Iterator[str]:
     """A line for each check; granted permissions share one, since only missing ones name the commands concerned."""
-    there = [row for row in rows if row["status"] == OK and " on the " in str(row["check"])]
+    there = [row for row in rows if row.status == OK and " on the " in row.check]
     for row in rows:
         if row not in there:
-            yield f"{row['status']:<11}  {row['check']}: {row['message']}"
+            yield f"{row.status:<11}  {row.check}: {row.message}"
         elif row is there[0]:
-            yield f"{OK:<11}  permissions: {', '.join(str(one['check']) for one in there)}"
+            yield f"{OK:<11}  permissions: {', '.join(one.check for one in there)}"
 
 
-def _verdict(name: str, rows: Sequence[Row]) -> tuple[str, str, str]:
+def _verdict(name: str, rows: Sequence[CheckRow]) -> tuple[str, str, str]:
     if _count(rows, FAILED):
-        return "UNUSABLE", "red", f"{name}: {rows[-1]['message']}"
+        return "UNUSABLE", "red", f"{name}: {rows[-1].message}"
     if _count(rows, UNREACHABLE):
-        return "UNREACHABLE", "red", f"{name}: {rows[-1]['message']}"
+        return "UNREACHABLE", "red", f"{name}: {rows[-1].message}"
     lacking = _count(rows, LACKING)
     tail = f", {counted(lacking, 'permission')} lacking" if lacking else ", no permission is seen lacking"
     if warnings := _count(rows, WARNING):

@@ -11,26 +11,14 @@ import typer
 from commands.config.named_contexts import named_contexts, read_contexts
 from commands.shared.help import examples
 from commands.shared.options import ConfigOption, OutputOption, TimeoutOption
-from commands.shared.printing.output import Answer, OutputFormat, Row, emit
+from commands.shared.printing.output import Answer, OutputFormat, emit
 
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from commands.config.rows import ContextRow, SettingRow
     from kreplica.config.contexts import ContextsFile
     from kreplica.config.handle import ClusterSettings
-
-FILE_COLUMNS = ("path", "status")
-CONTEXT_COLUMNS = (
-    "context",
-    "current",
-    "bootstrap_servers",
-    "zookeeper",
-    "command_config",
-    "security_protocol",
-    "read_only",
-    "production",
-)
-SETTING_COLUMNS = ("context", "name", "value", "origin")
 
 
 def register(app: typer.Typer, *, below: str | None = None) -> None:
@@ -88,11 +76,12 @@ def init(config: ConfigOption = None, output: OutputOption = None) -> None:
 
     Only its owner can read it. Exits 2 when there is one already.
     """
+    from commands.config.rows import FileRow
     from kreplica.config.contexts import locate, write_template
 
     path, _ = locate(config, os.environ)
     write_template(path)
-    answer = Answer("config-init", "files", FILE_COLUMNS, [{"path": str(path), "status": "written"}])
+    answer = Answer("config-init", "files", FileRow, [FileRow(str(path), "written")])
 
     def human(console: Console) -> None:
         console.print(f"wrote {path}, every key explained and commented out")
@@ -141,6 +130,7 @@ def show(
 
     Nothing is looked up and no cluster is asked. Exits 2 when the settings cannot be used.
     """
+    from commands.config.rows import SettingRow
     from kreplica.config.contexts import locate
     from kreplica.config.handle import Setting
     from kreplica.config.resolve import effective_settings
@@ -149,59 +139,63 @@ def show(
     file, chosen = named_contexts(names or (), config)
     option = None if timeout is None else Setting(f"{check_timeout(timeout, '--timeout'):g}", "--timeout")
     path, named_by = locate(config, os.environ)
-    rows: list[Row] = []
+    rows: list[SettingRow] = []
     for name in chosen:
-        rows.append(_row(name, "contexts_file", str(path), named_by or "default"))
+        rows.append(SettingRow(name, "contexts_file", str(path), named_by or "default"))
         rows += setting_rows(effective_settings(file, name, option))
-    answer = Answer("config-show", "settings", SETTING_COLUMNS, rows)
+    answer = Answer("config-show", "settings", SettingRow, rows)
     emit(answer, output, lambda console: _show_settings(rows, len(chosen) > 1, origin, console))
 
 
-def setting_rows(settings: ClusterSettings) -> list[Row]:
+def setting_rows(settings: ClusterSettings) -> list[SettingRow]:
     """Effective values of one context: its own settings, client properties, and the commands its secrets come from."""
+    from commands.config.rows import SettingRow
     from kreplica.config.exposure import shown
 
     name = settings.name
-    rows = [_row(name, key, setting.text, setting.origin) for key, setting in settings.settings.items()]
+    rows = [SettingRow(name, key, setting.text, setting.origin) for key, setting in settings.settings.items()]
     rows += [
-        _row(name, f"properties.{key}", shown(key, setting.text), setting.origin)
+        SettingRow(name, f"properties.{key}", shown(key, setting.text), setting.origin)
         for key, setting in settings.properties.items()
     ]
     # Only the program: its arguments may hold what nobody else should read.
     rows += [
-        _row(name, f"commands.{key}", words[0] if words else "", f"{settings.files[0]}: contexts.{name}.commands.{key}")
+        SettingRow(
+            name, f"commands.{key}", words[0] if words else "", f"{settings.files[0]}: contexts.{name}.commands.{key}"
+        )
         for key, words in settings.commands.items()
     ]
     return rows
 
 
-def _row(context: str, name: str, value: str, origin: str) -> Row:
-    return {"context": context, "name": name, "value": value, "origin": origin}
-
-
 def _emit_contexts(command: str, file: ContextsFile, output: OutputFormat | None) -> None:
-    rows: list[Row] = [_context_row(file, name) for name in file.contexts]
+    from commands.config.rows import ContextRow
+
+    rows = [_context_row(file, name) for name in file.contexts]
     summary = {"contexts": len(rows), "current": file.current, "file": None if file.path is None else str(file.path)}
-    answer = Answer(command, "contexts", CONTEXT_COLUMNS, rows, summary=summary)
+    answer = Answer(command, "contexts", ContextRow, rows, summary=summary)
     emit(answer, output, lambda console: _show_contexts(file, rows, console))
 
 
-def _context_row(file: ContextsFile, name: str) -> Row:
+def _context_row(file: ContextsFile, name: str) -> ContextRow:
+    from commands.config.rows import ContextRow
+
     context = file.contexts[name]
-    return {
-        "context": name,
-        "current": name == file.current,
-        "bootstrap_servers": context.bootstrap_servers,
-        "zookeeper": context.zookeeper,
-        "command_config": context.command_config,
-        "security_protocol": context.properties.get("security.protocol"),
-        "read_only": context.read_only is True,
-        "production": context.production is True,
-    }
+    return ContextRow(
+        context=name,
+        current=name == file.current,
+        bootstrap_servers=context.bootstrap_servers,
+        zookeeper=context.zookeeper,
+        command_config=context.command_config,
+        security_protocol=context.properties.get("security.protocol"),
+        read_only=context.read_only is True,
+        production=context.production is True,
+    )
 
 
-def _show_contexts(file: ContextsFile, rows: Sequence[Row], console: Console) -> None:
-    from commands.shared.printing.screen import print_table
+def _show_contexts(file: ContextsFile, rows: Sequence[ContextRow], console: Console) -> None:
+    from commands.config.rows import ContextRow
+    from commands.shared.printing.screen import TableColumn, print_columns, table_columns
     from kreplica.config.contexts import default_path
 
     if not rows:
@@ -209,18 +203,16 @@ def _show_contexts(file: ContextsFile, rows: Sequence[Row], console: Console) ->
         console.print(where)
         console.print("next     kreplica config init" if file.path is None else f"next     edit {file.path}")
         return
-    columns = [name for name in CONTEXT_COLUMNS if name != "current"]
-    cells = [["*" if row["current"] else "", *[row[name] for name in columns]] for row in rows]
-    print_table(["", *[name.upper() for name in columns]], cells, color=console.is_terminal and not console.no_color)
+    shown = [name for name in ContextRow.__struct_fields__ if name != "current"]
+    cells = [["*" if row.current else "", *[getattr(row, name) for name in shown]] for row in rows]
+    print_columns(console, [TableColumn(""), *table_columns(ContextRow, shown)], cells)
     if file.current is None:
         console.print("no context is the current one")
-        console.print(f"next     kreplica config use {rows[0]['context']}")
+        console.print(f"next     kreplica config use {rows[0].context}")
 
 
-def _show_settings(rows: Sequence[Row], several: bool, origin: bool, console: Console) -> None:
-    from commands.shared.printing.screen import print_table
+def _show_settings(rows: Sequence[SettingRow], several: bool, origin: bool, console: Console) -> None:
+    from commands.config.rows import SettingRow
+    from commands.shared.printing.screen import print_rows
 
-    hidden = () if several else ("context",)
-    columns = [name for name in SETTING_COLUMNS if name not in hidden and (origin or name != "origin")]
-    cells = [[row[name] for name in columns] for row in rows]
-    print_table([name.upper() for name in columns], cells, color=console.is_terminal and not console.no_color)
+    print_rows(console, SettingRow, rows, shown=[*["context"] * several, "name", "value", *["origin"] * origin])

@@ -9,7 +9,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from commands.disks.row import COLUMNS
+from msgspec import structs
+
+from commands.disks.row import LogDirRow
 from commands.shared.options import SourceOptions
 from commands.shared.printing.output import Answer, cluster_object
 from commands.shared.printing.screen import utc
@@ -18,14 +20,12 @@ from kreplica.errors import InputError, UsageError
 from kreplica.health.disks import (
     DiskReport,
     FutureReplica,
-    Growth,
     LogDirectory,
     StoredPartition,
     Stray,
     Trend,
     disk_report,
 )
-from kreplica.model.schema import Kind
 from kreplica.model.snapshot import ClusterSnapshot
 from kreplica.monitoring.clusters import Reading, read_clusters, select_each
 from kreplica.sources import Facet
@@ -70,16 +70,6 @@ def _check(since: str, earlier: ClusterSnapshot, now: ClusterSnapshot) -> None:
         raise UsageError(f"--since {since} is not earlier", f"it was taken at {taken}", "name an older snapshot")
     if not len(earlier.log_dirs):
         raise UsageError(f"--since {since} knows no log directories", f"it was read from {earlier.source}")
-
-
-_KINDS = {
-    "broker": Kind.INT32,
-    "may_share_volume": Kind.BOOL,
-    **dict.fromkeys(("cluster", "path", "error", "since", "trend"), Kind.STRING),
-    **dict.fromkeys(("usable_percent", "days_until_full"), Kind.FLOAT64),
-    **dict.fromkeys(("total_bytes", "usable_bytes", "kafka_bytes", "filled_bytes", "kafka_growth_bytes"), Kind.INT64),
-    **dict.fromkeys(("replicas", "strays", "futures"), Kind.INT64),
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,14 +169,12 @@ def answer(sources: SourceOptions, brokers: tuple[int, ...], top: int, since: st
     document = Answer(
         command="disks",
         rows_name="log_dirs",
-        columns=(("cluster", *COLUMNS) if reading.several else COLUMNS),
-        rows=[
-            _named(view, reading) | log_dir_row(one, view.earlier) for view in views for one in view.report.directories
-        ],
+        columns=LogDirRow,
+        rows=[_row(one, view.earlier) for view in views for one in view.report.directories],
         clusters=[cluster_object(view.snapshot) for view in views],
         summary=_summary(views, reading),
         warnings=[*reading.warnings(), *remarks],
-        kinds=_KINDS,
+        row_clusters=reading.row_clusters((view.snapshot, view.report.directories) for view in views),
     )
     return DiskAnswer(document, views, reading, limits, brokers)
 
@@ -228,36 +216,33 @@ def _named(view: DiskView, reading: Reading) -> dict[str, object]:
     return {"cluster": view.snapshot.label} if reading.several else {}
 
 
-def log_dir_row(one: LogDirectory, earlier: ClusterSnapshot | None) -> dict[str, object]:
-    """A log directory as a row of the contract."""
-    growth = one.growth
+def _row(one: LogDirectory, earlier: ClusterSnapshot | None) -> LogDirRow:
     percent = one.usable_percent
-    return {
-        "broker": one.broker,
-        "path": one.path,
-        "error": one.error,
-        "total_bytes": one.total_bytes,
-        "usable_bytes": one.usable_bytes,
-        "usable_percent": None if percent is None else round(percent, 2),
-        "kafka_bytes": one.kafka_bytes,
-        "replicas": one.replicas,
-        "strays": one.strays,
-        "futures": one.futures,
-        "may_share_volume": one.may_share_volume,
-        "since": None if earlier is None else earlier.taken_at.isoformat(),
-        **_growth_fields(growth),
-    }
-
-
-def _growth_fields(growth: Growth | None) -> dict[str, object]:
+    row = LogDirRow(
+        broker=one.broker,
+        path=one.path,
+        error=one.error,
+        total_bytes=one.total_bytes,
+        usable_bytes=one.usable_bytes,
+        usable_percent=None if percent is None else round(percent, 2),
+        kafka_bytes=one.kafka_bytes,
+        replicas=one.replicas,
+        strays=one.strays,
+        futures=one.futures,
+        may_share_volume=one.may_share_volume,
+        since=None if earlier is None else earlier.taken_at.isoformat(),
+    )
+    growth = one.growth
     if growth is None:
-        return dict.fromkeys(("filled_bytes", "kafka_growth_bytes", "trend", "days_until_full"))
-    return {
-        "filled_bytes": growth.filled_bytes,
-        "kafka_growth_bytes": growth.kafka_bytes,
-        "trend": growth.trend.value,
-        "days_until_full": None if growth.days_until_full is None else round(growth.days_until_full, 3),
-    }
+        return row
+    days = growth.days_until_full
+    return structs.replace(
+        row,
+        filled_bytes=growth.filled_bytes,
+        kafka_growth_bytes=growth.kafka_bytes,
+        trend=growth.trend,
+        days_until_full=None if days is None else round(days, 3),
+    )
 
 
 def _summary(views: Sequence[DiskView], reading: Reading) -> dict[str, object]:

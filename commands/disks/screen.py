@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from commands.disks.answer import DiskAnswer, DiskView
-from commands.shared.printing.screen import print_lines, print_table, print_verdict, utc
+from commands.shared.printing.screen import TableColumn, print_columns, print_lines, print_verdict, utc
 from commands.shared.values import size_words, spell_duration
 from kreplica.health.disks import SECONDS_A_DAY, LogDirectory, StoredPartition, Trend
 
@@ -34,17 +34,17 @@ def show(found: DiskAnswer, sources: SourceOptions, console: Console) -> None:
 
 
 def _show(found: DiskAnswer, view: DiskView, sources: SourceOptions, console: Console) -> None:
-    report, color = view.report, console.is_terminal and not console.no_color
+    report = view.report
     print_verdict(console, *verdict(found, view))
     print_lines(console, "room", _room(view))
     print_lines(console, "missing", [gap.message for gap in view.snapshot.gaps])
     if view.earlier is not None:
         print_lines(console, "growth", _interval(view))
     if report.directories:
-        print_table(*_directory_table(view), color=color)
+        _print_directories(view, console)
     if report.largest:
         console.print()
-        print_table(*_largest_table(report.largest), color=color)
+        _print_largest(report.largest, console)
     print_lines(console, "stray", _strays(view))
     print_lines(console, "moving", _futures(view))
     print_lines(console, "next", _next(view, sources), whole=True)
@@ -127,18 +127,23 @@ def _interval(view: DiskView) -> Iterator[str]:
     yield f"usable space over {spell_duration(seconds)}, since {since}, drawn on as a straight line{short}"
 
 
-def _directory_table(view: DiskView) -> tuple[list[str], list[list[object]]]:
-    header = ["BROKER", "PATH", "STATE", "CAPACITY", "USABLE", "%", "KAFKA", "REPLICAS", "STRAYS", "FUTURE"]
+_DIRECTORY = (
+    *(TableColumn("BROKER"), TableColumn("PATH"), TableColumn("STATE"), TableColumn("CAPACITY", drop=4)),
+    *(TableColumn("USABLE"), TableColumn("%", drop=5), TableColumn("KAFKA"), TableColumn("REPLICAS", drop=3)),
+    *(TableColumn("STRAYS", drop=2), TableColumn("FUTURE", drop=1)),
+)
+_GROWTH = (TableColumn("FILLED", drop=6), TableColumn("FULL_IN"))
+
+
+def _print_directories(view: DiskView, console: Console) -> None:
     timed = view.earlier is not None
-    if timed:
-        header += ["FILLED", "FULL_IN"]
     rows = []
     for one in view.report.directories:
         percent = None if one.usable_percent is None else f"{one.usable_percent:.1f}"
         sizes = [_size(one.total_bytes), _size(one.usable_bytes), percent, _size(one.kafka_bytes)]
         row = [one.broker, one.path, one.error or "online", *sizes, one.replicas, one.strays, one.futures]
         rows.append(row + (_growth_cells(one) if timed else []))
-    return header, rows
+    print_columns(console, [*_DIRECTORY, *(_GROWTH if timed else ())], rows)
 
 
 def _growth_cells(one: LogDirectory) -> list[object]:
@@ -155,11 +160,17 @@ def _size(count: int | None) -> str | None:
     return None if count is None else size_words(count)
 
 
-def _largest_table(largest: tuple[StoredPartition, ...]) -> tuple[list[str], list[list[object]]]:
-    header = ["LARGEST", "PARTITION", "SIZE", "ALL_COPIES", "BROKERS"]
+_LARGEST = (
+    *(TableColumn("LARGEST"), TableColumn("PARTITION"), TableColumn("SIZE"), TableColumn("ALL_COPIES", drop=1)),
+    TableColumn("BROKERS"),
+)
+_KEPT = (TableColumn("CLEANUP", drop=2), TableColumn("KEPT_FOR", drop=4), TableColumn("KEPT_SIZE", drop=3))
+
+
+def _print_largest(largest: tuple[StoredPartition, ...], console: Console) -> None:
     told = any(one.retention for one in largest)
-    header += ["CLEANUP", "KEPT_FOR", "KEPT_SIZE"] * told
-    return header, [_largest_cells(one) + (_kept(one) if told else []) for one in largest]
+    rows = [_largest_cells(one) + (_kept(one) if told else []) for one in largest]
+    print_columns(console, [*_LARGEST, *(_KEPT if told else ())], rows)
 
 
 def _largest_cells(one: StoredPartition) -> list[object]:

@@ -5,25 +5,24 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from commands.shared.printing.screen import places, print_cluster, print_lines, print_table, print_verdict
+from commands.shared.printing.screen import places, print_cluster, print_lines, print_rows, print_verdict
 from commands.shared.values import size_words
 from kreplica.engine.rules.controller.balance import KRAFT_ELECTIONS_A_PASS, kraft_passes
-from kreplica.health.imbalance import Measure, diagnosis
+from kreplica.health.imbalance import BrokerBalance, Measure, diagnosis
 from kreplica.model.balancing import AUTO_REBALANCE, INTERVAL_SECONDS, NOT_READ, PERCENTAGE
 from kreplica.model.snapshot import MetadataMode
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from commands.imbalance.view import BalancedView
-    from kreplica.health.imbalance import BrokerBalance, NonPreferred
+    from commands.imbalance.answer import BalancedView
+    from kreplica.health.imbalance import NonPreferred
     from kreplica.model.balancing import Balancing
 
 ASSUMED = "Kafka's default, not read"
 MOST_REASONS = 6
 """Obstacles that are listed at most; the rest are counted."""
 
-_HEADER = ("BROKER", "RACK", "ALIVE", "PREFERRED", "ELSEWHERE", "RATIO", "LEADERS", "REPLICAS", "SIZE", "CONTROLLER")
 _MEASURES = {
     Measure.LEADERS: "leaders",
     Measure.PREFERRED: "preferred leaders",
@@ -44,8 +43,7 @@ def _show_one(view: BalancedView, console: Console) -> None:
     found, snapshot = view.imbalance, view.snapshot
     print_verdict(console, *_verdict(view))
     print_cluster(console, snapshot)
-    if found.brokers:
-        print_table(_HEADER, map(_cells, found.brokers), color=console.is_terminal and not console.no_color)
+    print_rows(console, BrokerBalance, found.brokers, cells={"ratio": "{:.1%}".format, "bytes": size_words})
     print_lines(console, "missing", _missing(view))
     print_lines(console, "acts", _controller(view))
     print_lines(console, "elect", _elections(found.partitions))
@@ -81,13 +79,6 @@ def _missing(view: BalancedView) -> Iterator[str]:
     yield from (gap.message for gap in view.snapshot.gaps)
     if view.imbalance.unknown:
         yield f"the leader of {view.imbalance.unknown} partitions is not known"
-
-
-def _cells(broker: BrokerBalance) -> list[object]:
-    ratio = None if broker.ratio is None else f"{broker.ratio:.1%}"
-    size = None if broker.bytes is None else size_words(broker.bytes)
-    counts = [broker.preferred_partitions, broker.non_preferred, ratio, broker.leaders, broker.replicas, size]
-    return [broker.broker, broker.rack, broker.alive, *counts, broker.reason]
 
 
 def _controller(view: BalancedView) -> Iterator[str]:

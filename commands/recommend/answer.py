@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from commands.recommend.row import COLUMNS
 from commands.shared.options import SourceOptions
 from commands.shared.printing.output import Answer, cluster_object
 from commands.shared.rule_options import FailOn
@@ -19,7 +18,6 @@ from kreplica.config.properties import unknown_properties
 from kreplica.config.resolve import read_client_properties
 from kreplica.errors import ConfigurationError, ExitCode, UsageError
 from kreplica.health.rules import Severity
-from kreplica.model.schema import Kind
 from kreplica.model.snapshot import ClusterSnapshot
 from kreplica.monitoring.clusters import Reading, read_clusters, select_each
 from kreplica.sources import Facet
@@ -96,12 +94,14 @@ def answer(sources: SourceOptions, clients: Clients, topic: str | None, *, exclu
     document = Answer(
         command="recommend",
         rows_name="recommendations",
-        columns=("cluster", *COLUMNS) if reading.several else COLUMNS,
-        rows=[_named(view, reading) | row(one) for view in views for one in view.advice],
+        columns=Recommendation,
+        rows=[one for view in views for one in view.advice],
         clusters=[cluster_object(view.snapshot) for view in views if view.snapshot is not None],
         summary=_summary(views, reading),
         warnings=[*reading.warnings(), *remarks, *unknown, *_not_judged(views, reading)],
-        kinds=dict.fromkeys(("cluster", *COLUMNS), Kind.STRING),
+        row_clusters=reading.row_clusters(
+            (view.snapshot, view.advice.recommendations) for view in views if view.snapshot is not None
+        ),
     )
     return RecommendAnswer(document, views, reading)
 
@@ -142,24 +142,6 @@ def _joined(some: Sequence[Advice]) -> Advice:
 
 def _named(view: AdviceView, reading: Reading) -> dict[str, object]:
     return {"cluster": view.snapshot.label} if reading.several and view.snapshot is not None else {}
-
-
-def row(one: Recommendation) -> dict[str, object]:
-    """A recommendation as a row of the contract."""
-    return {
-        "scope": one.scope.value,
-        "name": one.name,
-        "rule": one.rule,
-        "setting": one.setting,
-        "current": one.current,
-        "origin": one.origin,
-        "recommended": one.recommended,
-        "severity": one.severity.word,
-        "why": one.why,
-        "evidence": one.evidence,
-        "price": one.price,
-        "command": one.command,
-    }
 
 
 def _summary(views: Sequence[AdviceView], reading: Reading) -> dict[str, object]:

@@ -11,18 +11,14 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, TypeVar
 
 from commands.shared.printing.output import Answer, OutputFormat, emit
-from commands.shared.printing.screen import counted, print_table
+from commands.shared.printing.screen import counted, print_rows
 from kreplica.errors import UsageError
 
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from commands.sandbox.rows import ServerRow
     from kreplica.sandbox import Sandbox, ServerStatus
-
-
-SERVER_COLUMNS = ("sandbox", "id", "roles", "state", "registered", "rack", "pid", "endpoints", "log")
-SHOWN_COLUMNS = ("sandbox", "id", "roles", "state", "registered", "rack", "pid", "log")
-TOPIC_COLUMNS = ("topic", "partition", "leader", "replicas", "isr")
 
 
 def emit_servers(
@@ -41,17 +37,19 @@ def emit_servers(
         output: The form.
         after: Lines for a person below the table.
     """
+    from commands.sandbox.rows import ServerRow
+
     rows = [_server_row(sandbox.name, server) for sandbox in sandboxes for server in sandbox.status()]
-    states = [str(row["state"]) for row in rows]
+    states = [row.state for row in rows]
     answer = Answer(
         command=command,
         rows_name="servers",
-        columns=SERVER_COLUMNS,
+        columns=ServerRow,
         rows=rows,
         clusters=[_cluster(sandbox) for sandbox in sandboxes],
         summary={"sandboxes": len(sandboxes), **{name: states.count(name) for name in ("running", "paused", "ended")}},
     )
-    emit(answer, output, lambda console: _show_servers(sandboxes, answer, headline, after, console))
+    emit(answer, output, lambda console: _show_servers(sandboxes, rows, headline, after, console))
 
 
 def _cluster(sandbox: Sandbox) -> dict[str, object]:
@@ -67,23 +65,27 @@ def _cluster(sandbox: Sandbox) -> dict[str, object]:
     }
 
 
-def _server_row(name: str, server: ServerStatus) -> dict[str, object]:
-    return {
-        "sandbox": name,
-        "id": server.id,
-        "roles": [str(role) for role in server.roles],
-        "state": str(server.state),
-        "registered": server.registered,
-        "rack": server.rack or None,
-        "pid": server.pid,
-        "endpoints": [f"{listener}://{address}" for listener, address in server.endpoints.items()],
-        "log": str(server.log),
-    }
+def _server_row(name: str, server: ServerStatus) -> ServerRow:
+    from commands.sandbox.rows import ServerRow
+
+    return ServerRow(
+        sandbox=name,
+        id=server.id,
+        roles=[str(role) for role in server.roles],
+        state=str(server.state),
+        registered=server.registered,
+        rack=server.rack or None,
+        pid=server.pid,
+        endpoints=[f"{listener}://{address}" for listener, address in server.endpoints.items()],
+        log=str(server.log),
+    )
 
 
 def _show_servers(
-    sandboxes: Sequence[Sandbox], answer: Answer, headline: str, after: Sequence[str], console: Console
+    sandboxes: Sequence[Sandbox], rows: Sequence[ServerRow], headline: str, after: Sequence[str], console: Console
 ) -> None:
+    from commands.sandbox.rows import ServerRow
+
     if headline:
         console.print(headline)
     if not sandboxes:
@@ -93,9 +95,9 @@ def _show_servers(
     for sandbox in sandboxes:
         console.print(_title(sandbox))
     console.print()
-    columns = SHOWN_COLUMNS if len(sandboxes) > 1 else SHOWN_COLUMNS[1:]
-    cells = [[row[name] for name in columns] for row in answer.rows]
-    print_table([name.upper() for name in columns], cells, color=console.is_terminal and not console.no_color)
+    named = ["sandbox"] if len(sandboxes) > 1 else []
+    shown = [*named, "id", "roles", "state", "registered", "rack", "pid", "log"]
+    print_rows(console, ServerRow, rows, shown=shown)
     if after:
         console.print()
     for line in after:
@@ -116,30 +118,31 @@ def _title(sandbox: Sandbox) -> str:
 
 def emit_stopped(names: Sequence[str], output: OutputFormat | None) -> None:
     """Prints which sandboxes were stopped."""
-    rows = [{"sandbox": name, "state": "removed"} for name in names]
-    answer = Answer("sandbox-stop", "sandboxes", ("sandbox", "state"), rows, summary={"sandboxes": len(rows)})
+    from commands.sandbox.rows import StoppedRow
+
+    rows = [StoppedRow(name, "removed") for name in names]
+    answer = Answer("sandbox-stop", "sandboxes", StoppedRow, rows, summary={"sandboxes": len(rows)})
     text = f"stopped {', '.join(names)}; its data are removed" if names else "no sandbox was started"
     emit(answer, output, lambda console: console.print(text))
 
 
 def emit_topic(sandbox: Sandbox, topic: str, *, deleted: bool, output: OutputFormat | None) -> None:
     """Prints a topic that was created, or that it was deleted."""
+    from commands.sandbox.rows import TopicRow
+
     metadata = sandbox.metadata()
     found = metadata.topics.get(topic) if metadata else None
     rows = [
-        {"topic": topic, "partition": p.id, "leader": p.leader, "replicas": list(p.replicas), "isr": list(p.isrs)}
+        TopicRow(topic, p.id, p.leader, list(p.replicas), list(p.isrs))
         for p in (found.partitions.values() if found else ())
     ]
     summary = {"topic": topic, "deleted": deleted, "partitions": len(rows)}
-    answer = Answer("sandbox-topic", "partitions", TOPIC_COLUMNS, rows, [_cluster(sandbox)], summary)
+    answer = Answer("sandbox-topic", "partitions", TopicRow, rows, [_cluster(sandbox)], summary)
     headline = f"topic {topic} deleted" if deleted else f"topic {topic} created"
 
     def show(console: Console) -> None:
         console.print(headline)
-        if rows:
-            cells = [[row[name] for name in TOPIC_COLUMNS[1:]] for row in rows]
-            header = [name.upper() for name in TOPIC_COLUMNS[1:]]
-            print_table(header, cells, color=console.is_terminal and not console.no_color)
+        print_rows(console, TopicRow, rows, shown=["partition", "leader", "replicas", "isr"])
 
     emit(answer, output, show)
 

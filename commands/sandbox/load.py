@@ -109,9 +109,10 @@ def _exit_code(result: LoadResult) -> int:
 
 
 def _emit(result: LoadResult, topic: str, acks: str, output: OutputFormat | None) -> None:
+    from commands.sandbox.rows import LoadRow
     from commands.shared.printing.output import Answer, emit
 
-    rows = [{"topic": topic, **asdict(partition)} for partition in result.partitions]
+    rows = [LoadRow(topic=topic, **asdict(partition)) for partition in result.partitions]
     others = {field.name: getattr(result, field.name) for field in fields(result) if field.name != "partitions"}
     summary = {"acks": acks, **{name: result.total(name) for name in COUNTS}, **others}
     summary["rate"] = round((result.total("sent") or 0) / result.seconds, 1) if result.seconds else None
@@ -119,7 +120,7 @@ def _emit(result: LoadResult, topic: str, acks: str, output: OutputFormat | None
     answer = Answer(
         command="sandbox-load",
         rows_name="partitions",
-        columns=("topic", "partition", *COUNTS),
+        columns=LoadRow,
         rows=rows,
         summary=summary,
         warnings=warnings if acks == "0" else (),
@@ -128,7 +129,8 @@ def _emit(result: LoadResult, topic: str, acks: str, output: OutputFormat | None
 
 
 def _show(result: LoadResult, answer: Answer, console: Console) -> None:
-    from commands.shared.printing.screen import print_table
+    from commands.sandbox.rows import LoadRow
+    from commands.shared.printing.screen import print_columns, table_columns
 
     totals = {name: result.total(name) for name in COUNTS}
     console.print(_verdict(result))
@@ -142,9 +144,8 @@ def _show(result: LoadResult, answer: Answer, console: Console) -> None:
         console.print(f"vanished {result.vanished} were read by a consumer and are no longer in the log")
     console.print()
     columns = ("partition", *COUNTS)
-    cells = [[row[name] for name in columns] for row in answer.rows]
-    header = [name.upper().replace("_", " ") for name in columns]
-    print_table(header, [*cells, ["all", *totals.values()]], color=console.is_terminal and not console.no_color)
+    cells = [[getattr(row, name) for name in columns] for row in answer.rows]
+    print_columns(console, table_columns(LoadRow, columns), [*cells, ["all", *totals.values()]])
 
 
 def _verdict(result: LoadResult) -> str:

@@ -16,10 +16,9 @@ from commands.shared.printing.terminal import print_err, print_out
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from commands.shared.printing.output import Answer
     from kreplica.monitoring.snapshots import TakenSnapshot, TakenSnapshots
     from kreplica.sources import Facet
-
-COLUMNS = ("cluster", "name", "status", "taken_at", "partitions", "brokers", "bytes", "manifest", "error")
 
 
 class Extra(StrEnum):
@@ -62,7 +61,8 @@ def snapshot(
     Read it with --dump DIR, or many with kreplica audit DIR. Exits 5 when a snapshot is partial or some of several
     clusters failed, 3 when no cluster could be reached.
     """
-    from commands.shared.printing.output import Answer, cluster_object, emit
+    from commands.shared.printing.output import emit
+    from commands.snapshot.answer import answer
     from commands.snapshot.progress import progress
     from kreplica.monitoring.snapshots import take_snapshots
 
@@ -75,16 +75,8 @@ def snapshot(
         written = sum(one.manifest is not None for one in done)
         print_err(f"{written} of {len(handles)} snapshots were written to {out}, each whole")
         raise
-    answer = Answer(
-        command="snapshot",
-        rows_name="snapshots",
-        columns=COLUMNS,
-        rows=[_row(one) for one in found.taken],
-        clusters=[cluster_object(one.snapshot) for one in found.taken if one.snapshot is not None],
-        summary={**found.counts, "bytes": found.bytes},
-        warnings=found.warnings,
-    )
-    emit(answer, output, lambda console: _show(found, out, console))
+    made = answer(found)
+    emit(made, output, lambda console: _show(found, made, out, console))
     raise typer.Exit(found.exit_code)
 
 
@@ -95,31 +87,15 @@ def _wanted(extras: Sequence[Extra]) -> Facet:
     return Facet.ALL if Extra.groups in extras else WITHOUT_GROUPS
 
 
-def _row(outcome: TakenSnapshot) -> dict[str, object]:
-    read = outcome.snapshot
-    return {
-        "cluster": None if read is None else read.label,
-        "name": outcome.handle.name,
-        "status": outcome.status,
-        "taken_at": None if read is None else read.taken_at.isoformat(),
-        "partitions": None if read is None else len(read.partitions),
-        "brokers": None if read is None else len(read.brokers),
-        "bytes": None if outcome.manifest is None else outcome.bytes,
-        "manifest": None if outcome.manifest is None else str(outcome.manifest),
-        "error": None if outcome.error is None else str(outcome.error),
-    }
-
-
-def _show(found: TakenSnapshots, out: Path, console: Console) -> None:
-    from commands.shared.printing.screen import print_table
+def _show(found: TakenSnapshots, answer: Answer, out: Path, console: Console) -> None:
+    from commands.shared.printing.screen import print_rows
+    from commands.snapshot.answer import SnapshotRow
 
     written, partial, failed = found.counts.values()
     written += partial
     tail = "".join([f", {partial} partial" if partial else "", f", {failed} failed" if failed else ""])
     verdict = "INCOMPLETE" if tail else "OK"
     print_out(f"{verdict} {written} of {len(found.taken)} snapshots written to {out}{tail}")
-    columns = ["cluster", "name", "status", "taken_at", "partitions", "brokers", "bytes"]
-    cells = [[row[name] for name in columns] for row in map(_row, found.taken)]
-    print_table([name.upper() for name in columns], cells, color=console.is_terminal and not console.no_color)
+    print_rows(console, SnapshotRow, answer.rows)
     if written:
         print_out(f"next   kreplica audit {out}")

@@ -6,45 +6,41 @@ A field without a meaning, or a meaning without a field, stops the generator; te
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-import config_fields
 import decode_fields
-import sandbox_fields
 import whatif_fields
 from msgspec import Struct
 
 from analyzers.audit import SNAPSHOT_COLUMNS, SPAN_COLUMNS
 from commands.audit.answer import COUNTS_COLUMNS
-from commands.compare import command as compare
-from commands.config import check as config_check
-from commands.config import command as config
+from commands.config.rows import CheckRow, ContextRow, FileRow, SettingRow
 from commands.decode import check as decode_check
 from commands.decode import checkpoints
 from commands.decode.metadata import command as decode_metadata
 from commands.decode.offsets import answer as decode_offsets_answer
-from commands.disks import row as disks
-from commands.imbalance import command as imbalance
+from commands.disks.row import LogDirRow
 from commands.rebalance import answer as rebalance_answer
 from commands.rebalance import leaders
-from commands.recommend import row as recommend
 from commands.roll import next_restart
 from commands.roll import plan as roll_plan
 from commands.safe_to_stop import command as safe_to_stop
-from commands.sandbox import answer as sandbox_answer
-from commands.sandbox import load as sandbox_load
-from commands.snapshot import command as snapshot
+from commands.sandbox.rows import LoadRow, ServerRow, StoppedRow, TopicRow
+from commands.snapshot.answer import SnapshotRow
 from commands.wait import command as wait
 from commands.whatif import compare as whatif_compare
 from commands.whatif import list_scenarios, show_scenario
 from commands.whatif.fail import answer as whatif_fail
 from commands.whatif.run import answer as whatif_answer
+from kreplica.advice.model import Recommendation
 from kreplica.formats.logs import copies as replica_comparison
 from kreplica.formats.logs import index_rows
 from kreplica.formats.segments import rows as segment_rows
 from kreplica.formats.transactions import reading as decode_transactions
 from kreplica.health.findings import Finding
+from kreplica.health.imbalance import BrokerBalance
 from kreplica.health.listing import ROW_FIELDS
+from kreplica.model.comparison import Difference
 from kreplica.model.predicates import PREDICATES
 from kreplica.model.rows import fields_of
 from kreplica.model.schema import PARTITIONS
@@ -130,17 +126,6 @@ _AUDIT_REMARKS = (
     + ", ".join(f"`{name}`" for name in COUNTS_COLUMNS)
     + ".",
 )
-_COMPARE = {
-    "topic": "topic, null where it is about a broker or the cluster",
-    "partition": "partition, null where it is about a topic, a broker or the cluster",
-    "broker": "broker, null where it is about something else",
-    "field": "the fact that differs: a field of describe or of the brokers, controller, controller_epoch, or exists",
-    "left": "its value on the left side, as text; null where that side does not have the thing",
-    "right": "its value on the right side",
-    "newer": "left or right: the side with the higher epoch; null where no epoch tells",
-    "lasting": "whether both readings had these values; false while they keep changing, null after a single reading",
-    "meaning": "what it may mean",
-}
 _LEADERS = {
     "topic": "topic name",
     "partition": "partition index",
@@ -151,41 +136,7 @@ _LEADERS = {
     "leader_after": "who leads after the elections; null in a dry run",
     "done": "whether the preferred leader leads afterwards; null in a dry run",
 }
-_RECOMMEND = {
-    "scope": "cluster, broker, topic, producer or consumer",
-    "name": "topic, broker ids or file; null where it is about all brokers",
-    "rule": "name of the rule, see [recommendations](recommendations.md); check's where the condition is the same",
-    "setting": "what to set",
-    "current": "its value now, null if nothing is set",
-    "origin": "where that is set: topic, broker-dynamic, cluster-dynamic, broker-static, default, assignment for"
-    " replicas, file for clients; null where not known",
-    "recommended": "what it should be",
-    "severity": "info, warning or critical",
-    "why": "what it means for the user as it is",
-    "evidence": "a run that shows it: null, for runs cannot be replayed yet",
-    "price": "what the recommended value costs",
-    "command": "the line that sets it, of Kafka's own tools or of a properties file; null where it cannot be done now,"
-    " as why then says",
-}
 _RECOMMEND_REMARK = "`summary.unjudged` lists the rules that lacked a fact, for how many subjects, and which fact."
-_DISKS = {
-    "broker": "broker id",
-    "path": "log directory on that broker",
-    "error": "Kafka's error name if the directory is offline; null if it is online",
-    "total_bytes": "capacity of its volume; null before Kafka 3.3 and where it is offline (KIP-827)",
-    "usable_bytes": "usable space of its volume (KIP-827)",
-    "usable_percent": "usable space in percent of the capacity",
-    "kafka_bytes": "sum of the replicas in it, future ones included; null where it is offline",
-    "replicas": "how many replicas are in it, strays and future ones included",
-    "strays": "how many of them the cluster does not place on this broker",
-    "futures": "how many of them are copies within the broker under way (KIP-113)",
-    "may_share_volume": "another directory of the same host has the same capacity and usable space, to a thousandth",
-    "since": "time of the earlier snapshot; null without one",
-    "filled_bytes": "usable space that the volume lost since, by whatever was written; below 0 if it gained some",
-    "kafka_growth_bytes": "growth of kafka_bytes since",
-    "trend": "filling, not growing, or why there is no forecast; null without an earlier snapshot",
-    "days_until_full": "usable_bytes divided by filled_bytes a day; null unless the volume is filling",
-}
 _DISKS_REMARK = (
     "`summary` has the totals, in which directories that may share a volume count once, and three lists: `largest`, the"
     " largest partitions with their retention settings, each with value and origin; `strays`, replicas on a broker that"
@@ -203,21 +154,6 @@ _PLAN = {
     "reason": "what has drifted, why it failed, or who has come to lead since",
     "rollback": "the way back: pending, under-way, done, already, failed, impossible; null where there is none",
     "rollback_reason": "why it failed or is impossible",
-}
-_IMBALANCE = {
-    "broker": "broker id",
-    "rack": "broker.rack",
-    "alive": "registered and able to lead",
-    "preferred_partitions": "partitions it is preferred for: it is the first of their replicas",
-    "non_preferred": "those of them that another leads, or nobody: what KRaft counts",
-    "ratio": "non_preferred / preferred_partitions, as a ZooKeeper controller counts; null if preferred for none",
-    "electable": "those of them that it could be elected for now",
-    "leaders": "partitions it leads",
-    "replicas": "replicas assigned to it",
-    "bytes": "size of the replicas on it; null where not known",
-    "controller_would_act": "whether the controller's next pass elects it for any of them; null where a ZooKeeper and a"
-    " KRaft controller would differ and it is not known which it is",
-    "reason": "why, or why not",
 }
 _IMBALANCE_REMARK = (
     "`summary` has how many partitions are concerned (`imbalance_count`) and what the controller's metric of the name"
@@ -260,25 +196,12 @@ _ROLL_NEXT = {
     "state": "restart: it is still to be restarted; down; catching-up: up, with replicas out of sync; not-told: it led"
     " nothing when it was named, so that a restart cannot be seen; back: restarted and in sync",
 }
-_TOPIC = {name: _OF_SCHEMA[name] for name in sandbox_answer.TOPIC_COLUMNS}
 _WAIT = {name: _DESCRIBE[name] for name in wait.COLUMNS}
-_SNAPSHOT = {
-    "cluster": "cluster id, or name where the id is not known",
-    "name": "what the command line called it",
-    "status": "written, partial (something could not be read) or failed",
-    "taken_at": "when, UTC",
-    "partitions": "number of partitions",
-    "brokers": "number of brokers",
-    "bytes": "size of its files",
-    "manifest": "its manifest",
-    "error": "why it failed, null if it did not",
-}
 
 
 def _servers(command: str) -> AnswerFields:
     same_as = "" if command == "start" else "kreplica sandbox start"
-    fields = _fields(sandbox_answer.SERVER_COLUMNS, sandbox_fields.SERVERS)
-    return AnswerFields(f"kreplica/sandbox-{command}/v1", "servers", fields, same_as=same_as)
+    return replace(_rows(f"sandbox-{command}", "servers", ServerRow), same_as=same_as)
 
 
 def _plan(command: str) -> AnswerFields:
@@ -292,23 +215,19 @@ ANSWERS: Mapping[str, AnswerFields] = {
         "kreplica/describe/v1", "partitions", _fields(ROW_FIELDS, _DESCRIBE), _DESCRIBE_REMARKS
     ),
     "kreplica check": _rows("check", "findings", Finding),
-    "kreplica compare": _answer("compare", "differences", compare.COLUMNS, _COMPARE),
+    "kreplica compare": _rows("compare", "differences", Difference),
     "kreplica audit": AnswerFields("kreplica/audit/v1", "findings", _fields(SPAN_COLUMNS, _AUDIT), _AUDIT_REMARKS),
-    "kreplica recommend": AnswerFields(
-        "kreplica/recommend/v1", "recommendations", _fields(recommend.COLUMNS, _RECOMMEND), (_RECOMMEND_REMARK,)
-    ),
-    "kreplica disks": AnswerFields("kreplica/disks/v1", "log_dirs", _fields(disks.COLUMNS, _DISKS), (_DISKS_REMARK,)),
+    "kreplica recommend": _rows("recommend", "recommendations", Recommendation, _RECOMMEND_REMARK),
+    "kreplica disks": _rows("disks", "log_dirs", LogDirRow, _DISKS_REMARK),
     "kreplica rebalance leaders": _answer("rebalance-leaders", "elections", leaders.COLUMNS, _LEADERS),
     **{f"kreplica rebalance {name}": _plan(name) for name in ("apply", "status", "resume", "cancel", "rollback")},
-    "kreplica imbalance": AnswerFields(
-        "kreplica/imbalance/v1", "brokers", _fields(imbalance.COLUMNS, _IMBALANCE), (_IMBALANCE_REMARK,)
-    ),
+    "kreplica imbalance": _rows("imbalance", "brokers", BrokerBalance, _IMBALANCE_REMARK),
     "kreplica safe-to-stop": _answer("safe-to-stop", "partitions", safe_to_stop.COLUMNS, _SAFE_TO_STOP),
     "kreplica whatif fail": _answer("whatif-fail", "partitions", whatif_fail.COLUMNS, whatif_fields.FAIL),
     "kreplica roll plan": _answer("roll-plan", "nodes", roll_plan.COLUMNS, _ROLL_PLAN),
     "kreplica roll next": _answer("roll-next", "nodes", next_restart.COLUMNS, _ROLL_NEXT),
     "kreplica wait": _answer("wait", "partitions", wait.COLUMNS, _WAIT),
-    "kreplica snapshot": _answer("snapshot", "snapshots", snapshot.COLUMNS, _SNAPSHOT),
+    "kreplica snapshot": _rows("snapshot", "snapshots", SnapshotRow),
     "kreplica decode offsets": AnswerFields(
         "kreplica/decode-offsets/v1",
         "offsets",
@@ -364,18 +283,14 @@ ANSWERS: Mapping[str, AnswerFields] = {
         whatif_fields.RUN_REMARKS,
     ),
     "kreplica whatif compare": _answer("whatif-compare", "runs", whatif_compare.COLUMNS, whatif_fields.COMPARE),
-    "kreplica config init": _answer("config-init", "files", config.FILE_COLUMNS, config_fields.FILE),
-    "kreplica config check": _answer("config-check", "checks", config_check.CHECK_COLUMNS, config_fields.CHECKS),
-    "kreplica config list": _answer("config-list", "contexts", config.CONTEXT_COLUMNS, config_fields.CONTEXTS),
-    "kreplica config use": AnswerFields(
-        "kreplica/config-use/v1", "contexts", config_fields.CONTEXTS, same_as="kreplica config list"
-    ),
-    "kreplica config show": _answer("config-show", "settings", config.SETTING_COLUMNS, config_fields.SETTINGS),
-    "kreplica sandbox topic": _answer("sandbox-topic", "partitions", sandbox_answer.TOPIC_COLUMNS, _TOPIC),
-    "kreplica sandbox load": _answer(
-        "sandbox-load", "partitions", ("topic", "partition", *sandbox_load.COUNTS), sandbox_fields.LOAD
-    ),
-    "kreplica sandbox stop": _answer("sandbox-stop", "sandboxes", ("sandbox", "state"), sandbox_fields.STOPPED),
+    "kreplica config init": _rows("config-init", "files", FileRow),
+    "kreplica config check": _rows("config-check", "checks", CheckRow),
+    "kreplica config list": _rows("config-list", "contexts", ContextRow),
+    "kreplica config use": replace(_rows("config-use", "contexts", ContextRow), same_as="kreplica config list"),
+    "kreplica config show": _rows("config-show", "settings", SettingRow),
+    "kreplica sandbox topic": _rows("sandbox-topic", "partitions", TopicRow),
+    "kreplica sandbox load": _rows("sandbox-load", "partitions", LoadRow),
+    "kreplica sandbox stop": _rows("sandbox-stop", "sandboxes", StoppedRow),
     **{
         f"kreplica sandbox {name}": _servers(name)
         for name in ("start", "status", "kill", "pause", "resume", "start-broker")

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TypeAlias
+from typing import Annotated, TypeAlias
+
+from msgspec import Struct
 
 from kreplica.advice.facts import BrokerGroup, ClientFacts, ClusterFacts, Setting, TopicFacts
 from kreplica.health.rules import Severity
+from kreplica.model.rows import Meaning
 
 
 class Scope(StrEnum):
@@ -97,37 +100,36 @@ class ClientRule(Rule):
     judge: ClientJudge
 
 
-@dataclass(frozen=True, slots=True)
-class Recommendation:
-    """One row of the answer.
+class Recommendation(Struct, frozen=True, kw_only=True):
+    """A better setting for one subject."""
 
-    Args:
-        scope: What it is about.
-        name: Topic, broker ids or file; None for all brokers.
-        rule: Name of the rule.
-        setting: What to set.
-        current: Its value now, None if nothing is set.
-        origin: Where that is set: as in the configs table, ``file`` for a client's, None if not known.
-        recommended: What it should be.
-        severity: Severity of the present value.
-        why: What it means for the user.
-        price: What the recommended value costs.
-        command: The line that sets it.
-        evidence: A run that shows it; always None until runs can be replayed.
-    """
-
-    scope: Scope
-    name: str | None
-    rule: str
-    setting: str
-    current: str | None
-    origin: str | None
-    recommended: str
-    severity: Severity
-    why: str
-    price: str
-    command: str | None
-    evidence: None = None
+    scope: Annotated[Scope, Meaning("cluster, broker, topic, producer or consumer")]
+    name: Annotated[str | None, Meaning("topic, broker ids or file; null where it is about all brokers")]
+    rule: Annotated[
+        str,
+        Meaning("name of the rule, see [recommendations](recommendations.md); check's where the condition is the same"),
+    ]
+    setting: Annotated[str, Meaning("what to set")]
+    current: Annotated[str | None, Meaning("its value now, null if nothing is set")]
+    origin: Annotated[
+        str | None,
+        Meaning(
+            "where that is set: topic, broker-dynamic, cluster-dynamic, broker-static, default, assignment for"
+            " replicas, file for clients; null where not known"
+        ),
+    ]
+    recommended: Annotated[str, Meaning("what it should be")]
+    severity: Annotated[Severity, Meaning("info, warning or critical")]
+    why: Annotated[str, Meaning("what it means for the user as it is")]
+    evidence: Annotated[None, Meaning("a run that shows it: null, for runs cannot be replayed yet")] = None
+    price: Annotated[str, Meaning("what the recommended value costs")]
+    command: Annotated[
+        str | None,
+        Meaning(
+            "the line that sets it, of Kafka's own tools or of a properties file; null where it cannot be done now, as"
+            " why then says"
+        ),
+    ]
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,9 +11,11 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Annotated
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from kreplica.engine.projection.preferred import preferred_obstacles
 from kreplica.engine.rules.controller.balance import zookeeper_balances
@@ -21,6 +23,7 @@ from kreplica.model import predicates as known
 from kreplica.model.balancing import AUTO_REBALANCE, Balancing, balancing_of
 from kreplica.model.columns import IntColumn
 from kreplica.model.evaluate import Evaluator
+from kreplica.model.rows import Int32, Meaning
 from kreplica.model.snapshot import ClusterSnapshot, MetadataMode
 
 Numbers = npt.NDArray[np.int64]
@@ -45,38 +48,35 @@ class NonPreferred:
     obstacle: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class BrokerBalance:
-    """Leaders, replicas and bytes of one broker.
+class BrokerBalance(Struct, frozen=True):
+    """Leaders, replicas and bytes of one broker."""
 
-    Args:
-        broker: Id.
-        rack: None where not known.
-        alive: None where not known.
-        preferred_partitions: Partitions it is preferred for.
-        non_preferred: Those of them that another, or nobody, leads.
-        ratio: non_preferred / preferred_partitions; None if it is preferred for none.
-        electable: Those of them that it could be elected for now.
-        leaders: Partitions it leads.
-        replicas: Replicas assigned to it.
-        bytes: Size of the replicas on it; None where not known.
-        controller_would_act: Whether the controller's next pass elects any of these; None where it is not known which
-            controller the cluster has and the two would differ.
-        reason: Why, or why not.
-    """
-
-    broker: int
-    rack: str | None
-    alive: bool | None
-    preferred_partitions: int
-    non_preferred: int
-    ratio: float | None
-    electable: int
-    leaders: int
-    replicas: int
-    bytes: int | None
-    controller_would_act: bool | None
-    reason: str
+    broker: Annotated[Int32, Meaning("broker id")]
+    rack: Annotated[str | None, Meaning("broker.rack", drop=3)]
+    alive: Annotated[bool | None, Meaning("registered and able to lead", drop=4)]
+    preferred_partitions: Annotated[
+        int, Meaning("partitions it is preferred for: it is the first of their replicas", label="PREFERRED")
+    ]
+    non_preferred: Annotated[
+        int, Meaning("those of them that another leads, or nobody: what KRaft counts", label="ELSEWHERE")
+    ]
+    ratio: Annotated[
+        float | None,
+        Meaning("non_preferred / preferred_partitions, as a ZooKeeper controller counts; null if preferred for none"),
+    ]
+    electable: Annotated[int, Meaning("those of them that it could be elected for now", screen=False)]
+    leaders: Annotated[int, Meaning("partitions it leads")]
+    replicas: Annotated[int, Meaning("replicas assigned to it", drop=1)]
+    bytes: Annotated[int | None, Meaning("size of the replicas on it; null where not known", label="SIZE", drop=2)]
+    controller_would_act: Annotated[
+        bool | None,
+        Meaning(
+            "whether the controller's next pass elects it for any of them; null where a ZooKeeper and a KRaft"
+            " controller would differ and it is not known which it is",
+            screen=False,
+        ),
+    ]
+    reason: Annotated[str, Meaning("why, or why not", label="CONTROLLER", fold=True)]
 
 
 @dataclass(frozen=True, slots=True)

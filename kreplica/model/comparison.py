@@ -11,9 +11,12 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TypeAlias
+from typing import Annotated, TypeAlias
+
+from msgspec import Struct
 
 from kreplica.errors import UsageError
+from kreplica.model.rows import Int32, Meaning
 from kreplica.model.snapshot import ClusterSnapshot
 
 EPOCHS = ("leader_epoch", "partition_epoch")
@@ -42,28 +45,33 @@ class Side(StrEnum):
         return Side.RIGHT if self is Side.LEFT else Side.LEFT
 
 
-@dataclass(frozen=True, slots=True)
-class Difference:
-    """One fact on which two sources do not agree.
+class Difference(Struct, frozen=True):
+    """One fact on which two sources do not agree."""
 
-    Args:
-        topic: Topic; None where it is about a broker or the cluster.
-        partition: Partition index; None where it is about a topic, a broker or the cluster.
-        broker: Broker id; None where it is about something else.
-        field: The fact: a field of the tables, ``controller``, ``controller_epoch``, or ``exists``.
-        left, right: Its values as text; None where that side does not have the thing at all.
-        newer: The side with the higher epoch; None where no epoch tells.
-        meaning: What it may mean, one clause.
-    """
-
-    topic: str | None
-    partition: int | None
-    broker: int | None
-    field: str
-    left: str | None
-    right: str | None
-    newer: Side | None
-    meaning: str
+    topic: Annotated[str | None, Meaning("topic, null where it is about a broker or the cluster")]
+    partition: Annotated[Int32 | None, Meaning("partition, null where it is about a topic, a broker or the cluster")]
+    broker: Annotated[Int32 | None, Meaning("broker, null where it is about something else")]
+    field: Annotated[
+        str,
+        Meaning(
+            "the fact that differs: a field of describe or of the brokers, controller, controller_epoch, or exists"
+        ),
+    ]
+    left: Annotated[
+        str | None, Meaning("its value on the left side, as text; null where that side does not have the thing")
+    ]
+    right: Annotated[str | None, Meaning("its value on the right side")]
+    newer: Annotated[
+        Side | None, Meaning("left or right: the side with the higher epoch; null where no epoch tells", drop=2)
+    ]
+    lasting: Annotated[
+        bool | None,
+        Meaning(
+            "whether both readings had these values; false while they keep changing, null after a single reading",
+            drop=1,
+        ),
+    ]
+    meaning: Annotated[str, Meaning("what it may mean", fold=True)]
 
     @property
     def key(self) -> tuple[str | None, int | None, int | None, str]:
@@ -118,7 +126,7 @@ def _difference(
     broker: int | None = None,
     newer: Side | None = None,
 ) -> Difference:
-    return Difference(topic, partition, broker, field, *values, newer, meaning)
+    return Difference(topic, partition, broker, field, *values, newer, None, meaning)
 
 
 def _cluster(left: ClusterSnapshot, right: ClusterSnapshot) -> Iterator[Difference]:

@@ -148,15 +148,11 @@ def print_rows(
     """
     if not rows:
         return
-    from kreplica.model.rows import fields_of, values_of
+    from kreplica.model.rows import fields_of, names_of, values_of
 
-    fields = {field.name: field for field in fields_of(row)}
-    names = shown or [name for name, field in fields.items() if field.meaning.screen]
-    meanings = [fields[name].meaning for name in names]
-    columns = [
-        TableColumn(fields[name].label, said.drop, said.fold) for name, said in zip(names, meanings, strict=True)
-    ]
-    positions = [(list(fields).index(name), (cells or {}).get(name)) for name in names]
+    names = shown or [field.name for field in fields_of(row) if field.meaning.screen]
+    columns = table_columns(row, names)
+    positions = [(names_of(row).index(name), (cells or {}).get(name)) for name in names]
     lines = (
         [values[at] if form is None or values[at] is None else form(values[at]) for at, form in positions]
         for values in map(values_of(row), rows)
@@ -165,6 +161,15 @@ def print_rows(
         columns.insert(0, TableColumn("CLUSTER"))
         lines = ([name, *line] for name, line in zip(row_clusters, lines, strict=True))
     print_columns(console, columns, lines)
+
+
+def table_columns(row: type[Struct], names: Iterable[str]) -> list[TableColumn]:
+    """Columns of a class of rows as a table has them, for tables that show more than the values of rows."""
+    from kreplica.model.rows import fields_of
+
+    fields = {field.name: field for field in fields_of(row)}
+    meanings = ((fields[name].label, fields[name].meaning) for name in names)
+    return [TableColumn(label, meaning.drop, meaning.fold) for label, meaning in meanings]
 
 
 def print_columns(console: Console, columns: Sequence[TableColumn], rows: Iterable[Sequence[object]]) -> None:

@@ -205,7 +205,7 @@ def brokers(**values: list[int | None]) -> list[BrokerBalance]:
     [
         (brokers(leaders=[10, 10, 10]), 0, [], None),
         (brokers(leaders=[11, 10, 9]), 2, [], None),
-        (brokers(leaders=[20, 10, 0]), 9, [Measure.LEADERS], "leaders are uneven only because others"),
+        (brokers(leaders=[20, 10, 0]), 9, [Measure.LEADERS], "uneven only because preferred replicas are not leading"),
         (brokers(leaders=[20, 10, 0], preferred_partitions=[20, 10, 0]), 0, [Measure.LEADERS, Measure.PREFERRED],
          "the assignment is skewed"),
         (brokers(replicas=[50, 30, 10]), 0, [Measure.REPLICAS], "replica counts are uneven"),
