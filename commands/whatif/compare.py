@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -17,7 +17,8 @@ from kreplica.errors import ExitCode, UsageError
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from commands.shared.printing.output import Answer, Row
+    from commands.shared.printing.output import Answer
+    from commands.whatif.rows import ComparedRun
     from kreplica.engine.settings import Value
     from kreplica.scenarios.playing import Run
     from kreplica.scenarios.scenario import Scenario
@@ -25,36 +26,6 @@ if TYPE_CHECKING:
 MOST_COLUMNS = 64
 """Most columns of a comparison: nobody reads more, and a typing error would otherwise play for hours."""
 
-COLUMNS = (
-    "scenario",
-    "version",
-    "settings",
-    "seed",
-    "as_expected",
-    "acknowledged",
-    "failed",
-    "lost",
-    "unseen",
-    "duplicated",
-    "reordered",
-    "diverged",
-    "torn",
-    "broken",
-    "hanging",
-    "aborted_read",
-    "stale_read",
-    "lost_read",
-    "read_twice",
-    "skipped",
-    "unavailable_ms",
-    "read_only_ms",
-    "produce_ms_50",
-    "produce_ms_99",
-    "produce_ms_max",
-    "leader_changes",
-    "isr_changes",
-    "not_played",
-)
 _OF_RECORDS = frozenset(
     ("lost", "unseen", "duplicated", "reordered", "aborted_read", "stale_read", "lost_read", "read_twice", "skipped")
 )
@@ -97,6 +68,7 @@ def compare(
     one that the scenario expects; 2 when the scenario, a version or a setting cannot be used.
     """
     from commands.shared.printing.output import Answer, emit
+    from commands.whatif.rows import ComparedRun
     from kreplica.scenarios import scenario_named
 
     chosen = scenario_named(scenario)
@@ -110,7 +82,7 @@ def compare(
     answer = Answer(
         "whatif-compare",
         "runs",
-        COLUMNS,
+        ComparedRun,
         rows,
         summary={"runs": len(runs), "not_as_expected": len(differing)},
         warnings=_warnings(rows, columns, [asked for asked, _ in variants]),
@@ -137,24 +109,25 @@ def _column(scenario: Scenario, version: str, settings: dict[str, Value], seed: 
         return _NotPlayed(version, settings, error)
 
 
-def _row(column: Run | _NotPlayed, scenario: str, seed: int) -> Row:
+def _row(column: Run | _NotPlayed, scenario: str, seed: int) -> ComparedRun:
     from commands.whatif.options import shown_settings
+    from commands.whatif.rows import ComparedRun
     from commands.whatif.run.answer import outcome_row
+    from kreplica.model.rows import names_of
 
     if isinstance(column, _NotPlayed):
-        found: Row = {
-            "scenario": scenario,
-            "version": column.version,
-            "settings": shown_settings(column.settings),
-            "seed": seed,
-            "not_played": column.error.why or column.error.what,
-        }
-    else:
-        found = outcome_row(column)
-    return {name: found.get(name) for name in COLUMNS}
+        return ComparedRun(
+            scenario=scenario,
+            version=column.version,
+            settings=shown_settings(column.settings),
+            seed=seed,
+            not_played=column.error.why or column.error.what,
+        )
+    found: dict[str, Any] = dict(outcome_row(column))
+    return ComparedRun(**{name: found[name] for name in names_of(ComparedRun) if name in found})
 
 
-def _warnings(rows: Sequence[Row], columns: Sequence[Run | _NotPlayed], asked: Sequence[str]) -> list[str]:
+def _warnings(rows: Sequence[ComparedRun], columns: Sequence[Run | _NotPlayed], asked: Sequence[str]) -> list[str]:
     from commands.whatif.run.answer import remarks
 
     told = zip(map(_title, rows), columns, asked, strict=True)
@@ -202,18 +175,20 @@ def _each(text: str) -> list[str]:
 
 
 def _show(answer: Answer, runs: list[Run], console: Console) -> None:
-    from commands.shared.printing.screen import print_lines, print_table, print_verdict
+    from commands.shared.printing.screen import TableColumn, print_columns, print_lines, print_verdict
+    from commands.whatif.rows import ComparedRun
+    from kreplica.model.rows import names_of
 
-    losing = sum(bool(row["lost"]) for row in answer.rows)
-    left_out = [f"{_title(row)}: {row['not_played']}" for row in answer.rows if row["not_played"]]
+    losing = sum(bool(row.lost) for row in answer.rows)
+    left_out = [f"{_title(row)}: {row.not_played}" for row in answer.rows if row.not_played]
     word, color = _word(answer)
     print_verdict(console, word, color, f"{runs[0].scenario.name}: {losing} of {len(runs)} lose acknowledged records")
     console.print()
-    shown = [name for name in COLUMNS[4:-1] if name in _ALWAYS or _says_something(answer, name)]
-    cells = [[name, *(_cell(name, row[name]) for row in answer.rows)] for name in shown]
-    print_table(["", *map(_title, answer.rows)], cells, color=console.is_terminal and not console.no_color)
+    shown = [name for name in names_of(ComparedRun)[4:-1] if name in _ALWAYS or _says_something(answer, name)]
+    cells = [[name, *(_cell(name, getattr(row, name)) for row in answer.rows)] for name in shown]
+    print_columns(console, [TableColumn(title) for title in ("", *map(_title, answer.rows))], cells)
     console.print()
-    titles = [_title(row) for row in answer.rows if not row["not_played"]]
+    titles = [_title(row) for row in answer.rows if not row.not_played]
     pairs = zip(titles, runs, strict=True)
     print_lines(console, "not as", [f"{title}: {each}" for title, run in pairs for each in run.differences])
     print_lines(console, "left out", left_out)
@@ -221,27 +196,25 @@ def _show(answer: Answer, runs: list[Run], console: Console) -> None:
 
 
 def _word(answer: Answer) -> tuple[str, str]:
-    if sum(not row["not_played"] for row in answer.rows) == 1:
+    if sum(not row.not_played for row in answer.rows) == 1:
         return "ALONE", "yellow"
     return ("DIFFERS", "yellow") if _differ(answer) else ("SAME", "green")
 
 
 def _says_something(answer: Answer, name: str) -> bool:
-    return any(row[name] not in ([], 0, None) for row in answer.rows)
+    return any(getattr(row, name) not in ([], 0, None) for row in answer.rows)
 
 
 def _differ(answer: Answer) -> bool:
     names = ("lost", "duplicated", "reordered", "diverged", "torn", "broken", "unavailable_ms", "read_only_ms")
-    return len({tuple(str(row[name]) for name in names) for row in answer.rows if not row["not_played"]}) > 1
+    return len({tuple(str(getattr(row, name)) for name in names) for row in answer.rows if not row.not_played}) > 1
 
 
-def _title(row: Row) -> str:
+def _title(row: ComparedRun) -> str:
     from commands.whatif.options import setting_texts
 
-    settings = row["settings"]
-    assert isinstance(settings, dict)
-    told = [f"{name}={value}" for name, value in setting_texts(settings).items()]
-    return " ".join([str(row["version"]), *told])
+    told = [f"{name}={value}" for name, value in setting_texts(row.settings).items()]
+    return " ".join([row.version, *told])
 
 
 def _cell(name: str, value: object) -> object:

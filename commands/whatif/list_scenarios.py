@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import typer
@@ -12,9 +13,7 @@ from commands.shared.options import OutputOption
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from commands.shared.printing.output import Answer
-
-COLUMNS = ("scenario", "title", "versions", "played_under", "source")
+    from commands.whatif.rows import ListedScenario
 
 
 def register(group: typer.Typer) -> None:
@@ -35,28 +34,28 @@ def list_scenarios(output: OutputOption = None) -> None:
     Exits 0.
     """
     from commands.shared.printing.output import Answer, emit
+    from commands.whatif.rows import ListedScenario
     from kreplica.scenarios import scenarios
 
     rows = [
-        {
-            "scenario": each.name,
-            "title": each.title,
-            "versions": list(dict.fromkeys(case.version for case in each.cases)),
-            "played_under": each.played_under,
-            "source": each.source,
-        }
+        ListedScenario(
+            scenario=each.name,
+            title=each.title,
+            versions=list(dict.fromkeys(case.version for case in each.cases)),
+            played_under=each.played_under,
+            source=each.source,
+        )
         for each in scenarios()
     ]
-    answer = Answer("whatif-list", "scenarios", COLUMNS, rows, summary={"scenarios": len(rows)})
-    emit(answer, output, lambda console: _show(answer, console))
+    answer = Answer("whatif-list", "scenarios", ListedScenario, rows, summary={"scenarios": len(rows)})
+    emit(answer, output, lambda console: _show(rows, console))
 
 
-def _show(answer: Answer, console: Console) -> None:
-    from commands.shared.printing.screen import print_lines, print_table
+def _show(rows: Sequence[ListedScenario], console: Console) -> None:
+    from commands.shared.printing.screen import print_lines, print_rows
+    from commands.whatif.rows import ListedScenario
 
-    shown = ("scenario", "versions", "title")
-    cells = [[row[name] for name in shown] for row in answer.rows]
-    print_table([name.upper() for name in shown], cells, color=console.is_terminal and not console.no_color)
+    print_rows(console, ListedScenario, rows, shown=("scenario", "versions", "title"))
     console.print()
     print_lines(
         console, "next", ["kreplica whatif show SCENARIO", "kreplica whatif run SCENARIO --explain"], whole=True

@@ -14,10 +14,9 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from commands.shared.printing.output import Answer, Row
+    from commands.whatif.rows import ScenarioCase
     from kreplica.engine.setup import Client
     from kreplica.scenarios import Scenario
-
-COLUMNS = ("version", "settings", "expected", "controllers")
 
 
 def register(group: typer.Typer) -> None:
@@ -38,20 +37,21 @@ def show(scenario: ScenarioArgument, output: OutputOption = None) -> None:
     Exits 0, 2 when there is no such scenario.
     """
     from commands.shared.printing.output import Answer, emit
+    from commands.whatif.rows import ScenarioCase
     from kreplica.scenarios import scenario_named
 
     chosen = scenario_named(scenario)
     answer = Answer(
         command="whatif-show",
         rows_name="cases",
-        columns=COLUMNS,
+        columns=ScenarioCase,
         rows=[
-            {
-                "version": case.version,
-                "settings": shown_settings(dict(case.settings)),
-                "expected": {name: _plain(value) for name, value in case.expected.items()},
-                "controllers": [str(mode) for mode in case.modes],
-            }
+            ScenarioCase(
+                version=case.version,
+                settings=shown_settings(dict(case.settings)),
+                expected={name: _plain(value) for name, value in case.expected.items()},
+                controllers=[str(mode) for mode in case.modes],
+            )
             for case in chosen.cases
         ],
         summary={"scenario": chosen.name, "title": chosen.title},
@@ -104,7 +104,7 @@ def _scenario(scenario: Scenario) -> Row:
 
 
 def _show(answer: Answer, scenario: Scenario, console: Console) -> None:
-    from commands.shared.printing.screen import print_lines, print_table, print_verdict
+    from commands.shared.printing.screen import TableColumn, print_columns, print_lines, print_verdict
     from kreplica.engine.plan_text import step_words
 
     print_verdict(console, scenario.name, "cyan", scenario.title)
@@ -116,16 +116,16 @@ def _show(answer: Answer, scenario: Scenario, console: Console) -> None:
     print_lines(console, "clients", [_client(client) for client in scenario.setup.clients])
     print_lines(console, "faults", [step_words(step) for step in scenario.plan])
     console.print()
-    cells = [[_since(row), pairs(row["settings"]) or "as it is", pairs(row["expected"])] for row in answer.rows]
-    header = ["SINCE VERSION", "SETTINGS", "COMES OUT"]
-    print_table(header, cells, color=console.is_terminal and not console.no_color)
+    cells = [[_since(row), pairs(row.settings) or "as it is", pairs(row.expected)] for row in answer.rows]
+    columns = [TableColumn("SINCE VERSION"), TableColumn("SETTINGS"), TableColumn("COMES OUT", fold=True)]
+    print_columns(console, columns, cells)
     console.print()
     print_lines(console, "next", [f"kreplica whatif run {scenario.name} --explain"], whole=True)
 
 
-def _since(row: Row) -> str:
+def _since(row: ScenarioCase) -> str:
     """The version of a case; with the mode if the case holds for ZooKeeper alone."""
-    return f"{row['version']} in ZooKeeper mode" if row["controllers"] == ["zookeeper"] else str(row["version"])
+    return f"{row.version} in ZooKeeper mode" if row.controllers == ["zookeeper"] else row.version
 
 
 def _cluster(scenario: Scenario) -> list[str]:

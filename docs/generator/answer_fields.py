@@ -28,10 +28,8 @@ from commands.safe_to_stop import command as safe_to_stop
 from commands.sandbox.rows import LoadRow, ServerRow, StoppedRow, TopicRow
 from commands.snapshot.answer import SnapshotRow
 from commands.wait import command as wait
-from commands.whatif import compare as whatif_compare
-from commands.whatif import list_scenarios, show_scenario
 from commands.whatif.fail import answer as whatif_fail
-from commands.whatif.run import answer as whatif_answer
+from commands.whatif.rows import ComparedRun, ListedScenario, ScenarioCase, TimelineStep
 from kreplica.advice.model import Recommendation
 from kreplica.formats.logs import copies as replica_comparison
 from kreplica.formats.logs import index_rows
@@ -269,20 +267,10 @@ ANSWERS: Mapping[str, AnswerFields] = {
         _fields(replica_comparison.COLUMNS, decode_fields.COMPARE),
         decode_fields.COMPARE_REMARKS,
     ),
-    "kreplica whatif list": _answer("whatif-list", "scenarios", list_scenarios.COLUMNS, whatif_fields.LIST),
-    "kreplica whatif show": AnswerFields(
-        "kreplica/whatif-show/v1",
-        "cases",
-        _fields(show_scenario.COLUMNS, whatif_fields.SHOW),
-        whatif_fields.SHOW_REMARKS,
-    ),
-    "kreplica whatif run": AnswerFields(
-        "kreplica/whatif-run/v1",
-        "timeline",
-        _fields(whatif_answer.STEP_COLUMNS, whatif_fields.RUN),
-        whatif_fields.RUN_REMARKS,
-    ),
-    "kreplica whatif compare": _answer("whatif-compare", "runs", whatif_compare.COLUMNS, whatif_fields.COMPARE),
+    "kreplica whatif list": _rows("whatif-list", "scenarios", ListedScenario),
+    "kreplica whatif show": _rows("whatif-show", "cases", ScenarioCase, *whatif_fields.SHOW_REMARKS),
+    "kreplica whatif run": _rows("whatif-run", "timeline", TimelineStep, *whatif_fields.RUN_REMARKS),
+    "kreplica whatif compare": _rows("whatif-compare", "runs", ComparedRun),
     "kreplica config init": _rows("config-init", "files", FileRow),
     "kreplica config check": _rows("config-check", "checks", CheckRow),
     "kreplica config list": _rows("config-list", "contexts", ContextRow),

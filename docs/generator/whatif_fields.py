@@ -4,76 +4,11 @@ from __future__ import annotations
 
 from kreplica.model.schema import PARTITIONS
 
-LIST = {
-    "scenario": "name of the scenario",
-    "title": "what it shows, in one line",
-    "versions": "versions of Kafka at which something else comes out",
-    "played_under": "which versions of Kafka, and which mode, have what it is about",
-    "source": "where it is from",
-}
-SHOW = {
-    "version": "version of Kafka from which on this comes out",
-    "settings": "other settings than the scenario's own, an object",
-    "expected": "what must come out, an object: measures by name",
-    "controllers": "the modes that it holds for: zookeeper, kraft",
-}
 _SHOW_REMARK = (
     "`scenario` beside the rows has why, source, notes, played_under, cluster, settings, plan of faults, and of each"
     " client its name, what it does and its settings."
 )
 SHOW_REMARKS = (_SHOW_REMARK,)
-RUN = {
-    "time_ms": "virtual time in milliseconds",
-    "node": "where it happened; plan for what the plan of faults does",
-    "kind": "kind of event",
-    "partition": "partition it is about, null if none",
-    "what": "the event as a sentence",
-    "rule": "[rule of the protocol](protocol-rules.md) that acted, null if none did",
-    "rule_source": "Kafka's classes, KIPs and issues that the rule names",
-    "values": "what the event says, an object by name; null of a message",
-    "sender": "of a message: the node that sent it; null of other events, as the fields up to carries",
-    "receiver": "the node that got it",
-    "message": "its name: of a request Kafka's or ZooKeeper's, of an answer with answer behind it",
-    "sent_ms": "when it was sent, in milliseconds of virtual time",
-    "received_ms": "when it arrived",
-    "carries": "its contents, a list",
-    "leader": "the partition's leader afterwards, null if none",
-    "leader_leo": "the leader's log end offset",
-    "remote_leo": "what the leader knows of its followers' log end offsets, an object by node",
-    "leader_hw": "the leader's high watermark",
-    "follower_leo": "the other replicas' log end offsets, an object by node",
-    "follower_hw": "the other replicas' high watermarks, an object by node; null of one that is down",
-}
-_OUTCOME = {
-    "scenario": "name of the scenario",
-    "version": "version of Kafka whose rules and defaults held",
-    "settings": "other settings than the scenario's own, an object",
-    "seed": "where chance began",
-    "as_expected": "whether what the scenario says came out, null where it says nothing of these settings",
-    "acknowledged": "records of which the application was told that they are written",
-    "failed": "sends that failed: their records may be there or not",
-    "lost": "acknowledged records that the leader's log lacks at the end",
-    "unseen": "acknowledged records at or above the high watermark at the end: nobody can read them",
-    "duplicated": "records that can be read more than once",
-    "reordered": "records behind one that the same producer sent later",
-    "diverged": "partitions of which two logs differ below both high watermarks",
-    "torn": "transactions, as producer and number, of which read_committed consumers can read a part",
-    "broken": "transactions whose producer was told otherwise than what can be read of them",
-    "hanging": "partitions with records of a transaction that nobody has ended",
-    "aborted_read": "records of aborted transactions that a read_committed consumer read",
-    "stale_read": "records read from a replica whose log was not the leader's there",
-    "lost_read": "records that were read and are gone at the end",
-    "read_twice": "records that a group, or a consumer without one, read more than once",
-    "skipped": "records that a group or consumer passed over",
-    "unavailable_ms": "milliseconds without a leader, over all partitions",
-    "read_only_ms": "milliseconds below min.insync.replicas, over all partitions",
-    "produce_ms_50": "median of the milliseconds from send to acknowledgement, null without any",
-    "produce_ms_99": "what 99 of 100 sends did not exceed",
-    "produce_ms_max": "the longest",
-    "leader_changes": "how often another broker became leader",
-    "isr_changes": "how often another ISR was written",
-}
-COMPARE = {**_OUTCOME, "not_played": "why this column cannot be played, and all else is null; null if it was"}
 _RUN_REMARK = (
     "`outcome` beside the rows says what came out: scenario, version, settings, seed, what the fields of"
     " [compare](#kreplica-whatif-compare) say, sent, non_monotonic, own_unread, differences, and findings: each breach"

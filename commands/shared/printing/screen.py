@@ -90,12 +90,27 @@ def print_lines(console: Console, title: str, texts: Iterable[str], *, whole: bo
             lead = ""
 
 
-def _wrapped(console: Console, text: str) -> list[str]:
+def print_wrapped(console: Console, lead: str, text: str, *, further: int | None = None) -> None:
+    """Prints a sentence; where it is too long for the terminal, its further lines are indented.
+
+    Args:
+        console: Where to.
+        lead: Text before the sentence, on its first line alone.
+        text: The sentence.
+        further: Columns by which further lines are indented; those of ``lead`` if None.
+    """
+    indent = len(lead) if further is None else further
+    first, *others = _wrapped(console, text, max(len(lead), indent))
+    for line in [lead + first, *(" " * indent + other for other in others)]:
+        console.print(line, markup=False, highlight=False, soft_wrap=True)
+
+
+def _wrapped(console: Console, text: str, indent: int = INDENT) -> list[str]:
     text = printable(text)
     if not console.is_terminal:
         return [text]
     kept = text[: len(text) - len(text.lstrip())]
-    width = max(20, console.width - INDENT - len(kept))
+    width = max(20, console.width - indent - len(kept))
     lines = textwrap.wrap(text.strip(), width, break_long_words=False, break_on_hyphens=False)
     return [kept + line for line in lines] or [text]
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from commands.shared.printing.output import Answer, Row
 from commands.whatif.options import shown_settings
+from commands.whatif.rows import TimelineStep
 from commands.whatif.run.verdict import why_of
 
 if TYPE_CHECKING:
@@ -15,30 +16,6 @@ if TYPE_CHECKING:
     from kreplica.engine.checkers.outcome import Outcome
     from kreplica.engine.trace import Event
     from kreplica.scenarios.playing import Run
-
-STEP_COLUMNS = (
-    "time_ms",
-    "node",
-    "kind",
-    "partition",
-    "what",
-    "rule",
-    "rule_source",
-    "values",
-    "sender",
-    "receiver",
-    "message",
-    "sent_ms",
-    "received_ms",
-    "carries",
-    "leader",
-    "leader_leo",
-    "remote_leo",
-    "leader_hw",
-    "follower_leo",
-    "follower_hw",
-)
-
 
 VALUE_LISTS = (
     "lost",
@@ -68,7 +45,7 @@ def run_answer(run: Run, view: View, asked_version: str | None = None) -> Answer
     return Answer(
         command="whatif-run",
         rows_name="timeline",
-        columns=STEP_COLUMNS,
+        columns=TimelineStep,
         rows=_timeline(run, view) if view.timeline else (),
         summary={"events": run.outcome.events, "trace_hash": run.outcome.trace_hash, **_heading(run)},
         objects={"outcome": outcome, **({} if why is None else {"why": why})},
@@ -182,7 +159,7 @@ def _why(found: CausalSlice) -> Row:
     }
 
 
-def _timeline(run: Run, view: View) -> list[Row]:
+def _timeline(run: Run, view: View) -> list[TimelineStep]:
     from kreplica.engine.checkers.history_of_logs import ReplicaLogs
 
     logs = ReplicaLogs()
@@ -194,25 +171,24 @@ def _timeline(run: Run, view: View) -> list[Row]:
     return rows
 
 
-def _step(event: Event, logs: ReplicaLogs) -> Row:
+def _step(event: Event, logs: ReplicaLogs) -> TimelineStep:
     from kreplica.engine.trace import KINDS, rule_of, sentence
     from kreplica.engine.trace_rows import event_row
     from kreplica.report.explain import rule_source
 
     named = KINDS[event.kind].fields[:1] == ("partition",)
     rule = rule_of(event)
-    row = {
+    return TimelineStep(
         **event_row(event),
-        "partition": event.values[0] if named else None,
-        "what": sentence(event),
-        "rule": rule or None,
-        "rule_source": (rule_source(rule) or None) if rule else None,
+        partition=event.values[0] if named else None,
+        what=sentence(event),
+        rule=rule or None,
+        rule_source=(rule_source(rule) or None) if rule else None,
         **_offsets(str(event.values[0]) if named else "", logs),
-    }
-    return {name: row[name] for name in STEP_COLUMNS}
+    )
 
 
-def _offsets(partition: str, logs: ReplicaLogs) -> Row:
+def _offsets(partition: str, logs: ReplicaLogs) -> dict[str, Any]:
     leader, followers = logs.leader(partition), logs.followers(partition)
     return {
         "leader": None if leader is None else leader.node,

@@ -12,6 +12,7 @@ import typer
 from commands.shared.printing.output import Answer, OutputFormat, Row, emit
 from commands.shared.printing.screen import counted, print_lines, print_verdict
 from commands.whatif.options import setting_options, shown_settings
+from commands.whatif.rows import RandomRun
 from commands.whatif.run.files import plan_file, write_plan
 
 if TYPE_CHECKING:
@@ -21,8 +22,6 @@ if TYPE_CHECKING:
     from kreplica.engine.checkers.partition_outcomes import PartitionOutcome
     from kreplica.engine.settings import Value
     from kreplica.scenarios.random_runs import ManyRuns
-
-RUN_COLUMNS = ("seed", "acknowledged", "faults", "wrong", "lost", "unavailable_ms", "trace_hash")
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +75,7 @@ def run_many_times(
     answer = Answer(
         command="whatif-runs",
         rows_name="runs",
-        columns=RUN_COLUMNS,
+        columns=RandomRun,
         rows=_rows(many),
         summary=summary,
         objects={"outcome": summary},
@@ -92,17 +91,17 @@ def run_many_times(
     raise typer.Exit(story.exit_code(many.smallest is not None))
 
 
-def _rows(many: ManyRuns) -> list[Row]:
+def _rows(many: ManyRuns) -> list[RandomRun]:
     return [
-        {
-            "seed": verdict.seed,
-            "acknowledged": verdict.acknowledged,
-            "faults": verdict.faults,
-            "wrong": list(verdict.wrong),
-            "lost": verdict.lost,
-            "unavailable_ms": verdict.unavailable_ms,
-            "trace_hash": verdict.trace_hash,
-        }
+        RandomRun(
+            seed=verdict.seed,
+            acknowledged=verdict.acknowledged,
+            faults=verdict.faults,
+            wrong=list(verdict.wrong),
+            lost=verdict.lost,
+            unavailable_ms=verdict.unavailable_ms,
+            trace_hash=verdict.trace_hash,
+        )
         for verdict in many.verdicts
     ]
 
@@ -160,16 +159,22 @@ def _partition_rows(many: ManyRuns) -> list[Row]:
 
 
 def _show_partitions(rows: object, console: Console) -> None:
-    from commands.shared.printing.screen import print_table
+    from commands.shared.printing.screen import TableColumn, print_columns
 
     assert isinstance(rows, list)
-    header = ["PARTITION", "RUNS THAT LOST", "RUNS UNREADABLE", "MOST MS WITHOUT LEADER", "MOST MS UNDER MIN ISR"]
+    columns = [
+        TableColumn("PARTITION"),
+        TableColumn("RUNS THAT LOST"),
+        TableColumn("RUNS UNREADABLE", drop=2),
+        TableColumn("MOST MS WITHOUT LEADER"),
+        TableColumn("MOST MS UNDER MIN ISR", drop=1),
+    ]
     console.print()
-    print_table(header, [list(row.values()) for row in rows], color=console.is_terminal and not console.no_color)
+    print_columns(console, columns, [list(row.values()) for row in rows])
 
 
 def _show(played: _Played, console: Console) -> None:
-    from commands.shared.printing.screen import print_table
+    from commands.shared.printing.screen import TableColumn, print_columns
     from kreplica.engine.checkers.invariants import PROMISES
 
     summary, many = played.summary, played.many
@@ -182,10 +187,10 @@ def _show(played: _Played, console: Console) -> None:
     print_lines(console, "idle", [f"{many.idle} say nothing: no fault came about or nothing was acknowledged"])
     if many.wrong:
         console.print()
-        color = console.is_terminal and not console.no_color
         promises = {str(name): f"broken: {promise}" for name, promise in PROMISES.items()}
         rows = [[name, number, promises.get(name, "")] for name, number in many.wrong.items()]
-        print_table(["WHAT WENT WRONG", "RUNS", "PROMISE"], rows, color=color)
+        columns = [TableColumn("WHAT WENT WRONG"), TableColumn("RUNS"), TableColumn("PROMISE", fold=True)]
+        print_columns(console, columns, rows)
     if summary.get("partitions"):
         _show_partitions(summary["partitions"], console)
     if many.smallest is not None:

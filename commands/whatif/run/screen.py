@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from commands.shared.printing.screen import print_lines, print_verdict
+from commands.shared.printing.screen import print_lines, print_verdict, print_wrapped
 from commands.whatif.options import pairs, setting_options
 from commands.whatif.records import MOST_VALUES
 from commands.whatif.run.verdict import title_of, verdict
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
 
+    from commands.shared.printing.screen import TableColumn
     from commands.whatif.run.view import View
     from kreplica.report.log_strips import Piece, Strip
     from kreplica.report.step_table import Step
@@ -83,15 +84,30 @@ def _finding(run: Run, number: int) -> str:
 
 
 def _print_step_table(steps: Sequence[Step], partition: str, console: Console) -> None:
-    from commands.shared.printing.screen import print_table
+    from commands.shared.printing.screen import print_columns
 
     console.print(f"\nOffsets of {partition}, step by step (LEO log end offset, HW high watermark)")
     shown = steps[:MOST_LINES]
     names = sorted({name for step in shown for name in (*step.follower_leo, step.leader) if name})
-    header = ["MS", "WHERE", "WHAT", "LEADER", "LEADER LEO", "REMOTE LEO", "LEADER HW", "FOLLOWER LEO", "FOLLOWER HW"]
-    cells = [_step_cells(step, names) for step in shown]
-    print_table(header, cells, color=console.is_terminal and not console.no_color)
+    print_columns(console, _step_columns(), [_step_cells(step, names) for step in shown])
     _say_left_out(len(steps), console, "steps")
+
+
+def _step_columns() -> list[TableColumn]:
+    """Columns of the step table; on a narrow terminal what the leader knows of its followers goes first."""
+    from commands.shared.printing.screen import TableColumn
+
+    return [
+        TableColumn("MS"),
+        TableColumn("WHERE"),
+        TableColumn("WHAT", fold=True),
+        TableColumn("LEADER", drop=2),
+        TableColumn("LEADER LEO"),
+        TableColumn("REMOTE LEO", drop=1),
+        TableColumn("LEADER HW"),
+        TableColumn("FOLLOWER LEO", drop=4),
+        TableColumn("FOLLOWER HW", drop=3),
+    ]
 
 
 def _step_cells(step: Step, names: Sequence[str]) -> list[object]:
@@ -154,8 +170,8 @@ def _print_causes(run: Run, value: str, console: Console) -> None:
 
 
 def _print_sentence(time: int, text: str, rule: str, console: Console) -> None:
-    line = f"{time / 1000:>12.3f} ms  {text}{f'  [{rule}]' if rule else ''}"
-    console.print(line, markup=False, highlight=False, soft_wrap=True)
+    lead = f"{time / 1000:>12.3f} ms  "
+    print_wrapped(console, lead, f"{text}{f'  [{rule}]' if rule else ''}")
 
 
 def _print_rules(rules: Sequence[str], console: Console) -> None:
@@ -164,7 +180,7 @@ def _print_rules(rules: Sequence[str], console: Console) -> None:
     console.print("\nThe rules")
     for rule in dict.fromkeys(rule for rule in rules if rule):
         places = "; ".join(place for place in (rule_source(rule), rule_link(rule)) if place)
-        console.print(f"  {rule}  {rule_summary(rule)} ({places})", markup=False, highlight=False, soft_wrap=True)
+        print_wrapped(console, "  ", f"{rule}  {rule_summary(rule)} ({places})", further=4)
 
 
 def _print_strips(strips: Sequence[Strip], when: str, console: Console) -> None:

@@ -112,19 +112,25 @@ def _row(one: PartitionOutcome) -> Row:
 
 def show_partitions(story: Story, outcomes: Sequence[PartitionOutcome], console: Console) -> None:
     """Prints the partitions to which anything happened, and how many others there are."""
-    from commands.shared.printing.screen import counted, print_lines, print_table
+    from commands.shared.printing.screen import TableColumn, counted, print_columns, print_lines
     from commands.whatif.records import some
 
     harmed = [one for one in outcomes if one.is_harmed]
     print_lines(console, "cluster", [f"{story.scenario.title}; {counted(len(outcomes), 'partition')} played"])
     if harmed:
         console.print()
-        header = ["PARTITION", "LOST", "UNREADABLE", "MS WITHOUT LEADER", "MS UNDER MIN ISR"]
+        columns = [
+            TableColumn("PARTITION"),
+            TableColumn("LOST", fold=True),
+            TableColumn("UNREADABLE", drop=2),
+            TableColumn("MS WITHOUT LEADER"),
+            TableColumn("MS UNDER MIN ISR", drop=1),
+        ]
         cells: list[list[object]] = [
             [one.partition, some(one.lost), some(one.unseen), f"{one.without_leader_ms:g}", f"{one.read_only_ms:g}"]
             for one in harmed
         ]
-        print_table(header, cells, color=console.is_terminal and not console.no_color)
+        print_columns(console, columns, cells)
     rest = len(outcomes) - len(harmed)
     if rest:
         told = f"{counted(rest, 'partition')} always had a leader, took writes and lost nothing"
