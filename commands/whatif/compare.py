@@ -40,7 +40,7 @@ def register(group: typer.Typer) -> None:
         short_help="Play a scenario under several versions and settings, in columns.",
         epilog=examples(
             "kreplica whatif compare hw-truncation-loss --kafka-version 0.10,0.11,4.1",
-            "kreplica whatif compare clean-failover --set acks=1 --set acks=all",
+            "kreplica whatif compare acks1-leader-crash --set acks=0,1,all",
         ),
     )(compare)
 
