@@ -68,7 +68,7 @@ class OffsetsAnswer:
         """Damage, missing partitions, copies that were not read."""
         told = damage_warnings(self.reading.damage.kept, self.reading.damage.places)
         told += [self.reading.doubt] if self.reading.doubt else [self.completeness()] if self.reading.missing else []
-        told += copy_warnings(self.reading.logs, self.reading.others)
+        told += copy_warnings(self.reading.logs, self.reading.copies)
         if self.reading.unknown:
             records = counted(sum(self.reading.unknown.values()), "record")
             told.append(f"{records} of types that are not known: {self._unknown()}")
@@ -119,7 +119,7 @@ class OffsetsAnswer:
             "partitions_missing": reading.missing,
             "partitions_doubt": reading.doubt or None,
             "logs": [_log(log, result) for log, result in zip(reading.logs, reading.results, strict=True)],
-            "other_copies": [{"directory": str(log.directory), "partition": log.partition} for log in reading.others],
+            "other_copies": [{"directory": str(log.directory), "partition": log.partition} for log in reading.copies],
             "records_by_type": reading.types,
             "damaged_places": reading.damage.places,
             "skipped_bytes": reading.damage.skipped,

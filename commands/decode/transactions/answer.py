@@ -24,14 +24,12 @@ class TransactionsAnswer:
         reading = self.reading
         return {
             **counts,
-            "partitions": reading.asked.partitions,
+            "partitions": reading.partitions,
             "partitions_found": len(reading.found),
             "partitions_missing": reading.missing,
             "partitions_doubt": reading.doubt or None,
-            "logs": [{"directory": str(log.directory), "partition": log.partition} for log in reading.logs.logs],
-            "other_copies": [
-                {"directory": str(log.directory), "partition": log.partition} for log in reading.logs.copies
-            ],
+            "logs": [{"directory": str(log.directory), "partition": log.partition} for log in reading.logs],
+            "other_copies": [{"directory": str(log.directory), "partition": log.partition} for log in reading.copies],
             "damaged_places": reading.damage.places,
             "skipped_bytes": reading.damage.skipped,
             "damage": damage_objects(reading.damage.kept),
@@ -44,7 +42,7 @@ class TransactionsAnswer:
             told.append(str(summary["partitions_doubt"]))
         elif summary["partitions_missing"]:
             told.append(f"{_found(summary)}; transactional ids in the rest cannot be known")
-        told += copy_warnings(self.reading.logs.logs, self.reading.logs.copies)
+        told += copy_warnings(self.reading.logs, self.reading.copies)
         return (
             [*told, f"{counted(self.reading.unknown, 'record')} of a version that is not known"]
             if self.reading.unknown

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def show_hanging(reading: TransactionsReading, output: OutputFormat | None) -> ExitCode:
     """Answers with a row for each transaction, and partition, that no coordinator will end."""
     found = TransactionsAnswer(reading)
-    summary = {**found.summary(counts_of(reading)), "logs_read": len(reading.logs.others)}
+    summary = {**found.summary(counts_of(reading)), "logs_read": len(reading.topic_logs.others)}
     answer = answer_of(reading.rows, summary, found.warnings(summary))
     emit(answer, output, lambda console: _show(answer, console))
     return reading.exit_code

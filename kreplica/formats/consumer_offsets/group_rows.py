@@ -69,7 +69,7 @@ def _name_topics(rows: Sequence[dict[str, Any]], reading: OffsetsReading, damage
     """Puts topic names into rows: consumer and share groups have ids, most of which the directories name."""
     assigned = [each for row in rows for member in _members(row) for each in member["assignment"] or ()]
     by_id = [each for each in assigned if "topic_id" in each]
-    names = topic_names((log.home for log in (*reading.logs, *reading.others)), damage) if by_id else {}
+    names = topic_names((log.home for log in (*reading.logs, *reading.copies)), damage) if by_id else {}
     for each in by_id:
         if each["topic_id"] in names:
             each["topic"] = names[each["topic_id"]]

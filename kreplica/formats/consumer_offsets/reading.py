@@ -12,13 +12,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kreplica.engine.rules.groups.coordinator_partition import OFFSETS_TOPIC, coordinator_partition
-from kreplica.errors import ExitCode, InputError, UsageError
+from kreplica.errors import UsageError
 from kreplica.formats.consumer_offsets.logs import Replayed, replay_logs
-from kreplica.formats.consumer_offsets.partition_count import doubt_of_count
 from kreplica.formats.consumer_offsets.records import type_name
 from kreplica.formats.damage import DamageTally
-from kreplica.formats.file_bytes import not_listed
-from kreplica.formats.logs.partition_logs import PartitionLog, find_logs, first_copies
+from kreplica.formats.logs.internal_topic import PARTITIONS, TopicLogs, TopicReading, find_topic_logs
 from kreplica.formats.segments.as_of import Until
 from kreplica.model.topic_pattern import topic_pattern
 
@@ -26,57 +24,25 @@ if TYPE_CHECKING:
     from kreplica.formats.consumer_offsets.events import OffsetEvents
     from kreplica.formats.consumer_offsets.rows import CommittedOffset
 
-PARTITIONS = 50
-"""offsets.topic.num.partitions, where nothing else is said."""
-
 
 @dataclass(frozen=True, slots=True)
-class OffsetsReading:
+class OffsetsReading(TopicReading):
     """Offsets and groups that were read, and from which logs.
 
     Args:
         rows: Committed and pending offsets that were asked for, sorted.
         all_groups: Number of groups in the logs, asked for or not.
-        logs: Logs that were read.
-        others: Copies of their partitions that were not read.
-        wanted: Partitions that the answer needs.
-        partitions: Number of partitions of the topic.
         results: Result of replaying each log.
         commits: All committed offsets of each log, asked for or not.
-        damage: Damage in all logs.
-        doubt: Why the topic cannot have that many partitions; empty if nothing speaks against it.
         expired: Number of rows whose expiration time had passed at the moment asked for: a coordinator drops these
             unless members read the topic (OffsetMetadataManager.cleanupExpiredOffsets).
     """
 
-    rows: Sequence[CommittedOffset]
-    all_groups: int
-    logs: Sequence[PartitionLog]
-    others: Sequence[PartitionLog]
-    wanted: frozenset[int]
-    partitions: int
-    results: Sequence[Replayed]
-    commits: Sequence[Sequence[CommittedOffset]]
-    damage: DamageTally
-    doubt: str = ""
+    rows: Sequence[CommittedOffset] = ()
+    all_groups: int = 0
+    results: Sequence[Replayed] = ()
+    commits: Sequence[Sequence[CommittedOffset]] = ()
     expired: int = 0
-
-    @property
-    def found(self) -> frozenset[int]:
-        """The partitions that were found."""
-        return frozenset(log.partition for log in self.logs if log.partition is not None)
-
-    @property
-    def missing(self) -> list[int]:
-        """The partitions that the answer needs and that were not found."""
-        return sorted(self.wanted - self.found)
-
-    @property
-    def exit_code(self) -> ExitCode:
-        """1 for damage, 5 for missing partitions, 0 otherwise."""
-        if self.damage.places:
-            return ExitCode.FINDINGS
-        return ExitCode.INCOMPLETE if self.missing or self.doubt else ExitCode.OK
 
     @property
     def types(self) -> dict[str, int]:
@@ -119,13 +85,13 @@ def decode_offsets(
     patterns = group_patterns(groups)
     topic = topic_pattern(topics) if topics is not None else None
     damage = DamageTally()
-    logs, others = _chosen(paths, until, damage)
-    results = replay_logs([log.segments for log in logs], until, groups=members)
+    logs = _chosen(paths, until, damage)
+    results = replay_logs([log.segments for log in logs.logs], until, groups=members)
     from kreplica.formats.consumer_offsets.rows import committed_offsets
 
     commits: list[list[CommittedOffset]] = []
     homes: set[tuple[str, int]] = set()
-    for log, result in zip(logs, results, strict=True):
+    for log, result in zip(logs.logs, results, strict=True):
         found = committed_offsets(result, log.directory)
         commits.append(found)
         damage.join(result.damage)
@@ -133,13 +99,17 @@ def decode_offsets(
     rows = [row for found in commits for row in found]
     kept = [row for row in rows if is_wanted(row.group, patterns) and (topic is None or topic.fullmatch(row.topic))]
     kept.sort(key=lambda row: (row.group, row.topic, row.partition, row.pending, row.record_offset))
-    wanted = _wanted(groups, partitions)
-    known = {log.partition for log in logs if log.partition is not None}
-    doubt = doubt_of_count(homes, known, partitions, OFFSETS_TOPIC)
-    groups_known = len({row.group for row in rows})
-    expired = _expired(kept, until)
     return OffsetsReading(
-        kept, groups_known, logs, others, wanted, partitions, results, commits, damage, doubt=doubt, expired=expired
+        logs,
+        partitions,
+        _wanted(groups, partitions),
+        damage,
+        logs.doubt(homes, partitions),
+        kept,
+        len({row.group for row in rows}),
+        results,
+        commits,
+        _expired(kept, until),
     )
 
 
@@ -166,9 +136,9 @@ def decode_offset_events(
     patterns = group_patterns(groups)
     topic = topic_pattern(topics) if topics is not None else None
     damage, wanted = DamageTally(), _wanted(groups, partitions)
-    logs, others = _chosen(paths, until, damage)
-    reading = OffsetsReading([], 0, logs, others, wanted, partitions, [], [], damage)
-    return OffsetEvents(logs, patterns, topic, until, damage), reading
+    logs = _chosen(paths, until, damage)
+    reading = OffsetsReading(logs, partitions, wanted, damage, "")
+    return OffsetEvents(logs.logs, patterns, topic, until, damage), reading
 
 
 def group_patterns(groups: Sequence[str]) -> list[re.Pattern[str]]:
@@ -201,19 +171,11 @@ def _wanted(groups: Sequence[str], partitions: int) -> frozenset[int]:
     return frozenset(range(partitions))
 
 
-def _chosen(
-    names: Sequence[str], until: Until | None, damage: DamageTally
-) -> tuple[list[PartitionLog], list[PartitionLog]]:
-    """The log to read of each partition, and the other copies; adds folders that could not be listed to the damage."""
-    refused: list[InputError] = []
-    logs = find_logs(names, OFFSETS_TOPIC, refused)
-    if not logs:
-        why = f"no directory there is named {OFFSETS_TOPIC}-N and holds a segment"
-        raise UsageError(f"no offsets in {', '.join(names)}", why, "name a broker's log directory, or segments")
-    places = not_listed(refused)
-    chosen, others = first_copies(logs, places)
-    damage.add(places)
-    if until is not None and until.offset is not None and len(chosen) > 1:
-        why = f"offsets of one log say nothing of another, and {len(chosen)} are named"
+def _chosen(names: Sequence[str], until: Until | None, damage: DamageTally) -> TopicLogs:
+    """The log to read of each partition; adds folders that could not be listed to the damage."""
+    logs = find_topic_logs(names, OFFSETS_TOPIC, "offsets", "name a broker's log directory, or segments")
+    damage.add(logs.damage)
+    if until is not None and until.offset is not None and len(logs.logs) > 1:
+        why = f"offsets of one log say nothing of another, and {len(logs.logs)} are named"
         raise UsageError("--as-of-offset is for one log", why, "name one partition's directory, or use --as-of-time")
-    return chosen, others
+    return logs

@@ -10,8 +10,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from kreplica.formats.damage import DamageTally
+from kreplica.formats.logs.internal_topic import Place
 from kreplica.formats.logs.partition_logs import PartitionLog, furthest
-from kreplica.formats.transactions.logs import Begun, Place, open_in
+from kreplica.formats.transactions.logs import Begun, open_in
 from kreplica.formats.transactions.records import OPEN, TransactionRecord
 
 MAX_TRANSACTION_TIMEOUT_MS = 900_000

@@ -1,51 +1,30 @@
-"""Finds the partitions of `__transaction_state` on disks, replays each, and looks up where open transactions began."""
+"""Replays partitions of `__transaction_state`, and looks up where open transactions began."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from itertools import chain, islice
+from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
 
-from kreplica.errors import InputError
-from kreplica.formats.damage import Damage, DamageTally
-from kreplica.formats.file_bytes import FoundBytes, not_listed
-from kreplica.formats.find_files import named_paths
-from kreplica.formats.log_directory.cluster_identity import require_one_cluster
-from kreplica.formats.logs.partition_logs import PartitionLog, find_logs, first_copies
+from kreplica.formats.damage import DamageTally
+from kreplica.formats.file_bytes import FoundBytes
+from kreplica.formats.logs.internal_topic import Place
+from kreplica.formats.logs.partition_logs import PartitionLog
 from kreplica.formats.segments.as_of import Until
 from kreplica.formats.segments.rows import log_records
 from kreplica.formats.segments.windows import read_windows
 from kreplica.formats.transactions.records import (
-    TRANSACTION_TOPIC,
     Findings,
     TransactionRecord,
     TransactionReplay,
     transaction_events,
 )
 
-Place = tuple[str, int]
 RECORDS_AT_ONCE = 1 << 14
 """Records of a history that are held at once: as Python objects they take some twenty times their bytes in the log."""
-
-
-@dataclass(frozen=True, slots=True)
-class TransactionLogs:
-    """Logs found below the paths.
-
-    Args:
-        logs: The copy that counts of each partition of the topic.
-        copies: Other copies of these partitions.
-        others: Logs of other partitions, which may have open transactions.
-        damage: Directories that could not be searched, or have no topic or cluster id.
-    """
-
-    logs: Sequence[PartitionLog]
-    copies: Sequence[PartitionLog]
-    others: Mapping[Place, Sequence[PartitionLog]]
-    damage: Sequence[Damage] = ()
 
 
 @dataclass(slots=True)
@@ -61,33 +40,6 @@ class ReplayedLog:
     log: PartitionLog
     records: list[TransactionRecord] = field(default_factory=list)
     findings: Findings = field(default_factory=lambda: Findings(""))
-
-
-def find_transaction_logs(paths: Sequence[str]) -> TransactionLogs:
-    """The partitions of the topic below files, directories and patterns.
-
-    A file that is named itself is taken for a segment of the topic whatever its name; so is one that a pattern matches,
-    where its directory names no partition.
-
-    Raises:
-        InputError: A path does not exist, or nothing but what cannot be read is there.
-        UsageError: They are of several clusters.
-    """
-    named, matched = {Path(path) for path in paths}, {path for path in named_paths(paths, []) if not path.is_dir()}
-    topic, others = [], dict[Place, list[PartitionLog]]()
-    refused: list[InputError] = []
-    for log in find_logs(paths, refused=refused):
-        if log.topic == TRANSACTION_TOPIC:
-            topic.append(log)
-        elif not (matched if log.topic is None else named).isdisjoint(log.segments):
-            topic.append(replace(log, topic=None, partition=None))  # restored-3 names no partition of this topic
-        elif log.topic is not None and log.partition is not None:
-            others.setdefault((log.topic, log.partition), []).append(log)
-    damage = not_listed(refused)
-    if others:
-        require_one_cluster((log.home for log in chain(topic, *others.values())), damage)
-    logs, copies = first_copies(topic, damage)
-    return TransactionLogs(logs, copies, others, damage)
 
 
 def replay_transactions(log: PartitionLog, until: Until) -> ReplayedLog:

@@ -12,16 +12,13 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from kreplica.engine.rules.groups.coordinator_partition import coordinator_partition
-from kreplica.errors import ExitCode, UsageError
-from kreplica.formats.consumer_offsets.partition_count import doubt_of_count
+from kreplica.errors import UsageError
 from kreplica.formats.damage import DamageTally
+from kreplica.formats.logs.internal_topic import PARTITIONS, Place, TopicLogs, TopicReading, find_logs_and_others
 from kreplica.formats.segments.as_of import Until
 from kreplica.formats.transactions.hanging import HangingTransaction, hanging_transactions
 from kreplica.formats.transactions.logs import (
-    Place,
     ReplayedLog,
-    TransactionLogs,
-    find_transaction_logs,
     first_offsets,
     replay_transactions,
     transaction_history,
@@ -30,9 +27,6 @@ from kreplica.formats.transactions.logs import (
 from kreplica.formats.transactions.records import OPEN, TRANSACTION_TOPIC, Findings, TransactionRecord
 from kreplica.model.schema import Field, Kind, TableSchema
 from kreplica.model.table import Table
-
-PARTITIONS = 50
-"""transaction.state.log.num.partitions, where nothing else is said."""
 
 END = Until()
 UNKNOWN = "unknown"
@@ -91,44 +85,18 @@ class TransactionQuestion:
 
 
 @dataclass(frozen=True, slots=True)
-class TransactionsReading:
+class TransactionsReading(TopicReading):
     """The partitions of the topic that were read, and the rows that were asked for.
 
     Args:
-        logs: The partitions that were found.
-        homes: Each transactional id, and the partition in which it was found.
         asked: What was asked for.
-        damage: Damage in all files.
         unknown: Number of records of a version that is not known.
         rows: The transactions; none while events are read.
     """
 
-    logs: TransactionLogs
-    homes: Collection[tuple[str, int]]
     asked: TransactionQuestion
-    damage: DamageTally
     unknown: int
     rows: Sequence[Row] = ()
-
-    @property
-    def found(self) -> set[int]:
-        """The partitions that were found."""
-        return {log.partition for log in self.logs.logs if log.partition is not None}
-
-    @property
-    def missing(self) -> list[int]:
-        """The partitions that the answer needs and that were not found."""
-        return sorted(self.asked.needed - self.found)
-
-    @property
-    def doubt(self) -> str:
-        """Why the topic cannot have that many partitions; empty if nothing speaks against it."""
-        return doubt_of_count(self.homes, self.found, self.asked.partitions, TRANSACTION_TOPIC)
-
-    @property
-    def partial(self) -> bool:
-        """True unless all partitions that the answer needs were found."""
-        return bool(self.missing or self.doubt)
 
     @property
     def open(self) -> int:
@@ -141,11 +109,9 @@ class TransactionsReading:
         return sum(row["overdue"] is True for row in self.rows)
 
     @property
-    def exit_code(self) -> ExitCode:
-        """1 for damage and overdue transactions, 5 for missing partitions, 0 otherwise."""
-        if self.damage.places or self.overdue:
-            return ExitCode.FINDINGS
-        return ExitCode.INCOMPLETE if self.partial else ExitCode.OK
+    def findings(self) -> int:
+        """Number of damaged places and of overdue transactions."""
+        return self.damage.places + self.overdue
 
 
 def decode_transactions(paths: Sequence[str], asked: TransactionQuestion) -> TransactionsReading:
@@ -200,7 +166,7 @@ def decode_transaction_events(paths: Sequence[str], asked: TransactionQuestion) 
     return TransactionEvents(logs, asked)
 
 
-def _damage_of(logs: TransactionLogs, read: Sequence[ReplayedLog]) -> DamageTally:
+def _damage_of(logs: TopicLogs, read: Sequence[ReplayedLog]) -> DamageTally:
     damage = DamageTally()
     damage.add(logs.damage)
     for log in read:
@@ -209,7 +175,7 @@ def _damage_of(logs: TransactionLogs, read: Sequence[ReplayedLog]) -> DamageTall
 
 
 def _reading(
-    logs: TransactionLogs,
+    logs: TopicLogs,
     read: Sequence[ReplayedLog],
     asked: TransactionQuestion,
     rows: Sequence[Row],
@@ -221,19 +187,24 @@ def _reading(
         for record in log.records
         if log.log.partition is not None
     }
-    return TransactionsReading(logs, homes, asked, damage, sum(log.findings.unknown for log in read), rows)
+    return _reading_of(logs, homes, asked, damage, sum(log.findings.unknown for log in read), rows)
 
 
-def find_logs_of(paths: Sequence[str], until: Until) -> TransactionLogs:
+def _reading_of(
+    logs: TopicLogs, homes: Collection[tuple[str, int]], asked: TransactionQuestion, damage: DamageTally,
+    unknown: int, rows: Sequence[Row] = (),
+) -> TransactionsReading:  # fmt: skip
+    doubt = logs.doubt(homes, asked.partitions)
+    return TransactionsReading(logs, asked.partitions, asked.needed, damage, doubt, asked, unknown, rows)
+
+
+def find_logs_of(paths: Sequence[str], until: Until) -> TopicLogs:
     """The partitions of the topic in the named files.
 
     Raises:
         UsageError: There are none, or several where an offset of one is asked for.
     """
-    logs = find_transaction_logs(paths)
-    if not logs.logs:
-        why = f"no directory there is named {TRANSACTION_TOPIC}-N and holds a segment"
-        raise UsageError(f"no transactions in {', '.join(paths)}", why, "name a log directory of a broker")
+    logs = find_logs_and_others(paths, TRANSACTION_TOPIC, "transactions", "name a log directory of a broker")
     if until.offset is not None and len(logs.logs) > 1:
         numbers = ", ".join(str(log.partition) for log in logs.logs[:8])
         why = f"each partition counts its own: {numbers} are there"
@@ -241,7 +212,7 @@ def find_logs_of(paths: Sequence[str], until: Until) -> TransactionLogs:
     return logs
 
 
-def _refuse_absent(asked: TransactionQuestion, logs: TransactionLogs, known: Collection[str]) -> None:
+def _refuse_absent(asked: TransactionQuestion, logs: TopicLogs, known: Collection[str]) -> None:
     absent = sorted(asked.ids.difference(known))
     if absent:
         home = coordinator_partition(absent[0], asked.partitions)
@@ -254,7 +225,7 @@ def _refuse_absent(asked: TransactionQuestion, logs: TransactionLogs, known: Col
 
 
 def _first_offsets(
-    logs: TransactionLogs, kept: Sequence[tuple[ReplayedLog, TransactionRecord]]
+    logs: TopicLogs, kept: Sequence[tuple[ReplayedLog, TransactionRecord]]
 ) -> Mapping[tuple[Place, int | None], int]:
     """First offsets of open transactions at the end of the logs only, not as of an earlier moment."""
     wanted: dict[Place, frozenset[int]] = {}
@@ -361,7 +332,7 @@ class TransactionEvents:
         unknown: Number of records of a version that is not known.
     """
 
-    logs: TransactionLogs
+    logs: TopicLogs
     asked: TransactionQuestion
     states: Counter[str] = field(default_factory=Counter)
     homes: set[tuple[str, int]] = field(default_factory=set)
@@ -388,7 +359,7 @@ class TransactionEvents:
 
     def reading(self) -> TransactionsReading:
         """The reading so far."""
-        return TransactionsReading(self.logs, self.homes, self.asked, self.damage, self.unknown)
+        return _reading_of(self.logs, self.homes, self.asked, self.damage, self.unknown)
 
     def counts(self) -> dict[str, object]:
         """Numbers over the rows so far; the number of transactions open now cannot be derived from single records."""

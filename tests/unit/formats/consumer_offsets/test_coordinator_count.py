@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kreplica.engine.rules.groups.coordinator_partition import coordinator_partition
-from kreplica.formats.consumer_offsets.partition_count import doubt_of_count
+from kreplica.formats.logs.internal_topic import doubt_of_count
 
 TOPIC = "__consumer_offsets"
 
