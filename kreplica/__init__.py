@@ -1,6 +1,6 @@
 """kreplica: replication of Apache Kafka clusters, seen, explained and steered.
 
-The public interface of the library::
+The public interface of the library, a function for each command (docs/library.md)::
 
     import kreplica
 
@@ -19,38 +19,106 @@ from typing import TYPE_CHECKING
 from kreplica.version import __version__ as __version__
 
 if TYPE_CHECKING:
+    from kreplica.advice.advise import advise as advise
+    from kreplica.advice.facts import ClusterFacts as ClusterFacts
     from kreplica.config.handle import ClusterHandle as ClusterHandle
     from kreplica.config.resolve import resolve_handles as resolve_handles
     from kreplica.errors import KreplicaError as KreplicaError
+    from kreplica.execution.roll.next_wave import roll_next as roll_next
+    from kreplica.execution.roll.plan import RollOptions as RollOptions
+    from kreplica.execution.roll.planning import roll_plan as roll_plan
+    from kreplica.formats.checks.directories import decode_check as decode_check
+    from kreplica.formats.consumer_offsets.group_rows import group_rows as group_rows
+    from kreplica.formats.consumer_offsets.reading import decode_offset_events as decode_offset_events
+    from kreplica.formats.consumer_offsets.reading import decode_offsets as decode_offsets
+    from kreplica.formats.log_directory.reading import decode_checkpoints as decode_checkpoints
+    from kreplica.formats.logs.compared_copies import decode_compare as decode_compare
+    from kreplica.formats.logs.index_rows import decode_indexes as decode_indexes
+    from kreplica.formats.logs.segment_files import decode_segment as decode_segment
+    from kreplica.formats.metadata_log.history import MetadataQuestion as MetadataQuestion
+    from kreplica.formats.metadata_log.history import decode_metadata as decode_metadata
+    from kreplica.formats.segments.as_of import Until as Until
+    from kreplica.formats.transactions.reading import TransactionQuestion as TransactionQuestion
+    from kreplica.formats.transactions.reading import decode_hanging_transactions as decode_hanging_transactions
+    from kreplica.formats.transactions.reading import decode_transaction_events as decode_transaction_events
+    from kreplica.formats.transactions.reading import decode_transactions as decode_transactions
+    from kreplica.health.disks import disk_report as disk_report
     from kreplica.health.findings import Finding as Finding
     from kreplica.health.findings import find as find
+    from kreplica.health.imbalance import imbalance_of as imbalance_of
+    from kreplica.health.impact.stop import Accepted as Accepted
+    from kreplica.health.impact.whatif import FailureCase as FailureCase
     from kreplica.health.listing import count_all as count_all
     from kreplica.health.listing import partition_rows as partition_rows
+    from kreplica.health.wait_conditions import Goal as Goal
+    from kreplica.model.comparison import compare as compare
     from kreplica.model.evaluate import Evaluator as Evaluator
     from kreplica.model.predicates import PREDICATES as PREDICATES
     from kreplica.model.selection import select as select
     from kreplica.model.snapshot import ClusterSnapshot as ClusterSnapshot
+    from kreplica.monitoring.clusters import read_clusters as read_clusters
+    from kreplica.monitoring.failure import whatif_fail as whatif_fail
+    from kreplica.monitoring.offsets import compare_offsets as compare_offsets
+    from kreplica.monitoring.snapshots import take_snapshots as take_snapshots
+    from kreplica.monitoring.stop_gate import safe_to_stop as safe_to_stop
+    from kreplica.monitoring.wait import wait as wait
     from kreplica.planner.preferred_leaders import plan_elections as plan_elections
+    from kreplica.scenarios import scenario_named as scenario_named
+    from kreplica.scenarios.playing import play as play
     from kreplica.sources import Facet as Facet
     from kreplica.sources import read_snapshot as read_snapshot
     from kreplica.store.writing import write_snapshot as write_snapshot
 
 
 _HOMES = {
+    "Accepted": "kreplica.health.impact.stop",
+    "ClusterFacts": "kreplica.advice.facts",
     "ClusterHandle": "kreplica.config.handle",
     "ClusterSnapshot": "kreplica.model.snapshot",
     "Evaluator": "kreplica.model.evaluate",
     "Facet": "kreplica.sources",
+    "FailureCase": "kreplica.health.impact.whatif",
     "Finding": "kreplica.health.findings",
+    "Goal": "kreplica.health.wait_conditions",
     "KreplicaError": "kreplica.errors",
+    "MetadataQuestion": "kreplica.formats.metadata_log.history",
     "PREDICATES": "kreplica.model.predicates",
+    "RollOptions": "kreplica.execution.roll.plan",
+    "TransactionQuestion": "kreplica.formats.transactions.reading",
+    "Until": "kreplica.formats.segments.as_of",
+    "advise": "kreplica.advice.advise",
+    "compare": "kreplica.model.comparison",
+    "compare_offsets": "kreplica.monitoring.offsets",
     "count_all": "kreplica.health.listing",
+    "decode_check": "kreplica.formats.checks.directories",
+    "decode_checkpoints": "kreplica.formats.log_directory.reading",
+    "decode_compare": "kreplica.formats.logs.compared_copies",
+    "decode_hanging_transactions": "kreplica.formats.transactions.reading",
+    "decode_indexes": "kreplica.formats.logs.index_rows",
+    "decode_metadata": "kreplica.formats.metadata_log.history",
+    "decode_offset_events": "kreplica.formats.consumer_offsets.reading",
+    "decode_offsets": "kreplica.formats.consumer_offsets.reading",
+    "decode_segment": "kreplica.formats.logs.segment_files",
+    "decode_transaction_events": "kreplica.formats.transactions.reading",
+    "decode_transactions": "kreplica.formats.transactions.reading",
+    "disk_report": "kreplica.health.disks",
     "find": "kreplica.health.findings",
+    "group_rows": "kreplica.formats.consumer_offsets.group_rows",
+    "imbalance_of": "kreplica.health.imbalance",
     "partition_rows": "kreplica.health.listing",
     "plan_elections": "kreplica.planner.preferred_leaders",
+    "play": "kreplica.scenarios.playing",
+    "read_clusters": "kreplica.monitoring.clusters",
     "read_snapshot": "kreplica.sources",
     "resolve_handles": "kreplica.config.resolve",
+    "roll_next": "kreplica.execution.roll.next_wave",
+    "roll_plan": "kreplica.execution.roll.planning",
+    "safe_to_stop": "kreplica.monitoring.stop_gate",
+    "scenario_named": "kreplica.scenarios",
     "select": "kreplica.model.selection",
+    "take_snapshots": "kreplica.monitoring.snapshots",
+    "wait": "kreplica.monitoring.wait",
+    "whatif_fail": "kreplica.monitoring.failure",
     "write_snapshot": "kreplica.store.writing",
 }
 """Public names and the modules they live in."""

@@ -89,7 +89,7 @@ def _wanted(extras: Sequence[Extra]) -> Facet:
 
 def _show(found: TakenSnapshots, answer: Answer, out: Path, console: Console) -> None:
     from commands.shared.printing.screen import print_rows
-    from commands.snapshot.answer import SnapshotRow
+    from kreplica.monitoring.snapshots import SnapshotRow
 
     written, partial, failed = found.counts.values()
     written += partial

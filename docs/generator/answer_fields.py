@@ -26,7 +26,6 @@ from commands.roll import next_restart
 from commands.roll import plan as roll_plan
 from commands.safe_to_stop import command as safe_to_stop
 from commands.sandbox.rows import LoadRow, ServerRow, StoppedRow, TopicRow
-from commands.snapshot.answer import SnapshotRow
 from commands.wait import command as wait
 from commands.whatif.fail import answer as whatif_fail
 from commands.whatif.rows import ComparedRun, ListedScenario, ScenarioCase, TimelineStep
@@ -42,6 +41,7 @@ from kreplica.model.comparison import Difference
 from kreplica.model.predicates import PREDICATES
 from kreplica.model.rows import fields_of
 from kreplica.model.schema import PARTITIONS
+from kreplica.monitoring.snapshots import SnapshotRow
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,9 +7,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Annotated, TypeAlias
+
+from msgspec import Struct
 
 from kreplica.errors import ExitCode, KreplicaError, worst_of
+from kreplica.model.rows import Meaning
 from kreplica.sources import Facet, read_snapshot
 from kreplica.store.manifest import read_manifest
 from kreplica.store.writing import check_directory, write_snapshot
@@ -28,6 +31,20 @@ WITHOUT_GROUPS = Facet.ALL & ~Facet.GROUPS
 
 JOBS = 4
 """Clusters read at once, where nothing else is asked for."""
+
+
+class SnapshotRow(Struct, frozen=True):
+    """The snapshot of one cluster, or why there is none."""
+
+    cluster: Annotated[str | None, Meaning("cluster id, or name where the id is not known")]
+    name: Annotated[str, Meaning("what the command line called it")]
+    status: Annotated[str, Meaning("written, partial (something could not be read) or failed")]
+    taken_at: Annotated[str | None, Meaning("when, UTC", drop=3)]
+    partitions: Annotated[int | None, Meaning("number of partitions", drop=2)]
+    brokers: Annotated[int | None, Meaning("number of brokers", drop=1)]
+    bytes: Annotated[int | None, Meaning("size of its files", drop=4)]
+    manifest: Annotated[str | None, Meaning("its manifest", screen=False)]
+    error: Annotated[str | None, Meaning("why it failed, null if it did not", screen=False)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +92,11 @@ class TakenSnapshots:
     taken: Sequence[TakenSnapshot]
 
     @property
+    def rows(self) -> list[SnapshotRow]:
+        """A row for each cluster."""
+        return [_row(one) for one in self.taken]
+
+    @property
     def counts(self) -> dict[str, int]:
         """Number of clusters by status."""
         found = Counter(one.status for one in self.taken)
@@ -101,6 +123,21 @@ class TakenSnapshots:
         ids = Counter(one.snapshot.cluster_id for one in self.taken if one.snapshot is not None)
         twice = sorted(cluster for cluster, times in ids.items() if cluster is not None and times > 1)
         return found + [f"cluster {cluster} was named more than once: audit counts each snapshot" for cluster in twice]
+
+
+def _row(one: TakenSnapshot) -> SnapshotRow:
+    read = one.snapshot
+    return SnapshotRow(
+        cluster=None if read is None else read.label,
+        name=one.handle.name,
+        status=one.status,
+        taken_at=None if read is None else read.taken_at.isoformat(),
+        partitions=None if read is None else len(read.partitions),
+        brokers=None if read is None else len(read.brokers),
+        bytes=None if one.manifest is None else one.bytes,
+        manifest=None if one.manifest is None else str(one.manifest),
+        error=None if one.error is None else str(one.error),
+    )
 
 
 def take_snapshots(

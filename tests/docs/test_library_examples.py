@@ -1,4 +1,4 @@
-"""The examples of the page on the library are run, each by itself."""
+"""The examples of the pages on the library are run, each by itself."""
 
 from __future__ import annotations
 
@@ -9,13 +9,18 @@ from pathlib import Path
 
 import pytest
 
-PAGE = Path(__file__).parents[2] / "docs" / "engine.md"
-EXAMPLES = re.findall(r"^```python\n(.*?)^```$", PAGE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+DOCS = Path(__file__).parents[2] / "docs"
+FENCE = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+EXAMPLES = [
+    pytest.param(example, id=f"{page}-{number}")
+    for page in ("library", "engine")
+    for number, example in enumerate(FENCE.findall((DOCS / f"{page}.md").read_text(encoding="utf-8")))
+]
 
 
-@pytest.mark.parametrize("number", range(len(EXAMPLES)))
-def test_an_example_runs(number: int) -> None:
+@pytest.mark.parametrize("example", EXAMPLES)
+def test_an_example_runs(example: str) -> None:
     done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", EXAMPLES[number]], capture_output=True, text=True, timeout=60, check=False
+        [sys.executable, "-W", "error", "-c", example], capture_output=True, text=True, timeout=60, check=False
     )
     assert done.returncode == 0, done.stderr

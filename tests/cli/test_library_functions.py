@@ -1,0 +1,329 @@
+"""Every command from Python: each function of the library against the JSON of its command.
+
+``FUNCTIONS`` has the function that gives what a command gives; a command without one stands in ``NO_FUNCTION`` with the
+reason. A new command has to be in one of them.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+import pytest
+from command_lines import ANSWERED, BROKER, COPIES, PARTITION, prepare
+
+import kreplica as library
+from commands.completions.tree import Command, command_tree
+from commands.main import build_app
+from kreplica.monitoring import clusters
+
+SAMPLE = library.ClusterHandle("sample", dump="sample")
+LIVE = library.ClusterHandle("played:9092", "played:9092")
+LINES = {
+    **ANSWERED,
+    "decode transactions": [f"{BROKER}", "--as-of-time", "2099-01-01"],
+    "roll next": ["{folder}/roll.json", "--bootstrap-server", "played:9092", "--settle", "0"],
+}
+"""Command lines: the usual ones, but for those whose answers hang on the clock or on a live cluster."""
+YEAR_2099 = 4070908800000
+
+NO_FUNCTION = {
+    "audit": "a fleet is judged on Spark, which the library does not import: analyzers.audit.Audit",
+    "completions": "prints words for a shell",
+    "config init": "writes a file that explains itself; resolve_handles reads it",
+    "config list": "lists a file; resolve_handles gives its clusters",
+    "config use": "edits a file; resolve_handles takes the name of a context",
+    "config show": "tells where each setting comes from: kreplica.config.resolve.effective_settings",
+    "config check": "tries a way in: read_clusters does, and raises what is wrong",
+    "rebalance apply": "changes a live cluster: kreplica.execution.elections.apply, in tests/kafka",
+    "rebalance status": "reads a plan and its journal: kreplica.execution.progress.replay, in tests/kafka",
+    "rebalance resume": "changes a live cluster: kreplica.execution.elections.apply, in tests/kafka",
+    "rebalance cancel": "notes one word in a journal: kreplica.execution.journal",
+    "rebalance rollback": "changes a live cluster: kreplica.execution.rollback.rollback, in tests/kafka",
+    **{
+        f"sandbox {name}": "steers real processes: kreplica.sandbox.Sandbox, in tests/kafka"
+        for name in ("start", "stop", "status", "kill", "pause", "resume", "start-broker", "topic", "load", "tool")
+    },
+}
+
+
+@dataclass(frozen=True)
+class Given:
+    """Result of a function.
+
+    Args:
+        rows: The rows, with every field that the command's have; None where the command gives none of the same.
+        exit_code: Exit code of the command; None where the function knows none.
+        summary: Numbers that the summary has, too.
+        beside: The same of an object beside the rows, by name.
+    """
+
+    rows: list[Any] | None
+    exit_code: int | None = None
+    summary: dict[str, Any] = field(default_factory=dict)
+    beside: dict[str, dict[str, Any]] = field(default_factory=dict)
+
+
+FUNCTIONS: dict[str, Callable[[Path], Given]] = {}
+
+
+def gives(command: str) -> Callable[[Callable[[Path], Given]], Callable[[Path], Given]]:
+    """Enters a function for a command; it takes the folder of the test."""
+
+    def enter(function: Callable[[Path], Given]) -> Callable[[Path], Given]:
+        FUNCTIONS[command] = function
+        return function
+
+    return enter
+
+
+@gives("describe")
+def describe(_: Path) -> Given:
+    evaluator = library.Evaluator(library.read_snapshot(SAMPLE))
+    counts = {one.predicate.name: one.true for one in library.count_all(evaluator)}
+    rows = library.partition_rows(evaluator, np.arange(evaluator.length))
+    return Given(rows, summary={"partitions": evaluator.length, "counts": counts})
+
+
+@gives("check")
+def check(_: Path) -> Given:
+    found = library.find(library.read_snapshot(SAMPLE))
+    return Given(found, summary={"findings": len(found)})
+
+
+@gives("recommend")
+def recommend(_: Path) -> Given:
+    snapshot = library.read_snapshot(SAMPLE)
+    advice = library.advise(library.ClusterFacts(snapshot, snapshot, "--bootstrap-server HOST:PORT"))
+    return Given(list(advice), summary={"recommendations": len(list(advice))})
+
+
+@gives("imbalance")
+def imbalance(_: Path) -> Given:
+    found = library.imbalance_of(library.read_snapshot(SAMPLE))
+    numbers = {"imbalance_count": len(found.partitions), "electable": found.electable, "unknown": found.unknown}
+    return Given(list(found.brokers), summary=numbers)
+
+
+@gives("disks")
+def disks(_: Path) -> Given:
+    found = library.disk_report(library.read_snapshot(SAMPLE)).directories
+    grown = dict.fromkeys(("since", "filled_bytes", "kafka_growth_bytes", "trend", "days_until_full"))
+    percent = [None if one.usable_percent is None else round(one.usable_percent, 1) for one in found]
+    rows = [{**asdict(one), "usable_percent": part, **grown} for one, part in zip(found, percent, strict=True)]
+    return Given(rows, summary={"offline": sum(one.error is not None for one in found)})
+
+
+@gives("safe-to-stop")
+def safe_to_stop(_: Path) -> Given:
+    verdict = library.safe_to_stop(SAMPLE, [2])
+    judgement = verdict.last.judgement
+    numbers = {"brokers": judgement.brokers, "partitions": judgement.partitions, "changed": verdict.changes}
+    return Given(list(verdict.rows), verdict.exit_code, numbers)
+
+
+@gives("wait")
+def wait(_: Path) -> Given:
+    found = library.wait(SAMPLE, library.Goal.IN_SYNC, [3])
+    return Given(found.rows, found.exit_code, {"reached": found.reached, "not_up": found.left.down})
+
+
+@gives("snapshot")
+def snapshot(folder: Path) -> Given:
+    found = library.take_snapshots([SAMPLE], folder / "taken")
+    return Given(list(found.rows), found.exit_code, found.counts)
+
+
+@gives("whatif list")
+def whatif_list(_: Path) -> Given:
+    from kreplica.scenarios import scenarios
+
+    return Given(None, summary={"scenarios": len(scenarios())})
+
+
+@gives("whatif show")
+def whatif_show(_: Path) -> Given:
+    scenario = library.scenario_named("hw-truncation-loss")
+    told = {"name": scenario.name, "title": scenario.title, "source": scenario.source}
+    return Given(None, beside={"scenario": told})
+
+
+@gives("whatif run")
+def whatif_run(_: Path) -> Given:
+    run = library.play(library.scenario_named("hw-truncation-loss"), "0.10")
+    numbers = {"events": run.outcome.events, "trace_hash": run.outcome.trace_hash}
+    return Given(None, summary=numbers, beside={"outcome": {"lost": run.outcome.histories.lost, "seed": run.seed}})
+
+
+@gives("whatif compare")
+def whatif_compare(_: Path) -> Given:
+    scenario = library.scenario_named("hw-truncation-loss")
+    runs = [library.play(scenario, version) for version in ("0.10", "3.9")]
+    differing = sum(bool(run.differences) for run in runs)
+    return Given(None, summary={"runs": len(runs), "not_as_expected": differing})
+
+
+@gives("whatif fail")
+def whatif_fail(_: Path) -> Given:
+    outcome = library.whatif_fail(SAMPLE, library.FailureCase(racks=("r1",)))
+    return Given(outcome.rows, outcome.exit_code, {"brokers": outcome.played.target.brokers})
+
+
+@gives("compare")
+def compare(_: Path) -> Given:
+    other = library.ClusterHandle("sample-healthy", dump="sample-healthy")
+    found = library.compare(library.read_snapshot(SAMPLE), library.read_snapshot(other))
+    return Given(list(found.differences), summary={"partitions": found.partitions, "brokers": found.brokers})
+
+
+@gives("roll plan")
+def roll_plan(folder: Path) -> Given:
+    planned = library.roll_plan(SAMPLE, out=folder / "planned.json")
+    plan = planned.plan
+    return Given(planned.rows, planned.exit_code, {"waves": plan.waves, "proven": plan.proven, "down": plan.down})
+
+
+@gives("roll next")
+def roll_next(folder: Path) -> Given:
+    found = library.roll_next(LIVE, folder / "again.json", settle=0)
+    rows = [{"node": node, "wave": found.state.wave, "state": state} for node, state in found.state.states.items()]
+    return Given(rows, found.exit_code, {"verdict": found.word, "restart": found.restart})
+
+
+@gives("rebalance leaders")
+def rebalance_leaders(_: Path) -> Given:
+    elections = library.plan_elections(library.read_snapshot(SAMPLE))
+    rows = [
+        {**asdict(one), "from": one.leader, "to": one.preferred, "leader_after": None, "done": None}
+        for one in elections
+    ]
+    return Given(rows, summary={"electable": sum(one.electable for one in elections)})
+
+
+@gives("decode offsets")
+def decode_offsets(_: Path) -> Given:
+    found = library.decode_offsets([str(BROKER)])
+    return Given(list(found.rows), found.exit_code, {"partitions_missing": found.missing, "expired": found.expired})
+
+
+@gives("decode transactions")
+def decode_transactions(_: Path) -> Given:
+    then = library.Until(timestamp=YEAR_2099)
+    found = library.decode_transactions([str(BROKER)], library.TransactionQuestion(YEAR_2099, then))
+    return Given(list(found.rows), found.exit_code, {"open": found.open, "overdue": found.overdue})
+
+
+@gives("decode metadata")
+def decode_metadata(_: Path) -> Given:
+    found = library.decode_metadata([str(COPIES[0] / "data")])
+    return Given(found.rows, found.exit_code, {"next_offset": found.replay.image.next_offset})
+
+
+@gives("decode checkpoints")
+def decode_checkpoints(_: Path) -> Given:
+    found = library.decode_checkpoints([str(BROKER)])
+    return Given(list(found.rows), found.exit_code)
+
+
+@gives("decode indexes")
+def decode_indexes(_: Path) -> Given:
+    found = library.decode_indexes([str(PARTITION)])
+    return Given(list(found.rows), found.exit_code, {"files": len(found.files)})
+
+
+@gives("decode segment")
+def decode_segment(_: Path) -> Given:
+    found = library.decode_segment([str(PARTITION)])
+    rows = list(found.batch_rows())
+    return Given(rows, found.exit_code, {"batches": found.batches, "records": found.records})
+
+
+@gives("decode check")
+def decode_check(folder: Path) -> Given:
+    found = library.decode_check([str(folder / "damaged")])
+    return Given(list(found.rows), found.exit_code, {"replicas": len(found.folders)})
+
+
+@gives("decode compare")
+def decode_compare(_: Path) -> Given:
+    found = library.decode_compare(list(map(str, COPIES)))
+    return Given(found.rows(), found.exit_code, found.counts)
+
+
+TREE = [each for each in command_tree(build_app()).walk() if not each.commands]
+
+
+def path_of(command: Command) -> str:
+    return " ".join(command.path[1:])
+
+
+def test_every_command_has_a_function_or_a_reason() -> None:
+    assert FUNCTIONS.keys().isdisjoint(NO_FUNCTION)
+    assert {path_of(command) for command in TREE} == FUNCTIONS.keys() | NO_FUNCTION.keys()
+
+
+@pytest.fixture
+def played(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A live cluster that is as a packaged dump says."""
+    read = clusters.read_snapshot
+
+    def play(handle: library.ClusterHandle, *wanted: Any) -> library.ClusterSnapshot:
+        if handle.bootstrap_servers is None:
+            return read(handle, *wanted)
+        dump = replace(handle, bootstrap_servers=None, dump="sample-healthy")
+        return replace(read(dump, *wanted), name=handle.name, dumped=False)
+
+    monkeypatch.setattr(clusters, "read_snapshot", play)
+
+
+@pytest.mark.usefixtures("played")
+@pytest.mark.parametrize("command", FUNCTIONS)
+def test_a_function_gives_what_its_command_gives(kreplica: Any, tmp_path: Path, command: str) -> None:
+    prepare(tmp_path)
+    library.roll_plan(LIVE, options=library.RollOptions(accept_topics=".*"), out=tmp_path / "roll.json")
+    shutil.copy(tmp_path / "roll.json", tmp_path / "again.json")
+    line = [*command.split(), *(word.replace("{folder}", str(tmp_path)) for word in LINES[command])]
+    ended = kreplica(*line, "-o", "json")
+    document, given = ended.document, FUNCTIONS[command](tmp_path)
+    if given.rows is not None:
+        (found,) = (some for name, some in document.items() if name not in ENVELOPE and isinstance(some, list))
+        rows, told = plain(given.rows), [each.keys() - NEW_EACH_TIME.get(command, set()) for each in found]
+        assert told, "an answer without rows compares nothing"
+        assert [{name: row[name] for name in names} for row, names in zip(rows, told, strict=True)] == [
+            {name: row[name] for name in names} for row, names in zip(found, told, strict=True)
+        ]
+    summary, beside = plain(given.summary), plain(given.beside)
+    assert {name: document["summary"][name] for name in summary} == summary
+    assert {name: {key: document[name][key] for key in told} for name, told in beside.items()} == beside
+    assert given.exit_code in (None, ended.code)
+    assert given.rows is not None or summary or beside
+
+
+ENVELOPE = ("clusters", "warnings")
+NEW_EACH_TIME = {"snapshot": {"bytes", "manifest"}}
+"""Fields that differ between two runs of one command."""
+
+
+def plain(value: object) -> Any:
+    """A value as JSON has it."""
+    return json.loads(msgspec.json.encode(value))
+
+
+def test_every_function_of_the_table_is_public() -> None:
+    """Names that ``import kreplica`` offers stand in the modules that it names for them."""
+    assert [name for name in library.__all__ if not hasattr(library, name)] == []
+
+
+def test_the_page_names_a_function_for_each_command(root: Path) -> None:
+    page = (root / "docs" / "library.md").read_text(encoding="utf-8")
+    table = dict(re.findall(r"^\| `([\w -]+)` \| (.*) \|$", page, re.MULTILINE))
+    assert table.keys() == FUNCTIONS.keys()
+    named = {name for cell in table.values() for name in re.findall(r"`(\w+)`", cell)}
+    assert named <= set(library.__all__)
