@@ -21,7 +21,6 @@ from pyspark.sql import functions as F  # noqa: N812
 
 from analyzers.findings import (
     COUNT_COLUMNS,
-    FINDING,
     UNKNOWN,
     broker_groups,
     group_findings,
@@ -30,13 +29,16 @@ from analyzers.findings import (
     snapshot_counts,
     topic_groups,
 )
+from analyzers.rows import SnapshotCountsRow, SnapshotFinding, SpanFinding
 from kreplica.errors import UsageError
 from kreplica.health.rules import GROUP_RULES, PARTITION_RULES, GroupRule, Severity
 from kreplica.model.expressions import Expression
 from kreplica.model.predicates import PREDICATES
+from kreplica.model.rows import names_of
 from kreplica.system.durable_files import make_folders, move, sync_all
 
 if TYPE_CHECKING:
+    from msgspec import Struct
     from pyspark.sql import Column, DataFrame
 
     from analyzers.frames import Fleet
@@ -72,8 +74,6 @@ def spans(findings: DataFrame) -> DataFrame:
 
 
 SPAN_TIMES = ("valid_from", "valid_to")
-SPAN_COLUMNS = ("cluster", *SPAN_TIMES, "snapshots", "in_newest", *FINDING)
-SNAPSHOT_COLUMNS = ("cluster", "taken_at", "in_newest", *FINDING)
 
 WRITTEN = ("findings", "counts")
 """Folders that ``Audit.write`` makes."""
@@ -97,10 +97,11 @@ class SnapshotCounts:
     counts: dict[str, int]
     unknown: dict[str, int]
 
-    def as_row(self) -> dict[str, object]:
+    def as_row(self) -> Struct:
         """The form of the contract."""
-        when = {"cluster": self.cluster, "taken_at": self.taken_at.isoformat()}
-        return {**when, **self.counts, "unknown": self.unknown}
+        when = self.taken_at.isoformat()
+        row: Struct = SnapshotCountsRow(cluster=self.cluster, taken_at=when, **self.counts, unknown=self.unknown)
+        return row
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +140,8 @@ class Audit:
         placed = found.join(F.broadcast(fleet.snapshots.drop("brokers")), "snapshot")
         marked = placed.withColumn("in_newest", F.col("position") == F.col("newest"))
         rows = marked if per_snapshot else spans(placed)
-        self.columns = SNAPSHOT_COLUMNS if per_snapshot else SPAN_COLUMNS
+        self.row: type[SpanFinding | SnapshotFinding] = SnapshotFinding if per_snapshot else SpanFinding
+        self.columns = names_of(self.row)
         self._counts = snapshot_counts(topics, fleet.snapshots)
         self._findings = rows.select(*self.columns).persist()
 
@@ -156,12 +158,12 @@ class Audit:
         rows = grouped.orderBy("cluster", F.desc("severity"), "rule").collect()
         return [Tally(cluster, rule, severity_of(rank), *counts) for cluster, rule, rank, *counts in rows]
 
-    def findings(self) -> Iterator[dict[str, object]]:
+    def findings(self) -> Iterator[SpanFinding | SnapshotFinding]:
         """All findings as rows of the contract, the most severe first; one Spark partition at a time is in memory."""
         for row in self._ordered(F.desc("severity"), *_ORDER).toLocalIterator(prefetchPartitions=True):
             yield self._row(row.asDict())
 
-    def top(self, count: int) -> list[dict[str, object]]:
+    def top(self, count: int) -> list[SpanFinding | SnapshotFinding]:
         """The first ``count`` findings: the most severe first, those of the newest snapshots before older ones."""
         order = (F.desc("severity"), F.desc("in_newest"), F.desc(self._last_seen), *_ORDER)
         return [self._row(row.asDict()) for row in self._ordered(*order).limit(count).collect()]
@@ -203,11 +205,12 @@ class Audit:
         ordered = self._findings.orderBy(*order, *times)
         return ordered.withColumns({name: F.unix_millis(name) for name in times})
 
-    def _row(self, row: dict[str, Any]) -> dict[str, object]:
+    def _row(self, row: dict[str, Any]) -> SpanFinding | SnapshotFinding:
         for name in (*SPAN_TIMES, "taken_at"):
             if name in row:
                 row[name] = _time(row[name]).isoformat()
-        return row | {"severity": severity_of(row["severity"]), "evidence": json.loads(row["evidence"])}
+        severity, evidence = severity_of(row.pop("severity")), json.loads(row.pop("evidence"))
+        return self.row(**row, severity=severity, evidence=evidence)
 
 
 def check_free(folder: Path) -> None:
@@ -221,7 +224,7 @@ _ORDER = ("cluster", "rule", "topic", "partition", "broker")
 
 
 def _found(fleet: Fleet, topics: DataFrame, by_topic: list[GroupRule], rules: Collection[str]) -> DataFrame:
-    """The findings of every rule: ``snapshot`` and FINDING."""
+    """The findings of every rule: ``snapshot`` and those of ``Finding``."""
     by_partition = [rule for rule in PARTITION_RULES if rule.name in rules]
     keyed: dict[Expression, list[GroupRule]] = defaultdict(list)
     for rule in GROUP_RULES:

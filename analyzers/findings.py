@@ -14,17 +14,19 @@ from typing import TYPE_CHECKING
 from pyspark.sql import functions as F  # noqa: N812
 
 from analyzers.columns import Compiler
+from kreplica.health.findings import Finding
 from kreplica.health.rules import Aggregate, GroupRule, Largest, PartitionRule, Rows, RowsWhere, Severity, Smallest
 from kreplica.model import expressions as ex
 from kreplica.model.expressions import Expression
 from kreplica.model.predicates import PREDICATES
+from kreplica.model.rows import names_of
 from kreplica.model.schema import PARTITIONS, Kind
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
 
-FINDING = ("rule", "severity", "topic", "partition", "broker", "message", "evidence")
+FINDING = names_of(Finding)
 """Columns of a finding; severity is the rank of health.rules.Severity, evidence an object as JSON text."""
 
 

@@ -6,17 +6,18 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby, islice
-from typing import TYPE_CHECKING, overload
+from typing import TYPE_CHECKING, TypeVar, overload
 
 from analyzers.audit import Audit
 from analyzers.frames import read_fleet
-from commands.shared.printing.output import Answer, OutputFormat, Row
+from analyzers.rows import SnapshotCountsRow
+from commands.shared.printing.output import Answer, OutputFormat
 from commands.shared.printing.screen import counted
 from kreplica.errors import InputError
-from kreplica.model.predicates import PREDICATES
-from kreplica.model.schema import Kind
 
 if TYPE_CHECKING:
+    from msgspec import Struct
+
     from analyzers.audit import SnapshotCounts, Tally
     from analyzers.session import SparkSession
     from kreplica.store.selection import Selection, SnapshotFiles
@@ -25,11 +26,7 @@ if TYPE_CHECKING:
 MOST_NAMED = 20
 """Files of a kind that get a warning each; the summary of -o json has all of them."""
 
-COUNTS_COLUMNS = (
-    *("cluster", "taken_at", "topics", "brokers", "partitions"),
-    *(predicate.name for predicate in PREDICATES),
-    "unknown",
-)
+Found = TypeVar("Found")
 
 _STREAMED = (OutputFormat.jsonl, OutputFormat.csv, OutputFormat.markdown)
 
@@ -75,7 +72,7 @@ class Audited:
         return sum(tally.findings for tally in self.tallies)
 
 
-class StreamedRows(Sequence[Row]):
+class StreamedRows(Sequence[Found]):
     """Rows that are read as they are printed, in order and once: a fleet may have millions.
 
     Args:
@@ -83,20 +80,20 @@ class StreamedRows(Sequence[Row]):
         length: Number of rows.
     """
 
-    def __init__(self, rows: Callable[[], Iterator[Row]], length: int) -> None:
+    def __init__(self, rows: Callable[[], Iterator[Found]], length: int) -> None:
         self._rows, self._length, self._next = rows(), length, 0
 
     def __len__(self) -> int:
         return self._length
 
-    def __iter__(self) -> Iterator[Row]:
+    def __iter__(self) -> Iterator[Found]:
         return self._rows
 
     @overload
-    def __getitem__(self, place: int) -> Row: ...
+    def __getitem__(self, place: int) -> Found: ...
     @overload
-    def __getitem__(self, place: slice) -> Sequence[Row]: ...
-    def __getitem__(self, place: int | slice) -> Row | Sequence[Row]:
+    def __getitem__(self, place: slice) -> Sequence[Found]: ...
+    def __getitem__(self, place: int | slice) -> Found | Sequence[Found]:
         begin, end, step = (place if isinstance(place, slice) else slice(place, place + 1)).indices(self._length)
         assert (begin, step) == (self._next, 1), "rows are read in their order, once"
         self._next = end
@@ -126,16 +123,15 @@ def answer_to(audited: Audited) -> Answer:
     return Answer(
         command="audit",
         rows_name="counts" if question.counts_only else "findings",
-        columns=COUNTS_COLUMNS if question.counts_only else audited.audit.columns,
+        columns=SnapshotCountsRow if question.counts_only else audited.audit.row,
         rows=_rows(audited),
         clusters=list(_clusters(question.selection.snapshots)),
         summary=_summary(audited),
         warnings=_warnings(question.selection),
-        kinds=_kinds(question.counts_only),
     )
 
 
-def _rows(audited: Audited) -> Sequence[Row]:
+def _rows(audited: Audited) -> Sequence[Struct]:
     question = audited.question
     if question.counts_only:
         return [counts.as_row() for counts in audited.counts]
@@ -144,15 +140,6 @@ def _rows(audited: Audited) -> Sequence[Row]:
     if question.output in _STREAMED:
         return StreamedRows(audited.audit.findings, audited.total)
     return list(audited.audit.findings())
-
-
-def _kinds(counts_only: bool) -> dict[str, Kind]:
-    if counts_only:
-        numbers = dict.fromkeys(COUNTS_COLUMNS[2:-1], Kind.INT64)
-        return {**numbers, "cluster": Kind.STRING, "taken_at": Kind.STRING, "unknown": Kind.STRING}
-    texts = ("cluster", "valid_from", "valid_to", "taken_at", "rule", "severity", "topic", "message", "evidence")
-    kinds = dict.fromkeys(texts, Kind.STRING)
-    return {**kinds, "partition": Kind.INT32, "broker": Kind.INT32, "snapshots": Kind.INT64, "in_newest": Kind.BOOL}
 
 
 def _clusters(snapshots: Sequence[SnapshotFiles]) -> Iterator[dict[str, object]]:

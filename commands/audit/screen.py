@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from commands.shared.printing.screen import print_lines, print_table, print_verdict
+from commands.shared.printing.screen import TableColumn, print_columns, print_lines, print_rows, print_verdict
 from kreplica.errors import ExitCode
 from kreplica.health.listing import TROUBLE
 from kreplica.health.rules import Severity
@@ -52,21 +52,20 @@ class ClusterTrend:
 
 def show(audited: Audited, folders: Sequence[str], code: ExitCode, console: Console) -> None:
     """Prints the audit for a person; its verdict says what the exit code says."""
-    color = console.is_terminal and not console.no_color
     names = _names(audited)
     grouped = groupby(audited.counts, key=lambda item: item.cluster)
     trends = sorted((ClusterTrend(key, names[key], list(some)) for key, some in grouped), key=ClusterTrend.rank)
     _print_verdict(audited, trends, code, console)
     console.print()
     if audited.question.counts_only:
-        _print_counts(audited, names, color=color)
+        _print_counts(audited, names, console)
         return
-    _print_trends(trends, console, color=color)
+    _print_trends(trends, console)
     if audited.total:
         console.print()
-        _print_rules(audited, color=color)
+        _print_rules(audited, console)
         console.print()
-        _print_findings(audited, names, console, color=color)
+        _print_findings(audited, names, console)
     print_lines(console, "next", _next(audited, trends, " ".join(folders)), whole=True)
 
 
@@ -121,10 +120,10 @@ def _left_out(audited: Audited) -> Iterator[str]:
         yield f"{_number(len(selection.strangers), 'foreign file')}: see the warnings"
 
 
-def _print_trends(trends: Sequence[ClusterTrend], console: Console, *, color: bool) -> None:
+def _print_trends(trends: Sequence[ClusterTrend], console: Console) -> None:
     shown = trends[:MOST_CLUSTERS]
     columns = [name for name in TRENDS if any(trend.most(name) for trend in trends)]
-    header = ["CLUSTER", "SNAPSHOTS", "NEWEST", "PARTITIONS", *(name.upper() for name in columns)]
+    header = [*map(TableColumn, ("CLUSTER", "SNAPSHOTS", "NEWEST", "PARTITIONS")), *_counts_columns(columns)]
     rows = [
         [
             trend.name,
@@ -134,7 +133,7 @@ def _print_trends(trends: Sequence[ClusterTrend], console: Console, *, color: bo
         ]
         for trend in shown
     ]
-    print_table(header, rows, color=color)
+    print_columns(console, header, rows)
     if len(trends) > len(shown):
         console.print(f"and {len(trends) - len(shown)} more clusters, in less trouble: --counts lists all")
 
@@ -147,15 +146,23 @@ def _trend(values: Sequence[int]) -> str:
     return f"{steps[0]} → … {max(steps)} … → {steps[-1]} ({len(steps) - 1} changes)"
 
 
-def _print_counts(audited: Audited, names: Mapping[str, str], *, color: bool) -> None:
+def _print_counts(audited: Audited, names: Mapping[str, str], console: Console) -> None:
     counted = audited.counts
     columns = ["topics", "brokers", "partitions"]
     columns += [name for name in TRENDS if any(item.counts[name] for item in counted)]
     rows = [[names[item.cluster], _moment(item.taken_at), *(item.counts[name] for name in columns)] for item in counted]
-    print_table(["CLUSTER", "TAKEN_AT", *(name.upper() for name in columns)], rows, color=color)
+    print_columns(console, [TableColumn("CLUSTER"), TableColumn("TAKEN_AT"), *_counts_columns(columns)], rows)
 
 
-def _print_rules(audited: Audited, *, color: bool) -> None:
+def _counts_columns(names: Sequence[str]) -> list[TableColumn]:
+    """Columns of counts; a narrow terminal leaves out the last first."""
+    return [TableColumn(name.upper(), drop=len(names) - at) for at, name in enumerate(names)]
+
+
+_RULES = tuple(map(TableColumn, ("SEVERITY", "RULE", "FINDINGS", "IN_NEWEST", "CLUSTERS")))
+
+
+def _print_rules(audited: Audited, console: Console) -> None:
     findings: Counter[tuple[Severity, str]] = Counter()
     newest: Counter[tuple[Severity, str]] = Counter()
     clusters: dict[tuple[Severity, str], set[str]] = defaultdict(set)
@@ -168,18 +175,15 @@ def _print_rules(audited: Audited, *, color: bool) -> None:
         [severity.word, rule, findings[severity, rule], newest[severity, rule], len(clusters[severity, rule])]
         for severity, rule in sorted(findings, key=lambda key: (-key[0].rank, key[1]))
     ]
-    print_table(["SEVERITY", "RULE", "FINDINGS", "IN_NEWEST", "CLUSTERS"], rows, color=color)
+    print_columns(console, _RULES, rows)
 
 
-def _print_findings(audited: Audited, names: Mapping[str, str], console: Console, *, color: bool) -> None:
+def _print_findings(audited: Audited, names: Mapping[str, str], console: Console) -> None:
     rows = audited.audit.top(MOST_FINDINGS)
     times = [name for name in ("valid_from", "valid_to", "taken_at") if name in audited.audit.columns]
-    columns = ["severity", "cluster", "rule", "topic", "partition", "broker", *times, "message"]
-    for row in rows:
-        row["cluster"] = names[str(row["cluster"])]
-        row.update({name: _moment(datetime.fromisoformat(str(row[name]))) for name in times})
-    cells = [[row[name] for name in columns] for row in rows]
-    print_table([name.upper() for name in columns], cells, color=color)
+    shown = ["severity", "cluster", "rule", "topic", "partition", "broker", *times, "message"]
+    cells: dict[str, Callable[[str], str]] = dict.fromkeys(times, lambda text: _moment(datetime.fromisoformat(text)))
+    print_rows(console, audited.audit.row, rows, shown=shown, cells={**cells, "cluster": names.__getitem__})
     if audited.total > len(rows):
         console.print(f"the worst {len(rows)} of {audited.total} findings: -o jsonl gives all")
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from commands.shared.printing.screen import aged, print_lines, print_rows, print_table, print_verdict
+from commands.shared.printing.screen import TableColumn, aged, print_columns, print_lines, print_rows, print_verdict
 from kreplica.health.findings import Finding
 from kreplica.health.rules import ALL_RULES, Severity
 
@@ -22,6 +22,7 @@ MOST_SHOWN = 4
 """Places that a rule names at most; the rest are counted."""
 
 _COLORS = {Severity.CRITICAL: "red", Severity.WARNING: "yellow", Severity.INFO: "green"}
+_RULES = (TableColumn("SEVERITY"), TableColumn("RULE"), TableColumn("FINDINGS"), TableColumn("WHERE", fold=True))
 _WHY = {rule.name: rule.why for rule in ALL_RULES}
 
 
@@ -77,8 +78,7 @@ def _show_rules(view: CheckedView, console: Console) -> None:
     if not rules:
         return
     cells = [[severity.word, name, len(some), _places(some), _WHY[name]] for (severity, name), some in rules]
-    header = ["SEVERITY", "RULE", "FINDINGS", "WHERE"]
-    print_table(header, [row[:-1] for row in cells], color=console.is_terminal and not console.no_color)
+    print_columns(console, _RULES, [row[:-1] for row in cells])
     meanings = {name: why for _, name, _, _, why in cells}
     width = max(map(len, meanings))
     print_lines(console, "means", [f"{name:<{width}}  {why}" for name, why in meanings.items()])

@@ -11,7 +11,7 @@ from commands.describe.causes import cell, explained, measured_cell, measured_li
 from commands.describe.measure import measurable
 from commands.describe.question import GroupBy, Question
 from commands.describe.view import ClusterView
-from commands.shared.printing.screen import aged, print_lines, print_table, print_verdict, read_at
+from commands.shared.printing.screen import TableColumn, aged, print_columns, print_lines, print_verdict, read_at
 from kreplica.health.causes import CauseKind
 from kreplica.health.causes.smallest_set import RACK_GONE, SLOW_BROKER, Culprit
 from kreplica.health.listing import by_broker, by_topic
@@ -93,12 +93,18 @@ def show(description: Description, sources: SourceOptions, console: Console) -> 
         _show_verdict(view, question, sources, console)
 
 
+_LEAST = ("elr", "min_isr", "removing", "adding", "replicas", "rack")
+_DROPPED = {name: order for order, name in enumerate(_LEAST, start=1)}
+"""Columns that a narrow terminal leaves out, the first first."""
+_FOLDED = ("causes", "measured", "what")
+
+
 def _show_rows(description: Description, console: Console) -> None:
     question, answer = description.question, description.answer
     if answer.rows:
         columns = answer.names if question.group_by else _listed_columns(description)
-        rows = _cells(answer.rows, columns)
-        print_table([name.upper() for name in columns], rows, color=console.is_terminal and not console.no_color)
+        shown = [TableColumn(name.upper(), _DROPPED.get(name, 0), name in _FOLDED) for name in columns]
+        print_columns(console, shown, _cells(answer.rows, columns))
     console.print(_closing_line(description))
 
 

@@ -12,8 +12,7 @@ import decode_fields
 import whatif_fields
 from msgspec import Struct
 
-from analyzers.audit import SNAPSHOT_COLUMNS, SPAN_COLUMNS
-from commands.audit.answer import COUNTS_COLUMNS
+from analyzers.rows import SnapshotCountsRow, SnapshotFinding, SpanFinding
 from commands.config.rows import CheckRow, ContextRow, FileRow, SettingRow
 from commands.decode import check as decode_check
 from commands.decode import checkpoints
@@ -36,10 +35,9 @@ from kreplica.formats.segments import rows as segment_rows
 from kreplica.formats.transactions import reading as decode_transactions
 from kreplica.health.findings import Finding
 from kreplica.health.imbalance import BrokerBalance
-from kreplica.health.listing import ROW_FIELDS
+from kreplica.health.listing import row_meanings
 from kreplica.model.comparison import Difference
-from kreplica.model.predicates import PREDICATES
-from kreplica.model.rows import fields_of
+from kreplica.model.rows import fields_of, names_of
 from kreplica.model.schema import PARTITIONS
 from kreplica.monitoring.snapshots import SnapshotRow
 
@@ -81,18 +79,7 @@ def _answer(command: str, rows_name: str, columns: Sequence[str], meanings: Mapp
 
 
 _OF_SCHEMA = {field.name: field.doc for field in PARTITIONS.fields}
-_OF_PREDICATES = {known.name: known.meaning for known in PREDICATES}
-_OF_DESCRIBE = {
-    "leader": "leader's broker id, null if none",
-    "replication_factor": "replicas, less adding ones while a reassignment runs",
-    "preferred": "led by the preferred leader",
-    "preferred_leader": "the first of the replicas",
-    "missing": "replicas that are not in sync",
-    "causes": "what keeps missing replicas out, where the facts single it out: objects with kind, broker, leader where"
-    " it stands on that too, since, evidence; [kinds](../health.md#causes)",
-    "not_known": "missing replicas whose cause they do not single out: objects with broker, leader, candidates, read",
-}
-_DESCRIBE = {name: (_OF_DESCRIBE | _OF_PREDICATES | _OF_SCHEMA | _OF_DESCRIBE)[name] for name in ROW_FIELDS}
+_DESCRIBE = row_meanings()
 
 _MEASURED = (
     "With `--measure` a row has `measured`, too: for each missing replica that could be asked an object with broker,"
@@ -107,21 +94,12 @@ _SUMMARY_CAUSES = (
 )
 _DESCRIBE_REMARKS = (_MEASURED, _SUMMARY_CAUSES)
 
-_CLUSTER = "cluster id, or name where the id is not known"
-_AUDIT = {
-    "cluster": _CLUSTER,
-    "valid_from": "time of the first snapshot of an unbroken run of snapshots that show it",
-    "valid_to": "time of the last one",
-    "snapshots": "how many snapshots the run has",
-    "in_newest": "whether the newest snapshot of the cluster shows it",
-    **{field.name: field.meaning.text for field in fields_of(Finding)},
-}
 _AUDIT_REMARKS = (
     "With `--per-snapshot` a row is one finding in one snapshot: "
-    + ", ".join(f"`{name}`" for name in SNAPSHOT_COLUMNS)
+    + ", ".join(f"`{name}`" for name in names_of(SnapshotFinding))
     + ".",
     "With `--counts` the rows, under `counts`, are the counts of each cluster and time: "
-    + ", ".join(f"`{name}`" for name in COUNTS_COLUMNS)
+    + ", ".join(f"`{name}`" for name in names_of(SnapshotCountsRow))
     + ".",
 )
 _LEADERS = {
@@ -209,12 +187,10 @@ def _plan(command: str) -> AnswerFields:
 
 
 ANSWERS: Mapping[str, AnswerFields] = {
-    "kreplica describe": AnswerFields(
-        "kreplica/describe/v1", "partitions", _fields(ROW_FIELDS, _DESCRIBE), _DESCRIBE_REMARKS
-    ),
+    "kreplica describe": AnswerFields("kreplica/describe/v1", "partitions", _DESCRIBE, _DESCRIBE_REMARKS),
     "kreplica check": _rows("check", "findings", Finding),
     "kreplica compare": _rows("compare", "differences", Difference),
-    "kreplica audit": AnswerFields("kreplica/audit/v1", "findings", _fields(SPAN_COLUMNS, _AUDIT), _AUDIT_REMARKS),
+    "kreplica audit": _rows("audit", "findings", SpanFinding, *_AUDIT_REMARKS),
     "kreplica recommend": _rows("recommend", "recommendations", Recommendation, _RECOMMEND_REMARK),
     "kreplica disks": _rows("disks", "log_dirs", LogDirRow, _DISKS_REMARK),
     "kreplica rebalance leaders": _answer("rebalance-leaders", "elections", leaders.COLUMNS, _LEADERS),

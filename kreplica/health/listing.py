@@ -64,6 +64,24 @@ ROW_KINDS: Mapping[str, Kind] = {
 
 ROW_FIELDS: tuple[str, ...] = tuple(ROW_KINDS)
 
+_OWN_MEANINGS = {
+    "leader": "leader's broker id, null if none",
+    "replication_factor": "replicas, less adding ones while a reassignment runs",
+    "preferred": "led by the preferred leader",
+    "preferred_leader": "the first of the replicas",
+    "missing": "replicas that are not in sync",
+    "causes": "what keeps missing replicas out, where the facts single it out: objects with kind, broker, leader where"
+    " it stands on that too, since, evidence; [kinds](../health.md#causes)",
+    "not_known": "missing replicas whose cause they do not single out: objects with broker, leader, candidates, read",
+}
+
+
+def row_meanings() -> dict[str, str]:
+    """Meanings of the fields, for the reference: those of predicates and tables stand there."""
+    known_ones = {predicate.name: predicate.meaning for predicate in PREDICATES}
+    of_tables = {field.name: field.doc for field in PARTITIONS.fields}
+    return {name: (known_ones | of_tables | _OWN_MEANINGS)[name] for name in ROW_FIELDS}
+
 
 def partition_rows(
     evaluator: Evaluator, rows: Indices, why: Explanation | None = None, places: Indices | None = None

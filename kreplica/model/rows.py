@@ -88,6 +88,11 @@ def fields_of(row: type[Struct]) -> tuple[RowField, ...]:
     return tuple(_field(f"{row.__name__}.{name}", name, hints[attribute]) for name, attribute in pairs)
 
 
+def meaning_of(row: type[Struct], name: str) -> Meaning:
+    """The meaning of one field, for the field of another row that is the same."""
+    return next(field.meaning for field in fields_of(row) if field.name == name)
+
+
 def kinds_of(row: type[Struct]) -> Mapping[str, Kind]:
     """Kinds of the columns by name."""
     return {field.name: field.kind for field in fields_of(row)}

@@ -11,6 +11,7 @@ import pytest
 from examples import examples
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
+from msgspec import structs
 
 from kreplica.health.findings import find
 from kreplica.health.listing import count_all
@@ -73,7 +74,7 @@ def test_findings_and_counts_are_those_of_each_snapshot(
     snapshots = generated(Random(seed), 16)
     audit = Audit(in_spark(snapshots), ALL_RULES, per_snapshot=True)
 
-    found = sorted(audit.findings(), key=lambda row: identity(row, "taken_at"))
+    found = sorted(map(structs.asdict, audit.findings()), key=lambda row: identity(row, "taken_at"))
     newest = {snapshot.label: snapshot.taken_at.isoformat() for snapshot in snapshots}
     expected = [{**row, "in_newest": row["taken_at"] == newest[row["cluster"]]} for row in expected_findings(snapshots)]
     assert found == sorted(expected, key=lambda row: identity(row, "taken_at"))
@@ -103,7 +104,7 @@ def test_runs_of_a_finding_become_spans(
     audit = Audit(in_spark(snapshots), ALL_RULES)
     expected = expected_spans(snapshots)
     assert max(row["snapshots"] for row in expected) > 2
-    found = sorted(audit.findings(), key=lambda row: identity(row, "valid_from"))
+    found = sorted(map(structs.asdict, audit.findings()), key=lambda row: identity(row, "valid_from"))
     assert found == sorted(expected, key=lambda row: identity(row, "valid_from"))
 
     tallies = audit.tallies()
@@ -111,8 +112,8 @@ def test_runs_of_a_finding_become_spans(
     assert sum(tally.in_newest for tally in tallies) == sum(row["in_newest"] for row in expected)
     top = audit.top(7)
     assert len(top) == 7
-    assert top[0]["severity"] == "critical"
-    assert top[0]["in_newest"] is True
+    assert top[0].severity == "critical"
+    assert top[0].in_newest is True
 
 
 def test_only_the_rules_asked_for_are_judged(
@@ -125,7 +126,7 @@ def test_only_the_rules_asked_for_are_judged(
         expected = [row for row in expected_findings(snapshots) if row["rule"] == rule]
         found = list(Audit(in_spark(snapshots), {rule}, per_snapshot=True).findings())
         assert expected
-        assert {row["rule"] for row in found} == {rule}
+        assert {row.rule for row in found} == {rule}
         assert len(found) == len(expected)
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from msgspec import structs
 
 from kreplica.health.findings import find
 from kreplica.health.rules import ALL_RULES
@@ -73,7 +74,7 @@ def audited(spark: SparkSession, folders: list[Path]) -> Outcome:
         times.setdefault(names[item.cluster], []).append(item.taken_at.isoformat())
         counts[names[item.cluster], item.taken_at.isoformat()] = item.counts
     outcome = Outcome(times, counts)
-    for row in audit.findings():
+    for row in map(structs.asdict, audit.findings()):
         outcome.findings.setdefault((names[str(row["cluster"])], str(row["taken_at"])), []).append(row)
     return outcome
 
