@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -21,7 +21,6 @@ from kreplica.health.gates import Freshness, gate_code
 from kreplica.health.listing import (
     ROW_FIELDS,
     ROW_KINDS,
-    PlaceGroup,
     by_broker,
     by_rack,
     by_topic,
@@ -36,6 +35,9 @@ from kreplica.monitoring.clusters import Reading, gaps_beside, judged_each, read
 from kreplica.sources import Facet
 
 if TYPE_CHECKING:
+    from msgspec import Struct
+
+    from commands.describe.rows import CauseRow
     from kreplica.config.handle import ClusterHandle
     from kreplica.model.columns import Indices
 
@@ -70,16 +72,12 @@ def answer(handles: Sequence[ClusterHandle], question: Question) -> Description:
     snapshots = judged_each(reading, selected, freshness)
     asked = zip(_handles(reading), reading.snapshots, snapshots, strict=True)
     views = _measured([_view(*each, question) for each in asked], question, reading)
-    columns, rows_name, rows = _rows(views, question, several=reading.several)
-    document = Answer(
-        command="describe",
-        rows_name=rows_name,
-        columns=columns,
-        rows=rows,
+    listed = _listed(views, question, reading) if question.group_by is None else _gathered(views, question, reading)
+    document = replace(
+        listed,
         clusters=[cluster_object(view.snapshot) for view in views],
         summary=_summary(views, question, reading),
         warnings=[*reading.warnings(), *remarks, *gaps_beside(reading, snapshots), *_silent(views)],
-        kinds={**ROW_KINDS, "measured": Kind.STRING} if question.group_by is None else _GROUP_KINDS,
     )
     return Description(question, reading, views, document, _exit_code(views, question, reading))
 
@@ -136,22 +134,37 @@ def _silent(views: Sequence[ClusterView]) -> list[str]:
     ]
 
 
-def _rows(
-    views: Sequence[ClusterView], question: Question, *, several: bool
-) -> tuple[tuple[str, ...], str, list[dict[str, object]]]:
-    """Column names, the rows' key and the rows; a verdict has no rows."""
-    if question.group_by is not None:
-        columns = (question.group_by.value, *_GROUP_COLUMNS[question.group_by])
-        name, gathered = "groups", [_group_rows(view, question.group_by) for view in views]
-    else:
-        columns, name = ROW_FIELDS, "partitions"
-        listed = bool(question.filters) or question.everything
-        gathered = [_partition_rows(view) if listed else [] for view in views]
-        columns += ("measured",) * (question.measure is not None)
-    leads = [_lead(view.snapshot, several=several, timed=question.timed) for view in views]
+def _listed(views: Sequence[ClusterView], question: Question, reading: Reading) -> Answer:
+    """The partitions; a verdict has no rows."""
+    listed = bool(question.filters) or question.everything
+    gathered = [_partition_rows(view) if listed else [] for view in views]
+    leads = [_lead(view.snapshot, several=reading.several, timed=question.timed) for view in views]
     if leads[0]:
         gathered = [[lead | row for row in rows] for lead, rows in zip(leads, gathered, strict=True)]
-    return (*leads[0], *columns), name, [row for rows in gathered for row in rows]
+    return Answer(
+        command="describe",
+        rows_name="partitions",
+        columns=(*leads[0], *ROW_FIELDS, *["measured"] * (question.measure is not None)),
+        rows=[row for rows in gathered for row in rows],
+        kinds={**ROW_KINDS, "measured": Kind.STRING},
+    )
+
+
+def _gathered(views: Sequence[ClusterView], question: Question, reading: Reading) -> Answer:
+    """The groups of partitions."""
+    from commands.describe.rows import GROUP_ROWS
+
+    assert question.group_by is not None, "asked for by --group-by"
+    found = [(view.snapshot, _group_rows(view, question.group_by)) for view in views]
+    times = [snapshot.taken_at.isoformat() for snapshot, rows in found for _ in rows]
+    return Answer(
+        command="describe",
+        rows_name="groups",
+        columns=GROUP_ROWS[question.group_by],
+        rows=[row for _, rows in found for row in rows],
+        row_clusters=reading.row_clusters(found),
+        row_times=times if question.timed else None,
+    )
 
 
 def _partition_rows(view: ClusterView) -> list[dict[str, object]]:
@@ -168,71 +181,51 @@ def _lead(snapshot: ClusterSnapshot, *, several: bool, timed: bool) -> dict[str,
     return lead | {"cluster": snapshot.label} if several else lead
 
 
-_GROUP_KINDS = {
-    "broker": Kind.INT32,
-    "rack": Kind.STRING,
-    "alive": Kind.BOOL,
-    "missing": Kind.INT64,
-    "leading": Kind.INT64,
-    "partitions": Kind.INT64,
-    "of": Kind.INT64,
-    "cause": Kind.STRING,
-    "leader": Kind.INT32,
-    "certain": Kind.BOOL,
-    "failing": Kind.INT64,
-    "what": Kind.STRING,
-}
-_GROUP_COLUMNS = {
-    GroupBy.topic: ("partitions", "of"),
-    GroupBy.broker: ("rack", "alive", "missing", "leading", "partitions"),
-    GroupBy.rack: ("missing", "leading", "partitions"),
-    GroupBy.cause: ("broker", "rack", "leader", "certain", "failing", "partitions", "what"),
-}
+def _group_rows(view: ClusterView, group_by: GroupBy) -> Sequence[Struct]:
+    from commands.describe.rows import BrokerRow, RackRow, TopicRow
 
-
-def _group_rows(view: ClusterView, group_by: GroupBy) -> list[dict[str, object]]:
     if group_by is GroupBy.topic:
-        return [asdict(group) for group in by_topic(view.evaluator, view.matched)]
+        return [TopicRow(one.topic, one.partitions, one.of) for one in by_topic(view.evaluator, view.matched)]
     if group_by is GroupBy.cause:
         return list(_cause_rows(view))
     if group_by is GroupBy.rack:
-        return [_place_row("rack", group) for group in by_rack(view.evaluator, view.matched)]
-    alive = dict(zip(view.snapshot.brokers["broker"].to_list(), view.snapshot.brokers["alive"].to_list(), strict=True))
-    racks = view.snapshot.racks
+        racks = by_rack(view.evaluator, view.matched)
+        return [RackRow(one.label, one.missing, one.leading, one.partitions) for one in racks]
+    brokers, rack_of = view.snapshot.brokers, view.snapshot.racks
+    alive = dict(zip(brokers.integers("broker").to_list(), brokers.booleans("alive").to_list(), strict=True))
     return [
-        {"broker": group.label, "rack": racks.get(group.label), "alive": alive.get(group.label)}  # type: ignore[arg-type]
-        | _place_row("broker", group)
-        for group in by_broker(view.evaluator, view.matched)
+        BrokerRow(one.label, rack_of.get(one.label), alive.get(one.label), one.missing, one.leading, one.partitions)
+        for one in by_broker(view.evaluator, view.matched)
     ]
 
 
-def _cause_rows(view: ClusterView) -> Iterator[dict[str, object]]:
+def _cause_rows(view: ClusterView) -> Iterator[CauseRow]:
+    from commands.describe.rows import CauseRow
+
     racks = view.snapshot.racks
     for culprit in view.verdict.culprits:
         key = culprit.key
-        yield {
-            "cause": key.kind,
-            "broker": key.broker,
-            "rack": key.rack or (racks.get(key.broker) if key.broker is not None else None),
-            "leader": key.leader,
-            "certain": culprit.certain,
-            "failing": culprit.failing,
-            "partitions": culprit.partitions,
-            "what": culprit_text(culprit, view.snapshot),
-        }
+        yield CauseRow(
+            cause=key.kind,
+            broker=key.broker,
+            rack=key.rack or (racks.get(key.broker) if key.broker is not None else None),
+            leader=key.leader,
+            certain=culprit.certain,
+            failing=culprit.failing,
+            partitions=culprit.partitions,
+            what=culprit_text(culprit, view.snapshot),
+        )
     for question in view.verdict.open:
-        unknown = dict.fromkeys(("broker", "rack", "leader", "failing"))
-        counted = {"certain": False, "partitions": question.partitions, "what": open_text(question)}
-        yield {"cause": "not-known", **unknown, **counted}
-
-
-def _place_row(key: str, group: PlaceGroup) -> dict[str, object]:
-    return {
-        key: group.label,
-        "missing": group.missing,
-        "leading": group.leading,
-        "partitions": group.partitions,
-    }
+        yield CauseRow(
+            cause="not-known",
+            broker=None,
+            rack=None,
+            leader=None,
+            certain=False,
+            failing=None,
+            partitions=question.partitions,
+            what=open_text(question),
+        )
 
 
 def _summary(views: Sequence[ClusterView], question: Question, reading: Reading) -> dict[str, object]:

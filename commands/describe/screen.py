@@ -11,7 +11,15 @@ from commands.describe.causes import cell, explained, measured_cell, measured_li
 from commands.describe.measure import measurable
 from commands.describe.question import GroupBy, Question
 from commands.describe.view import ClusterView
-from commands.shared.printing.screen import TableColumn, aged, print_columns, print_lines, print_verdict, read_at
+from commands.shared.printing.screen import (
+    TableColumn,
+    aged,
+    print_columns,
+    print_lines,
+    print_verdict,
+    read_at,
+    table_columns,
+)
 from kreplica.health.causes import CauseKind
 from kreplica.health.causes.smallest_set import RACK_GONE, SLOW_BROKER, Culprit
 from kreplica.health.listing import by_broker, by_topic
@@ -22,7 +30,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from commands.shared.options import SourceOptions
-    from commands.shared.printing.output import Row
+    from commands.shared.printing.output import Answer, Row
 
 
 _SLOW = {CauseKind.SLOW_LEADER.value, CauseKind.SLOW_FOLLOWER.value, SLOW_BROKER}
@@ -93,19 +101,30 @@ def show(description: Description, sources: SourceOptions, console: Console) -> 
         _show_verdict(view, question, sources, console)
 
 
-_LEAST = ("elr", "min_isr", "removing", "adding", "replicas", "rack")
+_LEAST = ("elr", "min_isr", "removing", "adding", "replicas")
 _DROPPED = {name: order for order, name in enumerate(_LEAST, start=1)}
 """Columns that a narrow terminal leaves out, the first first."""
-_FOLDED = ("causes", "measured", "what")
+_FOLDED = ("causes", "measured")
 
 
 def _show_rows(description: Description, console: Console) -> None:
     question, answer = description.question, description.answer
     if answer.rows:
-        columns = answer.names if question.group_by else _listed_columns(description)
-        shown = [TableColumn(name.upper(), _DROPPED.get(name, 0), name in _FOLDED) for name in columns]
-        print_columns(console, shown, _cells(answer.rows, columns))
+        if question.group_by is None:
+            names = _listed_columns(description)
+            columns = [TableColumn(name.upper(), _DROPPED.get(name, 0), name in _FOLDED) for name in names]
+            print_columns(console, columns, _cells(answer.rows, names))
+        else:
+            print_columns(console, _group_columns(answer, question.group_by), answer.cells())
     console.print(_closing_line(description))
+
+
+def _group_columns(answer: Answer, group_by: GroupBy) -> list[TableColumn]:
+    from commands.describe.rows import GROUP_ROWS
+    from kreplica.model.rows import names_of
+
+    row = GROUP_ROWS[group_by]
+    return [*(TableColumn(name.upper()) for name in answer.leads), *table_columns(row, names_of(row))]
 
 
 def _listed_columns(description: Description) -> list[str]:

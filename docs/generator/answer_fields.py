@@ -18,6 +18,7 @@ from commands.decode import check as decode_check
 from commands.decode import checkpoints
 from commands.decode.metadata import command as decode_metadata
 from commands.decode.offsets import answer as decode_offsets_answer
+from commands.describe.rows import GROUP_ROWS
 from commands.disks.row import LogDirRow
 from commands.rebalance import answer as rebalance_answer
 from commands.rebalance import leaders
@@ -92,7 +93,10 @@ _SUMMARY_CAUSES = (
     " certain, since, evidence. `summary.causes_open` is what it leaves open: partitions, choices, every_choice, read."
     " `summary.causes_smallest` is false where a smaller set may exist."
 )
-_DESCRIBE_REMARKS = (_MEASURED, _SUMMARY_CAUSES)
+_GROUPS = "With `--group-by` the rows, under `groups`, are gathered: " + "; ".join(
+    f"by {group_by}: " + ", ".join(f"`{name}`" for name in names_of(row)) for group_by, row in GROUP_ROWS.items()
+)
+_DESCRIBE_REMARKS = (_MEASURED, _SUMMARY_CAUSES, f"{_GROUPS}.")
 
 _AUDIT_REMARKS = (
     "With `--per-snapshot` a row is one finding in one snapshot: "

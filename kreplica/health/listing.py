@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
+from typing import Generic, TypeVar
 
 import numpy as np
 
@@ -136,8 +137,11 @@ class TopicGroup:
     of: int
 
 
+Label = TypeVar("Label", int, str | None)
+
+
 @dataclass(frozen=True, slots=True)
-class PlaceGroup:
+class PlaceGroup(Generic[Label]):
     """A broker or a rack, and its share in the partitions that were picked.
 
     Args:
@@ -147,7 +151,7 @@ class PlaceGroup:
         partitions: Picked partitions with a replica here.
     """
 
-    label: int | str | None
+    label: Label
     missing: int
     leading: int
     partitions: int
@@ -172,17 +176,17 @@ def by_topic(evaluator: Evaluator, rows: Indices) -> list[TopicGroup]:
     return sorted(groups, key=lambda group: (-group.partitions, group.topic))
 
 
-def by_broker(evaluator: Evaluator, rows: Indices) -> list[PlaceGroup]:
+def by_broker(evaluator: Evaluator, rows: Indices) -> list[PlaceGroup[int]]:
     """Brokers of the picked partitions, those whose replicas are missing most first."""
     return _by_place(evaluator, rows, lambda broker: broker)
 
 
-def by_rack(evaluator: Evaluator, rows: Indices) -> list[PlaceGroup]:
+def by_rack(evaluator: Evaluator, rows: Indices) -> list[PlaceGroup[str | None]]:
     """Racks of the picked partitions; a partition with two replicas in one rack counts there once."""
     return _by_place(evaluator, rows, evaluator.snapshot.racks.get)
 
 
-def _by_place(evaluator: Evaluator, rows: Indices, label: Callable[[int], int | str | None]) -> list[PlaceGroup]:
+def _by_place(evaluator: Evaluator, rows: Indices, label: Callable[[int], Label]) -> list[PlaceGroup[Label]]:
     holding = _tally(evaluator.snapshot.lists("replicas").take(rows), label)
     missing = _tally(evaluator.list(MISSING).take(rows), label)
     leaders = evaluator.snapshot.integers("leader").take(rows)
@@ -195,7 +199,7 @@ def _by_place(evaluator: Evaluator, rows: Indices, label: Callable[[int], int | 
     return sorted(groups, key=lambda group: (-group.missing, -group.partitions, str(group.label)))
 
 
-def _tally(lists: IntListColumn, label: Callable[[int], int | str | None]) -> dict[int | str | None, int]:
+def _tally(lists: IntListColumn, label: Callable[[int], Label]) -> dict[Label, int]:
     """Counts for each label the rows that have an element with it."""
     brokers, inverse = np.unique(lists.values, return_inverse=True)
     numbers: dict[Hashable, int] = {}

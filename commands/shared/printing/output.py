@@ -60,6 +60,7 @@ class Answer:
         kinds: Kinds of the columns, for Parquet; that of a column left out is inferred from its values, which is
             impossible where all are null. Rows of a class need none.
         row_clusters: The cluster of each row where several were read, as a field before its own; None where one was.
+        row_times: The time of each row where there are many rounds, as a field before that; None where there is one.
     """
 
     command: str
@@ -72,14 +73,20 @@ class Answer:
     kinds: Mapping[str, Kind] = field(default_factory=dict)
     objects: Mapping[str, Row] = field(default_factory=dict)
     row_clusters: Sequence[str] | None = None
+    row_times: Sequence[str] | None = None
+
+    @property
+    def leads(self) -> dict[str, Sequence[str]]:
+        """Columns before those of the class of the rows."""
+        leads = {"taken_at": self.row_times, "cluster": self.row_clusters}
+        return {name: values for name, values in leads.items() if values is not None}
 
     @property
     def names(self) -> tuple[str, ...]:
         """Names of the columns, in order."""
         if not isinstance(self.columns, type):
             return tuple(self.columns)
-        own = self.columns.__struct_encode_fields__
-        return own if self.row_clusters is None else ("cluster", *own)
+        return (*self.leads, *self.columns.__struct_encode_fields__)
 
     def cells(self) -> Iterator[Sequence[object]]:
         """The values of each row, in order of the columns."""
@@ -88,9 +95,9 @@ class Answer:
         from kreplica.model.rows import values_of
 
         cells = map(values_of(self.columns), self.rows)
-        if self.row_clusters is None:
+        if not self.leads:
             return cells
-        return ((name, *values) for name, values in zip(self.row_clusters, cells, strict=True))
+        return ((*leads, *values) for *leads, values in zip(*self.leads.values(), cells, strict=True))
 
     def column_kinds(self) -> Mapping[str, Kind]:
         """Kinds of the columns that are known without looking at values."""
@@ -99,21 +106,22 @@ class Answer:
         from kreplica.model.rows import kinds_of
         from kreplica.model.schema import Kind
 
-        return {"cluster": Kind.STRING, **kinds_of(self.columns)}
+        return {**dict.fromkeys(self.leads, Kind.STRING), **kinds_of(self.columns)}
 
     def json_rows(self, begin: int, end: int) -> bytes:
         """Some rows as JSON objects with commas between them."""
-        if self.row_clusters is None:
+        if not self.leads:
             return encoded(self.rows[begin:end])[1:-1]
         return b",".join(self.json_lines(begin, end))
 
     def json_lines(self, begin: int, end: int) -> list[bytes]:
         """Some rows as JSON objects."""
         rows = [encoded(row) for row in self.rows[begin:end]]
-        if self.row_clusters is None:
+        if not self.leads:
             return rows
-        leads = (b'{"cluster":' + encoded(name) + b"," for name in self.row_clusters[begin:end])
-        return [lead + row[1:] for lead, row in zip(leads, rows, strict=True)]
+        values = zip(*(column[begin:end] for column in self.leads.values()), strict=True)
+        leads = (encoded(dict(zip(self.leads, each, strict=True)))[:-1] for each in values)
+        return [lead + b"," + row[1:] for lead, row in zip(leads, rows, strict=True)]
 
 
 def cluster_object(snapshot: ClusterSnapshot) -> dict[str, object]:

@@ -66,6 +66,18 @@ def test_several_clusters_lead_their_rows(capsys: pytest.CaptureFixture[str]) ->
     assert shown(OutputFormat.markdown, capsys, **of).startswith("| cluster | topic | from |")
 
 
+def test_times_lead_the_clusters_of_rows(capsys: pytest.CaptureFixture[str]) -> None:
+    of = {"row_clusters": ["eu", "us"], "row_times": ["10:00", "11:00"]}
+    for form in (OutputFormat.json, OutputFormat.jsonl):
+        text = shown(form, capsys, **of)
+        found = json.loads(text)["things"] if form is OutputFormat.json else list(map(json.loads, text.splitlines()))
+        assert [list(row.items())[:3] for row in found] == [
+            [("taken_at", "10:00"), ("cluster", "eu"), ("topic", "orders")],
+            [("taken_at", "11:00"), ("cluster", "us"), ("topic", None)],
+        ]
+    assert shown(OutputFormat.csv, capsys, **of).splitlines()[2] == "11:00,us,,,,short,{}"
+
+
 def test_csv_writes_lists_and_objects_as_of_mappings(capsys: pytest.CaptureFixture[str]) -> None:
     lines = shown(OutputFormat.csv, capsys).splitlines()
     assert lines[0] == "topic,from,isr,message,facts"

@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from analyzers.rows import SnapshotCountsRow, SnapshotFinding, SpanFinding
+from commands.describe.rows import GROUP_ROWS
+from kreplica.health.listing import ROW_FIELDS, row_meanings
 from kreplica.model.rows import fields_of
 
 ROOT = Path(__file__).parents[3]
@@ -23,7 +25,6 @@ NAMES_ONLY = {
     "commands/decode/segment/command.py",
     "commands/decode/segment/indexes.py",
     "commands/decode/transactions/answer.py",
-    "commands/describe/answer.py",
     "commands/rebalance/answer.py",
     "commands/rebalance/leaders.py",
     "commands/roll/next_restart.py",
@@ -35,8 +36,11 @@ NAMES_ONLY = {
 """Files whose rows are mappings still: take one out when its rows have a class."""
 
 
-COMPUTED: dict[str, set[type]] = {"commands/audit/answer.py": {SpanFinding, SnapshotFinding, SnapshotCountsRow}}
-"""Files that choose a class by the question."""
+COMPUTED: dict[str, set[type]] = {
+    "commands/audit/answer.py": {SpanFinding, SnapshotFinding, SnapshotCountsRow},
+    "commands/describe/answer.py": {*GROUP_ROWS.values()},
+}
+"""Files that choose a class by the question; describe's partitions are columns, which have their meanings below."""
 
 
 def answers(tree: ast.AST) -> Iterator[ast.expr]:
@@ -76,6 +80,7 @@ def test_the_rows_of_every_answer_have_a_class_whose_fields_have_meanings() -> N
             else:
                 plain.add(name)
     assert plain == NAMES_ONLY
+    assert tuple(row_meanings()) == ROW_FIELDS
     assert "Finding" in {row.__name__ for row in classes}
     for row in classes:
         for field in fields_of(row):
