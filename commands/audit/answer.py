@@ -12,8 +12,8 @@ from analyzers.audit import Audit
 from analyzers.frames import read_fleet
 from analyzers.rows import SnapshotCountsRow
 from commands.shared.printing.output import Answer, OutputFormat
-from commands.shared.printing.screen import counted
 from kreplica.errors import InputError
+from kreplica.model.words import counted
 
 if TYPE_CHECKING:
     from msgspec import Struct

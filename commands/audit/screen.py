@@ -13,6 +13,7 @@ from commands.shared.printing.screen import TableColumn, print_columns, print_li
 from kreplica.errors import ExitCode
 from kreplica.health.listing import TROUBLE
 from kreplica.health.rules import Severity
+from kreplica.model.words import counted
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -94,11 +95,11 @@ def _print_verdict(audited: Audited, trends: Sequence[ClusterTrend], code: ExitC
     if ill:
         sums = [(sum(trend.now(name) for trend in ill), words) for name, words in TROUBLE.items()]
         said = ", ".join(f"{number} {words}" for number, words in sums if number)
-        sentence = f"{len(ill)} of {_number(len(trends), 'cluster')} in their newest snapshot: partitions {said}{past}"
+        sentence = f"{len(ill)} of {counted(len(trends), 'cluster')} in their newest snapshot: partitions {said}{past}"
         print_verdict(console, word, color, sentence)
     else:
         found = "" if word in ("HEALTHY", "INCOMPLETE") else "findings, but "
-        sentence = f"{found}no partition in trouble in the newest snapshot of {_number(len(trends), 'cluster')}{past}"
+        sentence = f"{found}no partition in trouble in the newest snapshot of {counted(len(trends), 'cluster')}{past}"
         print_verdict(console, word, color, sentence)
     print_lines(console, "read", [_read(audited, len(trends))])
     print_lines(console, "left out", _left_out(audited))
@@ -107,17 +108,17 @@ def _print_verdict(audited: Audited, trends: Sequence[ClusterTrend], code: ExitC
 def _read(audited: Audited, clusters: int) -> str:
     times = [item.taken_at for item in audited.counts]
     partitions = sum(item.counts["partitions"] for item in audited.counts)
-    number = f"{_number(len(times), 'snapshot')} of {_number(clusters, 'cluster')}, {partitions} partitions in all"
+    number = f"{counted(len(times), 'snapshot')} of {counted(clusters, 'cluster')}, {partitions} partitions in all"
     return f"{number}, from {_moment(min(times))} to {_moment(max(times))} UTC"
 
 
 def _left_out(audited: Audited) -> Iterator[str]:
     selection = audited.question.selection
     if selection.damaged:
-        files = _number(len(selection.damaged), "damaged file")
-        yield f"{files}, and with them {_number(selection.left_out, 'snapshot')}: see the warnings"
+        files = counted(len(selection.damaged), "damaged file")
+        yield f"{files}, and with them {counted(selection.left_out, 'snapshot')}: see the warnings"
     if selection.strangers:
-        yield f"{_number(len(selection.strangers), 'foreign file')}: see the warnings"
+        yield f"{counted(len(selection.strangers), 'foreign file')}: see the warnings"
 
 
 def _print_trends(trends: Sequence[ClusterTrend], console: Console) -> None:
@@ -198,7 +199,3 @@ def _next(audited: Audited, trends: Sequence[ClusterTrend], folders: str) -> Ite
 
 def _moment(moment: datetime) -> str:
     return f"{moment:%Y-%m-%d %H:%M:%S}"
-
-
-def _number(number: int, word: str) -> str:
-    return f"{number} {word}" if number == 1 else f"{number} {word}s"

@@ -6,9 +6,10 @@ import shlex
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from commands.shared.printing.screen import counted, print_lines, print_rows, print_verdict, utc
+from commands.shared.printing.screen import print_lines, print_rows, print_verdict, utc
 from kreplica.model.comparison import Difference
 from kreplica.model.rows import names_of
+from kreplica.model.words import counted
 
 if TYPE_CHECKING:
     from rich.console import Console

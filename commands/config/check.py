@@ -11,8 +11,8 @@ import typer
 
 from commands.shared.options import ConfigOption, OutputOption, TimeoutOption
 from commands.shared.printing.output import Answer, emit
-from commands.shared.printing.screen import counted
 from kreplica.errors import ExitCode, KreplicaError, UnreachableError
+from kreplica.model.words import counted
 
 if TYPE_CHECKING:
     from rich.console import Console

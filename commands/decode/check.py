@@ -98,7 +98,8 @@ def _kinds() -> dict[str, Kind]:
 
 
 def _show(answer: Answer, homes: Sequence[LogDirectory], console: Console) -> None:
-    from commands.shared.printing.screen import counted, print_lines, print_verdict
+    from commands.shared.printing.screen import print_lines, print_verdict
+    from kreplica.model.words import counted
 
     shown: Counter[tuple[object, object]] = Counter()
     for row in answer.rows:

@@ -169,7 +169,7 @@ def _epochs(value: object) -> object:
 
 def _verdict(answer: Answer, homes: Sequence[LogDirectory], damage: int) -> tuple[str, str, str]:
     from commands.decode.damage_lines import count_places
-    from commands.shared.printing.screen import counted
+    from kreplica.model.words import counted
 
     topics = answer.summary["topics"]
     directories = counted(len(homes), "log directory", "log directories")

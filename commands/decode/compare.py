@@ -138,7 +138,7 @@ def _cell(row: Row, name: str) -> object:
 
 
 def _verdict(summary: Row) -> tuple[str, str, str]:
-    from commands.shared.printing.screen import counted
+    from kreplica.model.words import counted
 
     number = {name: int(str(value)) for name, value in summary.items() if name != "damage"}
     scope = f"{counted(number['compared'], 'partition')} compared"
@@ -173,7 +173,7 @@ def _nothing_compared(damaged: str, scope: str) -> tuple[str, str, str]:
 def _damaged(summary: Row) -> str:
     """Counts of damaged files, in words; empty if there are none."""
     from commands.decode.damage_lines import count_places
-    from commands.shared.printing.screen import counted
+    from kreplica.model.words import counted
 
     copies, beside = int(str(summary["damaged"])), summary["damage"]
     assert isinstance(beside, list)
@@ -192,7 +192,7 @@ def _differences(rows: Sequence[Row]) -> list[str]:
 
 def _ahead(rows: Sequence[Row]) -> list[str]:
     """Records above the high watermark on one disk only: lost with that disk, or when they follow another leader."""
-    from commands.shared.printing.screen import counted
+    from kreplica.model.words import counted
 
     found = [(row, int(str(row["only_here_above"] or 0))) for row in rows]
     told = [
@@ -226,6 +226,6 @@ def _sentence(row: Row, leader: str) -> str:
 
 
 def _offsets(count: int) -> str:
-    from commands.shared.printing.screen import counted
+    from kreplica.model.words import counted
 
     return counted(count, "offset")

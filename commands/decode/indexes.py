@@ -77,7 +77,8 @@ def _kinds(columns: Sequence[str]) -> dict[str, Kind]:
 
 def _show(answer: Answer, damage: Sequence[Damage], console: Console) -> None:
     from commands.decode.damage_lines import count_places
-    from commands.shared.printing.screen import counted, print_table, print_verdict
+    from commands.shared.printing.screen import print_table, print_verdict
+    from kreplica.model.words import counted
 
     told = [name for name in answer.names if any(row.get(name) is not None for row in answer.rows)]
     if answer.rows:

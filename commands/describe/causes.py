@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from commands.shared.values import size_words, spell_duration
 from kreplica.health.causes import CauseKind
 from kreplica.health.causes.smallest_set import RACK_GONE, SLOW_BROKER, Culprit, Key, OpenQuestion
+from kreplica.model.words import listed, named
 from kreplica.monitoring.lag import Pace, Progress
 
 if TYPE_CHECKING:
@@ -89,12 +90,12 @@ def _plain_text(culprit: Culprit, snapshot: ClusterSnapshot) -> str:
 
 
 def _rack_gone(culprit: Culprit, _: ClusterSnapshot) -> str:
-    return f"rack {culprit.key.rack} gone: brokers {named(culprit.brokers)}"
+    return f"rack {culprit.key.rack} gone: brokers {listed(culprit.brokers, MOST_NAMED)}"
 
 
 def _directory(culprit: Culprit, snapshot: ClusterSnapshot) -> str:
     paths = culprit.evidence.get("log_dirs")
-    where = f": {named(paths)}" if isinstance(paths, list) and paths else ""
+    where = f": {listed(paths, MOST_NAMED)}" if isinstance(paths, list) and paths else ""
     return f"{_broker(culprit.key.broker, snapshot)} has a log directory offline{where}"
 
 
@@ -105,7 +106,7 @@ def _throttle(culprit: Culprit, _: ClusterSnapshot) -> str:
     slow, fast = (size_words(int(str(facts[name]))) for name in ("slowest_rate", "fastest_rate"))
     rate = f"{slow}/s" if slow == fast else f"{slow}/s to {fast}/s"
     left = "throttle left behind" if facts["left_behind"] else "throttle"
-    return f"{left}: {rate} on topic{'s' * (len(topics) != 1)} {named(topics)}, brokers {named(culprit.brokers)} out"
+    return f"{left}: {rate} on {named('topic', topics, MOST_NAMED)}, brokers {listed(culprit.brokers, MOST_NAMED)} out"
 
 
 def _broker_out(culprit: Culprit, snapshot: ClusterSnapshot) -> str:
@@ -114,20 +115,17 @@ def _broker_out(culprit: Culprit, snapshot: ClusterSnapshot) -> str:
 
 
 def _slow_leader(culprit: Culprit, snapshot: ClusterSnapshot) -> str:
-    return (
-        f"leader {_placed(culprit.key.broker, snapshot)} slow: follower{_s(culprit.others)} {named(culprit.others)} out"
-    )
+    return f"leader {_placed(culprit.key.broker, snapshot)} slow: {named('follower', culprit.others, MOST_NAMED)} out"
 
 
 def _slow_follower(culprit: Culprit, snapshot: ClusterSnapshot) -> str:
-    leaders = f"leader{_s(culprit.others)} {named(culprit.others)}"
+    leaders = named("leader", culprit.others, MOST_NAMED)
     return f"follower {_placed(culprit.key.broker, snapshot)} slow: behind {leaders}"
 
 
 def _slow_broker(culprit: Culprit, snapshot: ClusterSnapshot) -> str:
-    return (
-        f"{_broker(culprit.key.broker, snapshot)} slow, as leader and as follower: with brokers {named(culprit.others)}"
-    )
+    others = listed(culprit.others, MOST_NAMED)
+    return f"{_broker(culprit.key.broker, snapshot)} slow, as leader and as follower: with brokers {others}"
 
 
 def _pair(culprit: Culprit, _: ClusterSnapshot) -> str:
@@ -230,12 +228,6 @@ def _rate(progress: Progress) -> str:
     return f"{progress.records_per_second:,.1f} records/s{bytes_too}"
 
 
-def named(items: Sequence[object]) -> str:
-    """``1, 2, 3, 4, 5 and 34 more``."""
-    more = f" and {len(items) - MOST_NAMED} more" if len(items) > MOST_NAMED else ""
-    return ", ".join(map(str, items[:MOST_NAMED])) + more
-
-
 def _broker(broker: int | None, snapshot: ClusterSnapshot) -> str:
     return f"broker {_placed(broker, snapshot)}"
 
@@ -249,7 +241,3 @@ def _moment(since: str, snapshot: ClusterSnapshot) -> str:
     """The time of day, and the day if it is not that of the snapshot."""
     day, _, clock = since[:19].partition("T")
     return f"{clock} UTC" if day == f"{snapshot.taken_at:%Y-%m-%d}" else f"{day} {clock} UTC"
-
-
-def _s(items: Sequence[object]) -> str:
-    return "" if len(items) == 1 else "s"

@@ -27,6 +27,7 @@ from kreplica.health.disks import (
     disk_report,
 )
 from kreplica.model.snapshot import ClusterSnapshot
+from kreplica.model.words import named
 from kreplica.monitoring.clusters import Reading, read_clusters, select_each
 from kreplica.sources import Facet
 from kreplica.sources.dumps.dump import read_dump
@@ -203,8 +204,7 @@ def _said(view: DiskView) -> list[str]:
     """Remarks on facts that cannot be known."""
     said = []
     if view.unknown:
-        whose = ", ".join(map(str, view.unknown))
-        said.append(f"log directories of broker{'s' * (len(view.unknown) > 1)} {whose} are not known")
+        said.append(f"log directories of {named('broker', view.unknown)} are not known")
     elif not view.report.directories:
         said.append(f"no log directory is known: {view.snapshot.source} does not tell")
     if view.report.unlisted:

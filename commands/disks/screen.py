@@ -9,6 +9,7 @@ from commands.disks.answer import DiskAnswer, DiskView
 from commands.shared.printing.screen import TableColumn, print_columns, print_lines, print_verdict, utc
 from commands.shared.values import size_words, spell_duration
 from kreplica.health.disks import SECONDS_A_DAY, LogDirectory, StoredPartition, Trend
+from kreplica.model.words import counted
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -85,7 +86,7 @@ def _short_of_room(found: DiskAnswer, view: DiskView) -> tuple[str, str, str] | 
 
 def _stray_clause(view: DiskView) -> str:
     strays = view.report.strays
-    count = f"{len(strays)} stray replica{'s' * (len(strays) != 1)}"
+    count = counted(len(strays), "stray replica")
     return f", {count} the cluster does not count on: {size_words(sum(one.bytes for one in strays))}" if strays else ""
 
 

@@ -32,6 +32,7 @@ from commands.shared.options import (
     takes_sources,
 )
 from kreplica.errors import ChangeRefusedError, ExitCode, UsageError
+from kreplica.model.words import counted
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -252,7 +253,7 @@ def _show(rows: Sequence[Row], console: Console, *, made: Made, way_in: str, aga
         console.print(none)
     electable = sum(row["electable"] is True for row in rows)
     if made.plan is not None:
-        elections = f"{electable} election{'s' * (electable != 1)}"
+        elections = counted(electable, "election")
         steps = f"{len(made.plan.steps)} batch{'es' * (len(made.plan.steps) != 1)}"
         console.print(f"plan of {elections} in {steps} written to {made.path}; nothing was changed")
         lines = [f"kreplica rebalance apply {shlex.quote(str(made.path))} {way_in}"] * bool(electable)

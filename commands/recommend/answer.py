@@ -19,6 +19,7 @@ from kreplica.config.resolve import read_client_properties
 from kreplica.errors import ConfigurationError, ExitCode, UsageError
 from kreplica.health.rules import Severity
 from kreplica.model.snapshot import ClusterSnapshot
+from kreplica.model.words import counted
 from kreplica.monitoring.clusters import Reading, read_clusters, select_each
 from kreplica.sources import Facet
 
@@ -169,4 +170,4 @@ def not_judged(unjudged: Sequence[Unjudged]) -> Iterator[str]:
     """One clause for each missing fact, with the number of rules that need it; the summary names the rules."""
     rules = Counter(one.missing for one in unjudged)
     for fact, count in rules.items():
-        yield f"{fact} unavailable: {count} rule{'s' * (count > 1)} skipped"
+        yield f"{fact} unavailable: {counted(count, 'rule')} skipped"

@@ -7,9 +7,10 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from commands.recommend.answer import AdviceView, RecommendAnswer, not_judged
-from commands.shared.printing.screen import counted, print_lines, print_verdict
+from commands.shared.printing.screen import print_lines, print_verdict
 from kreplica.advice.model import Recommendation, Scope
 from kreplica.health.rules import Severity
+from kreplica.model.words import counted
 
 if TYPE_CHECKING:
     from rich.console import Console

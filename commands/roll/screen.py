@@ -7,8 +7,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from commands.shared.printing.screen import counted, places, print_cluster, print_lines, print_verdict
+from commands.shared.printing.screen import places, print_cluster, print_lines, print_verdict
 from kreplica.health.impact.stop import OUT_OF_SYNC
+from kreplica.model.words import counted, named
 from kreplica.planner.restart_waves import Bound, BoundKind
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ def show_plan(planned: PlannedRoll, out: Path | None, sources: SourceOptions, co
     print_lines(console, "bound", _bound(plan))
     print_lines(console, "never", _held_back(plan.never))
     print_lines(console, "blocked", _held_back(plan.blocked))
-    print_lines(console, "down", [f"{_named(plan.down)} already: to be started first"] if plan.down else ())
+    print_lines(console, "down", [f"{_nodes(plan.down)} already: to be started first"] if plan.down else ())
     print_lines(console, "help", _helps(plan.held_back))
     print_lines(console, "next", _plan_next(plan, out, sources.again(snapshot.name)), whole=True)
 
@@ -67,9 +68,9 @@ def _plan_verdict(plan: RollPlan, *, incomplete: bool) -> tuple[str, str, str]:
 def _waves(snapshot: ClusterSnapshot, plan: RollPlan) -> Iterator[str]:
     for number, wave in enumerate(plan.waves, start=1):
         racks = sorted({snapshot.racks.get(node, "-") for node in wave})
-        rack = f" (rack{'s' * (len(racks) > 1)} {', '.join(racks)})" if racks != ["-"] else ""
+        rack = f" ({named('rack', racks)})" if racks != ["-"] else ""
         last = ", with the active controller" if plan.controller in wave else ""
-        yield f"{number}  {_named(wave)}{rack}{last}"
+        yield f"{number}  {_nodes(wave)}{rack}{last}"
 
 
 def _bound(plan: RollPlan) -> Iterator[str]:
@@ -77,8 +78,8 @@ def _bound(plan: RollPlan) -> Iterator[str]:
     if not plan.waves:
         return
     words = {
-        BoundKind.CLIQUE: f"no two of {_named(bound.nodes)} may be down together",
-        BoundKind.LIMIT: f"{_named(bound.nodes)} share a partition that needs more of them than fewer waves leave",
+        BoundKind.CLIQUE: f"no two of {_nodes(bound.nodes)} may be down together",
+        BoundKind.LIMIT: f"{_nodes(bound.nodes)} share a partition that needs more of them than fewer waves leave",
         BoundKind.MOST_IN_WAVE: f"--max-per-wave {plan.options.most_in_wave}",
         BoundKind.SEARCH: "every plan with fewer waves was tried",
     }
@@ -148,9 +149,9 @@ def _next_sentence(told: NextWave) -> str:
     where = f"wave {state.wave} of {waves}"
     if told.word.value == "next":
         together = " together" if len(state.to_restart) > 1 else ""
-        return f"restart {_named(state.to_restart)}{together} ({where}): nothing read speaks against it"
+        return f"restart {_nodes(state.to_restart)}{together} ({where}): nothing read speaks against it"
     if told.word.value == "unsafe":
-        return f"not now: stopping {_named(state.to_restart)} ({where}) would do harm"
+        return f"not now: stopping {_nodes(state.to_restart)} ({where}) would do harm"
     if told.word.value == "incomplete":
         return f"{where}: nothing read speaks against it, but not all could be read"
     return f"{where} is not done: {', '.join(_waiting(told))}"
@@ -158,7 +159,7 @@ def _next_sentence(told: NextWave) -> str:
 
 def _left_over(plan: RollPlan) -> str:
     verb = "is" if len(plan.held_back) == 1 else "are"
-    return f"; {_named([one.node for one in plan.held_back])} {verb} in no wave" if plan.held_back else ""
+    return f"; {_nodes([one.node for one in plan.held_back])} {verb} in no wave" if plan.held_back else ""
 
 
 def _waiting(told: NextWave) -> Iterator[str]:
@@ -170,7 +171,7 @@ def _waiting(told: NextWave) -> Iterator[str]:
     for state, text in words.items():
         nodes = [node for node, found in told.state.states.items() if found.value == state]
         if nodes:
-            yield text.format(_named(nodes))
+            yield text.format(_nodes(nodes))
 
 
 def _states(told: NextWave) -> Iterator[str]:
@@ -208,7 +209,5 @@ def _next_lines(told: NextWave, sources: SourceOptions) -> Iterator[str]:
         yield f"kreplica roll plan {way_in}"
 
 
-def _named(nodes: Sequence[int]) -> str:
-    shown = ", ".join(map(str, nodes[:MOST_NAMED]))
-    rest = f" and {len(nodes) - MOST_NAMED} more" if len(nodes) > MOST_NAMED else ""
-    return f"node{'s' * (len(nodes) > 1)} {shown}{rest}"
+def _nodes(nodes: Sequence[int]) -> str:
+    return named("node", nodes, MOST_NAMED)

@@ -13,6 +13,7 @@ from commands.shared.values import spell_duration
 from kreplica.errors import ExitCode
 from kreplica.health.impact.stop import OUT_OF_SYNC, Accepted, StopJudgement
 from kreplica.health.impact.vocabulary import Impact, PartitionImpact
+from kreplica.model.words import counted, listed, named
 from kreplica.monitoring.stop_gate import stoppable_instead
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ def show(verdict: Verdict, sources: SourceOptions, accepted: Accepted, console: 
     print_verdict(console, *_verdict(verdict))
     print_cluster(console, snapshot, f"{len(snapshot.partitions)} partitions")
     if judgement.down and judgement.brokers:
-        print_lines(console, "down", [f"{_named(judgement.down)} already: stopping changes nothing"])
+        print_lines(console, "down", [f"{named('broker', judgement.down)} already: stopping changes nothing"])
     print_lines(console, "missing", last.missing)
     print_lines(console, "against", _lines(judgement.against))
     print_lines(console, "accepted", _lines([item for item in judgement.impacts if item.accepted]))
@@ -64,7 +65,7 @@ def _verdict(verdict: Verdict) -> tuple[str, str, str]:
     """Word, colour and sentence."""
     judgement, code = verdict.last.judgement, verdict.last.exit_code
     age = aged(verdict.last.snapshot)
-    brokers = _named(judgement.brokers)
+    brokers = named("broker", judgement.brokers)
     if code is ExitCode.FINDINGS:
         kinds = _by_kind(judgement.against)
         parts = [_amount(kind, len(some)) for kind, some in kinds.items()]
@@ -73,7 +74,7 @@ def _verdict(verdict: Verdict) -> tuple[str, str, str]:
         words = f"nothing read speaks against stopping {brokers}, but not all is known{age}"
         return "INCOMPLETE", _COLORS[code], words
     if not judgement.brokers:
-        return "SAFE", _COLORS[code], f"down already: {_named(judgement.down)}; stopping changes nothing{age}"
+        return "SAFE", _COLORS[code], f"down already: {named('broker', judgement.down)}; stopping changes nothing{age}"
     kept = f"{judgement.partitions} partitions there keep a leader in sync and min ISR"
     if any(item.accepted for item in judgement.impacts):
         kept = "the rest of its partitions keep a leader in sync and min ISR"
@@ -94,7 +95,7 @@ def _by_kind(items: Sequence[PartitionImpact]) -> dict[Kind, list[list[Partition
 def _amount(kind: Kind, count: int) -> str:
     effects, already = kind
     words = f"{'already ' if already else ''}{_WORDS[effects]}"
-    return words if Impact.QUORUM_LOST in effects else f"{count} partition{'s' * (count > 1)} {words}"
+    return words if Impact.QUORUM_LOST in effects else f"{counted(count, 'partition')} {words}"
 
 
 def _lines(items: Sequence[PartitionImpact]) -> Iterator[str]:
@@ -113,7 +114,7 @@ def _out_of_sync(items: Sequence[PartitionImpact]) -> str:
     """``out of sync already: broker 3``; where there are several, each with its number of partitions."""
     counts = Counter(broker for item in items for broker in item.out_of_sync)
     if len(counts) == 1:
-        return f"{OUT_OF_SYNC}: {_named(list(counts))}"
+        return f"{OUT_OF_SYNC}: {named('broker', list(counts))}"
     most = [f"{broker} in {count}" for broker, count in counts.most_common(MOST_BROKERS)]
     rest = len(counts) - len(most)
     return f"{OUT_OF_SYNC}: brokers {', '.join(most)}{f' and {rest} more' if rest else ''}"
@@ -122,14 +123,14 @@ def _out_of_sync(items: Sequence[PartitionImpact]) -> str:
 def _quorum(judgement: StopJudgement) -> Iterator[str]:
     quorum = judgement.quorum
     if quorum is not None and (quorum.stopping or quorum.down):
-        down = f"; down {_listed(quorum.down)}" if quorum.down else ""
-        yield f"voters {_listed(quorum.voters)}{down}; {quorum.up_after} would be up, {quorum.needed} are needed"
+        down = f"; down {listed(quorum.down)}" if quorum.down else ""
+        yield f"voters {listed(quorum.voters)}{down}; {quorum.up_after} would be up, {quorum.needed} are needed"
 
 
 def _margin(judgement: StopJudgement) -> Iterator[str]:
     if judgement.at_min_isr:
         words = "exactly at min ISR meanwhile: one more replica lost and acks=all writes fail"
-        yield f"{judgement.at_min_isr} partition{'s' * (judgement.at_min_isr > 1)} would be {words}"
+        yield f"{counted(judgement.at_min_isr, 'partition')} would be {words}"
 
 
 def _instead(last: Round, accepted: Accepted) -> Iterator[str]:
@@ -137,7 +138,7 @@ def _instead(last: Round, accepted: Accepted) -> Iterator[str]:
     if last.exit_code is ExitCode.FINDINGS and len(last.judgement.brokers) == 1:
         found = stoppable_instead(last, accepted)
         if found:
-            yield f"{_named(found)} could be stopped now, by this one read"
+            yield f"{named('broker', found)} could be stopped now, by this one read"
 
 
 def _next(last: Round, sources: SourceOptions) -> Iterator[str]:
@@ -154,11 +155,3 @@ def _next(last: Round, sources: SourceOptions) -> Iterator[str]:
     lasting = {item.reason for item in against if not item.waiting_helps}
     if lasting == {"one replica only"}:
         yield f"kreplica safe-to-stop {nodes} {way_in} --accept rf-one"
-
-
-def _named(brokers: Sequence[int]) -> str:
-    return f"broker{'s' * (len(brokers) > 1)} {_listed(brokers)}"
-
-
-def _listed(brokers: Sequence[int]) -> str:
-    return ", ".join(map(str, brokers))

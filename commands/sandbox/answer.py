@@ -11,8 +11,9 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, TypeVar
 
 from commands.shared.printing.output import Answer, OutputFormat, emit
-from commands.shared.printing.screen import counted, print_rows
+from commands.shared.printing.screen import print_rows
 from kreplica.errors import UsageError
+from kreplica.model.words import counted
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -60,7 +60,9 @@ class Question:
     @property
     def words(self) -> str:
         """The goal in words."""
-        where = f"broker{'s' * (len(self.brokers) > 1)} {', '.join(map(str, self.brokers))}"
+        from kreplica.model.words import named
+
+        where = named("broker", self.brokers)
         if self.goal is For.in_sync:
             return f"{where} up, every replica there in sync"
         return "no partition under-replicated" + (f" on {where}" if self.brokers else "")

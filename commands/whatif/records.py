@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from commands.shared.printing.screen import counted
+from kreplica.model.words import counted
 
 if TYPE_CHECKING:
     pass

@@ -9,6 +9,7 @@ from kreplica.engine import fault_plan
 from kreplica.engine.fault_plan import AnyAction, At, Step
 from kreplica.engine.omissions import LeaveOut
 from kreplica.engine.settings import MICROSECONDS
+from kreplica.model.words import named
 
 
 def name_of(action: AnyAction) -> str:
@@ -35,12 +36,8 @@ def left_out_words(left_out: LeaveOut) -> list[str]:
         "broker": left_out.brokers,
         "setting": left_out.settings,
     }
-    told = [_several(what, list(map(str, each))) for what, each in names.items() if each]
+    told = [named(what, list(map(str, each))) for what, each in names.items() if each]
     return [*told, *(_records(name, *places) for name, places in left_out.records.items())]
-
-
-def _several(what: str, names: list[str]) -> str:
-    return f"{what}{'s' if len(names) > 1 else ''} {', '.join(names)}"
 
 
 def _records(name: str, begin: int, end: int) -> str:

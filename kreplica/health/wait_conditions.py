@@ -19,6 +19,7 @@ from kreplica.model.columns import Indices, Mask
 from kreplica.model.evaluate import Evaluator
 from kreplica.model.expressions import Constant, Contains, Expression, Not
 from kreplica.model.snapshot import ClusterSnapshot
+from kreplica.model.words import counted, named
 
 
 class Goal(StrEnum):
@@ -51,9 +52,9 @@ class Left:
 
     def words(self) -> str:
         """Describes what is left, in one clause."""
-        down = f"broker{'s' * (len(self.down) > 1)} {', '.join(map(str, self.down))} not up"
+        down = f"{named('broker', self.down)} not up"
         counts = {"not in sync": len(self.rows) - self.leaderless, "without a live leader": self.leaderless}
-        out = [f"{count} partition{'s' * (count > 1)} {words}" for words, count in counts.items() if count]
+        out = [f"{counted(count, 'partition')} {words}" for words, count in counts.items() if count]
         return ", ".join([down] * bool(self.down) + out)
 
 

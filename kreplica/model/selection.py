@@ -11,6 +11,7 @@ from kreplica.model.columns import Mask
 from kreplica.model.nearest_names import nearest_names
 from kreplica.model.snapshot import ClusterSnapshot
 from kreplica.model.topic_pattern import topic_pattern
+from kreplica.model.words import listed
 
 
 def select(
@@ -89,12 +90,12 @@ def brokers_named(snapshot: ClusterSnapshot, brokers: Sequence[int], racks: Sequ
     known = set(known_nodes(snapshot))
     unknown = sorted(set(brokers) - known)
     if unknown:
-        raise UsageError(f"no broker {_listing(unknown)}", f"known are {_listing(sorted(known))}")
+        raise UsageError(f"no broker {listed(unknown)}", f"known are {listed(sorted(known))}")
     in_racks = set(snapshot.racks.values())
     strange = sorted(set(racks) - in_racks)
     if strange:
-        there = f"known are {_listing(sorted(in_racks))}" if in_racks else "no broker tells its rack"
-        raise UsageError(f"no rack {_listing(strange)}", there)
+        there = f"known are {listed(sorted(in_racks))}" if in_racks else "no broker tells its rack"
+        raise UsageError(f"no rack {listed(strange)}", there)
     return sorted({*brokers, *(broker for broker, rack in snapshot.racks.items() if rack in racks)})
 
 
@@ -103,7 +104,3 @@ def known_nodes(snapshot: ClusterSnapshot) -> list[int]:
     ids = [*snapshot.brokers["broker"].to_list(), *snapshot.quorum["node"].to_list()]
     assigned = np.unique(snapshot.lists("replicas").values).tolist()
     return sorted({node for node in (*ids, *assigned) if isinstance(node, int)})
-
-
-def _listing(items: Sequence[object]) -> str:
-    return ", ".join(map(str, items))

@@ -19,6 +19,7 @@ from kreplica.engine.setup import (
     TransactionalSetup,
     TransformSetup,
 )
+from kreplica.model.words import counted
 
 
 def client_words(client: Client) -> str:
@@ -113,7 +114,7 @@ def _transaction(one: Transaction) -> str:
 
 
 def _sends(sends: tuple[Send, ...]) -> str:
-    number = "1 record" if len(sends) == 1 else f"{len(sends)} records"
+    number = counted(len(sends), "record")
     if not sends:
         return "nothing"
     partitions = ", ".join(dict.fromkeys(send.partition for send in sends))

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from commands.decode.damage_lines import damage_objects, damage_warnings
 from commands.shared.printing.output import Answer, Row
-from commands.shared.printing.screen import counted
 from commands.shared.printing.terminal import print_err
 from kreplica.errors import ExitCode
 from kreplica.formats.consumer_offsets.logs import Replayed
 from kreplica.formats.consumer_offsets.reading import OffsetsReading
 from kreplica.formats.logs.partition_logs import PartitionLog, copy_warnings
 from kreplica.model.schema import Kind
+from kreplica.model.words import counted, named
 
 if TYPE_CHECKING:
     from commands.decode.offsets.against import Compared
@@ -140,11 +139,7 @@ def completeness(reading: OffsetsReading) -> str:
         return f"{found} of {total} partitions found; groups in the rest cannot be known"
     if len(reading.wanted) == total:
         return f"all of the {total} partitions found"
-    return f"found where these groups live: {_numbered(sorted(reading.wanted))} of {total}"
-
-
-def _numbered(partitions: Sequence[int]) -> str:
-    return f"partition{'s' * (len(partitions) > 1)} {', '.join(map(str, partitions))}"
+    return f"found where these groups live: {named('partition', sorted(reading.wanted))} of {total}"
 
 
 def _kind(name: str) -> Kind:

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any, Final
 from commands.decode.damage_lines import count_places, damage_objects
 from commands.decode.offsets.answer import OffsetsAnswer
 from commands.shared.printing.output import Answer, OutputFormat, Row, emit
-from commands.shared.printing.screen import counted, print_lines, print_table, print_verdict
+from commands.shared.printing.screen import print_lines, print_table, print_verdict
 from kreplica.errors import ExitCode
 from kreplica.formats.consumer_offsets.group_rows import group_rows
 from kreplica.model.schema import Kind
+from kreplica.model.words import counted
 
 if TYPE_CHECKING:
     from rich.console import Console

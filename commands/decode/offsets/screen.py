@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from commands.shared.printing.screen import counted, print_lines, print_table, print_verdict
+from commands.shared.printing.screen import print_lines, print_table, print_verdict
 from commands.shared.values import spell_moment
+from kreplica.model.words import counted
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 from commands.decode.damage_lines import MOST_TOLD, count_places, damage_objects, damage_warnings
 from commands.shared.printing.output import Answer, OutputFormat, emit
-from commands.shared.printing.screen import counted, print_lines, print_table, print_verdict
+from commands.shared.printing.screen import print_lines, print_table, print_verdict
 from kreplica.errors import ExitCode, InputError, UsageError
 from kreplica.formats.checks.segment_indexes import COLUMNS, IndexesRead, IndexKind, Row, index_entry_rows
 from kreplica.formats.file_bytes import not_listed
 from kreplica.formats.logs.partition_logs import find_logs
 from kreplica.model.schema import Kind
+from kreplica.model.words import counted
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 from commands.decode.damage_lines import count_places, damage_objects, damage_warnings
 from commands.shared.printing.output import OutputFormat, Row
-from commands.shared.printing.screen import counted, print_lines, print_verdict
+from commands.shared.printing.screen import print_lines, print_verdict
 from commands.shared.printing.streams import Ending, LongAnswer, emit_long
 from kreplica.errors import ExitCode
 from kreplica.formats.logs.segment_files import SegmentsRead
 from kreplica.formats.segments.rows import RECORD_JSON, RECORDS, record_table
+from kreplica.model.words import counted
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 from commands.decode.damage_lines import damage_objects, damage_warnings
 from commands.shared.printing.output import Answer, Row
-from commands.shared.printing.screen import counted
 from kreplica.formats.logs.partition_logs import copy_warnings
 from kreplica.formats.transactions.reading import COLUMNS, TransactionsReading, kind_of
+from kreplica.model.words import counted
 
 
 @dataclass(frozen=True, slots=True)

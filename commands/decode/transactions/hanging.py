@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 from commands.decode.transactions.answer import TransactionsAnswer, answer_of, counts_of, is_partial
 from commands.decode.transactions.screen import damaged, held_lines, state_cells, state_header
 from commands.shared.printing.output import Answer, OutputFormat, Row, emit
-from commands.shared.printing.screen import counted, print_lines, print_table, print_verdict
+from commands.shared.printing.screen import print_lines, print_table, print_verdict
 from kreplica.errors import ExitCode
+from kreplica.model.words import counted
 
 if TYPE_CHECKING:
     from rich.console import Console

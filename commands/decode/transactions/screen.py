@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from commands.decode.damage_lines import count_places
 from commands.decode.transactions.answer import is_partial
-from commands.shared.printing.screen import counted, print_lines, print_table, print_verdict
+from commands.shared.printing.screen import print_lines, print_table, print_verdict
 from commands.shared.values import spell_duration, spell_moment
+from kreplica.model.words import counted
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from commands.shared.printing.output import ROWS_AT_ONCE
 from commands.shared.printing.terminal import printable
 from kreplica.model.durations import spell_duration
+from kreplica.model.words import counted
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -30,11 +31,6 @@ if TYPE_CHECKING:
 
 INDENT = 9
 """Columns that titles take."""
-
-
-def counted(number: int, noun: str, nouns: str = "") -> str:
-    """``1 entry``, ``2 entries``; ``nouns`` only where it is not the noun with an s."""
-    return f"{number} {noun}" if number == 1 else f"{number} {nouns or noun + 's'}"
 
 
 def utc(moment: datetime) -> str:
@@ -305,7 +301,7 @@ def places(partitions: Iterable[tuple[object, object]], most: int = MOST_SHOWN) 
             numbers.setdefault(topic, []).append(number)
     topics = [f"{topic} {_ranges(some)}" for topic, some in numbers.items()]
     rest = len(topics) - most
-    more = [f"and {rest} more topic{'s' * (rest > 1)}"] if rest > 0 else []
+    more = [f"and {counted(rest, 'more topic')}"] if rest > 0 else []
     return "; ".join([*topics[:most], *more])
 
 

@@ -6,11 +6,12 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from commands.shared.printing.screen import counted, places, print_cluster, print_lines, print_table, print_verdict
+from commands.shared.printing.screen import places, print_cluster, print_lines, print_table, print_verdict
 from kreplica.errors import ExitCode
 from kreplica.health.impact.fail import PlayedStep
 from kreplica.health.impact.vocabulary import FAILURE_IMPACTS, MENDABLE, Impact
 from kreplica.model.snapshot import MetadataMode
+from kreplica.model.words import counted, named
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -76,7 +77,7 @@ def _verdict(played: PlayedFailure) -> tuple[str, str, str]:
         when = ", at one time or another," if played.case.rolling else ""
         return "HARM", _COLORS[code], f"{_what(played)} leaves{when} {', '.join(parts)}"
     if not judgement.steps:
-        return "NO HARM", _COLORS[code], f"down already: {_named(played.target.brokers)}; nothing changes"
+        return "NO HARM", _COLORS[code], f"down already: {named('broker', played.target.brokers)}; nothing changes"
     changed = counted(sum(judgement.count(impact) for impact in FAILURE_IMPACTS), "partition")
     fine = f"{changed} with a new leader or a smaller ISR, none loses records or is out of use"
     mended = sum(len(played.mended(impact)) for impact in MENDABLE)
@@ -88,16 +89,12 @@ def _verdict(played: PlayedFailure) -> tuple[str, str, str]:
 
 def _what(played: PlayedFailure) -> str:
     target, case = played.target, played.case
-    parts = [_named(target.brokers)] if target.brokers else []
+    parts = [named("broker", target.brokers)] if target.brokers else []
     parts += [f"disk {path} of broker {broker}" for broker, path in target.disks]
     if not parts:
         return f"{', '.join(_changes(case))} for every topic"
     words, turn = ("restarting", " in turn") if case.rolling else ("failing", "")
     return f"{words} {', '.join(parts)}{turn}"
-
-
-def _named(brokers: Sequence[int]) -> str:
-    return f"broker{'s' * (len(brokers) > 1)} {', '.join(map(str, brokers))}"
 
 
 def _changes(case: FailureCase) -> Iterator[str]:
@@ -114,9 +111,9 @@ def _played(played: PlayedFailure) -> Iterator[str]:
         yield f"with {', '.join(_changes(played.case))} for every topic"
     down = [broker for broker in played.target.brokers if played.snapshot.is_alive(broker) is False]
     if down:
-        yield f"{_named(down)} {'are' if len(down) > 1 else 'is'} down already"
+        yield f"{named('broker', down)} {'are' if len(down) > 1 else 'is'} down already"
     if played.target.whole:
-        yield f"every log directory of {_named(played.target.whole)} fails, so it stops"
+        yield f"every log directory of {named('broker', played.target.whole)} fails, so it stops"
 
 
 def _lines(played: PlayedFailure, impact: Impact) -> Iterator[str]:
@@ -125,7 +122,7 @@ def _lines(played: PlayedFailure, impact: Impact) -> Iterator[str]:
         for already in (False, True):
             rows = step.places(impact, already=already)
             if len(rows):
-                lead = f"while {_named(step.brokers)} restarts: " if played.case.rolling else ""
+                lead = f"while {named('broker', step.brokers)} restarts: " if played.case.rolling else ""
                 was = "already " if already else ""
                 yield f"{lead}{counted(len(rows), 'partition')} {was}{_WORDS[impact]}: {_places(step, rows)}"
 
@@ -181,10 +178,10 @@ def _controllers(played: PlayedFailure) -> Iterator[str]:
         quorum = step.quorum
         if quorum is None or not (quorum.stopping or quorum.lost):
             continue
-        voters = f"voter{'s' if len(quorum.down) > 1 else ''} {', '.join(map(str, quorum.down))}"
+        voters = named("voter", quorum.down)
         down = f" ({voters} already down)" if quorum.down else ""
         left = f"{quorum.up_after} of {len(quorum.voters)} voters left, {quorum.needed} needed{down}"
-        lead = f"while {_named(step.brokers)} restarts: " if played.case.rolling else ""
+        lead = f"while {named('broker', step.brokers)} restarts: " if played.case.rolling else ""
         yield f"{lead}{left}{_election(quorum.lost, target.controller in step.brokers, played.case.rolling)}"
 
 

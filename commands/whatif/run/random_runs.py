@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING
 import typer
 
 from commands.shared.printing.output import Answer, OutputFormat, Row, emit
-from commands.shared.printing.screen import counted, print_lines, print_verdict
+from commands.shared.printing.screen import print_lines, print_verdict
 from commands.whatif.options import setting_options, shown_settings
 from commands.whatif.rows import RandomRun
 from commands.whatif.run.files import plan_file, write_plan
+from kreplica.model.words import counted
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -112,8 +112,9 @@ def _row(one: PartitionOutcome) -> Row:
 
 def show_partitions(story: Story, outcomes: Sequence[PartitionOutcome], console: Console) -> None:
     """Prints the partitions to which anything happened, and how many others there are."""
-    from commands.shared.printing.screen import TableColumn, counted, print_columns, print_lines
+    from commands.shared.printing.screen import TableColumn, print_columns, print_lines
     from commands.whatif.records import some
+    from kreplica.model.words import counted
 
     harmed = [one for one in outcomes if one.is_harmed]
     print_lines(console, "cluster", [f"{story.scenario.title}; {counted(len(outcomes), 'partition')} played"])

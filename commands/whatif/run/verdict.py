@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from commands.shared.printing.screen import counted
 from commands.whatif.options import setting_texts
 from commands.whatif.records import some
+from kreplica.model.words import counted
 
 if TYPE_CHECKING:
     from kreplica.engine.checkers.causal_slice import CausalSlice

@@ -22,6 +22,7 @@ from kreplica.model.columns import Mask
 from kreplica.model.evaluate import Evaluator
 from kreplica.model.predicates import PREFERRED_LEADER
 from kreplica.model.snapshot import ClusterSnapshot
+from kreplica.model.words import named
 
 MOST_LED = 50
 """Most partitions for each node that a journal keeps as evidence, those with it as preferred leader first: no election
@@ -171,7 +172,7 @@ def _drift(plan: RollPlan, snapshot: ClusterSnapshot) -> list[str]:
     now, then = set(restartable_nodes(snapshot)), set(plan.nodes)
     strange = sorted(now - then)
     if strange and not plan.only_some:
-        found.append(f"not in the plan: {_named(strange)}")
+        found.append(f"not in the plan: {named('node', strange)}")
     if len(snapshot.partitions) != plan.partitions:
         found.append(f"the cluster had {plan.partitions} partitions and has {len(snapshot.partitions)}")
     controller = active_controller(snapshot)
@@ -179,7 +180,3 @@ def _drift(plan: RollPlan, snapshot: ClusterSnapshot) -> list[str]:
     if controller is not None and controller != plan.controller and waves and waves[0] != plan.waves[-1]:
         found.append(f"the active controller is {controller} now, which does not restart last")
     return found
-
-
-def _named(nodes: Sequence[int]) -> str:
-    return f"node{'s' * (len(nodes) > 1)} {', '.join(map(str, nodes))}"

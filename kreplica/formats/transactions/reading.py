@@ -27,6 +27,7 @@ from kreplica.formats.transactions.logs import (
 from kreplica.formats.transactions.records import OPEN, TRANSACTION_TOPIC, Findings, TransactionRecord
 from kreplica.model.schema import Field, Kind, TableSchema
 from kreplica.model.table import Table
+from kreplica.model.words import counted
 
 END = Until()
 UNKNOWN = "unknown"
@@ -219,7 +220,7 @@ def _refuse_absent(asked: TransactionQuestion, logs: TopicLogs, known: Collectio
         there = "is" if home in {log.partition for log in logs.logs} else "is not"
         raise UsageError(
             f"no transactional id {', '.join(absent)}",
-            f"the files tell of {len(known)} other{'s' * (len(known) != 1)}",
+            f"the files tell of {counted(len(known), 'other')}",
             f"{absent[0]} lives in partition {home} of {asked.partitions}, which {there} among them",
         )
 

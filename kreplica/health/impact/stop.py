@@ -28,6 +28,7 @@ from kreplica.model import predicates as known
 from kreplica.model.columns import Column, Indices, Mask
 from kreplica.model.evaluate import Evaluator
 from kreplica.model.snapshot import ClusterSnapshot
+from kreplica.model.words import named
 
 RF_ONE = "rf-one"
 """Accepts any impact on partitions with one replica; the rule of that name finds them."""
@@ -176,8 +177,7 @@ class _Listing:
         staying = [broker for broker in replicas if broker not in self._stopping]
         waiting_helps = len(staying) >= min_isr
         if len(staying) >= (min_isr if impact is Impact.UNDER_MIN_ISR else 1):
-            brokers = ", ".join(map(str, sorted(missing)))
-            return f"{OUT_OF_SYNC}: broker{'s' * (len(missing) > 1)} {brokers}", waiting_helps, missing
+            return f"{OUT_OF_SYNC}: {named('broker', sorted(missing))}", waiting_helps, missing
         if one_replica:
             return "one replica only", False, ()
         if not staying:

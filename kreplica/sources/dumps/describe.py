@@ -26,6 +26,7 @@ from kreplica.model.schema import BROKERS, CONFIGS, PARTITIONS
 from kreplica.model.settings import MIN_ISR, UNCLEAN
 from kreplica.model.snapshot import INTERNAL_TOPICS, ClusterSnapshot
 from kreplica.model.table import Table
+from kreplica.model.words import counted, listed
 from kreplica.sources.dumps.describe_lines import (
     ABSENT_TOPIC,
     HEADER_LINE,
@@ -205,7 +206,7 @@ def _notes(listing: Listing, end: str) -> tuple[str, ...]:
             "the last line of the dump has no line end: if it was cut off there, its last broker ids are wrong"
         )
     if listing.log_lines:
-        notes.append(f"left out {_count(listing.log_lines, 'line')} of log output in the dump")
+        notes.append(f"left out {counted(listing.log_lines, 'line')} of log output in the dump")
     if listing.marked_for_deletion:
         notes.append(_naming(list(listing.marked_for_deletion), "marked for deletion"))
     if listing.absent_topics:
@@ -214,12 +215,7 @@ def _notes(listing: Listing, end: str) -> tuple[str, ...]:
 
 
 def _naming(topics: list[str], what: str) -> str:
-    more = f" and {len(topics) - _SHOWN} more" if len(topics) > _SHOWN else ""
-    return f"{_count(len(topics), 'topic')} {what}: {', '.join(topics[:_SHOWN])}{more}"
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+    return f"{counted(len(topics), 'topic')} {what}: {listed(topics, _SHOWN)}"
 
 
 _MAX_INT32 = 2**31 - 1

@@ -23,6 +23,7 @@ from kreplica.errors import InputError
 from kreplica.model.schema import BROKERS, PARTITIONS
 from kreplica.model.snapshot import INTERNAL_TOPICS, ClusterSnapshot, Gap
 from kreplica.model.table import Table
+from kreplica.model.words import counted, listed
 from kreplica.sources.dumps.text import DumpText
 from kreplica.system.untrusted_files import MalformedError, decode_json
 
@@ -179,11 +180,11 @@ def _broker(broker: _Broker) -> dict[str, object]:
 def _gaps(metadata: _Metadata) -> Iterable[Gap]:
     hidden = [topic.topic for topic in metadata.topics if topic.error == _NOT_AUTHORIZED]
     if hidden:
-        yield Gap("hidden-topics", f"no permission to describe {_naming(hidden)}", len(hidden))
+        yield Gap("hidden-topics", f"no permission to describe {listed(hidden, _SHOWN)}", len(hidden))
     others = (None, _NOT_AUTHORIZED)
     failed = [f"{topic.topic} ({topic.error})" for topic in metadata.topics if topic.error not in others]
     if failed:
-        yield Gap("failed-request", f"no metadata of {_naming(failed)}", len(failed))
+        yield Gap("failed-request", f"no metadata of {listed(failed, _SHOWN)}", len(failed))
     yield from _partition_gaps(metadata)
 
 
@@ -197,15 +198,10 @@ def _partition_gaps(metadata: _Metadata) -> Iterable[Gap]:
     # A broker before 0.10 (Metadata v0) leaves dead brokers out of the replicas and says so by this error.
     short = [name for error, name in errors if error == _REPLICAS_LEFT_OUT]
     if short:
-        yield Gap("failed-request", f"dead replicas are left out of {_naming(short)}", len(short))
+        yield Gap("failed-request", f"dead replicas are left out of {listed(short, _SHOWN)}", len(short))
     other = [f"{name} ({error})" for error, name in errors if error != _REPLICAS_LEFT_OUT]
     if other:
-        yield Gap("failed-request", f"errors for {_naming(other)}", len(other))
-
-
-def _naming(names: list[str]) -> str:
-    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-    return ", ".join(names[:_SHOWN]) + more
+        yield Gap("failed-request", f"errors for {listed(other, _SHOWN)}", len(other))
 
 
 def _notes(metadata: _Metadata, log_lines: int) -> tuple[str, ...]:
@@ -213,5 +209,5 @@ def _notes(metadata: _Metadata, log_lines: int) -> tuple[str, ...]:
     if metadata.query.topic != "*":
         notes.append(f"kcat was asked for topic {metadata.query.topic} only")
     if log_lines:
-        notes.append(f"left out {log_lines} line{'s' if log_lines > 1 else ''} of log output in the dump")
+        notes.append(f"left out {counted(log_lines, 'line')} of log output in the dump")
     return tuple(notes)

@@ -23,6 +23,7 @@ from kreplica.formats.schema import uuid_text
 from kreplica.model.schema import BROKERS, CONFIGS, PARTITIONS, QUORUM
 from kreplica.model.snapshot import INTERNAL_TOPICS, ClusterSnapshot, Gap
 from kreplica.model.table import Table
+from kreplica.model.words import counted
 from kreplica.sources.zookeeper.settings import Settings
 from kreplica.system.redaction import is_secret_name
 
@@ -167,9 +168,8 @@ def shown_settings(image: MetadataImage) -> dict[tuple[str, str], str]:
 def _gaps(replay: Replay) -> Iterator[Gap]:
     if replay.damage:
         count = len(replay.damage)
-        places = "place" if count == 1 else "places"
         first = replay.damage[0]
-        yield Gap("torn-read", f"{count} damaged {places} in the metadata log, the first: {first}", count)
+        yield Gap("torn-read", f"{counted(count, 'damaged place')} in the metadata log, the first: {first}", count)
     yield from gaps_of_image(replay.image)
 
 

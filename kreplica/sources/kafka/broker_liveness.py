@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from kreplica.model.snapshot import ClusterSnapshot, Gap
+from kreplica.model.words import named
 from kreplica.sources.kafka.failures import Address, connect, explain_connect_error
 from kreplica.system.deadline import Deadline
 from kreplica.system.pool import Pool
@@ -45,7 +46,7 @@ def silent_brokers(snapshot: ClusterSnapshot, deadline: Deadline) -> tuple[Gap, 
 
 
 def _gap(brokers: Sequence[int], reason: str) -> Gap:
-    who = f"broker{'s' * (len(brokers) > 1)} {', '.join(map(str, brokers))}"
+    who = named("broker", brokers)
     verb = "is" if len(brokers) == 1 else "are"
     return Gap("silent-brokers", f"{who} {verb} listed as live in ZooKeeper, but {reason}", len(brokers))
 

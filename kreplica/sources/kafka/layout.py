@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kreplica.formats.schema import uuid_text
 from kreplica.model.snapshot import INTERNAL_TOPICS, Gap
+from kreplica.model.words import counted
 from kreplica.sources.kafka.failures import BrokerFailure
 from kreplica.sources.kafka.messages import (
     NO_ERROR,
@@ -144,7 +145,7 @@ def brokers_down_are_listed(connection: BrokerConnection) -> bool:
 
 def hidden_gap(count: int) -> Gap:
     """The gap for that many hidden topics."""
-    message = f"{count} hidden topic{'s' if count != 1 else ''}: the credentials may not describe them"
+    message = f"{counted(count, 'hidden topic')}: the credentials may not describe them"
     return Gap("hidden-topics", message, count)
 
 

@@ -25,6 +25,7 @@ from kreplica.model.schema import BROKERS, CONFIGS, GROUPS, LOG_DIRS, PARTITIONS
 from kreplica.model.settings import RETENTION_SETTINGS
 from kreplica.model.snapshot import METADATA_TOPIC, ClusterSnapshot, Gap, utc_now
 from kreplica.model.table import Table
+from kreplica.model.words import named
 from kreplica.sources import Facet
 from kreplica.sources.kafka.bootstrap import Bootstrap
 from kreplica.sources.kafka.configs import (
@@ -442,7 +443,7 @@ class _Read:
         silent = sorted(key for key, error in failures.items() if isinstance(error, BrokerSilentError))
         brokers = [key for key in silent if key >= 0]
         if brokers:
-            message = f"{_named(brokers)} did not answer within {deadline.seconds:g} s"
+            message = f"{named('broker', brokers)} did not answer within {deadline.seconds:g} s"
             self.gaps.append(Gap("silent-brokers", message, len(brokers)))
         for key in silent:
             if key < 0:
@@ -453,7 +454,7 @@ class _Read:
                 continue
             if not isinstance(error, BrokerFailure):
                 raise error
-            what = f"{_named([key])} could not be asked" if key >= 0 else self._missing(key)
+            what = f"{named('broker', [key])} could not be asked" if key >= 0 else self._missing(key)
             self.gaps.append(Gap("silent-brokers", f"{what}: {error}", 1))
         self._explain_topics()
 
@@ -487,7 +488,7 @@ class _Read:
             return log_directories_refused(self.connection, self._refused_logs)
         down = [broker.broker for broker in self.layout.brokers if not broker.alive]
         if down:
-            return f"{_named(down)} {'is' if len(down) == 1 else 'are'} down"
+            return f"{named('broker', down)} {'is' if len(down) == 1 else 'are'} down"
         return "" if brokers_down_are_listed(self.connection) else "this Kafka lists no brokers that are down"
 
     def _missing(self, key: int) -> str:
@@ -500,8 +501,3 @@ class _Read:
             if broker.broker == key:
                 return Address(str(broker.host), int(broker.port or 0))
         return self.connection.address
-
-
-def _named(brokers: list[int]) -> str:
-    ids = ", ".join(map(str, brokers))
-    return f"broker {ids}" if len(brokers) == 1 else f"brokers {ids}"

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 
 from kreplica.errors import UnreachableError, UsageError
 from kreplica.model.snapshot import ClusterSnapshot, Gap, utc_now
+from kreplica.model.words import counted
 from kreplica.sources import Facet
 from kreplica.sources.zookeeper import tree as paths
 from kreplica.sources.zookeeper.client import SessionLostError, ZookeeperSession
@@ -126,8 +127,9 @@ def _settled(session: ZookeeperSession, settings: bool, deadline: Deadline) -> t
 
 
 def _torn(changed: int) -> Gap:
-    znodes = "1 znode" if changed == 1 else f"{changed} znodes"
-    message = f"{znodes} changed while the tree was read, each time: rows may be of different moments"
+    message = (
+        f"{counted(changed, 'znode')} changed while the tree was read, each time: rows may be of different moments"
+    )
     return Gap("torn-read", message, changed)
 
 

@@ -16,6 +16,7 @@ from kreplica.errors import InputError
 from kreplica.model.schema import BROKERS, CONFIGS, PARTITIONS
 from kreplica.model.snapshot import INTERNAL_TOPICS, ClusterSnapshot, Gap
 from kreplica.model.table import Table
+from kreplica.model.words import counted, listed
 from kreplica.sources.zookeeper import tree as paths
 from kreplica.sources.zookeeper.settings import Settings, settings_of
 from kreplica.sources.zookeeper.tree import Tree, state_path
@@ -239,13 +240,13 @@ def _gaps(decoder: Decoder) -> Iterable[Gap]:
     if denied:
         yield Gap(
             "failed-request",
-            f"{_count(len(denied), 'znode')} may not be read: the credentials need read permission (r) on"
-            f" {_naming(denied)}",
+            f"{counted(len(denied), 'znode')} may not be read: the credentials need read permission (r) on"
+            f" {listed(denied, _SHOWN)}",
             len(denied),
         )
     if decoder.damaged:
         count = len(decoder.damaged)
-        message = f"{_count(count, 'znode')} cannot be understood: {_naming(decoder.damaged)}"
+        message = f"{counted(count, 'znode')} cannot be understood: {listed(decoder.damaged, _SHOWN)}"
         yield Gap("failed-request", message, count)
 
 
@@ -256,11 +257,11 @@ def _notes(decoder: Decoder, rows: _Rows, controller: ControllerRegistration | N
     if (controller is not None and controller.kraft_epoch >= 0) or tree.data(paths.MIGRATION):
         yield "this cluster moves or has moved to KRaft: what ZooKeeper says may be old; read the brokers"
     if rows.stateless:
-        what = f"{_count(len(rows.stateless), 'partition')} without a state znode, being created"
-        yield f"{what}: {_naming(rows.stateless)}"
+        what = f"{counted(len(rows.stateless), 'partition')} without a state znode, being created"
+        yield f"{what}: {listed(rows.stateless, _SHOWN)}"
     deleted = sorted(tree.children.get(paths.DELETE_TOPICS, ()))
     if deleted:
-        yield f"{_count(len(deleted), 'topic')} marked for deletion, left out: {_naming(deleted)}"
+        yield f"{counted(len(deleted), 'topic')} marked for deletion, left out: {listed(deleted, _SHOWN)}"
     yield from _pending(decoder)
     unset = sum(value is None for value in rows.columns["min_isr"])
     if paths.TOPIC_CONFIGS in tree.children and unset:
@@ -274,19 +275,10 @@ def _pending(decoder: Decoder) -> Iterable[str]:
     """Changes that wait for the controller."""
     moves = decoder.value(paths.REASSIGN, PartitionList)
     if moves is not None:
-        yield f"{_count(len(moves.partitions), 'partition')} in /admin/reassign_partitions"
+        yield f"{counted(len(moves.partitions), 'partition')} in /admin/reassign_partitions"
     elections = decoder.value(paths.PREFERRED_ELECTION, PartitionList)
     if elections is not None:
-        yield f"{_count(len(elections.partitions), 'preferred leader election')} waiting for the controller"
+        yield f"{counted(len(elections.partitions), 'preferred leader election')} waiting for the controller"
     changes = decoder.tree.children.get(paths.ISR_CHANGES, ())
     if changes:
-        yield f"{_count(len(changes), 'ISR change notification')} waiting for the controller"
-
-
-def _naming(names: list[str]) -> str:
-    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-    return ", ".join(names[:_SHOWN]) + more
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+        yield f"{counted(len(changes), 'ISR change notification')} waiting for the controller"

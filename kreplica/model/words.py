@@ -1,0 +1,21 @@
+"""Words of sentences for users: numbers with their nouns, and lists."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+
+def counted(number: int, noun: str, nouns: str = "") -> str:
+    """``1 entry``, ``2 entries``; ``nouns`` only where it is not the noun with an s."""
+    return f"{number} {noun}" if number == 1 else f"{number} {nouns or noun + 's'}"
+
+
+def listed(items: Sequence[object], most: int | None = None) -> str:
+    """``1, 2, 3``; with ``most`` only so many, and the number of the others: ``1, 2 and 34 more``."""
+    left_out = 0 if most is None else len(items) - most
+    return ", ".join(map(str, items[:most])) + (f" and {left_out} more" if left_out > 0 else "")
+
+
+def named(noun: str, items: Sequence[object], most: int | None = None) -> str:
+    """``broker 1``, ``brokers 1, 2``; ``most`` as in ``listed``."""
+    return f"{noun}{'s' * (len(items) > 1)} {listed(items, most)}"
