@@ -11,9 +11,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, TypeVar
 
 from commands.shared.printing.output import Answer, OutputFormat, emit
-from commands.shared.printing.screen import print_rows
 from kreplica.errors import UsageError
-from kreplica.model.words import counted
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -86,6 +84,7 @@ def _show_servers(
     sandboxes: Sequence[Sandbox], rows: Sequence[ServerRow], headline: str, after: Sequence[str], console: Console
 ) -> None:
     from commands.sandbox.rows import ServerRow
+    from commands.shared.printing.screen import print_rows
 
     if headline:
         console.print(headline)
@@ -106,6 +105,7 @@ def _show_servers(
 
 
 def _title(sandbox: Sandbox) -> str:
+    from kreplica.model.words import counted
     from kreplica.sandbox import Mode
 
     unfinished = "" if sandbox.state.ready else ", its start was not finished: kreplica sandbox stop"
@@ -130,6 +130,7 @@ def emit_stopped(names: Sequence[str], output: OutputFormat | None) -> None:
 def emit_topic(sandbox: Sandbox, topic: str, *, deleted: bool, output: OutputFormat | None) -> None:
     """Prints a topic that was created, or that it was deleted."""
     from commands.sandbox.rows import TopicRow
+    from commands.shared.printing.screen import print_rows
 
     metadata = sandbox.metadata()
     found = metadata.topics.get(topic) if metadata else None
