@@ -56,8 +56,13 @@ if TYPE_CHECKING:
     from kreplica.model.predicates import PREDICATES as PREDICATES
     from kreplica.model.selection import select as select
     from kreplica.model.snapshot import ClusterSnapshot as ClusterSnapshot
+    from kreplica.monitoring.checking import check as check
     from kreplica.monitoring.clusters import read_clusters as read_clusters
+    from kreplica.monitoring.comparison import compare_clusters as compare_clusters
+    from kreplica.monitoring.description import describe as describe
     from kreplica.monitoring.failure import whatif_fail as whatif_fail
+    from kreplica.monitoring.measuring import measurable as measurable
+    from kreplica.monitoring.measuring import measure as measure
     from kreplica.monitoring.offsets import compare_offsets as compare_offsets
     from kreplica.monitoring.snapshots import take_snapshots as take_snapshots
     from kreplica.monitoring.stop_gate import safe_to_stop as safe_to_stop
@@ -87,7 +92,11 @@ _HOMES = {
     "TransactionQuestion": "kreplica.formats.transactions.reading",
     "Until": "kreplica.formats.segments.as_of",
     "advise": "kreplica.advice.advise",
+    "check": "kreplica.monitoring.checking",
     "compare": "kreplica.model.comparison",
+    "compare_clusters": "kreplica.monitoring.comparison",
+    "measurable": "kreplica.monitoring.measuring",
+    "measure": "kreplica.monitoring.measuring",
     "compare_offsets": "kreplica.monitoring.offsets",
     "count_all": "kreplica.health.listing",
     "decode_check": "kreplica.formats.checks.directories",
@@ -101,6 +110,7 @@ _HOMES = {
     "decode_segment": "kreplica.formats.logs.segment_files",
     "decode_transaction_events": "kreplica.formats.transactions.reading",
     "decode_transactions": "kreplica.formats.transactions.reading",
+    "describe": "kreplica.monitoring.description",
     "disk_report": "kreplica.health.disks",
     "find": "kreplica.health.findings",
     "group_rows": "kreplica.formats.consumer_offsets.group_rows",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -26,9 +25,6 @@ from kreplica.errors import ExitCode
 
 if TYPE_CHECKING:
     from kreplica.health.findings import Finding
-    from kreplica.health.rules import Severity
-    from kreplica.model.snapshot import ClusterSnapshot
-    from kreplica.monitoring.clusters import Reading
 
 
 def register(app: typer.Typer) -> None:
@@ -63,58 +59,36 @@ def check(
     """
     from commands.check.screen import CheckedView, show
     from commands.shared.printing.output import Answer, cluster_object, emit
-    from kreplica.health.findings import Finding, find
-    from kreplica.health.gates import Freshness, gate_code
+    from kreplica.health.findings import Finding
     from kreplica.health.rules import Severity
-    from kreplica.monitoring.clusters import gaps_beside, judged_each, read_clusters, select_each
-    from kreplica.sources import Facet
+    from kreplica.monitoring import checking
 
-    rules = known_rules(rule or ())
-    freshness = Freshness(None if max_age is None else parse_duration(max_age, "--max-age"))
-    reading = read_clusters(sources.handles(), Facet.GATE, freshness)
-    selected, remarks = select_each(reading.snapshots, topics=topic, exclude_internal=exclude_internal)
-    lowest = Severity(fail_on)
-    snapshots = [_with_unjudged(one, rules, lowest) for one in judged_each(reading, selected, freshness)]
-    found = [(snapshot, find(snapshot, rules)) for snapshot in snapshots]
-    rows = [finding for _, some in found for finding in some]
+    rules, age = known_rules(rule or ()), None if max_age is None else parse_duration(max_age, "--max-age")
+    checked = checking.check(
+        sources.handles(),
+        rules,
+        lowest=Severity(fail_on),
+        topics=topic,
+        exclude_internal=exclude_internal,
+        most_age=age,
+    )
     answer = Answer(
         command="check",
         rows_name="findings",
         columns=Finding,
-        rows=rows,
-        clusters=[cluster_object(snapshot) for snapshot in snapshots],
-        summary=_summary(rows) | {"complete": not _missing(reading, snapshots)},
-        warnings=[*reading.warnings(), *remarks, *gaps_beside(reading, snapshots)],
-        row_clusters=reading.row_clusters(found),
+        rows=checked.rows,
+        clusters=[cluster_object(snapshot) for snapshot in checked.snapshots],
+        summary=_summary(checked.rows) | {"complete": not checked.missing},
+        warnings=checked.warnings,
+        row_clusters=checked.reading.row_clusters(checked.found),
     )
     views = [
         CheckedView(snapshot, some, f"{sources.again(snapshot.name)}{narrowed(topic, exclude_internal)}")
-        for snapshot, some in found
+        for snapshot, some in checked.found
     ]
     emit(answer, output, lambda console: show(answer, views, console, each=everything or bool(rule)))
-    against = any(finding.severity >= lowest for finding in rows)
-    code = gate_code(against, _missing(reading, snapshots))
+    code = checked.exit_code
     raise typer.Exit(ExitCode.OK if exit_zero and code is ExitCode.FINDINGS else code)
-
-
-def _with_unjudged(snapshot: ClusterSnapshot, rules: frozenset[str], lowest: Severity) -> ClusterSnapshot:
-    """The cluster, with a gap that names the rules that could not be judged for some partitions."""
-    from kreplica.health.findings import unjudged
-    from kreplica.model.snapshot import Gap
-
-    by_count: dict[int, list[str]] = {}
-    for name, count in unjudged(snapshot, rules, lowest).items():
-        by_count.setdefault(count, []).append(name)
-    gaps = [
-        Gap("not-judged", f"too little is known of {count} partitions for {', '.join(names)}", count)
-        for count, names in by_count.items()
-    ]
-    return replace(snapshot, gaps=(*snapshot.gaps, *gaps))
-
-
-def _missing(reading: Reading, snapshots: Sequence[ClusterSnapshot]) -> list[object]:
-    """Facts that were not read or are not known."""
-    return [*reading.failures, *(gap for snapshot in snapshots for gap in snapshot.gaps)]
 
 
 def _summary(findings: Sequence[Finding]) -> dict[str, object]:

@@ -5,15 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import TYPE_CHECKING
 
 from kreplica.errors import UsageError
-from kreplica.system.pool import all_results
 
 if TYPE_CHECKING:
     from kreplica.config.handle import ClusterHandle
-    from kreplica.model.snapshot import ClusterSnapshot
 
 FORMS = "bootstrap:HOST:PORT,…, zookeeper:HOST:PORT,…/CHROOT, dump:PATH, context:NAME or zookeeper-of:CONTEXT"
 
@@ -88,32 +85,3 @@ _KINDS: dict[str, Callable[[str, SharedOptions], tuple[ClusterHandle, ...]]] = {
     "context": _context,
     "zookeeper-of": _zookeeper_of,
 }
-
-
-def read_both(left: ClusterHandle, right: ClusterHandle) -> tuple[ClusterSnapshot, ClusterSnapshot]:
-    """Reads both at the same time.
-
-    Raises:
-        KreplicaError: One cannot be read; the left one's error first.
-    """
-    first, second = all_results([partial(_read, handle) for handle in (left, right)])
-    return first, second
-
-
-def read_again(
-    left: ClusterHandle, right: ClusterHandle, before: tuple[ClusterSnapshot, ClusterSnapshot]
-) -> tuple[ClusterSnapshot, ClusterSnapshot]:
-    """Reads the live sides again; a dump has not changed, and standard input cannot be read twice."""
-    live = [handle for handle in (left, right) if handle.dump is None]
-    found = iter(all_results([partial(_read, handle) for handle in live]))
-    first, second = (
-        next(found) if handle.dump is None else old for handle, old in zip((left, right), before, strict=True)
-    )
-    return first, second
-
-
-def _read(handle: ClusterHandle) -> ClusterSnapshot:
-    from kreplica.sources import Facet, read_snapshot
-    from kreplica.sources.kafka.broker_view import names_one_broker, read_broker_view
-
-    return read_broker_view(handle) if names_one_broker(handle) else read_snapshot(handle, Facet.LOG_DIRS)

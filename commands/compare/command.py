@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from commands.compare.view import Compared
 from commands.shared.help import examples
 from commands.shared.options import ConfigOption, OutputOption, TimeoutOption
 from commands.shared.values import parse_duration
@@ -17,8 +14,7 @@ from commands.shared.values import parse_duration
 if TYPE_CHECKING:
     from commands.shared.printing.output import Answer
     from kreplica.config.handle import ClusterHandle
-    from kreplica.model.comparison import Comparison, Difference
-    from kreplica.model.snapshot import ClusterSnapshot
+    from kreplica.monitoring.comparison import ComparedClusters
 
 SETTLE = "2s"
 _SOURCE_HELP = (
@@ -63,48 +59,18 @@ def compare(
     from commands.compare.answer import SharedOptions, parse_source
     from commands.compare.screen import show
     from commands.shared.printing.output import emit
+    from kreplica.monitoring.comparison import compare_clusters
 
     pause = parse_duration(settle, "--settle")
     shared = SharedOptions(command_config, config, timeout)
     handles = parse_source(left, shared), parse_source(right, shared)
-    compared = _compared(*handles, pause)
+    compared = compare_clusters(*handles, settle=pause)
     answer = _answer(compared, handles)
     emit(answer, output, lambda console: show(compared, (left, right), pause, console))
     raise typer.Exit(compared.exit_code)
 
 
-def _compared(left: ClusterHandle, right: ClusterHandle, settle: float) -> Compared:
-    from commands.compare.answer import read_again, read_both
-    from kreplica.model import comparison
-
-    sides = read_both(left, right)
-    first = comparison.compare(*sides)
-    if not first.differences or not settle or (left.dump is not None and right.dump is not None):
-        return Compared(sides, first, 0)
-    time.sleep(settle)
-    sides = read_again(left, right, sides)
-    return _twice(sides, first, comparison.compare(*sides))
-
-
-def _twice(sides: tuple[ClusterSnapshot, ClusterSnapshot], first: Comparison, second: Comparison) -> Compared:
-    """Keeps what differs in both readings."""
-    from msgspec import structs
-
-    before = {one.key: one for one in first.differences}
-    kept = tuple(
-        structs.replace(one, lasting=_values(one) == _values(before[one.key]))
-        for one in second.differences
-        if one.key in before
-    )
-    passing = len({*before, *(one.key for one in second.differences)}) - len(kept)
-    return Compared(sides, replace(second, differences=kept), passing)
-
-
-def _values(difference: Difference) -> tuple[str | None, str | None]:
-    return difference.left, difference.right
-
-
-def _answer(compared: Compared, handles: Sequence[ClusterHandle]) -> Answer:
+def _answer(compared: ComparedClusters, handles: Sequence[ClusterHandle]) -> Answer:
     from commands.shared.printing.output import Answer, cluster_object
     from kreplica.model.comparison import Difference
     from kreplica.monitoring.clusters import Reading

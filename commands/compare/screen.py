@@ -14,13 +14,13 @@ from kreplica.model.words import counted
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from commands.compare.view import Compared
     from kreplica.model.snapshot import ClusterSnapshot
+    from kreplica.monitoring.comparison import ComparedClusters
 
 _LONGER = 30
 
 
-def show(compared: Compared, specs: tuple[str, str], settle: float, console: Console) -> None:
+def show(compared: ComparedClusters, specs: tuple[str, str], settle: float, console: Console) -> None:
     """Prints the comparison for a person."""
     print_verdict(console, *_verdict(compared))
     for title, side in zip(("left", "right"), compared.sides, strict=True):
@@ -34,7 +34,7 @@ def show(compared: Compared, specs: tuple[str, str], settle: float, console: Con
         print_lines(console, "next", _next(compared, specs, settle), whole=True)
 
 
-def _verdict(compared: Compared) -> tuple[str, str, str]:
+def _verdict(compared: ComparedClusters) -> tuple[str, str, str]:
     comparison = compared.comparison
     if not comparison.differences:
         sizes = f"{counted(comparison.partitions, 'partition')} and {counted(comparison.brokers, 'broker')}"
@@ -59,19 +59,19 @@ def _described(side: ClusterSnapshot) -> str:
     return f"{side.name}: {sizes}, {side.source} at {utc(side.taken_at)}"
 
 
-def _passing(compared: Compared, settle: float) -> Iterator[str]:
+def _passing(compared: ComparedClusters, settle: float) -> Iterator[str]:
     if compared.passing:
         others = counted(compared.passing, "other difference")
         yield f"{others} seen in one of two readings {settle:g} s apart: changes on their way"
 
 
-def _unknown(compared: Compared) -> Iterator[str]:
+def _unknown(compared: ComparedClusters) -> Iterator[str]:
     facts = [f"{field} ({count})" for field, count in sorted(compared.comparison.unknown.items())]
     if facts:
         yield f"not compared, since one side cannot know it: {', '.join(facts)}"
 
 
-def _next(compared: Compared, specs: tuple[str, str], settle: float) -> Iterator[str]:
+def _next(compared: ComparedClusters, specs: tuple[str, str], settle: float) -> Iterator[str]:
     lasting = {one.lasting for one in compared.comparison.differences}
     if False in lasting or (None in lasting and not settle):
         names = " ".join(shlex.quote(spec) for spec in specs)

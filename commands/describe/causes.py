@@ -12,8 +12,8 @@ from kreplica.model.words import listed, named
 from kreplica.monitoring.lag import Pace, Progress
 
 if TYPE_CHECKING:
-    from commands.describe.view import ClusterView
     from kreplica.model.snapshot import ClusterSnapshot
+    from kreplica.monitoring.description import DescribedCluster
 
 MOST_NAMED = 5
 """Brokers, topics or causes that a line names at most; the rest are counted."""
@@ -57,7 +57,7 @@ def _slowest(facts: Mapping[str, object]) -> str:
     return f"{size_words(min(rates))}/s"
 
 
-def explained(view: ClusterView) -> list[str]:
+def explained(view: DescribedCluster) -> list[str]:
     """Each cause of the smallest set with how much it explains, the worst first, then what is not known."""
     culprits = view.verdict.culprits
     texts = [culprit_text(one, view.snapshot) for one in culprits[:MOST_NAMED]]
@@ -170,7 +170,7 @@ def _key_text(key: Key) -> str:
     return f"broker {key.broker} {_PLAIN.get(key.kind, key.kind)}"
 
 
-def measured_lines(view: ClusterView) -> Iterator[str]:
+def measured_lines(view: DescribedCluster) -> Iterator[str]:
     """Result of --measure in lines: counts by pace, then the slowest replicas."""
     if view.measured is None:
         return

@@ -8,9 +8,7 @@ from typing import TYPE_CHECKING
 
 from commands.describe.answer import Description
 from commands.describe.causes import cell, explained, measured_cell, measured_lines
-from commands.describe.measure import measurable
 from commands.describe.question import GroupBy, Question
-from commands.describe.view import ClusterView
 from commands.shared.printing.screen import (
     TableColumn,
     aged,
@@ -24,6 +22,8 @@ from kreplica.health.causes import CauseKind
 from kreplica.health.causes.smallest_set import RACK_GONE, SLOW_BROKER, Culprit
 from kreplica.health.listing import by_broker, by_topic
 from kreplica.model.throttles import FOLLOWER_LIST, LEADER_LIST
+from kreplica.monitoring.description import DescribedCluster
+from kreplica.monitoring.measuring import measurable
 from kreplica.planner.preferred_leaders import plan_elections
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ _SLOW = {CauseKind.SLOW_LEADER.value, CauseKind.SLOW_FOLLOWER.value, SLOW_BROKER
 _GONE = {CauseKind.BROKER_GONE.value, CauseKind.BROKER_FENCED.value, RACK_GONE}
 
 
-def commands_for_causes(view: ClusterView, way_in: str) -> Iterator[str]:
+def commands_for_causes(view: DescribedCluster, way_in: str) -> Iterator[str]:
     """One command about the worst cause, where there is one to type.
 
     For a slow broker, which may have to be restarted: safe-to-stop. For a broker that is gone: wait until it is in
@@ -56,7 +56,7 @@ def commands_for_causes(view: ClusterView, way_in: str) -> Iterator[str]:
         yield _take_away(view, worst, way_in)
 
 
-def _take_away(view: ClusterView, throttle: Culprit, way_in: str) -> str:
+def _take_away(view: DescribedCluster, throttle: Culprit, way_in: str) -> str:
     topics = throttle.evidence["topics"]
     assert isinstance(topics, list), "a throttle names its topics"
     throttles = view.why.facts.throttles
@@ -176,7 +176,7 @@ def _closing_line(description: Description) -> str:
     return f"no findings among {topics} {seen}{tail}{age}"
 
 
-def _show_verdict(view: ClusterView, question: Question, sources: SourceOptions, console: Console) -> None:
+def _show_verdict(view: DescribedCluster, question: Question, sources: SourceOptions, console: Console) -> None:
     print_verdict(console, *_verdict(view))
     print_lines(console, "cluster", [f"{_name(view)}, {_size(view)}"])
     print_lines(console, "missing", [gap.message for gap in view.snapshot.gaps])
@@ -187,18 +187,18 @@ def _show_verdict(view: ClusterView, question: Question, sources: SourceOptions,
     print_lines(console, "next", _next_commands(view, question, sources.again(view.snapshot.name)), whole=True)
 
 
-def _name(view: ClusterView) -> str:
+def _name(view: DescribedCluster) -> str:
     name, cluster_id = view.snapshot.name, view.snapshot.cluster_id
     return f"{name} ({cluster_id})" if cluster_id and cluster_id != name else name
 
 
-def _size(view: ClusterView) -> str:
+def _size(view: DescribedCluster) -> str:
     snapshot = view.snapshot
     sizes = f"{len(snapshot.partitions)} partitions of {snapshot.topic_count} topics on {len(snapshot.brokers)} brokers"
     return f"{sizes}, {read_at(snapshot)}"
 
 
-def _verdict(view: ClusterView) -> tuple[str, str, str]:
+def _verdict(view: DescribedCluster) -> tuple[str, str, str]:
     """Word, colour and sentence."""
     word, total = view.verdict_word, len(view.snapshot.partitions)
     silent = [gap.message for gap in view.snapshot.gaps if gap.kind == SILENT]
@@ -213,7 +213,7 @@ def _verdict(view: ClusterView) -> tuple[str, str, str]:
     return word, "green", f"all {total} partitions have their leader and every replica in sync"
 
 
-def _troubles(view: ClusterView) -> list[tuple[int, str]]:
+def _troubles(view: DescribedCluster) -> list[tuple[int, str]]:
     return [
         (view.count("offline"), "without a leader (no reads, no writes)"),
         (view.count("under_replicated"), "under-replicated"),
@@ -223,7 +223,7 @@ def _troubles(view: ClusterView) -> list[tuple[int, str]]:
     ]
 
 
-def _counted(view: ClusterView) -> Iterator[str]:
+def _counted(view: DescribedCluster) -> Iterator[str]:
     for count in view.counts:
         label = LABELS.get(count.predicate.name)
         if label is None or not (count.true or count.unknown):
@@ -234,7 +234,7 @@ def _counted(view: ClusterView) -> Iterator[str]:
         yield f"{count.true:>7}  {label}" + (f" ({', '.join(notes)})" if notes else "")
 
 
-def _min_isr_notes(view: ClusterView, total: int) -> list[str]:
+def _min_isr_notes(view: DescribedCluster, total: int) -> list[str]:
     """Parts of the count of Kafka's tool: the brokers themselves refuse writes for some of these partitions only."""
     refusing, offline = view.count("under_min_isr_broker"), view.count("offline")
     few = total - refusing - offline
@@ -246,7 +246,7 @@ def _min_isr_notes(view: ClusterView, total: int) -> list[str]:
     return [f"{count} {words}" for count, words in parts if count] if refusing != total else []
 
 
-def _worst(view: ClusterView) -> Iterator[str]:
+def _worst(view: DescribedCluster) -> Iterator[str]:
     rows = view.affected
     if not len(rows):
         return
@@ -262,7 +262,7 @@ def _shortened(items: list[str]) -> str:
     return ", ".join(items[:MOST_SHOWN]) + more
 
 
-def _next_commands(view: ClusterView, question: Question, way_in: str) -> Iterator[str]:
+def _next_commands(view: DescribedCluster, question: Question, way_in: str) -> Iterator[str]:
     """Commands that work as they stand: the same way in, the same partitions."""
     narrowed = f"kreplica describe {way_in}{question.words()}"
     yield from commands_for_causes(view, way_in)

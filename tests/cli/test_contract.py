@@ -230,7 +230,7 @@ def test_a_defect_says_where_to_report_it_and_exits_70(
     def broken(*_: object) -> None:
         raise RuntimeError("first line\nsecond line")
 
-    monkeypatch.setattr("commands.describe.answer.count_all", broken)
+    monkeypatch.setattr("kreplica.monitoring.description.count_all", broken)
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     monkeypatch.setattr("tempfile.tempdir", None)
     ended = kreplica("describe", "--dump", "sample", "-o", "json")

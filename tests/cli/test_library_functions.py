@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-import numpy as np
 import pytest
 from command_lines import ANSWERED, BROKER, COPIES, PARTITION, prepare
 
@@ -86,16 +85,14 @@ def gives(command: str) -> Callable[[Callable[[Path], Given]], Callable[[Path], 
 
 @gives("describe")
 def describe(_: Path) -> Given:
-    evaluator = library.Evaluator(library.read_snapshot(SAMPLE))
-    counts = {one.predicate.name: one.true for one in library.count_all(evaluator)}
-    rows = library.partition_rows(evaluator, np.arange(evaluator.length))
-    return Given(rows, summary={"partitions": evaluator.length, "counts": counts})
+    found = library.describe([SAMPLE])
+    return Given(found.rows, summary={"counts": found.counts, "complete": not found.missing})
 
 
 @gives("check")
 def check(_: Path) -> Given:
-    found = library.find(library.read_snapshot(SAMPLE))
-    return Given(found, summary={"findings": len(found)})
+    checked = library.check([SAMPLE])
+    return Given(checked.rows, checked.exit_code, {"findings": len(checked.rows), "complete": not checked.missing})
 
 
 @gives("recommend")
@@ -178,9 +175,9 @@ def whatif_fail(_: Path) -> Given:
 
 @gives("compare")
 def compare(_: Path) -> Given:
-    other = library.ClusterHandle("sample-healthy", dump="sample-healthy")
-    found = library.compare(library.read_snapshot(SAMPLE), library.read_snapshot(other))
-    return Given(list(found.differences), summary={"partitions": found.partitions, "brokers": found.brokers})
+    found = library.compare_clusters(SAMPLE, library.ClusterHandle("sample-healthy", dump="sample-healthy"))
+    numbers = {"partitions": found.comparison.partitions, "brokers": found.comparison.brokers, "passing": found.passing}
+    return Given(list(found.rows), found.exit_code, numbers)
 
 
 @gives("roll plan")

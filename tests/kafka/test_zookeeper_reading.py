@@ -20,7 +20,7 @@ from kazoo.security import make_digest_acl
 from znodes import EMPTY_CLUSTER, encoded, state, write_tree, writer
 from zookeeper_server import Server, zookeeper_server
 
-import commands.compare.command
+import kreplica.monitoring.comparison
 from commands.main import run
 from kreplica.config.handle import ClusterHandle
 from kreplica.errors import ConfigurationError, UnreachableError, UsageError
@@ -359,7 +359,7 @@ def test_compare_tells_a_change_on_its_way_from_a_lasting_difference(
     put(left, 1, 0)
     put(right, 2, 7)
     clock = SimpleNamespace(sleep=lambda _: put(right, 2 if epoch_afterwards else 1, epoch_afterwards))
-    monkeypatch.setattr(commands.compare.command, "time", clock)
+    monkeypatch.setattr(kreplica.monitoring.comparison, "time", clock)
     sources = [f"zookeeper:{server.plain}{chroot}" for chroot in two_views]
     assert run(["compare", *sources, "--settle", "0.5", "-o", "json"]) == code
     answer = json.loads(capsys.readouterr().out)

@@ -1,4 +1,4 @@
-"""--measure: lag of missing replicas and the rate at which they catch up, by two readings."""
+"""Lag of missing replicas and the rate at which they catch up, by two readings of live clusters."""
 
 from __future__ import annotations
 
