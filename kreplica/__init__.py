@@ -56,6 +56,7 @@ if TYPE_CHECKING:
     from kreplica.model.predicates import PREDICATES as PREDICATES
     from kreplica.model.selection import select as select
     from kreplica.model.snapshot import ClusterSnapshot as ClusterSnapshot
+    from kreplica.monitoring.balance import imbalance as imbalance
     from kreplica.monitoring.checking import check as check
     from kreplica.monitoring.clusters import read_clusters as read_clusters
     from kreplica.monitoring.comparison import compare_clusters as compare_clusters
@@ -64,6 +65,8 @@ if TYPE_CHECKING:
     from kreplica.monitoring.measuring import measurable as measurable
     from kreplica.monitoring.measuring import measure as measure
     from kreplica.monitoring.offsets import compare_offsets as compare_offsets
+    from kreplica.monitoring.recommendations import Clients as Clients
+    from kreplica.monitoring.recommendations import recommend as recommend
     from kreplica.monitoring.snapshots import take_snapshots as take_snapshots
     from kreplica.monitoring.stop_gate import safe_to_stop as safe_to_stop
     from kreplica.monitoring.wait import wait as wait
@@ -77,6 +80,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "Accepted": "kreplica.health.impact.stop",
+    "Clients": "kreplica.monitoring.recommendations",
     "ClusterFacts": "kreplica.advice.facts",
     "ClusterHandle": "kreplica.config.handle",
     "ClusterSnapshot": "kreplica.model.snapshot",
@@ -95,8 +99,6 @@ _HOMES = {
     "check": "kreplica.monitoring.checking",
     "compare": "kreplica.model.comparison",
     "compare_clusters": "kreplica.monitoring.comparison",
-    "measurable": "kreplica.monitoring.measuring",
-    "measure": "kreplica.monitoring.measuring",
     "compare_offsets": "kreplica.monitoring.offsets",
     "count_all": "kreplica.health.listing",
     "decode_check": "kreplica.formats.checks.directories",
@@ -114,12 +116,16 @@ _HOMES = {
     "disk_report": "kreplica.health.disks",
     "find": "kreplica.health.findings",
     "group_rows": "kreplica.formats.consumer_offsets.group_rows",
+    "imbalance": "kreplica.monitoring.balance",
     "imbalance_of": "kreplica.health.imbalance",
+    "measurable": "kreplica.monitoring.measuring",
+    "measure": "kreplica.monitoring.measuring",
     "partition_rows": "kreplica.health.listing",
     "plan_elections": "kreplica.planner.preferred_leaders",
     "play": "kreplica.scenarios.playing",
     "read_clusters": "kreplica.monitoring.clusters",
     "read_snapshot": "kreplica.sources",
+    "recommend": "kreplica.monitoring.recommendations",
     "resolve_handles": "kreplica.config.resolve",
     "roll_next": "kreplica.execution.roll.next_wave",
     "roll_plan": "kreplica.execution.roll.planning",

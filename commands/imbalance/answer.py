@@ -2,76 +2,75 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 
-from msgspec import structs
-
 from commands.shared.printing.output import Answer, cluster_object
-from kreplica.health.imbalance import BrokerBalance, Imbalance, Measure, Spread, diagnosis, imbalance_of, spreads_of
+from kreplica.health.imbalance import BrokerBalance, Imbalance, Measure, Spread, diagnosis
 from kreplica.model.snapshot import ClusterSnapshot
-from kreplica.monitoring.clusters import Reading
+from kreplica.monitoring.balance import BalancedCluster, BalancedClusters
 
 
 @dataclass(frozen=True, slots=True)
 class BalancedView:
-    """One cluster and its balance.
+    """One cluster and its balance, for the screen.
 
     Args:
-        snapshot: The selected partitions.
-        imbalance: Their balance.
-        spreads: Distribution of leaders, replicas and bytes over the brokers.
+        cluster: The cluster.
         options: The options for connection and selection, for the next commands.
     """
 
-    snapshot: ClusterSnapshot
-    imbalance: Imbalance
-    spreads: dict[Measure, Spread]
+    cluster: BalancedCluster
     options: str
 
+    @property
+    def snapshot(self) -> ClusterSnapshot:
+        """The selected partitions."""
+        return self.cluster.snapshot
 
-def balanced(snapshot: ClusterSnapshot, options: str) -> BalancedView:
-    """Judges the balance of one cluster."""
-    found = imbalance_of(snapshot)
-    return BalancedView(snapshot, found, spreads_of(found.brokers), options)
+    @property
+    def imbalance(self) -> Imbalance:
+        """Their balance."""
+        return self.cluster.imbalance
+
+    @property
+    def spreads(self) -> Mapping[Measure, Spread]:
+        """Distribution of leaders, replicas and bytes over the brokers."""
+        return self.cluster.spreads
 
 
-def answer(reading: Reading, views: Sequence[BalancedView], remarks: Sequence[str]) -> Answer:
+def answer(found: BalancedClusters) -> Answer:
     """The answer: a row for each broker of each cluster."""
     return Answer(
         command="imbalance",
         rows_name="brokers",
         columns=BrokerBalance,
-        rows=[_rounded(broker) for view in views for broker in view.imbalance.brokers],
-        clusters=[cluster_object(view.snapshot) for view in views],
-        summary=_summary(views, several=reading.several),
-        warnings=[*reading.warnings(), *remarks],
-        row_clusters=reading.row_clusters((view.snapshot, view.imbalance.brokers) for view in views),
+        rows=found.rows,
+        clusters=[cluster_object(one.snapshot) for one in found.clusters],
+        summary=_summary(found.clusters, several=found.reading.several),
+        warnings=found.warnings,
+        row_clusters=found.reading.row_clusters((one.snapshot, one.imbalance.brokers) for one in found.clusters),
     )
 
 
-def _rounded(broker: BrokerBalance) -> BrokerBalance:
-    return broker if broker.ratio is None else structs.replace(broker, ratio=round(broker.ratio, 4))
-
-
-def _summary(views: Sequence[BalancedView], *, several: bool) -> dict[str, object]:
-    parts = [_summary_of(view) for view in views]
+def _summary(clusters: Sequence[BalancedCluster], *, several: bool) -> dict[str, object]:
+    parts = [_summary_of(one) for one in clusters]
     if not several:
         return parts[0]
-    return {"clusters": [{"cluster": view.snapshot.label} | part for view, part in zip(views, parts, strict=True)]}
+    return {"clusters": [{"cluster": one.snapshot.label} | part for one, part in zip(clusters, parts, strict=True)]}
 
 
-def _summary_of(view: BalancedView) -> dict[str, object]:
-    found = view.imbalance
+def _summary_of(one: BalancedCluster) -> dict[str, object]:
+    found = one.imbalance
     return {
-        "partitions": len(view.snapshot.partitions),
+        "partitions": len(one.snapshot.partitions),
         "imbalance_count": len(found.partitions),
         "preferred_replica_imbalance_count": found.metric,
         "electable": found.electable,
         "unknown": found.unknown,
         "mode": None if found.mode is None else found.mode.value,
         "balancing": asdict(found.balancing),
-        "skew": [spread.as_row() for spread in view.spreads.values()],
-        "diagnosis": diagnosis(view.spreads, len(found.partitions)),
+        "skew": [spread.as_row() for spread in one.spreads.values()],
+        "diagnosis": diagnosis(one.spreads, len(found.partitions)),
         "non_preferred": [asdict(item) for item in found.partitions],
     }

@@ -14,6 +14,7 @@ from commands.shared.options import (
     narrowed,
     takes_sources,
 )
+from kreplica.errors import ExitCode
 
 
 def register(app: typer.Typer) -> None:
@@ -42,17 +43,14 @@ def imbalance(
     Exits 1 when partitions are led by another than their preferred leader, 5 when none is but something could not be
     read.
     """
-    from commands.imbalance.answer import answer, balanced
-    from commands.imbalance.screen import show, word_of
+    from commands.imbalance.answer import BalancedView, answer
+    from commands.imbalance.screen import show
     from commands.shared.printing.output import emit
-    from commands.shared.printing.verdicts import code_of
-    from kreplica.monitoring.clusters import read_clusters, select_each
-    from kreplica.sources import Facet
+    from kreplica.monitoring import balance
 
-    reading = read_clusters(sources.handles(), Facet.LOG_DIRS | Facet.BALANCE)
-    snapshots, remarks = select_each(reading.snapshots, topics=topic, exclude_internal=exclude_internal)
+    found = balance.imbalance(sources.handles(), topics=topic, exclude_internal=exclude_internal)
     narrow = narrowed(topic, exclude_internal)
-    views = [balanced(snapshot, f"{sources.again(snapshot.name)}{narrow}") for snapshot in snapshots]
-    emit(answer(reading, views, remarks), output, lambda console: show(views, console))
-    words = [word_of(view) for view in views]
-    raise typer.Exit(code_of(*words, *["INCOMPLETE"] * reading.incomplete, exit_zero=exit_zero))
+    views = [BalancedView(one, f"{sources.again(one.snapshot.name)}{narrow}") for one in found.clusters]
+    emit(answer(found), output, lambda console: show(views, console))
+    code = found.exit_code
+    raise typer.Exit(ExitCode.OK if exit_zero and code is ExitCode.FINDINGS else code)

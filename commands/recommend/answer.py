@@ -4,57 +4,17 @@ from __future__ import annotations
 
 import shlex
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from commands.shared.options import SourceOptions
 from commands.shared.printing.output import Answer, cluster_object
-from commands.shared.rule_options import FailOn
-from kreplica.advice.advise import advise, advise_client
-from kreplica.advice.facts import ClientFacts, ClusterFacts
-from kreplica.advice.model import Advice, Recommendation, Scope, Unjudged
+from kreplica.advice.model import Recommendation
 from kreplica.config.handle import ClusterHandle
-from kreplica.config.properties import unknown_properties
-from kreplica.config.resolve import read_client_properties
-from kreplica.errors import ConfigurationError, ExitCode, UsageError
+from kreplica.errors import ConfigurationError, UsageError
 from kreplica.health.rules import Severity
-from kreplica.model.snapshot import ClusterSnapshot
-from kreplica.model.words import counted
-from kreplica.monitoring.clusters import Reading, read_clusters, select_each
-from kreplica.sources import Facet
-
-_NO_CLUSTER = Reading((), (), ())
-
-
-@dataclass(frozen=True, slots=True)
-class Clients:
-    """Files of client properties, as named."""
-
-    producers: tuple[str, ...] = ()
-    consumers: tuple[str, ...] = ()
-
-    def read(self) -> list[tuple[Scope, ClientFacts]]:
-        """The clients.
-
-        Raises:
-            ConfigurationError: A file cannot be read.
-        """
-        named = [(Scope.PRODUCER, file) for file in self.producers]
-        named += [(Scope.CONSUMER, file) for file in self.consumers]
-        return [(scope, ClientFacts(file, read_client_properties(file))) for scope, file in named]
-
-
-@dataclass(frozen=True, slots=True)
-class AdviceView:
-    """One cluster, or clients without one, and what was found.
-
-    Args:
-        snapshot: The topics that were judged; None without a cluster.
-        advice: Recommendations, the worst first.
-    """
-
-    snapshot: ClusterSnapshot | None
-    advice: Advice
+from kreplica.monitoring.clusters import Reading
+from kreplica.monitoring.recommendations import AdvisedCluster, AdvisedClusters, Clients, recommend
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,49 +22,50 @@ class RecommendAnswer:
     """The answer, and further values for the screen and the exit code."""
 
     answer: Answer
-    views: Sequence[AdviceView]
-    reading: Reading
+    found: AdvisedClusters
 
-    def exit_code(self, fail_on: FailOn, *, exit_zero: bool) -> ExitCode:
-        """Exit code of the command."""
-        if any(one.severity >= Severity(fail_on) for view in self.views for one in view.advice):
-            return ExitCode.OK if exit_zero else ExitCode.FINDINGS
-        incomplete = self.reading.incomplete or any(view.advice.unjudged for view in self.views)
-        return ExitCode.INCOMPLETE if incomplete else ExitCode.OK
+    @property
+    def views(self) -> Sequence[AdvisedCluster]:
+        """The clusters."""
+        return self.found.clusters
+
+    @property
+    def reading(self) -> Reading:
+        """The clusters as read."""
+        return self.found.reading
 
 
-def answer(sources: SourceOptions, clients: Clients, topic: str | None, *, exclude_internal: bool) -> RecommendAnswer:
+def answer(
+    sources: SourceOptions, clients: Clients, topic: str | None, lowest: Severity, *, exclude_internal: bool
+) -> RecommendAnswer:
     """Reads the clusters and the clients' files, and judges them.
 
     Raises:
         KreplicaError: No cluster could be read, or an option names something that does not exist.
     """
-    told = clients.read()
-    handles = _handles(sources, needed=not told)
-    wanted = Facet.HEALTH | Facet.BROKER_CONFIGS
-    reading, selected, remarks = _NO_CLUSTER, list[ClusterSnapshot](), list[str]()
-    if handles:
-        reading = read_clusters(handles, wanted)
-        selected, remarks = select_each(reading.snapshots, topics=topic, exclude_internal=exclude_internal)
-    by_name = {handle.name: handle for handle in handles}  # a dump is named by what it was read from
-    views = [
-        AdviceView(some, _judge(ClusterFacts(some, whole, way_in(by_name.get(whole.name, handles[0]), sources)), told))
-        for whole, some in zip(reading.snapshots, selected, strict=True)
-    ] or [AdviceView(None, _joined([advise_client(client, scope, None) for scope, client in told]))]
-    unknown = [f"{client.file}: {said}" for _, client in told for said in unknown_properties(client.properties)]
+    handles = _handles(sources, needed=not (clients.producers or clients.consumers))
+    found = recommend(
+        handles,
+        clients,
+        lowest=lowest,
+        topics=topic,
+        exclude_internal=exclude_internal,
+        way_in=lambda handle: way_in(handle, sources),
+    )
+    views, reading = found.clusters, found.reading
     document = Answer(
         command="recommend",
         rows_name="recommendations",
         columns=Recommendation,
-        rows=[one for view in views for one in view.advice],
+        rows=found.rows,
         clusters=[cluster_object(view.snapshot) for view in views if view.snapshot is not None],
         summary=_summary(views, reading),
-        warnings=[*reading.warnings(), *remarks, *unknown, *_not_judged(views, reading)],
+        warnings=found.warnings,
         row_clusters=reading.row_clusters(
             (view.snapshot, view.advice.recommendations) for view in views if view.snapshot is not None
         ),
     )
-    return RecommendAnswer(document, views, reading)
+    return RecommendAnswer(document, found)
 
 
 def _handles(sources: SourceOptions, *, needed: bool) -> tuple[ClusterHandle, ...]:
@@ -129,23 +90,11 @@ def way_in(handle: ClusterHandle, sources: SourceOptions) -> str:
     return f"{servers} --command-config FILE" if handle.properties else servers
 
 
-def _judge(facts: ClusterFacts, clients: Sequence[tuple[Scope, ClientFacts]]) -> Advice:
-    return _joined([advise(facts), *(advise_client(client, scope, facts) for scope, client in clients)])
-
-
-def _joined(some: Sequence[Advice]) -> Advice:
-    found = [one for advice in some for one in advice]
-    return Advice(
-        tuple(sorted(found, key=lambda one: -one.severity.rank)),
-        tuple(one for advice in some for one in advice.unjudged),
-    )
-
-
-def _named(view: AdviceView, reading: Reading) -> dict[str, object]:
+def _named(view: AdvisedCluster, reading: Reading) -> dict[str, object]:
     return {"cluster": view.snapshot.label} if reading.several and view.snapshot is not None else {}
 
 
-def _summary(views: Sequence[AdviceView], reading: Reading) -> dict[str, object]:
+def _summary(views: Sequence[AdvisedCluster], reading: Reading) -> dict[str, object]:
     found = [one for view in views for one in view.advice]
     return {
         "recommendations": len(found),
@@ -157,17 +106,3 @@ def _summary(views: Sequence[AdviceView], reading: Reading) -> dict[str, object]
             for one in view.advice.unjudged
         ],
     }
-
-
-def _not_judged(views: Sequence[AdviceView], reading: Reading) -> Iterator[str]:
-    for view in views:
-        lead = f"{view.snapshot.name}: " if reading.several and view.snapshot is not None else ""
-        for said in not_judged(view.advice.unjudged):
-            yield lead + said
-
-
-def not_judged(unjudged: Sequence[Unjudged]) -> Iterator[str]:
-    """One clause for each missing fact, with the number of rules that need it; the summary names the rules."""
-    rules = Counter(one.missing for one in unjudged)
-    for fact, count in rules.items():
-        yield f"{fact} unavailable: {counted(count, 'rule')} skipped"

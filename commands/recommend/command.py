@@ -16,6 +16,7 @@ from commands.shared.options import (
     takes_sources,
 )
 from commands.shared.rule_options import FailOn, FailOnOption
+from kreplica.errors import ExitCode
 
 
 def register(app: typer.Typer) -> None:
@@ -55,11 +56,14 @@ def recommend(
     Exits 1 when a recommendation is at least as severe as --fail-on, 5 when there is none but something could not be
     read or judged.
     """
-    from commands.recommend.answer import Clients, answer
+    from commands.recommend.answer import answer
     from commands.recommend.screen import show
     from commands.shared.printing.output import emit
+    from kreplica.health.rules import Severity
+    from kreplica.monitoring.recommendations import Clients
 
     clients = Clients(tuple(producer_config or ()), tuple(consumer_config or ()))
-    found = answer(sources, clients, topic, exclude_internal=exclude_internal)
+    found = answer(sources, clients, topic, Severity(fail_on), exclude_internal=exclude_internal)
     emit(found.answer, output, lambda console: show(found, console))
-    raise typer.Exit(found.exit_code(fail_on, exit_zero=exit_zero))
+    code = found.found.exit_code
+    raise typer.Exit(ExitCode.OK if exit_zero and code is ExitCode.FINDINGS else code)

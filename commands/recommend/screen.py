@@ -6,11 +6,12 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from commands.recommend.answer import AdviceView, RecommendAnswer, not_judged
+from commands.recommend.answer import RecommendAnswer
 from commands.shared.printing.screen import print_lines, print_verdict
 from kreplica.advice.model import Recommendation, Scope
 from kreplica.health.rules import Severity
 from kreplica.model.words import counted
+from kreplica.monitoring.recommendations import AdvisedCluster, not_judged
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -38,7 +39,7 @@ def show(found: RecommendAnswer, console: Console) -> None:
             _show_group(group, console)
 
 
-def _show_verdict(view: AdviceView, console: Console) -> None:
+def _show_verdict(view: AdvisedCluster, console: Console) -> None:
     advice = view.advice.recommendations
     counts = Counter(one.severity for one in advice)
     gaps = [] if view.snapshot is None else [gap.message for gap in view.snapshot.gaps]
@@ -53,7 +54,7 @@ def _show_verdict(view: AdviceView, console: Console) -> None:
     print_lines(console, "missing", [*gaps, *not_judged(view.advice.unjudged)])
 
 
-def _judged(view: AdviceView) -> str:
+def _judged(view: AdvisedCluster) -> str:
     snapshot = view.snapshot
     if snapshot is None:
         return "these clients, no cluster named"
@@ -61,7 +62,7 @@ def _judged(view: AdviceView) -> str:
     return f"{topics} and {brokers} of {snapshot.name}"
 
 
-def groups(view: AdviceView) -> list[list[Recommendation]]:
+def groups(view: AdvisedCluster) -> list[list[Recommendation]]:
     """Recommendations that say the same of different subjects, in the order of the first of each."""
     by_advice: dict[tuple[object, ...], list[Recommendation]] = {}
     for one in view.advice:

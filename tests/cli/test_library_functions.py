@@ -97,16 +97,16 @@ def check(_: Path) -> Given:
 
 @gives("recommend")
 def recommend(_: Path) -> Given:
-    snapshot = library.read_snapshot(SAMPLE)
-    advice = library.advise(library.ClusterFacts(snapshot, snapshot, "--bootstrap-server HOST:PORT"))
-    return Given(list(advice), summary={"recommendations": len(list(advice))})
+    found = library.recommend([SAMPLE])
+    return Given(found.rows, found.exit_code, {"recommendations": len(found.rows)})
 
 
 @gives("imbalance")
 def imbalance(_: Path) -> Given:
-    found = library.imbalance_of(library.read_snapshot(SAMPLE))
-    numbers = {"imbalance_count": len(found.partitions), "electable": found.electable, "unknown": found.unknown}
-    return Given(list(found.brokers), summary=numbers)
+    found = library.imbalance([SAMPLE])
+    (one,) = (cluster.imbalance for cluster in found.clusters)
+    numbers = {"imbalance_count": len(one.partitions), "electable": one.electable, "unknown": one.unknown}
+    return Given(found.rows, found.exit_code, numbers)
 
 
 @gives("disks")
