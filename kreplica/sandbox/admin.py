@@ -138,6 +138,10 @@ def _await(future: Any, failure: str) -> None:
         raise SandboxError(failure, "no broker answered in time") from error
 
 
+class WaitedInVainError(SandboxError):
+    """A condition did not hold in time."""
+
+
 def wait_until(condition: Callable[[], bool], timeout: float, what: str) -> None:
     """Wait until ``condition`` holds.
 
@@ -147,10 +151,10 @@ def wait_until(condition: Callable[[], bool], timeout: float, what: str) -> None
         what: What is waited for, for the error.
 
     Raises:
-        SandboxError: It did not hold in time.
+        WaitedInVainError: It did not hold in time.
     """
     deadline = time.monotonic() + timeout
     while not condition():
         if time.monotonic() >= deadline:
-            raise SandboxError(f"waited {timeout:g} s in vain", what)
+            raise WaitedInVainError(f"waited {timeout:g} s in vain", what)
         time.sleep(POLL_SECONDS)

@@ -274,9 +274,7 @@ def _wait_until_ready(folder: Path, state: SandboxState) -> None:
 
     try:
         admin.wait_until(ready, START_SECONDS, "every broker to register")
-    except SandboxError as error:
-        if error.why != "every broker to register":
-            raise
+    except admin.WaitedInVainError as error:
         late = next((node for node in brokers if not _listens(node)), brokers[0])
         raise SandboxError(
             f"the brokers did not register within {START_SECONDS:g} s",
