@@ -19,7 +19,7 @@ def state(monkeypatch: pytest.MonkeyPatch) -> SandboxState:
     monkeypatch.setattr(launch, "START_SECONDS", 0.1)
     monkeypatch.setattr(launch, "_listens", lambda node: node.id != 2)
     monkeypatch.setattr(launch, "reason_of_failure", lambda folder: f"log of {folder.name}")
-    nodes = {number: Node(number, (Role.BROKER,), {"PLAINTEXT": 1}) for number in (1, 2)}
+    nodes = {number: Node(id=number, roles=(Role.BROKER,), ports={"PLAINTEXT": 1}) for number in (1, 2)}
     return SandboxState(settings=SandboxSettings(name="x"), java="/java", started_at=0.0, nodes=nodes)
 
 
