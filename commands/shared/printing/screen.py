@@ -119,7 +119,7 @@ GAP = 2
 """Columns between two cells."""
 
 
-LEAST_FOLDED = 30
+LEAST_FOLDED = 24
 """Characters that a folded column keeps at least, before another is left out."""
 
 
