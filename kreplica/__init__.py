@@ -61,6 +61,8 @@ if TYPE_CHECKING:
     from kreplica.monitoring.clusters import read_clusters as read_clusters
     from kreplica.monitoring.comparison import compare_clusters as compare_clusters
     from kreplica.monitoring.description import describe as describe
+    from kreplica.monitoring.disk_space import DiskLimits as DiskLimits
+    from kreplica.monitoring.disk_space import disks as disks
     from kreplica.monitoring.failure import whatif_fail as whatif_fail
     from kreplica.monitoring.measuring import measurable as measurable
     from kreplica.monitoring.measuring import measure as measure
@@ -84,6 +86,7 @@ _HOMES = {
     "ClusterFacts": "kreplica.advice.facts",
     "ClusterHandle": "kreplica.config.handle",
     "ClusterSnapshot": "kreplica.model.snapshot",
+    "DiskLimits": "kreplica.monitoring.disk_space",
     "Evaluator": "kreplica.model.evaluate",
     "Facet": "kreplica.sources",
     "FailureCase": "kreplica.health.impact.whatif",
@@ -114,6 +117,7 @@ _HOMES = {
     "decode_transactions": "kreplica.formats.transactions.reading",
     "describe": "kreplica.monitoring.description",
     "disk_report": "kreplica.health.disks",
+    "disks": "kreplica.monitoring.disk_space",
     "find": "kreplica.health.findings",
     "group_rows": "kreplica.formats.consumer_offsets.group_rows",
     "imbalance": "kreplica.monitoring.balance",

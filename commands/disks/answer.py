@@ -9,27 +9,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from msgspec import structs
-
-from commands.disks.row import LogDirRow
 from commands.shared.options import SourceOptions
 from commands.shared.printing.output import Answer, cluster_object
 from commands.shared.printing.screen import utc
 from commands.shared.values import parse_moment
 from kreplica.errors import InputError, UsageError
-from kreplica.health.disks import (
-    DiskReport,
-    FutureReplica,
-    LogDirectory,
-    StoredPartition,
-    Stray,
-    Trend,
-    disk_report,
-)
+from kreplica.health.disks import FutureReplica, StoredPartition, Stray
 from kreplica.model.snapshot import ClusterSnapshot
-from kreplica.model.words import named
-from kreplica.monitoring.clusters import Reading, read_clusters, select_each
-from kreplica.sources import Facet
+from kreplica.monitoring.clusters import Reading
+from kreplica.monitoring.disk_space import ClusterDisks, DiskLimits, DisksOfClusters, LogDirRow, disks
 from kreplica.sources.dumps.dump import read_dump
 from kreplica.store.reading import list_manifests, read_dump_directory, read_snapshot_files
 
@@ -74,79 +62,22 @@ def _check(since: str, earlier: ClusterSnapshot, now: ClusterSnapshot) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
-    """Limits that make the command a gate, each None if not given."""
-
-    usable_percent: float | None = None
-    days: float | None = None
-
-    @property
-    def given(self) -> bool:
-        """True if there is any limit."""
-        return self.usable_percent is not None or self.days is not None
-
-    def broken(self, one: LogDirectory) -> bool:
-        """True if a directory breaks a limit, or a limit is given and the directory is offline."""
-        if one.error is not None:
-            return self.given
-        percent, days = one.usable_percent, None if one.growth is None else one.growth.days_until_full
-        low = self.usable_percent is not None and percent is not None and percent < self.usable_percent
-        return low or (self.days is not None and days is not None and days < self.days)
-
-    def undecided(self, one: LogDirectory) -> bool:
-        """True if a fact that a limit needs is not known."""
-        if one.error is not None:
-            return False
-        if self.usable_percent is not None and one.usable_percent is None:
-            return True
-        return self.days is not None and (one.growth is None or one.growth.trend not in _FORECAST)
-
-
-_FORECAST = (Trend.FILLING, Trend.NOT_GROWING)
-
-
-@dataclass(frozen=True, slots=True)
-class DiskView:
-    """One cluster's disks.
-
-    Args:
-        snapshot: The cluster.
-        report: Findings on its log directories.
-        unknown: Brokers whose log directories are not known.
-        earlier: The snapshot to compare with, None without one.
-    """
-
-    snapshot: ClusterSnapshot
-    report: DiskReport
-    unknown: tuple[int, ...]
-    earlier: ClusterSnapshot | None
-
-    @property
-    def incomplete(self) -> bool:
-        """True if the cluster may have more than is shown."""
-        return bool(self.unknown or self.snapshot.gaps or not self.report.directories)
-
-
-@dataclass(frozen=True, slots=True)
 class DiskAnswer:
     """The answer, and further values for the screen and the exit code."""
 
     answer: Answer
-    views: Sequence[DiskView]
-    reading: Reading
-    limits: Limits
+    found: DisksOfClusters
     brokers: tuple[int, ...]
 
-    def broken(self, view: DiskView) -> list[LogDirectory]:
-        """The directories of one cluster that break a limit."""
-        return [one for one in view.report.directories if self.limits.broken(one)]
-
-    def undecided(self, view: DiskView) -> bool:
-        """True if a limit was given for a fact that is not known."""
-        return any(self.limits.undecided(one) for one in view.report.directories)
+    @property
+    def views(self) -> Sequence[ClusterDisks]:
+        """The clusters."""
+        return self.found.clusters
 
 
-def answer(sources: SourceOptions, brokers: tuple[int, ...], top: int, since: str | None, limits: Limits) -> DiskAnswer:
+def answer(
+    sources: SourceOptions, brokers: tuple[int, ...], top: int, since: str | None, limits: DiskLimits
+) -> DiskAnswer:
     """Reads the clusters and judges their disks.
 
     Args:
@@ -159,93 +90,29 @@ def answer(sources: SourceOptions, brokers: tuple[int, ...], top: int, since: st
     Raises:
         KreplicaError: No cluster could be read, or the options name something that does not exist.
     """
-    reading = read_clusters(sources.handles(), Facet.LOG_DIRS | Facet.RETENTION)
-    _, remarks = select_each(reading.snapshots, brokers=brokers)
-    views = []
-    for snapshot in reading.snapshots:
-        earlier = _earlier(since, sources.dump, snapshot, reading, remarks)
-        report = disk_report(snapshot, brokers=brokers, top=top, earlier=earlier)
-        views.append(DiskView(snapshot, report, _unknown(snapshot, report, brokers), earlier))
-    remarks += [f"{view.snapshot.name}: {text}" if reading.several else text for view in views for text in _said(view)]
+
+    def earlier_of(snapshot: ClusterSnapshot) -> ClusterSnapshot | None:
+        return None if since is None else earlier_snapshot(since, sources.dump, snapshot)
+
+    found = disks(sources.handles(), brokers, top=top, earlier_of=earlier_of, limits=limits)
     document = Answer(
         command="disks",
         rows_name="log_dirs",
         columns=LogDirRow,
-        rows=[_row(one, view.earlier) for view in views for one in view.report.directories],
-        clusters=[cluster_object(view.snapshot) for view in views],
-        summary=_summary(views, reading),
-        warnings=[*reading.warnings(), *remarks],
-        row_clusters=reading.row_clusters((view.snapshot, view.report.directories) for view in views),
+        rows=found.rows,
+        clusters=[cluster_object(one.snapshot) for one in found.clusters],
+        summary=_summary(found.clusters, found.reading),
+        warnings=found.warnings,
+        row_clusters=found.reading.row_clusters((one.snapshot, one.report.directories) for one in found.clusters),
     )
-    return DiskAnswer(document, views, reading, limits, brokers)
+    return DiskAnswer(document, found, brokers)
 
 
-def _earlier(
-    since: str | None, dump: str | None, snapshot: ClusterSnapshot, reading: Reading, remarks: list[str]
-) -> ClusterSnapshot | None:
-    if since is None:
-        return None
-    try:
-        return earlier_snapshot(since, dump, snapshot)
-    except UsageError as error:
-        if not reading.several:
-            raise
-        remarks.append(f"{snapshot.name}: {error}")
-        return None
-
-
-def _unknown(snapshot: ClusterSnapshot, report: DiskReport, brokers: Sequence[int]) -> tuple[int, ...]:
-    told = {directory.broker for directory in report.directories}
-    ids = [row["broker"] for row in snapshot.brokers.rows() if not brokers or row["broker"] in brokers]
-    return tuple(broker for broker in ids if isinstance(broker, int) and broker not in told)
-
-
-def _said(view: DiskView) -> list[str]:
-    """Remarks on facts that cannot be known."""
-    said = []
-    if view.unknown:
-        said.append(f"log directories of {named('broker', view.unknown)} are not known")
-    elif not view.report.directories:
-        said.append(f"no log directory is known: {view.snapshot.source} does not tell")
-    if view.report.unlisted:
-        said.append(f"{view.report.unlisted} replicas are of topics that are not listed: hidden ones, or strays")
-    return said
-
-
-def _named(view: DiskView, reading: Reading) -> dict[str, object]:
+def _named(view: ClusterDisks, reading: Reading) -> dict[str, object]:
     return {"cluster": view.snapshot.label} if reading.several else {}
 
 
-def _row(one: LogDirectory, earlier: ClusterSnapshot | None) -> LogDirRow:
-    percent = one.usable_percent
-    row = LogDirRow(
-        broker=one.broker,
-        path=one.path,
-        error=one.error,
-        total_bytes=one.total_bytes,
-        usable_bytes=one.usable_bytes,
-        usable_percent=None if percent is None else round(percent, 2),
-        kafka_bytes=one.kafka_bytes,
-        replicas=one.replicas,
-        strays=one.strays,
-        futures=one.futures,
-        may_share_volume=one.may_share_volume,
-        since=None if earlier is None else earlier.taken_at.isoformat(),
-    )
-    growth = one.growth
-    if growth is None:
-        return row
-    days = growth.days_until_full
-    return structs.replace(
-        row,
-        filled_bytes=growth.filled_bytes,
-        kafka_growth_bytes=growth.kafka_bytes,
-        trend=growth.trend,
-        days_until_full=None if days is None else round(days, 3),
-    )
-
-
-def _summary(views: Sequence[DiskView], reading: Reading) -> dict[str, object]:
+def _summary(views: Sequence[ClusterDisks], reading: Reading) -> dict[str, object]:
     directories = [one for view in views for one in view.report.directories]
     volumes = [one for view in views for one in view.report.volumes()]
     return {

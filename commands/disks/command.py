@@ -9,7 +9,7 @@ import typer
 from commands.shared.help import examples
 from commands.shared.options import BROKERS, LARGEST_INT32, ExitZeroOption, OutputOption, SourceOptions, takes_sources
 from commands.shared.values import parse_ids
-from kreplica.errors import UsageError
+from kreplica.errors import ExitCode, UsageError
 
 
 def register(app: typer.Typer) -> None:
@@ -64,15 +64,15 @@ def disks(
     Exits 1 where a directory is offline, nearly full or fills up soon, or has less than --min-usable or --min-days.
     Exits 5 when the log directories of a broker are not known and nothing worse was found.
     """
-    from commands.disks.answer import Limits, answer
-    from commands.disks.screen import show, verdict
+    from commands.disks.answer import answer
+    from commands.disks.screen import show
     from commands.shared.printing.output import emit
-    from commands.shared.printing.verdicts import code_of
+    from kreplica.monitoring.disk_space import DiskLimits
 
     if min_days is not None and since is None:
         raise UsageError("--min-days needs --since", "growth takes two snapshots", "name an earlier one: --since DUMP")
-    limits = Limits(min_usable, min_days)
+    limits = DiskLimits(min_usable, min_days)
     found = answer(sources, parse_ids(broker or ()), top, since, limits)
     emit(found.answer, output, lambda console: show(found, sources, console))
-    words = [verdict(found, view)[0] for view in found.views]
-    raise typer.Exit(code_of(*words, *["INCOMPLETE"] * found.reading.incomplete, exit_zero=exit_zero))
+    code = found.found.exit_code
+    raise typer.Exit(ExitCode.OK if exit_zero and code is ExitCode.FINDINGS else code)

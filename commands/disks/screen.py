@@ -5,21 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
-from commands.disks.answer import DiskAnswer, DiskView
+from commands.disks.answer import DiskAnswer
 from commands.shared.printing.screen import TableColumn, print_columns, print_lines, print_verdict, utc
 from commands.shared.values import size_words, spell_duration
 from kreplica.health.disks import SECONDS_A_DAY, LogDirectory, StoredPartition, Trend
 from kreplica.model.words import counted
+from kreplica.monitoring.disk_space import LOW_PERCENT, SOON_DAYS, ClusterDisks
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from commands.shared.options import SourceOptions
 
-LOW_PERCENT = 10
-"""A volume with less usable is called nearly full."""
-SOON_DAYS = 7
-"""A volume that is full sooner is called filling."""
 LITTLE_TIME = 3600
 """Seconds between two snapshots below which a forecast of days says little."""
 MOST_SHOWN = 5
@@ -34,7 +31,7 @@ def show(found: DiskAnswer, sources: SourceOptions, console: Console) -> None:
         _show(found, view, sources, console)
 
 
-def _show(found: DiskAnswer, view: DiskView, sources: SourceOptions, console: Console) -> None:
+def _show(found: DiskAnswer, view: ClusterDisks, sources: SourceOptions, console: Console) -> None:
     report = view.report
     print_verdict(console, *verdict(found, view))
     print_lines(console, "room", _room(view))
@@ -51,7 +48,7 @@ def _show(found: DiskAnswer, view: DiskView, sources: SourceOptions, console: Co
     print_lines(console, "next", _next(view, sources), whole=True)
 
 
-def verdict(found: DiskAnswer, view: DiskView) -> tuple[str, str, str]:
+def verdict(found: DiskAnswer, view: ClusterDisks) -> tuple[str, str, str]:
     """Word, colour and sentence: the worst first."""
     count, offline = len(view.report.directories), view.report.offline
     if not count:
@@ -62,29 +59,27 @@ def verdict(found: DiskAnswer, view: DiskView) -> tuple[str, str, str]:
         return "OFFLINE", "red", said
     if (short := _short_of_room(found, view)) is not None:
         return short
-    if view.incomplete or found.undecided(view):
+    if view.incomplete or found.found.undecided(view):
         return "INCOMPLETE", "yellow", f"no trouble in the {count} log directories that are known"
     word, color = ("STRAYS", "yellow") if view.report.strays else ("OK", "green")
     all_of_them = "the only log directory is" if count == 1 else f"all {count} log directories"
     return word, color, f"{all_of_them} online{_stray_clause(view)}"
 
 
-def _short_of_room(found: DiskAnswer, view: DiskView) -> tuple[str, str, str] | None:
-    directories, of = view.report.directories, f"of {len(view.report.directories)} log directories"
-    low = [one for one in directories if one.usable_percent is not None and one.usable_percent < LOW_PERCENT]
-    if low:
+def _short_of_room(found: DiskAnswer, view: ClusterDisks) -> tuple[str, str, str] | None:
+    of = f"of {len(view.report.directories)} log directories"
+    if low := view.nearly_full:
         least = min(low, key=lambda one: one.usable_percent or 0)
         return "NEARLY FULL", "red", f"{len(low)} {of} under {LOW_PERCENT} % usable, least {_usable(least)}"
-    soon = [one for one in directories if _days(one) is not None and (_days(one) or 0) < SOON_DAYS]
-    if soon:
+    if soon := view.filling:
         first = min(soon, key=lambda one: _days(one) or 0)
         return "FILLING", "yellow", f"{len(soon)} {of} full within {SOON_DAYS} days, first {_place(first)}"
-    if broken := found.broken(view):
+    if broken := found.found.broken(view):
         return "LIMIT", "yellow", f"{len(broken)} {of} below the limit given, first {_place(broken[0])}"
     return None
 
 
-def _stray_clause(view: DiskView) -> str:
+def _stray_clause(view: ClusterDisks) -> str:
     strays = view.report.strays
     count = counted(len(strays), "stray replica")
     return f", {count} the cluster does not count on: {size_words(sum(one.bytes for one in strays))}" if strays else ""
@@ -103,7 +98,7 @@ def _usable(one: LogDirectory) -> str:
     return f"{_place(one)}: {size_words(one.usable_bytes)}, {one.usable_percent:.1f} %"
 
 
-def _room(view: DiskView) -> Iterator[str]:
+def _room(view: ClusterDisks) -> Iterator[str]:
     report = view.report
     kafka = sum(one.kafka_bytes or 0 for one in report.directories)
     replicas = sum(one.replicas or 0 for one in report.directories)
@@ -120,7 +115,7 @@ def _room(view: DiskView) -> Iterator[str]:
         yield f"not known for broker {', '.join(map(str, view.unknown))}"
 
 
-def _interval(view: DiskView) -> Iterator[str]:
+def _interval(view: ClusterDisks) -> Iterator[str]:
     assert view.earlier is not None
     seconds = (view.snapshot.taken_at - view.earlier.taken_at).total_seconds()
     since = utc(view.earlier.taken_at)
@@ -136,7 +131,7 @@ _DIRECTORY = (
 _GROWTH = (TableColumn("FILLED", drop=6), TableColumn("FULL_IN"))
 
 
-def _print_directories(view: DiskView, console: Console) -> None:
+def _print_directories(view: ClusterDisks, console: Console) -> None:
     timed = view.earlier is not None
     rows = []
     for one in view.report.directories:
@@ -202,7 +197,7 @@ def _with_origin(setting: tuple[str | None, str] | None, spell: Callable[[str], 
     return f"{'unlimited' if value == _UNLIMITED else spell(value)} ({origin})"
 
 
-def _strays(view: DiskView) -> Iterator[str]:
+def _strays(view: ClusterDisks) -> Iterator[str]:
     strays = view.report.strays
     for one in strays[:MOST_SHOWN]:
         place = f"{one.topic}-{one.partition} on broker {one.broker}"
@@ -213,7 +208,7 @@ def _strays(view: DiskView) -> Iterator[str]:
         yield "look again before removing any: a topic being made, moved or deleted just then looks the same"
 
 
-def _futures(view: DiskView) -> Iterator[str]:
+def _futures(view: ClusterDisks) -> Iterator[str]:
     futures = view.report.futures
     for one in futures[:MOST_SHOWN]:
         of = "" if one.of_bytes is None else f" of {size_words(one.of_bytes)}"
@@ -224,7 +219,7 @@ def _futures(view: DiskView) -> Iterator[str]:
         yield f"and {len(futures) - MOST_SHOWN} more: all of them by -o json"
 
 
-def _next(view: DiskView, sources: SourceOptions) -> Iterator[str]:
+def _next(view: ClusterDisks, sources: SourceOptions) -> Iterator[str]:
     way_in = sources.again(view.snapshot.name)
     for one in view.report.offline[:1]:
         yield f"kreplica describe {way_in} --under-replicated --broker {one.broker}"

@@ -19,7 +19,6 @@ from commands.decode import checkpoints
 from commands.decode.metadata import command as decode_metadata
 from commands.decode.offsets import answer as decode_offsets_answer
 from commands.describe.rows import GROUP_ROWS
-from commands.disks.row import LogDirRow
 from commands.rebalance import answer as rebalance_answer
 from commands.rebalance import leaders
 from commands.roll import next_restart
@@ -40,6 +39,7 @@ from kreplica.health.listing import row_meanings
 from kreplica.model.comparison import Difference
 from kreplica.model.rows import fields_of, names_of
 from kreplica.model.schema import PARTITIONS
+from kreplica.monitoring.disk_space import LogDirRow
 from kreplica.monitoring.snapshots import SnapshotRow
 
 

@@ -111,11 +111,8 @@ def imbalance(_: Path) -> Given:
 
 @gives("disks")
 def disks(_: Path) -> Given:
-    found = library.disk_report(library.read_snapshot(SAMPLE)).directories
-    grown = dict.fromkeys(("since", "filled_bytes", "kafka_growth_bytes", "trend", "days_until_full"))
-    percent = [None if one.usable_percent is None else round(one.usable_percent, 1) for one in found]
-    rows = [{**asdict(one), "usable_percent": part, **grown} for one, part in zip(found, percent, strict=True)]
-    return Given(rows, summary={"offline": sum(one.error is not None for one in found)})
+    found = library.disks([SAMPLE])
+    return Given(found.rows, found.exit_code, {"log_dirs": len(found.rows)})
 
 
 @gives("safe-to-stop")
