@@ -23,7 +23,7 @@ class ListedScenario(Struct, frozen=True):
 
 
 class ScenarioCase(Struct, frozen=True):
-    """What must come out of a scenario, from a version on."""
+    """The expected outcome of a scenario, from a version on."""
 
     version: Annotated[str, Meaning("version of Kafka from which on this comes out")]
     settings: Annotated[Mapping[str, Any], Meaning("other settings than the scenario's own, an object")]
@@ -32,7 +32,7 @@ class ScenarioCase(Struct, frozen=True):
 
 
 class ComparedRun(Struct, frozen=True, kw_only=True):
-    """What came out of a scenario under one version and its settings; all null but the first if it was not played."""
+    """The outcome of a scenario under one version and its settings; all null but the first if it was not played."""
 
     scenario: Annotated[str, Meaning("name of the scenario")]
     version: Annotated[str, Meaning("version of Kafka whose rules and defaults held")]

@@ -119,8 +119,10 @@ GAP = 2
 """Columns between two cells."""
 
 
-LEAST_FOLDED = 24
-"""Characters that a folded column keeps at least, before another is left out."""
+FOLDED = 30
+"""Characters that a folded column keeps where another can be left out instead."""
+LEAST_FOLDED = 20
+"""Characters that it keeps at least; if there are fewer, lines are longer than the terminal."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,7 +240,7 @@ def _fitting(columns: Sequence[TableColumn], widths: Sequence[int], width: int |
     kept = list(range(len(columns)))
     if width is None:
         return kept
-    least = [min(wide, LEAST_FOLDED) if column.fold else wide for column, wide in zip(columns, widths, strict=True)]
+    least = [min(wide, FOLDED) if column.fold else wide for column, wide in zip(columns, widths, strict=True)]
     for at in sorted((at for at in kept if columns[at].drop), key=lambda at: columns[at].drop):
         if sum(least[each] + GAP for each in kept) - GAP <= width:
             break

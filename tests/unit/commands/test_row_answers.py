@@ -121,15 +121,27 @@ def test_long_text_is_folded_before_a_column_is_left_out(capsys: pytest.CaptureF
 
 
 def test_columns_are_left_out_in_the_declared_order_and_named(capsys: pytest.CaptureFixture[str]) -> None:
-    lines = table(capsys, 42)
+    lines = table(capsys, 48)
     assert lines[0] == "TOPIC   LEADER  MESSAGE"
-    assert max(map(len, lines)) <= 42
-    assert lines[-2:] == ["left out ISR: a wider terminal or --output", "         json shows it"]
-    lines = table(capsys, 34)
+    assert max(map(len, lines)) <= 48
+    assert lines[-2:] == ["left out ISR: a wider terminal or --output json", "         shows it"]
+    lines = table(capsys, 40)
     assert lines[0] == "TOPIC   MESSAGE"
     assert " ".join("\n".join(lines).partition("left out ")[2].split()) == (
         "LEADER, ISR: a wider terminal or --output json shows them"
     )
+
+
+def test_where_no_more_can_be_left_out_text_is_folded_further_and_at_last_not_at_all(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert table(capsys, 28)[:4] == [
+        "TOPIC   MESSAGE",
+        "orders  two of three",
+        "        replicas are in",
+        "        sync, which is one",
+    ]
+    assert table(capsys, 27)[1] == "orders  two of three replicas are in sync, which is one too few"
 
 
 def test_columns_may_be_chosen_and_their_values_formatted(capsys: pytest.CaptureFixture[str]) -> None:
