@@ -10,38 +10,39 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from commands.rebalance.plan import PlanView
-    from commands.shared.printing.output import OutputFormat, Row
+    from commands.rebalance.rows import ChangeRow
+    from commands.shared.printing.output import OutputFormat
     from kreplica.execution.drift import Sight
     from kreplica.execution.journal import Result
     from kreplica.execution.plan import LeaderChange
-    from kreplica.model.schema import Kind
 
-COLUMNS = ("topic", "partition", "from", "to", "step", "state", "leader", "reason", "rollback", "rollback_reason")
 DRIFTED, IMPOSSIBLE = "drifted", "impossible"
 MOST_NAMED = 5
 
 
-def plan_rows(view: PlanView) -> list[dict[str, object]]:
+def plan_rows(view: PlanView) -> list[ChangeRow]:
     """One row for each change of a plan, in the order of its steps."""
     return [_row(view, step.number, change) for step in view.plan.steps for change in step.changes]
 
 
-def _row(view: PlanView, step: int, change: LeaderChange) -> dict[str, object]:
+def _row(view: PlanView, step: int, change: LeaderChange) -> ChangeRow:
+    from commands.rebalance.rows import ChangeRow
+
     sight, result = view.sights.get(change.key), view.progress.results.get(change.key)
     state, reason = _state(view, change, sight, result)
     rollback, rollback_reason = _rollback(view, change, result)
-    return {
-        "topic": change.topic,
-        "partition": change.partition,
-        "from": change.from_leader,
-        "to": change.to_leader,
-        "step": step,
-        "state": state,
-        "leader": sight.leader if sight is not None else None,
-        "reason": reason,
-        "rollback": rollback,
-        "rollback_reason": rollback_reason,
-    }
+    return ChangeRow(
+        topic=change.topic,
+        partition=change.partition,
+        from_leader=change.from_leader,
+        to_leader=change.to_leader,
+        step=step,
+        state=state,
+        leader=sight.leader if sight is not None else None,
+        reason=reason,
+        rollback=rollback,
+        rollback_reason=rollback_reason,
+    )
 
 
 def _state(view: PlanView, change: LeaderChange, sight: Sight | None, result: Result | None) -> tuple[str, str]:
@@ -104,24 +105,24 @@ def emit_plan(
         verdict: One line on all of it.
         next_lines: What to type next.
     """
+    from commands.rebalance.rows import ChangeRow
     from commands.shared.printing.output import Answer, cluster_object, emit
 
     rows = plan_rows(view)
     answer = Answer(
         command=command,
         rows_name="changes",
-        columns=COLUMNS,
+        columns=ChangeRow,
         rows=rows,
         clusters=[cluster_object(view.reading.snapshots[0])] if view.reading is not None else [],
         summary=_summary(view, rows, executed),
         warnings=view.warnings,
-        kinds=_kinds(),
     )
     emit(answer, output, lambda console: _show(view, rows, console, verdict, next_lines))
 
 
-def _summary(view: PlanView, rows: Sequence[Row], executed: bool) -> dict[str, object]:
-    states, backs = Counter(row["state"] for row in rows), Counter(row["rollback"] for row in rows)
+def _summary(view: PlanView, rows: Sequence[ChangeRow], executed: bool) -> dict[str, object]:
+    states, backs = Counter(row.state for row in rows), Counter(row.rollback for row in rows)
     return {
         "plan": str(view.path),
         "plan_id": view.plan.plan_id,
@@ -143,27 +144,20 @@ _STATES = ("pending", "under-way", "done", "already", "failed", "dropped", DRIFT
 _ROLLBACK_STATES = ("pending", "under-way", "done", "already", "failed", IMPOSSIBLE)
 
 
-def _kinds() -> dict[str, Kind]:
-    from kreplica.model.schema import Kind
+def _show(view: PlanView, rows: Sequence[ChangeRow], console: Console, verdict: str, next_lines: Sequence[str]) -> None:
+    from commands.rebalance.rows import ChangeRow
+    from commands.shared.printing.screen import print_lines, print_rows
+    from kreplica.model.rows import names_of
 
-    numbers = ("partition", "from", "to", "step", "leader")
-    return dict.fromkeys(COLUMNS, Kind.STRING) | dict.fromkeys(numbers, Kind.INT32)
-
-
-def _show(view: PlanView, rows: Sequence[Row], console: Console, verdict: str, next_lines: Sequence[str]) -> None:
-    from commands.shared.printing.screen import print_lines, print_table
-
-    back = any(row["rollback"] is not None for row in rows)
-    columns = COLUMNS if back else COLUMNS[:-2]
-    if rows:
-        cells = ([row[name] or None if name.endswith("reason") else row[name] for name in columns] for row in rows)
-        titles = [name.upper() for name in columns]
-        print_table(titles, cells, color=console.is_terminal and not console.no_color)
+    back = any(row.rollback is not None for row in rows)
+    shown = names_of(ChangeRow) if back else names_of(ChangeRow)[:-2]
+    reasons = dict.fromkeys(("reason", "rollback_reason"), lambda text: text or None)
+    print_rows(console, ChangeRow, rows, shown=shown, cells=reasons)
     console.print(verdict)
     print_lines(console, "stopped", [view.progress.message] * bool(view.progress.message))
     print_lines(console, "next", next_lines, whole=True)
 
 
-def counted(rows: Sequence[Row], field: str = "state") -> Counter[object]:
+def counted(rows: Sequence[ChangeRow], field: str = "state") -> Counter[object]:
     """Number of rows in each state."""
-    return Counter(row[field] for row in rows)
+    return Counter(getattr(row, field) for row in rows)

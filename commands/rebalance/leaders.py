@@ -37,17 +37,15 @@ from kreplica.model.words import counted
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from commands.shared.printing.output import OutputFormat, Row
+    from commands.rebalance.rows import ElectionRow
+    from commands.shared.printing.output import OutputFormat
     from kreplica.config.handle import ClusterHandle
     from kreplica.execution.executor import Pace
     from kreplica.execution.journal import Result
     from kreplica.execution.plan import Plan
-    from kreplica.model.schema import Kind
     from kreplica.model.snapshot import ClusterSnapshot
     from kreplica.monitoring.clusters import Reading
     from kreplica.planner.preferred_leaders import Election
-
-COLUMNS = ("topic", "partition", "from", "to", "electable", "reason", "leader_after", "done")
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,15 +182,16 @@ def _emit(
     way_in: str,
     again: str,
 ) -> None:
+    from commands.rebalance.rows import ElectionRow
     from commands.shared.printing.output import Answer, cluster_object, emit
 
     snapshot, results = reading.snapshots[0], made.results or {}
     rows = [_row(election, results.get((election.topic, election.partition)), made) for election in elections]
-    electable = sum(row["electable"] is True for row in rows)
+    electable = sum(row.electable for row in rows)
     answer = Answer(
         command="rebalance-leaders",
         rows_name="elections",
-        columns=COLUMNS,
+        columns=ElectionRow,
         rows=rows,
         clusters=[cluster_object(snapshot)],
         summary={
@@ -201,57 +200,51 @@ def _emit(
             "non_preferred": len(rows),
             "electable": electable,
             "not_electable": len(rows) - electable,
-            "done": sum(row["done"] is True for row in rows),
-            "failed": sum(row["done"] is False for row in rows),
+            "done": sum(row.done is True for row in rows),
+            "failed": sum(row.done is False for row in rows),
             "stopped": made.stopped,
             "plan": str(made.path) if made.path is not None else None,
             "plan_id": made.plan.plan_id if made.plan is not None else None,
             "steps": len(made.plan.steps) if made.plan is not None else None,
         },
         warnings=reading.warnings(),
-        kinds=_kinds(),
     )
     none = f"every {'visible ' if snapshot.gaps else ''}partition is led by its preferred leader"
-    emit(answer, output, lambda console: _show(answer.rows, console, made=made, way_in=way_in, again=again, none=none))
+    emit(answer, output, lambda console: _show(rows, console, made=made, way_in=way_in, again=again, none=none))
 
 
-def _kinds() -> dict[str, Kind]:
-    from kreplica.model.schema import Kind
+def _row(election: Election, result: Result | None, made: Made) -> ElectionRow:
+    from commands.rebalance.rows import ElectionRow
 
-    numbers, booleans = ("partition", "from", "to", "leader_after"), ("electable", "done")
-    kinds = dict.fromkeys(COLUMNS, Kind.STRING)
-    return kinds | dict.fromkeys(numbers, Kind.INT32) | dict.fromkeys(booleans, Kind.BOOL)
-
-
-def _row(election: Election, result: Result | None, made: Made) -> dict[str, object]:
     reason = election.reason
     if result is not None and result.error:
         reason = result.error
     elif made.stopped and result is None and election.electable:
         reason = "not begun"
     asked = made.executed and election.electable
-    return {
-        "topic": election.topic,
-        "partition": election.partition,
-        "from": election.leader,
-        "to": election.preferred,
-        "electable": election.electable,
-        "reason": reason,
-        "leader_after": result.leader if result is not None else None,
-        "done": (result is not None and result.done) if asked else None,
-    }
+    return ElectionRow(
+        topic=election.topic,
+        partition=election.partition,
+        from_leader=election.leader,
+        to_leader=election.preferred,
+        electable=election.electable,
+        reason=reason,
+        leader_after=result.leader if result is not None else None,
+        done=(result is not None and result.done) if asked else None,
+    )
 
 
-def _show(rows: Sequence[Row], console: Console, *, made: Made, way_in: str, again: str, none: str) -> None:
-    from commands.shared.printing.screen import print_lines, print_table
+def _show(rows: Sequence[ElectionRow], console: Console, *, made: Made, way_in: str, again: str, none: str) -> None:
+    from commands.rebalance.rows import ElectionRow
+    from commands.shared.printing.screen import print_lines, print_rows
+    from kreplica.model.rows import names_of
 
     if rows:
-        columns = COLUMNS if made.executed else COLUMNS[:-2]
-        cells = ([row[name] for name in columns] for row in rows)
-        print_table([name.upper() for name in columns], cells, color=console.is_terminal and not console.no_color)
+        shown = names_of(ElectionRow) if made.executed else names_of(ElectionRow)[:-2]
+        print_rows(console, ElectionRow, rows, shown=shown)
     else:
         console.print(none)
-    electable = sum(row["electable"] is True for row in rows)
+    electable = sum(row.electable for row in rows)
     if made.plan is not None:
         elections = counted(electable, "election")
         steps = f"{len(made.plan.steps)} batch{'es' * (len(made.plan.steps) != 1)}"
@@ -262,7 +255,7 @@ def _show(rows: Sequence[Row], console: Console, *, made: Made, way_in: str, aga
         console.print(f"dry run: {electable} of {len(rows)} can be elected now; nothing was changed")
         print_lines(console, "next", [f"kreplica rebalance leaders {again} --execute"] * bool(electable), whole=True)
     elif rows:
-        done = sum(row["done"] is True for row in rows)
+        done = sum(row.done is True for row in rows)
         left = len(rows) - electable
         console.print(f"{done} of {electable} electable preferred leaders lead now, {left} cannot be elected yet")
         print_lines(console, "stopped", [made.stopped] * bool(made.stopped))

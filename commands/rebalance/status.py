@@ -30,7 +30,7 @@ def status(sources: SourceOptions, plan: PlanArgument, output: OutputOption = No
     lines = _next(view, sources.again(handle.name))
     emit_plan(view, "rebalance-status", output, executed=False, verdict=_verdict(view), next_lines=lines)
     field, open_states = ("rollback", _UNFINISHED_BACK) if view.rolled else ("state", _UNFINISHED)
-    if any(row[field] in open_states for row in plan_rows(view)):
+    if any(getattr(row, field) in open_states for row in plan_rows(view)):
         raise typer.Exit(ExitCode.FINDINGS)
     raise typer.Exit(view.seen_whole)
 

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from commands.shared.printing.output import Answer
     from kreplica.execution.roll.next_wave import NextWave
 
-COLUMNS = ("node", "wave", "state")
-
 
 def register(app: typer.Typer) -> None:
     """Adds the command to the group."""
@@ -66,15 +64,14 @@ def next_wave(
 
 def _answer(found: NextWave) -> Answer:
     from commands.shared.printing.output import Answer, cluster_object
-    from kreplica.model.schema import Kind
+    from kreplica.execution.roll.next_wave import WaveNode
 
     state = found.state
-    rows = [{"node": node, "wave": state.wave, "state": seen.value} for node, seen in state.states.items()]
     return Answer(
         command="roll-next",
         rows_name="nodes",
-        columns=COLUMNS,
-        rows=rows,
+        columns=WaveNode,
+        rows=found.rows,
         clusters=[cluster_object(found.reading.snapshots[0])],
         summary={
             "verdict": found.word.value,
@@ -91,7 +88,6 @@ def _answer(found: NextWave) -> Answer:
             "complete": not found.missing,
         },
         warnings=found.warnings,
-        kinds={"node": Kind.INT32, "wave": Kind.INT32, "state": Kind.STRING},
     )
 
 

@@ -17,9 +17,6 @@ from kreplica.errors import ExitCode
 if TYPE_CHECKING:
     from commands.shared.printing.output import Answer
     from kreplica.execution.roll.planning import PlannedRoll
-    from kreplica.model.schema import Kind
-
-COLUMNS = ("node", "wave", "rack", "leaders", "replicas", "voter", "active_controller", "state", "reason")
 
 
 def register(app: typer.Typer) -> None:
@@ -76,14 +73,15 @@ def plan(
 
 def _answer(planned: PlannedRoll, out: Path | None) -> Answer:
     from commands.shared.printing.output import Answer, cluster_object
+    from kreplica.execution.roll.planning import PlannedNode
 
     plan = planned.plan
     words = {ExitCode.OK: "complete", ExitCode.FINDINGS: "partial", ExitCode.INCOMPLETE: "incomplete"}
     return Answer(
         command="roll-plan",
         rows_name="nodes",
-        columns=COLUMNS,
-        rows=[asdict(row) for row in planned.rows],
+        columns=PlannedNode,
+        rows=planned.rows,
         clusters=[cluster_object(planned.snapshot)],
         summary={
             "verdict": words[planned.exit_code],
@@ -99,16 +97,4 @@ def _answer(planned: PlannedRoll, out: Path | None) -> Answer:
             "complete": planned.complete,
         },
         warnings=planned.warnings,
-        kinds=_kinds(),
-    )
-
-
-def _kinds() -> dict[str, Kind]:
-    from kreplica.model.schema import Kind
-
-    kinds = dict.fromkeys(("node", "wave", "leaders", "replicas"), Kind.INT32)
-    return (
-        kinds
-        | dict.fromkeys(("rack", "state", "reason"), Kind.STRING)
-        | dict.fromkeys(("voter", "active_controller"), Kind.BOOL)
     )

@@ -17,24 +17,7 @@ from kreplica.errors import ExitCode, UsageError
 if TYPE_CHECKING:
     from commands.shared.printing.output import Answer
     from kreplica.health.impact.stop import Accepted, StopJudgement
-    from kreplica.health.impact.vocabulary import PartitionImpact
-    from kreplica.model.schema import Kind
     from kreplica.monitoring.stop_gate import Verdict
-
-COLUMNS = (
-    "topic",
-    "partition",
-    "effect",
-    "already",
-    "accepted",
-    "reason",
-    "leader",
-    "leader_after",
-    "replicas",
-    "isr",
-    "isr_after",
-    "min_isr",
-)
 
 
 def register(app: typer.Typer) -> None:
@@ -115,21 +98,17 @@ def _accepted(accept: Sequence[Accept], topics: str | None) -> Accepted:
 
 def _answer(verdict: Verdict) -> Answer:
     from commands.shared.printing.output import Answer, cluster_object
+    from kreplica.monitoring.stop_gate import StoppedPartition
 
     return Answer(
         command="safe-to-stop",
         rows_name="partitions",
-        columns=COLUMNS,
-        rows=[_row(item) for item in verdict.rows],
+        columns=StoppedPartition,
+        rows=verdict.rows,
         clusters=[cluster_object(verdict.last.snapshot)],
         summary=_summary(verdict),
         warnings=verdict.warnings,
-        kinds=_kinds(),
     )
-
-
-def _row(item: PartitionImpact) -> dict[str, object]:
-    return {name: getattr(item, name) for name in COLUMNS}
 
 
 def _summary(verdict: Verdict) -> dict[str, object]:
@@ -156,12 +135,3 @@ def _effects(judgement: StopJudgement) -> dict[str, int]:
 
     counts = Counter(item.effect for item in judgement.against)
     return {effect.value: counts[effect] for effect in STOP_IMPACTS}
-
-
-def _kinds() -> dict[str, Kind]:
-    from kreplica.model.schema import Kind
-
-    kinds = dict.fromkeys(COLUMNS, Kind.STRING)
-    kinds |= dict.fromkeys(("partition", "leader", "leader_after", "min_isr"), Kind.INT32)
-    kinds |= dict.fromkeys(("replicas", "isr", "isr_after"), Kind.INT_LIST)
-    return kinds | {"already": Kind.BOOL}

@@ -28,10 +28,8 @@ if TYPE_CHECKING:
 
     from commands.shared.printing.output import Answer
     from kreplica.config.handle import ClusterHandle
-    from kreplica.model.schema import Kind
     from kreplica.monitoring.wait import Awaited
 
-COLUMNS = ("topic", "partition", "leader", "replicas", "isr", "missing")
 TIMEOUT = "30m"
 
 
@@ -85,7 +83,7 @@ def wait(
     sources: SourceOptions,
     goal: Annotated[For, typer.Option("--for", help="What to wait for.")],
     broker: Annotated[
-        list[str] | None, typer.Option("--broker", metavar=BROKERS, help="Only disks of these brokers.")
+        list[str] | None, typer.Option("--broker", metavar=BROKERS, help="Only partitions of these brokers.")
     ] = None,
     timeout: Annotated[str, typer.Option("--timeout", metavar="DURATION", help="Give up after this long.")] = TIMEOUT,
     topic: TopicOption = None,
@@ -134,11 +132,12 @@ def _wait(handle: ClusterHandle, question: Question, patience: float, most_age: 
 
 def _answer(question: Question, outcome: Awaited) -> Answer:
     from commands.shared.printing.output import Answer, cluster_object
+    from kreplica.monitoring.wait import AwaitedPartition
 
     return Answer(
         command="wait",
         rows_name="partitions",
-        columns=COLUMNS,
+        columns=AwaitedPartition,
         rows=outcome.rows,
         clusters=[cluster_object(outcome.snapshot)],
         summary={
@@ -152,14 +151,7 @@ def _answer(question: Question, outcome: Awaited) -> Answer:
             "complete": not outcome.missing,
         },
         warnings=outcome.warnings,
-        kinds=_kinds(),
     )
-
-
-def _kinds() -> dict[str, Kind]:
-    from kreplica.health.listing import ROW_KINDS
-
-    return {name: ROW_KINDS[name] for name in COLUMNS}
 
 
 def _show(question: Question, outcome: Awaited, way_in: str, console: Console) -> None:
@@ -169,7 +161,7 @@ def _show(question: Question, outcome: Awaited, way_in: str, console: Console) -
     age = aged(outcome.snapshot)
     if outcome.exit_code is ExitCode.FINDINGS:
         print_verdict(console, "NOT YET", "red", f"{after}{outcome.left.words()}{age}")
-        left = places([(row["topic"], row["partition"]) for row in outcome.rows])
+        left = places([(row.topic, row.partition) for row in outcome.rows])
         print_lines(console, "left", [left] * bool(left))
         narrow = narrowed(question.topics, question.exclude_internal, question.brokers)
         print_lines(console, "next", [f"kreplica describe {way_in}{narrow} --under-replicated"], whole=True)

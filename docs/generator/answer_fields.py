@@ -19,28 +19,27 @@ from commands.decode import checkpoints
 from commands.decode.metadata import command as decode_metadata
 from commands.decode.offsets import answer as decode_offsets_answer
 from commands.describe.rows import GROUP_ROWS
-from commands.rebalance import answer as rebalance_answer
-from commands.rebalance import leaders
-from commands.roll import next_restart
-from commands.roll import plan as roll_plan
-from commands.safe_to_stop import command as safe_to_stop
+from commands.rebalance.rows import ChangeRow, ElectionRow
 from commands.sandbox.rows import LoadRow, ServerRow, StoppedRow, TopicRow
-from commands.wait import command as wait
-from commands.whatif.fail import answer as whatif_fail
 from commands.whatif.rows import ComparedRun, ListedScenario, ScenarioCase, TimelineStep
 from kreplica.advice.model import Recommendation
+from kreplica.execution.roll.next_wave import WaveNode
+from kreplica.execution.roll.planning import PlannedNode
 from kreplica.formats.logs import copies as replica_comparison
 from kreplica.formats.logs import index_rows
 from kreplica.formats.segments import rows as segment_rows
 from kreplica.formats.transactions import reading as decode_transactions
 from kreplica.health.findings import Finding
 from kreplica.health.imbalance import BrokerBalance
+from kreplica.health.impact.whatif import FailedPartition
 from kreplica.health.listing import row_meanings
 from kreplica.model.comparison import Difference
 from kreplica.model.rows import fields_of, names_of
 from kreplica.model.schema import PARTITIONS
 from kreplica.monitoring.disk_space import LogDirRow
 from kreplica.monitoring.snapshots import SnapshotRow
+from kreplica.monitoring.stop_gate import StoppedPartition
+from kreplica.monitoring.wait import AwaitedPartition
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,35 +105,12 @@ _AUDIT_REMARKS = (
     + ", ".join(f"`{name}`" for name in names_of(SnapshotCountsRow))
     + ".",
 )
-_LEADERS = {
-    "topic": "topic name",
-    "partition": "partition index",
-    "from": "who leads now, null if none",
-    "to": "the preferred leader",
-    "electable": "whether it is alive and in sync, so that it can be elected",
-    "reason": "why it can be elected, or why not",
-    "leader_after": "who leads after the elections; null in a dry run",
-    "done": "whether the preferred leader leads afterwards; null in a dry run",
-}
 _RECOMMEND_REMARK = "`summary.unjudged` lists the rules that lacked a fact, for how many subjects, and which fact."
 _DISKS_REMARK = (
     "`summary` has the totals, in which directories that may share a volume count once, and three lists: `largest`, the"
     " largest partitions with their retention settings, each with value and origin; `strays`, replicas on a broker that"
     " the cluster does not place there, with the reason; `futures`, copies within a broker, with their lag."
 )
-_PLAN = {
-    "topic": "topic name",
-    "partition": "partition index",
-    "from": "who led when the plan was made, null if nobody did",
-    "to": "who is to lead",
-    "step": "number of its step in the plan",
-    "state": "pending, under-way (begun, and not known how it ended), done, already (led before its turn), failed,"
-    " dropped (by cancel or rollback), or drifted (it no longer fits the cluster)",
-    "leader": "who leads now, null if nobody does or it was not asked",
-    "reason": "what has drifted, why it failed, or who has come to lead since",
-    "rollback": "the way back: pending, under-way, done, already, failed, impossible; null where there is none",
-    "rollback_reason": "why it failed or is impossible",
-}
 _IMBALANCE_REMARK = (
     "`summary` has how many partitions are concerned (`imbalance_count`) and what the controller's metric of the name"
     " says (`preferred_replica_imbalance_count`: in ZooKeeper mode partitions that are moving to their preferred leader"
@@ -143,40 +119,6 @@ _IMBALANCE_REMARK = (
     " `non_preferred` each partition concerned with the `obstacle` that keeps its preferred leader from being elected,"
     " null if nothing does."
 )
-_SAFE_TO_STOP = {
-    "topic": "topic name, null for the controller quorum",
-    "partition": "partition index, null for the controller quorum",
-    "effect": "under_min_isr: led, but acks=all writes fail; unavailable: no live leader; last_in_sync: nobody left"
-    " that has every acknowledged record; quorum_lost: the controllers have no majority. One row for each that holds",
-    "already": "whether it is so already, and waits for these brokers or gets worse",
-    "accepted": "what accepted it: rf-one or topic; null if it stands against the stop",
-    "reason": "why there is no room for the stop",
-    "leader": "who leads now, null if none",
-    "leader_after": "who would lead, null if none",
-    "replicas": _OF_SCHEMA["replicas"],
-    "isr": "in-sync replicas now",
-    "isr_after": "in-sync replicas afterwards",
-    "min_isr": _OF_SCHEMA["min_isr"],
-}
-_ROLL_PLAN = {
-    "node": "id of a broker, or of a controller that is none",
-    "wave": "number of the wave in which it restarts, from 1 on; null if it is in none",
-    "rack": "broker.rack",
-    "leaders": "partitions that it leads now",
-    "replicas": "replicas there",
-    "voter": "whether it is a voter of the metadata quorum",
-    "active_controller": "whether it is the active controller",
-    "state": "planned, never (its restart does harm whenever it comes), blocked (it does now, until what is down or"
-    " out of sync is back) or down",
-    "reason": "what stands against its restart, the most partitions first; null if nothing does",
-}
-_ROLL_NEXT = {
-    "node": "id of a node of the wave whose turn it is",
-    "wave": "number of that wave",
-    "state": "restart: it is still to be restarted; down; catching-up: up, with replicas out of sync; not-told: it led"
-    " nothing when it was named, so that a restart cannot be seen; back: restarted and in sync",
-}
-_WAIT = {name: _DESCRIBE[name] for name in wait.COLUMNS}
 
 
 def _servers(command: str) -> AnswerFields:
@@ -186,8 +128,7 @@ def _servers(command: str) -> AnswerFields:
 
 def _plan(command: str) -> AnswerFields:
     same_as = "" if command == "apply" else "kreplica rebalance apply"
-    fields = _fields(rebalance_answer.COLUMNS, _PLAN)
-    return AnswerFields(f"kreplica/rebalance-{command}/v1", "changes", fields, same_as=same_as)
+    return replace(_rows(f"rebalance-{command}", "changes", ChangeRow), same_as=same_as)
 
 
 ANSWERS: Mapping[str, AnswerFields] = {
@@ -197,14 +138,14 @@ ANSWERS: Mapping[str, AnswerFields] = {
     "kreplica audit": _rows("audit", "findings", SpanFinding, *_AUDIT_REMARKS),
     "kreplica recommend": _rows("recommend", "recommendations", Recommendation, _RECOMMEND_REMARK),
     "kreplica disks": _rows("disks", "log_dirs", LogDirRow, _DISKS_REMARK),
-    "kreplica rebalance leaders": _answer("rebalance-leaders", "elections", leaders.COLUMNS, _LEADERS),
+    "kreplica rebalance leaders": _rows("rebalance-leaders", "elections", ElectionRow),
     **{f"kreplica rebalance {name}": _plan(name) for name in ("apply", "status", "resume", "cancel", "rollback")},
     "kreplica imbalance": _rows("imbalance", "brokers", BrokerBalance, _IMBALANCE_REMARK),
-    "kreplica safe-to-stop": _answer("safe-to-stop", "partitions", safe_to_stop.COLUMNS, _SAFE_TO_STOP),
-    "kreplica whatif fail": _answer("whatif-fail", "partitions", whatif_fail.COLUMNS, whatif_fields.FAIL),
-    "kreplica roll plan": _answer("roll-plan", "nodes", roll_plan.COLUMNS, _ROLL_PLAN),
-    "kreplica roll next": _answer("roll-next", "nodes", next_restart.COLUMNS, _ROLL_NEXT),
-    "kreplica wait": _answer("wait", "partitions", wait.COLUMNS, _WAIT),
+    "kreplica safe-to-stop": _rows("safe-to-stop", "partitions", StoppedPartition),
+    "kreplica whatif fail": _rows("whatif-fail", "partitions", FailedPartition),
+    "kreplica roll plan": _rows("roll-plan", "nodes", PlannedNode),
+    "kreplica roll next": _rows("roll-next", "nodes", WaveNode),
+    "kreplica wait": _rows("wait", "partitions", AwaitedPartition),
     "kreplica snapshot": _rows("snapshot", "snapshots", SnapshotRow),
     "kreplica decode offsets": AnswerFields(
         "kreplica/decode-offsets/v1",

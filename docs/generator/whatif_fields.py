@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from kreplica.model.schema import PARTITIONS
-
 _SHOW_REMARK = (
     "`scenario` beside the rows has why, source, notes, played_under, cluster, settings, plan of faults, and of each"
     " client its name, what it does and its settings."
@@ -30,25 +28,3 @@ _OWN_REMARK = (
     " the worst run)."
 )
 RUN_REMARKS = (_RUN_REMARK, _OWN_REMARK, _RUNS_REMARK)
-FAIL = {
-    "topic": PARTITIONS.field("topic").doc,
-    "partition": PARTITIONS.field("partition").doc,
-    "restarting": "the broker that restarts meanwhile, with --rolling-restart; otherwise null",
-    "effect": "the worst of what becomes of it: unclean_leader, led by a replica out of sync, so records can be lost;"
-    " unavailable, no live leader; isr_frozen, no controller takes a lost replica out of the ISR, so that"
-    " acks=all writes time out; under_min_isr, led, but acks=all writes fail; new_leader; smaller_isr",
-    "already": "whether it is so already",
-    "leader": "who leads now, null if none",
-    "leader_after": "who leads afterwards, null if none",
-    "replicas": PARTITIONS.field("replicas").doc,
-    "isr": "in-sync replicas now",
-    "isr_after": "in-sync replicas afterwards",
-    "elr": PARTITIONS.field("elr").doc,
-    "elr_after": "eligible leader replicas afterwards",
-    "last_known_elr_after": "afterwards, last known eligible leader replicas: who led last, where nobody leads",
-    "min_isr": "min.insync.replicas that it was played with",
-    "unclean": "whether the new leader is outside the ISR and the ELR",
-    "candidates": "where nobody can lead cleanly, the replicas that are left: objects with broker, elected (uncleanly),"
-    " end_offset (its log end offset), lost_from and lost_to (the offsets that it lacks, the last not"
-    " included); null where not known",
-}

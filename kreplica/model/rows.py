@@ -19,7 +19,7 @@ from functools import cache
 from operator import attrgetter
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, Union, get_args, get_origin, get_type_hints
 
-from kreplica.model.schema import Kind
+from kreplica.model.schema import PARTITIONS, Kind
 
 if TYPE_CHECKING:
     from msgspec import Struct
@@ -45,6 +45,11 @@ class Meaning:
     screen: bool = True
     drop: int = 0
     fold: bool = False
+
+
+def of_partition(name: str, drop: int = 0) -> Meaning:
+    """The meaning of a field that partitions of a snapshot have, said once in their schema."""
+    return Meaning(PARTITIONS.field(name).doc, drop=drop)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from kreplica.health.impact.whatif import FailureCase, PartitionImpact, PlayedFailure, play_failure
+from kreplica.health.impact.whatif import FailedPartition, FailureCase, PlayedFailure, play_failure
 from kreplica.monitoring.clusters import Reading, read_clusters
 from kreplica.monitoring.stop_gate import FACETS
 
@@ -32,7 +32,7 @@ class FailureOutcome:
         return self.played.exit_code
 
     @property
-    def rows(self) -> list[PartitionImpact]:
+    def rows(self) -> list[FailedPartition]:
         """The partitions that are affected."""
         return self.played.rows
 

@@ -5,14 +5,17 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
+
+from msgspec import Struct
 
 from kreplica.errors import ExitCode, UnreachableError
 from kreplica.health.gates import Freshness, gate_code
 from kreplica.health.impact.stop import Accepted, StopJudgement, judge_stop
-from kreplica.health.impact.vocabulary import PartitionImpact
+from kreplica.health.impact.vocabulary import Impact
 from kreplica.health.wait_conditions import changes_between
 from kreplica.model.durations import spell_duration
+from kreplica.model.rows import Int32, Meaning, of_partition
 from kreplica.model.selection import brokers_named
 from kreplica.monitoring.clusters import Reading, read_clusters
 from kreplica.sources import Facet
@@ -69,6 +72,30 @@ class Round:
         return gate_code(self.judgement.against, self.missing)
 
 
+class StoppedPartition(Struct, frozen=True):
+    """One effect of a stop on one partition, or on the controller quorum."""
+
+    topic: Annotated[str | None, Meaning("topic name, null for the controller quorum")]
+    partition: Annotated[Int32 | None, Meaning("partition index, null for the controller quorum")]
+    effect: Annotated[
+        Impact,
+        Meaning(
+            "under_min_isr: led, but acks=all writes fail; unavailable: no live leader; last_in_sync: nobody left"
+            " that has every acknowledged record; quorum_lost: the controllers have no majority. One row for each"
+            " that holds"
+        ),
+    ]
+    already: Annotated[bool, Meaning("whether it is so already, and waits for these brokers or gets worse")]
+    accepted: Annotated[str | None, Meaning("what accepted it: rf-one or topic; null if it stands against the stop")]
+    reason: Annotated[str, Meaning("why there is no room for the stop")]
+    leader: Annotated[Int32 | None, Meaning("who leads now, null if none")]
+    leader_after: Annotated[Int32 | None, Meaning("who would lead, null if none")]
+    replicas: Annotated[Sequence[int] | None, of_partition("replicas")]
+    isr: Annotated[Sequence[int] | None, Meaning("in-sync replicas now")]
+    isr_after: Annotated[Sequence[int] | None, Meaning("in-sync replicas afterwards")]
+    min_isr: Annotated[Int32 | None, of_partition("min_isr")]
+
+
 @dataclass(frozen=True, slots=True)
 class Verdict:
     """Result of the last read.
@@ -94,9 +121,12 @@ class Verdict:
         return self.exit_code is ExitCode.OK
 
     @property
-    def rows(self) -> tuple[PartitionImpact, ...]:
+    def rows(self) -> list[StoppedPartition]:
         """Effects of the stop, accepted ones too."""
-        return self.last.judgement.impacts
+        names = StoppedPartition.__struct_fields__
+        return [
+            StoppedPartition(**{name: getattr(each, name) for name in names}) for each in self.last.judgement.impacts
+        ]
 
     @property
     def apart(self) -> float | None:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, Any
+
+from msgspec import Struct
 
 from kreplica.errors import ExitCode, UnreachableError, UsageError
 from kreplica.health.gates import Freshness, for_gate, gate_code
@@ -13,6 +15,7 @@ from kreplica.health.listing import partition_rows
 from kreplica.health.wait_conditions import Goal, Left, what_is_left
 from kreplica.model.durations import spell_duration
 from kreplica.model.evaluate import Evaluator
+from kreplica.model.rows import Int32, Meaning, of_partition
 from kreplica.model.selection import known_nodes, select
 from kreplica.model.snapshot import MetadataMode
 from kreplica.monitoring.clusters import Reading, read_clusters
@@ -27,8 +30,16 @@ TIMEOUT_SECONDS = 1800.0
 POLL_SECONDS = 2.0
 """Seconds between two reads."""
 
-COLUMNS = ("topic", "partition", "leader", "replicas", "isr", "missing")
-"""Fields of a partition that is left."""
+
+class AwaitedPartition(Struct, frozen=True):
+    """A partition that is not in sync yet; its fields mean what they mean in ``describe``."""
+
+    topic: Annotated[str, of_partition("topic")]
+    partition: Annotated[Int32, of_partition("partition")]
+    leader: Annotated[Int32 | None, Meaning("leader's broker id, null if none")]
+    replicas: Annotated[Sequence[int], of_partition("replicas")]
+    isr: Annotated[Sequence[int], of_partition("isr")]
+    missing: Annotated[Sequence[int], Meaning("replicas that are not in sync")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,10 +74,11 @@ class Awaited:
         return self.left.reached
 
     @property
-    def rows(self) -> list[dict[str, object]]:
+    def rows(self) -> list[AwaitedPartition]:
         """The partitions that are left."""
-        rows = partition_rows(Evaluator(self.snapshot), self.left.rows)
-        return [{name: row[name] for name in COLUMNS} for row in rows]
+        rows: list[dict[str, Any]] = partition_rows(Evaluator(self.snapshot), self.left.rows)
+        names = AwaitedPartition.__struct_fields__
+        return [AwaitedPartition(**{name: row[name] for name in names}) for row in rows]
 
     @property
     def warnings(self) -> list[str]:

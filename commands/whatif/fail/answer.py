@@ -5,19 +5,14 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-import msgspec
-
 from commands.shared.printing.output import Answer, cluster_object
 from kreplica.errors import ExitCode
 from kreplica.health.impact.vocabulary import FAILURE_IMPACTS, MENDABLE
-from kreplica.health.impact.whatif import PartitionImpact
-from kreplica.model.schema import Kind
+from kreplica.health.impact.whatif import FailedPartition
 
 if TYPE_CHECKING:
     from kreplica.health.impact.whatif import PlayedFailure
     from kreplica.monitoring.failure import FailureOutcome
-
-COLUMNS = PartitionImpact.__struct_fields__
 
 
 def answer_of(outcome: FailureOutcome) -> Answer:
@@ -26,12 +21,11 @@ def answer_of(outcome: FailureOutcome) -> Answer:
     return Answer(
         command="whatif-fail",
         rows_name="partitions",
-        columns=COLUMNS,
-        rows=[msgspec.structs.asdict(row) for row in outcome.rows],
+        columns=FailedPartition,
+        rows=outcome.rows,
         clusters=[cluster_object(played.snapshot)],
         summary=_summary(played),
         warnings=outcome.warnings,
-        kinds=_kinds(),
     )
 
 
@@ -54,9 +48,3 @@ def _summary(played: PlayedFailure) -> dict[str, object]:
         "leaders": [asdict(one) for one in judgement.leaders],
         "complete": not played.missing,
     }
-
-
-def _kinds() -> dict[str, Kind]:
-    kinds = dict.fromkeys(COLUMNS, Kind.INT_LIST) | dict.fromkeys(("topic", "effect", "candidates"), Kind.STRING)
-    kinds |= dict.fromkeys(("partition", "restarting", "leader", "leader_after", "min_isr"), Kind.INT32)
-    return kinds | {"already": Kind.BOOL, "unclean": Kind.BOOL}

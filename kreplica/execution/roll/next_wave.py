@@ -5,13 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
+
+from msgspec import Struct
 
 from kreplica.errors import ExitCode, UsageError
 from kreplica.execution.roll.journal import RollEvent, RollJournal, open_roll_journal
 from kreplica.execution.roll.plan import RollPlan, read_roll
 from kreplica.execution.roll.progress import NodeState, RollState, check_roll, led_by, look_at_roll
 from kreplica.health.gates import Freshness
+from kreplica.model.rows import Int32, Meaning
 from kreplica.monitoring.clusters import Reading, read_clusters
 from kreplica.monitoring.stop_gate import FACETS, SETTLE_SECONDS, Report, Verdict, read_until_safe
 
@@ -38,6 +41,20 @@ _CODES = {
     NextWord.finished: ExitCode.OK,
     NextWord.partial: ExitCode.FINDINGS,
 }
+
+
+class WaveNode(Struct, frozen=True):
+    """One node of the wave whose turn it is."""
+
+    node: Annotated[Int32, Meaning("id of a node of the wave whose turn it is")]
+    wave: Annotated[Int32 | None, Meaning("number of that wave")]
+    state: Annotated[
+        NodeState,
+        Meaning(
+            "restart: it is still to be restarted; down; catching-up: up, with replicas out of sync; not-told: it led"
+            " nothing when it was named, so that a restart cannot be seen; back: restarted and in sync"
+        ),
+    ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +88,11 @@ class NextWave:
         if self.verdict is not None:
             return self.verdict.last.missing
         return tuple(gap.message for gap in self.reading.snapshots[0].gaps)
+
+    @property
+    def rows(self) -> list[WaveNode]:
+        """The nodes of the wave and their states."""
+        return [WaveNode(node, self.state.wave, seen) for node, seen in self.state.states.items()]
 
     @property
     def restart(self) -> tuple[int, ...]:

@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
+from msgspec import Struct
 
 from kreplica.errors import ExitCode, UsageError
 from kreplica.execution.journal_file import journal_path, set_aside
 from kreplica.execution.roll.plan import RollDraft, RollOptions, RollPlan, plan_roll, restartable_nodes, write_roll
 from kreplica.health.gates import Freshness
+from kreplica.model.rows import Int32, Meaning
 from kreplica.model.selection import brokers_named
 from kreplica.model.snapshot import utc_now
 from kreplica.monitoring.clusters import Reading, read_clusters
@@ -25,31 +27,26 @@ if TYPE_CHECKING:
 NO_OPTIONS = RollOptions()
 
 
-@dataclass(frozen=True, slots=True)
-class PlannedNode:
-    """One node of a plan.
+class PlannedNode(Struct, frozen=True):
+    """One node of a plan."""
 
-    Args:
-        node: Its id.
-        wave: The wave in which it restarts, None for none.
-        rack: Its rack, None where not known.
-        leaders: Partitions that it leads.
-        replicas: Partitions that it has a replica of.
-        voter: True for a voter of the controller quorum.
-        active_controller: True for the active controller.
-        state: ``planned``, ``never``, ``blocked`` or ``down``.
-        reason: Why it is in no wave, None if it is in one.
-    """
-
-    node: int
-    wave: int | None
-    rack: str | None
-    leaders: int
-    replicas: int
-    voter: bool
-    active_controller: bool
-    state: str
-    reason: str | None
+    node: Annotated[Int32, Meaning("id of a broker, or of a controller that is none")]
+    wave: Annotated[Int32 | None, Meaning("number of the wave in which it restarts, from 1 on; null if it is in none")]
+    rack: Annotated[str | None, Meaning("broker.rack")]
+    leaders: Annotated[Int32, Meaning("partitions that it leads now")]
+    replicas: Annotated[Int32, Meaning("replicas there")]
+    voter: Annotated[bool, Meaning("whether it is a voter of the metadata quorum")]
+    active_controller: Annotated[bool, Meaning("whether it is the active controller")]
+    state: Annotated[
+        str,
+        Meaning(
+            "planned, never (its restart does harm whenever it comes), blocked (it does now, until what is down or"
+            " out of sync is back) or down"
+        ),
+    ]
+    reason: Annotated[
+        str | None, Meaning("what stands against its restart, the most partitions first; null if nothing does")
+    ]
 
 
 @dataclass(frozen=True, slots=True)

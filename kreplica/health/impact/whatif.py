@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Annotated
 
 import msgspec
 import numpy as np
@@ -16,6 +17,7 @@ from kreplica.health.impact.restart import judge_rolling_restart
 from kreplica.health.impact.vocabulary import FAILURE_IMPACTS, Impact
 from kreplica.health.quorum import active_controller
 from kreplica.model.columns import Indices
+from kreplica.model.rows import Int32, Meaning, of_partition
 from kreplica.model.selection import brokers_named, select
 from kreplica.model.snapshot import ClusterSnapshot, LogPosition, MetadataMode
 
@@ -75,25 +77,44 @@ class Target:
     controller: int | None
 
 
-class PartitionImpact(msgspec.Struct, frozen=True):
-    """Impact of one partition; ``restarting`` is the broker that restarts meanwhile, in a rolling restart."""
+class FailedPartition(msgspec.Struct, frozen=True):
+    """The worst impact of a failure on one partition."""
 
-    topic: str
-    partition: int
-    restarting: int | None
-    effect: str
-    already: bool
-    leader: int | None
-    leader_after: int | None
-    replicas: list[int]
-    isr: list[int]
-    isr_after: list[int]
-    elr: list[int] | None
-    elr_after: list[int] | None
-    last_known_elr_after: list[int] | None
-    min_isr: int | None
-    unclean: bool
-    candidates: list[dict[str, object]]
+    topic: Annotated[str, of_partition("topic")]
+    partition: Annotated[Int32, of_partition("partition")]
+    restarting: Annotated[
+        Int32 | None, Meaning("the broker that restarts meanwhile, with --rolling-restart; otherwise null")
+    ]
+    effect: Annotated[
+        str,
+        Meaning(
+            "the worst of what becomes of it: unclean_leader, led by a replica out of sync, so records can be lost;"
+            " unavailable, no live leader; isr_frozen, no controller takes a lost replica out of the ISR, so that"
+            " acks=all writes time out; under_min_isr, led, but acks=all writes fail; new_leader; smaller_isr"
+        ),
+    ]
+    already: Annotated[bool, Meaning("whether it is so already")]
+    leader: Annotated[Int32 | None, Meaning("who leads now, null if none")]
+    leader_after: Annotated[Int32 | None, Meaning("who leads afterwards, null if none")]
+    replicas: Annotated[list[int], of_partition("replicas")]
+    isr: Annotated[list[int], Meaning("in-sync replicas now")]
+    isr_after: Annotated[list[int], Meaning("in-sync replicas afterwards")]
+    elr: Annotated[list[int] | None, of_partition("elr")]
+    elr_after: Annotated[list[int] | None, Meaning("eligible leader replicas afterwards")]
+    last_known_elr_after: Annotated[
+        list[int] | None,
+        Meaning("afterwards, last known eligible leader replicas: who led last, where nobody leads"),
+    ]
+    min_isr: Annotated[Int32 | None, Meaning("min.insync.replicas that it was played with")]
+    unclean: Annotated[bool, Meaning("whether the new leader is outside the ISR and the ELR")]
+    candidates: Annotated[
+        list[dict[str, object]],
+        Meaning(
+            "where nobody can lead cleanly, the replicas that are left: objects with broker, elected (uncleanly),"
+            " end_offset (its log end offset), lost_from and lost_to (the offsets that it lacks, the last not"
+            " included); null where not known"
+        ),
+    ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +157,7 @@ class PlayedFailure:
         return ExitCode.INCOMPLETE if self.missing else ExitCode.OK
 
     @property
-    def rows(self) -> list[PartitionImpact]:
+    def rows(self) -> list[FailedPartition]:
         """The partitions that are affected, step by step."""
         pairs = zip(self.judgement.steps, self.candidates, strict=True)
         return [row for step, found in pairs for row in _rows_of(step, found, rolling=self.case.rolling)]
@@ -236,7 +257,7 @@ def _by_partition(some: Sequence[Candidate]) -> dict[tuple[str, int], list[Candi
 
 def _rows_of(
     step: PlayedStep, found: dict[tuple[str, int], list[Candidate]], *, rolling: bool
-) -> Iterator[PartitionImpact]:
+) -> Iterator[FailedPartition]:
     rows, restarting = np.flatnonzero(step.impacts >= 0), step.brokers[0] if rolling else None
     before, after = step.before.partitions, step.after.partitions
     columns = [before[name].take(rows).to_list() for name in ("topic", "partition", "leader", "replicas", "isr", "elr")]
@@ -245,7 +266,7 @@ def _rows_of(
     for topic, number, leader, replicas, isr, elr, led, isr_after, elr_after, known, min_isr, impact, already in zip(
         *columns, strict=True
     ):
-        yield PartitionImpact(
+        yield FailedPartition(
             topic=topic,
             partition=number,
             restarting=restarting,
