@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from commands.shared.options import READ_TIMEOUT
 from commands.shared.printing.screen import aged, places, print_cluster, print_lines, print_verdict
+from commands.shared.printing.verdicts import COLORS
 from commands.shared.values import spell_duration
 from kreplica.errors import ExitCode
 from kreplica.health.impact.stop import OUT_OF_SYNC, Accepted, StopJudgement
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
 MOST_BROKERS = 5
 """Brokers that a line names at most; the rest are counted."""
 
-_COLORS = {ExitCode.OK: "green", ExitCode.FINDINGS: "red", ExitCode.INCOMPLETE: "yellow"}
 _WORDS = {
     frozenset({Impact.QUORUM_LOST}): "the controller quorum without its majority (no elections, no ISR changes)",
     frozenset({Impact.UNAVAILABLE, Impact.LAST_IN_SYNC}): "without a leader (no reads, no writes)",
@@ -69,17 +69,17 @@ def _verdict(verdict: Verdict) -> tuple[str, str, str]:
     if code is ExitCode.FINDINGS:
         kinds = _by_kind(judgement.against)
         parts = [_amount(kind, len(some)) for kind, some in kinds.items()]
-        return "UNSAFE", _COLORS[code], f"stopping {brokers} leaves {', '.join(parts)}{age}"
+        return "UNSAFE", COLORS[code], f"stopping {brokers} leaves {', '.join(parts)}{age}"
     if code is ExitCode.INCOMPLETE:
         words = f"nothing read speaks against stopping {brokers}, but not all is known{age}"
-        return "INCOMPLETE", _COLORS[code], words
+        return "INCOMPLETE", COLORS[code], words
     if not judgement.brokers:
-        return "SAFE", _COLORS[code], f"down already: {named('broker', judgement.down)}; stopping changes nothing{age}"
+        return "SAFE", COLORS[code], f"down already: {named('broker', judgement.down)}; stopping changes nothing{age}"
     kept = f"{judgement.partitions} partitions there keep a leader in sync and min ISR"
     if any(item.accepted for item in judgement.impacts):
         kept = "the rest of its partitions keep a leader in sync and min ISR"
     reads = "" if verdict.apart is None else f"; two reads {spell_duration(round(verdict.apart))} apart say so"
-    return "SAFE", _COLORS[code], f"{brokers} can be stopped: {kept}{reads}{age}"
+    return "SAFE", COLORS[code], f"{brokers} can be stopped: {kept}{reads}{age}"
 
 
 def _by_kind(items: Sequence[PartitionImpact]) -> dict[Kind, list[list[PartitionImpact]]]:

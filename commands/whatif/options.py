@@ -127,6 +127,8 @@ def pairs(values: object) -> str:
 
 
 def _text(value: object) -> str:
+    from kreplica.model.words import ids
+
     if isinstance(value, tuple | list):
-        return ",".join(map(str, value)) or "none"
+        return ids(value)
     return str(value).lower() if isinstance(value, bool) else str(value)

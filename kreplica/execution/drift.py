@@ -20,6 +20,7 @@ from kreplica.engine.projection.preferred import leader_obstacles
 from kreplica.execution.plan import LeaderChange, PartitionFacts, PartitionKey, Plan, Precondition, Step
 from kreplica.model.evaluate import Evaluator
 from kreplica.model.predicates import UNAVAILABLE, UNDER_MIN_ISR, Predicate
+from kreplica.model.words import ids
 
 if TYPE_CHECKING:
     from kreplica.model.snapshot import ClusterSnapshot
@@ -134,14 +135,14 @@ def _same_replicas(case: _Case) -> str:
     now = _brokers(case.now["replicas"])
     if now == case.facts.replicas:
         return ""
-    return f"replicas changed from {_ids(case.facts.replicas)} to {_ids(now)}"
+    return f"replicas changed from {ids(case.facts.replicas)} to {ids(now)}"
 
 
 def _not_reassigning(case: _Case) -> str:
     adding, removing = _brokers(case.now["adding"]), _brokers(case.now["removing"])
     if (adding, removing) == (_brokers(case.facts.adding), _brokers(case.facts.removing)) or not (adding or removing):
         return ""
-    return f"a reassignment has begun (adding {_ids(adding)}, removing {_ids(removing)})"
+    return f"a reassignment has begun (adding {ids(adding)}, removing {ids(removing)})"
 
 
 def _same_leader(case: _Case) -> str:
@@ -163,7 +164,7 @@ def _eligible(case: _Case) -> str:
 
 def _all_in_sync(case: _Case) -> str:
     missing = [broker for broker in case.facts.replicas if broker not in _brokers(case.now["isr"])]
-    return f"broker {_ids(missing)} is not in sync, so that the replica order must not be touched" if missing else ""
+    return f"broker {ids(missing)} is not in sync, so that the replica order must not be touched" if missing else ""
 
 
 _CHECKS: dict[Precondition, Callable[[_Case], str]] = {
@@ -179,10 +180,6 @@ _CHECKS: dict[Precondition, Callable[[_Case], str]] = {
 def _brokers(value: object) -> tuple[int, ...]:
     assert value is None or isinstance(value, list | tuple), "a list of broker ids, or not known"
     return tuple(value or ())
-
-
-def _ids(brokers: Sequence[int]) -> str:
-    return ",".join(map(str, brokers)) or "none"
 
 
 def _leader(broker: int) -> str:

@@ -18,6 +18,7 @@ from msgspec import Struct
 from kreplica.errors import UsageError
 from kreplica.model.rows import Int32, Meaning
 from kreplica.model.snapshot import ClusterSnapshot
+from kreplica.model.words import ids
 
 EPOCHS = ("leader_epoch", "partition_epoch")
 IN_ORDER = ("leader", "leader_epoch", "partition_epoch", "replicas", "recovery_state")
@@ -293,7 +294,7 @@ def _text(value: object, field: str = "") -> str | None:
     if value is None:
         return None
     if isinstance(value, list):
-        return ",".join(map(str, value)) or "none"
+        return ids(value)
     if isinstance(value, bool):
         return "yes" if value else "no"
     return "none" if field == "leader" and value == -1 else str(value)

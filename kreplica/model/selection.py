@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
@@ -69,12 +69,7 @@ def _on_brokers(snapshot: ClusterSnapshot, brokers: Sequence[int]) -> Mask:
     replicas = snapshot.lists("replicas")
     registered = snapshot.brokers.integers("broker")
     known = {*registered.values.tolist(), *np.unique(replicas.values).tolist()}
-    unknown = sorted(set(brokers) - known)
-    if unknown:
-        raise UsageError(
-            f"no broker {', '.join(map(str, unknown))}",
-            f"known are {', '.join(map(str, sorted(known)))}",
-        )
+    require_known(brokers, known)
     hits = np.isin(replicas.values, list(brokers))
     kept = np.zeros(len(replicas), dtype=np.bool_)
     kept[replicas.row_numbers()[hits]] = True
@@ -87,16 +82,23 @@ def brokers_named(snapshot: ClusterSnapshot, brokers: Sequence[int], racks: Sequ
     Raises:
         UsageError: There is no such broker or rack.
     """
-    known = set(known_nodes(snapshot))
-    unknown = sorted(set(brokers) - known)
-    if unknown:
-        raise UsageError(f"no broker {listed(unknown)}", f"known are {listed(sorted(known))}")
+    require_known(brokers, known_nodes(snapshot))
     in_racks = set(snapshot.racks.values())
     strange = sorted(set(racks) - in_racks)
     if strange:
         there = f"known are {listed(sorted(in_racks))}" if in_racks else "no broker tells its rack"
         raise UsageError(f"no rack {listed(strange)}", there)
     return sorted({*brokers, *(broker for broker, rack in snapshot.racks.items() if rack in racks)})
+
+
+def require_known(brokers: Iterable[int], known: Iterable[int]) -> None:
+    """Refuses brokers that are not among the known ones.
+
+    Raises:
+        UsageError: There is no such broker.
+    """
+    if unknown := sorted(set(brokers) - {*known}):
+        raise UsageError(f"no broker {listed(unknown)}", f"known are {listed(sorted(known))}")
 
 
 def known_nodes(snapshot: ClusterSnapshot) -> list[int]:

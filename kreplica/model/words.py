@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 
 def counted(number: int, noun: str, nouns: str = "") -> str:
@@ -19,3 +19,8 @@ def listed(items: Sequence[object], most: int | None = None) -> str:
 def named(noun: str, items: Sequence[object], most: int | None = None) -> str:
     """``broker 1``, ``brokers 1, 2``; ``most`` as in ``listed``."""
     return f"{noun}{'s' * (len(items) > 1)} {listed(items, most)}"
+
+
+def ids(values: Iterable[object]) -> str:
+    """``1,2,3``, or ``none``."""
+    return ",".join(map(str, values)) or "none"

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from msgspec import Struct
 
-from kreplica.errors import ExitCode, UnreachableError, UsageError
+from kreplica.errors import ExitCode, UnreachableError
 from kreplica.health.gates import Freshness, for_gate, gate_code
 from kreplica.health.listing import partition_rows
 from kreplica.health.wait_conditions import Goal, Left, what_is_left
 from kreplica.model.durations import spell_duration
 from kreplica.model.evaluate import Evaluator
 from kreplica.model.rows import Int32, Meaning, of_partition
-from kreplica.model.selection import known_nodes, select
+from kreplica.model.selection import known_nodes, require_known, select
 from kreplica.model.snapshot import MetadataMode
 from kreplica.monitoring.clusters import Reading, read_clusters
 from kreplica.sources import Facet
@@ -163,7 +163,5 @@ def _read(
 
 def _require_known(snapshot: ClusterSnapshot, brokers: Sequence[int]) -> None:
     """Refuses unknown brokers, except in ZooKeeper mode: ZooKeeper, unlike KRaft, forgets a broker that is down."""
-    known = known_nodes(snapshot)
-    unknown = sorted(set(brokers) - set(known))
-    if unknown and snapshot.mode is not MetadataMode.ZOOKEEPER:
-        raise UsageError(f"no broker {', '.join(map(str, unknown))}", f"known are {', '.join(map(str, known))}")
+    if snapshot.mode is not MetadataMode.ZOOKEEPER:
+        require_known(brokers, known_nodes(snapshot))

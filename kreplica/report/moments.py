@@ -11,6 +11,7 @@ from itertools import groupby
 from typing import Any
 
 from kreplica.engine.trace import KINDS, PLAN, Event, Kind, text_of
+from kreplica.model.words import ids
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,10 +182,6 @@ def _one(event: Event) -> str:
     return told(event.values) if told is not None else str(event.kind).replace("-", " ")
 
 
-def _ids(values: Iterable[Any]) -> str:
-    return ",".join(map(str, values)) or "none"
-
-
 _OF_VALUES: dict[str, tuple[int, str]] = {
     Kind.SENT: (1, "sends {0}"),
     Kind.ACKNOWLEDGED: (1, "{0} acknowledged"),
@@ -229,20 +226,20 @@ _BRIEF: dict[str, Callable[[tuple[Any, ...]], str]] = {
     Kind.LOG_START: lambda v: f"log start {v[1]}",
     Kind.RECORDS_DELETED: lambda v: f"low watermark {v[2]}" if v[3] == "NONE" else f"delete before {v[1]}: {v[3]}",
     Kind.LAST_STABLE_OFFSET: lambda v: f"LSO {v[1]}",
-    Kind.BECAME_LEADER: lambda v: f"leads, epoch {v[1]}, ISR {_ids(v[2])}",
+    Kind.BECAME_LEADER: lambda v: f"leads, epoch {v[1]}, ISR {ids(v[2])}",
     Kind.BECAME_FOLLOWER: lambda v: f"follows {v[2]}, epoch {v[1]}",
     Kind.RESIGNED: lambda _: "no longer leads",
     Kind.FETCH_REFUSED: lambda v: f"refused: {v[2]}",
-    Kind.ISR_ASKED: lambda v: f"asks for ISR {_ids(v[1])}",
+    Kind.ISR_ASKED: lambda v: f"asks for ISR {ids(v[1])}",
     Kind.ISR_REFUSED: lambda v: f"ISR refused: {v[2]}",
-    Kind.ISR_FORGOTTEN: lambda v: f"forgets ISR {_ids(v[1])}, knows {_ids(v[2])}",
+    Kind.ISR_FORGOTTEN: lambda v: f"forgets ISR {ids(v[1])}, knows {ids(v[2])}",
     Kind.CONTROLLER_ELECTED: lambda v: f"controller, epoch {v[0]}",
     Kind.CONTROLLER_RESIGNED: lambda _: "no longer the controller",
     Kind.BROKER_FENCED: lambda v: f"broker-{v[0]} not live",
     Kind.BROKER_UNFENCED: lambda v: f"broker-{v[0]} live",
-    Kind.PARTITION_CHANGED: lambda v: f"leader {_leader(v[1])}, epoch {v[2]}, ISR {_ids(v[3])}",
+    Kind.PARTITION_CHANGED: lambda v: f"leader {_leader(v[1])}, epoch {v[2]}, ISR {ids(v[3])}",
     Kind.NO_LEADER: lambda _: "no leader",
-    Kind.ZNODE_WRITTEN: lambda v: f"{v[0].split('/')[1]}: {_ids(v[1])}",
+    Kind.ZNODE_WRITTEN: lambda v: f"{v[0].split('/')[1]}: {ids(v[1])}",
     Kind.ZNODE_DELETED: lambda v: f"{v[0].split('/')[1]}: read and deleted",
     Kind.SESSION_EXPIRED: lambda v: f"session of {v[0]} expired",
     Kind.RETRIED: lambda v: f"again {few(v[1]) if isinstance(v[1], tuple) else v[1]}",
@@ -253,7 +250,7 @@ _BRIEF: dict[str, Callable[[tuple[Any, ...]], str]] = {
     Kind.TRANSACTION_ENDED: lambda v: f"transaction {v[0]} {v[1]}",
     Kind.PRODUCER_FENCED: lambda v: f"fenced: {v[0]}",
     Kind.PRODUCER_ID: lambda v: f"producer id {v[0]}, epoch {v[1]}",
-    Kind.ASSIGNED: lambda v: f"generation {v[1]}: {_ids(v[2])}",
+    Kind.ASSIGNED: lambda v: f"generation {v[1]}: {ids(v[2])}",
     Kind.POSITION_SET: lambda v: f"position {v[1]} of {v[0]}",
     Kind.GROUP_CHANGED: lambda v: f"{v[0]} {v[1]}, generation {v[2]}",
     Kind.OFFSET_COMMITTED: lambda v: f"{v[0]} committed {v[2]} of {v[1]}",

@@ -33,6 +33,9 @@ EXIT_CODES: Mapping[str, ExitCode] = {
 BY_EXPECTATION = frozenset({"LOST", "DIVERGED", "BROKEN", "ODD", "SAFE"})
 """Words of ``whatif run``, whose exit code says whether the scenario came out as expected."""
 
+COLORS: Mapping[ExitCode, str] = {ExitCode.OK: "green", ExitCode.FINDINGS: "red", ExitCode.INCOMPLETE: "yellow"}
+"""Colours of the words of a verdict that follows its exit code alone."""
+
 _WORST_FIRST = (ExitCode.FINDINGS, ExitCode.UNREACHABLE, ExitCode.USAGE, ExitCode.INCOMPLETE)
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from commands.shared.printing.screen import places, print_cluster, print_lines, print_table, print_verdict
+from commands.shared.printing.verdicts import COLORS
 from kreplica.errors import ExitCode
 from kreplica.health.impact.fail import PlayedStep
 from kreplica.health.impact.vocabulary import FAILURE_IMPACTS, MENDABLE, Impact
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
 MOST_RANGES = 5
 """Partitions that are listed with their possible losses at most; the rest are counted."""
 
-_COLORS = {ExitCode.OK: "green", ExitCode.FINDINGS: "red", ExitCode.INCOMPLETE: "yellow"}
 _WORDS = {
     Impact.UNCLEAN_LEADER: "led by a replica out of sync (acknowledged records can be lost)",
     Impact.UNAVAILABLE: "without a leader (no reads, no writes)",
@@ -75,16 +75,16 @@ def _verdict(played: PlayedFailure) -> tuple[str, str, str]:
         counts = ((impact, judgement.count(impact)) for impact in FAILURE_IMPACTS if impact.harmful)
         parts += [f"{counted(count, 'partition')} {_WORDS[impact]}" for impact, count in counts if count]
         when = ", at one time or another," if played.case.rolling else ""
-        return "HARM", _COLORS[code], f"{_what(played)} leaves{when} {', '.join(parts)}"
+        return "HARM", COLORS[code], f"{_what(played)} leaves{when} {', '.join(parts)}"
     if not judgement.steps:
-        return "NO HARM", _COLORS[code], f"down already: {named('broker', played.target.brokers)}; nothing changes"
+        return "NO HARM", COLORS[code], f"down already: {named('broker', played.target.brokers)}; nothing changes"
     changed = counted(sum(judgement.count(impact) for impact in FAILURE_IMPACTS), "partition")
     fine = f"{changed} with a new leader or a smaller ISR, none loses records or is out of use"
     mended = sum(len(played.mended(impact)) for impact in MENDABLE)
     fine += f"; {counted(mended, 'partition')} better off" if mended else ""
     if code is ExitCode.INCOMPLETE:
-        return "INCOMPLETE", _COLORS[code], f"{_what(played)}: {fine}, but not all is known"
-    return "NO HARM", _COLORS[code], f"{_what(played)}: {fine}"
+        return "INCOMPLETE", COLORS[code], f"{_what(played)}: {fine}, but not all is known"
+    return "NO HARM", COLORS[code], f"{_what(played)}: {fine}"
 
 
 def _what(played: PlayedFailure) -> str:

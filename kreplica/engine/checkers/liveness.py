@@ -22,6 +22,7 @@ from kreplica.engine.simulator.clients.client import METADATA_TIMEOUT
 from kreplica.engine.simulator.environment import REQUEST_TIMEOUT
 from kreplica.engine.trace import PLAN, Event, Kind
 from kreplica.engine.versions.supported import ControllerKind, Version
+from kreplica.model.words import ids
 
 
 def recovery_bound(settings: Mapping[str, Value], version: Version) -> int:
@@ -244,7 +245,7 @@ class Liveness:
         if log is None or log.node != leader or not self._is_there(partition, leader):
             able = [broker for broker in self.isr.electable(partition) if self._may_lead(partition, f"broker-{broker}")]
             if able:
-                told = f"a leader among {_ids(able)}, since {self.bound // SECOND} s without a fault"
+                told = f"a leader among {ids(able)}, since {self.bound // SECOND} s without a fault"
                 yield Invariant.STAYS_UNAVAILABLE, leader, told, "nobody leads"
             return
         if (partition, leader) in self._waiting:
@@ -253,11 +254,11 @@ class Liveness:
         for broker in isr:
             if self._is_left_behind(partition, log, f"broker-{broker}"):
                 told = f"an ISR without broker-{broker}, which has not fetched for {self.bound // SECOND} s"
-                yield Invariant.ISR_DOES_NOT_SETTLE, leader, told, f"ISR {_ids(sorted(isr))}"
+                yield Invariant.ISR_DOES_NOT_SETTLE, leader, told, f"ISR {ids(sorted(isr))}"
         for broker in self._replicas(partition):
             if broker not in isr and self._serves(partition, leader, f"broker-{broker}"):
                 told = f"an ISR with broker-{broker}, which fetches"
-                yield Invariant.ISR_DOES_NOT_SETTLE, leader, told, f"ISR {_ids(sorted(isr))}"
+                yield Invariant.ISR_DOES_NOT_SETTLE, leader, told, f"ISR {ids(sorted(isr))}"
         if len(isr) >= self.min_isr.get(partition, 1):
             yield from self._not_taken(partition, log, settled, end)
 
@@ -311,7 +312,3 @@ class Liveness:
     def _serves(self, partition: str, leader: str, node: str) -> bool:
         """True if a replica is available, knows its leader and reaches it."""
         return self._is_there(partition, node) and node not in self._untold and not self._is_cut(leader, node)
-
-
-def _ids(brokers: list[int]) -> str:
-    return ",".join(map(str, brokers)) or "none"

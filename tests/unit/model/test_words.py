@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kreplica.model.words import counted, listed, named
+from kreplica.model.words import counted, ids, listed, named
 
 
 def test_a_number_agrees_with_its_noun() -> None:
@@ -19,3 +19,7 @@ def test_a_list_names_the_first_and_counts_the_rest() -> None:
 def test_a_list_has_a_noun_in_front() -> None:
     assert named("broker", [7]) == "broker 7"
     assert named("broker", [7, 8, 9], 1) == "brokers 7 and 2 more"
+
+
+def test_ids_without_any_are_none() -> None:
+    assert (ids([3, 1]), ids([])) == ("3,1", "none")
