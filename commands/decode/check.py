@@ -14,14 +14,12 @@ from commands.shared.options import OutputOption
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from commands.shared.printing.output import Answer, Row
+    from commands.shared.printing.output import Row
     from kreplica.formats.log_directory.listing import LogDirectory
     from kreplica.formats.logs.replicas import Finding, ReplicaFolder
-    from kreplica.model.schema import Kind
 
 MOST_OF_A_KIND = 10
 """Findings of one rule in one file that are printed for people: an index of rubbish has one for each entry."""
-COLUMNS = ("rule", "file", "position", "topic", "partition", "message", "expected", "found")
 
 PathsArgument = Annotated[
     list[str],
@@ -57,6 +55,7 @@ def check(paths: PathsArgument, metadata: MetadataOption = None, output: OutputO
     from commands.decode.stdin import refuse_stdin
     from commands.shared.printing.output import Answer, emit
     from kreplica.formats.checks.directories import decode_check
+    from kreplica.formats.logs.replicas import Finding
 
     refuse_stdin(paths, "a log directory", "it is files beside one another that are compared")
     found = decode_check(paths, metadata)
@@ -64,18 +63,13 @@ def check(paths: PathsArgument, metadata: MetadataOption = None, output: OutputO
     answer = Answer(
         command="decode-check",
         rows_name="findings",
-        columns=COLUMNS,
-        rows=[_row(each) for each in findings],
+        columns=Finding,
+        rows=findings,
         summary=_summary(homes, folders, findings),
         warnings=found.remarks,
-        kinds=_kinds(),
     )
-    emit(answer, output, lambda console: _show(answer, homes, console))
+    emit(answer, output, lambda console: _show(findings, homes, len(folders), console))
     raise typer.Exit(found.exit_code)
-
-
-def _row(finding: Finding) -> Row:
-    return {name: getattr(finding, name) for name in COLUMNS}
 
 
 def _summary(homes: Sequence[LogDirectory], folders: Sequence[ReplicaFolder], findings: Sequence[Finding]) -> Row:
@@ -90,36 +84,29 @@ def _summary(homes: Sequence[LogDirectory], folders: Sequence[ReplicaFolder], fi
     }
 
 
-def _kinds() -> dict[str, Kind]:
-    from kreplica.model.schema import Kind
-
-    numbers = {"position": Kind.INT64, "partition": Kind.INT32}
-    return {name: numbers.get(name, Kind.STRING) for name in COLUMNS}
-
-
-def _show(answer: Answer, homes: Sequence[LogDirectory], console: Console) -> None:
+def _show(findings: Sequence[Finding], homes: Sequence[LogDirectory], replicas: int, console: Console) -> None:
     from commands.shared.printing.screen import print_lines, print_verdict
     from kreplica.model.words import counted
 
-    shown: Counter[tuple[object, object]] = Counter()
-    for row in answer.rows:
-        kind = row["file"], row["rule"]
+    shown: Counter[tuple[str, str]] = Counter()
+    for each in findings:
+        kind = each.file, each.rule
         shown[kind] += 1
         if shown[kind] > MOST_OF_A_KIND:
             continue
-        owner = "" if row["topic"] is None else f"{row['topic']}-{row['partition']} "
-        print_lines(console, "wrong", [f"{owner}{row['rule']}: {row['message']}"])
-        print_lines(console, "", [f"{row['file']}, byte {row['position']}"])
-        if row["expected"] or row["found"]:
-            print_lines(console, "", [f"expected {row['expected'] or '-'}, found {row['found'] or '-'}"])
+        owner = "" if each.topic is None else f"{each.topic}-{each.partition} "
+        print_lines(console, "wrong", [f"{owner}{each.rule}: {each.message}"])
+        print_lines(console, "", [f"{each.file}, byte {each.position}"])
+        if each.expected or each.found:
+            print_lines(console, "", [f"expected {each.expected or '-'}, found {each.found or '-'}"])
     for (file, rule), number in shown.items():
         if number > MOST_OF_A_KIND:
             more = f"{number - MOST_OF_A_KIND} more of {rule} in {file}: -o jsonl has every one"
             print_lines(console, "and", [more])
     directories = counted(len(homes), "log directory", "log directories")
-    scope = f"{counted(int(str(answer.summary['replicas'])), 'replica')} in {directories}"
-    if answer.rows:
-        print_verdict(console, "WRONG", "red", f"{counted(len(answer.rows), 'finding')}; {scope}")
+    scope = f"{counted(replicas, 'replica')} in {directories}"
+    if findings:
+        print_verdict(console, "WRONG", "red", f"{counted(len(findings), 'finding')}; {scope}")
     else:
         print_verdict(console, "OK", "green", f"the files agree with one another; {scope}")
     unclean = sum(home.clean_shutdown is None for home in homes)

@@ -14,7 +14,6 @@ from msgspec import Struct
 
 from analyzers.rows import SnapshotCountsRow, SnapshotFinding, SpanFinding
 from commands.config.rows import CheckRow, ContextRow, FileRow, SettingRow
-from commands.decode import check as decode_check
 from commands.decode import checkpoints
 from commands.decode.metadata import command as decode_metadata
 from commands.decode.offsets import answer as decode_offsets_answer
@@ -27,6 +26,7 @@ from kreplica.execution.roll.next_wave import WaveNode
 from kreplica.execution.roll.planning import PlannedNode
 from kreplica.formats.logs import copies as replica_comparison
 from kreplica.formats.logs import index_rows
+from kreplica.formats.logs.replicas import Finding as FileFinding
 from kreplica.formats.segments import rows as segment_rows
 from kreplica.formats.transactions import reading as decode_transactions
 from kreplica.health.findings import Finding
@@ -181,7 +181,7 @@ ANSWERS: Mapping[str, AnswerFields] = {
         decode_fields.METADATA_REMARKS,
     ),
     "kreplica decode indexes": _answer("decode-indexes", "entries", index_rows.COLUMNS, decode_fields.INDEXES),
-    "kreplica decode check": _answer("decode-check", "findings", decode_check.COLUMNS, decode_fields.CHECK),
+    "kreplica decode check": _rows("decode-check", "findings", FileFinding),
     "kreplica decode compare": AnswerFields(
         "kreplica/decode-compare/v1",
         "copies",

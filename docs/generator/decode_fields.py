@@ -157,16 +157,6 @@ INDEXES = {
     "coordinator_epoch": "epoch of the coordinator that wrote its last marker, -1 without one",
     "current_txn_first_offset": "first offset of its open transaction, null without one",
 }
-CHECK = {
-    "rule": "rule that found it; `rules` of the summary names all",
-    "file": "file that is wrong",
-    "position": "byte in it",
-    "topic": "topic of the replica, null for a file of the whole log directory",
-    "partition": "its partition, null likewise",
-    "message": "what is wrong",
-    "expected": "what should stand there, as far as the other files tell",
-    "found": "what stands there",
-}
 COMPARE = {
     "topic": "topic name",
     "partition": "partition index",

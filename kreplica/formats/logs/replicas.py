@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TypeAlias, TypeVar
+from typing import Annotated, TypeAlias, TypeVar
+
+from msgspec import Struct
 
 from kreplica.errors import InputError, KreplicaError
 from kreplica.formats.damage import Damage
@@ -34,6 +36,7 @@ from kreplica.formats.logs.index_rows import is_index_file
 from kreplica.formats.logs.log_range import LogContents, SegmentContents, read_log
 from kreplica.formats.logs.partition_logs import files_after_swap, segment_offset
 from kreplica.formats.registry import own_format
+from kreplica.model.rows import Int32, Meaning
 from kreplica.system.guard import attempt
 
 Decoded = TypeVar("Decoded")
@@ -42,28 +45,17 @@ Lines: TypeAlias = Mapping[tuple[str, int], Mapping[str, tuple[int, int]]]
 """By topic and partition, then by checkpoint file: byte of the line and offset."""
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """A fault that no broker would leave, whether it stopped in order or was killed.
+class Finding(Struct, frozen=True):
+    """A fault that no broker would leave, whether it stopped in order or was killed."""
 
-    Args:
-        rule: Name of the rule that found it.
-        file: The file that is wrong.
-        position: Byte in it.
-        topic, partition: The replica; None for a file of the whole log directory.
-        message: Description of the fault.
-        expected: The value that should be there.
-        found: The value that is there.
-    """
-
-    rule: str
-    file: str
-    position: int
-    topic: str | None
-    partition: int | None
-    message: str
-    expected: str
-    found: str
+    rule: Annotated[str, Meaning("rule that found it; `rules` of the summary names all")]
+    file: Annotated[str, Meaning("file that is wrong")]
+    position: Annotated[int, Meaning("byte in it")]
+    topic: Annotated[str | None, Meaning("topic of the replica, null for a file of the whole log directory")]
+    partition: Annotated[Int32 | None, Meaning("its partition, null likewise")]
+    message: Annotated[str, Meaning("what is wrong")]
+    expected: Annotated[str, Meaning("what should stand there, as far as the other files tell")]
+    found: Annotated[str, Meaning("what stands there")]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
