@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -14,9 +13,7 @@ from commands.shared.options import OutputOption, StdinFilenameOption
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from commands.shared.printing.output import Answer
-    from kreplica.formats.damage import Damage
-    from kreplica.model.schema import Kind
+    from kreplica.formats.logs.index_rows import IndexEntries
 
 PathsArgument = Annotated[
     list[str],
@@ -47,7 +44,7 @@ def indexes(paths: PathsArgument, stdin_filename: StdinFilenameOption = None, ou
     from commands.decode.damage_lines import damage_objects, damage_warnings
     from commands.decode.stdin import INDEX, named_files
     from commands.shared.printing.output import Answer, emit
-    from kreplica.formats.logs.index_rows import COLUMNS, decode_indexes
+    from kreplica.formats.logs.index_rows import IndexEntry, decode_indexes
 
     with named_files(paths, stdin_filename, INDEX) as names:
         found = decode_indexes(names)
@@ -55,37 +52,34 @@ def indexes(paths: PathsArgument, stdin_filename: StdinFilenameOption = None, ou
     answer = Answer(
         command="decode-indexes",
         rows_name="entries",
-        columns=COLUMNS,
+        columns=IndexEntry,
         rows=rows,
         summary={
             "files": len(found.files),
-            "entries": dict(Counter(str(row["kind"]) for row in rows)),
+            "entries": dict(Counter(row.kind for row in rows)),
             "damage": damage_objects(damage),
         },
         warnings=damage_warnings(damage),
-        kinds=_kinds(COLUMNS),
     )
-    emit(answer, output, lambda console: _show(answer, damage, console))
+    emit(answer, output, lambda console: _show(found, console))
     raise typer.Exit(found.exit_code)
 
 
-def _kinds(columns: Sequence[str]) -> dict[str, Kind]:
-    from kreplica.model.schema import Kind
-
-    return {name: Kind.STRING if name in ("file", "kind") else Kind.INT64 for name in columns}
-
-
-def _show(answer: Answer, damage: Sequence[Damage], console: Console) -> None:
+def _show(found: IndexEntries, console: Console) -> None:
     from commands.decode.damage_lines import count_places
-    from commands.shared.printing.screen import print_table, print_verdict
+    from commands.decode.shared_folder import shared_folder
+    from commands.shared.printing.screen import print_lines, print_rows, print_verdict
+    from kreplica.formats.logs.index_rows import IndexEntry
+    from kreplica.model.rows import names_of
     from kreplica.model.words import counted
 
-    told = [name for name in answer.names if any(row.get(name) is not None for row in answer.rows)]
-    if answer.rows:
-        cells = ([row.get(name) for name in told] for row in answer.rows)
-        print_table([name.upper() for name in told], cells, color=console.is_terminal and not console.no_color)
-    scope = f"{counted(len(answer.rows), 'entry', 'entries')} in {counted(int(str(answer.summary['files'])), 'file')}"
-    if damage:
-        print_verdict(console, "DAMAGED", "red", f"{count_places(len(damage))}; {scope}")
+    rows = found.rows
+    told = [name for name in names_of(IndexEntry) if any(getattr(row, name) is not None for row in rows)]
+    folder, rest = shared_folder(row.file for row in rows)
+    print_rows(console, IndexEntry, rows, shown=told, cells={"file": rest})
+    scope = f"{counted(len(rows), 'entry', 'entries')} in {counted(len(found.files), 'file')}"
+    if found.damage:
+        print_verdict(console, "DAMAGED", "red", f"{count_places(len(found.damage))}; {scope}")
     else:
         print_verdict(console, "OK", "green", scope)
+    print_lines(console, "folder", folder)

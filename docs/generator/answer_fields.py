@@ -25,7 +25,7 @@ from kreplica.advice.model import Recommendation
 from kreplica.execution.roll.next_wave import WaveNode
 from kreplica.execution.roll.planning import PlannedNode
 from kreplica.formats.logs import copies as replica_comparison
-from kreplica.formats.logs import index_rows
+from kreplica.formats.logs.index_rows import IndexEntry
 from kreplica.formats.logs.replicas import Finding as FileFinding
 from kreplica.formats.segments import rows as segment_rows
 from kreplica.formats.transactions import reading as decode_transactions
@@ -180,7 +180,7 @@ ANSWERS: Mapping[str, AnswerFields] = {
         _fields(decode_metadata.COLUMNS, decode_fields.METADATA),
         decode_fields.METADATA_REMARKS,
     ),
-    "kreplica decode indexes": _answer("decode-indexes", "entries", index_rows.COLUMNS, decode_fields.INDEXES),
+    "kreplica decode indexes": _rows("decode-indexes", "entries", IndexEntry),
     "kreplica decode check": _rows("decode-check", "findings", FileFinding),
     "kreplica decode compare": AnswerFields(
         "kreplica/decode-compare/v1",

@@ -141,22 +141,6 @@ METADATA_REMARKS = (
     "`differences` of the summary, with `--diff`, tells what else is not the same: brokers, features, configs.",
     "`other_logs` of the summary lists the logs of other nodes that were named and not read, and how far each goes.",
 )
-INDEXES = {
-    "file": "file the entry is in",
-    "kind": "offset, time, transaction or producer",
-    "offset": "offset the entry leads to; of a producer that of the snapshot",
-    "position": "byte in the segment at which its batch begins",
-    "timestamp": "largest timestamp up to that offset, or of the producer's last batch, ms since the epoch",
-    "producer_id": "producer, or whose transaction was aborted",
-    "producer_epoch": "epoch of the producer",
-    "first_offset": "first offset of an aborted transaction",
-    "last_offset": "its last offset, the marker's; of a producer its last record's",
-    "last_stable_offset": "last stable offset when the transaction was aborted",
-    "last_sequence": "last sequence number of the producer",
-    "offset_delta": "number of records of its last batch, less one",
-    "coordinator_epoch": "epoch of the coordinator that wrote its last marker, -1 without one",
-    "current_txn_first_offset": "first offset of its open transaction, null without one",
-}
 COMPARE = {
     "topic": "topic name",
     "partition": "partition index",

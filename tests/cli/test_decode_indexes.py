@@ -23,6 +23,10 @@ def test_all_kinds_of_a_partition(kreplica: Any) -> None:
     assert (producer["producer_id"], producer["last_offset"], producer["current_txn_first_offset"]) == (1, 16, None)
     text = kreplica("decode", "indexes", PARTITION).out
     assert text.splitlines()[0].split()[:2] == ["FILE", "KIND"]
+    assert {line.split()[0] for line in text.splitlines()[1 : len(rows) + 1]} == {
+        Path(row["file"]).name for row in rows
+    }
+    assert text.endswith(f"folder   {PARTITION}\n")
     assert f"OK {len(rows)} entries in {ended.document['summary']['files']} files" in text
 
 

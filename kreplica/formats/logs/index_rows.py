@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Annotated, Any
+
+from msgspec import Struct
 
 from kreplica.errors import ExitCode, InputError, UsageError
 from kreplica.formats.damage import Damage
@@ -22,26 +24,41 @@ from kreplica.formats.registry import (
     named_offset,
     own_format,
 )
+from kreplica.model.rows import Meaning
 
-COLUMNS: Final = (
-    "file",
-    "kind",
-    "offset",
-    "position",
-    "timestamp",
-    "producer_id",
-    "producer_epoch",
-    "first_offset",
-    "last_offset",
-    "last_stable_offset",
-    "last_sequence",
-    "offset_delta",
-    "coordinator_epoch",
-    "current_txn_first_offset",
-)
-"""Fields of a row; those that a kind does not have are null."""
 
-Rows = Iterator[dict[str, object]]
+class IndexEntry(Struct, frozen=True, kw_only=True):
+    """An entry of an index, or a producer of a snapshot; fields that its kind does not have are null."""
+
+    file: Annotated[str, Meaning("file the entry is in")]
+    kind: Annotated[str, Meaning("offset, time, transaction or producer")]
+    offset: Annotated[int | None, Meaning("offset the entry leads to; of a producer that of the snapshot")] = None
+    position: Annotated[int | None, Meaning("byte in the segment at which its batch begins", drop=11)] = None
+    timestamp: Annotated[
+        int | None,
+        Meaning("largest timestamp up to that offset, or of the producer's last batch, ms since the epoch", drop=7),
+    ] = None
+    producer_id: Annotated[int | None, Meaning("producer, or whose transaction was aborted", drop=10)] = None
+    producer_epoch: Annotated[int | None, Meaning("epoch of the producer", drop=5)] = None
+    first_offset: Annotated[int | None, Meaning("first offset of an aborted transaction", drop=9)] = None
+    last_offset: Annotated[
+        int | None, Meaning("its last offset, the marker's; of a producer its last record's", drop=8)
+    ] = None
+    last_stable_offset: Annotated[
+        int | None, Meaning("last stable offset when the transaction was aborted", drop=4)
+    ] = None
+    last_sequence: Annotated[int | None, Meaning("last sequence number of the producer", drop=3)] = None
+    offset_delta: Annotated[int | None, Meaning("number of records of its last batch, less one", drop=2)] = None
+    coordinator_epoch: Annotated[
+        int | None, Meaning("epoch of the coordinator that wrote its last marker, -1 without one", drop=1)
+    ] = None
+    current_txn_first_offset: Annotated[
+        int | None, Meaning("first offset of its open transaction, null without one", label="OPEN_SINCE", drop=6)
+    ] = None
+
+
+_Values = Iterator[dict[str, Any]]
+"""Fields of entries that their kind has."""
 
 
 def is_index_file(name: str) -> bool:
@@ -49,7 +66,7 @@ def is_index_file(name: str) -> bool:
     return own_format(name) in _KINDS
 
 
-def index_rows(name: str, read: SmallFile, file: str, damage: list[Damage]) -> Rows:
+def index_rows(name: str, read: SmallFile, file: str, damage: list[Damage]) -> Iterator[IndexEntry]:
     """The entries of one file.
 
     Args:
@@ -65,25 +82,25 @@ def index_rows(name: str, read: SmallFile, file: str, damage: list[Damage]) -> R
     if found is None or found not in _KINDS:
         raise ValueError(f"{name} is neither an index nor a producer snapshot")
     kind, decode = _KINDS[found]
-    for row in decode(read, named_offset(name), file, damage):
-        yield dict.fromkeys(COLUMNS) | {"file": file, "kind": kind} | row
+    for values in decode(read, named_offset(name), file, damage):
+        yield IndexEntry(file=file, kind=kind, **values)
 
 
-def _offset_index(read: SmallFile, base: int, file: str, damage: list[Damage]) -> Rows:
+def _offset_index(read: SmallFile, base: int, file: str, damage: list[Damage]) -> _Values:
     index = decode_offset_index(read.content, base, file, read.unread)
     damage.extend(index.damage)
     for offset, position in zip(index.offsets.tolist(), index.positions.tolist(), strict=True):
         yield {"offset": offset, "position": position}
 
 
-def _time_index(read: SmallFile, base: int, file: str, damage: list[Damage]) -> Rows:
+def _time_index(read: SmallFile, base: int, file: str, damage: list[Damage]) -> _Values:
     index = decode_time_index(read.content, base, file, read.unread)
     damage.extend(index.damage)
     for timestamp, offset in zip(index.timestamps.tolist(), index.offsets.tolist(), strict=True):
         yield {"offset": offset, "timestamp": timestamp}
 
 
-def _transaction_index(read: SmallFile, _: int, file: str, damage: list[Damage]) -> Rows:
+def _transaction_index(read: SmallFile, _: int, file: str, damage: list[Damage]) -> _Values:
     index = decode_transaction_index(read.content, file, read.unread)
     damage.extend(index.damage)
     columns = (index.producer_ids, index.first_offsets, index.last_offsets, index.last_stable_offsets)
@@ -92,7 +109,7 @@ def _transaction_index(read: SmallFile, _: int, file: str, damage: list[Damage])
         yield dict(zip(names, values, strict=True))
 
 
-def _producers(read: SmallFile, base: int, file: str, damage: list[Damage]) -> Rows:
+def _producers(read: SmallFile, base: int, file: str, damage: list[Damage]) -> _Values:
     snapshot = decode_producer_snapshot(read.content, file, read.unread)
     damage.extend(snapshot.damage)
     names = snapshot.entries.dtype.names
@@ -103,7 +120,7 @@ def _producers(read: SmallFile, base: int, file: str, damage: list[Damage]) -> R
         yield row | {"offset": base, "current_txn_first_offset": None if open_since < 0 else open_since}
 
 
-_KINDS: Mapping[FileFormat | None, tuple[str, Callable[[SmallFile, int, str, list[Damage]], Rows]]] = {
+_KINDS: Mapping[FileFormat | None, tuple[str, Callable[[SmallFile, int, str, list[Damage]], _Values]]] = {
     OFFSET_INDEX: ("offset", _offset_index),
     TIME_INDEX: ("time", _time_index),
     TRANSACTION_INDEX: ("transaction", _transaction_index),
@@ -122,7 +139,7 @@ class IndexEntries:
     """
 
     files: Sequence[Path]
-    rows: Sequence[dict[str, object]]
+    rows: Sequence[IndexEntry]
     damage: Sequence[Damage]
 
     @property
@@ -156,7 +173,7 @@ def _files(paths: Sequence[str], damage: list[Damage]) -> list[Path]:
     return files
 
 
-def _rows(files: Sequence[Path], damage: list[Damage]) -> Rows:
+def _rows(files: Sequence[Path], damage: list[Damage]) -> Iterator[IndexEntry]:
     read = read_found_file if len(files) > 1 or damage else read_small_file
     for file in files:
         yield from index_rows(file.name, read(file), str(file), damage)

@@ -17,7 +17,6 @@ ROOT = Path(__file__).parents[3]
 NAMES_ONLY = {
     "commands/decode/checkpoints.py",
     "commands/decode/compare.py",
-    "commands/decode/indexes.py",
     "commands/decode/metadata/command.py",
     "commands/decode/offsets/answer.py",
     "commands/decode/offsets/groups.py",

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from failing_disk import fail_pages
+from msgspec import structs
 from record_batches import PlainRecord, batch_bytes
 
 from kreplica.errors import InputError
@@ -103,7 +104,7 @@ def test_index_entries_beside_a_bad_page(
     assert [(each.position, each.reason, each.skipped) for each in damage] == REFUSED
     beside = [number for number in range(count) if not _touches(number * entry.size, (number + 1) * entry.size)]
     assert 0 < len(beside) < count == len(sound)
-    assert [{**row, "file": "f"} for row in rows] == [sound[number] for number in beside]
+    assert [structs.replace(row, file="f") for row in rows] == [sound[number] for number in beside]
 
 
 def _touches(begin: int, end: int) -> bool:
@@ -124,7 +125,7 @@ def test_producers_beside_a_bad_page(tmp_path: Path, monkeypatch: pytest.MonkeyP
         assert [each.position for each in damage] == [told]
         starts = [(number, 10 + number * entry.size) for number in range(count)]
         beside = [number + 1 for number, start in starts if not _touches(start, start + entry.size)]
-        assert [row["producer_id"] for row in rows] == (beside if told else [])
+        assert [row.producer_id for row in rows] == (beside if told else [])
 
 
 def test_lines_of_checkpoints_beside_a_bad_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -68,7 +68,7 @@ def test_every_entry_is_what_kafka_printed(copy: str, file: str, lines: tuple[st
     ]
     # Of a preallocated index without an entry Kafka's tool prints the zeros as the base offset.
     zeros = {".index": (int(path.stem), 0), ".timeindex": (0, int(path.stem))}.get(path.suffix)
-    found = [tuple(row[name] for name in names) for row in rows]
+    found = [tuple(getattr(row, name) for name in names) for row in rows]
     assert found == [entry for entry in told if entry != zeros]
 
 
