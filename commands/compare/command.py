@@ -41,6 +41,7 @@ def compare(
     settle: Annotated[
         str, typer.Option("--settle", metavar="DURATION", help="Time between the two reads; 0 for one read only.")
     ] = SETTLE,
+    everything: Annotated[bool, typer.Option("--all", help="List every difference on the screen.")] = False,
     command_config: Annotated[
         str | None,
         typer.Option("--command-config", metavar="FILE", help="Java client properties of bootstrap: and zookeeper:."),
@@ -53,6 +54,7 @@ def compare(
 
     Both sides are read at the same time. Where they differ they are read again, and only what differs both times is
     reported: a change that was still on its way is no difference. What one side cannot know is counted, not compared.
+    On the screen many differences are gathered by field and meaning, unless --all asks for each.
 
     Exits 1 when the sides differ, 0 when they agree, 5 when they agree and something could not be read.
     """
@@ -66,7 +68,7 @@ def compare(
     handles = parse_source(left, shared), parse_source(right, shared)
     compared = compare_clusters(*handles, settle=pause)
     answer = _answer(compared, handles)
-    emit(answer, output, lambda console: show(compared, (left, right), pause, console))
+    emit(answer, output, lambda console: show(compared, (left, right), pause, console, each=everything))
     raise typer.Exit(compared.exit_code)
 
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from commands.shared.printing.screen import print_lines, print_rows, print_verdict, utc
+from commands.shared.printing.screen import places, print_lines, print_rows, print_verdict, utc
 from kreplica.model.comparison import Difference
 from kreplica.model.rows import names_of
-from kreplica.model.words import counted
+from kreplica.model.words import counted, named
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -19,19 +19,47 @@ if TYPE_CHECKING:
 
 _LONGER = 30
 
+MOST_LISTED = 20
+"""Differences that are listed one by one; more are gathered by what differs and what it may mean."""
 
-def show(compared: ComparedClusters, specs: tuple[str, str], settle: float, console: Console) -> None:
-    """Prints the comparison for a person."""
+
+def show(
+    compared: ComparedClusters, specs: tuple[str, str], settle: float, console: Console, *, each: bool = False
+) -> None:
+    """Prints the comparison for a person, many differences gathered unless ``each`` of them is asked for."""
     print_verdict(console, *_verdict(compared))
     for title, side in zip(("left", "right"), compared.sides, strict=True):
         print_lines(console, title, [_described(side)])
     print_lines(console, "passing", _passing(compared, settle))
     print_lines(console, "unknown", _unknown(compared))
     differences = compared.comparison.differences
-    if differences:
+    gathered = len(differences) > MOST_LISTED and not each
+    if gathered:
+        print_lines(console, "differ", _gathered(differences))
+    elif differences:
         filled = [name for name in names_of(Difference) if any(getattr(one, name) is not None for one in differences)]
         print_rows(console, Difference, differences, shown=filled)
-        print_lines(console, "next", _next(compared, specs, settle), whole=True)
+    print_lines(console, "next", _next(compared, specs, settle, gathered=gathered), whole=True)
+
+
+def _gathered(differences: Sequence[Difference]) -> Iterator[str]:
+    """A line for what differs in the same fields for the same reason: where, in which fields, what it may mean."""
+    by_meaning: dict[tuple[str, str], list[Difference]] = {}
+    for one in differences:
+        by_meaning.setdefault((one.meaning, one.field), []).append(one)
+    groups: dict[tuple[str, str], list[str]] = {}
+    for (meaning, field), some in by_meaning.items():
+        groups.setdefault((meaning, _where(some)), []).append(field)
+    for (meaning, where), fields in groups.items():
+        yield f"{', '.join(fields)} of {where}; {meaning}"
+
+
+def _where(differences: Sequence[Difference]) -> str:
+    brokers = [one.broker for one in differences if one.topic is None and one.broker is not None]
+    partitions = [(one.topic, one.partition) for one in differences if one.topic is not None]
+    found = [named("broker", brokers)] if brokers else []
+    found += [f"{counted(len(partitions), 'partition')} ({places(partitions)})"] if partitions else []
+    return " and ".join(found) or "the cluster"
 
 
 def _verdict(compared: ComparedClusters) -> tuple[str, str, str]:
@@ -71,8 +99,10 @@ def _unknown(compared: ComparedClusters) -> Iterator[str]:
         yield f"not compared, since one side cannot know it: {', '.join(facts)}"
 
 
-def _next(compared: ComparedClusters, specs: tuple[str, str], settle: float) -> Iterator[str]:
+def _next(compared: ComparedClusters, specs: tuple[str, str], settle: float, *, gathered: bool) -> Iterator[str]:
     lasting = {one.lasting for one in compared.comparison.differences}
+    again = f"kreplica compare {' '.join(shlex.quote(spec) for spec in specs)}"
     if False in lasting or (None in lasting and not settle):
-        names = " ".join(shlex.quote(spec) for spec in specs)
-        yield f"kreplica compare {names} --settle {_LONGER}"
+        yield f"{again} --settle {_LONGER}"
+    if gathered:
+        yield f"{again} --all"

@@ -307,12 +307,18 @@ def places(partitions: Iterable[tuple[object, object]], most: int = MOST_SHOWN) 
     return "; ".join([*topics[:most], *more])
 
 
+MOST_RANGES = 12
+"""Ranges of partitions that are written out of one topic; the partitions of the others are counted."""
+
+
 def _ranges(numbers: Sequence[int]) -> str:
-    """``0,3-7``; two neighbours stay apart."""
+    """``0,3-7``; two neighbours stay apart, and of many ranges the last are counted: ``0,3-7 and 9 more``."""
     runs: list[list[int]] = []
     for number in numbers:
         if runs and number == runs[-1][-1] + 1:
             runs[-1].append(number)
         else:
             runs.append([number])
-    return ",".join(f"{run[0]}-{run[-1]}" if len(run) > 2 else ",".join(map(str, run)) for run in runs)
+    rest = sum(map(len, runs[MOST_RANGES:]))
+    shown = ",".join(f"{run[0]}-{run[-1]}" if len(run) > 2 else ",".join(map(str, run)) for run in runs[:MOST_RANGES])
+    return shown + (f" and {rest} more" if rest else "")

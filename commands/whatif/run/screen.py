@@ -162,7 +162,8 @@ def _print_causes(run: Run, value: str, console: Console) -> None:
     from commands.whatif.run.verdict import why_of
 
     found = why_of(run, value)
-    console.print(f"\n{found.conclusion}", highlight=False, markup=False)
+    console.print()
+    print_wrapped(console, "", found.conclusion)
     for cause in found.causes:
         note = f" ({cause.note})" if cause.note else ""
         _print_sentence(cause.time, cause.text + note, cause.rule, console)
