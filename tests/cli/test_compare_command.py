@@ -97,3 +97,16 @@ def test_a_side_that_could_not_be_read_whole_exits_5(kreplica: Any, tmp_path: Pa
     ended = kreplica("compare", f"dump:{tmp_path}/kcat.json", f"dump:{tmp_path}/kcat.json")
     assert ended.code == 5
     assert ended.out.startswith("INCOMPLETE what could be read agrees")
+
+
+def test_many_differences_are_gathered_on_the_screen(kreplica: Any) -> None:
+    sources = ("compare", "dump:sample", "dump:sample-healthy", "--settle", "0")
+    found = kreplica(*sources, "-o", "json").document["differences"]
+    gathered, each = kreplica(*sources), kreplica(*sources, "--all")
+    assert gathered.code == each.code == 1
+    assert len(each.out.splitlines()) > len(found) > 300 > len(gathered.out.splitlines()) * 10
+    told = next(line for line in gathered.out.splitlines() if "leader_epoch" in line)
+    stale = [one for one in found if one["field"] == "leader_epoch"]
+    assert f"leader, leader_epoch, isr, offline_replicas of {len(stale)} partitions (" in told
+    assert told.endswith(stale[0]["meaning"])
+    assert all(one["meaning"] in gathered.out for one in found)
