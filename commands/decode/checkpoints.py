@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -17,22 +17,7 @@ if TYPE_CHECKING:
     from commands.shared.printing.output import Answer, Row
     from kreplica.formats.damage import Damage
     from kreplica.formats.log_directory.listing import LogDirectory
-    from kreplica.model.schema import Kind
-
-COLUMNS = (
-    "log_dir",
-    "topic",
-    "partition",
-    "state",
-    "topic_id",
-    "log_start_offset",
-    "recovery_point",
-    "high_watermark",
-    "cleaner_offset",
-    "epochs",
-    "last_epoch",
-)
-_SHOWN = ("topic", "partition", "log_start_offset", "recovery_point", "high_watermark", "cleaner_offset", "epochs")
+    from kreplica.formats.log_directory.reading import ReplicaCheckpoints
 
 PathsArgument = Annotated[
     list[str],
@@ -70,7 +55,7 @@ def checkpoints(
     from commands.decode.damage_lines import damage_warnings
     from commands.decode.stdin import CHECKPOINT, named_files
     from commands.shared.printing.output import Answer, emit
-    from kreplica.formats.log_directory.reading import decode_checkpoints
+    from kreplica.formats.log_directory.reading import ReplicaCheckpoints, decode_checkpoints
 
     with named_files(paths, stdin_filename, CHECKPOINT) as names:
         found = decode_checkpoints(names, topic)
@@ -78,12 +63,11 @@ def checkpoints(
     answer = Answer(
         command="decode-checkpoints",
         rows_name="checkpoints",
-        columns=COLUMNS,
+        columns=ReplicaCheckpoints,
         rows=rows,
         clusters=_clusters(homes),
         summary=_summary(homes, rows, damage),
         warnings=[*damage_warnings(damage), *found.remarks],
-        kinds=_kinds(),
     )
     emit(answer, output, lambda console: _show(answer, homes, len(damage), console))
     raise typer.Exit(found.exit_code)
@@ -94,14 +78,14 @@ def _clusters(homes: Sequence[LogDirectory]) -> list[Row]:
     return [{"cluster_id": cluster} for cluster in sorted(each for each in ids if each is not None)]
 
 
-def _summary(homes: Sequence[LogDirectory], rows: Sequence[Row], damage: Sequence[Damage]) -> Row:
+def _summary(homes: Sequence[LogDirectory], rows: Sequence[ReplicaCheckpoints], damage: Sequence[Damage]) -> Row:
     from commands.decode.damage_lines import damage_objects
 
     return {
         "log_dirs": [_log_dir(home) for home in homes],
         "replicas": len(rows),
-        "topics": len({row["topic"] for row in rows}),
-        "states": dict(Counter(str(row["state"]) for row in rows)),
+        "topics": len({row.topic for row in rows}),
+        "states": dict(Counter(row.state for row in rows)),
         "damage": damage_objects(damage),
     }
 
@@ -129,23 +113,18 @@ def _log_dir(home: LogDirectory) -> Row:
     }
 
 
-def _kinds() -> dict[str, Kind]:
-    from kreplica.model.schema import Kind
-
-    words = {"log_dir", "topic", "state", "topic_id", "epochs"}
-    narrow = {"partition", "last_epoch"}
-    return {name: Kind.STRING if name in words else Kind.INT32 if name in narrow else Kind.INT64 for name in COLUMNS}
-
-
 def _show(answer: Answer, homes: Sequence[LogDirectory], damage: int, console: Console) -> None:
-    from commands.shared.printing.screen import print_lines, print_table, print_verdict
+    from commands.decode.shared_folder import shared_folder
+    from commands.shared.printing.screen import print_lines, print_rows, print_verdict
+    from kreplica.formats.log_directory.reading import ReplicaCheckpoints
+    from kreplica.model.rows import fields_of
 
-    names = [*(["log_dir"] if len(homes) > 1 else []), *_SHOWN]
-    if any(row["state"] != "current" for row in answer.rows):
-        names.insert(names.index("partition") + 1, "state")
-    cells = [[_epochs(row[name]) if name == "epochs" else row[name] for name in names] for row in answer.rows]
-    if cells:
-        print_table([name.upper() for name in names], cells, color=console.is_terminal and not console.no_color)
+    rows: Sequence[ReplicaCheckpoints] = answer.rows
+    alone = {"log_dir"} if len(homes) == 1 else set()
+    alone |= set() if any(row.state != "current" for row in rows) else {"state"}
+    shown = [field.name for field in fields_of(ReplicaCheckpoints) if field.meaning.screen and field.name not in alone]
+    _, rest = shared_folder(str(home.path) for home in homes)
+    print_rows(console, ReplicaCheckpoints, rows, shown=shown, cells={"log_dir": rest, "epochs": _epochs})
     word, color, sentence = _verdict(answer, homes, damage)
     print_verdict(console, word, color, sentence)
     print_lines(console, "log dir", [_told(home) for home in homes])
@@ -161,10 +140,8 @@ _MEANINGS = (
 )
 
 
-def _epochs(value: object) -> object:
-    if not isinstance(value, list):
-        return value
-    return [f"{entry['epoch']}:{entry['start_offset']}" for entry in value]
+def _epochs(entries: Sequence[Mapping[str, int]]) -> list[str]:
+    return [f"{entry['epoch']}:{entry['start_offset']}" for entry in entries]
 
 
 def _verdict(answer: Answer, homes: Sequence[LogDirectory], damage: int) -> tuple[str, str, str]:

@@ -14,7 +14,6 @@ from msgspec import Struct
 
 from analyzers.rows import SnapshotCountsRow, SnapshotFinding, SpanFinding
 from commands.config.rows import CheckRow, ContextRow, FileRow, SettingRow
-from commands.decode import checkpoints
 from commands.decode.metadata import command as decode_metadata
 from commands.decode.offsets import answer as decode_offsets_answer
 from commands.describe.rows import GROUP_ROWS
@@ -24,6 +23,7 @@ from commands.whatif.rows import ComparedRun, ListedScenario, ScenarioCase, Time
 from kreplica.advice.model import Recommendation
 from kreplica.execution.roll.next_wave import WaveNode
 from kreplica.execution.roll.planning import PlannedNode
+from kreplica.formats.log_directory.reading import ReplicaCheckpoints
 from kreplica.formats.logs import copies as replica_comparison
 from kreplica.formats.logs.index_rows import IndexEntry
 from kreplica.formats.logs.replicas import Finding as FileFinding
@@ -162,11 +162,8 @@ ANSWERS: Mapping[str, AnswerFields] = {
             decode_fields.SEGMENT_INDEXES_REMARK,
         ),
     ),
-    "kreplica decode checkpoints": AnswerFields(
-        "kreplica/decode-checkpoints/v1",
-        "checkpoints",
-        _fields(checkpoints.COLUMNS, decode_fields.CHECKPOINTS),
-        decode_fields.CHECKPOINTS_REMARKS,
+    "kreplica decode checkpoints": _rows(
+        "decode-checkpoints", "checkpoints", ReplicaCheckpoints, *decode_fields.CHECKPOINTS_REMARKS
     ),
     "kreplica decode transactions": AnswerFields(
         "kreplica/decode-transactions/v1",

@@ -74,19 +74,6 @@ OFFSETS_REMARKS = (
         "in range, below start, above end or no such partition, null where the cluster does not tell."
     ),
 )
-CHECKPOINTS = {
-    "log_dir": "log directory",
-    "topic": "topic name; of a directory that is to be deleted it may be cut off",
-    "partition": "partition index",
-    "state": "current, future (a copy that will replace one in another directory), delete or stray",
-    "topic_id": "topic id of partition.metadata",
-    "log_start_offset": "first offset left to read, where the first segment does not begin with it",
-    "recovery_point": "all before it is on the disk; after an unclean stop the log is checked from there",
-    "high_watermark": "high watermark when the file was written",
-    "cleaner_offset": "first offset that the log cleaner has not cleaned",
-    "epochs": "leader epochs: objects with epoch and start_offset, the first offset written under it",
-    "last_epoch": "the last of them",
-}
 CHECKPOINTS_REMARKS = (
     "The summary has an object for each log directory: node, cluster, whether it was closed in order, quorum-state.",
     "`damage` of the summary lists what could not be read: file, position, reason, skipped (bytes), expected, found.",

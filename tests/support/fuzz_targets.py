@@ -33,12 +33,12 @@ from kreplica.formats.log_directory.leader_epoch_checkpoint import decode_leader
 from kreplica.formats.log_directory.listing import (
     OF_A_PARTITION,
     OF_THE_DIRECTORY,
-    checkpoint_rows,
     read_log_directories,
 )
 from kreplica.formats.log_directory.meta_properties import decode_meta_properties, decode_partition_metadata
 from kreplica.formats.log_directory.offset_checkpoint import decode_offset_checkpoint
 from kreplica.formats.log_directory.quorum_state import decode_clean_shutdown, decode_quorum_state
+from kreplica.formats.log_directory.reading import checkpoint_rows
 from kreplica.formats.logs.index_rows import index_rows
 from kreplica.formats.metadata_log.changes import change_row
 from kreplica.formats.metadata_log.image import MetadataImage

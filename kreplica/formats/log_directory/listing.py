@@ -15,7 +15,7 @@ Kafka: kafka.log.LogManager, org.apache.kafka.storage.internals.log.LogDirUtils 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
@@ -169,31 +169,3 @@ def _decoded(home: LogDirectory, path: Path, read: SmallFile, decode: Callable[[
     decoded = decode(read.content, str(path))
     home.damage.extend(outside(decoded.damage, read.unread))  # type: ignore[attr-defined]
     return decoded
-
-
-def checkpoint_rows(home: LogDirectory) -> list[Mapping[str, object]]:
-    """One row for each replica of a log directory: its offset in every checkpoint, None where there is none."""
-    offsets = {name: checkpoint.by_partition() for name, checkpoint in home.checkpoints.items()}
-    return [_row(home, place, offsets) for place in home.partitions()]
-
-
-def _row(
-    home: LogDirectory, place: PartitionDirectory, offsets: Mapping[str, Mapping[tuple[str, int], int]]
-) -> Mapping[str, object]:
-    # A directory that waits for its deletion is in no checkpoint; a new one of that name may be.
-    key = (place.topic, place.partition) if place.state in ("current", "future") else ("", -1)
-    start, recovery, watermark, cleaner = (offsets.get(name, {}).get(key) for name in OFFSET_CHECKPOINTS)
-    epochs = home.epochs[place].pairs() if place in home.epochs else None
-    return {
-        "log_dir": str(home.path),
-        "topic": place.topic,
-        "partition": place.partition,
-        "state": place.state,
-        "topic_id": home.topic_id(place),
-        "log_start_offset": start,
-        "recovery_point": recovery,
-        "high_watermark": watermark,
-        "cleaner_offset": cleaner,
-        "epochs": None if epochs is None else [{"epoch": epoch, "start_offset": offset} for epoch, offset in epochs],
-        "last_epoch": epochs[-1][0] if epochs else None,
-    }

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Annotated
+
+from msgspec import Struct
 
 from kreplica.errors import ExitCode, InputError, UsageError
 from kreplica.formats.damage import Damage
@@ -13,11 +16,38 @@ from kreplica.formats.log_directory.listing import (
     OF_A_PARTITION,
     SMALL_FILES,
     LogDirectory,
-    checkpoint_rows,
+    PartitionDirectory,
     read_log_directories,
 )
 from kreplica.formats.log_directory.offset_checkpoint import CLEANER, OFFSET_CHECKPOINTS
+from kreplica.model.rows import Int32, Meaning
 from kreplica.model.topic_pattern import topic_pattern
+
+
+class ReplicaCheckpoints(Struct, frozen=True):
+    """What the checkpoint files of a log directory say of a replica; null where there is no file or no entry."""
+
+    log_dir: Annotated[str, Meaning("log directory")]
+    topic: Annotated[str, Meaning("topic name; of a directory that is to be deleted it may be cut off")]
+    partition: Annotated[Int32, Meaning("partition index")]
+    state: Annotated[
+        str, Meaning("current, future (a copy that will replace one in another directory), delete or stray")
+    ]
+    topic_id: Annotated[str | None, Meaning("topic id of partition.metadata", screen=False)]
+    log_start_offset: Annotated[
+        int | None, Meaning("first offset left to read, where the first segment does not begin with it", drop=3)
+    ]
+    recovery_point: Annotated[
+        int | None,
+        Meaning("all before it is on the disk; after an unclean stop the log is checked from there", drop=4),
+    ]
+    high_watermark: Annotated[int | None, Meaning("high watermark when the file was written")]
+    cleaner_offset: Annotated[int | None, Meaning("first offset that the log cleaner has not cleaned", drop=1)]
+    epochs: Annotated[
+        Sequence[Mapping[str, int]] | None,
+        Meaning("leader epochs: objects with epoch and start_offset, the first offset written under it", drop=2),
+    ]
+    last_epoch: Annotated[Int32 | None, Meaning("the last of them", screen=False)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +61,7 @@ class Checkpoints:
     """
 
     homes: Sequence[LogDirectory]
-    rows: Sequence[Mapping[str, object]]
+    rows: Sequence[ReplicaCheckpoints]
     damage: Sequence[Damage]
 
     @property
@@ -75,16 +105,44 @@ def _read(paths: Sequence[str]) -> tuple[list[LogDirectory], list[Damage]]:
     return homes, [*not_listed(refused), *(each for home in homes for each in home.damage)]
 
 
-def _rows(homes: Sequence[LogDirectory], topic: str | None) -> list[Mapping[str, object]]:
+def _rows(homes: Sequence[LogDirectory], topic: str | None) -> list[ReplicaCheckpoints]:
     rows = [row for home in homes for row in checkpoint_rows(home)]
     if topic is None:
         return rows
     pattern = topic_pattern(topic)
-    kept = [row for row in rows if pattern.fullmatch(str(row["topic"]))]
+    kept = [row for row in rows if pattern.fullmatch(row.topic)]
     if not kept:
-        known = len({row["topic"] for row in rows})
+        known = len({row.topic for row in rows})
         raise UsageError(f"no topic matches {topic!r}", f"the files name {known} topics", "the whole name has to match")
     return kept
+
+
+def checkpoint_rows(home: LogDirectory) -> list[ReplicaCheckpoints]:
+    """One row for each replica of a log directory: its offset in every checkpoint, None where there is none."""
+    offsets = {name: checkpoint.by_partition() for name, checkpoint in home.checkpoints.items()}
+    return [_row(home, place, offsets) for place in home.partitions()]
+
+
+def _row(
+    home: LogDirectory, place: PartitionDirectory, offsets: Mapping[str, Mapping[tuple[str, int], int]]
+) -> ReplicaCheckpoints:
+    # A directory that waits for its deletion is in no checkpoint; a new one of that name may be.
+    key = (place.topic, place.partition) if place.state in ("current", "future") else ("", -1)
+    start, recovery, watermark, cleaner = (offsets.get(name, {}).get(key) for name in OFFSET_CHECKPOINTS)
+    epochs = home.epochs[place].pairs() if place in home.epochs else None
+    return ReplicaCheckpoints(
+        log_dir=str(home.path),
+        topic=place.topic,
+        partition=place.partition,
+        state=place.state,
+        topic_id=home.topic_id(place),
+        log_start_offset=start,
+        recovery_point=recovery,
+        high_watermark=watermark,
+        cleaner_offset=cleaner,
+        epochs=None if epochs is None else [{"epoch": epoch, "start_offset": offset} for epoch, offset in epochs],
+        last_epoch=epochs[-1][0] if epochs else None,
+    )
 
 
 def _remarks(homes: Sequence[LogDirectory]) -> list[str]:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import to_builtins
 
 sys.path.insert(0, str(Path(__file__).parents[3] / "support"))
 from kafka_dumps import GOLDEN
@@ -19,12 +20,12 @@ from kreplica.formats.find_files import find_files
 from kreplica.formats.log_directory.listing import (
     SMALL_FILES,
     PartitionDirectory,
-    checkpoint_rows,
     parse_partition_directory,
     read_log_directories,
 )
 from kreplica.formats.log_directory.meta_properties import decode_meta_properties, decode_partition_metadata
 from kreplica.formats.log_directory.quorum_state import decode_clean_shutdown, decode_quorum_state
+from kreplica.formats.log_directory.reading import checkpoint_rows
 
 CLEAN = GOLDEN / "kafka-4.3.1" / "clean"
 STRAY = "to-be-deleted-0.15059927cc9c420586ae63773dd9d013-stray"
@@ -158,7 +159,7 @@ def test_a_log_directory_is_joined_by_replica() -> None:
         "broker-1/data2",
         "broker-3/data",
     ]
-    rows = {(row["topic"], row["partition"]): row for row in checkpoint_rows(first)}
+    rows = {(row.topic, row.partition): to_builtins(row) for row in checkpoint_rows(first)}
     assert rows["trimmed", 0] | {"log_dir": ""} == {
         "log_dir": "",
         "topic": "trimmed",
@@ -173,7 +174,7 @@ def test_a_log_directory_is_joined_by_replica() -> None:
         "last_epoch": 0,
     }
     (stray,) = checkpoint_rows(third)
-    assert (stray["topic"], stray["partition"], stray["state"]) == ("to-be-deleted", 0, "stray")
+    assert (stray.topic, stray.partition, stray.state) == ("to-be-deleted", 0, "stray")
 
 
 def test_a_future_copy_takes_the_offsets_of_its_directory(tmp_path: Path) -> None:
@@ -182,7 +183,7 @@ def test_a_future_copy_takes_the_offsets_of_its_directory(tmp_path: Path) -> Non
         (tmp_path / name / "leader-epoch-checkpoint").write_text("0\n1\n0 0\n")
     (tmp_path / "replication-offset-checkpoint").write_text("0\n1\nt 0 9\n")
     (home,) = read_log_directories(find_files([str(tmp_path)], SMALL_FILES.__contains__), read_small_file)
-    assert [(row["state"], row["high_watermark"]) for row in checkpoint_rows(home)] == [("delete", None), ("future", 9)]
+    assert [(row.state, row.high_watermark) for row in checkpoint_rows(home)] == [("delete", None), ("future", 9)]
 
 
 def test_files_are_found_by_name_directory_and_pattern(tmp_path: Path) -> None:
