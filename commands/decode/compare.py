@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -17,22 +17,7 @@ if TYPE_CHECKING:
 
     from commands.shared.printing.output import Answer, Row
     from kreplica.formats.logs.compared_copies import ComparedCopies
-    from kreplica.model.schema import Kind
-
-_SHOWN = {
-    "topic": "TOPIC",
-    "partition": "PARTITION",
-    "topic_id": "TOPIC_ID",
-    "node_id": "NODE",
-    "log_dir": "LOG_DIR",
-    "end_offset": "END",
-    "high_watermark": "HW",
-    "epochs": "EPOCHS",
-    "differs_at": "DIFFERS_AT",
-    "cut_by_high_watermark": "CUT_BY_HW",
-    "cut_by_leader_epoch": "CUT_BY_EPOCH",
-    "only_here": "ONLY_HERE",
-}
+    from kreplica.formats.logs.copies import ComparedCopy
 
 PathsArgument = Annotated[
     list[str],
@@ -68,18 +53,17 @@ def compare(
     from commands.decode.stdin import refuse_stdin
     from commands.shared.printing.output import Answer, emit
     from kreplica.formats.logs.compared_copies import decode_compare
-    from kreplica.formats.logs.copies import COLUMNS
+    from kreplica.formats.logs.copies import ComparedCopy
 
     refuse_stdin(paths, "a log directory", "it is files of several disks that are compared")
     found = decode_compare(paths, topic)
     answer = Answer(
         command="decode-compare",
         rows_name="copies",
-        columns=COLUMNS,
+        columns=ComparedCopy,
         rows=found.rows(every=every),
         summary=_summary(found),
         warnings=[*found.created_anew, *found.damaged.values(), *damage_warnings(found.beside)],
-        kinds=_kinds(COLUMNS),
     )
     emit(answer, output, lambda console: _show(answer, console))
     raise typer.Exit(found.exit_code)
@@ -91,32 +75,29 @@ def _summary(found: ComparedCopies) -> Row:
     return {**found.counts, "damaged": len(found.damaged), "damage": damage_objects(found.beside)}
 
 
-def _kinds(columns: Sequence[str]) -> dict[str, Kind]:
-    from kreplica.model.schema import Kind
-
-    words = dict.fromkeys(("topic", "topic_id", "log_dir", "epochs"), Kind.STRING)
-    narrow = dict.fromkeys(("partition", "node_id"), Kind.INT32)
-    return {name: (words | narrow | {"leads": Kind.BOOL}).get(name, Kind.INT64) for name in columns}
-
-
 def _show(answer: Answer, console: Console) -> None:
-    from commands.shared.printing.screen import print_lines, print_table, print_verdict
+    from commands.decode.shared_folder import shared_folder
+    from commands.shared.printing.screen import print_lines, print_rows, print_verdict
+    from kreplica.formats.logs.copies import ComparedCopy
+    from kreplica.model.rows import fields_of
 
-    if answer.rows:
-        known = {(row["topic"], row["topic_id"]) for row in answer.rows if row["topic_id"] is not None}
-        several = len(known) > len({topic for topic, _ in known})
-        shown = [name for name in _SHOWN if several or name != "topic_id"]
-        cells = [[_cell(row, name) for name in shown] for row in answer.rows]
-        print_table([_SHOWN[name] for name in shown], cells, color=console.is_terminal and not console.no_color)
+    rows: Sequence[ComparedCopy] = answer.rows
+    known = {(row.topic, row.topic_id) for row in rows if row.topic_id is not None}
+    several = len(known) > len({topic for topic, _ in known})
+    shown = [field.name for field in fields_of(ComparedCopy) if field.meaning.screen]
+    shown = [name for name in shown if several or name != "topic_id"]
+    folder, rest = shared_folder(row.log_dir for row in rows)
+    print_rows(console, ComparedCopy, rows, shown=shown, cells={"log_dir": rest, "epochs": _epochs})
     print_verdict(console, *_verdict(answer.summary))
-    print_lines(console, "differ", _differences(answer.rows))
-    print_lines(console, "ahead", _ahead(answer.rows))
-    if answer.rows:
+    print_lines(console, "differ", _differences(rows))
+    print_lines(console, "ahead", _ahead(rows))
+    if rows:
         print_lines(console, "means", _MEANINGS)
+        print_lines(console, "folder", folder)
     if int(str(answer.summary["cut_committed"])):
-        row = max(answer.rows, key=lambda row: int(str(row["cut_committed"] or 0)))
-        folder = shlex.quote(str(Path(str(row["log_dir"])) / f"{row['topic']}-{row['partition']}"))
-        command = f"kreplica decode segment {folder} --records -o jsonl"
+        row = max(rows, key=lambda row: row.cut_committed or 0)
+        copy = shlex.quote(str(Path(row.log_dir) / f"{row.topic}-{row.partition}"))
+        command = f"kreplica decode segment {copy} --records -o jsonl"
         print_lines(console, "next", ["keep what will be cut before its broker starts, as", command], whole=True)
 
 
@@ -130,11 +111,8 @@ _AHEAD = (
 )
 
 
-def _cell(row: Row, name: str) -> object:
-    value = row[name]
-    if name == "epochs" and isinstance(value, list):
-        return [f"{entry['epoch']}:{entry['start_offset']}" for entry in value]
-    return value
+def _epochs(entries: Sequence[Mapping[str, int]]) -> list[str]:
+    return [f"{entry['epoch']}:{entry['start_offset']}" for entry in entries]
 
 
 def _verdict(summary: Row) -> tuple[str, str, str]:
@@ -181,48 +159,48 @@ def _damaged(summary: Row) -> str:
     return " and ".join([*told, *([f"{count_places(len(beside))} beside the logs"] if beside else [])])
 
 
-def _differences(rows: Sequence[Row]) -> list[str]:
-    leaders = {(row["topic"], row["partition"], row["topic_id"]): _who(row) for row in rows if row["leads"]}
+def _differences(rows: Sequence[ComparedCopy]) -> list[str]:
+    leaders = {(row.topic, row.partition, row.topic_id): _who(row) for row in rows if row.leads}
     return [
-        _sentence(row, leaders.get((row["topic"], row["partition"], row["topic_id"]), "the other copy"))
+        _sentence(row, leaders.get((row.topic, row.partition, row.topic_id), "the other copy"))
         for row in rows
-        if row["differs_at"] is not None or row["cut_committed"]
+        if row.differs_at is not None or row.cut_committed
     ]
 
 
-def _ahead(rows: Sequence[Row]) -> list[str]:
+def _ahead(rows: Sequence[ComparedCopy]) -> list[str]:
     """Records above the high watermark on one disk only: lost with that disk, or when they follow another leader."""
     from kreplica.model.words import counted
 
-    found = [(row, int(str(row["only_here_above"] or 0))) for row in rows]
+    found = [(row, row.only_here_above or 0) for row in rows]
     told = [
-        f"{row['topic']}-{row['partition']} on {_who(row)}: {counted(count, 'offset')} above the high watermark that no"
-        f" other disk has, from {int(str(row['end_offset'])) - count} on"
+        f"{row.topic}-{row.partition} on {_who(row)}: {counted(count, 'offset')} above the high watermark that no"
+        f" other disk has, from {(row.end_offset or 0) - count} on"
         for row, count in found
         if count
     ]
     return [*told, *_AHEAD] if told else []
 
 
-def _who(row: Row) -> str:
-    return str(row["log_dir"]) if row["node_id"] is None else f"node {row['node_id']}"
+def _who(row: ComparedCopy) -> str:
+    return row.log_dir if row.node_id is None else f"node {row.node_id}"
 
 
-def _sentence(row: Row, leader: str) -> str:
+def _sentence(row: ComparedCopy, leader: str) -> str:
     """A difference and its effect; before version 0.11 (KIP-101) the high watermark decides what is truncated."""
-    at, cut = row["differs_at"], int(str(row["cut_by_leader_epoch"] or 0))
+    at, cut = row.differs_at, row.cut_by_leader_epoch or 0
     what = f"goes further than {leader}" if at is None else f"holds other records from offset {at} on"
-    lost = int(str(row["cut_committed"] or 0))
+    lost = row.cut_committed or 0
     after = [f"following {leader} cuts {_offsets(cut)}, {lost or 'none'} of them known to be committed"] if cut else []
     after += [
         f"{name} leaves that in place"
         for name, offset in (
-            ("the high watermark rule", row["truncation_by_high_watermark"]),
-            ("the leader epoch rule", row["truncation_by_leader_epoch"]),
+            ("the high watermark rule", row.truncation_by_high_watermark),
+            ("the leader epoch rule", row.truncation_by_leader_epoch),
         )
-        if at is not None and offset is not None and int(str(offset)) > int(str(at))
+        if at is not None and offset is not None and offset > at
     ]
-    return f"{row['topic']}-{row['partition']} on {_who(row)} {what}: {'; '.join(after)}"
+    return f"{row.topic}-{row.partition} on {_who(row)} {what}: {'; '.join(after)}"
 
 
 def _offsets(count: int) -> str:

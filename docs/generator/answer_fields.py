@@ -24,7 +24,7 @@ from kreplica.advice.model import Recommendation
 from kreplica.execution.roll.next_wave import WaveNode
 from kreplica.execution.roll.planning import PlannedNode
 from kreplica.formats.log_directory.reading import ReplicaCheckpoints
-from kreplica.formats.logs import copies as replica_comparison
+from kreplica.formats.logs.copies import ComparedCopy
 from kreplica.formats.logs.index_rows import IndexEntry
 from kreplica.formats.logs.replicas import Finding as FileFinding
 from kreplica.formats.segments import rows as segment_rows
@@ -179,12 +179,7 @@ ANSWERS: Mapping[str, AnswerFields] = {
     ),
     "kreplica decode indexes": _rows("decode-indexes", "entries", IndexEntry),
     "kreplica decode check": _rows("decode-check", "findings", FileFinding),
-    "kreplica decode compare": AnswerFields(
-        "kreplica/decode-compare/v1",
-        "copies",
-        _fields(replica_comparison.COLUMNS, decode_fields.COMPARE),
-        decode_fields.COMPARE_REMARKS,
-    ),
+    "kreplica decode compare": _rows("decode-compare", "copies", ComparedCopy, *decode_fields.COMPARE_REMARKS),
     "kreplica whatif list": _rows("whatif-list", "scenarios", ListedScenario),
     "kreplica whatif show": _rows("whatif-show", "cases", ScenarioCase, *whatif_fields.SHOW_REMARKS),
     "kreplica whatif run": _rows("whatif-run", "timeline", TimelineStep, *whatif_fields.RUN_REMARKS),

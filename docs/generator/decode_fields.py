@@ -128,30 +128,6 @@ METADATA_REMARKS = (
     "`differences` of the summary, with `--diff`, tells what else is not the same: brokers, features, configs.",
     "`other_logs` of the summary lists the logs of other nodes that were named and not read, and how far each goes.",
 )
-COMPARE = {
-    "topic": "topic name",
-    "partition": "partition index",
-    "topic_id": "topic id in its partition.metadata, null where there is none (before 2.8)",
-    "log_dir": "log directory of this copy",
-    "node_id": "broker it is of, null without meta.properties",
-    "leads": "whether this copy is taken for the leader's: the highest leader epoch, then the longest",
-    "log_start_offset": "first offset of the log, null where the log cannot be read",
-    "end_offset": "log end offset, null where the log cannot be read",
-    "high_watermark": "high watermark as checkpointed, null without the file",
-    "epochs": "leader epochs: objects with epoch and start_offset; null where neither checkpoint nor log tells them",
-    "differs_at": "first offset at which it holds another record than the leader's copy; null if none, and for that",
-    "truncation_by_high_watermark": "offset at which it would be cut before KIP-101; null for the leader's copy",
-    "cut_by_high_watermark": "number of offsets that would be cut then",
-    "truncation_by_leader_epoch": "offset at which it is cut since KIP-101 and KIP-279; null for the leader's copy",
-    "cut_by_leader_epoch": "number of offsets that are cut then",
-    "cut_committed": "how many of them the leader's copy has not, though a high watermark of this copy, or of one that"
-    " has them too, is behind them: lost when this broker starts; null likewise, or where no high watermark is known",
-    "only_here_from": "first of the committed offsets that no other copy has: below the high watermark of this one, or"
-    " of another as far as both have the same; null if none",
-    "only_here": "number of those offsets; null where no high watermark is known",
-    "only_here_above": "number of offsets above the high watermark that no other copy has: acknowledged to"
-    " producers with acks=1 or 0, and to all if the ISR had shrunk to this broker after it was written; null likewise",
-}
 COMPARE_REMARKS = (
     "Rows of partitions with one copy are left out, and without `--all` those whose copies are the same.",
     "A copy whose log cannot be read is not compared: what its small files say is told, all else of it is null.",

@@ -205,7 +205,7 @@ def test_the_end_of_a_log_that_cannot_be_read_is_not_known(
     why = f"{refused}, byte 0: it cannot be read: permission denied; where the log ends is not known"
     assert ended.err == f"warning: {refused.parent} is not compared: {why}\n"
     shown = kreplica("decode", "compare", *homes).out.splitlines()
-    assert shown[1].split()[:6] == ["orders", "0", "1", str(homes[0]), "-", "2"]
+    assert shown[1].split()[:6] == ["orders", "0", homes[0].name, "1", "-", "2"]
     same = "DAMAGED 1 damaged copy, compared without what cannot be read: all copies are the same; 1 partition compared"
     assert shown[4] == same
     both = kreplica("decode", "compare", *homes[:2], "-o", "json")

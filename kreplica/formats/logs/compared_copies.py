@@ -10,11 +10,10 @@ from kreplica.errors import ExitCode, InputError, UsageError
 from kreplica.formats.damage import Damage
 from kreplica.formats.file_bytes import not_listed
 from kreplica.formats.log_directory.cluster_identity import refuse_several_clusters
-from kreplica.formats.logs.copies import Place, compare_replicas, partitions_of
+from kreplica.formats.logs.copies import ComparedCopy, Place, compare_replicas, partitions_of
 from kreplica.formats.logs.replicas import ReplicaFiles, ReplicaFolder, find_folders
 from kreplica.model.topic_pattern import topic_pattern
 
-Row = Mapping[str, object]
 Folders = Mapping[Place, Sequence[ReplicaFolder]]
 
 
@@ -30,11 +29,11 @@ class ComparedCopies:
     """
 
     found: Folders
-    compared: Mapping[Place, Sequence[Row]]
+    compared: Mapping[Place, Sequence[ComparedCopy]]
     damaged: Mapping[str, str]
     beside: Sequence[Damage]
 
-    def rows(self, *, every: bool = False) -> list[Row]:
+    def rows(self, *, every: bool = False) -> list[ComparedCopy]:
         """A row for each copy of the partitions whose copies are not the same, or of every partition."""
         return [row for copies in self.compared.values() if every or _notable(copies) for row in copies]
 
@@ -115,9 +114,9 @@ def _created_anew(found: Folders) -> list[str]:
     ]
 
 
-def _compared(found: Folders) -> tuple[dict[Place, Sequence[Row]], dict[str, str]]:
+def _compared(found: Folders) -> tuple[dict[Place, Sequence[ComparedCopy]], dict[str, str]]:
     """Rows of each partition that has several copies, one partition in memory at a time; remarks on damaged copies."""
-    compared: dict[Place, Sequence[Row]] = {}
+    compared: dict[Place, Sequence[ComparedCopy]] = {}
     damaged: dict[str, str] = {}
     for place, folders in found.items():
         if len(folders) > 1:
@@ -149,24 +148,24 @@ def _chosen(found: Folders, topic: str | None) -> Folders:
     return kept
 
 
-def _differs(copies: Sequence[Row]) -> bool:
-    return any(row["differs_at"] is not None for row in copies)
+def _differs(copies: Sequence[ComparedCopy]) -> bool:
+    return any(row.differs_at is not None for row in copies)
 
 
-def _alone(copies: Sequence[Row]) -> int:
-    return sum(int(str(row["only_here"] or 0)) for row in copies)
+def _alone(copies: Sequence[ComparedCopy]) -> int:
+    return sum(row.only_here or 0 for row in copies)
 
 
-def _cut(copies: Sequence[Row]) -> int:
+def _cut(copies: Sequence[ComparedCopy]) -> int:
     """Number of committed offsets of a partition that are lost when its brokers start with these disks."""
-    return max(int(str(row["cut_committed"] or 0)) for row in copies)
+    return max(row.cut_committed or 0 for row in copies)
 
 
-def _ends(copies: Sequence[Row]) -> list[object]:
+def _ends(copies: Sequence[ComparedCopy]) -> list[int]:
     """End offsets of the readable logs."""
-    return [row["end_offset"] for row in copies if row["end_offset"] is not None]
+    return [row.end_offset for row in copies if row.end_offset is not None]
 
 
-def _notable(copies: Sequence[Row]) -> bool:
+def _notable(copies: Sequence[ComparedCopy]) -> bool:
     ends = _ends(copies)
     return _differs(copies) or len(set(ends)) > 1 or len(ends) < len(copies) or bool(_alone(copies))

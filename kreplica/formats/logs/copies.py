@@ -12,9 +12,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import numpy as np
+from msgspec import Struct
 
 from kreplica.engine.rules.replication.log_truncation import truncate_by_leader_epoch, truncate_to_high_watermark
 from kreplica.formats.file_bytes import FileBytes
@@ -24,6 +25,7 @@ from kreplica.formats.logs.replicas import ReplicaFiles, ReplicaFolder
 from kreplica.formats.segments.batches import BatchColumns
 from kreplica.formats.segments.records import decode_records
 from kreplica.formats.segments.windows import BatchWindow
+from kreplica.model.rows import Int32, Meaning
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -134,28 +136,82 @@ def _records(batch: _Batch) -> dict[int, RecordContent]:
     }
 
 
-COLUMNS: Final = (
-    "topic",
-    "partition",
-    "topic_id",
-    "log_dir",
-    "node_id",
-    "leads",
-    "log_start_offset",
-    "end_offset",
-    "high_watermark",
-    "epochs",
-    "differs_at",
-    "truncation_by_high_watermark",
-    "cut_by_high_watermark",
-    "truncation_by_leader_epoch",
-    "cut_by_leader_epoch",
-    "cut_committed",
-    "only_here_from",
-    "only_here",
-    "only_here_above",
-)
-"""Fields of a row."""
+class ComparedCopy(Struct, frozen=True, kw_only=True):
+    """One copy of a partition beside the others; of a copy whose log cannot be read only what its small files say."""
+
+    topic: Annotated[str, Meaning("topic name")]
+    partition: Annotated[Int32, Meaning("partition index")]
+    topic_id: Annotated[
+        str | None, Meaning("topic id in its partition.metadata, null where there is none (before 2.8)")
+    ]
+    log_dir: Annotated[str, Meaning("log directory of this copy", drop=2)]
+    node_id: Annotated[Int32 | None, Meaning("broker it is of, null without meta.properties", label="NODE")]
+    leads: Annotated[
+        bool,
+        Meaning(
+            "whether this copy is taken for the leader's: the highest leader epoch, then the longest", screen=False
+        ),
+    ]
+    log_start_offset: Annotated[
+        int | None, Meaning("first offset of the log, null where the log cannot be read", screen=False)
+    ] = None
+    end_offset: Annotated[int | None, Meaning("log end offset, null where the log cannot be read", label="END")] = None
+    high_watermark: Annotated[
+        int | None, Meaning("high watermark as checkpointed, null without the file", label="HW", drop=5)
+    ] = None
+    epochs: Annotated[
+        Sequence[Mapping[str, int]] | None,
+        Meaning(
+            "leader epochs: objects with epoch and start_offset; null where neither checkpoint nor log tells them",
+            drop=1,
+        ),
+    ] = None
+    differs_at: Annotated[
+        int | None,
+        Meaning("first offset at which it holds another record than the leader's copy; null if none, and for that"),
+    ] = None
+    truncation_by_high_watermark: Annotated[
+        int | None, Meaning("offset at which it would be cut before KIP-101; null for the leader's copy", screen=False)
+    ] = None
+    cut_by_high_watermark: Annotated[
+        int | None, Meaning("number of offsets that would be cut then", label="CUT_BY_HW", drop=3)
+    ] = None
+    truncation_by_leader_epoch: Annotated[
+        int | None,
+        Meaning("offset at which it is cut since KIP-101 and KIP-279; null for the leader's copy", screen=False),
+    ] = None
+    cut_by_leader_epoch: Annotated[
+        int | None, Meaning("number of offsets that are cut then", label="CUT_BY_EPOCH", drop=4)
+    ] = None
+    cut_committed: Annotated[
+        int | None,
+        Meaning(
+            "how many of them the leader's copy has not, though a high watermark of this copy, or of one that"
+            " has them too, is behind them: lost when this broker starts; null likewise, or where no high watermark is"
+            " known",
+            screen=False,
+        ),
+    ] = None
+    only_here_from: Annotated[
+        int | None,
+        Meaning(
+            "first of the committed offsets that no other copy has: below the high watermark of this one, or"
+            " of another as far as both have the same; null if none",
+            screen=False,
+        ),
+    ] = None
+    only_here: Annotated[
+        int | None, Meaning("number of those offsets; null where no high watermark is known", drop=6)
+    ] = None
+    only_here_above: Annotated[
+        int | None,
+        Meaning(
+            "number of offsets above the high watermark that no other copy has: acknowledged to"
+            " producers with acks=1 or 0, and to all if the ISR had shrunk to this broker after it was written; null"
+            " likewise",
+            screen=False,
+        ),
+    ] = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,24 +280,24 @@ def _high_watermark(replica: ReplicaFiles) -> int | None:
     return None if said is None else said[1]
 
 
-def compare_replicas(replicas: Sequence[ReplicaFiles]) -> list[Mapping[str, object]]:
+def compare_replicas(replicas: Sequence[ReplicaFiles]) -> list[ComparedCopy]:
     """A row for each copy of one partition; one whose log cannot be read is not compared, and its end is not known."""
     rows = iter(compare_copies([copy_of(replica) for replica in replicas if replica.log.readable]))
     return [next(rows) if replica.log.readable else _unread(replica) for replica in replicas]
 
 
-def _unread(replica: ReplicaFiles) -> Mapping[str, object]:
+def _unread(replica: ReplicaFiles) -> ComparedCopy:
     """Facts in the small files about a copy whose log cannot be read."""
     epochs = _checkpointed_epochs(replica)
-    return dict.fromkeys(COLUMNS) | {
+    return ComparedCopy(
         **_whose(replica),
-        "leads": False,
-        "high_watermark": _high_watermark(replica),
-        "epochs": None if epochs is None else _epochs(epochs),
-    }
+        leads=False,
+        high_watermark=_high_watermark(replica),
+        epochs=None if epochs is None else _epochs(epochs),
+    )
 
 
-def _whose(replica: ReplicaFiles) -> Mapping[str, object]:
+def _whose(replica: ReplicaFiles) -> Mapping[str, Any]:
     return {
         "topic": replica.place.topic,
         "partition": replica.place.partition,
@@ -255,7 +311,7 @@ def _epochs(pairs: Iterable[tuple[int, int]]) -> list[Mapping[str, int]]:
     return [{"epoch": epoch, "start_offset": start} for epoch, start in pairs]
 
 
-def compare_copies(copies: Sequence[Copy]) -> list[Mapping[str, object]]:
+def compare_copies(copies: Sequence[Copy]) -> list[ComparedCopy]:
     """A row for each copy of one partition.
 
     The copy with the highest latest leader epoch, then the longest, is taken for the leader's. Where there are no
@@ -300,7 +356,7 @@ def _row(
     differences: Mapping[frozenset[int], int | None],
     begin: int,
     marked: bool,
-) -> Mapping[str, object]:
+) -> ComparedCopy:
     replica, leads = copy.replica, copy is leader
     me = copies.index(copy)
     by_watermark, by_epoch = (None, None) if leads else (_by_high_watermark(copy), _by_leader_epoch(copy, leader))
@@ -311,23 +367,23 @@ def _row(
     if by_epoch is not None and marked:  # what the leader has, too, is fetched again
         cut = max(0, upto - max(begin, by_epoch, _shared_with(me, copies.index(leader), copies, differences)))
     only_here = max(0, upto - from_here) if len(copies) > 1 and marked else None
-    return {
+    return ComparedCopy(
         **_whose(replica),
-        "leads": leads,
-        "log_start_offset": replica.log_start_offset,
-        "end_offset": copy.end_offset,
-        "high_watermark": copy.high_watermark,
-        "epochs": _epochs(copy.epochs),
-        "differs_at": None if leads else differences[frozenset((me, copies.index(leader)))],
-        "truncation_by_high_watermark": by_watermark,
-        "cut_by_high_watermark": None if by_watermark is None else copy.end_offset - by_watermark,
-        "truncation_by_leader_epoch": by_epoch,
-        "cut_by_leader_epoch": None if by_epoch is None else copy.end_offset - by_epoch,
-        "cut_committed": cut,
-        "only_here_from": from_here if only_here else None,
-        "only_here": only_here,
-        "only_here_above": None if only_here is None else copy.end_offset - from_here - only_here,
-    }
+        leads=leads,
+        log_start_offset=replica.log_start_offset,
+        end_offset=copy.end_offset,
+        high_watermark=copy.high_watermark,
+        epochs=_epochs(copy.epochs),
+        differs_at=None if leads else differences[frozenset((me, copies.index(leader)))],
+        truncation_by_high_watermark=by_watermark,
+        cut_by_high_watermark=None if by_watermark is None else copy.end_offset - by_watermark,
+        truncation_by_leader_epoch=by_epoch,
+        cut_by_leader_epoch=None if by_epoch is None else copy.end_offset - by_epoch,
+        cut_committed=cut,
+        only_here_from=from_here if only_here else None,
+        only_here=only_here,
+        only_here_above=None if only_here is None else copy.end_offset - from_here - only_here,
+    )
 
 
 def _shared(me: int, copies: Sequence[Copy], differences: Mapping[frozenset[int], int | None]) -> Iterator[int]:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import to_builtins
 
 sys.path.insert(0, str(Path(__file__).parents[3] / "support"))
 from log_directories import LOG_START, REPLICATION, batch, write_checkpoint, write_meta, write_partition
@@ -27,7 +28,7 @@ def rows(*homes: Path) -> list[dict[str, object]]:
     _, folders = find_folders([str(home) for home in homes])
     (found,) = partitions_of(folders).values()
     copies = [copy_of(folder.read()) for folder in found]
-    return [dict(row) for row in compare_copies(copies)]
+    return [to_builtins(row) for row in compare_copies(copies)]
 
 
 def home_of(
@@ -157,8 +158,8 @@ def test_copies_of_real_killed_brokers() -> None:
     }
     assert {("orders", 0), ("orders", 5), ("payments", 2), ("inventory", 0)} <= set(found)
     for copies in found.values():
-        assert {row["differs_at"] for row in copies} == {None}
-        assert {row["cut_by_leader_epoch"] for row in copies} <= {None, 0}
-        assert sum(bool(row["leads"]) for row in copies) == 1
+        assert {row.differs_at for row in copies} == {None}
+        assert {row.cut_by_leader_epoch for row in copies} <= {None, 0}
+        assert sum(bool(row.leads) for row in copies) == 1
     # what kafka-get-offsets said: 14 in 1-healthy, before broker 3 was killed, 29 in 6-before-kill
-    assert [(row["node_id"], row["end_offset"]) for row in found["orders", 0]] == [(1, 29), (2, 29), (3, 14)]
+    assert [(row.node_id, row.end_offset) for row in found["orders", 0]] == [(1, 29), (2, 29), (3, 14)]
