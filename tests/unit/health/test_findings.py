@@ -213,6 +213,7 @@ def test_severities_are_compared_by_rank_not_by_letters() -> None:
     info, warning, critical = Severity
     assert info < warning < critical
     assert info <= warning <= critical
+    assert not any((critical < warning, critical <= warning, info > warning, info >= warning, critical < info))
     assert critical > warning > info
     assert critical >= warning >= info
     assert max(warning, critical, info) is critical
