@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -19,6 +21,12 @@ from kreplica.planner.preferred_leaders import plan_elections
 Make = Callable[..., Any]
 
 
+def instead_of_sleeping(monkeypatch: pytest.MonkeyPatch, do: Callable[[float], object]) -> None:
+    """Has the executor alone call ``do`` instead of sleeping: threads of others may be at work in this process."""
+    clock = SimpleNamespace(sleep=do, monotonic=time.monotonic)
+    monkeypatch.setattr("kreplica.execution.executor.time", clock)
+
+
 def leaders(made: Any) -> dict[int, int]:
     return {row["partition"]: row["leader"] for row in made.cluster.rows()}
 
@@ -26,7 +34,7 @@ def leaders(made: Any) -> dict[int, int]:
 def test_batches_are_elected_in_turn_with_a_pause_between(paper: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     made = paper(0, 1, 3, 4, 5)
     slept: list[float] = []
-    monkeypatch.setattr("kreplica.execution.executor.time.sleep", slept.append)
+    instead_of_sleeping(monkeypatch, slept.append)
     assert made.run(apply, Pace(pause=7)) == ""
     assert [row["leader"] == row["replicas"][0] for row in made.cluster.rows()] == [True] * 6
     assert slept == [7, 7]
@@ -84,7 +92,7 @@ def test_nobody_pauses_after_the_cluster_got_worse(paper: Make, monkeypatch: pyt
         return found
 
     slept: list[float] = []
-    monkeypatch.setattr("kreplica.execution.executor.time.sleep", slept.append)
+    instead_of_sleeping(monkeypatch, slept.append)
     monkeypatch.setattr("kreplica.control.elect.elect_preferred", harmful)
     assert "the cluster got worse" in made.run(apply, Pace(pause=600))
     assert 600 not in slept
@@ -111,7 +119,7 @@ def test_what_happens_during_a_pause_is_seen(
         if seconds == 600:
             made.cluster.change(second, **changed)
 
-    monkeypatch.setattr("kreplica.execution.executor.time.sleep", meanwhile)
+    instead_of_sleeping(monkeypatch, meanwhile)
     assert made.run(apply, Pace(pause=600)).endswith(said.format(second=second))
     assert made.cluster.row(second)["leader"] != made.plan.changes[1].to_leader
 
@@ -196,7 +204,7 @@ def test_ctrl_c_is_noted(paper: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupt(_: float) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("kreplica.execution.executor.time.sleep", interrupt)
+    instead_of_sleeping(monkeypatch, interrupt)
     with pytest.raises(KeyboardInterrupt):
         made.run(apply, Pace(pause=1))
     assert (made.progress.phase, made.progress.message) == (Phase.APPLYING, "interrupted")

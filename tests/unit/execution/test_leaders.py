@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -47,8 +48,8 @@ def stood_in(monkeypatch: pytest.MonkeyPatch) -> Any:
 
         monkeypatch.setattr("kreplica.control.elect.elect_preferred", elect)
         monkeypatch.setattr(executor, "read_snapshot", read)
-        monkeypatch.setattr(executor.time, "sleep", lambda _: None)
-        monkeypatch.setattr(executor.time, "monotonic", lambda: float(next(clock)))
+        virtual = SimpleNamespace(sleep=lambda _: None, monotonic=lambda: float(next(clock)))
+        monkeypatch.setattr(executor, "time", virtual)
 
     return prepare
 
