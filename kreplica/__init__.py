@@ -74,6 +74,9 @@ if TYPE_CHECKING:
     from kreplica.monitoring.wait import wait as wait
     from kreplica.planner.preferred_leaders import plan_elections as plan_elections
     from kreplica.scenarios import scenario_named as scenario_named
+    from kreplica.scenarios.outcome_rows import compare_runs as compare_runs
+    from kreplica.scenarios.outcome_rows import outcome_row as outcome_row
+    from kreplica.scenarios.outcome_rows import timeline as timeline
     from kreplica.scenarios.playing import play as play
     from kreplica.sources import Facet as Facet
     from kreplica.sources import read_snapshot as read_snapshot
@@ -103,6 +106,7 @@ _HOMES = {
     "compare": "kreplica.model.comparison",
     "compare_clusters": "kreplica.monitoring.comparison",
     "compare_offsets": "kreplica.monitoring.offsets",
+    "compare_runs": "kreplica.scenarios.outcome_rows",
     "count_all": "kreplica.health.listing",
     "decode_check": "kreplica.formats.checks.directories",
     "decode_checkpoints": "kreplica.formats.log_directory.reading",
@@ -124,6 +128,7 @@ _HOMES = {
     "imbalance_of": "kreplica.health.imbalance",
     "measurable": "kreplica.monitoring.measuring",
     "measure": "kreplica.monitoring.measuring",
+    "outcome_row": "kreplica.scenarios.outcome_rows",
     "partition_rows": "kreplica.health.listing",
     "plan_elections": "kreplica.planner.preferred_leaders",
     "play": "kreplica.scenarios.playing",
@@ -137,6 +142,7 @@ _HOMES = {
     "scenario_named": "kreplica.scenarios",
     "select": "kreplica.model.selection",
     "take_snapshots": "kreplica.monitoring.snapshots",
+    "timeline": "kreplica.scenarios.outcome_rows",
     "wait": "kreplica.monitoring.wait",
     "whatif_fail": "kreplica.monitoring.failure",
     "write_snapshot": "kreplica.store.writing",

@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import product
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from commands.shared.help import examples
 from commands.shared.options import OutputOption
 from commands.whatif.options import FeatureOption, ScenarioArgument, SeedOption, SetOption, split_settings
-from kreplica.errors import ExitCode, UsageError
+from kreplica.errors import UsageError
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from commands.shared.printing.output import Answer
-    from commands.whatif.rows import ComparedRun
     from kreplica.engine.settings import Value
+    from kreplica.scenarios.outcome_rows import NotPlayed
     from kreplica.scenarios.playing import Run
+    from kreplica.scenarios.rows import ComparedRun
     from kreplica.scenarios.scenario import Scenario
 
 MOST_COLUMNS = 64
@@ -68,70 +68,31 @@ def compare(
     one that the scenario expects; 2 when the scenario, a version or a setting cannot be used.
     """
     from commands.shared.printing.output import Answer, emit
-    from commands.whatif.rows import ComparedRun
     from kreplica.scenarios import scenario_named
+    from kreplica.scenarios.outcome_rows import compare_runs
+    from kreplica.scenarios.rows import ComparedRun
 
     chosen = scenario_named(scenario)
     variants = _variants(chosen, kafka_version, _choices(settings, feature))
-    columns = [_column(chosen, version, values, seed) for version, values in variants]
-    runs = [run for run in columns if not isinstance(run, _NotPlayed)]
-    if not runs:
-        raise next(column.error for column in columns if isinstance(column, _NotPlayed))
-    rows = [_row(column, chosen.name, seed) for column in columns]
-    differing = [run for run in runs if run.differences]
+    compared = compare_runs(chosen, variants, seed)
+    rows, runs = compared.rows, compared.runs
     answer = Answer(
         "whatif-compare",
         "runs",
         ComparedRun,
         rows,
-        summary={"runs": len(runs), "not_as_expected": len(differing)},
-        warnings=_warnings(rows, columns, [asked for asked, _ in variants]),
+        summary={"runs": len(runs), "not_as_expected": sum(bool(run.differences) for run in runs)},
+        warnings=_warnings(rows, compared.columns, [asked for asked, _ in variants]),
     )
     emit(answer, output, lambda console: _show(answer, runs, console))
-    raise typer.Exit(ExitCode.FINDINGS if differing else ExitCode.OK)
+    raise typer.Exit(compared.exit_code)
 
 
-@dataclass(frozen=True, slots=True)
-class _NotPlayed:
-    """A column whose version lacks what the scenario or a setting asks for."""
-
-    version: str
-    settings: dict[str, Value]
-    error: UsageError
-
-
-def _column(scenario: Scenario, version: str, settings: dict[str, Value], seed: int) -> Run | _NotPlayed:
-    from kreplica.scenarios.playing import play
-
-    try:
-        return play(scenario, version, settings, seed)
-    except UsageError as error:
-        return _NotPlayed(version, settings, error)
-
-
-def _row(column: Run | _NotPlayed, scenario: str, seed: int) -> ComparedRun:
-    from commands.whatif.options import shown_settings
-    from commands.whatif.rows import ComparedRun
-    from commands.whatif.run.answer import outcome_row
-    from kreplica.model.rows import names_of
-
-    if isinstance(column, _NotPlayed):
-        return ComparedRun(
-            scenario=scenario,
-            version=column.version,
-            settings=shown_settings(column.settings),
-            seed=seed,
-            not_played=column.error.why or column.error.what,
-        )
-    found: dict[str, Any] = dict(outcome_row(column))
-    return ComparedRun(**{name: found[name] for name in names_of(ComparedRun) if name in found})
-
-
-def _warnings(rows: Sequence[ComparedRun], columns: Sequence[Run | _NotPlayed], asked: Sequence[str]) -> list[str]:
-    from commands.whatif.run.answer import remarks
+def _warnings(rows: Sequence[ComparedRun], columns: Sequence[Run | NotPlayed], asked: Sequence[str]) -> list[str]:
+    from kreplica.scenarios.outcome_rows import NotPlayed, remarks
 
     told = zip(map(_title, rows), columns, asked, strict=True)
-    played = ((title, run, version) for title, run, version in told if not isinstance(run, _NotPlayed))
+    played = ((title, run, version) for title, run, version in told if not isinstance(run, NotPlayed))
     return [f"{title}: {remark}" for title, run, version in played for remark in remarks(run, version)]
 
 
@@ -176,8 +137,8 @@ def _each(text: str) -> list[str]:
 
 def _show(answer: Answer, runs: list[Run], console: Console) -> None:
     from commands.shared.printing.screen import TableColumn, print_columns, print_lines, print_verdict
-    from commands.whatif.rows import ComparedRun
     from kreplica.model.rows import names_of
+    from kreplica.scenarios.rows import ComparedRun
 
     losing = sum(bool(row.lost) for row in answer.rows)
     left_out = [f"{_title(row)}: {row.not_played}" for row in answer.rows if row.not_played]

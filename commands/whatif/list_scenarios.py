@@ -13,7 +13,7 @@ from commands.shared.options import OutputOption
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from commands.whatif.rows import ListedScenario
+    from kreplica.scenarios.rows import ListedScenario
 
 
 def register(group: typer.Typer) -> None:
@@ -34,8 +34,8 @@ def list_scenarios(output: OutputOption = None) -> None:
     Exits 0.
     """
     from commands.shared.printing.output import Answer, emit
-    from commands.whatif.rows import ListedScenario
     from kreplica.scenarios import scenarios
+    from kreplica.scenarios.rows import ListedScenario
 
     rows = [
         ListedScenario(
@@ -53,7 +53,7 @@ def list_scenarios(output: OutputOption = None) -> None:
 
 def _show(rows: Sequence[ListedScenario], console: Console) -> None:
     from commands.shared.printing.screen import print_lines, print_rows
-    from commands.whatif.rows import ListedScenario
+    from kreplica.scenarios.rows import ListedScenario
 
     print_rows(console, ListedScenario, rows, shown=("scenario", "versions", "title"))
     console.print()

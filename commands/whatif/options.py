@@ -93,10 +93,9 @@ def _split(option: str, text: str, what: str, form: str) -> tuple[str, str]:
 
 def shown_settings(settings: object) -> dict[str, object]:
     """Settings as a user writes them: acks=-1 is ``all``."""
-    from kreplica.engine.rules.replication.acknowledgement import ACKS_ALL
+    from kreplica.scenarios import outcome_rows
 
-    assert isinstance(settings, dict)
-    return {name: "all" if name == "acks" and value == ACKS_ALL else value for name, value in settings.items()}
+    return outcome_rows.shown_settings(settings)
 
 
 def setting_texts(settings: Mapping[str, Value]) -> dict[str, str]:

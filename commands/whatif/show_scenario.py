@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from commands.shared.printing.output import Answer, Row
-    from commands.whatif.rows import ScenarioCase
     from kreplica.engine.setup import Client
     from kreplica.scenarios import Scenario
+    from kreplica.scenarios.rows import ScenarioCase
 
 
 def register(group: typer.Typer) -> None:
@@ -37,8 +37,8 @@ def show(scenario: ScenarioArgument, output: OutputOption = None) -> None:
     Exits 0, 2 when there is no such scenario.
     """
     from commands.shared.printing.output import Answer, emit
-    from commands.whatif.rows import ScenarioCase
     from kreplica.scenarios import scenario_named
+    from kreplica.scenarios.rows import ScenarioCase
 
     chosen = scenario_named(scenario)
     answer = Answer(

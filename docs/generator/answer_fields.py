@@ -19,7 +19,6 @@ from commands.decode.offsets import answer as decode_offsets_answer
 from commands.describe.rows import GROUP_ROWS
 from commands.rebalance.rows import ChangeRow, ElectionRow
 from commands.sandbox.rows import LoadRow, ServerRow, StoppedRow, TopicRow
-from commands.whatif.rows import ComparedRun, ListedScenario, ScenarioCase, TimelineStep
 from kreplica.advice.model import Recommendation
 from kreplica.execution.roll.next_wave import WaveNode
 from kreplica.execution.roll.planning import PlannedNode
@@ -40,6 +39,7 @@ from kreplica.monitoring.disk_space import LogDirRow
 from kreplica.monitoring.snapshots import SnapshotRow
 from kreplica.monitoring.stop_gate import StoppedPartition
 from kreplica.monitoring.wait import AwaitedPartition
+from kreplica.scenarios.rows import ComparedRun, ListedScenario, ScenarioCase, TimelineStep
 
 
 @dataclass(frozen=True, slots=True)

@@ -153,15 +153,14 @@ def whatif_show(_: Path) -> Given:
 def whatif_run(_: Path) -> Given:
     run = library.play(library.scenario_named("hw-truncation-loss"), "0.10")
     numbers = {"events": run.outcome.events, "trace_hash": run.outcome.trace_hash}
-    return Given(None, summary=numbers, beside={"outcome": {"lost": run.outcome.histories.lost, "seed": run.seed}})
+    return Given(list(library.timeline(run)), summary=numbers, beside={"outcome": library.outcome_row(run)})
 
 
 @gives("whatif compare")
 def whatif_compare(_: Path) -> Given:
     scenario = library.scenario_named("hw-truncation-loss")
-    runs = [library.play(scenario, version) for version in ("0.10", "3.9")]
-    differing = sum(bool(run.differences) for run in runs)
-    return Given(None, summary={"runs": len(runs), "not_as_expected": differing})
+    found = library.compare_runs(scenario, [("0.10", {}), ("3.9", {})])
+    return Given(found.rows, found.exit_code, {"runs": len(found.runs)})
 
 
 @gives("whatif fail")

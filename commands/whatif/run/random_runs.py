@@ -12,9 +12,9 @@ import typer
 from commands.shared.printing.output import Answer, OutputFormat, Row, emit
 from commands.shared.printing.screen import print_lines, print_verdict
 from commands.whatif.options import setting_options, shown_settings
-from commands.whatif.rows import RandomRun
 from commands.whatif.run.files import plan_file, write_plan
 from kreplica.model.words import counted
+from kreplica.scenarios.rows import RandomRun
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -55,9 +55,9 @@ def run_many_times(
 ) -> None:
     """Plays, prints, and exits 1 if a run failed."""
     from commands.shared.printing.progress import Progress
-    from commands.whatif.run.answer import played_by
     from kreplica.engine.ineffective_settings import idle_settings
     from kreplica.engine.versions.supported import version_named
+    from kreplica.scenarios.outcome_rows import played_by
     from kreplica.scenarios.random_runs import Job, run_many
 
     chosen = story.scenario
