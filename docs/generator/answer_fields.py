@@ -14,7 +14,6 @@ from msgspec import Struct
 
 from analyzers.rows import SnapshotCountsRow, SnapshotFinding, SpanFinding
 from commands.config.rows import CheckRow, ContextRow, FileRow, SettingRow
-from commands.decode.metadata import command as decode_metadata
 from commands.decode.offsets import answer as decode_offsets_answer
 from commands.describe.rows import GROUP_ROWS
 from commands.rebalance.rows import ChangeRow, ElectionRow
@@ -26,6 +25,7 @@ from kreplica.formats.log_directory.reading import ReplicaCheckpoints
 from kreplica.formats.logs.copies import ComparedCopy
 from kreplica.formats.logs.index_rows import IndexEntry
 from kreplica.formats.logs.replicas import Finding as FileFinding
+from kreplica.formats.metadata_log.change_rows import MetadataChange
 from kreplica.formats.segments import rows as segment_rows
 from kreplica.formats.transactions import reading as decode_transactions
 from kreplica.health.findings import Finding
@@ -171,12 +171,7 @@ ANSWERS: Mapping[str, AnswerFields] = {
         _fields(decode_transactions.COLUMNS, decode_fields.TRANSACTIONS),
         decode_fields.TRANSACTIONS_REMARKS,
     ),
-    "kreplica decode metadata": AnswerFields(
-        "kreplica/decode-metadata/v1",
-        "changes",
-        _fields(decode_metadata.COLUMNS, decode_fields.METADATA),
-        decode_fields.METADATA_REMARKS,
-    ),
+    "kreplica decode metadata": _rows("decode-metadata", "changes", MetadataChange, *decode_fields.METADATA_REMARKS),
     "kreplica decode indexes": _rows("decode-indexes", "entries", IndexEntry),
     "kreplica decode check": _rows("decode-check", "findings", FileFinding),
     "kreplica decode compare": _rows("decode-compare", "copies", ComparedCopy, *decode_fields.COMPARE_REMARKS),

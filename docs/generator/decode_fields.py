@@ -106,24 +106,6 @@ TRANSACTIONS_REMARKS = (
         "nothing), and `overdue` is null where the coordinator's partition may be among those that were not found."
     ),
 )
-METADATA = {
-    "offset": "offset of the record that made the change; null for a comparison",
-    "timestamp": "when it was written, ms since the epoch; null for a comparison",
-    "topic": "topic name",
-    "partition": "partition index",
-    "kinds": "created, removed, leader, unclean, isr, elr, reassignment, recovery, directories: what changed;"
-    " empty for what held where the history of `--who-led` begins with a checkpoint",
-    "leader_before": "leader before it, null if none",
-    "leader": "leader after it, null if none",
-    "leader_epoch": "leader epoch after it; of a removed partition the last one",
-    "partition_epoch": "partition epoch after it",
-    "isr_before": "in-sync replicas before it, null if it created the partition",
-    "isr": "in-sync replicas after it, null if it removed the partition",
-    "elr": "eligible leader replicas after it",
-    "replicas": "full assignment, the preferred leader first",
-    "adding": "replicas being added",
-    "removing": "replicas being removed",
-}
 METADATA_REMARKS = (
     "`differences` of the summary, with `--diff`, tells what else is not the same: brokers, features, configs.",
     "`other_logs` of the summary lists the logs of other nodes that were named and not read, and how far each goes.",

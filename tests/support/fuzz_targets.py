@@ -40,7 +40,7 @@ from kreplica.formats.log_directory.offset_checkpoint import decode_offset_check
 from kreplica.formats.log_directory.quorum_state import decode_clean_shutdown, decode_quorum_state
 from kreplica.formats.log_directory.reading import checkpoint_rows
 from kreplica.formats.logs.index_rows import index_rows
-from kreplica.formats.metadata_log.changes import change_row
+from kreplica.formats.metadata_log.change_rows import change_row
 from kreplica.formats.metadata_log.image import MetadataImage
 from kreplica.formats.metadata_log.log import metadata_entries
 from kreplica.formats.metadata_log.records import decode_metadata_record

@@ -10,7 +10,7 @@ import typer
 from commands.shared.help import examples
 from commands.shared.options import ExitZeroOption, OutputOption, StdinFilenameOption, TopicOption
 from kreplica.errors import UsageError
-from kreplica.formats.metadata_log.changes import COLUMNS, ChangeKind
+from kreplica.formats.metadata_log.changes import ChangeKind
 
 if TYPE_CHECKING:
     from commands.shared.printing.output import Row
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from kreplica.formats.metadata_log.history import MetadataHistory, MetadataQuestion
     from kreplica.formats.metadata_log.image import MetadataImage
     from kreplica.formats.segments.log_end import LogEnd
-    from kreplica.model.schema import Kind
 
 PathsArgument = Annotated[
     list[str],
@@ -82,6 +81,7 @@ def metadata(
     from commands.decode.stdin import METADATA, OPTION, named_files
     from commands.shared.printing.output import Answer, emit
     from commands.shared.printing.verdicts import code_of
+    from kreplica.formats.metadata_log.change_rows import MetadataChange
     from kreplica.formats.metadata_log.history import decode_metadata
 
     wanted = _wanted(who_led, topic, kind or ())
@@ -92,12 +92,11 @@ def metadata(
     answer = Answer(
         command="decode-metadata",
         rows_name="changes",
-        columns=COLUMNS,
+        columns=MetadataChange,
         rows=rows,
         clusters=[{"cluster_id": found.cluster_id, "metadata_log": str(files.home)}],
         summary={**_summary(found), "other_logs": [_end(log, end) for log, end in others]},
         warnings=[*damage_warnings(found.replay.damage), *_remarks(found.replay), *_not_read(others)],
-        kinds=_kinds(),
     )
     listed = everything or diff is not None or who_led is not None or bool(kind) or topic is not None
     named = paths if len(paths) <= MOST_PATHS else [str(files.home)]  # a shell names hundreds for DIR/*
@@ -203,19 +202,3 @@ def _remarks(replay: Replay) -> list[str]:
     from kreplica.sources.dumps.kraft import gaps_of_image, notes_of_image
 
     return [*(gap.message for gap in gaps_of_image(replay.image)), *notes_of_image(replay.image)]
-
-
-def _kinds() -> dict[str, Kind]:
-    from kreplica.model.schema import Kind
-
-    wide, lists = {"offset", "timestamp"}, {"isr_before", "isr", "elr", "replicas", "adding", "removing"}
-    return {
-        name: Kind.INT64
-        if name in wide
-        else Kind.INT_LIST
-        if name in lists
-        else Kind.STRING
-        if name in ("topic", "kinds")
-        else Kind.INT32
-        for name in COLUMNS
-    }

@@ -7,16 +7,21 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from commands.decode.damage_lines import count_places
-from commands.shared.printing.screen import print_lines, print_table, print_verdict
+from commands.shared.printing.screen import TableColumn, print_columns, print_lines, print_verdict, table_columns
 from commands.shared.values import spell_moment
+from kreplica.formats.metadata_log.change_rows import MetadataChange
+from kreplica.formats.metadata_log.changes import ChangeKind
 from kreplica.model.words import counted
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from commands.shared.printing.output import Answer, Row
+    from commands.shared.printing.output import Answer
 
-_LEADERS = ("offset", "time", "leader", "leader_epoch", "isr", "how")
+_LEADERS = [
+    *table_columns(MetadataChange, ("offset", "timestamp", "leader", "leader_epoch", "isr")),
+    TableColumn("HOW"),
+]
 
 
 def show(
@@ -33,11 +38,11 @@ def show(
         listed: Whether the changes were asked for.
     """
     summary: Mapping[str, Any] = answer.summary
-    if listed and answer.rows:
-        cells = [_leader_cells(row) for row in answer.rows] if who_led else [_cells(row) for row in answer.rows]
-        header = _LEADERS if who_led else _header(answer.rows[0])
-        print_table([name.upper() for name in header], cells, color=console.is_terminal and not console.no_color)
-    changes = sum(bool(row["kinds"]) for row in answer.rows)
+    rows: Sequence[MetadataChange] = answer.rows
+    if listed and rows:
+        columns, cells = (_LEADERS, _leader_cells) if who_led else (_columns(rows[0]), _cells)
+        print_columns(console, columns, map(cells, rows))
+    changes = sum(bool(row.kinds) for row in rows)
     word, color, sentence = verdict(summary, changes, who_led, listed)
     print_verdict(console, word, color, sentence)
     if summary["differences"] is not None:
@@ -145,32 +150,26 @@ def _value(value: object) -> str:
     return "not set" if value is None else str(value)
 
 
-def _header(row: Row) -> Sequence[str]:
-    lead = () if row["offset"] is None else ("offset", "time")
-    return (*lead, "topic", "partition", "leader", "leader_epoch", "isr", "elr", "replicas", "kinds")
+def _columns(row: MetadataChange) -> list[TableColumn]:
+    lead = () if row.offset is None else ("offset", "timestamp")
+    others = ("topic", "partition", "leader", "leader_epoch", "isr", "elr", "replicas", "kinds")
+    return table_columns(MetadataChange, (*lead, *others))
 
 
-def _cells(row: Row) -> list[object]:
-    lead = [] if row["offset"] is None else [row["offset"], _time(row["timestamp"])]
-    epoch, elr, replicas = row["leader_epoch"], row["elr"], row["replicas"]
+def _cells(row: MetadataChange) -> list[object]:
+    lead = [] if row.offset is None else [row.offset, _time(row.timestamp)]
     leader, isr = _turn(row, "leader_before", "leader"), _turn(row, "isr_before", "isr")
-    return [*lead, row["topic"], row["partition"], leader, epoch, isr, elr, replicas, row["kinds"]]
+    return [*lead, row.topic, row.partition, leader, row.leader_epoch, isr, row.elr, row.replicas, row.kinds]
 
 
-def _turn(row: Row, before: str, after: str) -> str:
+def _turn(row: MetadataChange, before: str, after: str) -> str:
     """``3 > 1`` where a value changed, else the value alone."""
-    created = row["isr_before"] is None
-    words = [_word(row[before]), _word(row[after])]
-    same = row[before] == row[after] or (before == "isr_before" and not created and "isr" not in _kinds(row))
-    if row["isr"] is None:
-        return words[0]
-    return words[1] if created or same else " > ".join(words)
-
-
-def _kinds(row: Row) -> Sequence[str]:
-    kinds = row["kinds"]
-    assert isinstance(kinds, list)
-    return kinds
+    created = row.isr_before is None
+    old, new = getattr(row, before), getattr(row, after)
+    same = old == new or (before == "isr_before" and not created and ChangeKind.isr not in row.kinds)
+    if row.isr is None:
+        return _word(old)
+    return _word(new) if created or same else f"{_word(old)} > {_word(new)}"
 
 
 def _word(value: object) -> str:
@@ -179,21 +178,20 @@ def _word(value: object) -> str:
     return "-" if value is None else str(value)
 
 
-def _leader_cells(row: Row) -> list[object]:
-    return [row["offset"], _time(row["timestamp"]), row["leader"], row["leader_epoch"], row["isr"], _how(row)]
+def _leader_cells(row: MetadataChange) -> list[object]:
+    return [row.offset, _time(row.timestamp), row.leader, row.leader_epoch, row.isr, _how(row)]
 
 
-def _how(row: Row) -> str:
-    kinds = _kinds(row)
-    if not kinds:
+def _how(row: MetadataChange) -> str:
+    if not row.kinds:
         return "held then; what was before is gone"
-    if "created" in kinds or "removed" in kinds:
-        return "created" if "created" in kinds else "removed"
-    if row["leader"] is None:
+    if ChangeKind.created in row.kinds or ChangeKind.removed in row.kinds:
+        return "created" if ChangeKind.created in row.kinds else "removed"
+    if row.leader is None:
         return "no replica could lead"
-    if "unclean" in kinds:
+    if ChangeKind.unclean in row.kinds:
         return "unclean election: records may have been lost"
-    return "again, in a new epoch" if row["leader"] == row["leader_before"] else "elected"
+    return "again, in a new epoch" if row.leader == row.leader_before else "elected"
 
 
 def _time(timestamp: object) -> str:

@@ -1,13 +1,11 @@
-"""Changes of partitions in a metadata log: their kinds, their rows, and the changes between two states.
+"""Changes of partitions in a metadata log: their kinds, and the changes between two states.
 
 The words for changes of partitions in a metadata log; imports nothing, for they are options of a command.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from enum import StrEnum
-from typing import Final
 
 from kreplica.formats.metadata_log.image import MetadataImage, PartitionChange, PartitionState
 
@@ -24,26 +22,6 @@ class ChangeKind(StrEnum):
     reassignment = "reassignment"
     recovery = "recovery"
     directories = "directories"
-
-
-COLUMNS: Final = (
-    "offset",
-    "timestamp",
-    "topic",
-    "partition",
-    "kinds",
-    "leader_before",
-    "leader",
-    "leader_epoch",
-    "partition_epoch",
-    "isr_before",
-    "isr",
-    "elr",
-    "replicas",
-    "adding",
-    "removing",
-)
-"""Fields of a change's row."""
 
 
 def kinds_of(change: PartitionChange) -> list[ChangeKind]:
@@ -63,30 +41,6 @@ def kinds_of(change: PartitionChange) -> list[ChangeKind]:
         ChangeKind.directories: list(before.directories) != list(after.directories),
     }
     return [kind for kind, it_did in happened.items() if it_did]
-
-
-def change_row(change: PartitionChange, *, compared: bool = False) -> Mapping[str, object]:
-    """A change as a row; null where there is no before, no after, or, for a comparison, no single record."""
-    before, after = change.before, change.after
-    state = after or before
-    assert state is not None, "a change has a state before or behind it"
-    return {
-        "offset": None if compared else change.offset,
-        "timestamp": None if compared else change.timestamp,
-        "topic": change.topic,
-        "partition": change.partition,
-        "kinds": [kind.value for kind in kinds_of(change)],
-        "leader_before": None if before is None else _known(before.leader),
-        "leader": None if after is None else _known(after.leader),
-        "leader_epoch": state.leader_epoch,
-        "partition_epoch": state.partition_epoch,
-        "isr_before": None if before is None else list(before.isr),
-        "isr": None if after is None else list(after.isr),
-        "elr": None if after is None else list(after.elr),
-        "replicas": list(state.replicas),
-        "adding": list(state.adding),
-        "removing": list(state.removing),
-    }
 
 
 def standing(image: MetadataImage, topic: str, partition: int) -> list[PartitionChange]:
@@ -116,10 +70,6 @@ def compare_images(left: MetadataImage, right: MetadataImage) -> list[PartitionC
                     PartitionChange(right.next_offset, right.timestamp or 0, name, topic_id, number, before, after)
                 )
     return sorted(changes, key=lambda change: (change.topic, change.partition, change.after is not None))
-
-
-def _known(leader: int) -> int | None:
-    return leader if leader >= 0 else None
 
 
 def _sets(*lists: object) -> list[frozenset[int]]:

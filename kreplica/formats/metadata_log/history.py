@@ -14,7 +14,8 @@ from kreplica.errors import ExitCode, InputError, UsageError
 from kreplica.formats.damage import Damage
 from kreplica.formats.file_bytes import not_listed
 from kreplica.formats.log_directory.cluster_identity import cluster_id_of, require_one_cluster
-from kreplica.formats.metadata_log.changes import ChangeKind, change_row, compare_images, kinds_of, standing
+from kreplica.formats.metadata_log.change_rows import MetadataChange, change_row
+from kreplica.formats.metadata_log.changes import ChangeKind, compare_images, kinds_of, standing
 from kreplica.formats.metadata_log.files import (
     MetadataFiles,
     Replay,
@@ -72,9 +73,9 @@ class MetadataHistory:
     question: MetadataQuestion = EVERY_CHANGE
 
     @property
-    def rows(self) -> list[dict[str, object]]:
+    def rows(self) -> list[MetadataChange]:
         """A row for each change."""
-        return [dict(change_row(change, compared=self.left is not None)) for change in self.changes]
+        return [change_row(change, compared=self.left is not None) for change in self.changes]
 
     @property
     def exit_code(self) -> ExitCode:

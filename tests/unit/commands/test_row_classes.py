@@ -15,7 +15,6 @@ from kreplica.model.rows import fields_of
 ROOT = Path(__file__).parents[3]
 
 NAMES_ONLY = {
-    "commands/decode/metadata/command.py",
     "commands/decode/offsets/answer.py",
     "commands/decode/offsets/groups.py",
     "commands/decode/segment/command.py",

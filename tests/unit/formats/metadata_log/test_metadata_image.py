@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from kreplica.formats.metadata_log.changes import change_row, compare_images, kinds_of
+from kreplica.formats.metadata_log.change_rows import change_row
+from kreplica.formats.metadata_log.changes import compare_images, kinds_of
 from kreplica.formats.metadata_log.image import MetadataImage, PartitionChange, PartitionState
 from kreplica.formats.metadata_log.log import MetadataEntry
 from kreplica.formats.metadata_log.records import RECORD_TYPES, MetadataRecord
@@ -224,4 +225,4 @@ def test_states_are_compared_by_topic_id(log: Log) -> None:
     assert [kinds_of(change) for change in changes] == [["removed"], ["created"]]
     assert compare_images(log.image, log.image) == []
     row = change_row(changes[0], compared=True)
-    assert (row["offset"], row["leader_before"], row["leader"], row["isr"]) == (None, 1, None, None)
+    assert (row.offset, row.leader_before, row.leader, row.isr) == (None, 1, None, None)
