@@ -25,7 +25,7 @@ from kreplica.model.topic_pattern import topic_pattern
 
 
 class ReplicaCheckpoints(Struct, frozen=True):
-    """What the checkpoint files of a log directory say of a replica; null where there is no file or no entry."""
+    """Checkpoints of a replica in the files of its log directory; null where there is no file or no entry."""
 
     log_dir: Annotated[str, Meaning("log directory")]
     topic: Annotated[str, Meaning("topic name; of a directory that is to be deleted it may be cut off")]
