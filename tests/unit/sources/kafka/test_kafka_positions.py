@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
+import pytest
 from answering_broker import AnsweringBroker, answering_broker
 from generated_clusters import partition, snapshot_of
 
 from kreplica.config.handle import ClusterHandle
 from kreplica.model.snapshot import ClusterSnapshot, LogPosition
+from kreplica.sources.kafka.connection import BrokerConnection
+from kreplica.sources.kafka.failures import Address
 from kreplica.sources.kafka.messages import (
     DescribeLogDirsRequest,
     DescribeLogDirsResponse,
     ListOffsetsRequest,
     ListOffsetsResponse,
 )
-from kreplica.sources.kafka.offsets import read_positions
+from kreplica.sources.kafka.offsets import read_end_offsets, read_offsets, read_positions
+from kreplica.system.deadline import Deadline
 
 HANDLE = ClusterHandle("test", "127.0.0.1:1", timeout=5)
 REPLICA_NOT_AVAILABLE = 9
@@ -97,3 +102,22 @@ def test_brokers_that_are_down_or_break_off_are_named() -> None:
         found, silent = read_positions(HANDLE, cluster(leader, other, None), wanted)
     assert [(one.broker, one.end_offset) for one in found] == [(0, 70)]
     assert silent == [1, 2, 7]
+
+
+def test_many_partitions_are_asked_for_in_several_requests_each_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kreplica.sources.kafka.offsets._PARTITIONS_A_REQUEST", 2)
+    ends = {number: 70 + number for number in range(5)}
+
+    def answer(request: Any) -> Any:
+        return offsets(ends)(SimpleNamespace(replica_id=DEBUGGING, topics=request.topics))
+
+    with answering_broker({ListOffsetsRequest: answer}) as broker:
+        address = Address("127.0.0.1", broker.port)
+        with BrokerConnection(address, {"client_id": "test"}, Deadline(10)) as connection:
+            partitions = [("orders", number) for number in range(5)]
+            assert read_end_offsets(connection, partitions) == {("orders", n): end for n, end in ends.items()}
+            of_leader = read_offsets(connection, partitions)
+    assert of_leader.failed == {}
+    assert all(len(found) == 5 for found in of_leader.found.values())
+    asked = [[one.partition_index for topic in each.topics for one in topic.partitions] for each in broker.asked]
+    assert asked == [[0, 1], [2, 3], [4]] * (1 + len(of_leader.found))
