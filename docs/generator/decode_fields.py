@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from commands.decode import events as decode_events
-from commands.decode.offsets import groups as decode_offsets_groups
-from kreplica.formats.checks import segment_indexes
+from kreplica.formats.checks.segment_indexes import CheckedEntry
+from kreplica.formats.consumer_offsets.group_rows import GroupRow
 from kreplica.formats.segments import rows as segment_rows
+from kreplica.model.rows import names_of
 
 OFFSETS = {
     "group": "group id",
@@ -47,7 +48,7 @@ SEGMENT_INDEXES_REMARK = (
     "With `--index` or `--timeindex` the answer is `kreplica/decode-segment-indexes/v1`; its rows, under `entries`, "
     "are entries of the indexes, `byte` being where one stands, `batch_…` the batch it leads to, `valid` null where "
     "the log cannot tell, and `message`, `expected` and `found` filled where it is wrong: "
-    + ", ".join(f"`{name}`" for name in segment_indexes.COLUMNS)
+    + ", ".join(f"`{name}`" for name in names_of(CheckedEntry))
     + "."
 )
 EVENTS_REMARK = (
@@ -58,7 +59,7 @@ EVENTS_REMARK = (
 )
 GROUPS_REMARK = (
     "With `--groups` the answer is `kreplica/decode-offsets-groups/v1`; its rows, under `groups`, are groups: "
-    + ", ".join(f"`{name}`" for name in decode_offsets_groups.KINDS)
+    + ", ".join(f"`{name}`" for name in names_of(GroupRow))
     + ". `state` and `epoch` are null where the log does not tell them; `epoch` is the generation of a classic group. "
     "`members` are objects with member_id, instance_id, client_id, client_host, epoch, subscription (topics) and "
     "assignment (objects with topic and partitions; in consumer and share groups with topic_id, and topic where a "

@@ -83,7 +83,7 @@ def check(disks: list[str]) -> None:
         assert finding.message
         assert finding.position >= 0
     for row in index_entry_rows(find_logs(disks), list(IndexKind), IndexesRead()):
-        assert (row["valid"] is False) == (row["message"] is not None)
+        assert (row.valid is False) == (row.message is not None)
 
 
 def compare(disks: list[str]) -> None:

@@ -4,36 +4,20 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from commands.decode.damage_lines import count_places, damage_objects
 from commands.decode.offsets.answer import OffsetsAnswer
 from commands.shared.printing.output import Answer, OutputFormat, Row, emit
-from commands.shared.printing.screen import print_lines, print_table, print_verdict
+from commands.shared.printing.screen import print_lines, print_rows, print_verdict
 from kreplica.errors import ExitCode
-from kreplica.formats.consumer_offsets.group_rows import group_rows
-from kreplica.model.schema import Kind
+from kreplica.formats.consumer_offsets.group_rows import GroupRow, group_rows
 from kreplica.model.words import counted
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from kreplica.formats.consumer_offsets.reading import OffsetsReading
-
-KINDS: Final = {
-    "group": Kind.STRING,
-    "type": Kind.STRING,
-    "state": Kind.STRING,
-    "epoch": Kind.INT32,
-    "protocol_type": Kind.STRING,
-    "protocol": Kind.STRING,
-    "leader": Kind.STRING,
-    "changed_timestamp": Kind.INT64,
-    "members": Kind.STRING,
-    "offsets": Kind.INT64,
-    "log_partition": Kind.INT32,
-}
-_SHOWN = ("group", "type", "state", "epoch", "protocol", "members", "offsets")
 
 
 def show_groups(reading: OffsetsReading, groups: Sequence[str], output: OutputFormat | None) -> ExitCode:
@@ -49,28 +33,21 @@ def show_groups(reading: OffsetsReading, groups: Sequence[str], output: OutputFo
     answer = Answer(
         command="decode-offsets-groups",
         rows_name="groups",
-        columns=tuple(KINDS),
-        rows=sorted(rows, key=lambda row: str(row["group"])),
+        columns=GroupRow,
+        rows=sorted(rows, key=lambda row: row.group),
         summary=_summary(reading, rows),
         warnings=found.warnings(),
-        kinds=KINDS,
     )
     emit(answer, output, lambda console: _show(answer, found, console))
     return reading.exit_code
 
 
-def _objects(row: Row) -> list[dict[str, Any]]:
-    members = row["members"]
-    assert isinstance(members, list)
-    return members
-
-
-def _summary(reading: OffsetsReading, rows: Sequence[Row]) -> Row:
+def _summary(reading: OffsetsReading, rows: Sequence[GroupRow]) -> Row:
     return {
         "groups": len(rows),
-        "types": dict(Counter(str(row["type"]) for row in rows)),
-        "states": dict(Counter(str(row["state"]) for row in rows if row["state"] is not None)),
-        "members": sum(map(_members, rows)),
+        "types": dict(Counter(row.type for row in rows)),
+        "states": dict(Counter(row.state for row in rows if row.state is not None)),
+        "members": sum(len(row.members) for row in rows),
         "partitions": reading.partitions,
         "partitions_found": len(reading.found),
         "partitions_missing": reading.missing,
@@ -81,14 +58,8 @@ def _summary(reading: OffsetsReading, rows: Sequence[Row]) -> Row:
     }
 
 
-def _members(row: Row) -> int:
-    return len(_objects(row))
-
-
 def _show(answer: Answer, found: OffsetsAnswer, console: Console) -> None:
-    if answer.rows:
-        cells = [[_members(row) if name == "members" else row[name] for name in _SHOWN] for row in answer.rows]
-        print_table([name.upper() for name in _SHOWN], cells, color=console.is_terminal and not console.no_color)
+    print_rows(console, GroupRow, answer.rows, cells={"members": len})
     said = f"{counted(len(answer.rows), 'group')}, {counted(int(str(answer.summary['members'])), 'member')}"
     damaged = found.reading.damage.places
     said = f"{count_places(damaged)}; {said}" if damaged else said
@@ -104,11 +75,11 @@ def _show(answer: Answer, found: OffsetsAnswer, console: Console) -> None:
     print_lines(console, "members", list(_member_lines(answer.rows)))
 
 
-def _member_lines(rows: Iterable[Row]) -> Iterator[str]:
+def _member_lines(rows: Iterable[GroupRow]) -> Iterator[str]:
     """A line for each member, its partitions as kafka-consumer-groups --members --verbose prints them."""
     for row in rows:
-        for member in _objects(row):
-            yield f"{row['group']}: {member['member_id']}{_who(member)} has {_assigned(member['assignment'])}"
+        for member in row.members:
+            yield f"{row.group}: {member['member_id']}{_who(member)} has {_assigned(member['assignment'])}"
 
 
 def _who(member: Mapping[str, Any]) -> str:

@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from commands.decode.damage_lines import MOST_TOLD, count_places, damage_objects, damage_warnings
-from commands.shared.printing.output import Answer, OutputFormat, emit
-from commands.shared.printing.screen import print_lines, print_table, print_verdict
+from commands.decode.shared_folder import shared_folder
+from commands.shared.printing.output import Answer, OutputFormat, Row, emit
+from commands.shared.printing.screen import print_lines, print_rows, print_verdict
 from kreplica.errors import ExitCode, InputError, UsageError
-from kreplica.formats.checks.segment_indexes import COLUMNS, IndexesRead, IndexKind, Row, index_entry_rows
+from kreplica.formats.checks.segment_indexes import CheckedEntry, IndexesRead, IndexKind, index_entry_rows
 from kreplica.formats.file_bytes import not_listed
 from kreplica.formats.logs.partition_logs import find_logs
-from kreplica.model.schema import Kind
 from kreplica.model.words import counted
 
 if TYPE_CHECKING:
@@ -43,11 +43,10 @@ def show_indexes(paths: Sequence[str], kinds: Sequence[IndexKind], output: Outpu
     answer = Answer(
         command="decode-segment-indexes",
         rows_name="entries",
-        columns=COLUMNS,
+        columns=CheckedEntry,
         rows=rows,
         summary=_summary(rows, read),
         warnings=[*damage_warnings(read.damage.kept, read.damage.places), *_absent(read.absent)],
-        kinds=_kinds(),
     )
     emit(answer, output, lambda console: _show(answer, kinds, read, console))
     if _wrong(rows) or read.damage.places:
@@ -61,45 +60,38 @@ def _absent(paths: Sequence[Path]) -> list[str]:
     return [*told, *([f"{rest} more are not there: see absent in the summary of -o json"] if rest else [])]
 
 
-def _wrong(rows: Sequence[Row]) -> int:
-    return sum(row["valid"] is False for row in rows)
+def _wrong(rows: Sequence[CheckedEntry]) -> int:
+    return sum(row.valid is False for row in rows)
 
 
-def _summary(rows: Sequence[Row], read: IndexesRead) -> Row:
+def _summary(rows: Sequence[CheckedEntry], read: IndexesRead) -> Row:
     return {
         "files": read.files,
         "entries": len(rows),
         "wrong": _wrong(rows),
-        "not_judged": sum(row["valid"] is None for row in rows),
+        "not_judged": sum(row.valid is None for row in rows),
         "absent": [str(path) for path in read.absent],
         "damaged_places": read.damage.places,
         "damage": damage_objects(read.damage.kept),
     }
 
 
-def _kinds() -> dict[str, Kind]:
-    words = {"file", "kind", "message", "expected", "found"}
-    return {name: Kind.STRING if name in words else Kind.BOOL if name == "valid" else Kind.INT64 for name in COLUMNS}
-
-
 def _show(answer: Answer, kinds: Sequence[IndexKind], read: IndexesRead, console: Console) -> None:
-    color = console.is_terminal and not console.no_color
+    rows: Sequence[CheckedEntry] = answer.rows
     shown = dict.fromkeys(name for kind in kinds for name in _SHOWN[kind] if name != "valid")
     names = [*(["file"] if read.files > 1 else []), *shown, "valid"]
-    if answer.rows:
-        print_table(
-            [name.upper() for name in names], [[row[name] for name in names] for row in answer.rows], color=color
-        )
+    folder, rest = shared_folder(row.file for row in rows)
+    print_rows(console, CheckedEntry, rows, shown=names, cells={"file": rest})
     print_verdict(console, *_verdict(answer.summary, read))
-    print_lines(console, "wrong", [_sentence(row) for row in answer.rows if row["valid"] is False])
+    print_lines(console, "wrong", [_sentence(row) for row in rows if row.valid is False])
+    print_lines(console, "folder", folder if read.files > 1 else [])
     if answer.summary["not_judged"]:
         said = "valid -: the log cannot tell (damaged there, compacted away, or the broker makes the entry anew)"
         print_lines(console, "means", [said])
 
 
-def _sentence(row: Mapping[str, object]) -> str:
-    place = f"{row['file']}, byte {row['byte']}"
-    return f"{place}: {row['message']}, expected {row['expected']}, found {row['found']}"
+def _sentence(row: CheckedEntry) -> str:
+    return f"{row.file}, byte {row.byte}: {row.message}, expected {row.expected}, found {row.found}"
 
 
 def _verdict(summary: Mapping[str, Any], read: IndexesRead) -> tuple[str, str, str]:

@@ -6,7 +6,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
-from typing import Final
+from typing import Annotated, Any, Final
+
+from msgspec import Struct
 
 from kreplica.errors import InputError
 from kreplica.formats.checks.index_entries import (
@@ -27,24 +29,7 @@ from kreplica.formats.log_directory.indexes import (
 from kreplica.formats.logs.log_range import SegmentContents, read_log
 from kreplica.formats.logs.partition_logs import SWAP, PartitionLog, segment_offset
 from kreplica.formats.logs.replicas import ReplicaFiles, replica_beside
-
-COLUMNS: Final = (
-    "file",
-    "kind",
-    "byte",
-    "offset",
-    "position",
-    "timestamp",
-    "batch_base_offset",
-    "batch_last_offset",
-    "batch_max_timestamp",
-    "valid",
-    "message",
-    "expected",
-    "found",
-)
-"""Fields of a row."""
-Row = dict[str, object]
+from kreplica.model.rows import Meaning
 
 
 class IndexKind(StrEnum):
@@ -52,6 +37,34 @@ class IndexKind(StrEnum):
 
     offset = "offset"
     time = "time"
+
+
+class CheckedEntry(Struct, frozen=True, kw_only=True):
+    """An entry of an index, the batch that it leads to, and whether the log agrees."""
+
+    file: Annotated[str, Meaning("index the entry is in")]
+    kind: Annotated[IndexKind, Meaning("offset or time")]
+    byte: Annotated[int, Meaning("where it stands in the file")]
+    offset: Annotated[int, Meaning("offset the entry leads to")]
+    position: Annotated[int | None, Meaning("byte in the segment at which its batch begins; null in a time index")] = (
+        None
+    )
+    timestamp: Annotated[
+        int | None, Meaning("largest timestamp up to that offset, ms since the epoch; null in an offset index")
+    ] = None
+    batch_base_offset: Annotated[int | None, Meaning("first offset of the batch it leads to, null if none", drop=3)] = (
+        None
+    )
+    batch_last_offset: Annotated[int | None, Meaning("last offset of that batch", drop=2)] = None
+    batch_max_timestamp: Annotated[int | None, Meaning("latest timestamp of that batch, in ms", drop=1)] = None
+    valid: Annotated[bool | None, Meaning("whether the log agrees, null where it cannot tell")]
+    message: Annotated[str | None, Meaning("what is wrong, null unless it is")] = None
+    expected: Annotated[str | None, Meaning("what should stand there, null likewise")] = None
+    found: Annotated[str | None, Meaning("what stands there, null likewise")] = None
+
+
+_Judged = dict[str, Any]
+"""Fields of an entry that come from the log."""
 
 
 @dataclass(slots=True)
@@ -69,7 +82,9 @@ class IndexesRead:
     damage: DamageTally = field(default_factory=DamageTally)
 
 
-def index_entry_rows(logs: Sequence[PartitionLog], kinds: Sequence[IndexKind], read: IndexesRead) -> Iterator[Row]:
+def index_entry_rows(
+    logs: Sequence[PartitionLog], kinds: Sequence[IndexKind], read: IndexesRead
+) -> Iterator[CheckedEntry]:
     """A row for each entry of the indexes beside the segments, in the order of the logs.
 
     An index is read before its segment: a broker that writes meanwhile appends to the segment first, so that what the
@@ -91,7 +106,7 @@ def index_entry_rows(logs: Sequence[PartitionLog], kinds: Sequence[IndexKind], r
 
 def _of_segment(
     path: Path, replica: ReplicaFiles | None, kinds: Sequence[IndexKind], read: IndexesRead
-) -> Iterator[Row]:
+) -> Iterator[CheckedEntry]:
     base = segment_offset(path.name.removesuffix(SWAP))
     if base is None:
         reason = "its name is not the offset that it begins with, from which its indexes count"
@@ -105,8 +120,7 @@ def _of_segment(
     # A segment outside a log directory is judged as it is: no broker is known to make its index anew.
     rebuilt = replica is not None and replica.rebuilt(segment)
     for kind, small in contents.items():
-        rows = _ROWS[kind](segment, small, str(beside[kind]), rebuilt, read.damage)
-        yield from ({name: row.get(name) for name in COLUMNS} for row in rows)
+        yield from _ROWS[kind](segment, small, str(beside[kind]), rebuilt, read.damage)
 
 
 def _beside(segment: Path, base_offset: int, ending: str) -> Path:
@@ -118,28 +132,28 @@ def _beside(segment: Path, base_offset: int, ending: str) -> Path:
 
 def _offset_rows(
     segment: SegmentContents, read: SmallFile, file: str, rebuilt: bool, damage: DamageTally
-) -> Iterator[Row]:
+) -> Iterator[CheckedEntry]:
     index = decode_offset_index(read.content, segment.base_offset, file, read.unread)
     damage.add(index_damage(segment, index, rebuilt=rebuilt))
     verdicts = offset_entries(segment, index, rebuilt=rebuilt)
     for verdict, offset, position in zip(verdicts, index.offsets.tolist(), index.positions.tolist(), strict=True):
-        entry = {"kind": IndexKind.offset.value, "byte": verdict.row * OFFSET_ENTRY_BYTES}
-        yield {"file": file, **entry, "offset": offset, "position": position} | _judged(segment, verdict)
+        byte, judged = verdict.row * OFFSET_ENTRY_BYTES, _judged(segment, verdict)
+        yield CheckedEntry(file=file, kind=IndexKind.offset, byte=byte, offset=offset, position=position, **judged)
 
 
 def _time_rows(
     segment: SegmentContents, read: SmallFile, file: str, rebuilt: bool, damage: DamageTally
-) -> Iterator[Row]:
+) -> Iterator[CheckedEntry]:
     index = decode_time_index(read.content, segment.base_offset, file, read.unread)
     damage.add(index_damage(segment, index, rebuilt=rebuilt))
     verdicts = time_entries(segment, index, rebuilt=rebuilt)
     for verdict, offset, timestamp in zip(verdicts, index.offsets.tolist(), index.timestamps.tolist(), strict=True):
-        entry = {"kind": IndexKind.time.value, "byte": verdict.row * TIME_ENTRY_BYTES}
-        yield {"file": file, **entry, "offset": offset, "timestamp": timestamp} | _judged(segment, verdict)
+        byte, judged = verdict.row * TIME_ENTRY_BYTES, _judged(segment, verdict)
+        yield CheckedEntry(file=file, kind=IndexKind.time, byte=byte, offset=offset, timestamp=timestamp, **judged)
 
 
-def _judged(segment: SegmentContents, verdict: EntryVerdict) -> Row:
-    said: Row = {"valid": verdict.valid}
+def _judged(segment: SegmentContents, verdict: EntryVerdict) -> _Judged:
+    said: _Judged = {"valid": verdict.valid}
     if verdict.valid is False:
         said |= {"message": verdict.message, "expected": verdict.expected, "found": verdict.found}
     if verdict.batch is not None:
@@ -151,5 +165,5 @@ def _judged(segment: SegmentContents, verdict: EntryVerdict) -> Row:
 
 
 _ENDINGS: Final = {IndexKind.offset: ".index", IndexKind.time: ".timeindex"}
-_Rows = Callable[[SegmentContents, SmallFile, str, bool, DamageTally], Iterator[Row]]
+_Rows = Callable[[SegmentContents, SmallFile, str, bool, DamageTally], Iterator[CheckedEntry]]
 _ROWS: Final[dict[IndexKind, _Rows]] = {IndexKind.offset: _offset_rows, IndexKind.time: _time_rows}
