@@ -157,3 +157,13 @@ def test_watch_paints_errors_above_what_was_known(terminal: Any, tmp_path: Path)
     child.expect(pexpect.EOF)
     child.close()
     assert child.exitstatus == 130
+
+
+def test_a_warning_that_the_screen_shows_is_not_printed_again(terminal: Any, kreplica: Any) -> None:
+    words = ("recommend", "--dump", "sample", "--topic", "audit.log")
+    shown = terminal(*words)
+    shown.expect(pexpect.EOF)
+    assert shown.before.count("brokers' settings unavailable: 13 rules skipped") == 1
+    assert "warning:" not in shown.before
+    apart = kreplica(*words)
+    assert "warning: brokers' settings unavailable: 13 rules skipped\n" in apart.err, "stderr goes elsewhere"

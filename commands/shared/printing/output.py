@@ -16,7 +16,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from commands.shared.printing.json_document import JsonDocument, encoded, plain, write_bytes
-from commands.shared.printing.terminal import csv_stream, one_line, print_err, print_out, stdout_console
+from commands.shared.printing.terminal import csv_stream, lines_shown, one_line, print_err, print_out, stdout_console
 from kreplica.errors import KreplicaError, UsageError
 
 if TYPE_CHECKING:
@@ -146,7 +146,8 @@ def cluster_object(snapshot: ClusterSnapshot) -> dict[str, object]:
 def emit(answer: Answer, output: OutputFormat | None, human: Callable[[Console], None]) -> bool:
     """Prints the answer to stdout and its warnings to stderr.
 
-    A reader that goes away (``| head``) is no error: the exit code stays that of the answer.
+    Where both are one terminal, the table comes first, and a warning that it has shown is not printed again. A reader
+    that goes away (``| head``) is no error: the exit code stays that of the answer.
 
     Args:
         answer: What to print.
@@ -159,11 +160,21 @@ def emit(answer: Answer, output: OutputFormat | None, human: Callable[[Console],
     Raises:
         UsageError: stdout cannot be written, or not in this form.
     """
-    for warning in answer.warnings:
-        print_err(f"warning: {warning}")
+    table = output is None or output is OutputFormat.table
+    if table and sys.stdout.isatty() and sys.stderr.isatty():
+        console = stdout_console()
+        reads = written(lambda: human(console))
+        _warn(warning for warning in answer.warnings if warning not in lines_shown(console))
+        return reads
+    _warn(answer.warnings)
     if output is None or output is OutputFormat.table:
         return written(lambda: human(stdout_console()))
     return written(lambda: _PRINTERS[output](answer))
+
+
+def _warn(warnings: Iterable[str]) -> None:
+    for warning in warnings:
+        print_err(f"warning: {warning}")
 
 
 def written(write: Callable[[], object]) -> bool:

@@ -16,7 +16,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from commands.shared.printing.output import ROWS_AT_ONCE
-from commands.shared.printing.terminal import printable
+from commands.shared.printing.terminal import lines_shown, printable
 from kreplica.model.durations import spell_duration
 from kreplica.model.words import counted
 
@@ -79,8 +79,9 @@ def print_lines(console: Console, title: str, texts: Iterable[str], *, whole: bo
         texts: One entry each; those too long for the terminal continue below, indented.
         whole: Never break a text, because it is meant to be copied.
     """
-    lead = title
+    lead, shown = title, lines_shown(console)
     for text in texts:
+        shown.add(text)
         for line in [printable(text)] if whole else _wrapped(console, text):
             console.print(f"{lead:<{INDENT}}{line}".rstrip())
             lead = ""

@@ -104,7 +104,15 @@ def _console_class() -> type[Console]:
     from rich.segment import Segment
 
     class PrintableConsole(Console):
-        """A console that escapes what it prints; in strings also line breaks, except those at the end."""
+        """A console that escapes what it prints; in strings also line breaks, except those at the end.
+
+        Attributes:
+            lines_shown: Texts that stand on lines of their own.
+        """
+
+        def __init__(self, **how: Any) -> None:
+            super().__init__(**how)
+            self.lines_shown: set[str] = set()
 
         def print(self, *objects: Any, **how: Any) -> None:
             super().print(*(_without_breaks(each) if isinstance(each, str) else each for each in objects), **how)
@@ -115,6 +123,12 @@ def _console_class() -> type[Console]:
                 yield segment if shown == segment.text else Segment(shown, segment.style)
 
     return PrintableConsole
+
+
+def lines_shown(console: Console) -> set[str]:
+    """Texts that were printed to this console on lines of their own; a set to add to."""
+    found: set[str] = getattr(console, "lines_shown", set())
+    return found
 
 
 def _without_breaks(text: str) -> str:
