@@ -27,7 +27,7 @@ from kreplica.formats.logs.index_rows import IndexEntry
 from kreplica.formats.logs.replicas import Finding as FileFinding
 from kreplica.formats.metadata_log.change_rows import MetadataChange
 from kreplica.formats.segments import rows as segment_rows
-from kreplica.formats.transactions import reading as decode_transactions
+from kreplica.formats.transactions.reading import TransactionRow
 from kreplica.health.findings import Finding
 from kreplica.health.imbalance import BrokerBalance
 from kreplica.health.impact.whatif import FailedPartition
@@ -165,11 +165,8 @@ ANSWERS: Mapping[str, AnswerFields] = {
     "kreplica decode checkpoints": _rows(
         "decode-checkpoints", "checkpoints", ReplicaCheckpoints, *decode_fields.CHECKPOINTS_REMARKS
     ),
-    "kreplica decode transactions": AnswerFields(
-        "kreplica/decode-transactions/v1",
-        "transactions",
-        _fields(decode_transactions.COLUMNS, decode_fields.TRANSACTIONS),
-        decode_fields.TRANSACTIONS_REMARKS,
+    "kreplica decode transactions": _rows(
+        "decode-transactions", "transactions", TransactionRow, *decode_fields.TRANSACTIONS_REMARKS
     ),
     "kreplica decode metadata": _rows("decode-metadata", "changes", MetadataChange, *decode_fields.METADATA_REMARKS),
     "kreplica decode indexes": _rows("decode-indexes", "entries", IndexEntry),

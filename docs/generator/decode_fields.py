@@ -79,25 +79,6 @@ CHECKPOINTS_REMARKS = (
     "The summary has an object for each log directory: node, cluster, whether it was closed in order, quorum-state.",
     "`damage` of the summary lists what could not be read: file, position, reason, skipped (bytes), expected, found.",
 )
-TRANSACTIONS = {
-    "transactional_id": "transactional id",
-    "producer_id": "producer id in use",
-    "producer_epoch": "epoch of that producer id",
-    "state": "state as Kafka's tools print it; with --events Dead for a tombstone",
-    "timeout_ms": "transaction timeout, after which a coordinator aborts it",
-    "partitions": "partitions in it: objects with topic, partition and first_offset, where its records begin",
-    "start_timestamp": "when the transaction began, ms since the epoch; null before the first",
-    "last_update_timestamp": "when the state last changed, ms since the epoch",
-    "age_ms": "how long an open transaction has been open; null where none is, and with --events",
-    "overdue": "whether an open transaction is older than its timeout; null where age_ms is",
-    "client_transaction_version": "0 before KIP-890, 2 where each transaction has its own producer epoch",
-    "previous_producer_id": "producer id of the transaction before, null if none",
-    "next_producer_id": "producer id that takes over when this epoch is used up, null if none",
-    "next_producer_epoch": "epoch of that, null if none",
-    "coordinator_partition": "partition of __transaction_state that holds it",
-    "record_offset": "offset of the record that says so",
-    "record_timestamp": "when that record was written, ms since the epoch",
-}
 TRANSACTIONS_REMARKS = (
     "`first_offset` is null where the partition's log was not among the files, or holds none of the transaction.",
     "`logs` of the summary lists the partitions that were read, `other_copies` those left out for a better copy.",

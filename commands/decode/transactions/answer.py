@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from commands.decode.damage_lines import damage_objects, damage_warnings
 from commands.shared.printing.output import Answer, Row
 from kreplica.formats.logs.partition_logs import copy_warnings
-from kreplica.formats.transactions.reading import COLUMNS, TransactionsReading, kind_of
+from kreplica.formats.transactions.reading import TransactionRow, TransactionsReading
 from kreplica.model.words import counted
 
 
@@ -67,20 +67,19 @@ def counts_of(reading: TransactionsReading) -> Row:
     """Numbers over rows of states."""
     return {
         "transactions": len(reading.rows),
-        "states": dict(Counter(str(row["state"]) for row in reading.rows)),
+        "states": dict(Counter(row.state for row in reading.rows)),
         "open": reading.open,
         "overdue": reading.overdue,
     }
 
 
-def answer_of(rows: Sequence[Row], summary: Row, warnings: list[str]) -> Answer:
+def answer_of(rows: Sequence[TransactionRow], summary: Row, warnings: list[str]) -> Answer:
     """The answer about states, for every form of the command."""
     return Answer(
         command="decode-transactions",
         rows_name="transactions",
-        columns=COLUMNS,
+        columns=TransactionRow,
         rows=rows,
         summary=summary,
         warnings=warnings,
-        kinds={name: kind_of(name) for name in COLUMNS},
     )

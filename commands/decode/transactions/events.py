@@ -10,21 +10,16 @@ from commands.shared.printing.output import OutputFormat
 from commands.shared.printing.streams import Ending, LongAnswer, emit_long
 from commands.shared.values import spell_moment
 from kreplica.errors import ExitCode
-from kreplica.formats.transactions.reading import EVENTS
+from kreplica.formats.transactions.reading import EVENTS, TransactionRow
+from kreplica.model.rows import fields_of
 
 if TYPE_CHECKING:
     from kreplica.formats.transactions.reading import TransactionEvents
 
-_SHOWN: Final = {
-    "coordinator_partition": "PARTITION",
-    "record_offset": "OFFSET",
-    "record_timestamp": "TIME",
-    "transactional_id": "TRANSACTIONAL_ID",
-    "producer_id": "PRODUCER_ID",
-    "producer_epoch": "EPOCH",
-    "state": "STATE",
-    "partitions": "PARTITIONS",
-}
+_SHOWN: Final = (
+    *("coordinator_partition", "record_offset", "record_timestamp"),
+    *("transactional_id", "producer_id", "producer_epoch", "state", "partitions"),
+)
 
 
 def show_events(events: TransactionEvents, output: OutputFormat | None) -> ExitCode:
@@ -35,7 +30,7 @@ def show_events(events: TransactionEvents, output: OutputFormat | None) -> ExitC
         tables=events,
         schema=EVENTS,
         json_columns=("partitions",),
-        shown=_SHOWN,
+        shown={field.name: field.label for name in _SHOWN for field in fields_of(TransactionRow) if field.name == name},
         cells={"partitions": place_names, "record_timestamp": _time},
         ending=lambda _: _ending(events),
     )

@@ -5,16 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from commands.decode.transactions.answer import TransactionsAnswer, answer_of, counts_of, is_partial
-from commands.decode.transactions.screen import damaged, held_lines, state_cells, state_header
-from commands.shared.printing.output import Answer, OutputFormat, Row, emit
-from commands.shared.printing.screen import print_lines, print_table, print_verdict
+from commands.decode.transactions.screen import damaged, held_lines, print_states
+from commands.shared.printing.output import Answer, OutputFormat, emit
+from commands.shared.printing.screen import print_lines, print_verdict
 from kreplica.errors import ExitCode
 from kreplica.model.words import counted
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from kreplica.formats.transactions.reading import TransactionsReading
+    from kreplica.formats.transactions.reading import TransactionRow, TransactionsReading
 
 
 def show_hanging(reading: TransactionsReading, output: OutputFormat | None) -> ExitCode:
@@ -27,17 +27,15 @@ def show_hanging(reading: TransactionsReading, output: OutputFormat | None) -> E
 
 
 def _show(answer: Answer, console: Console) -> None:
-    if answer.rows:
-        color = console.is_terminal and not console.no_color
-        print_table([name.upper() for name in state_header()], list(map(state_cells, answer.rows)), color=color)
+    print_states(console, answer.rows)
     print_verdict(console, *_verdict(answer))
-    print_lines(console, "holds", held_lines(answer))
+    print_lines(console, "holds", held_lines(answer.rows))
     print_lines(console, "next", dict.fromkeys(_abort(row) for row in answer.rows), whole=True)
 
 
 def _verdict(answer: Answer) -> tuple[str, str, str]:
     scope = f"{counted(int(str(answer.summary['logs_read'])), 'partition')} looked through"
-    sure = sum(row["overdue"] is True for row in answer.rows)
+    sure = sum(row.overdue is True for row in answer.rows)
     if sure:
         return "HANGING", "red", f"{counted(sure, 'transaction')} that no coordinator will end; {scope}"
     if found := damaged(answer.summary, scope):
@@ -49,10 +47,8 @@ def _verdict(answer: Answer) -> tuple[str, str, str]:
     return (*word, f"no transaction hangs; {scope}")
 
 
-def _abort(row: Row) -> str:
+def _abort(row: TransactionRow) -> str:
     """The command that aborts the transaction once the cluster runs again."""
-    places = row["partitions"]
-    assert isinstance(places, list)
-    (place,) = places
+    (place,) = row.partitions
     asked = f"--topic {place['topic']} --partition {place['partition']} --start-offset {place['first_offset']}"
     return f"kafka-transactions --bootstrap-server HOST:PORT abort {asked}"

@@ -2,32 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from commands.decode.damage_lines import count_places
 from commands.decode.transactions.answer import is_partial
-from commands.shared.printing.screen import print_lines, print_table, print_verdict
+from commands.shared.printing.screen import print_lines, print_rows, print_verdict
 from commands.shared.values import spell_duration, spell_moment
+from kreplica.formats.transactions.reading import TransactionRow
 from kreplica.model.words import counted
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from commands.shared.printing.output import Answer, Row
+    from commands.shared.printing.output import Answer
 
-_STATE = ("transactional_id", "producer_id", "epoch", "state", "timeout", "age", "last_update", "partitions")
+_STATE = (
+    *("transactional_id", "producer_id", "producer_epoch", "state"),
+    *("timeout_ms", "age_ms", "last_update_timestamp", "partitions"),
+)
 _INCOMPLETE = ("INCOMPLETE", "yellow")
 
 
 def show(answer: Answer, console: Console) -> None:
     """Prints the table, the verdict, and the partitions that open transactions hold back."""
-    if answer.rows:
-        cells = [state_cells(row) for row in answer.rows]
-        print_table([name.upper() for name in _STATE], cells, color=console.is_terminal and not console.no_color)
+    print_states(console, answer.rows)
     scope = _scope(answer.summary, "transactional id")
     print_verdict(console, *(damaged(answer.summary, scope) or _verdict(answer.summary, scope)))
-    print_lines(console, "holds", held_lines(answer))
+    print_lines(console, "holds", held_lines(answer.rows))
 
 
 def print_events_verdict(console: Console, summary: Mapping[str, Any]) -> None:
@@ -63,48 +65,32 @@ def _verdict(summary: Mapping[str, Any], scope: str) -> tuple[str, str, str]:
     return (*_whole(summary), f"no open transaction; {scope}")
 
 
-def held_lines(answer: Answer) -> list[str]:
+def held_lines(rows: Sequence[TransactionRow]) -> list[str]:
     """A line for each partition of an open transaction."""
     lines = []
-    for row in answer.rows:
-        partitions = row["partitions"]
-        assert isinstance(partitions, list)
-        if row["age_ms"] is None:
+    for row in rows:
+        if row.age_ms is None:
             continue
-        for place in partitions:
+        for place in row.partitions:
             first = place["first_offset"]
             where = (
                 f"from offset {first}" if first is not None else "(its log was not among the files, or has none of it)"
             )
-            by = row["transactional_id"] or f"producer {row['producer_id']}"
+            by = row.transactional_id or f"producer {row.producer_id}"
             lines.append(f"{place['topic']}-{place['partition']} {where}, by {by}")
     return [f"{line}: read_committed consumers wait there" for line in lines]
 
 
-def state_header() -> Sequence[str]:
-    """Titles of ``state_cells``."""
-    return _STATE
+def print_states(console: Console, rows: Sequence[TransactionRow]) -> None:
+    """Prints the table of transactions."""
+    cells: dict[str, Callable[[Any], object]] = {"timeout_ms": _length, "age_ms": _length, "partitions": place_names}
+    print_rows(console, TransactionRow, rows, shown=_STATE, cells={**cells, "last_update_timestamp": spell_moment})
 
 
-def state_cells(row: Row) -> list[object]:
-    """A row of the table of transactions."""
-    age, timeout, update = row["age_ms"], row["timeout_ms"], row["last_update_timestamp"]
-    return [
-        row["transactional_id"],
-        row["producer_id"],
-        row["producer_epoch"],
-        row["state"],
-        spell_duration(timeout / 1000) if isinstance(timeout, int) else None,
-        spell_duration(age / 1000) if isinstance(age, int) else None,
-        _time(update),
-        place_names(row["partitions"]),
-    ]
+def _length(milliseconds: int) -> str:
+    return spell_duration(milliseconds / 1000)
 
 
 def place_names(places: Any) -> list[str]:
     """The partitions of a row by their names."""
     return [f"{place['topic']}-{place['partition']}" for place in places]
-
-
-def _time(timestamp: object) -> str | None:
-    return spell_moment(timestamp) if isinstance(timestamp, int) else None

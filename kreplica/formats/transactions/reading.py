@@ -9,7 +9,9 @@ import json
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Annotated, Any, Final
+
+from msgspec import Struct
 
 from kreplica.engine.rules.groups.coordinator_partition import coordinator_partition
 from kreplica.errors import UsageError
@@ -25,7 +27,8 @@ from kreplica.formats.transactions.logs import (
     transactional_ids,
 )
 from kreplica.formats.transactions.records import OPEN, TRANSACTION_TOPIC, Findings, TransactionRecord
-from kreplica.model.schema import Field, Kind, TableSchema
+from kreplica.model.rows import Meaning, kinds_of
+from kreplica.model.schema import Field, TableSchema
 from kreplica.model.table import Table
 from kreplica.model.words import counted
 
@@ -33,27 +36,50 @@ END = Until()
 UNKNOWN = "unknown"
 """State of a producer that has no record."""
 
-Row = dict[str, object]
 
-COLUMNS: Final = (
-    "transactional_id",
-    "producer_id",
-    "producer_epoch",
-    "state",
-    "timeout_ms",
-    "partitions",
-    "start_timestamp",
-    "last_update_timestamp",
-    "age_ms",
-    "overdue",
-    "client_transaction_version",
-    "previous_producer_id",
-    "next_producer_id",
-    "next_producer_epoch",
-    "coordinator_partition",
-    "record_offset",
-    "record_timestamp",
-)
+class TransactionRow(Struct, frozen=True):
+    """A transactional id and its state, a record of it, or a transaction that hangs in a partition."""
+
+    transactional_id: Annotated[str | None, Meaning("transactional id")]
+    producer_id: Annotated[int | None, Meaning("producer id in use")]
+    producer_epoch: Annotated[int | None, Meaning("epoch of that producer id", label="EPOCH", drop=1)]
+    state: Annotated[str, Meaning("state as Kafka's tools print it; with --events Dead for a tombstone")]
+    timeout_ms: Annotated[
+        int | None,
+        Meaning("transaction timeout, after which a coordinator aborts it", label="TIMEOUT", drop=2),
+    ]
+    partitions: Annotated[
+        Sequence[Mapping[str, Any]],
+        Meaning("partitions in it: objects with topic, partition and first_offset, where its records begin", drop=5),
+    ]
+    start_timestamp: Annotated[
+        int | None, Meaning("when the transaction began, ms since the epoch; null before the first")
+    ] = None
+    last_update_timestamp: Annotated[
+        int | None, Meaning("when the state last changed, ms since the epoch", label="LAST_UPDATE", drop=4)
+    ] = None
+    age_ms: Annotated[
+        int | None,
+        Meaning("how long an open transaction has been open; null where none is, and with --events", label="AGE"),
+    ] = None
+    overdue: Annotated[
+        bool | None, Meaning("whether an open transaction is older than its timeout; null where age_ms is")
+    ] = None
+    client_transaction_version: Annotated[
+        int | None, Meaning("0 before KIP-890, 2 where each transaction has its own producer epoch")
+    ] = None
+    previous_producer_id: Annotated[int | None, Meaning("producer id of the transaction before, null if none")] = None
+    next_producer_id: Annotated[
+        int | None, Meaning("producer id that takes over when this epoch is used up, null if none")
+    ] = None
+    next_producer_epoch: Annotated[int | None, Meaning("epoch of that, null if none")] = None
+    coordinator_partition: Annotated[
+        int | None, Meaning("partition of __transaction_state that holds it", label="PARTITION")
+    ] = None
+    record_offset: Annotated[int | None, Meaning("offset of the record that says so", label="OFFSET")] = None
+    record_timestamp: Annotated[
+        int | None, Meaning("when that record was written, ms since the epoch", label="TIME")
+    ] = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,17 +123,17 @@ class TransactionsReading(TopicReading):
 
     asked: TransactionQuestion
     unknown: int
-    rows: Sequence[Row] = ()
+    rows: Sequence[TransactionRow] = ()
 
     @property
     def open(self) -> int:
         """Number of open transactions."""
-        return sum(row["age_ms"] is not None for row in self.rows)
+        return sum(row.age_ms is not None for row in self.rows)
 
     @property
     def overdue(self) -> int:
         """Number of transactions that are older than their timeout, or that nobody will end."""
-        return sum(row["overdue"] is True for row in self.rows)
+        return sum(row.overdue is True for row in self.rows)
 
     @property
     def findings(self) -> int:
@@ -179,7 +205,7 @@ def _reading(
     logs: TopicLogs,
     read: Sequence[ReplayedLog],
     asked: TransactionQuestion,
-    rows: Sequence[Row],
+    rows: Sequence[TransactionRow],
     damage: DamageTally,
 ) -> TransactionsReading:
     homes = {
@@ -193,7 +219,7 @@ def _reading(
 
 def _reading_of(
     logs: TopicLogs, homes: Collection[tuple[str, int]], asked: TransactionQuestion, damage: DamageTally,
-    unknown: int, rows: Sequence[Row] = (),
+    unknown: int, rows: Sequence[TransactionRow] = (),
 ) -> TransactionsReading:  # fmt: skip
     doubt = logs.doubt(homes, asked.partitions)
     return TransactionsReading(logs, asked.partitions, asked.needed, damage, doubt, asked, unknown, rows)
@@ -239,7 +265,7 @@ def _first_offsets(
 
 def state_row(
     partition: int | None, record: TransactionRecord, begun: Mapping[tuple[Place, int | None], int], now: int
-) -> dict[str, object]:
+) -> TransactionRow:
     """The row of an id's state.
 
     Args:
@@ -248,18 +274,21 @@ def state_row(
         begun: First offset of each producer's open transaction by partition.
         now: Time for ages, in ms since the epoch.
     """
-    row = event_row(partition, record, begun)
+    row = event_values(partition, record, begun)
     started, timeout = row["start_timestamp"], row["timeout_ms"]
-    if record.state not in OPEN or not isinstance(started, int):
-        return row
-    age = max(0, now - started)
-    return {**row, "age_ms": age, "overdue": age > timeout if isinstance(timeout, int) else None}
+    if record.state in OPEN and started is not None:
+        age = max(0, now - started)
+        row |= {"age_ms": age, "overdue": None if timeout is None else age > timeout}
+    return TransactionRow(**row)
 
 
-def event_row(
+def event_values(
     partition: int | None, record: TransactionRecord, begun: Mapping[tuple[Place, int | None], int]
-) -> dict[str, object]:
-    """The row of a record. It has no age, since a transaction open at the record may have ended by now."""
+) -> dict[str, Any]:
+    """The fields of a record's row, as a TransactionRow or a table takes them.
+
+    It has no age, since a transaction open at the record may have ended by now.
+    """
     data = record.data or {}
     producer = data.get("producerId")
     return {
@@ -291,32 +320,27 @@ def _or_null(value: int | None) -> int | None:
     return None if value is None or value < 0 else value
 
 
-def _hanging_row(found: HangingTransaction, now: int, *, certain: bool) -> dict[str, object]:
+def _hanging_row(found: HangingTransaction, now: int, *, certain: bool) -> TransactionRow:
     topic, partition = found.place
     record, begun = found.record, found.begun
     place = {"topic": topic, "partition": partition, "first_offset": begun.first_offset}
-    return dict.fromkeys(COLUMNS) | {
-        "transactional_id": None if record is None else record.transactional_id,
-        "producer_id": found.producer_id,
-        "producer_epoch": begun.producer_epoch,
-        "state": UNKNOWN if record is None else record.state,
-        "timeout_ms": None if record is None or record.data is None else record.data["transactionTimeoutMs"],
-        "partitions": [place],
-        "last_update_timestamp": begun.last_timestamp,
-        "age_ms": now - begun.last_timestamp,
-        "overdue": True if certain else None,
-    }
-
-
-def kind_of(name: str) -> Kind:
-    """Kind of a column's values."""
-    if name in ("transactional_id", "state", "partitions"):
-        return Kind.STRING
-    return Kind.BOOL if name == "overdue" else Kind.INT64
+    return TransactionRow(
+        transactional_id=None if record is None else record.transactional_id,
+        producer_id=found.producer_id,
+        producer_epoch=begun.producer_epoch,
+        state=UNKNOWN if record is None else record.state,
+        timeout_ms=None if record is None or record.data is None else record.data["transactionTimeoutMs"],
+        partitions=[place],
+        last_update_timestamp=begun.last_timestamp,
+        age_ms=now - begun.last_timestamp,
+        overdue=True if certain else None,
+    )
 
 
 EVENTS: Final = TableSchema(
-    "events", tuple(Field(name, kind_of(name), nullable=True, doc="") for name in COLUMNS), sort=()
+    "events",
+    tuple(Field(name, kind, nullable=True, doc="") for name, kind in kinds_of(TransactionRow).items()),
+    sort=(),
 )
 
 
@@ -355,7 +379,7 @@ class TransactionEvents:
             self.homes.update((record.transactional_id, partition) for record in records)
         kept = [record for record in records if self.asked.wants(record)]
         self.states.update(record.state for record in kept)
-        rows = [event_row(partition, record, {}) for record in kept]
+        rows = [event_values(partition, record, {}) for record in kept]
         return Table.from_rows(EVENTS, [{**row, "partitions": _json(row["partitions"])} for row in rows])
 
     def reading(self) -> TransactionsReading:
