@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from analyzers.rows import SnapshotCountsRow, SnapshotFinding, SpanFinding
 from commands.config.rows import CheckRow, ContextRow, FileRow, SettingRow
-from commands.decode.offsets import answer as decode_offsets_answer
+from commands.decode.offsets.rows import OffsetRow
 from commands.describe.rows import GROUP_ROWS
 from commands.rebalance.rows import ChangeRow, ElectionRow
 from commands.sandbox.rows import LoadRow, ServerRow, StoppedRow, TopicRow
@@ -147,12 +147,7 @@ ANSWERS: Mapping[str, AnswerFields] = {
     "kreplica roll next": _rows("roll-next", "nodes", WaveNode),
     "kreplica wait": _rows("wait", "partitions", AwaitedPartition),
     "kreplica snapshot": _rows("snapshot", "snapshots", SnapshotRow),
-    "kreplica decode offsets": AnswerFields(
-        "kreplica/decode-offsets/v1",
-        "offsets",
-        _fields(decode_offsets_answer.COLUMNS, decode_fields.OFFSETS),
-        decode_fields.OFFSETS_REMARKS,
-    ),
+    "kreplica decode offsets": _rows("decode-offsets", "offsets", OffsetRow, *decode_fields.OFFSETS_REMARKS),
     "kreplica decode segment": AnswerFields(
         "kreplica/decode-segment/v1",
         "batches",

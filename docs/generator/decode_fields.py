@@ -8,19 +8,6 @@ from kreplica.formats.consumer_offsets.group_rows import GroupRow
 from kreplica.formats.segments import rows as segment_rows
 from kreplica.model.rows import names_of
 
-OFFSETS = {
-    "group": "group id",
-    "topic": "topic name",
-    "partition": "partition index",
-    "offset": "committed offset: the next record that the group will read",
-    "leader_epoch": "leader epoch of the last record read, null if it was not committed",
-    "metadata": "what the client added",
-    "commit_timestamp": "when, in ms",
-    "expire_timestamp": "when it expires, in ms; null where offsets.retention.minutes says it",
-    "pending": "sent in a transaction that is still open: not committed yet",
-    "producer_id": "producer id of that transaction, null if it is not pending",
-    "record_offset": "offset of the record in its partition of __consumer_offsets",
-}
 BATCHES = {
     "file": "the segment",
     "base_offset": "first offset that the batch may hold; null for old compressed messages, whose records tell it",

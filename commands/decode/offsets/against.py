@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from commands.shared.printing.output import Row, cluster_object
@@ -110,12 +110,3 @@ class Compared:
     def meanings(self) -> list[str]:
         """Consequences for the groups, in words."""
         return [_MEANINGS[standing] for standing in self.counts() if standing in _MEANINGS]
-
-    @property
-    def columns(self) -> list[str]:
-        """Fields that the comparison adds to a row."""
-        return [field.name for field in fields(OffsetRange)]
-
-    def row(self, index: int) -> Row:
-        """These fields of one row."""
-        return {name: getattr(self.ranges[index], name) for name in self.columns}

@@ -3,40 +3,27 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import chain
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from commands.decode.damage_lines import damage_objects, damage_warnings
+from commands.decode.offsets.rows import ComparedOffset, OffsetRow
 from commands.shared.printing.output import Answer, Row
 from commands.shared.printing.terminal import print_err
 from kreplica.errors import ExitCode
 from kreplica.formats.consumer_offsets.logs import Replayed
 from kreplica.formats.consumer_offsets.reading import OffsetsReading
 from kreplica.formats.logs.partition_logs import PartitionLog, copy_warnings
-from kreplica.model.schema import Kind
+from kreplica.model.rows import names_of
 from kreplica.model.words import counted, named
 
 if TYPE_CHECKING:
     from commands.decode.offsets.against import Compared
 
-COLUMNS = (
-    "group",
-    "topic",
-    "partition",
-    "offset",
-    "leader_epoch",
-    "metadata",
-    "commit_timestamp",
-    "expire_timestamp",
-    "pending",
-    "producer_id",
-    "record_offset",
-)
-_VALUES = attrgetter(*COLUMNS)
-_WORDS = {"group", "topic", "metadata", "standing"}
+_VALUES = attrgetter(*names_of(OffsetRow))
 MOST_TYPES = 8
 """Numbers of unknown types that a warning names."""
-_NARROW = {"partition", "leader_epoch"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,21 +76,22 @@ class OffsetsAnswer:
 
     def answer(self) -> Answer:
         """The answer of the contract."""
-        columns = [*COLUMNS, *(self.against.columns if self.against else [])]
         return Answer(
             command="decode-offsets",
             rows_name="offsets",
-            columns=columns,
-            rows=[self._row(index) for index in range(len(self.reading.rows))],
+            columns=ComparedOffset if self.against else OffsetRow,
+            rows=self._rows(),
             clusters=self.against.clusters() if self.against else (),
             summary=self._summary(),
             warnings=self.warnings(),
-            kinds={name: _kind(name) for name in columns},
         )
 
-    def _row(self, index: int) -> Row:
-        row = dict(zip(COLUMNS, _VALUES(self.reading.rows[index]), strict=True))
-        return row if self.against is None else {**row, **self.against.row(index)}
+    def _rows(self) -> list[OffsetRow] | list[ComparedOffset]:
+        rows = map(_VALUES, self.reading.rows)
+        if self.against is None:
+            return [OffsetRow(*values) for values in rows]
+        ranges = ((one.log_start_offset, one.end_offset, one.standing) for one in self.against.ranges)
+        return [ComparedOffset(*chain(values, of_log)) for values, of_log in zip(rows, ranges, strict=True)]
 
     def _summary(self) -> Row:
         reading = self.reading
@@ -140,12 +128,6 @@ def completeness(reading: OffsetsReading) -> str:
     if len(reading.wanted) == total:
         return f"all of the {total} partitions found"
     return f"found where these groups live: {named('partition', sorted(reading.wanted))} of {total}"
-
-
-def _kind(name: str) -> Kind:
-    if name == "pending":
-        return Kind.BOOL
-    return Kind.STRING if name in _WORDS else Kind.INT32 if name in _NARROW else Kind.INT64
 
 
 def _log(log: PartitionLog, result: Replayed) -> Row:

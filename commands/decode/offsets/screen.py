@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from commands.shared.printing.screen import print_lines, print_table, print_verdict
+from commands.decode.offsets.rows import ComparedOffset
+from commands.shared.printing.screen import print_columns, print_lines, print_verdict, table_columns
 from commands.shared.values import spell_moment
 from kreplica.model.words import counted
 
@@ -15,8 +16,8 @@ if TYPE_CHECKING:
     from kreplica.formats.consumer_offsets.rows import CommittedOffset
     from kreplica.health.offset_range import OffsetRange
 
-_RANGE_HEADER = ("log_start", "log_end", "standing")
-HEADER = ("group", "topic", "partition", "offset", "committed", "metadata")
+HEADER = ("group", "topic", "partition", "offset", "commit_timestamp", "metadata")
+_RANGE_HEADER = ("log_start_offset", "end_offset", "standing")
 
 
 def show(answer: OffsetsAnswer, console: Console) -> None:
@@ -31,7 +32,7 @@ def show(answer: OffsetsAnswer, console: Console) -> None:
             else [[]] * len(answer.reading.rows)
         )
         cells = [_cells(row, pending=pending) + more for row, more in zip(answer.reading.rows, ranges, strict=True)]
-        print_table([name.upper() for name in header], cells, color=console.is_terminal and not console.no_color)
+        print_columns(console, table_columns(ComparedOffset, header), cells)
     word, color = _word(answer)
     print_verdict(console, word, color, f"{_counted(answer)}; {answer.completeness()}")
     records = sum(result.records for result in answer.reading.results)

@@ -39,7 +39,7 @@ def test_offsets_out_of_range_are_findings() -> None:
     reading = compared({0: (0, 22), 1: (80, 90), 2: (0, 91), 3: (66, 66), 4: (None, None)})
     assert reading.exit_code() == 1
     answer = reading.answer()
-    assert [row["standing"] for row in answer.rows] == [
+    assert [row.standing for row in answer.rows] == [
         "in range",
         "below start",
         "above end",
@@ -48,7 +48,7 @@ def test_offsets_out_of_range_are_findings() -> None:
         "no such partition",
     ]
     assert answer.summary["standings"] == {"in range": 2, "below start": 1, "above end": 1, "no such partition": 1}
-    assert list(answer.rows[1])[-3:] == answer.columns[-3:] == ["log_start_offset", "end_offset", "standing"]
+    assert answer.names[-3:] == ("log_start_offset", "end_offset", "standing")
     assert answer.warnings == ["the cluster did not tell the range of 1 of 6 offsets"]
     assert [one["cluster_id"] for one in answer.clusters] == ["cluster-id"]
 

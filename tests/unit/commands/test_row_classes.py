@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from analyzers.rows import SnapshotCountsRow, SnapshotFinding, SpanFinding
+from commands.decode.offsets.rows import ComparedOffset, OffsetRow
 from commands.describe.rows import GROUP_ROWS
 from kreplica.health.listing import ROW_FIELDS, row_meanings
 from kreplica.model.rows import fields_of
@@ -15,7 +16,6 @@ from kreplica.model.rows import fields_of
 ROOT = Path(__file__).parents[3]
 
 NAMES_ONLY = {
-    "commands/decode/offsets/answer.py",
     "commands/decode/segment/command.py",
 }
 """Files whose rows are mappings still: take one out when its rows have a class."""
@@ -24,6 +24,7 @@ NAMES_ONLY = {
 COMPUTED: dict[str, set[type]] = {
     "commands/audit/answer.py": {SpanFinding, SnapshotFinding, SnapshotCountsRow},
     "commands/describe/answer.py": {*GROUP_ROWS.values()},
+    "commands/decode/offsets/answer.py": {OffsetRow, ComparedOffset},
 }
 """Files that choose a class by the question; describe's partitions are columns, which have their meanings below."""
 
