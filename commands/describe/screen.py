@@ -37,7 +37,7 @@ _SLOW = {CauseKind.SLOW_LEADER.value, CauseKind.SLOW_FOLLOWER.value, SLOW_BROKER
 _GONE = {CauseKind.BROKER_GONE.value, CauseKind.BROKER_FENCED.value, RACK_GONE}
 
 
-def commands_for_causes(view: DescribedCluster, way_in: str) -> Iterator[str]:
+def commands_for_causes(view: DescribedCluster, connection_options: str) -> Iterator[str]:
     """One command about the worst cause, where there is one to type.
 
     For a slow broker, which may have to be restarted: safe-to-stop. For a broker that is gone: wait until it is in
@@ -47,22 +47,22 @@ def commands_for_causes(view: DescribedCluster, way_in: str) -> Iterator[str]:
         return
     worst = view.verdict.culprits[0]
     if worst.key.kind in _SLOW:
-        yield f"kreplica safe-to-stop {way_in} {worst.key.broker}"
+        yield f"kreplica safe-to-stop {connection_options} {worst.key.broker}"
     elif worst.key.kind in _GONE and worst.certain and view.live:
         brokers = "".join(f" --broker {broker}" for broker in worst.brokers)
         # There --timeout is the time to wait, and --read-timeout is the --timeout of this command.
-        yield f"kreplica wait {way_in.replace('--timeout', '--read-timeout')} --for in-sync{brokers}"
+        yield f"kreplica wait {connection_options.replace('--timeout', '--read-timeout')} --for in-sync{brokers}"
     elif worst.key.kind == CauseKind.THROTTLE.value and worst.evidence["left_behind"] and view.live:
-        yield _take_away(view, worst, way_in)
+        yield _take_away(view, worst, connection_options)
 
 
-def _take_away(view: DescribedCluster, throttle: Culprit, way_in: str) -> str:
+def _take_away(view: DescribedCluster, throttle: Culprit, connection_options: str) -> str:
     topics = throttle.evidence["topics"]
     assert isinstance(topics, list), "a throttle names its topics"
     throttles = view.why.facts.throttles
     lists = ((LEADER_LIST, throttles.leaders), (FOLLOWER_LIST, throttles.followers))
     names = ",".join(name for name, by_topic in lists if topics[0] in by_topic)
-    given = shlex.split(way_in)
+    given = shlex.split(connection_options)
     pairs = dict(zip(given[::2], given[1::2], strict=True))
     words = ["--bootstrap-server", pairs.get("--bootstrap-server", "HOST:PORT")]
     words += ["--command-config", pairs["--command-config"]] if "--command-config" in pairs else []
@@ -262,10 +262,10 @@ def _shortened(items: list[str]) -> str:
     return ", ".join(items[:MOST_SHOWN]) + more
 
 
-def _next_commands(view: DescribedCluster, question: Question, way_in: str) -> Iterator[str]:
+def _next_commands(view: DescribedCluster, question: Question, connection_options: str) -> Iterator[str]:
     """Commands that work as they stand: the same way in, the same partitions."""
-    narrowed = f"kreplica describe {way_in}{question.words()}"
-    yield from commands_for_causes(view, way_in)
+    narrowed = f"kreplica describe {connection_options}{question.words()}"
+    yield from commands_for_causes(view, connection_options)
     for name, flag in (
         ("offline", "--offline"),
         ("under_min_isr_broker", "--under-min-isr"),
@@ -281,5 +281,5 @@ def _next_commands(view: DescribedCluster, question: Question, way_in: str) -> I
     if view.why.can_measure and measurable(view.why, view.places[view.affected]):
         yield f"{narrowed} --measure 10s"
     if any(election.electable for election in plan_elections(view.snapshot)):
-        yield f"kreplica rebalance leaders {way_in}{question.topic_words()}"
-    yield f"kreplica check {way_in}{question.topic_words()}"
+        yield f"kreplica rebalance leaders {connection_options}{question.topic_words()}"
+    yield f"kreplica check {connection_options}{question.topic_words()}"

@@ -220,9 +220,9 @@ def _futures(view: ClusterDisks) -> Iterator[str]:
 
 
 def _next(view: ClusterDisks, sources: SourceOptions) -> Iterator[str]:
-    way_in = sources.again(view.snapshot.name)
+    connection_options = sources.again(view.snapshot.name)
     for one in view.report.offline[:1]:
-        yield f"kreplica describe {way_in} --under-replicated --broker {one.broker}"
+        yield f"kreplica describe {connection_options} --under-replicated --broker {one.broker}"
     if view.earlier is None and sources.dump is None and len(view.snapshot.log_dirs):
-        yield f"kreplica snapshot {way_in} --out dumps"
-        yield f"kreplica disks {way_in} --since dumps"
+        yield f"kreplica snapshot {connection_options} --out dumps"
+        yield f"kreplica disks {connection_options} --since dumps"

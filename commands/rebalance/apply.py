@@ -124,10 +124,12 @@ def _go_on(
         allowed = _require_new if wish.command == "apply" else _require_resumable
         work = partial(apply_plan, allow_zookeeper_write=allow_zookeeper_write)
         view = carry_out(view, handle, work, wish=wish, allowed=allowed)
-    _answer(view, wish.command, output, executed=executed, way_in=wish.way_in)
+    _answer(view, wish.command, output, executed=executed, connection_options=wish.connection_options)
 
 
-def _answer(view: PlanView, command: str, output: OutputFormat | None, *, executed: bool, way_in: str) -> None:
+def _answer(
+    view: PlanView, command: str, output: OutputFormat | None, *, executed: bool, connection_options: str
+) -> None:
     from commands.rebalance.answer import DRIFTED, counted, emit_plan, plan_rows
 
     states = counted(plan_rows(view))
@@ -141,18 +143,20 @@ def _answer(view: PlanView, command: str, output: OutputFormat | None, *, execut
         verdict = f"dry run: {left} of {total} planned elections are left to run; nothing was changed"
     else:
         verdict = f"nothing is left to do: {done} of {total} done, {failed} failed"
-    lines = _next(view, command, way_in, left=left, drifted=drifted, executed=executed)
+    lines = _next(view, command, connection_options, left=left, drifted=drifted, executed=executed)
     emit_plan(view, f"rebalance-{command}", output, executed=executed, verdict=verdict, next_lines=lines)
     refused = drifted or failed or (executed and (left or view.progress.message))
     raise typer.Exit(ExitCode.CHANGE_REFUSED if refused else view.seen_whole)
 
 
-def _next(view: PlanView, command: str, way_in: str, *, left: int, drifted: int, executed: bool) -> list[str]:
+def _next(
+    view: PlanView, command: str, connection_options: str, *, left: int, drifted: int, executed: bool
+) -> list[str]:
     if drifted:
         return [
-            f"kreplica rebalance leaders {way_in} --out FILE",
-            *([view.again("status", way_in)] if executed else []),
+            f"kreplica rebalance leaders {connection_options} --out FILE",
+            *([view.again("status", connection_options)] if executed else []),
         ]
     if not left:
         return []
-    return [view.again("resume" if executed else command, way_in) + " --execute"]
+    return [view.again("resume" if executed else command, connection_options) + " --execute"]

@@ -113,9 +113,16 @@ def leaders(
         require_change_allowed(handle, allow_zookeeper_write=allow_zookeeper_write)
         plan = _confirmed_plan(handle, snapshot, elections, pace=pace, yes=yes)
         made = _execute(handle, plan, pace, allow_zookeeper_write=allow_zookeeper_write)
-    way_in = sources.again(handle.name) if handle.dump is None else "--bootstrap-server HOST:PORT"
-    again = f"{way_in}{narrowed(topic, exclude_internal)}{write_words(handle)}"
-    _emit(reading, elections, made, output=output, way_in=way_in + write_words(handle), again=again)
+    connection_options = sources.again(handle.name) if handle.dump is None else "--bootstrap-server HOST:PORT"
+    again = f"{connection_options}{narrowed(topic, exclude_internal)}{write_words(handle)}"
+    _emit(
+        reading,
+        elections,
+        made,
+        output=output,
+        connection_options=connection_options + write_words(handle),
+        again=again,
+    )
     raise typer.Exit(_exit_code(snapshot, made))
 
 
@@ -179,7 +186,7 @@ def _emit(
     made: Made,
     *,
     output: OutputFormat | None,
-    way_in: str,
+    connection_options: str,
     again: str,
 ) -> None:
     from commands.rebalance.rows import ElectionRow
@@ -210,7 +217,11 @@ def _emit(
         warnings=reading.warnings(),
     )
     none = f"every {'visible ' if snapshot.gaps else ''}partition is led by its preferred leader"
-    emit(answer, output, lambda console: _show(rows, console, made=made, way_in=way_in, again=again, none=none))
+    emit(
+        answer,
+        output,
+        lambda console: _show(rows, console, made=made, connection_options=connection_options, again=again, none=none),
+    )
 
 
 def _row(election: Election, result: Result | None, made: Made) -> ElectionRow:
@@ -234,7 +245,9 @@ def _row(election: Election, result: Result | None, made: Made) -> ElectionRow:
     )
 
 
-def _show(rows: Sequence[ElectionRow], console: Console, *, made: Made, way_in: str, again: str, none: str) -> None:
+def _show(
+    rows: Sequence[ElectionRow], console: Console, *, made: Made, connection_options: str, again: str, none: str
+) -> None:
     from commands.rebalance.rows import ElectionRow
     from commands.shared.printing.screen import print_lines, print_rows
     from kreplica.model.rows import names_of
@@ -249,7 +262,7 @@ def _show(rows: Sequence[ElectionRow], console: Console, *, made: Made, way_in: 
         elections = counted(electable, "election")
         steps = f"{len(made.plan.steps)} batch{'es' * (len(made.plan.steps) != 1)}"
         console.print(f"plan of {elections} in {steps} written to {made.path}; nothing was changed")
-        lines = [f"kreplica rebalance apply {shlex.quote(str(made.path))} {way_in}"] * bool(electable)
+        lines = [f"kreplica rebalance apply {shlex.quote(str(made.path))} {connection_options}"] * bool(electable)
         print_lines(console, "next", lines, whole=True)
     elif rows and not made.executed:
         console.print(f"dry run: {electable} of {len(rows)} can be elected now; nothing was changed")

@@ -48,14 +48,14 @@ class Wish:
 
     Args:
         command: The subcommand.
-        way_in: The options that name the cluster, for the next commands.
+        connection_options: The options that name the cluster, for the next commands.
         pace: Pace of the elections.
         execute: Whether to change the cluster.
         yes: Whether to skip the confirmation.
     """
 
     command: str
-    way_in: str
+    connection_options: str
     pace: Pace
     execute: bool
     yes: bool

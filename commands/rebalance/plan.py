@@ -81,11 +81,11 @@ class PlanView:
         """Remarks on the cluster and on what was done."""
         return [*(self.reading.warnings() if self.reading is not None else []), *self.remarks]
 
-    def again(self, command: str, way_in: str) -> str:
+    def again(self, command: str, connection_options: str) -> str:
         """The command line of a subcommand on the same plan and cluster."""
         handles = self.reading.handles if self.reading is not None and command in ("apply", "resume") else ()
         writes = "".join(write_words(handle) for handle in handles)
-        return f"kreplica rebalance {command} {shlex.quote(str(self.path))} {way_in}".rstrip() + writes
+        return f"kreplica rebalance {command} {shlex.quote(str(self.path))} {connection_options}".rstrip() + writes
 
 
 def view_plan(path: Path, handle: ClusterHandle, *, back: bool = False) -> PlanView:
@@ -131,12 +131,12 @@ def _seen(view: PlanView, *, back: bool) -> PlanView:
 
 
 @contextmanager
-def _interruptions_explained(view: PlanView, way_in: str) -> Iterator[None]:
+def _interruptions_explained(view: PlanView, connection_options: str) -> Iterator[None]:
 
     try:
         yield
     except KeyboardInterrupt:
-        print_err(f"what was done is in the journal; next {view.again('resume', way_in)} --execute")
+        print_err(f"what was done is in the journal; next {view.again('resume', connection_options)} --execute")
         raise
 
 
@@ -165,7 +165,10 @@ def carry_out(
     from kreplica.execution.journal import open_journal
     from kreplica.execution.progress import replay
 
-    with open_journal(view.path, view.plan, view.digest) as journal, _interruptions_explained(view, wish.way_in):
+    with (
+        open_journal(view.path, view.plan, view.digest) as journal,
+        _interruptions_explained(view, wish.connection_options),
+    ):
         progress = replay(view.plan, journal.entries)
         allowed(replace(view, progress=progress, running=False))
         work(Session(handle, view.plan, progress, journal, wish.pace, tell))

@@ -86,10 +86,12 @@ def roll_back(view: PlanView, handle: ClusterHandle, wish: Wish, output: OutputF
         require_brokers(handle)
         confirm(handle, view.label, f"bring back {possible} former leaders", yes=wish.yes)
         view = carry_out(view, handle, roll_back_plan, wish=wish, allowed=_require_begun)
-    _answer(view, wish.command, output, executed=executed, way_in=wish.way_in)
+    _answer(view, wish.command, output, executed=executed, connection_options=wish.connection_options)
 
 
-def _answer(view: PlanView, command: str, output: OutputFormat | None, *, executed: bool, way_in: str) -> None:
+def _answer(
+    view: PlanView, command: str, output: OutputFormat | None, *, executed: bool, connection_options: str
+) -> None:
     from commands.rebalance.answer import IMPOSSIBLE, counted, emit_plan, plan_rows
 
     states = counted(plan_rows(view), "rollback")
@@ -102,7 +104,7 @@ def _answer(view: PlanView, command: str, output: OutputFormat | None, *, execut
         verdict = f"dry run: {left} of {total} former leaders can be brought back; nothing was changed"
     again = "resume" if executed or command == "resume" else "rollback"
     flags = " --execute" if again == "resume" else " --execute --allow-reorder"
-    lines = [view.again(again, way_in) + flags] * bool(left or (executed and failed))
+    lines = [view.again(again, connection_options) + flags] * bool(left or (executed and failed))
     if executed and back:
         view = replace(view, remarks=(ELECTED_AGAIN,))
     emit_plan(view, f"rebalance-{command}", output, executed=executed, verdict=verdict, next_lines=lines)

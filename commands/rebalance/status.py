@@ -48,16 +48,16 @@ def _verdict(view: PlanView) -> str:
     return f"{view.phase_words}: {parts or 'nothing to do'}"
 
 
-def _next(view: PlanView, way_in: str) -> list[str]:
+def _next(view: PlanView, connection_options: str) -> list[str]:
     from kreplica.execution.progress import Phase
 
     phase = view.progress.phase
     if view.running:
         return []
     if phase is Phase.NEW:
-        return [view.again("apply", way_in) + " --execute"]
+        return [view.again("apply", connection_options) + " --execute"]
     if phase in (Phase.APPLYING, Phase.ROLLING_BACK):
-        return [view.again("resume", way_in) + " --execute"]
+        return [view.again("resume", connection_options) + " --execute"]
     return []
 
 

@@ -50,7 +50,7 @@ def answer(
         lowest=lowest,
         topics=topic,
         exclude_internal=exclude_internal,
-        way_in=lambda handle: way_in(handle, sources),
+        connection_options=lambda handle: connection_options(handle, sources),
     )
     views, reading = found.clusters, found.reading
     document = Answer(
@@ -80,7 +80,7 @@ def _handles(sources: SourceOptions, *, needed: bool) -> tuple[ClusterHandle, ..
         return ()
 
 
-def way_in(handle: ClusterHandle, sources: SourceOptions) -> str:
+def connection_options(handle: ClusterHandle, sources: SourceOptions) -> str:
     """Options by which Kafka's own tools connect; placeholders for values that kreplica does not know."""
     if handle.bootstrap_servers is None:
         return "--bootstrap-server HOST:PORT"

@@ -107,14 +107,14 @@ def _helps(nodes: Sequence[HeldBack]) -> Iterator[str]:
         yield "the quorum has no voter to spare: bring the voters back that are down, or add some"
 
 
-def _plan_next(plan: RollPlan, out: Path | None, way_in: str) -> Iterator[str]:
+def _plan_next(plan: RollPlan, out: Path | None, connection_options: str) -> Iterator[str]:
     if plan.down:
         brokers = "".join(f" --broker {node}" for node in plan.down)
-        yield f"kreplica wait --for in-sync{brokers} {way_in}"
+        yield f"kreplica wait --for in-sync{brokers} {connection_options}"
     if plan.waves and out is not None:
-        yield f"kreplica roll next {shlex.quote(str(out))} {way_in}"
+        yield f"kreplica roll next {shlex.quote(str(out))} {connection_options}"
     elif plan.waves:
-        yield f"kreplica roll plan {way_in}{_option_words(plan.options)} --out roll.json"
+        yield f"kreplica roll plan {connection_options}{_option_words(plan.options)} --out roll.json"
 
 
 def _option_words(options: RollOptions) -> str:
@@ -191,8 +191,8 @@ def _against(told: NextWave) -> Iterator[str]:
 
 
 def _next_lines(told: NextWave, sources: SourceOptions) -> Iterator[str]:
-    way_in, state = sources.again(told.reading.snapshots[0].name), told.state
-    again = f"kreplica roll next {shlex.quote(str(told.path))} {way_in}"
+    connection_options, state = sources.again(told.reading.snapshots[0].name), told.state
+    again = f"kreplica roll next {shlex.quote(str(told.path))} {connection_options}"
     states = {found.value for found in state.states.values()}
     if told.word.value == "next":
         yield f"restart {'them' if len(state.to_restart) > 1 else 'it'}, then: {again}"
@@ -201,12 +201,12 @@ def _next_lines(told: NextWave, sources: SourceOptions) -> Iterator[str]:
             yield f"{again} --done"
         else:
             brokers = "".join(f" --broker {node}" for node in state.states)
-            yield f"kreplica wait --for in-sync{brokers} {way_in} && {again}"
+            yield f"kreplica wait --for in-sync{brokers} {connection_options} && {again}"
     elif told.word.value == "unsafe":
-        yield f"kreplica describe {way_in} --under-replicated"
+        yield f"kreplica describe {connection_options} --under-replicated"
         yield again
     elif told.word.value == "partial":
-        yield f"kreplica roll plan {way_in}"
+        yield f"kreplica roll plan {connection_options}"
 
 
 def _nodes(nodes: Sequence[int]) -> str:

@@ -142,16 +142,16 @@ def _instead(last: Round, accepted: Accepted) -> Iterator[str]:
 
 
 def _next(last: Round, sources: SourceOptions) -> Iterator[str]:
-    judgement, way_in = last.judgement, sources.again(last.snapshot.name)
+    judgement, connection_options = last.judgement, sources.again(last.snapshot.name)
     nodes = " ".join(map(str, (*judgement.brokers, *judgement.down)))
     if last.exit_code is ExitCode.OK and judgement.brokers:
         brokers = "".join(f" --broker {broker}" for broker in judgement.brokers)
         yield f"kreplica wait --for in-sync{brokers} {sources.again(last.snapshot.name, timeout=READ_TIMEOUT)}"
     against = judgement.against
     if against and sources.dump is None and all(item.waiting_helps for item in against):
-        yield f"kreplica safe-to-stop {nodes} {way_in} --wait 20m"
+        yield f"kreplica safe-to-stop {nodes} {connection_options} --wait 20m"
     if any(item.waiting_helps and item.topic is not None for item in against):
-        yield f"kreplica describe {way_in} --under-replicated"
+        yield f"kreplica describe {connection_options} --under-replicated"
     lasting = {item.reason for item in against if not item.waiting_helps}
     if lasting == {"one replica only"}:
-        yield f"kreplica safe-to-stop {nodes} {way_in} --accept rf-one"
+        yield f"kreplica safe-to-stop {nodes} {connection_options} --accept rf-one"

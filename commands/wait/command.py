@@ -107,8 +107,8 @@ def wait(
     handle = one_cluster(sources.handles(), "one cluster is waited for at a time")
     age = parse_duration(max_age, "--max-age")
     outcome = _wait(handle, question, patience, age)
-    way_in = sources.again(outcome.snapshot.name)
-    emit(_answer(question, outcome), output, lambda console: _show(question, outcome, way_in, console))
+    connection_options = sources.again(outcome.snapshot.name)
+    emit(_answer(question, outcome), output, lambda console: _show(question, outcome, connection_options, console))
     raise typer.Exit(outcome.exit_code)
 
 
@@ -154,7 +154,7 @@ def _answer(question: Question, outcome: Awaited) -> Answer:
     )
 
 
-def _show(question: Question, outcome: Awaited, way_in: str, console: Console) -> None:
+def _show(question: Question, outcome: Awaited, connection_options: str, console: Console) -> None:
     from commands.shared.printing.screen import aged, places, print_lines, print_verdict
 
     after = "" if outcome.waited is None else f"after {spell_duration(outcome.waited)}: "
@@ -164,7 +164,7 @@ def _show(question: Question, outcome: Awaited, way_in: str, console: Console) -
         left = places([(row.topic, row.partition) for row in outcome.rows])
         print_lines(console, "left", [left] * bool(left))
         narrow = narrowed(question.topics, question.exclude_internal, question.brokers)
-        print_lines(console, "next", [f"kreplica describe {way_in}{narrow} --under-replicated"], whole=True)
+        print_lines(console, "next", [f"kreplica describe {connection_options}{narrow} --under-replicated"], whole=True)
     elif outcome.exit_code is ExitCode.INCOMPLETE:
         print_verdict(console, "INCOMPLETE", "yellow", f"{after}{question.words}, but not all is known{age}")
     else:

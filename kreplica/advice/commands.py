@@ -45,7 +45,7 @@ def set_in_file(group: BrokerGroup, setting: str, value: object, *, controllers:
 
 
 def _alter(facts: ClusterFacts) -> str:
-    return f"kafka-configs {facts.way_in} --alter"
+    return f"kafka-configs {facts.connection_options} --alter"
 
 
 class Placement:
@@ -97,7 +97,7 @@ def reassign_command(topic: str, assignment: Mapping[int, Sequence[int]], facts:
     ]
     document = json.dumps({"version": 1, "partitions": partitions}, separators=(",", ":"))
     file = f"reassign-{topic}.json"
-    tool = f"kafka-reassign-partitions {facts.way_in} --reassignment-json-file {file} --execute"
+    tool = f"kafka-reassign-partitions {facts.connection_options} --reassignment-json-file {file} --execute"
     return f"echo '{document}' > {file} && {tool}"
 
 

@@ -137,13 +137,15 @@ class ClusterFacts:
     Args:
         snapshot: The cluster with the topics that are asked about.
         whole: The same with all its topics, for what must not depend on the selection; the same if left out.
-        way_in: Options that reach the cluster, for commands.
+        connection_options: Options that reach the cluster, for commands.
     """
 
-    def __init__(self, snapshot: ClusterSnapshot, whole: ClusterSnapshot | None = None, way_in: str = "") -> None:
+    def __init__(
+        self, snapshot: ClusterSnapshot, whole: ClusterSnapshot | None = None, connection_options: str = ""
+    ) -> None:
         self.snapshot = snapshot
         self.whole = whole or snapshot
-        self.way_in = way_in or "--bootstrap-server HOST:PORT"
+        self.connection_options = connection_options or "--bootstrap-server HOST:PORT"
         rows = list(self.whole.brokers.rows())
         self.brokers: tuple[int, ...] = tuple(int(str(row["broker"])) for row in rows)
         self.live: tuple[int, ...] = tuple(int(str(row["broker"])) for row in rows if row["alive"] is True)

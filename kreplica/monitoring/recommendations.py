@@ -101,7 +101,7 @@ def recommend(
     lowest: Severity = Severity.WARNING,
     topics: str | None = None,
     exclude_internal: bool = False,
-    way_in: Callable[[ClusterHandle], str] | None = None,
+    connection_options: Callable[[ClusterHandle], str] | None = None,
 ) -> AdvisedClusters:
     """Reads clusters and files of clients, and recommends settings.
 
@@ -111,7 +111,7 @@ def recommend(
         lowest: Least severity that counts as a finding.
         topics: Only topics whose whole name matches this regular expression; all if None.
         exclude_internal: Leave out internal topics.
-        way_in: Options by which Kafka's own tools connect, for the commands; placeholders if None.
+        connection_options: Options by which Kafka's own tools connect, for the commands; placeholders if None.
 
     Raises:
         KreplicaError: No cluster could be read, or none has such a topic.
@@ -123,7 +123,7 @@ def recommend(
         reading = read_clusters(handles, Facet.HEALTH | Facet.BROKER_CONFIGS)
         selected, remarks = select_each(reading.snapshots, topics=topics, exclude_internal=exclude_internal)
     by_name = {handle.name: handle for handle in handles}  # a dump is named by what it was read from
-    named = way_in or _placeholder
+    named = connection_options or _placeholder
     clusters = [
         AdvisedCluster(some, _judge(ClusterFacts(some, whole, named(by_name.get(whole.name, handles[0]))), read))
         for whole, some in zip(reading.snapshots, selected, strict=True)

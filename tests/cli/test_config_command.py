@@ -220,17 +220,19 @@ def test_check_stops_at_what_cannot_be_used(kreplica: Any, contexts: Path, monke
 
 
 @pytest.mark.parametrize(
-    ("way_in", "prefix"),
+    ("connection_options", "prefix"),
     [
         ('bootstrap_servers = "127.0.0.1:1"\n[contexts.a.properties]\n"security.protocol" = "SSL"', ""),
         ('zookeeper = "127.0.0.1:1"\n[contexts.a.properties]\n"zookeeper.ssl.client.enable" = true', "zookeeper."),
     ],
     ids=["brokers", "ZooKeeper"],
 )
-def test_check_tells_that_host_names_are_not_checked(kreplica: Any, contexts: Path, way_in: str, prefix: str) -> None:
+def test_check_tells_that_host_names_are_not_checked(
+    kreplica: Any, contexts: Path, connection_options: str, prefix: str
+) -> None:
     def checked(algorithm: str) -> Any:
         key = f"{prefix}ssl.endpoint.identification.algorithm"
-        contexts.write_text(f'[contexts.a]\n{way_in}\n"{key}" = "{algorithm}"\n')
+        contexts.write_text(f'[contexts.a]\n{connection_options}\n"{key}" = "{algorithm}"\n')
         return kreplica("config", "check", "a", "--config", contexts, "--timeout", "1", "-o", "json")
 
     warnings = [row["message"] for row in checked("").document["checks"] if row["status"] == "warning"]

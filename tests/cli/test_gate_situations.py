@@ -102,10 +102,14 @@ def words_of(gate: str, plan: Path) -> list[str]:
 
 
 def codes_of(
-    kreplica: Any, name: str, plan: Path, *way_in: str | Path, timed: Callable[[str], tuple[str, ...]] = lambda _: ()
+    kreplica: Any,
+    name: str,
+    plan: Path,
+    *connection_options: str | Path,
+    timed: Callable[[str], tuple[str, ...]] = lambda _: (),
 ) -> dict[str, int]:
     asked = ON_DUMPS[name].by_gate()
-    return {gate: kreplica(*words_of(gate, plan), *way_in, *timed(gate)).code for gate in asked}
+    return {gate: kreplica(*words_of(gate, plan), *connection_options, *timed(gate)).code for gate in asked}
 
 
 @pytest.mark.parametrize("name", SNAPSHOTS)

@@ -127,8 +127,8 @@ def test_hidden_topics_are_no_part_of_the_plan_but_are_told(kreplica: Any, dump:
 
 
 def test_a_dry_run_shows_what_would_be_done(kreplica: Any, dump: Any, plan: Path) -> None:
-    way_in = ["--dump", dump()]
-    ended = kreplica("rebalance", "apply", plan, *way_in)
+    connection_options = ["--dump", dump()]
+    ended = kreplica("rebalance", "apply", plan, *connection_options)
     assert ended.code == 0
     assert ended.out == (
         "TOPIC   PARTITION  FROM  TO  STEP  STATE    LEADER  REASON\n"
@@ -136,7 +136,7 @@ def test_a_dry_run_shows_what_would_be_done(kreplica: Any, dump: Any, plan: Path
         "orders  1          2     1   1     pending  2       -\n"
         "orders  2          2     1   2     pending  2       -\n"
         "dry run: 3 of 3 planned elections are left to run; nothing was changed\n"
-        f"next     kreplica rebalance apply {plan} --dump {way_in[1]} --execute\n"
+        f"next     kreplica rebalance apply {plan} --dump {connection_options[1]} --execute\n"
     )
     assert not plan.with_name("plan.json.journal").exists()
 
@@ -172,8 +172,8 @@ def test_a_plan_of_another_cluster_is_refused(kreplica: Any, dump: Any, plan: Pa
 def test_a_file_that_is_no_plan_is_one_clear_line(kreplica: Any, dump: Any, tmp_path: Path, command: str) -> None:
     path = tmp_path / "not-a-plan.json"
     path.write_text('{"version": 1, "partitions": []}')
-    way_in = [] if command == "cancel" else ["--dump", dump()]
-    ended = kreplica("rebalance", command, path, *way_in, "-o", "json")
+    connection_options = [] if command == "cancel" else ["--dump", dump()]
+    ended = kreplica("rebalance", command, path, *connection_options, "-o", "json")
     assert (ended.code, ended.err.count("\n")) == (2, 1)
     assert "not a plan of kreplica; make it anew: kreplica rebalance leaders --out FILE" in ended.err
     assert json.loads(ended.out)["error"]["kind"] == "input"

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from generated_clusters import hidden, partition, snapshot_of
 
-from commands.recommend.answer import way_in
+from commands.recommend.answer import connection_options
 from commands.shared.options import SourceOptions
 from kreplica.config.handle import ClusterHandle
 from kreplica.model.schema import CONFIGS
@@ -220,4 +220,4 @@ def test_gaps_keep_a_gate_from_passing(kreplica: Any, tmp_path: Path) -> None:
 )
 def test_commands_reach_the_cluster_that_was_read(handle: ClusterHandle, config: str | None, expected: str) -> None:
     options = SourceOptions(None, config, None, None, None, None, None)
-    assert way_in(handle, options).endswith(expected)
+    assert connection_options(handle, options).endswith(expected)

@@ -42,8 +42,8 @@ def ask_next(kreplica: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
         played = ClusterHandle("played:9092", dump=str(folder))
         read = lambda _handle, facets: replace(real(played, facets), name="played:9092", dumped=False)  # noqa: E731
         monkeypatch.setattr(clusters, "read_snapshot", read)
-        way_in = ("--bootstrap-server", "played:9092", "--settle", "0")
-        ended = kreplica("roll", "next", plan, *way_in, *words)
+        connection_options = ("--bootstrap-server", "played:9092", "--settle", "0")
+        ended = kreplica("roll", "next", plan, *connection_options, *words)
         monkeypatch.setattr(clusters, "read_snapshot", real)
         return ended
 

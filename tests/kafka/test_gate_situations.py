@@ -120,8 +120,8 @@ def test_zookeeper(module_sandbox_factory: Callable[..., Sandbox]) -> None:
     sandbox.create_topic("orders", assignment=[[1, 2, 3], [2, 1, 3]], configs=ORDERS)
     by_zookeeper = ("--zookeeper", sandbox.zookeeper_connect)
 
-    def found(name: str, *way_in: str, seconds: int = 20) -> dict[str, int]:
-        return codes(tuple(ON_ZOOKEEPER[name].by_gate()), None, *way_in, seconds=seconds)
+    def found(name: str, *connection_options: str, seconds: int = 20) -> dict[str, int]:
+        return codes(tuple(ON_ZOOKEEPER[name].by_gate()), None, *connection_options, seconds=seconds)
 
     outcome = {"healthy": found("healthy", *by_zookeeper)}
     with paused(sandbox, 3):

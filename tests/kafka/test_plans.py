@@ -166,10 +166,10 @@ def test_where_only_zookeeper_is_reachable(zookeeper_cluster: Sandbox, tmp_path:
     assert zookeeper_cluster.mode is Mode.ZOOKEEPER
     zookeeper_cluster.create_topic("orders", assignment=FIRST)
     put_away(zookeeper_cluster)
-    plan, way_in = tmp_path / "plan.json", ["--zookeeper", zookeeper_cluster.zookeeper_connect]
+    plan, connection_options = tmp_path / "plan.json", ["--zookeeper", zookeeper_cluster.zookeeper_connect]
 
     def run(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
-        words = [*PROGRAM, *map(str, arguments), *way_in]
+        words = [*PROGRAM, *map(str, arguments), *connection_options]
         return subprocess.run(words, capture_output=True, text=True, timeout=120, check=False)
 
     assert run("leaders", "--topic", "orders", "--out", plan).returncode in (0, 5)

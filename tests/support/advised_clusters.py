@@ -57,7 +57,7 @@ class Cluster:
         snapshot = snapshot_of(
             self.partitions, brokers, configs=Table.from_rows(CONFIGS, configs), features=self.features
         )
-        return ClusterFacts(snapshot, way_in="--bootstrap-server b:1")
+        return ClusterFacts(snapshot, connection_options="--bootstrap-server b:1")
 
     def _of_brokers(self, brokers: list[dict[str, Any]]) -> list[dict[str, Any]]:
         rows = []

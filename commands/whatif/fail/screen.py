@@ -207,14 +207,14 @@ def _election(lost: bool, active: bool, restarts: bool) -> str:
 
 
 def _next(played: PlayedFailure, sources: SourceOptions) -> Iterator[str]:
-    way_in, target = sources.again(played.snapshot.name), played.target
+    connection_options, target = sources.again(played.snapshot.name), played.target
     harms = {impact for impact in FAILURE_IMPACTS if impact.harmful and played.judgement.count(impact)}
     named = " ".join(map(str, target.brokers))
     if played.case.rolling:
-        yield f"kreplica roll plan {way_in} --out roll.json"
+        yield f"kreplica roll plan {connection_options} --out roll.json"
     elif named and not harms:
-        yield f"kreplica safe-to-stop {named} {way_in}"
+        yield f"kreplica safe-to-stop {named} {connection_options}"
     if harms & {Impact.UNDER_MIN_ISR, Impact.UNAVAILABLE, Impact.UNCLEAN_LEADER}:
-        yield f"kreplica recommend {way_in}"
+        yield f"kreplica recommend {connection_options}"
     if Counter(played.snapshot.brokers["alive"].to_list())[False]:
-        yield f"kreplica describe {way_in} --under-replicated --group-by cause"
+        yield f"kreplica describe {connection_options} --under-replicated --group-by cause"

@@ -38,8 +38,8 @@ def rebalance(cluster: PaperCluster, capsys: pytest.CaptureFixture[str]) -> Call
     capsys.readouterr()
 
     def call(command: str, *words: str) -> tuple[int, str, str]:
-        way_in = [] if "--context" in words else LIVE
-        code = run(["rebalance", command, "plan.json", *way_in, *words])
+        connection_options = [] if "--context" in words else LIVE
+        code = run(["rebalance", command, "plan.json", *connection_options, *words])
         printed = capsys.readouterr()
         return code, printed.out, printed.err
 
@@ -163,12 +163,12 @@ def contexts(line: str) -> list[str]:
 
 
 def test_a_script_needs_yes_for_a_production_context(cluster: PaperCluster, rebalance: Any) -> None:
-    way_in = contexts("production = true")
-    code, out, err = rebalance("apply", "--execute", *way_in)
+    connection_options = contexts("production = true")
+    code, out, err = rebalance("apply", "--execute", *connection_options)
     assert (code, out) == (4, "")
     assert err.endswith("prod is marked production and nobody is there to confirm; give --yes\n")
     assert not all(led_by_preferred(cluster))
-    assert rebalance("apply", "--execute", "--yes", *way_in)[0] == 0
+    assert rebalance("apply", "--execute", "--yes", *connection_options)[0] == 0
     assert all(led_by_preferred(cluster))
 
 
