@@ -13,7 +13,7 @@ from commands.rebalance.options import (
     ExecuteOption,
     PauseOption,
     PlanArgument,
-    Wish,
+    RebalanceRequest,
     YesOption,
     one_cluster,
     pace_of,
@@ -52,8 +52,8 @@ def apply(
     handle = one_cluster(sources.handles(), execute=execute)
     view = view_plan(plan, handle)
     _require_new(view)
-    wish = Wish("apply", sources.again(handle.name), pace, execute=execute, yes=yes)
-    _go_on(view, handle, wish, output, allow_zookeeper_write=allow_zookeeper_write)
+    request = RebalanceRequest("apply", sources.again(handle.name), pace, execute=execute, yes=yes)
+    _go_on(view, handle, request, output, allow_zookeeper_write=allow_zookeeper_write)
 
 
 @takes_sources
@@ -79,11 +79,11 @@ def resume(
     handle = one_cluster(sources.handles(), execute=execute)
     view = view_plan(plan, handle)
     _require_resumable(view)
-    wish = Wish("resume", sources.again(handle.name), pace, execute=execute, yes=yes)
+    request = RebalanceRequest("resume", sources.again(handle.name), pace, execute=execute, yes=yes)
     if view.rolled:
-        roll_back(view, handle, wish, output)
+        roll_back(view, handle, request, output)
     else:
-        _go_on(view, handle, wish, output, allow_zookeeper_write=allow_zookeeper_write)
+        _go_on(view, handle, request, output, allow_zookeeper_write=allow_zookeeper_write)
 
 
 def _require_new(view: PlanView) -> None:
@@ -105,7 +105,7 @@ def _require_resumable(view: PlanView) -> None:
 def _go_on(
     view: PlanView,
     handle: ClusterHandle,
-    wish: Wish,
+    request: RebalanceRequest,
     output: OutputFormat | None,
     *,
     allow_zookeeper_write: bool,
@@ -116,15 +116,15 @@ def _go_on(
 
     left = [sight for key, sight in view.sights.items() if view.progress.apply[key] in ("pending", "under-way")]
     drifted = any(sight.drift for sight in left)
-    executed = wish.execute and bool(left) and not drifted
+    executed = request.execute and bool(left) and not drifted
     if executed:
         require_change_allowed(handle, allow_zookeeper_write=allow_zookeeper_write)
         todo = sum(not sight.already for sight in left)
-        confirm(handle, view.label, f"run {todo} preferred leader elections", yes=wish.yes)
-        allowed = _require_new if wish.command == "apply" else _require_resumable
+        confirm(handle, view.label, f"run {todo} preferred leader elections", yes=request.yes)
+        allowed = _require_new if request.command == "apply" else _require_resumable
         work = partial(apply_plan, allow_zookeeper_write=allow_zookeeper_write)
-        view = carry_out(view, handle, work, wish=wish, allowed=allowed)
-    _answer(view, wish.command, output, executed=executed, connection_options=wish.connection_options)
+        view = carry_out(view, handle, work, request=request, allowed=allowed)
+    _answer(view, request.command, output, executed=executed, connection_options=request.connection_options)
 
 
 def _answer(

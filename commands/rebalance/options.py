@@ -43,7 +43,7 @@ AllowZookeeperOption = Annotated[
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class RebalanceRequest:
     """A request to carry out a plan.
 
     Args:

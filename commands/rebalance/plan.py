@@ -14,7 +14,7 @@ from commands.shared.printing.terminal import print_err
 from kreplica.errors import ChangeRefusedError, ExitCode, KreplicaError
 
 if TYPE_CHECKING:
-    from commands.rebalance.options import Wish
+    from commands.rebalance.options import RebalanceRequest
     from kreplica.config.handle import ClusterHandle
     from kreplica.execution.drift import Sight
     from kreplica.execution.executor import Session
@@ -145,7 +145,7 @@ def carry_out(
     handle: ClusterHandle,
     work: Callable[[Session], str],
     *,
-    wish: Wish,
+    request: RebalanceRequest,
     allowed: Callable[[PlanView], None],
 ) -> PlanView:
     """Runs a plan under its journal's lock and reads everything again.
@@ -154,7 +154,7 @@ def carry_out(
         view: The plan as it was read before.
         handle: The cluster.
         work: Applies or rolls back.
-        wish: The request.
+        request: The request.
         allowed: Refuses the request if the plan is not ready for it; called again under the lock.
 
     Raises:
@@ -167,11 +167,11 @@ def carry_out(
 
     with (
         open_journal(view.path, view.plan, view.digest) as journal,
-        _interruptions_explained(view, wish.connection_options),
+        _interruptions_explained(view, request.connection_options),
     ):
         progress = replay(view.plan, journal.entries)
         allowed(replace(view, progress=progress, running=False))
-        work(Session(handle, view.plan, progress, journal, wish.pace, tell))
+        work(Session(handle, view.plan, progress, journal, request.pace, tell))
         progress = replay(view.plan, journal.entries)
     return _look_again(view, handle, progress)
 

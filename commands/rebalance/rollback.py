@@ -12,7 +12,7 @@ from commands.rebalance.options import (
     ExecuteOption,
     PauseOption,
     PlanArgument,
-    Wish,
+    RebalanceRequest,
     YesOption,
     one_cluster,
     pace_of,
@@ -61,8 +61,8 @@ def rollback(
         )
     view = view_plan(plan, handle, back=True)
     _require_begun(view)
-    wish = Wish("rollback", sources.again(handle.name), pace, execute=execute, yes=yes)
-    roll_back(view, handle, wish, output)
+    request = RebalanceRequest("rollback", sources.again(handle.name), pace, execute=execute, yes=yes)
+    roll_back(view, handle, request, output)
 
 
 def _require_begun(view: PlanView) -> None:
@@ -73,20 +73,20 @@ def _require_begun(view: PlanView) -> None:
         raise refuse_phase(view, "there is nothing to roll back")
 
 
-def roll_back(view: PlanView, handle: ClusterHandle, wish: Wish, output: OutputFormat | None) -> None:
+def roll_back(view: PlanView, handle: ClusterHandle, request: RebalanceRequest, output: OutputFormat | None) -> None:
     """Rolls back the changes of a plan, or shows what that would do, and exits."""
     from commands.rebalance.plan import carry_out
     from kreplica.control.boundary import require_brokers, require_writable
     from kreplica.execution.rollback import rollback as roll_back_plan
 
     possible = sum(not sight.drift for sight in view.back.values())
-    executed = wish.execute and bool(possible or view.reordered)
+    executed = request.execute and bool(possible or view.reordered)
     if executed:
         require_writable(handle)  # before anybody is asked; the library refuses, too
         require_brokers(handle)
-        confirm(handle, view.label, f"bring back {possible} former leaders", yes=wish.yes)
-        view = carry_out(view, handle, roll_back_plan, wish=wish, allowed=_require_begun)
-    _answer(view, wish.command, output, executed=executed, connection_options=wish.connection_options)
+        confirm(handle, view.label, f"bring back {possible} former leaders", yes=request.yes)
+        view = carry_out(view, handle, roll_back_plan, request=request, allowed=_require_begun)
+    _answer(view, request.command, output, executed=executed, connection_options=request.connection_options)
 
 
 def _answer(
