@@ -19,7 +19,7 @@ OPTION = "--stdin-filename"
 
 
 @dataclass(frozen=True, slots=True)
-class Telling:
+class NameFact:
     """A fact that the name of a file tells and its bytes do not.
 
     Args:
@@ -33,9 +33,9 @@ class Telling:
     example: str
 
 
-CHECKPOINT = Telling("a checkpoint", "the name tells what its numbers mean", "orders-0/leader-epoch-checkpoint")
-INDEX = Telling("an index", "the name tells its kind and first offset", "00000000000000000000.timeindex")
-METADATA = Telling("a metadata log", "the name tells where it begins", "00000000000000000000.log")
+CHECKPOINT = NameFact("a checkpoint", "the name tells what its numbers mean", "orders-0/leader-epoch-checkpoint")
+INDEX = NameFact("an index", "the name tells its kind and first offset", "00000000000000000000.timeindex")
+METADATA = NameFact("a metadata log", "the name tells where it begins", "00000000000000000000.log")
 
 
 def refuse_stdin(paths: Sequence[str], what: str, why: str, stdin_filename: str | None = None) -> None:
@@ -57,7 +57,7 @@ def refuse_stdin(paths: Sequence[str], what: str, why: str, stdin_filename: str 
 
 @contextmanager
 def named_files(
-    paths: Sequence[str], stdin_filename: str | None, telling: Telling | None = None
+    paths: Sequence[str], stdin_filename: str | None, name_fact: NameFact | None = None
 ) -> Iterator[list[str]]:
     """The paths, with ``-`` and pipes (``<(zcat segment.gz)``) replaced by files that hold their content.
 
@@ -67,15 +67,15 @@ def named_files(
     Args:
         paths: As the user gave them.
         stdin_filename: Name of the file on standard input; of its folders the last counts.
-        telling: The fact that a name tells, if no file can be read without it; pipes, which have no name, are then
+        name_fact: The fact that a name tells, if no file can be read without it; pipes, which have no name, are then
             left as they are.
 
     Raises:
         UsageError: The name is missing, is not one, or is given though nothing is read from standard input.
         InputError: A stream cannot be read or kept.
     """
-    name = _name_of_stdin(paths, stdin_filename, telling)
-    streams = [path for path in dict.fromkeys(paths) if path == "-" or (telling is None and Path(path).is_fifo())]
+    name = _name_of_stdin(paths, stdin_filename, name_fact)
+    streams = [path for path in dict.fromkeys(paths) if path == "-" or (name_fact is None and Path(path).is_fifo())]
     if not streams:
         yield list(paths)
         return
@@ -88,18 +88,18 @@ def named_files(
         yield [str(kept.get(path, path)) for path in dict.fromkeys(paths)]
 
 
-def _name_of_stdin(paths: Sequence[str], given: str | None, telling: Telling | None) -> PurePath:
+def _name_of_stdin(paths: Sequence[str], given: str | None, name_fact: NameFact | None) -> PurePath:
     if given is None:
-        if telling is not None and "-" in paths:
-            fix = f"give it: {OPTION} {telling.example}"
-            raise UsageError(f"{telling.what} on standard input has no name", telling.why, fix)
+        if name_fact is not None and "-" in paths:
+            fix = f"give it: {OPTION} {name_fact.example}"
+            raise UsageError(f"{name_fact.what} on standard input has no name", name_fact.why, fix)
         return PurePath("standard-input")
     if "-" not in paths:
         raise UsageError(f"{OPTION} names what comes on standard input", "- is not among the paths", "add -")
     name = PurePath(*PurePath(given).parts[-2:])
     name = PurePath(name.name) if name.is_absolute() else name
     if not name.name or ".." in name.parts:
-        example = telling.example if telling is not None else "orders-0/00000000000000000000.log"
+        example = name_fact.example if name_fact is not None else "orders-0/00000000000000000000.log"
         raise UsageError(f"{OPTION} {given!r} is no name of a file", "", f"{OPTION} {example}")
     return name
 
