@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from commands.rebalance.plan import PlanView
     from commands.rebalance.rows import ChangeRow
     from commands.shared.printing.output import OutputFormat
-    from kreplica.execution.drift import Sight
+    from kreplica.execution.drift import StepCheck
     from kreplica.execution.journal import Result
     from kreplica.execution.plan import LeaderChange
 
@@ -28,8 +28,8 @@ def plan_rows(view: PlanView) -> list[ChangeRow]:
 def _row(view: PlanView, step: int, change: LeaderChange) -> ChangeRow:
     from commands.rebalance.rows import ChangeRow
 
-    sight, result = view.sights.get(change.key), view.progress.results.get(change.key)
-    state, reason = _state(view, change, sight, result)
+    check, result = view.checks.get(change.key), view.progress.results.get(change.key)
+    state, reason = _state(view, change, check, result)
     rollback, rollback_reason = _rollback(view, change, result)
     return ChangeRow(
         topic=change.topic,
@@ -38,14 +38,14 @@ def _row(view: PlanView, step: int, change: LeaderChange) -> ChangeRow:
         to_leader=change.to_leader,
         step=step,
         state=state,
-        leader=sight.leader if sight is not None else None,
+        leader=check.leader if check is not None else None,
         reason=reason,
         rollback=rollback,
         rollback_reason=rollback_reason,
     )
 
 
-def _state(view: PlanView, change: LeaderChange, sight: Sight | None, result: Result | None) -> tuple[str, str]:
+def _state(view: PlanView, change: LeaderChange, check: StepCheck | None, result: Result | None) -> tuple[str, str]:
     from kreplica.execution.progress import State
 
     state, back = view.progress.apply[change.key], change.key in view.progress.rollback
@@ -53,12 +53,12 @@ def _state(view: PlanView, change: LeaderChange, sight: Sight | None, result: Re
         return str(state), "it led before its turn"
     if state is State.FAILED and result is not None:
         return str(state), result.error or f"{_who(result.leader)} led after the election"
-    if sight is None:
+    if check is None:
         return str(state), ""
     if state in (State.PENDING, State.UNDER_WAY):
-        return (DRIFTED, sight.drift) if sight.drift else (str(state), "it leads already" if sight.already else "")
-    changed = state is State.DONE and not sight.already and not back
-    return str(state), f"{_who(sight.leader)} has come to lead since" if changed else ""
+        return (DRIFTED, check.drift) if check.drift else (str(state), "it leads already" if check.already else "")
+    changed = state is State.DONE and not check.already and not back
+    return str(state), f"{_who(check.leader)} has come to lead since" if changed else ""
 
 
 def _who(leader: int | None) -> str:
@@ -68,21 +68,21 @@ def _who(leader: int | None) -> str:
 def _rollback(view: PlanView, change: LeaderChange, result: Result | None) -> tuple[str | None, str]:
     from kreplica.execution.progress import State
 
-    state, sight = view.progress.rollback.get(change.key), view.back.get(change.key)
+    state, check = view.progress.rollback.get(change.key), view.back.get(change.key)
     if change.key in view.reordered:
         return str(State.UNDER_WAY), "the replica order is not restored yet"
     if state is State.FAILED and result is not None:
         return str(state), result.error
-    if sight is None:
+    if check is None:
         return (str(state), _since(view, change)) if state is not None else (None, "")
-    if sight.drift:
-        return IMPOSSIBLE, sight.drift
+    if check.drift:
+        return IMPOSSIBLE, check.drift
     return str(state or State.PENDING), ""
 
 
 def _since(view: PlanView, change: LeaderChange) -> str:
     """The broker that has led since a leader was brought back, in words; empty if no other has."""
-    now = view.sights.get(change.key)
+    now = view.checks.get(change.key)
     return "" if now is None or now.leader == change.from_leader else f"{_who(now.leader)} has come to lead since"
 
 

@@ -114,12 +114,12 @@ def _go_on(
     from commands.rebalance.plan import carry_out
     from kreplica.execution.elections import apply as apply_plan
 
-    left = [sight for key, sight in view.sights.items() if view.progress.apply[key] in ("pending", "under-way")]
-    drifted = any(sight.drift for sight in left)
+    left = [check for key, check in view.checks.items() if view.progress.apply[key] in ("pending", "under-way")]
+    drifted = any(check.drift for check in left)
     executed = request.execute and bool(left) and not drifted
     if executed:
         require_change_allowed(handle, allow_zookeeper_write=allow_zookeeper_write)
-        todo = sum(not sight.already for sight in left)
+        todo = sum(not check.already for check in left)
         confirm(handle, view.label, f"run {todo} preferred leader elections", yes=request.yes)
         allowed = _require_new if request.command == "apply" else _require_resumable
         work = partial(apply_plan, allow_zookeeper_write=allow_zookeeper_write)

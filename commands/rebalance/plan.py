@@ -16,7 +16,7 @@ from kreplica.errors import ChangeRefusedError, ExitCode, KreplicaError
 if TYPE_CHECKING:
     from commands.rebalance.options import RebalanceRequest
     from kreplica.config.handle import ClusterHandle
-    from kreplica.execution.drift import Sight
+    from kreplica.execution.drift import StepCheck
     from kreplica.execution.executor import Session
     from kreplica.execution.plan import Plan
     from kreplica.execution.progress import Progress
@@ -34,7 +34,7 @@ class PlanView:
         progress: Its journal, replayed.
         running: Whether a process is carrying it out.
         reading: The cluster as it was read; None where it was not asked.
-        sights: State of each change in the cluster; empty where it was not asked.
+        checks: State of each change in the cluster; empty where it was not asked.
         back: State of each rollback that is still to be done.
         reordered: Partitions whose replica order is still to be restored.
         remarks: Further remarks for the user.
@@ -46,8 +46,8 @@ class PlanView:
     progress: Progress
     running: bool
     reading: Reading | None
-    sights: Mapping[tuple[str, int], Sight] = field(default_factory=dict)
-    back: Mapping[tuple[str, int], Sight] = field(default_factory=dict)
+    checks: Mapping[tuple[str, int], StepCheck] = field(default_factory=dict)
+    back: Mapping[tuple[str, int], StepCheck] = field(default_factory=dict)
     reordered: tuple[tuple[str, int], ...] = ()
     remarks: tuple[str, ...] = ()
 
@@ -122,12 +122,12 @@ def _seen(view: PlanView, *, back: bool) -> PlanView:
 
     assert view.reading is not None, "the cluster was read"
     plan, snapshot = view.plan, view.reading.snapshots[0]
-    sights = look_at_steps(plan, plan.steps, snapshot)
+    checks = look_at_steps(plan, plan.steps, snapshot)
     if not back and not view.rolled:
-        return replace(view, sights=sights)
+        return replace(view, checks=checks)
     half_way = reordered(plan, view.progress, snapshot)
     ways_back = look_back(plan, still_to_roll_back(plan, view.progress), snapshot)
-    return replace(view, sights=sights, back=ways_back, reordered=half_way)
+    return replace(view, checks=checks, back=ways_back, reordered=half_way)
 
 
 @contextmanager
@@ -184,7 +184,7 @@ def _look_again(view: PlanView, handle: ClusterHandle, progress: Progress) -> Pl
         reading = read_clusters((handle,), FACETS)
     except KreplicaError as error:  # what was done must be reported all the same
         tell(f"the cluster could not be read afterwards: {error}")
-        return replace(view, progress=progress, running=False, sights={}, back={})
+        return replace(view, progress=progress, running=False, checks={}, back={})
     return _seen(replace(view, progress=progress, running=False, reading=reading), back=False)
 
 

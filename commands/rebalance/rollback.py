@@ -79,7 +79,7 @@ def roll_back(view: PlanView, handle: ClusterHandle, request: RebalanceRequest, 
     from kreplica.control.boundary import require_brokers, require_writable
     from kreplica.execution.rollback import rollback as roll_back_plan
 
-    possible = sum(not sight.drift for sight in view.back.values())
+    possible = sum(not check.drift for check in view.back.values())
     executed = request.execute and bool(possible or view.reordered)
     if executed:
         require_writable(handle)  # before anybody is asked; the library refuses, too

@@ -29,7 +29,7 @@ Row: TypeAlias = Mapping[str, object]
 
 
 @dataclass(frozen=True, slots=True)
-class Sight:
+class StepCheck:
     """State of one planned change in the cluster.
 
     Args:
@@ -56,7 +56,7 @@ def look(
     changes: Sequence[LeaderChange],
     preconditions: Sequence[Precondition],
     snapshot: ClusterSnapshot,
-) -> dict[PartitionKey, Sight]:
+) -> dict[PartitionKey, StepCheck]:
     """Compares planned changes with the cluster.
 
     Args:
@@ -65,21 +65,21 @@ def look(
         preconditions: What must hold of each.
         snapshot: The cluster now.
     """
-    facts, found = plan.facts, {change.key: Sight(None, False, _gone(snapshot)) for change in changes}
+    facts, found = plan.facts, {change.key: StepCheck(None, False, _gone(snapshot)) for change in changes}
     there = [(change, row) for change in changes if (row := _row_number(snapshot, change)) is not None]
     obstacles = _obstacles(snapshot, there)
     for change, row in there:
         case = _Case(facts[change.key], change, snapshot.partitions.row(row), obstacles.get(change.key, ""))
-        found[change.key] = _sight(case, preconditions)
+        found[change.key] = _check(case, preconditions)
     return found
 
 
-def look_at_steps(plan: Plan, steps: Sequence[Step], snapshot: ClusterSnapshot) -> dict[PartitionKey, Sight]:
+def look_at_steps(plan: Plan, steps: Sequence[Step], snapshot: ClusterSnapshot) -> dict[PartitionKey, StepCheck]:
     """Compares whole steps with the cluster, those with the same preconditions together."""
     alike: dict[tuple[Precondition, ...], list[LeaderChange]] = {}
     for step in steps:
         alike.setdefault(step.preconditions, []).extend(step.changes)
-    found: dict[PartitionKey, Sight] = {}
+    found: dict[PartitionKey, StepCheck] = {}
     for preconditions, changes in alike.items():
         found |= look(plan, changes, preconditions, snapshot)
     return found
@@ -106,17 +106,17 @@ def _obstacles(snapshot: ClusterSnapshot, there: Sequence[tuple[LeaderChange, in
     return {key: obstacle or "" for key, obstacle in zip(keys, found, strict=True)}
 
 
-def _sight(case: _Case, preconditions: Sequence[Precondition]) -> Sight:
+def _check(case: _Case, preconditions: Sequence[Precondition]) -> StepCheck:
     leader = case.now["leader"]
     assert leader is None or isinstance(leader, int)
     led = None if leader == -1 else leader
     same = not _CHECKS[Precondition.SAME_TOPIC](case) and not _CHECKS[Precondition.SAME_REPLICAS](case)
     if same and led == case.change.to_leader:
-        return Sight(led, True, "")
+        return StepCheck(led, True, "")
     for precondition in preconditions:
         if reason := _CHECKS[precondition](case):
-            return Sight(led, False, reason)
-    return Sight(led, False, "")
+            return StepCheck(led, False, reason)
+    return StepCheck(led, False, "")
 
 
 def _gone(snapshot: ClusterSnapshot) -> str:

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from kreplica.control.boundary import require_writable
 from kreplica.errors import ChangeRefusedError, KreplicaError, UnreachableError
-from kreplica.execution.drift import Sight, Trouble, got_worse, look_at_steps, trouble
+from kreplica.execution.drift import StepCheck, Trouble, got_worse, look_at_steps, trouble
 from kreplica.execution.journal import Event, Journal, Operation, Result, entry
 from kreplica.execution.plan import LeaderChange, PartitionKey, Plan, Step
 from kreplica.execution.progress import State
@@ -77,7 +77,7 @@ FACETS = Facet.TOPIC_CONFIGS
 """Facets that a run reads before and after each batch: partitions, and min.insync.replicas of their topics."""
 
 Tell: TypeAlias = Callable[[str], None]
-Look: TypeAlias = Callable[[Plan, Sequence[Step], "ClusterSnapshot"], dict[PartitionKey, Sight]]
+Look: TypeAlias = Callable[[Plan, Sequence[Step], "ClusterSnapshot"], dict[PartitionKey, StepCheck]]
 Work: TypeAlias = Callable[["ClusterHandle", Plan, Step], tuple[Result, ...]]
 
 
@@ -197,13 +197,13 @@ def _run(run: _Run, parts: Sequence[Step], pause: float, snapshot: ClusterSnapsh
 
 def _run_batch(run: _Run, part: Step, name: str, snapshot: ClusterSnapshot) -> str:
     """Does one batch and returns why it was not done, empty if it was."""
-    sights = run.look(run.session.plan, (part,), snapshot)
-    drifted = [f"{topic}-{number}: {sight.drift}" for (topic, number), sight in sights.items() if sight.drift]
+    checks = run.look(run.session.plan, (part,), snapshot)
+    drifted = [f"{topic}-{number}: {check.drift}" for (topic, number), check in checks.items() if check.drift]
     if drifted:
         more = f", and {len(drifted) - 1} more" if len(drifted) > 1 else ""
         return f"the cluster has drifted from the plan, {drifted[0]}{more}"
-    made = tuple(_found_made(run, change, sights[change.key]) for change in part.changes if sights[change.key].already)
-    left = tuple(change for change in part.changes if not sights[change.key].already)
+    made = tuple(_found_made(run, change, checks[change.key]) for change in part.changes if checks[change.key].already)
+    left = tuple(change for change in part.changes if not checks[change.key].already)
     results = made
     if left:
         todo = tuple(change.key for change in left)
@@ -211,15 +211,15 @@ def _run_batch(run: _Run, part: Step, name: str, snapshot: ClusterSnapshot) -> s
         results += run.work(
             run.session.handle, run.session.plan, Step(part.number, part.action, part.preconditions, left)
         )
-    assert {result.key for result in results} == set(sights), "every change has a result"
+    assert {result.key for result in results} == set(checks), "every change has a result"
     run.session.journal.append(entry(Event.FINISHED, run.operation, step=part.number, results=results))
     run.session.tell(f"{name}: {sum(result.done for result in results)} of {len(results)} as planned")
     return ""
 
 
-def _found_made(run: _Run, change: LeaderChange, sight: Sight) -> Result:
+def _found_made(run: _Run, change: LeaderChange, check: StepCheck) -> Result:
     """Result of a change found already made: by an earlier run that died during it, otherwise by somebody else."""
-    return Result(change.topic, change.partition, sight.leader, done=True, already=change.key not in run.begun)
+    return Result(change.topic, change.partition, check.leader, done=True, already=change.key not in run.begun)
 
 
 def _settled(run: _Run) -> ClusterSnapshot:

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING
 from kreplica.control.boundary import require_writable
 from kreplica.control.reassign import reorder_replicas
 from kreplica.errors import KreplicaError
-from kreplica.execution.drift import Sight, look_at_steps
+from kreplica.execution.drift import StepCheck, look_at_steps
 from kreplica.execution.elections import elect
 from kreplica.execution.executor import Session, check_cluster, read_settled, remaining, run_steps
 from kreplica.execution.journal import Event, Operation, Result, entry
@@ -63,8 +63,8 @@ def rollback(session: Session) -> str:
             return reason
         snapshot = read_snapshot(session.handle, Facet.PARTITIONS)
     steps = still_to_roll_back(session.plan, session.progress)
-    sights = look_back(session.plan, steps, snapshot)
-    possible = remaining(steps, lambda change: not sights[change.key].drift)
+    checks = look_back(session.plan, steps, snapshot)
+    possible = remaining(steps, lambda change: not checks[change.key].drift)
     return run_steps(session, Operation.ROLLBACK, possible, bring_back_step, look_back)
 
 
@@ -78,16 +78,16 @@ def still_to_roll_back(plan: Plan, progress: Progress) -> list[Step]:
     )
 
 
-def look_back(plan: Plan, steps: Sequence[Step], snapshot: ClusterSnapshot) -> dict[PartitionKey, Sight]:
+def look_back(plan: Plan, steps: Sequence[Step], snapshot: ClusterSnapshot) -> dict[PartitionKey, StepCheck]:
     """Tells which of the changes can be rolled back; ``drift`` says why one cannot."""
-    sights = look_at_steps(plan, steps, snapshot)
+    checks = look_at_steps(plan, steps, snapshot)
     for change in (change for step in steps for change in step.changes):
-        sight = sights[change.key]
-        if not sight.already and not sight.drift and sight.leader != change.from_leader:
-            now = f"broker {sight.leader}" if sight.leader is not None else "nobody"
+        check = checks[change.key]
+        if not check.already and not check.drift and check.leader != change.from_leader:
+            now = f"broker {check.leader}" if check.leader is not None else "nobody"
             reason = f"{now} leads now, not broker {change.from_leader} as the plan left it: somebody else changed it"
-            sights[change.key] = Sight(sight.leader, False, reason)
-    return sights
+            checks[change.key] = StepCheck(check.leader, False, reason)
+    return checks
 
 
 def reordered(plan: Plan, progress: Progress, snapshot: ClusterSnapshot) -> tuple[PartitionKey, ...]:

@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 from generated_clusters import hidden, snapshot_of
 
-from kreplica.execution.drift import Sight, got_worse, look, trouble
+from kreplica.execution.drift import StepCheck, got_worse, look, trouble
 
 Make = Callable[..., Any]
 
 
-def sight(made: Any, brokers: tuple[int, ...] = (1, 2, 3), **facts: Any) -> Sight:
+def check(made: Any, brokers: tuple[int, ...] = (1, 2, 3), **facts: Any) -> StepCheck:
     """What is seen of partition 0, which broker 2 led and broker 1 is to lead."""
     (step,) = made.plan.steps
     rows = [row for row in made.cluster.rows() if row is not None]
@@ -43,13 +43,13 @@ def sight(made: Any, brokers: tuple[int, ...] = (1, 2, 3), **facts: Any) -> Sigh
 def test_drift_is_named(paper: Make, changed: dict[str, Any], drift: str) -> None:
     made = paper(0)
     made.cluster.change(0, **changed)
-    found = sight(made)
+    found = check(made)
     assert found.drift.startswith(drift)
     assert found.already is False
 
 
 def test_a_dead_preferred_leader_is_drift(paper: Make) -> None:
-    assert sight(paper(0), brokers=(2, 3)).drift == "broker 1 is not alive"
+    assert check(paper(0), brokers=(2, 3)).drift == "broker 1 is not alive"
 
 
 @pytest.mark.parametrize(
@@ -70,19 +70,19 @@ def test_a_dead_preferred_leader_is_drift(paper: Make) -> None:
 def test_what_leaves_the_plan_right_is_no_drift(paper: Make, changed: dict[str, Any]) -> None:
     made = paper(0, partition_epoch=7)
     made.cluster.change(0, **changed)
-    assert (sight(made).already, sight(made).drift) == (False, "")
+    assert (check(made).already, check(made).drift) == (False, "")
 
 
 def test_a_leader_in_place_is_harmless_whatever_its_epoch(paper: Make) -> None:
     made = paper(0)
     made.cluster.change(0, leader=1, leader_epoch=40, isr=[1])
-    assert sight(made) == Sight(1, True, "")
+    assert check(made) == StepCheck(1, True, "")
 
 
 def test_a_leader_in_place_of_another_topic_is_drift(paper: Make) -> None:
     made = paper(0)
     made.cluster.change(0, leader=1, topic_id="AAAAAAAAAAAAAAAAAAAAAg")
-    assert sight(made).drift.startswith("topic was deleted and created again")
+    assert check(made).drift.startswith("topic was deleted and created again")
 
 
 @pytest.mark.parametrize("replicas", [[1, 3, 2], [1, 2], [1, 2, 4]], ids=str)
@@ -90,21 +90,21 @@ def test_a_leader_in_place_of_other_replicas_is_drift(paper: Make, replicas: lis
     """What the plan would bring back, it knows of its own replicas only."""
     made = paper(0)
     made.cluster.change(0, leader=1, replicas=replicas)
-    assert (sight(made).already, sight(made).drift.startswith("replicas changed from 1,2,3 to")) == (False, True)
+    assert (check(made).already, check(made).drift.startswith("replicas changed from 1,2,3 to")) == (False, True)
 
 
 def test_a_partition_that_is_gone_or_hidden(paper: Make) -> None:
     made = paper(0)
     made.cluster.write([row for row in made.cluster.rows() if row["partition"] != 0])
-    assert sight(made) == Sight(None, False, "deleted")
-    assert sight(made, gaps=(hidden(1),)).drift == "not there: deleted, or hidden from these credentials"
+    assert check(made) == StepCheck(None, False, "deleted")
+    assert check(made, gaps=(hidden(1),)).drift == "not there: deleted, or hidden from these credentials"
 
 
 def test_a_reassignment_that_was_there_when_the_plan_was_made_is_none(paper: Make) -> None:
     made = paper(0, adding=[3])
-    assert sight(made).drift == ""
+    assert check(made).drift == ""
     made.cluster.change(0, adding=[])  # it has ended, and the replicas are as they were
-    assert sight(made).drift == ""
+    assert check(made).drift == ""
 
 
 def test_only_new_trouble_of_known_partitions_is_worse(paper: Make) -> None:

@@ -32,8 +32,8 @@ def applied(paper: Make, *numbers: int, **fields: Any) -> tuple[Any, list[list[A
 def impossible(made: Any) -> dict[int, str]:
     """Why some leaders cannot be brought back."""
     steps = still_to_roll_back(made.plan, made.progress)
-    sights = look_back(made.plan, steps, made.cluster.read_snapshot())
-    return {key[1]: sight.drift for key, sight in sights.items() if sight.drift}
+    checks = look_back(made.plan, steps, made.cluster.read_snapshot())
+    return {key[1]: check.drift for key, check in checks.items() if check.drift}
 
 
 def test_leaders_are_brought_back_last_step_first_and_orders_stay(paper: Make) -> None:
