@@ -180,7 +180,7 @@ def _summary(audited: Audited) -> dict[str, object]:
         "snapshots_left_out": selection.left_out,
         "snapshots_repeated": selection.repeated,
         "damaged_files": _files(selection.damaged),
-        "foreign_files": _files(selection.strangers),
+        "foreign_files": _files(selection.orphans),
     }
 
 
@@ -190,7 +190,7 @@ def _files(problems: Iterable[FileProblem]) -> list[dict[str, str]]:
 
 def _warnings(selection: Selection) -> list[str]:
     found: list[str] = []
-    for word, problems in (("damaged", selection.damaged), ("foreign", selection.strangers)):
+    for word, problems in (("damaged", selection.damaged), ("foreign", selection.orphans)):
         found += [f"{problem.path}: {word}: {problem.reason}" for problem in problems[:MOST_NAMED]]
         rest = len(problems) - MOST_NAMED
         if rest > 0:

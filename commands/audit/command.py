@@ -134,7 +134,7 @@ def _select(
     first = None if since is None else parse_moment(since, "--since")
     last = None if until is None else parse_moment(until, "--until")
     selection = select_snapshots(_with_sample(folders), Wanted(tuple(clusters), first, last))
-    wrong = (*selection.damaged, *selection.strangers)
+    wrong = (*selection.damaged, *selection.orphans)
     if strict and wrong:
         more = f", and so are {len(wrong) - 1} more files" if len(wrong) > 1 else ""
         raise InputError(wrong[0].path, "", wrong[0].reason + more, "remove it, or audit the rest without --strict")
@@ -162,7 +162,7 @@ def _nothing_left(selection: Selection, folders: Sequence[Path]) -> InputError |
             "--cluster, --since and --until leave none",
             "ask for more of them",
         )
-    reason = selection.strangers[0].reason if selection.strangers else "no snapshot is in it"
+    reason = selection.orphans[0].reason if selection.orphans else "no snapshot is in it"
     return InputError(str(folders[0]), "", reason, f"take one: kreplica snapshot --out {folders[0]}")
 
 

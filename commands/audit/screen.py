@@ -117,8 +117,8 @@ def _left_out(audited: Audited) -> Iterator[str]:
     if selection.damaged:
         files = counted(len(selection.damaged), "damaged file")
         yield f"{files}, and with them {counted(selection.left_out, 'snapshot')}: see the warnings"
-    if selection.strangers:
-        yield f"{counted(len(selection.strangers), 'foreign file')}: see the warnings"
+    if selection.orphans:
+        yield f"{counted(len(selection.orphans), 'foreign file')}: see the warnings"
 
 
 def _print_trends(trends: Sequence[ClusterTrend], console: Console) -> None:

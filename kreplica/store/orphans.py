@@ -16,7 +16,7 @@ _UNNAMED = "no manifest names it: it is foreign, or left over from a snapshot th
 _RANDOM = re.compile(r"-([0-9a-f]{12})\.(?:json|parquet)$")
 
 
-def find_strangers(directories: Iterable[Path], listing: ManifestListing) -> tuple[FileProblem, ...]:
+def find_orphans(directories: Iterable[Path], listing: ManifestListing) -> tuple[FileProblem, ...]:
     """Finds orphans in dump directories: files beside the tables, and files of tables that no manifest names.
 
     Args:

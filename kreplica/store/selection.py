@@ -14,7 +14,7 @@ from kreplica.errors import InputError, KreplicaError
 from kreplica.model.snapshot import Gap
 from kreplica.store.layout import MANIFESTS
 from kreplica.store.manifest import Manifest
-from kreplica.store.orphans import find_strangers
+from kreplica.store.orphans import find_orphans
 from kreplica.store.reading import ManifestListing, list_manifests
 from kreplica.store.verification import FileProblem, problems_of
 from kreplica.system.guard import attempt
@@ -85,7 +85,7 @@ class Selection:
         snapshots: Whole snapshots by cluster and time.
         damaged: Manifests and data files that cannot be read, or are not what their manifest says; their snapshots are
             left out.
-        strangers: Files and directories that belong to no snapshot; the answer uses none of them.
+        orphans: Files and directories that belong to no snapshot; the answer uses none of them.
         left_out: Snapshots that are left out because of damaged files.
         repeated: Snapshots that are there more than once and are read once.
         filtered: Snapshots that were not wanted.
@@ -93,7 +93,7 @@ class Selection:
 
     snapshots: tuple[SnapshotFiles, ...]
     damaged: tuple[FileProblem, ...]
-    strangers: tuple[FileProblem, ...]
+    orphans: tuple[FileProblem, ...]
     left_out: int
     repeated: int
     filtered: int
@@ -111,7 +111,7 @@ def select_snapshots(paths: Iterable[Path], wanted: Wanted) -> Selection:
     """
     directories = _dump_directories(paths)
     listing = list_manifests(directories)
-    strangers = find_strangers(directories, listing)
+    orphans = find_orphans(directories, listing)
     chosen = [manifest for manifest in listing.manifests if wanted.takes(manifest)]
     distinct = _distinct(chosen)
     checks = [partial(_problems_of, manifest) for manifest in distinct]
@@ -121,7 +121,7 @@ def select_snapshots(paths: Iterable[Path], wanted: Wanted) -> Selection:
     return Selection(
         snapshots=tuple(sorted(whole, key=lambda item: (item.cluster, item.taken_at, item.partitions or ""))),
         damaged=(*damaged, *(problem for problems in found for problem in problems)),
-        strangers=strangers,
+        orphans=orphans,
         left_out=len(distinct) - len(whole),
         repeated=len(chosen) - len(distinct),
         filtered=len(listing.manifests) - len(chosen),

@@ -65,7 +65,7 @@ def audited(spark: SparkSession, folders: list[Path]) -> Outcome:
     from kreplica.store.selection import Wanted, select_snapshots
 
     selection = select_snapshots(folders, Wanted())
-    assert (selection.damaged, selection.strangers) == ((), ())
+    assert (selection.damaged, selection.orphans) == ((), ())
     audit = Audit(read_fleet(spark, selection.snapshots), {rule.name for rule in ALL_RULES}, per_snapshot=True)
     names = {item.cluster: item.name for item in selection.snapshots}
     times: dict[str, list[str]] = {}

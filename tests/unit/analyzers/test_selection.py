@@ -50,7 +50,7 @@ WHOLE = [("aaa", 8), ("aaa", 9), ("aaa", 10), ("bbb", 8), ("bbb", 9), ("bbb", 10
 def test_whole_snapshots_come_by_cluster_and_time(dumps: Path) -> None:
     selection = select_snapshots([dumps], EVERYTHING)
     assert named(selection) == WHOLE
-    assert (selection.damaged, selection.strangers, selection.left_out) == ((), (), 0)
+    assert (selection.damaged, selection.orphans, selection.left_out) == ((), (), 0)
     first, last = selection.snapshots[0], selection.snapshots[-1]
     assert first.partitions is not None
     assert pq.read_metadata(first.partitions).num_rows == first.partition_rows == 2
@@ -107,7 +107,7 @@ def test_a_damaged_file_is_named_and_its_snapshot_left_out(
     assert named(selection) == [place for place in WHOLE if place != ("bbb", 9)]
     assert [problem.path for problem in selection.damaged] == [str(victim)]
     assert reason in selection.damaged[0].reason
-    assert (selection.left_out, selection.strangers) == (1, ())
+    assert (selection.left_out, selection.orphans) == (1, ())
 
 
 def rewrite(dumps: Path, table: pa.Table | bytes) -> Path:
@@ -144,7 +144,7 @@ def test_a_file_that_spark_could_not_read_is_named(dumps: Path, table: pa.Table 
     assert named(selection) == [place for place in WHOLE if place != ("aaa", 10)]
 
 
-def test_a_manifest_that_is_damaged_foreign_or_newer_is_named_and_its_files_are_no_strangers(dumps: Path) -> None:
+def test_a_manifest_that_is_damaged_foreign_or_newer_is_named_and_its_files_are_no_orphans(dumps: Path) -> None:
     manifests = sorted((dumps / "manifests").iterdir())
     damaged, newer, _ = (path for path in manifests if "-aaa-" in path.name)
     damaged.write_bytes(damaged.read_bytes()[:50])
@@ -158,10 +158,10 @@ def test_a_manifest_that_is_damaged_foreign_or_newer_is_named_and_its_files_are_
     assert "not a manifest of kreplica" in reasons[damaged.name]
     assert f"schema version {SCHEMA_VERSION + 1}" in reasons[newer.name]
     assert named(selection) == [place for place in WHOLE if place not in (("aaa", 8), ("aaa", 9))]
-    assert selection.strangers == ()
+    assert selection.orphans == ()
 
 
-def test_files_that_no_manifest_names_are_strangers(dumps: Path) -> None:
+def test_files_that_no_manifest_names_are_orphans(dumps: Path) -> None:
     other = [
         dumps / "notes.txt",
         dumps / "partitions" / "export.parquet",
@@ -174,23 +174,23 @@ def test_files_that_no_manifest_names_are_strangers(dumps: Path) -> None:
     (dumps / ".writing-0123456789ab" / "partitions.parquet").write_bytes(b"half")
     (dumps / "partitions" / ".hidden").write_bytes(b"")
     selection = select_snapshots([dumps], EVERYTHING)
-    assert [problem.path for problem in selection.strangers] == sorted(map(str, other))
+    assert [problem.path for problem in selection.orphans] == sorted(map(str, other))
     assert named(selection) == WHOLE
     assert selection.damaged == ()
 
 
-def test_a_filtered_snapshot_is_not_checked_and_its_files_are_no_strangers(dumps: Path) -> None:
+def test_a_filtered_snapshot_is_not_checked_and_its_files_are_no_orphans(dumps: Path) -> None:
     files_of(dumps / "partitions" / "date=2026-03-01" / "cluster=aaa", "")[0].unlink()
     selection = select_snapshots([dumps], Wanted(clusters=("bbb",)))
     assert named(selection) == WHOLE[3:6]
-    assert (selection.damaged, selection.strangers) == ((), ())
+    assert (selection.damaged, selection.orphans) == ((), ())
 
 
 def test_a_directory_without_snapshots_is_a_stranger(tmp_path: Path) -> None:
     (tmp_path / "photos").mkdir()
     selection = select_snapshots([tmp_path / "photos"], EVERYTHING)
     assert selection.snapshots == ()
-    assert [problem.path for problem in selection.strangers] == [str(tmp_path / "photos")]
+    assert [problem.path for problem in selection.orphans] == [str(tmp_path / "photos")]
 
 
 @pytest.mark.parametrize("name", ["nowhere", "file"])

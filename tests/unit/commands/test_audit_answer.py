@@ -54,7 +54,7 @@ def test_a_copy_of_a_snapshot_is_counted_once_and_said_to_be(folder: Path) -> No
 def test_of_many_strange_files_some_are_named(folder: Path) -> None:
     place = next(folder.rglob("partitions/**/*.parquet")).parent
     for number in range(MOST_NAMED + 2):
-        (place / f"stranger-{number:02}.parquet").write_bytes(b"x")
+        (place / f"orphan-{number:02}.parquet").write_bytes(b"x")
     found = warnings_of(folder)
     assert [": foreign: " in line for line in found] == [True] * MOST_NAMED + [False]
     assert found[-1] == "2 more foreign files: -o json names them in summary.foreign_files"

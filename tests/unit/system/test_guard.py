@@ -192,7 +192,7 @@ def test_damaged_manifests_leave_the_others_to_an_audit(tmp_path: Path) -> None:
     assert [snapshot.cluster for snapshot in selection.snapshots] == [read_sample().label]
     told = {Path(problem.path).stem for problem in selection.damaged}
     assert told == {*hostile, "pipe", "zero", "loop"}
-    assert [Path(problem.path).name for problem in selection.strangers] == ["folder.json"]
+    assert [Path(problem.path).name for problem in selection.orphans] == ["folder.json"]
 
 
 def test_data_files_that_are_no_files_are_damage(tmp_path: Path) -> None:
