@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from kreplica.formats.logs.segment_files import decode_segment as decode_segment
     from kreplica.formats.metadata_log.history import MetadataQuestion as MetadataQuestion
     from kreplica.formats.metadata_log.history import decode_metadata as decode_metadata
-    from kreplica.formats.segments.as_of import Until as Until
+    from kreplica.formats.segments.as_of import AsOf as AsOf
     from kreplica.formats.transactions.reading import TransactionQuestion as TransactionQuestion
     from kreplica.formats.transactions.reading import decode_hanging_transactions as decode_hanging_transactions
     from kreplica.formats.transactions.reading import decode_transaction_events as decode_transaction_events
@@ -85,6 +85,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "Accepted": "kreplica.health.impact.stop",
+    "AsOf": "kreplica.formats.segments.as_of",
     "Clients": "kreplica.monitoring.recommendations",
     "ClusterFacts": "kreplica.advice.facts",
     "ClusterHandle": "kreplica.config.handle",
@@ -100,7 +101,6 @@ _HOMES = {
     "PREDICATES": "kreplica.model.predicates",
     "RollOptions": "kreplica.execution.roll.plan",
     "TransactionQuestion": "kreplica.formats.transactions.reading",
-    "Until": "kreplica.formats.segments.as_of",
     "advise": "kreplica.advice.advise",
     "check": "kreplica.monitoring.checking",
     "compare": "kreplica.model.comparison",

@@ -208,7 +208,7 @@ def decode_offsets(_: Path) -> Given:
 
 @gives("decode transactions")
 def decode_transactions(_: Path) -> Given:
-    then = library.Until(timestamp=YEAR_2099)
+    then = library.AsOf(timestamp=YEAR_2099)
     found = library.decode_transactions([str(BROKER)], library.TransactionQuestion(YEAR_2099, then))
     return Given(list(found.rows), found.exit_code, {"open": found.open, "overdue": found.overdue})
 

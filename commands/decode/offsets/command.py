@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from kreplica.config.handle import ClusterHandle
     from kreplica.formats.consumer_offsets.reading import OffsetsReading
     from kreplica.formats.consumer_offsets.rows import CommittedOffset
-    from kreplica.formats.segments.as_of import Until
+    from kreplica.formats.segments.as_of import AsOf
 
 
 class OffsetsForm(StrEnum):
@@ -164,15 +164,15 @@ def offsets(
     from commands.decode.stdin import named_files
 
     cluster = _cluster([against, bootstrap_server, command_config, config, timeout], output, events=events)
-    until = _until(as_of_offset, as_of_time)
+    as_of = _as_of(as_of_offset, as_of_time)
     if groups and (events or topic is not None or cluster is not None or output in _LINES):
         raise UsageError("--groups tells of groups, not of their offsets", fix="leave out the others, but --group")
     with named_files(paths, stdin_filename) as names:
         if events:
-            return _say_events(names, group or [], topic, partitions, until, output)
+            return _say_events(names, group or [], topic, partitions, as_of, output)
         from kreplica.formats.consumer_offsets.reading import decode_offsets
 
-        reading = decode_offsets(names, group or (), topic, partitions=partitions, until=until, members=groups)
+        reading = decode_offsets(names, group or (), topic, partitions=partitions, as_of=as_of, members=groups)
         if groups:
             raise typer.Exit(_say_groups(reading, group or (), output))
     from commands.decode.offsets.answer import OffsetsAnswer
@@ -217,7 +217,7 @@ def _say_events(
     group: list[str],
     topic: str | None,
     partitions: int,
-    until: Until | None,
+    as_of: AsOf | None,
     output: OffsetsForm | None,
 ) -> None:
     from commands.decode.events import show_events
@@ -228,7 +228,7 @@ def _say_events(
         why = "--events lists records, not what they lead to"
         raise UsageError(f"-o {output} prints a state", why, "use -o jsonl, or leave out --events")
     form = None if output is None else OutputFormat(output.value)
-    found, reading = decode_offset_events(paths, group, topic, partitions=partitions, until=until)
+    found, reading = decode_offset_events(paths, group, topic, partitions=partitions, as_of=as_of)
     raise typer.Exit(show_events(found, form, [completeness(reading)] if reading.missing else []))
 
 
@@ -246,15 +246,15 @@ def _say_partition(group: str, partitions: int, files: object) -> None:
     print_out(str(coordinator_partition(group, partitions)))
 
 
-def _until(offset: int | None, time: str | None) -> Until | None:
+def _as_of(offset: int | None, time: str | None) -> AsOf | None:
     from commands.shared.values import milliseconds_of, parse_moment
-    from kreplica.formats.segments.as_of import Until
+    from kreplica.formats.segments.as_of import AsOf
 
     if offset is not None and time is not None:
         raise UsageError("--as-of-offset and --as-of-time are two ends of one replay", fix="leave one of them out")
     if time is None:
-        return None if offset is None else Until(offset)
-    return Until(timestamp=milliseconds_of(parse_moment(time, "--as-of-time")))
+        return None if offset is None else AsOf(offset)
+    return AsOf(timestamp=milliseconds_of(parse_moment(time, "--as-of-time")))
 
 
 _LINES = (OffsetsForm.kafka_1_0, OffsetsForm.kafka_2, OffsetsForm.kafka_4, OffsetsForm.reset_csv)

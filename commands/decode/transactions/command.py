@@ -14,7 +14,7 @@ from kreplica.errors import ExitCode, UsageError
 
 if TYPE_CHECKING:
     from commands.shared.printing.output import OutputFormat
-    from kreplica.formats.segments.as_of import Until
+    from kreplica.formats.segments.as_of import AsOf
     from kreplica.formats.transactions.reading import TransactionQuestion
 
 
@@ -105,25 +105,25 @@ def transactions(
         raise UsageError("--hanging asks about all transactions, at the end of the logs", fix="leave out the others")
     from kreplica.formats.transactions.reading import TransactionQuestion
 
-    now, until = _moments(as_of_offset, as_of_time)
-    asked = TransactionQuestion(now, until, frozenset(transactional_id or ()), only_open, partitions)
+    now, as_of = _moments(as_of_offset, as_of_time)
+    asked = TransactionQuestion(now, as_of, frozenset(transactional_id or ()), only_open, partitions)
     with named_files(paths, stdin_filename) as names:
         show = _show_hanging if hanging else _show_events if events else _show_state
         code = show(names, asked, output)
     raise typer.Exit(ExitCode.OK if exit_zero and code is ExitCode.FINDINGS else code)
 
 
-def _moments(offset: int | None, moment: str | None) -> tuple[int, Until]:
+def _moments(offset: int | None, moment: str | None) -> tuple[int, AsOf]:
     """The time for ages, in ms since the epoch, and the offset or time up to which the logs are replayed."""
     from commands.shared.values import milliseconds_of, parse_moment
-    from kreplica.formats.segments.as_of import Until
+    from kreplica.formats.segments.as_of import AsOf
 
     if moment is None:
-        return round(time.time() * 1000), Until(offset)
+        return round(time.time() * 1000), AsOf(offset)
     if offset is not None:
         raise UsageError("--as-of-offset and --as-of-time name two moments", fix="leave out one of them")
     then = milliseconds_of(parse_moment(moment, "--as-of-time"))
-    return then, Until(timestamp=then)
+    return then, AsOf(timestamp=then)
 
 
 def _show_hanging(paths: Sequence[str], asked: TransactionQuestion, output: OutputFormat | None) -> ExitCode:

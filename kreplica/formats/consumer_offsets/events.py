@@ -25,7 +25,7 @@ from kreplica.formats.consumer_offsets.latest import DistinctKeys, distinct_keys
 from kreplica.formats.consumer_offsets.records import GroupRecord, decode_group_record
 from kreplica.formats.damage import Damage, DamageTally
 from kreplica.formats.schema import SchemaError, uuid_text
-from kreplica.formats.segments.as_of import Until
+from kreplica.formats.segments.as_of import AsOf
 from kreplica.formats.segments.rows import log_records
 from kreplica.model.columns import BoolColumn, Column, IntColumn, StringColumn
 from kreplica.model.schema import Field, Kind, TableSchema
@@ -251,15 +251,15 @@ class OffsetEvents:
         logs: Sequence[PartitionLog],
         groups: Sequence[re.Pattern[str]],
         topic: re.Pattern[str] | None,
-        until: Until | None,
+        as_of: AsOf | None,
         damage: DamageTally,
     ) -> None:
         self.damage = damage
-        self._logs, self._groups, self._topic, self._until = logs, groups, topic, until or Until()
+        self._logs, self._groups, self._topic, self._as_of = logs, groups, topic, as_of or AsOf()
 
     def __iter__(self) -> Iterator[Table]:
         for log in self._logs:
-            for path, records in log_records(log.segments, self._until, self.damage):
+            for path, records in log_records(log.segments, self._as_of, self.damage):
                 yield self._table(log, str(path), records)
 
     def _table(self, log: PartitionLog, file: str, records: RecordColumns) -> Table:

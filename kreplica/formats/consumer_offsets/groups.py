@@ -29,7 +29,7 @@ from kreplica.formats.damage import Damage
 from kreplica.formats.schema import SchemaError
 
 if TYPE_CHECKING:
-    from kreplica.formats.segments.as_of import Until
+    from kreplica.formats.segments.as_of import AsOf
     from kreplica.formats.segments.columns import RecordColumns
 
 EMPTY, STABLE, ASSIGNING, RECONCILING, NOT_READY = "Empty", "Stable", "Assigning", "Reconciling", "NotReady"
@@ -73,16 +73,16 @@ class GroupReplay:
     """Reads records in the order of the log; keeps the last of each key of a group, so that memory does not grow.
 
     Args:
-        until: The end of the records to include; all if None.
+        as_of: State as of this offset or time; the end of the log if None.
         last: Offset and value of each key's last record; keys of commits are not among them.
     """
 
-    until: Until | None = None
+    as_of: AsOf | None = None
     last: dict[bytes, tuple[int, bytes | None]] = field(default_factory=dict)
 
     def add(self, records: RecordColumns) -> None:
         """Takes the next records."""
-        records = records if self.until is None else self.until.counted(records)
+        records = records if self.as_of is None else self.as_of.select(records)
         which = np.flatnonzero((key_types(records) > NEWEST_COMMIT_KEY) & ~records.batches.control[records.batch])
         latest = which[last_of_each_key(records.data, records.key_start[which], records.key_length[which])]
         for row in latest.tolist():

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from kreplica.formats.consumer_offsets.replay import OffsetReplay
     from kreplica.formats.damage import Damage
     from kreplica.formats.file_bytes import ByteSource
-    from kreplica.formats.segments.as_of import Until
+    from kreplica.formats.segments.as_of import AsOf
     from kreplica.formats.segments.windows import BatchWindow
 
 STRETCH_BYTES = 48 << 20
@@ -106,16 +106,16 @@ class _Part:
         return tuple(each for each in self.source.unread() if each.position < self.end or not self.size)
 
 
-def replay_logs(logs: Sequence[Sequence[Path]], until: Until | None = None, *, groups: bool = False) -> list[Replayed]:
+def replay_logs(logs: Sequence[Sequence[Path]], as_of: AsOf | None = None, *, groups: bool = False) -> list[Replayed]:
     """Replays each log.
 
     Args:
         logs: The segments of each, in order.
-        until: Which records count; all if None.
+        as_of: State as of this offset or time; the end of the logs if None.
         groups: True to replay groups and their members, too.
     """
     stretches = [(number, stretch) for number, log in enumerate(logs) for stretch in _stretches(log)]
-    work = partial(replay_stretch, until=until, groups=groups)
+    work = partial(replay_stretch, as_of=as_of, groups=groups)
     pieces = _replayed([stretch for _, stretch in stretches], work)
     results: dict[int, Replayed] = {}
     for (number, stretch), piece in zip(stretches, pieces, strict=True):
@@ -124,8 +124,8 @@ def replay_logs(logs: Sequence[Sequence[Path]], until: Until | None = None, *, g
         else:
             results[number].add_stretch(piece)
         if not piece.whole and not stretch.is_whole:
-            return [_one_after_the_other(log, until, groups=groups) for log in logs]
-    return [results.get(number) or _begun(until, groups=groups) for number in range(len(logs))]
+            return [_one_after_the_other(log, as_of, groups=groups) for log in logs]
+    return [results.get(number) or _begun(as_of, groups=groups) for number in range(len(logs))]
 
 
 def _stretches(log: Sequence[Path]) -> Iterator[Stretch]:
@@ -185,29 +185,29 @@ def _replayed(stretches: Sequence[Stretch], work: Callable[[Stretch], Replayed])
     return side_by_side(work, stretches, workers, IMPORTED)
 
 
-def _one_after_the_other(log: Sequence[Path], until: Until | None, *, groups: bool) -> Replayed:
-    result = _begun(until, groups=groups)
+def _one_after_the_other(log: Sequence[Path], as_of: AsOf | None, *, groups: bool) -> Replayed:
+    result = _begun(as_of, groups=groups)
     for path in log:
-        result.add_stretch(replay_stretch(Stretch(path), until, groups=groups))
+        result.add_stretch(replay_stretch(Stretch(path), as_of, groups=groups))
     return result
 
 
-def _begun(until: Until | None, *, groups: bool) -> Replayed:
+def _begun(as_of: AsOf | None, *, groups: bool) -> Replayed:
     """The result before anything is read."""
     from kreplica.formats.consumer_offsets.replay import OffsetReplay
 
     if not groups:
-        return Replayed(OffsetReplay(until))
+        return Replayed(OffsetReplay(as_of))
     from kreplica.formats.consumer_offsets.groups import GroupReplay
 
-    return Replayed(OffsetReplay(until), GroupReplay(until))
+    return Replayed(OffsetReplay(as_of), GroupReplay(as_of))
 
 
-def replay_stretch(stretch: Stretch, until: Until | None = None, *, groups: bool = False) -> Replayed:
+def replay_stretch(stretch: Stretch, as_of: AsOf | None = None, *, groups: bool = False) -> Replayed:
     """Replays one stretch; arguments as of ``replay_logs``. A file that cannot be read is damage of its first one."""
     from kreplica.formats.file_bytes import FoundBytes
 
-    result = _begun(until, groups=groups)
+    result = _begun(as_of, groups=groups)
     with FoundBytes.open(stretch.path) as source:
         if stretch.begin and not source.size:  # it could not be opened: the first stretch reports it
             return result

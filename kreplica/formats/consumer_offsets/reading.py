@@ -17,7 +17,7 @@ from kreplica.formats.consumer_offsets.logs import Replayed, replay_logs
 from kreplica.formats.consumer_offsets.records import type_name
 from kreplica.formats.damage import DamageTally
 from kreplica.formats.logs.internal_topic import PARTITIONS, TopicLogs, TopicReading, find_topic_logs
-from kreplica.formats.segments.as_of import Until
+from kreplica.formats.segments.as_of import AsOf
 from kreplica.model.topic_pattern import topic_pattern
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ def decode_offsets(
     topics: str | None = None,
     *,
     partitions: int = PARTITIONS,
-    until: Until | None = None,
+    as_of: AsOf | None = None,
     members: bool = False,
 ) -> OffsetsReading:
     """Reads committed offsets, and with ``members`` the groups and their members, from the named files.
@@ -75,7 +75,7 @@ def decode_offsets(
         groups: Regular expressions for whole names of groups; all groups if there are none.
         topics: Pattern of the topics, as ``--topic`` takes it; all topics if None.
         partitions: Number of partitions of __consumer_offsets.
-        until: State as of this offset or time; the end of the logs if None.
+        as_of: State as of this offset or time; the end of the logs if None.
         members: Whether the groups and their members are replayed, too.
 
     Raises:
@@ -85,8 +85,8 @@ def decode_offsets(
     patterns = group_patterns(groups)
     topic = topic_pattern(topics) if topics is not None else None
     damage = DamageTally()
-    logs = _chosen(paths, until, damage)
-    results = replay_logs([log.segments for log in logs.logs], until, groups=members)
+    logs = _chosen(paths, as_of, damage)
+    results = replay_logs([log.segments for log in logs.logs], as_of, groups=members)
     from kreplica.formats.consumer_offsets.rows import committed_offsets
 
     commits: list[list[CommittedOffset]] = []
@@ -109,12 +109,12 @@ def decode_offsets(
         len({row.group for row in rows}),
         results,
         commits,
-        _expired(kept, until),
+        _expired(kept, as_of),
     )
 
 
-def _expired(rows: Sequence[CommittedOffset], until: Until | None) -> int:
-    moment = time.time() * 1000 if until is None or until.timestamp is None else until.timestamp
+def _expired(rows: Sequence[CommittedOffset], as_of: AsOf | None) -> int:
+    moment = time.time() * 1000 if as_of is None or as_of.timestamp is None else as_of.timestamp
     return sum(row.expire_timestamp is not None and row.expire_timestamp <= moment for row in rows)
 
 
@@ -124,7 +124,7 @@ def decode_offset_events(
     topics: str | None = None,
     *,
     partitions: int = PARTITIONS,
-    until: Until | None = None,
+    as_of: AsOf | None = None,
 ) -> tuple[OffsetEvents, OffsetsReading]:
     """Every record of the named files, and the logs they are from; arguments as in ``decode_offsets``.
 
@@ -136,9 +136,9 @@ def decode_offset_events(
     patterns = group_patterns(groups)
     topic = topic_pattern(topics) if topics is not None else None
     damage, wanted = DamageTally(), _wanted(groups, partitions)
-    logs = _chosen(paths, until, damage)
+    logs = _chosen(paths, as_of, damage)
     reading = OffsetsReading(logs, partitions, wanted, damage, "")
-    return OffsetEvents(logs.logs, patterns, topic, until, damage), reading
+    return OffsetEvents(logs.logs, patterns, topic, as_of, damage), reading
 
 
 def group_patterns(groups: Sequence[str]) -> list[re.Pattern[str]]:
@@ -171,11 +171,11 @@ def _wanted(groups: Sequence[str], partitions: int) -> frozenset[int]:
     return frozenset(range(partitions))
 
 
-def _chosen(names: Sequence[str], until: Until | None, damage: DamageTally) -> TopicLogs:
+def _chosen(names: Sequence[str], as_of: AsOf | None, damage: DamageTally) -> TopicLogs:
     """The log to read of each partition; adds folders that could not be listed to the damage."""
     logs = find_topic_logs(names, OFFSETS_TOPIC, "offsets", "name a broker's log directory, or segments")
     damage.add(logs.damage)
-    if until is not None and until.offset is not None and len(logs.logs) > 1:
+    if as_of is not None and as_of.offset is not None and len(logs.logs) > 1:
         why = f"offsets of one log say nothing of another, and {len(logs.logs)} are named"
         raise UsageError("--as-of-offset is for one log", why, "name one partition's directory, or use --as-of-time")
     return logs

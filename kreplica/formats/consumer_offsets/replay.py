@@ -23,7 +23,7 @@ from kreplica.formats.consumer_offsets.latest import (
     last_of_each,
     last_of_each_key,
 )
-from kreplica.formats.segments.as_of import Until
+from kreplica.formats.segments.as_of import AsOf
 from kreplica.formats.segments.columns import RecordColumns
 from kreplica.formats.segments.control_records import ABORT, COMMIT
 from kreplica.formats.segments.numbers import integers_at
@@ -40,12 +40,12 @@ NO_PRODUCER = -1
 class OffsetReplay:
     """Reads records in the order of the log; ``applied`` and ``pending`` are the state then."""
 
-    def __init__(self, until: Until | None = None) -> None:
+    def __init__(self, as_of: AsOf | None = None) -> None:
         self.types: Counter[int] = Counter()
         """Number of records of each key type; -1 for those without a type."""
         self.first_markers: dict[int, int] = {}
         """Type of the first marker of each producer: ends transactions that an earlier stretch of the log left open."""
-        self._until = until or Until()
+        self._as_of = as_of or AsOf()
         self._latest = LatestCommits()
         self._tombstones = LatestCommits()
         self._plain = PlainCommits()
@@ -57,7 +57,7 @@ class OffsetReplay:
         Returns:
             Number of its records of each key type; empty if nothing was taken: they are to be decoded and added.
         """
-        found = None if self._until.given else self._plain.add(window)
+        found = None if self._as_of.given else self._plain.add(window)
         if found is None:
             return Counter()
         self.types += found.types
@@ -66,7 +66,7 @@ class OffsetReplay:
 
     def add(self, records: RecordColumns) -> None:
         """Takes the next records."""
-        records = self._until.counted(records)
+        records = self._as_of.select(records)
         if not len(records):
             return
         types, batches = key_types(records), records.batches

@@ -201,7 +201,7 @@ def state_at(files: MetadataFiles, offset: int | None) -> Replay:
 
 
 def history(
-    files: MetadataFiles, replay: Replay, base: tuple[int, Path] | None, until: int | None = None
+    files: MetadataFiles, replay: Replay, base: tuple[int, Path] | None, as_of: int | None = None
 ) -> Iterator[tuple[MetadataEntry, list[PartitionChange]]]:
     """Applies the log to the replay's image, entry by entry, each with the changes it made to partitions.
 
@@ -209,7 +209,7 @@ def history(
         files: The log.
         replay: Takes state and damage, while the entries are iterated.
         base: The checkpoint to begin with; None for the beginning of the log.
-        until: The first offset that is not applied; None for all.
+        as_of: The first offset that is not applied; None for all.
 
     Raises:
         InputError: The log does not go on where the checkpoint ends.
@@ -223,8 +223,8 @@ def history(
     for number, (_, path) in enumerate(files.segments):
         if number + 1 < len(starts) and starts[number + 1] <= first:
             continue  # all of it is in the checkpoint
-        yield from _apply(path, replay, lambda offset: first <= offset and (until is None or offset < until))
-        if until is not None and replay.image.next_offset >= until:
+        yield from _apply(path, replay, lambda offset: first <= offset and (as_of is None or offset < as_of))
+        if as_of is not None and replay.image.next_offset >= as_of:
             return
 
 

@@ -1,4 +1,4 @@
-"""The offset or time up to which a log is read, for its state as of then."""
+"""The offset or time up to which a log is read, to give its state as of then."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Until:
-    """The end of reading; None for the end of the log.
+class AsOf:
+    """The offset or the time of a past state; with neither, the end of the log.
 
     Args:
-        offset: The first offset that no longer counts: the state when it was next to be written, as a log end offset
-            and the names of KRaft checkpoints have it.
-        timestamp: The last timestamp that counts, ms since the epoch.
+        offset: The first offset that is left out: the log end offset of that state, as in the names of KRaft
+            checkpoints.
+        timestamp: The last timestamp that is included, ms since the epoch.
     """
 
     offset: int | None = None
@@ -27,7 +27,7 @@ class Until:
 
     @property
     def given(self) -> bool:
-        """True unless it is simply the end of the log."""
+        """True if an offset or a time is given."""
         return self.offset is not None or self.timestamp is not None
 
     def includes(self, records: RecordColumns) -> NDArray[np.bool_] | None:
@@ -36,7 +36,7 @@ class Until:
             return records.offset < self.offset
         return None if self.timestamp is None else records.timestamp <= self.timestamp
 
-    def counted(self, records: RecordColumns) -> RecordColumns:
+    def select(self, records: RecordColumns) -> RecordColumns:
         """The records that are included."""
         included = self.includes(records)
         return records if included is None or included.all() else records.take(included)

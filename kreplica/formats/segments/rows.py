@@ -22,7 +22,7 @@ from kreplica.model.table import Table
 
 if TYPE_CHECKING:
     from kreplica.formats.damage import DamageTally
-    from kreplica.formats.segments.as_of import Until
+    from kreplica.formats.segments.as_of import AsOf
     from kreplica.formats.segments.columns import RecordColumns
 
 
@@ -159,12 +159,12 @@ def text_of(content: bytes | None) -> str | None:
     return None if content is None else content.decode("utf-8", "backslashreplace")
 
 
-def log_records(segments: Iterable[Path], until: Until, damage: DamageTally) -> Iterator[tuple[Path, RecordColumns]]:
+def log_records(segments: Iterable[Path], as_of: AsOf, damage: DamageTally) -> Iterator[tuple[Path, RecordColumns]]:
     """The records to include, some at a time, each with its segment.
 
     Args:
         segments: Of one log, in order.
-        until: The end of the records to include.
+        as_of: Records up to this offset or time.
         damage: Takes the ranges that cannot be read, whole segments too, while the records are asked for.
     """
     for path in segments:
@@ -173,4 +173,4 @@ def log_records(segments: Iterable[Path], until: Until, damage: DamageTally) -> 
                 damage.add(window.damage)
                 for records in decode_records(window):
                     damage.add(records.damage)
-                    yield path, until.counted(records)
+                    yield path, as_of.select(records)

@@ -13,7 +13,7 @@ from kreplica.formats.damage import DamageTally
 from kreplica.formats.file_bytes import FoundBytes
 from kreplica.formats.logs.internal_topic import Place
 from kreplica.formats.logs.partition_logs import PartitionLog
-from kreplica.formats.segments.as_of import Until
+from kreplica.formats.segments.as_of import AsOf
 from kreplica.formats.segments.rows import log_records
 from kreplica.formats.segments.windows import read_windows
 from kreplica.formats.transactions.records import (
@@ -42,26 +42,26 @@ class ReplayedLog:
     findings: Findings = field(default_factory=lambda: Findings(""))
 
 
-def replay_transactions(log: PartitionLog, until: Until) -> ReplayedLog:
+def replay_transactions(log: PartitionLog, as_of: AsOf) -> ReplayedLog:
     """Replays one partition of the topic to its state."""
     replayed, replay = ReplayedLog(log, findings=Findings(str(log.directory))), TransactionReplay()
-    for _, records in log_records(log.segments, until, replayed.findings.damage):
+    for _, records in log_records(log.segments, as_of, replayed.findings.damage):
         replay.add(records)
     replayed.records.extend(replay.state(replayed.findings))
     return replayed
 
 
-def transactional_ids(log: PartitionLog, until: Until) -> set[str]:
+def transactional_ids(log: PartitionLog, as_of: AsOf) -> set[str]:
     """Every transactional id in a partition of the topic, forgotten ones too."""
     replay = TransactionReplay()
-    for _, records in log_records(log.segments, until, DamageTally()):
+    for _, records in log_records(log.segments, as_of, DamageTally()):
         replay.add(records)
     return replay.ids()
 
 
-def transaction_history(log: PartitionLog, until: Until, found: Findings) -> Iterator[list[TransactionRecord]]:
+def transaction_history(log: PartitionLog, as_of: AsOf, found: Findings) -> Iterator[list[TransactionRecord]]:
     """Every record of one partition of the topic, some at a time: earlier ones are not kept."""
-    for _, records in log_records(log.segments, until, found.damage):
+    for _, records in log_records(log.segments, as_of, found.damage):
         events = transaction_events(records, found)
         while some := list(islice(events, RECORDS_AT_ONCE)):
             yield some

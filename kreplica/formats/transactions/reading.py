@@ -17,7 +17,7 @@ from kreplica.engine.rules.groups.coordinator_partition import coordinator_parti
 from kreplica.errors import UsageError
 from kreplica.formats.damage import DamageTally
 from kreplica.formats.logs.internal_topic import PARTITIONS, Place, TopicLogs, TopicReading, find_logs_and_others
-from kreplica.formats.segments.as_of import Until
+from kreplica.formats.segments.as_of import AsOf
 from kreplica.formats.transactions.hanging import HangingTransaction, hanging_transactions
 from kreplica.formats.transactions.logs import (
     ReplayedLog,
@@ -32,7 +32,7 @@ from kreplica.model.schema import Field, TableSchema
 from kreplica.model.table import Table
 from kreplica.model.words import counted
 
-END = Until()
+END = AsOf()
 UNKNOWN = "unknown"
 """State of a producer that has no record."""
 
@@ -88,14 +88,14 @@ class TransactionQuestion:
 
     Args:
         now: Time for ages, in ms since the epoch.
-        until: Offset or time up to which the logs are replayed; their end if not given.
+        as_of: Offset or time up to which the logs are replayed; their end if not given.
         ids: Transactional ids; all if there are none.
         only_open: Only ids with an open transaction.
         partitions: Number of partitions of the topic.
     """
 
     now: int
-    until: Until = END
+    as_of: AsOf = END
     ids: frozenset[str] = frozenset()
     only_open: bool = False
     partitions: int = PARTITIONS
@@ -152,11 +152,11 @@ def decode_transactions(paths: Sequence[str], asked: TransactionQuestion) -> Tra
         UsageError: There is nothing to read, or an id is not there.
         InputError: A file cannot be read.
     """
-    logs = find_logs_of(paths, asked.until)
-    read = [replay_transactions(log, asked.until) for log in logs.logs]
+    logs = find_logs_of(paths, asked.as_of)
+    read = [replay_transactions(log, asked.as_of) for log in logs.logs]
     _refuse_absent(asked, logs, {record.transactional_id for log in read for record in log.records})
     kept = [(log, record) for log in read for record in log.records if asked.wants(record)]
-    begun = {} if asked.until.given else _first_offsets(logs, kept)
+    begun = {} if asked.as_of.given else _first_offsets(logs, kept)
     rows = [state_row(log.log.partition, record, begun, asked.now) for log, record in kept]
     return _reading(logs, read, asked, rows, _damage_of(logs, read))
 
@@ -172,8 +172,8 @@ def decode_hanging_transactions(paths: Sequence[str], asked: TransactionQuestion
         UsageError: There is nothing to read.
         InputError: A file cannot be read.
     """
-    logs = find_logs_of(paths, asked.until)
-    read = [replay_transactions(log, asked.until) for log in logs.logs]
+    logs = find_logs_of(paths, asked.as_of)
+    read = [replay_transactions(log, asked.as_of) for log in logs.logs]
     known, damage = [record for log in read for record in log.records], _damage_of(logs, read)
     found = list(hanging_transactions(logs.others, known, asked.now, damage))
     partial = _reading(logs, read, asked, (), damage).partial
@@ -187,9 +187,9 @@ def decode_transaction_events(paths: Sequence[str], asked: TransactionQuestion) 
     Raises:
         UsageError: There is nothing to read, or an id is not there.
     """
-    logs = find_logs_of(paths, asked.until)
+    logs = find_logs_of(paths, asked.as_of)
     if asked.ids:  # a wrong name is reported before the first row
-        _refuse_absent(asked, logs, {name for log in logs.logs for name in transactional_ids(log, asked.until)})
+        _refuse_absent(asked, logs, {name for log in logs.logs for name in transactional_ids(log, asked.as_of)})
     return TransactionEvents(logs, asked)
 
 
@@ -225,14 +225,14 @@ def _reading_of(
     return TransactionsReading(logs, asked.partitions, asked.needed, damage, doubt, asked, unknown, rows)
 
 
-def find_logs_of(paths: Sequence[str], until: Until) -> TopicLogs:
+def find_logs_of(paths: Sequence[str], as_of: AsOf) -> TopicLogs:
     """The partitions of the topic in the named files.
 
     Raises:
         UsageError: There are none, or several where an offset of one is asked for.
     """
     logs = find_logs_and_others(paths, TRANSACTION_TOPIC, "transactions", "name a log directory of a broker")
-    if until.offset is not None and len(logs.logs) > 1:
+    if as_of.offset is not None and len(logs.logs) > 1:
         numbers = ", ".join(str(log.partition) for log in logs.logs[:8])
         why = f"each partition counts its own: {numbers} are there"
         raise UsageError("--as-of-offset needs one partition", why, "name the directory of one partition")
@@ -370,7 +370,7 @@ class TransactionEvents:
     def __iter__(self) -> Iterator[Table]:
         for log in self.logs.logs:
             found = Findings(str(log.directory), self.damage)
-            for records in transaction_history(log, self.asked.until, found):
+            for records in transaction_history(log, self.asked.as_of, found):
                 yield self._table(log.partition, records)
             self.unknown += found.unknown
 

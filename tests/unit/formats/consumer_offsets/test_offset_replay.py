@@ -31,7 +31,7 @@ from kreplica.formats.consumer_offsets.rows import CommittedOffset, commit_value
 from kreplica.formats.file_bytes import BufferBytes, ByteSource, FileBytes
 from kreplica.formats.logs.partition_logs import find_logs
 from kreplica.formats.schema import SchemaError
-from kreplica.formats.segments.as_of import Until
+from kreplica.formats.segments.as_of import AsOf
 from kreplica.formats.segments.records import decode_records
 from kreplica.formats.segments.windows import read_windows
 
@@ -138,11 +138,11 @@ def described(path: Path) -> dict[tuple[str, str, int], int]:
     }
 
 
-def replayed(folder: Path, until: Until | None = None) -> dict[tuple[str, str, int], int]:
+def replayed(folder: Path, as_of: AsOf | None = None) -> dict[tuple[str, str, int], int]:
     logs = find_logs([str(folder)], "__consumer_offsets")
     rows = [
         row
-        for log, result in zip(logs, replay_logs([log.segments for log in logs], until), strict=True)
+        for log, result in zip(logs, replay_logs([log.segments for log in logs], as_of), strict=True)
         for row in committed_offsets(result, log.directory)
     ]
     assert not any(row.pending for row in rows)
@@ -172,8 +172,8 @@ def marker(commit: bool) -> PlainRecord:
     return PlainRecord(0, 0, struct.pack(">hh", 0, int(commit)), struct.pack(">hi", 0, 0))
 
 
-def replay_of(content: bytes, window_bytes: int = 300, until: Until | None = None) -> OffsetReplay:
-    replay = OffsetReplay(until)
+def replay_of(content: bytes, window_bytes: int = 300, as_of: AsOf | None = None) -> OffsetReplay:
+    replay = OffsetReplay(as_of)
     for window in read_windows(BufferBytes(content), window_bytes):
         for records in decode_records(window):
             replay.add(records)
@@ -251,8 +251,8 @@ def test_stretches_put_together_are_the_whole(
 
 
 @given(STEPS, st.integers(0, 60))
-def test_as_of_an_offset(steps: list[tuple[str, int, int]], until: int) -> None:
-    assert state_of(replay_of(log_of(steps), until=Until(offset=until))) == plainly(steps[:until])
+def test_as_of_an_offset(steps: list[tuple[str, int, int]], as_of: int) -> None:
+    assert state_of(replay_of(log_of(steps), as_of=AsOf(offset=as_of))) == plainly(steps[:as_of])
 
 
 def test_as_of_a_time() -> None:
@@ -262,7 +262,7 @@ def test_as_of_a_time() -> None:
         )
         for at in range(4)
     ]
-    ((_, at),) = state_of(replay_of(b"".join(batches), until=Until(timestamp=250)))[0].items()
+    ((_, at),) = state_of(replay_of(b"".join(batches), as_of=AsOf(timestamp=250)))[0].items()
     assert at == 2
 
 
@@ -376,10 +376,10 @@ def test_segments_are_replayed_by_several_processes_as_by_one(tmp_path: Path, mo
 
 
 @pytest.mark.parametrize(
-    ("until", "counted"), [(None, 900), (Until(offset=700), 700), (Until(timestamp=1_600_000_000_000), 801)]
+    ("as_of", "counted"), [(None, 900), (AsOf(offset=700), 700), (AsOf(timestamp=1_600_000_000_000), 801)]
 )
 def test_groups_are_kept_beside_the_offsets(
-    until: Until | None, counted: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    as_of: AsOf | None, counted: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Also from windows that are taken whole, as those of commits mostly are, and from stretches of a segment."""
     records = [
@@ -393,10 +393,10 @@ def test_groups_are_kept_beside_the_offsets(
     monkeypatch.setattr(offset_logs, "processors", lambda: 2)
     expected = {record.key: (at, record.value) for at, record in enumerate(records[:counted]) if not at % 5}
     assert {value is None for _, value in expected.values()} == {True, False}
-    (found,) = replay_logs([[segment]], until, groups=True)
+    (found,) = replay_logs([[segment]], as_of, groups=True)
     assert found.groups is not None
     assert found.groups.last == expected
-    assert state_of(found.replay) == state_of(replay_logs([[segment]], until)[0].replay)
+    assert state_of(found.replay) == state_of(replay_logs([[segment]], as_of)[0].replay)
 
 
 def group_record(at: int) -> tuple[bytes, bytes | None]:

@@ -21,7 +21,7 @@ from kreplica.formats.consumer_offsets.fast_replay import KnownKeys
 from kreplica.formats.consumer_offsets.replay import OffsetReplay
 from kreplica.formats.damage import Damage
 from kreplica.formats.file_bytes import BufferBytes
-from kreplica.formats.segments.as_of import Until
+from kreplica.formats.segments.as_of import AsOf
 from kreplica.formats.segments.records import decode_records
 from kreplica.formats.segments.windows import read_windows
 
@@ -194,7 +194,7 @@ def test_other_records_are_counted_and_passed_over() -> None:
 
 def test_only_a_replay_of_everything_is_quick() -> None:
     (window,) = read_windows(BufferBytes(log_of([[RECORD]])))
-    taken = [OffsetReplay(until).add_window(window) for until in (None, Until(offset=9), Until(timestamp=9))]
+    taken = [OffsetReplay(as_of).add_window(window) for as_of in (None, AsOf(offset=9), AsOf(timestamp=9))]
     assert taken == [Counter({1: 1}), Counter(), Counter()]
 
 

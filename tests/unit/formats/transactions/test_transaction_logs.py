@@ -11,7 +11,7 @@ sys.path.insert(0, str(Path(__file__).parents[3] / "support"))
 from record_batches import PlainRecord, batch_bytes
 
 from kreplica.formats.logs.partition_logs import PartitionLog
-from kreplica.formats.segments.as_of import Until
+from kreplica.formats.segments.as_of import AsOf
 from kreplica.formats.transactions import logs as transaction_logs
 from kreplica.formats.transactions.logs import transaction_history
 from kreplica.formats.transactions.records import Findings
@@ -32,14 +32,14 @@ def batch(base_offset: int) -> bytes:
 
 def test_a_history_comes_in_pieces_of_limited_size(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(transaction_logs, "RECORDS_AT_ONCE", 2)
-    pieces = list(transaction_history(log(tmp_path, batch(0), batch(10)), Until(), Findings("")))
+    pieces = list(transaction_history(log(tmp_path, batch(0), batch(10)), AsOf(), Findings("")))
     assert [[record.offset for record in piece] for piece in pieces] == [[0, 1], [2, 3], [4], [10, 11], [12, 13], [14]]
 
 
 def test_what_comes_later_is_not_read_ahead(tmp_path: Path) -> None:
     """The second segment is damaged, which nobody knows of while the first is read."""
     found = Findings("")
-    history = transaction_history(log(tmp_path, batch(0), b"rubbish" * 20), Until(), found)
+    history = transaction_history(log(tmp_path, batch(0), b"rubbish" * 20), AsOf(), found)
     assert [record.offset for record in next(history)] == [0, 1, 2, 3, 4]
     assert found.damage.places == 0
     assert list(history) == []
@@ -47,5 +47,5 @@ def test_what_comes_later_is_not_read_ahead(tmp_path: Path) -> None:
 
 
 def test_a_history_ends_where_it_is_to_end(tmp_path: Path) -> None:
-    pieces = transaction_history(log(tmp_path, batch(0), batch(10)), Until(offset=3), Findings(""))
+    pieces = transaction_history(log(tmp_path, batch(0), batch(10)), AsOf(offset=3), Findings(""))
     assert [record.offset for piece in pieces for record in piece] == [0, 1, 2]

@@ -18,7 +18,7 @@ from metadata_writer import message
 
 from kreplica.formats.file_bytes import BufferBytes
 from kreplica.formats.schema import SchemaError
-from kreplica.formats.segments.as_of import Until
+from kreplica.formats.segments.as_of import AsOf
 from kreplica.formats.segments.records import decode_records
 from kreplica.formats.segments.windows import read_windows
 from kreplica.formats.transactions.records import (
@@ -36,13 +36,13 @@ DUMPED = dumped(GOLDEN / "kafka-4.3.1" / "dump-killed-all" / "broker-1" / "trans
 PAYLOAD = re.compile(r"key: (\{.*?\}\}) payload: (.*)$")
 
 
-def events(name: str, until: Until) -> list[TransactionRecord]:
+def events(name: str, as_of: AsOf) -> list[TransactionRecord]:
     found = Findings(name)
     told = [
         record
         for window in read_windows(BufferBytes((NODE / name).read_bytes(), name))
         for records in decode_records(window)
-        for record in transaction_events(until.counted(records), found)
+        for record in transaction_events(as_of.select(records), found)
     ]
     assert (found.damage.places, found.unknown) == (0, 0)
     return told
@@ -51,7 +51,7 @@ def events(name: str, until: Until) -> list[TransactionRecord]:
 @pytest.mark.parametrize("name", DUMPED)
 def test_every_record_is_what_kafka_printed(name: str) -> None:
     lines = [line for line in DUMPED[name] if line.startswith("|")]
-    found = events(name, Until())
+    found = events(name, AsOf())
     assert len(found) == len(lines) > 0
     for record, line in zip(found, lines, strict=True):
         key, value = PAYLOAD.search(line).groups()  # type: ignore[union-attr]
@@ -63,23 +63,23 @@ def test_every_record_is_what_kafka_printed(name: str) -> None:
         assert record.data == defaults | told["data"]
 
 
-def replayed(name: str, until: Until) -> dict[str, TransactionRecord]:
+def replayed(name: str, as_of: AsOf) -> dict[str, TransactionRecord]:
     replay = TransactionReplay()
     for window in read_windows(BufferBytes((NODE / name).read_bytes(), name)):
         for records in decode_records(window):
-            replay.add(until.counted(records))
+            replay.add(as_of.select(records))
     return {record.transactional_id: record for record in replay.state(Findings(name))}
 
 
 @pytest.mark.parametrize("name", DUMPED)
 def test_the_state_at_any_offset_is_the_last_event_of_each_id(name: str) -> None:
-    every = events(name, Until())
+    every = events(name, AsOf())
     for following in range(every[-1].offset + 2):
         expected = {record.transactional_id: record for record in every if record.offset < following}
-        assert replayed(name, Until(offset=following)) == expected
+        assert replayed(name, AsOf(offset=following)) == expected
     moment = every[len(every) // 2].timestamp
     expected = {record.transactional_id: record for record in every if record.timestamp <= moment}
-    assert replayed(name, Until(timestamp=moment)) == expected
+    assert replayed(name, AsOf(timestamp=moment)) == expected
 
 
 INT64 = st.integers(-(2**63), 2**63 - 1)
