@@ -36,14 +36,14 @@ class Damage:
         return f"{where}: {self.reason}{told}{left_out}"
 
 
-def outside(damage: Iterable[Damage], unread: Sequence[Damage]) -> list[Damage]:
+def outside(damage: Iterable[Damage], unreadable: Sequence[Damage]) -> list[Damage]:
     """Damage outside the ranges that were not read: those are reported already."""
     return [
         each
         for each in damage
         if not any(
             each.position < lost.position + lost.skipped and lost.position < each.position + max(1, each.skipped)
-            for lost in unread
+            for lost in unreadable
         )
     ]
 

@@ -41,7 +41,7 @@ class ByteSource(Protocol):
     def read(self, position: int, size: int) -> bytes:
         """Up to ``size`` bytes from ``position`` on; fewer at the end."""
 
-    def unread(self) -> tuple[Damage, ...]:
+    def unreadable(self) -> tuple[Damage, ...]:
         """Ranges among the bytes read so far that the disk did not return: they read as zeros."""
 
 
@@ -61,7 +61,7 @@ class BufferBytes:
         """As ``ByteSource.read``."""
         return self.content[position : position + size]
 
-    def unread(self) -> tuple[Damage, ...]:
+    def unreadable(self) -> tuple[Damage, ...]:
         """Empty: memory has no unreadable ranges."""
         return ()
 
@@ -127,8 +127,8 @@ class FileBytes:
             yield content
             position += len(content)
 
-    def unread(self) -> tuple[Damage, ...]:
-        """As ``ByteSource.unread``: a place for each stretch of pages."""
+    def unreadable(self) -> tuple[Damage, ...]:
+        """As ``ByteSource.unreadable``: a place for each stretch of pages."""
         starts = sorted(page for page in self.refused if page - 1 not in self.refused)
         ends = sorted(page + 1 for page in self.refused if page + 1 not in self.refused)
         stretches = [
@@ -194,9 +194,9 @@ class FoundBytes:
         self.failures.append(not_read(self.path, content, position))
         return b""
 
-    def unread(self) -> tuple[Damage, ...]:
-        """As ``ByteSource.unread``."""
-        return (*(() if self.source is None else self.source.unread()), *self.failures)
+    def unreadable(self) -> tuple[Damage, ...]:
+        """As ``ByteSource.unreadable``."""
+        return (*(() if self.source is None else self.source.unreadable()), *self.failures)
 
     def close(self) -> None:
         """Closes the file."""
@@ -226,16 +226,16 @@ class SmallFile:
 
     Args:
         content: Its bytes, zeros in place of those that a failing disk did not return.
-        unread: The ranges of those zeros.
+        unreadable: The ranges of those zeros.
     """
 
     content: bytes
-    unread: tuple[Damage, ...] = ()
+    unreadable: tuple[Damage, ...] = ()
 
     @property
     def lost(self) -> bool:
         """True if the disk returned nothing of it."""
-        return bool(self.unread) and sum(each.skipped for each in self.unread) >= len(self.content)
+        return bool(self.unreadable) and sum(each.skipped for each in self.unreadable) >= len(self.content)
 
 
 def read_small_file(path: Path) -> SmallFile:
@@ -247,7 +247,7 @@ def read_small_file(path: Path) -> SmallFile:
     with FileBytes.open(path) as source:
         if source.size > LARGEST_SMALL_FILE:
             raise InputError(str(path), "", f"more than {LARGEST_SMALL_FILE} bytes, which no such file has")
-        return SmallFile(source.read(0, source.size), source.unread())
+        return SmallFile(source.read(0, source.size), source.unreadable())
 
 
 def read_found_file(path: Path) -> SmallFile:

@@ -37,7 +37,7 @@ def other_files(paths: Sequence[str]) -> Iterator[Finding]:
         place = parse_partition_directory(path.absolute().parent.name)
         topic, partition = (None, None) if place is None else (place.topic, place.partition)
         read = read_found_file(path)
-        for each in read.unread or found.check(read.content, str(path)):
+        for each in read.unreadable or found.check(read.content, str(path)):
             yield Finding(RULE, each.file, each.position, topic, partition, each.reason, each.expected, each.found)
 
 

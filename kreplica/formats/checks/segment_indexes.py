@@ -133,7 +133,7 @@ def _beside(segment: Path, base_offset: int, ending: str) -> Path:
 def _offset_rows(
     segment: SegmentContents, read: SmallFile, file: str, rebuilt: bool, damage: DamageTally
 ) -> Iterator[CheckedEntry]:
-    index = decode_offset_index(read.content, segment.base_offset, file, read.unread)
+    index = decode_offset_index(read.content, segment.base_offset, file, read.unreadable)
     damage.add(index_damage(segment, index, rebuilt=rebuilt))
     verdicts = offset_entries(segment, index, rebuilt=rebuilt)
     for verdict, offset, position in zip(verdicts, index.offsets.tolist(), index.positions.tolist(), strict=True):
@@ -144,7 +144,7 @@ def _offset_rows(
 def _time_rows(
     segment: SegmentContents, read: SmallFile, file: str, rebuilt: bool, damage: DamageTally
 ) -> Iterator[CheckedEntry]:
-    index = decode_time_index(read.content, segment.base_offset, file, read.unread)
+    index = decode_time_index(read.content, segment.base_offset, file, read.unreadable)
     damage.add(index_damage(segment, index, rebuilt=rebuilt))
     verdicts = time_entries(segment, index, rebuilt=rebuilt)
     for verdict, offset, timestamp in zip(verdicts, index.offsets.tolist(), index.timestamps.tolist(), strict=True):

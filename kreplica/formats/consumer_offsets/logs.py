@@ -102,8 +102,8 @@ class _Part:
     def read(self, position: int, size: int) -> bytes:
         return self.source.read(position, min(size, max(0, self.end - position)))
 
-    def unread(self) -> tuple[Damage, ...]:
-        return tuple(each for each in self.source.unread() if each.position < self.end or not self.size)
+    def unreadable(self) -> tuple[Damage, ...]:
+        return tuple(each for each in self.source.unreadable() if each.position < self.end or not self.size)
 
 
 def replay_logs(logs: Sequence[Sequence[Path]], as_of: AsOf | None = None, *, groups: bool = False) -> list[Replayed]:

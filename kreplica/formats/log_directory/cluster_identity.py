@@ -31,7 +31,7 @@ def cluster_id_of(home: Path, damage: list[Damage]) -> str | None:
     read = read_found_file(path)
     decoded = decode_meta_properties(read.content, str(path))
     if decoded.cluster_id is None:
-        _note(read.unread or decoded.damage, damage)
+        _note(read.unreadable or decoded.damage, damage)
     return decoded.cluster_id
 
 
@@ -48,7 +48,7 @@ def topic_id_of(directory: Path, damage: list[Damage]) -> str | None:
     read = read_found_file(path)
     decoded = decode_partition_metadata(read.content, str(path))
     if decoded.topic_id is None:
-        _note(read.unread or decoded.damage, damage)
+        _note(read.unreadable or decoded.damage, damage)
     return decoded.topic_id
 
 

@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kreplica.formats.damage import Damage
-from kreplica.formats.unread_ranges import entries_read
+from kreplica.formats.unreadable_ranges import entries_read
 
 _OFFSET_ENTRY = np.dtype([("offset", ">u4"), ("position", ">u4")])
 _TIME_ENTRY = np.dtype([("timestamp", ">i8"), ("offset", ">u4")])
@@ -79,17 +79,17 @@ class TransactionIndex:
     damage: tuple[Damage, ...]
 
 
-def decode_offset_index(content: bytes, base_offset: int, file: str, unread: Sequence[Damage] = ()) -> OffsetIndex:
+def decode_offset_index(content: bytes, base_offset: int, file: str, unreadable: Sequence[Damage] = ()) -> OffsetIndex:
     """Decodes an .index file.
 
     Args:
         content: The whole file.
         base_offset: The number that its name is.
         file: Its name, for damage.
-        unread: Stretches that a disk did not give: entries there are left out.
+        unreadable: Stretches that a disk did not give: entries there are left out.
     """
-    entries, damage = _entries(content, _OFFSET_ENTRY, file, unread)
-    rows, gap = _filled(entries, ("offset", "position"), file, unread)
+    entries, damage = _entries(content, _OFFSET_ENTRY, file, unreadable)
+    rows, gap = _filled(entries, ("offset", "position"), file, unreadable)
     entries = entries[rows]
     offsets, positions = _int64(entries["offset"]) + base_offset, _int64(entries["position"])
     damage += gap + _not_growing(offsets, "offset", file, rows * _OFFSET_ENTRY.itemsize)
@@ -97,17 +97,17 @@ def decode_offset_index(content: bytes, base_offset: int, file: str, unread: Seq
     return OffsetIndex(rows, offsets, positions, tuple(damage))
 
 
-def decode_time_index(content: bytes, base_offset: int, file: str, unread: Sequence[Damage] = ()) -> TimeIndex:
+def decode_time_index(content: bytes, base_offset: int, file: str, unreadable: Sequence[Damage] = ()) -> TimeIndex:
     """Decodes a .timeindex file.
 
     Args:
         content: The whole file.
         base_offset: The number that its name is.
         file: Its name, for damage.
-        unread: Stretches that a disk did not give: entries there are left out.
+        unreadable: Stretches that a disk did not give: entries there are left out.
     """
-    entries, damage = _entries(content, _TIME_ENTRY, file, unread)
-    rows, gap = _filled(entries, ("timestamp", "offset"), file, unread)
+    entries, damage = _entries(content, _TIME_ENTRY, file, unreadable)
+    rows, gap = _filled(entries, ("timestamp", "offset"), file, unreadable)
     entries = entries[rows]
     timestamps, offsets = _int64(entries["timestamp"]), _int64(entries["offset"]) + base_offset
     damage += gap + _not_growing(timestamps, "timestamp", file, rows * _TIME_ENTRY.itemsize)
@@ -115,17 +115,17 @@ def decode_time_index(content: bytes, base_offset: int, file: str, unread: Seque
     return TimeIndex(rows, timestamps, offsets, tuple(damage))
 
 
-def decode_transaction_index(content: bytes, file: str, unread: Sequence[Damage] = ()) -> TransactionIndex:
+def decode_transaction_index(content: bytes, file: str, unreadable: Sequence[Damage] = ()) -> TransactionIndex:
     """Decodes a .txnindex file; entries of an unknown version are left out.
 
     Args:
         content: The whole file.
         file: Its name, for damage.
-        unread: Stretches that a disk did not give: entries there are left out.
+        unreadable: Stretches that a disk did not give: entries there are left out.
     """
-    entries, damage = _entries(content, _TRANSACTION_ENTRY, file, unread)
+    entries, damage = _entries(content, _TRANSACTION_ENTRY, file, unreadable)
     size = _TRANSACTION_ENTRY.itemsize
-    read = entries_read(len(entries), size, unread)
+    read = entries_read(len(entries), size, unreadable)
     for row in np.flatnonzero(read & (entries["version"] != 0)).tolist():
         found = str(int(entries["version"][row]))
         damage.append(Damage(file, row * size, "unknown version of an aborted transaction", size, "0", found))
@@ -143,19 +143,19 @@ def decode_transaction_index(content: bytes, file: str, unread: Sequence[Damage]
 
 
 def _entries(
-    content: bytes, entry: np.dtype[Any], file: str, unread: Sequence[Damage]
+    content: bytes, entry: np.dtype[Any], file: str, unreadable: Sequence[Damage]
 ) -> tuple[npt.NDArray[Any], list[Damage]]:
     whole, rest = divmod(len(content), entry.itemsize)
     entries = np.frombuffer(content, dtype=entry, count=whole)
     if not rest:
-        return entries, list(unread)
+        return entries, list(unreadable)
     position = len(content) - rest
     cut = Damage(file, position, "an entry cut off", rest, f"{entry.itemsize} bytes", f"{rest} bytes")
-    return entries, [*unread, cut]
+    return entries, [*unreadable, cut]
 
 
 def _filled(
-    entries: npt.NDArray[Any], names: tuple[str, str], file: str, unread: Sequence[Damage]
+    entries: npt.NDArray[Any], names: tuple[str, str], file: str, unreadable: Sequence[Damage]
 ) -> tuple[Integers, list[Damage]]:
     """Mask of the entries in use: not the preallocated tail, nor zeroed entries in between, which are damage.
 
@@ -163,7 +163,7 @@ def _filled(
     entry of zeros alone never refers to a batch.
     """
     size = entries.dtype.itemsize
-    read = entries_read(len(entries), size, unread)
+    read = entries_read(len(entries), size, unreadable)
     filled = (entries[names[0]] != 0) | (entries[names[1]] != 0)
     rows = np.flatnonzero(read & filled)
     holes = np.flatnonzero((read & ~filled)[: int(rows[-1]) + 1]).tolist() if len(rows) else []

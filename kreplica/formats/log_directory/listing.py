@@ -142,7 +142,7 @@ def read_log_directories(files: Iterable[Path], read: Callable[[Path], SmallFile
 
 
 def _take(home: LogDirectory, path: Path, read: SmallFile) -> None:
-    home.damage.extend(read.unread)
+    home.damage.extend(read.unreadable)
     if path.name == CLEAN_SHUTDOWN:  # its existence says enough
         home.clean_shutdown = _decoded(home, path, read, decode_clean_shutdown)
     elif read.lost:
@@ -154,7 +154,7 @@ def _take(home: LogDirectory, path: Path, read: SmallFile) -> None:
 
 
 def _take_partition(home: LogDirectory, place: PartitionDirectory, path: Path, read: SmallFile) -> None:
-    home.damage.extend(read.unread)
+    home.damage.extend(read.unreadable)
     if read.lost:
         return
     if path.name == LEADER_EPOCH_CHECKPOINT:
@@ -167,5 +167,5 @@ def _take_partition(home: LogDirectory, place: PartitionDirectory, path: Path, r
 
 def _decoded(home: LogDirectory, path: Path, read: SmallFile, decode: Callable[[bytes, str], _Decoded]) -> _Decoded:
     decoded = decode(read.content, str(path))
-    home.damage.extend(outside(decoded.damage, read.unread))  # type: ignore[attr-defined]
+    home.damage.extend(outside(decoded.damage, read.unreadable))  # type: ignore[attr-defined]
     return decoded

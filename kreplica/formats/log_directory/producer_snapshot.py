@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kreplica.formats.damage import Damage
-from kreplica.formats.unread_ranges import entries_read
+from kreplica.formats.unreadable_ranges import entries_read
 
 _HEADER = struct.Struct(">hIi")
 _CRC_END = 6
@@ -57,30 +57,30 @@ def place_in_file(row: int, field: str) -> int:
     return _HEADER.size + row * _ENTRY.itemsize + int(_ENTRY.fields[field][1])
 
 
-def decode_producer_snapshot(content: bytes, file: str, unread: Sequence[Damage] = ()) -> ProducerSnapshot:
+def decode_producer_snapshot(content: bytes, file: str, unreadable: Sequence[Damage] = ()) -> ProducerSnapshot:
     """Decodes a .snapshot file of a partition.
 
     Args:
         content: The whole file.
         file: Its name, for damage.
-        unread: Stretches that a disk did not give: entries there are left out, and the CRC is not judged.
+        unreadable: Stretches that a disk did not give: entries there are left out, and the CRC is not judged.
     """
-    if not entries_read(1, _HEADER.size, unread).all():
-        return _nothing(*unread)
+    if not entries_read(1, _HEADER.size, unreadable).all():
+        return _nothing(*unreadable)
     if len(content) < _HEADER.size:
         expected = f"{_HEADER.size} bytes at least"
         return _nothing(Damage(file, 0, "cut off", len(content), expected, f"{len(content)} bytes"))
     version, crc, count = _HEADER.unpack_from(content)
     if version != 1:
         return _nothing(Damage(file, 0, "unknown version", len(content), "1", str(version)))
-    damage = [*unread] if unread else [*_crc_damage(content, crc, file)]
+    damage = [*unreadable] if unreadable else [*_crc_damage(content, crc, file)]
     whole = (len(content) - _HEADER.size) // _ENTRY.itemsize
     kept = min(max(count, 0), whole)
     if (rest := len(content) - _HEADER.size - kept * _ENTRY.itemsize) or kept != count:
         position = len(content) - rest
         damage.append(Damage(file, position, "the count of producers is wrong", rest, str(count), str(whole)))
     entries = np.frombuffer(content, dtype=_ENTRY, count=kept, offset=_HEADER.size)
-    entries = entries[entries_read(kept, _ENTRY.itemsize, unread, _HEADER.size)]
+    entries = entries[entries_read(kept, _ENTRY.itemsize, unreadable, _HEADER.size)]
     return ProducerSnapshot(entries.astype(_ENTRY.newbyteorder("=")), tuple(damage))
 
 

@@ -283,10 +283,10 @@ def _high_watermark(replica: ReplicaFiles) -> int | None:
 def compare_replicas(replicas: Sequence[ReplicaFiles]) -> list[ComparedCopy]:
     """A row for each copy of one partition; one whose log cannot be read is not compared, and its end is not known."""
     rows = iter(compare_copies([copy_of(replica) for replica in replicas if replica.log.readable]))
-    return [next(rows) if replica.log.readable else _unread(replica) for replica in replicas]
+    return [next(rows) if replica.log.readable else _unreadable_copy(replica) for replica in replicas]
 
 
-def _unread(replica: ReplicaFiles) -> ComparedCopy:
+def _unreadable_copy(replica: ReplicaFiles) -> ComparedCopy:
     """Facts in the small files about a copy whose log cannot be read."""
     epochs = _checkpointed_epochs(replica)
     return ComparedCopy(

@@ -87,21 +87,21 @@ def index_rows(name: str, read: SmallFile, file: str, damage: list[Damage]) -> I
 
 
 def _offset_index(read: SmallFile, base: int, file: str, damage: list[Damage]) -> _Values:
-    index = decode_offset_index(read.content, base, file, read.unread)
+    index = decode_offset_index(read.content, base, file, read.unreadable)
     damage.extend(index.damage)
     for offset, position in zip(index.offsets.tolist(), index.positions.tolist(), strict=True):
         yield {"offset": offset, "position": position}
 
 
 def _time_index(read: SmallFile, base: int, file: str, damage: list[Damage]) -> _Values:
-    index = decode_time_index(read.content, base, file, read.unread)
+    index = decode_time_index(read.content, base, file, read.unreadable)
     damage.extend(index.damage)
     for timestamp, offset in zip(index.timestamps.tolist(), index.offsets.tolist(), strict=True):
         yield {"offset": offset, "timestamp": timestamp}
 
 
 def _transaction_index(read: SmallFile, _: int, file: str, damage: list[Damage]) -> _Values:
-    index = decode_transaction_index(read.content, file, read.unread)
+    index = decode_transaction_index(read.content, file, read.unreadable)
     damage.extend(index.damage)
     columns = (index.producer_ids, index.first_offsets, index.last_offsets, index.last_stable_offsets)
     names = ("producer_id", "first_offset", "last_offset", "last_stable_offset")
@@ -110,7 +110,7 @@ def _transaction_index(read: SmallFile, _: int, file: str, damage: list[Damage])
 
 
 def _producers(read: SmallFile, base: int, file: str, damage: list[Damage]) -> _Values:
-    snapshot = decode_producer_snapshot(read.content, file, read.unread)
+    snapshot = decode_producer_snapshot(read.content, file, read.unreadable)
     damage.extend(snapshot.damage)
     names = snapshot.entries.dtype.names
     assert names is not None

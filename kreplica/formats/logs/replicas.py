@@ -263,7 +263,7 @@ def _decoded(files: Mapping[str, Path], ending: str, decode: _Decoder[Decoded]) 
     """The files of one kind, by the offset that their name is."""
     numbered = [(int(name.removesuffix(ending)), files[name]) for name in sorted(files) if name.endswith(ending)]
     read = {base: (str(path), read_found_file(path)) for base, path in numbered}
-    return {base: decode(small.content, base, file, small.unread) for base, (file, small) in read.items()}
+    return {base: decode(small.content, base, file, small.unreadable) for base, (file, small) in read.items()}
 
 
 def epoch_file(replica: ReplicaFiles) -> str:

@@ -110,9 +110,9 @@ def read_windows(source: ByteSource, window_bytes: int = WINDOW_BYTES, begin: in
             yield from _window(source.name, data, state, size - state.position, window_bytes)
     if state.gap is not None:
         yield _last_window(source.name, state.gap, size)
-    if unread := source.unread():
+    if unreadable := source.unreadable():
         empty = np.zeros(0, np.uint8)
-        yield BatchWindow(source.name, size, empty, _columns(empty, [], size), unread)
+        yield BatchWindow(source.name, size, empty, _columns(empty, [], size), unreadable)
 
 
 def _window(

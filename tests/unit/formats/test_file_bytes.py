@@ -46,7 +46,7 @@ def expected_offsets() -> list[int]:
 def test_batches_beside_the_bad_pages_are_read(file: Path) -> None:
     with FileBytes.open(file) as source:
         windows = list(read_windows(source))
-        stretches = [(each.position, each.skipped, each.found) for each in source.unread()]
+        stretches = [(each.position, each.skipped, each.found) for each in source.unreadable()]
     sound = [int(offset) for each in windows for offset in each.batches.take(each.batches.valid).base_offset]
     assert sound == expected_offsets()
     assert 8 < len(sound) < len(BATCHES)
@@ -75,7 +75,7 @@ def test_a_file_that_is_cut_meanwhile_ends_there(file: Path) -> None:
     with FileBytes.open(file) as source:
         os.truncate(file, 5000)
         assert source.read(0, 8000) == CONTENT[:5000]
-        assert source.unread() == ()
+        assert source.unreadable() == ()
 
 
 REFUSED = [(PAGE_BYTES, "the disk cannot read it", PAGE_BYTES)]

@@ -93,13 +93,13 @@ def test_every_commit_has_the_values_that_kafka_prints(version: str) -> None:
 def event_rows(source: ByteSource) -> tuple[dict[int, dict[str, object]], int]:
     """Events by record offset, and how many records could not be read."""
     rows: dict[int, dict[str, object]] = {}
-    unread = 0
+    unreadable = 0
     for window in read_windows(source):
         for records in decode_records(window):
             table, damage = event_table(records, "file", None)
-            unread += len(damage)
+            unreadable += len(damage)
             rows |= {int(str(row["record_offset"])): row for row in table.rows()}
-    return rows, unread
+    return rows, unreadable
 
 
 _FIELDS = {
@@ -122,11 +122,11 @@ def test_every_commit_is_an_event_with_the_values_that_kafka_prints(version: str
         expected.setdefault(path, {})[offset] = {**key, **fields, "tombstone": value is None}
     for path, commits in expected.items():
         with FileBytes.open(GOLDEN / version / "clean" / "broker-1" / path) as source:
-            rows, unread = event_rows(source)
+            rows, unreadable = event_rows(source)
         found = {offset: row for offset, row in rows.items() if row["type"] == "OffsetCommit"}
         names = next(iter(commits.values()))
         assert {offset: {name: row[name] for name in names} for offset, row in found.items()} == commits
-        assert unread == 0
+        assert unreadable == 0
 
 
 def described(path: Path) -> dict[tuple[str, str, int], int]:
@@ -341,10 +341,10 @@ def test_events_in_bulk_are_those_read_one_by_one(made: list[tuple[int, int, boo
         key = key_bytes("g" * (number * 20), "t", number) if number < 6 else b"\0\2\0\1g"
         value = None if removed else value_bytes(number, version)
         plain.append(PlainRecord(len(plain), 0, key, value if value is None or cut > 20 else value[:cut]))
-    together, unread = event_rows(BufferBytes(batch_bytes(plain)))
+    together, unreadable = event_rows(BufferBytes(batch_bytes(plain)))
     alone = [event_rows(BufferBytes(batch_bytes([record], last_offset_delta=99))) for record in plain]
     assert together == {offset: row for rows, _ in alone for offset, row in rows.items()}
-    assert unread == sum(each for _, each in alone)
+    assert unreadable == sum(each for _, each in alone)
     for record in plain:
         assert (record.offset_delta in together) == readable(record)
 
