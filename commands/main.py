@@ -70,7 +70,7 @@ def build_app(words: Sequence[str] | None = None) -> typer.Typer:
         context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
     )
     app.callback()(_global_options)
-    named, below = _named(words)
+    named, below = _command_names(words)
     for name in [named] if named else COMMANDS:
         more = {"below": below} if name in GROUPS else {}
         importlib.import_module(f"commands.{name.replace('-', '_')}.command").register(app, **more)
@@ -94,7 +94,7 @@ def _use_our_classes(app: typer.Typer) -> None:
             _use_our_classes(group.typer_instance)
 
 
-def _named(words: Sequence[str] | None) -> tuple[str, str | None]:
+def _command_names(words: Sequence[str] | None) -> tuple[str, str | None]:
     """The named command, and the word after it, None without one; both empty if no command is named."""
     if words is None:
         return "", None

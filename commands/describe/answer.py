@@ -58,7 +58,11 @@ def answer(handles: Sequence[ClusterHandle], question: Question) -> Description:
         of_all=question.group_by is not None,
     )
     reading, views = found.reading, found.clusters
-    listed = _listed(views, question, reading) if question.group_by is None else _gathered(views, question, reading)
+    listed = (
+        _partitions_answer(views, question, reading)
+        if question.group_by is None
+        else _gathered(views, question, reading)
+    )
     document = replace(
         listed,
         clusters=[cluster_object(view.snapshot) for view in views],
@@ -68,7 +72,7 @@ def answer(handles: Sequence[ClusterHandle], question: Question) -> Description:
     return Description(question, reading, views, document, _exit_code(found, question))
 
 
-def _listed(views: Sequence[DescribedCluster], question: Question, reading: Reading) -> Answer:
+def _partitions_answer(views: Sequence[DescribedCluster], question: Question, reading: Reading) -> Answer:
     """The partitions; a verdict has no rows."""
     listed = bool(question.filters) or question.everything
     gathered = [view.rows if listed else [] for view in views]

@@ -182,7 +182,7 @@ def _show_verdict(view: DescribedCluster, question: Question, sources: SourceOpt
     print_lines(console, "missing", [gap.message for gap in view.snapshot.gaps])
     print_lines(console, "cause", explained(view))
     print_lines(console, "measured", measured_lines(view))
-    print_lines(console, "counts", _counted(view))
+    print_lines(console, "counts", _count_lines(view))
     print_lines(console, "worst", _worst(view))
     print_lines(console, "next", _next_commands(view, question, sources.again(view.snapshot.name)), whole=True)
 
@@ -223,7 +223,7 @@ def _troubles(view: DescribedCluster) -> list[tuple[int, str]]:
     ]
 
 
-def _counted(view: DescribedCluster) -> Iterator[str]:
+def _count_lines(view: DescribedCluster) -> Iterator[str]:
     for count in view.counts:
         label = LABELS.get(count.predicate.name)
         if label is None or not (count.true or count.unknown):

@@ -108,7 +108,7 @@ def answer(
     return DiskAnswer(document, found, brokers)
 
 
-def _named(view: ClusterDisks, reading: Reading) -> dict[str, object]:
+def _cluster_columns(view: ClusterDisks, reading: Reading) -> dict[str, object]:
     return {"cluster": view.snapshot.label} if reading.several else {}
 
 
@@ -124,9 +124,11 @@ def _summary(views: Sequence[ClusterDisks], reading: Reading) -> dict[str, objec
         "volumes": len(volumes),
         "brokers_not_known": [broker for view in views for broker in view.unknown],
         "unlisted_replicas": sum(view.report.unlisted for view in views),
-        "largest": [_named(view, reading) | largest_row(one) for view in views for one in view.report.largest],
-        "strays": [_named(view, reading) | stray_row(one) for view in views for one in view.report.strays],
-        "futures": [_named(view, reading) | future_row(one) for view in views for one in view.report.futures],
+        "largest": [
+            _cluster_columns(view, reading) | largest_row(one) for view in views for one in view.report.largest
+        ],
+        "strays": [_cluster_columns(view, reading) | stray_row(one) for view in views for one in view.report.strays],
+        "futures": [_cluster_columns(view, reading) | future_row(one) for view in views for one in view.report.futures],
     }
 
 

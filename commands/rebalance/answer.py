@@ -158,6 +158,6 @@ def _show(view: PlanView, rows: Sequence[ChangeRow], console: Console, verdict: 
     print_lines(console, "next", next_lines, whole=True)
 
 
-def counted(rows: Sequence[ChangeRow], field: str = "state") -> Counter[object]:
+def state_counts(rows: Sequence[ChangeRow], field: str = "state") -> Counter[object]:
     """Number of rows in each state."""
     return Counter(getattr(row, field) for row in rows)

@@ -130,9 +130,9 @@ def _go_on(
 def _answer(
     view: PlanView, command: str, output: OutputFormat | None, *, executed: bool, connection_options: str
 ) -> None:
-    from commands.rebalance.answer import DRIFTED, counted, emit_plan, plan_rows
+    from commands.rebalance.answer import DRIFTED, emit_plan, plan_rows, state_counts
 
-    states = counted(plan_rows(view))
+    states = state_counts(plan_rows(view))
     total, left = sum(states.values()), states["pending"] + states["under-way"]
     done, failed, drifted = states["done"] + states["already"], states["failed"], states[DRIFTED]
     if executed:

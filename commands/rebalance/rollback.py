@@ -92,9 +92,9 @@ def roll_back(view: PlanView, handle: ClusterHandle, request: RebalanceRequest, 
 def _answer(
     view: PlanView, command: str, output: OutputFormat | None, *, executed: bool, connection_options: str
 ) -> None:
-    from commands.rebalance.answer import IMPOSSIBLE, counted, emit_plan, plan_rows
+    from commands.rebalance.answer import IMPOSSIBLE, emit_plan, plan_rows, state_counts
 
-    states = counted(plan_rows(view), "rollback")
+    states = state_counts(plan_rows(view), "rollback")
     total = sum(count for state, count in states.items() if state is not None)
     back, left = states["done"] + states["already"], states["pending"] + states["under-way"]
     failed, impossible = states["failed"], states[IMPOSSIBLE]

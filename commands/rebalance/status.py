@@ -40,10 +40,10 @@ _UNFINISHED_BACK = ("pending", "under-way", "failed", "impossible")
 
 
 def _verdict(view: PlanView) -> str:
-    from commands.rebalance.answer import counted, plan_rows
+    from commands.rebalance.answer import plan_rows, state_counts
 
     rows = plan_rows(view)
-    states = counted(rows, "rollback" if view.rolled else "state")
+    states = state_counts(rows, "rollback" if view.rolled else "state")
     parts = ", ".join(f"{count} {state}" for state, count in states.items() if state is not None)
     return f"{view.phase_words}: {parts or 'nothing to do'}"
 
@@ -67,7 +67,7 @@ def cancel(plan: PlanArgument, execute: ExecuteOption = False, output: OutputOpt
     Asks no cluster: it is a note in the plan's journal. Without --execute nothing is noted. Exits 4 when the plan is
     being carried out, or was finished, cancelled or rolled back before.
     """
-    from commands.rebalance.answer import counted, emit_plan, plan_rows
+    from commands.rebalance.answer import emit_plan, plan_rows, state_counts
     from commands.rebalance.plan import PlanView
     from kreplica.execution.journal import Event, Operation, entry, open_journal, read_journal
     from kreplica.execution.plan_file import read_plan
@@ -83,7 +83,7 @@ def cancel(plan: PlanArgument, execute: ExecuteOption = False, output: OutputOpt
             _require_unfinished(view)
             journal.append(entry(Event.COMPLETED, Operation.CANCEL, pid=os.getpid()))
             view = replace(view, progress=replay(found, journal.entries))
-    dropped = counted(plan_rows(view))["dropped" if execute else "pending"]
+    dropped = state_counts(plan_rows(view))["dropped" if execute else "pending"]
     verdict = f"{dropped} of {len(found.changes)} planned changes are dropped"
     if not execute:
         verdict = f"dry run: {dropped} of {len(found.changes)} planned changes would be dropped; nothing was noted"

@@ -90,7 +90,7 @@ def connection_options(handle: ClusterHandle, sources: SourceOptions) -> str:
     return f"{servers} --command-config FILE" if handle.properties else servers
 
 
-def _named(view: AdvisedCluster, reading: Reading) -> dict[str, object]:
+def _cluster_columns(view: AdvisedCluster, reading: Reading) -> dict[str, object]:
     return {"cluster": view.snapshot.label} if reading.several and view.snapshot is not None else {}
 
 
@@ -101,7 +101,7 @@ def _summary(views: Sequence[AdvisedCluster], reading: Reading) -> dict[str, obj
         "by_severity": dict(Counter(one.severity.word for one in found)),
         "by_rule": dict(Counter(one.rule for one in found)),
         "unjudged": [
-            _named(view, reading) | {"rule": one.rule, "subjects": one.subjects, "missing": one.missing}
+            _cluster_columns(view, reading) | {"rule": one.rule, "subjects": one.subjects, "missing": one.missing}
             for view in views
             for one in view.advice.unjudged
         ],

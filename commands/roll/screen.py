@@ -126,35 +126,37 @@ def _option_words(options: RollOptions) -> str:
     return "".join(f" {shlex.quote(word)}" for word in words)
 
 
-def show_next(told: NextWave, sources: SourceOptions, console: Console) -> None:
+def show_next(next_wave: NextWave, sources: SourceOptions, console: Console) -> None:
     """Prints for a person which nodes may restart next."""
-    print_verdict(console, told.word.value.upper(), _COLORS[told.word.value], _next_sentence(told))
-    print_lines(console, "missing", told.missing)
-    print_lines(console, "against", _against(told))
-    print_lines(console, "nodes", _states(told) if told.word.value != "next" else ())
-    if told.state.out_of_sync and told.word.value == "wait":
-        count = counted(len(told.state.out_of_sync), "partition")
-        print_lines(console, "left", [f"{count} with a replica there out of sync: {places(told.state.out_of_sync)}"])
-    print_lines(console, "drift", told.state.drift)
-    if told.word.value == "partial":
-        print_lines(console, "never", _held_back(told.plan.never))
-        print_lines(console, "blocked", _held_back(told.plan.blocked))
-    print_lines(console, "next", _next_lines(told, sources), whole=True)
+    print_verdict(console, next_wave.word.value.upper(), _COLORS[next_wave.word.value], _next_sentence(next_wave))
+    print_lines(console, "missing", next_wave.missing)
+    print_lines(console, "against", _against(next_wave))
+    print_lines(console, "nodes", _states(next_wave) if next_wave.word.value != "next" else ())
+    if next_wave.state.out_of_sync and next_wave.word.value == "wait":
+        count = counted(len(next_wave.state.out_of_sync), "partition")
+        print_lines(
+            console, "left", [f"{count} with a replica there out of sync: {places(next_wave.state.out_of_sync)}"]
+        )
+    print_lines(console, "drift", next_wave.state.drift)
+    if next_wave.word.value == "partial":
+        print_lines(console, "never", _held_back(next_wave.plan.never))
+        print_lines(console, "blocked", _held_back(next_wave.plan.blocked))
+    print_lines(console, "next", _next_lines(next_wave, sources), whole=True)
 
 
-def _next_sentence(told: NextWave) -> str:
-    state, waves = told.state, len(told.plan.waves)
+def _next_sentence(next_wave: NextWave) -> str:
+    state, waves = next_wave.state, len(next_wave.plan.waves)
     if state.wave is None:
-        return f"{counted(waves, 'wave')} of {waves} done{_left_over(told.plan)}"
+        return f"{counted(waves, 'wave')} of {waves} done{_left_over(next_wave.plan)}"
     where = f"wave {state.wave} of {waves}"
-    if told.word.value == "next":
+    if next_wave.word.value == "next":
         together = " together" if len(state.to_restart) > 1 else ""
         return f"restart {_nodes(state.to_restart)}{together} ({where}): nothing read speaks against it"
-    if told.word.value == "unsafe":
+    if next_wave.word.value == "unsafe":
         return f"not now: stopping {_nodes(state.to_restart)} ({where}) would do harm"
-    if told.word.value == "incomplete":
+    if next_wave.word.value == "incomplete":
         return f"{where}: nothing read speaks against it, but not all could be read"
-    return f"{where} is not done: {', '.join(_waiting(told))}"
+    return f"{where} is not done: {', '.join(_waiting(next_wave))}"
 
 
 def _left_over(plan: RollPlan) -> str:
@@ -162,50 +164,50 @@ def _left_over(plan: RollPlan) -> str:
     return f"; {_nodes([one.node for one in plan.held_back])} {verb} in no wave" if plan.held_back else ""
 
 
-def _waiting(told: NextWave) -> Iterator[str]:
+def _waiting(next_wave: NextWave) -> Iterator[str]:
     words = {
         "down": "{} down",
         "catching-up": "{} back, not in sync yet",
         "not-told": "whether {} restarted cannot be seen",
     }
     for state, text in words.items():
-        nodes = [node for node, found in told.state.states.items() if found.value == state]
+        nodes = [node for node, found in next_wave.state.states.items() if found.value == state]
         if nodes:
             yield text.format(_nodes(nodes))
 
 
-def _states(told: NextWave) -> Iterator[str]:
-    for node, state in told.state.states.items():
+def _states(next_wave: NextWave) -> Iterator[str]:
+    for node, state in next_wave.state.states.items():
         yield f"{node}  {state.value}"
 
 
-def _against(told: NextWave) -> Iterator[str]:
-    if told.verdict is None:
+def _against(next_wave: NextWave) -> Iterator[str]:
+    if next_wave.verdict is None:
         return
     by_reason: dict[str, list[tuple[object, object]]] = {}
-    for item in told.verdict.last.judgement.against:
+    for item in next_wave.verdict.last.judgement.against:
         by_reason.setdefault(f"{item.effect.value}, {item.reason}", []).append((item.topic, item.partition))
     for reason, some in by_reason.items():
         where = places(some)
         yield f"{counted(len(some), 'partition')}: {reason}{where and f': {where}'}" if where else reason
 
 
-def _next_lines(told: NextWave, sources: SourceOptions) -> Iterator[str]:
-    connection_options, state = sources.again(told.reading.snapshots[0].name), told.state
-    again = f"kreplica roll next {shlex.quote(str(told.path))} {connection_options}"
+def _next_lines(next_wave: NextWave, sources: SourceOptions) -> Iterator[str]:
+    connection_options, state = sources.again(next_wave.reading.snapshots[0].name), next_wave.state
+    again = f"kreplica roll next {shlex.quote(str(next_wave.path))} {connection_options}"
     states = {found.value for found in state.states.values()}
-    if told.word.value == "next":
+    if next_wave.word.value == "next":
         yield f"restart {'them' if len(state.to_restart) > 1 else 'it'}, then: {again}"
-    elif told.word.value == "wait":
+    elif next_wave.word.value == "wait":
         if "not-told" in states:
             yield f"{again} --done"
         else:
             brokers = "".join(f" --broker {node}" for node in state.states)
             yield f"kreplica wait --for in-sync{brokers} {connection_options} && {again}"
-    elif told.word.value == "unsafe":
+    elif next_wave.word.value == "unsafe":
         yield f"kreplica describe {connection_options} --under-replicated"
         yield again
-    elif told.word.value == "partial":
+    elif next_wave.word.value == "partial":
         yield f"kreplica roll plan {connection_options}"
 
 

@@ -473,11 +473,11 @@ def _plain(name: str, value: Any) -> Any:
     if name == "since":
         return f"{value / 1000:.3f}"
     empty = "an empty value" if name == "data" else "none"
-    return ",".join(map(_listed, value)) or empty if isinstance(value, tuple) else value
+    return ",".join(map(_value_text, value)) or empty if isinstance(value, tuple) else value
 
 
-def _listed(value: Any) -> str:
-    return f"[{','.join(map(_listed, value))}]" if isinstance(value, tuple) else str(value)
+def _value_text(value: Any) -> str:
+    return f"[{','.join(map(_value_text, value))}]" if isinstance(value, tuple) else str(value)
 
 
 DATA = 0

@@ -225,9 +225,9 @@ def _told(keys: frozenset[PartitionKey], one: str, many: str) -> str:
     if not keys:
         return ""
     what = f"1 partition {one}" if len(keys) == 1 else f"{len(keys)} partitions {many}"
-    return f"{what} now ({_named(keys)})"
+    return f"{what} now ({_partition_names(keys)})"
 
 
-def _named(keys: frozenset[PartitionKey]) -> str:
+def _partition_names(keys: frozenset[PartitionKey]) -> str:
     shown = [f"{topic}-{number}" for topic, number in sorted(keys)[:3]]
     return ", ".join(shown) + (", …" if len(keys) > len(shown) else "")

@@ -95,7 +95,7 @@ def _matches(expression: bytes) -> Callable[[bytes], bool]:
     return lambda beginning: pattern.match(beginning) is not None
 
 
-def _named(*names: str) -> re.Pattern[str]:
+def _name_pattern(*names: str) -> re.Pattern[str]:
     return re.compile("|".join(map(re.escape, names)))
 
 
@@ -117,7 +117,7 @@ PRODUCER_SNAPSHOT: Final = FileFormat(
 )
 OFFSET_CHECKPOINT: Final = FileFormat(
     "an offset checkpoint",
-    _named(*OFFSET_CHECKPOINTS),
+    _name_pattern(*OFFSET_CHECKPOINTS),
     "checkpoints",
     "OffsetCheckpointFile",
     _matches(rb"0\n\d+\n[a-zA-Z0-9._-]+ \d+ -?\d+\n"),
@@ -125,7 +125,7 @@ OFFSET_CHECKPOINT: Final = FileFormat(
 )
 LEADER_EPOCHS: Final = FileFormat(
     "a leader epoch checkpoint",
-    _named(LEADER_EPOCH_CHECKPOINT),
+    _name_pattern(LEADER_EPOCH_CHECKPOINT),
     "checkpoints",
     "LeaderEpochCheckpointFile",
     _matches(rb"0\n\d+\n\d+ \d+\n"),
@@ -133,7 +133,7 @@ LEADER_EPOCHS: Final = FileFormat(
 )
 META: Final = FileFormat(
     "a meta.properties",
-    _named(META_PROPERTIES),
+    _name_pattern(META_PROPERTIES),
     "checkpoints",
     "MetaProperties",
     _matches(rb"(#.*\n)*[a-z.]+=.*\n"),
@@ -141,18 +141,18 @@ META: Final = FileFormat(
 )
 TOPIC_ID: Final = FileFormat(
     "a partition.metadata",
-    _named(PARTITION_METADATA),
+    _name_pattern(PARTITION_METADATA),
     "checkpoints",
     "PartitionMetadataFile",
     _matches(rb"version: \d+\ntopic_id: "),
     example="orders-0/partition.metadata",
 )
 CLEAN_MARK: Final = FileFormat(
-    "the mark of a clean stop", _named(CLEAN_SHUTDOWN), "checkpoints", "CleanShutdownFileHandler"
+    "the mark of a clean stop", _name_pattern(CLEAN_SHUTDOWN), "checkpoints", "CleanShutdownFileHandler"
 )
 QUORUM: Final = FileFormat(
     "a quorum-state",
-    _named(QUORUM_STATE),
+    _name_pattern(QUORUM_STATE),
     "checkpoints",
     "FileQuorumStateStore",
     _matches(rb'\{(?=.*"leaderEpoch").*"data_version"'),

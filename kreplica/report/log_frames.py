@@ -83,22 +83,22 @@ class Frame:
 
 
 def log_frames(
-    told: Sequence[Moment], partition: str, marks: Mapping[int, Mark], first: int = 0, last: int | None = None
+    moments: Sequence[Moment], partition: str, marks: Mapping[int, Mark], first: int = 0, last: int | None = None
 ) -> tuple[Frame, ...]:
     """The frames of one partition.
 
     Args:
-        told: Every moment of the run.
+        moments: Every moment of the run.
         partition: As ``topic-0``.
         marks: By the identity of an event.
         first, last: Steps outside of these times are not drawn, in microseconds.
     """
-    nodes = _nodes(told, partition)
-    steps = [moment for moment in told if any(_concerns(event, partition, nodes) for event in moment.events)]
+    nodes = _nodes(moments, partition)
+    steps = [moment for moment in moments if any(_concerns(event, partition, nodes) for event in moment.events)]
     shown = [step for step in steps if first <= step.time and (last is None or step.time <= last)]
-    scales = _Scales(partition, nodes, marks, _ends(told, partition, marks))
+    scales = _Scales(partition, nodes, marks, _ends(moments, partition, marks))
     chosen = _heaviest(shown, scales)
-    return tuple(_frames(told, scales, {id(step) for step in shown}, chosen))
+    return tuple(_frames(moments, scales, {id(step) for step in shown}, chosen))
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,21 +135,21 @@ class _Scales:
         return _COMMITTED if committed else _WEIGHTS[event.kind]
 
 
-def _nodes(told: Sequence[Moment], partition: str) -> frozenset[str]:
+def _nodes(moments: Sequence[Moment], partition: str) -> frozenset[str]:
     """The brokers that have a replica."""
     return frozenset(
         event.node
-        for moment in told
+        for moment in moments
         for event in moment.events
         if event.kind in _WEIGHTS and event.values and event.values[0] == partition
     )
 
 
-def _ends(told: Sequence[Moment], partition: str, marks: Mapping[int, Mark]) -> frozenset[int]:
+def _ends(moments: Sequence[Moment], partition: str, marks: Mapping[int, Mark]) -> frozenset[int]:
     matter = frozenset(value for mark in marks.values() if mark.partition == partition for value in mark.values)
     return frozenset(
         event.values[2]
-        for moment in told
+        for moment in moments
         for event in moment.events
         if event.kind == Kind.APPENDED
         and event.values[0] == partition
@@ -171,9 +171,9 @@ def _heaviest(steps: Sequence[Moment], scales: _Scales) -> frozenset[int]:
     return frozenset(id(step) for step in (*weighed[: MOST_FRAMES - 1], *pool[-1:]))
 
 
-def _frames(told: Sequence[Moment], scales: _Scales, shown: set[int], chosen: frozenset[int]) -> Iterator[Frame]:
+def _frames(moments: Sequence[Moment], scales: _Scales, shown: set[int], chosen: frozenset[int]) -> Iterator[Frame]:
     logs, left_out = ReplicaLogs(), 0
-    for moment in told:
+    for moment in moments:
         before = _held(logs, scales.partition) if id(moment) in chosen else {}
         for event in moment.events:
             logs(event)

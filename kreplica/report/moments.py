@@ -94,15 +94,15 @@ def _close(found: list[Moment], message: Event | None, group: list[Event], quiet
         found.append(Moment(group[0].time, group[0].node, message, tuple(group)))
 
 
-def between(told: Sequence[Moment], first: int, last: int) -> tuple[Moment, ...]:
+def between(moments: Sequence[Moment], first: int, last: int) -> tuple[Moment, ...]:
     """The moments from one time to another, both included, in microseconds."""
-    return tuple(moment for moment in told if first <= moment.time <= last)
+    return tuple(moment for moment in moments if first <= moment.time <= last)
 
 
-def lanes(told: Iterable[Moment]) -> tuple[str, ...]:
+def lanes(moments: Iterable[Moment]) -> tuple[str, ...]:
     """The nodes that take part: clients, then brokers, then controllers and ZooKeeper; each by name."""
     names: dict[str, None] = {}
-    for moment in told:
+    for moment in moments:
         names[moment.node] = None
         if moment.message is not None:
             names[str(moment.message.values[0])] = None
@@ -115,11 +115,11 @@ def _rank(name: str) -> tuple[int, str, int]:
     return (order, head or name, int(number)) if order in (1, 2) and number.isdecimal() else (order, name, 0)
 
 
-def down_after(told: Iterable[Moment]) -> tuple[frozenset[str], ...]:
+def down_after(moments: Iterable[Moment]) -> tuple[frozenset[str], ...]:
     """Nodes that are down after each moment: crashed or stopped, and not started again."""
     down: frozenset[str] = frozenset()
     found = []
-    for moment in told:
+    for moment in moments:
         for event in moment.events:
             if event.kind in (Kind.CRASHED, Kind.STOPPED):
                 down |= {event.node}
@@ -141,17 +141,17 @@ def brief_moment(moment: Moment, name_partitions: bool = False) -> str:
         name_partitions: Whether to say of which partition an offset is, which is clear where there is only one.
     """
     events = [event for event in moment.events if not is_quiet(event)]
-    told: list[str] = []
+    texts: list[str] = []
     for _, group in groupby(events, key=_alike):
-        told.extend(_brief(tuple(group), name_partitions))
-    return ", ".join(dict.fromkeys(told))
+        texts.extend(_brief(tuple(group), name_partitions))
+    return ", ".join(dict.fromkeys(texts))
 
 
-def partitions_in(told: Iterable[Moment]) -> frozenset[str]:
+def partitions_in(moments: Iterable[Moment]) -> frozenset[str]:
     """The partitions that the brokers of these moments speak of."""
     return frozenset(
         str(event.values[0])
-        for moment in told
+        for moment in moments
         for event in moment.events
         if event.kind in _AT_A_BROKER and KINDS[event.kind].fields[:1] == ("partition",)
     )

@@ -35,24 +35,24 @@ class _Canvas:
     name_partitions: bool
 
 
-def space_time(told: Sequence[Moment], width: int | None = None) -> list[str]:
+def space_time(moments: Sequence[Moment], width: int | None = None) -> list[str]:
     """The diagram, a line a moment.
 
     An arrow runs from the lane of the sender to that of the node at which something happened. The column on the right
     describes it. A process that is down has no lane.
 
     Args:
-        told: Moments in order (``kreplica.report.moments``).
+        moments: Moments in order (``kreplica.report.moments``).
         width: Columns available: lanes get narrower and text is wrapped; None for no limit.
     """
-    names = lanes(told)
+    names = lanes(moments)
     lane = LANE if width is None else max(NARROWEST, min(LANE, (width - TIME - WORDS) // max(len(names), 1)))
     places = {name: number * lane for number, name in enumerate(names)}
-    canvas = _Canvas(places, lane, len(partitions_in(told)) > 1)
+    canvas = _Canvas(places, lane, len(partitions_in(moments)) > 1)
     room = None if width is None else max(FEWEST_WORDS, width - TIME - lane * len(names))
     lines = [f"{'ms':>{TIME - 2}}  {''.join(f'{_short(name, lane - 2):<{lane}}' for name in names)}".rstrip()]
     down: Collection[str] = ()
-    for moment, down_then in zip(told, down_after(told), strict=True):
+    for moment, down_then in zip(moments, down_after(moments), strict=True):
         lines.extend(_lines(moment, canvas, down, down_then, room))
         down = down_then
     return lines

@@ -222,7 +222,7 @@ def _brokers(
     snapshot: ClusterSnapshot, played: Iterable[Mapping[str, object]]
 ) -> tuple[tuple[BrokerSetup, ...], dict[str, Value], list[str]]:
     """The brokers, the settings that all of them have, and remarks on values that cannot be played."""
-    ids = sorted({*_listed(snapshot), *(broker for row in played for broker in _ids(row["replicas"]))})
+    ids = sorted({*_listed_brokers(snapshot), *(broker for row in played for broker in _ids(row["replicas"]))})
     own: dict[int, dict[str, Value]] = {broker: {} for broker in ids}
     odd: list[str] = []
     for row in snapshot.configs.rows():
@@ -248,7 +248,7 @@ def _brokers(
     return brokers, shared, odd
 
 
-def _listed(snapshot: ClusterSnapshot) -> set[int]:
+def _listed_brokers(snapshot: ClusterSnapshot) -> set[int]:
     return {broker for broker in snapshot.brokers["broker"].to_list() if isinstance(broker, int)}
 
 
@@ -263,7 +263,7 @@ def _voters(snapshot: ClusterSnapshot) -> int:
 def _down_controllers(snapshot: ClusterSnapshot) -> tuple[str, ...]:
     """As many controllers as there are voters that are brokers which are down."""
     voters = [int(str(row["node"])) for row in snapshot.quorum.rows() if row["voter"]]
-    listed = _listed(snapshot)
+    listed = _listed_brokers(snapshot)
     places = [place for place, node in enumerate(voters) if node in listed and snapshot.is_alive(node) is False]
     return tuple(f"controller-{FIRST_CONTROLLER + place}" for place in places)
 

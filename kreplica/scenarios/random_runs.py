@@ -137,7 +137,7 @@ def plan_of(scenario: Scenario, version: str, settings: Mapping[str, Value], see
 
 
 def run_many(
-    job: Job, first_seed: int, runs: int, processes: int = 0, told: Callable[[str], None] = lambda _: None
+    job: Job, first_seed: int, runs: int, processes: int = 0, progress: Callable[[str], None] = lambda _: None
 ) -> ManyRuns:
     """Plays a scenario's cluster and clients under random faults.
 
@@ -146,25 +146,27 @@ def run_many(
         first_seed: Of the first run; each next one has the next seed.
         runs: Number of runs.
         processes: Number of processes; one for each core if 0.
-        told: Called with the progress, as text.
+        progress: Called with the progress, as text.
     """
     seeds = range(first_seed, first_seed + runs)
     processes = processes or len(os.sched_getaffinity(0))
     several = processes > 1 and runs > AT_ONCE
-    verdicts = _counted(_in_processes(job, seeds, processes) if several else _in_turn(job, seeds), runs, told)
+    verdicts = _verdicts_reported(
+        _in_processes(job, seeds, processes) if several else _in_turn(job, seeds), runs, progress
+    )
     counted = Counter(name for verdict in verdicts for name in verdict.wrong)
     idle = sum(not verdict.faults or not verdict.acknowledged for verdict in verdicts)
     failed = [verdict for verdict in verdicts if is_failure(verdict.wrong)]
-    return ManyRuns(verdicts, dict(sorted(counted.items())), idle, _smallest(job, failed[:SHRUNK], told))
+    return ManyRuns(verdicts, dict(sorted(counted.items())), idle, _smallest(job, failed[:SHRUNK], progress))
 
 
-def _counted(verdicts: Iterator[Verdict], runs: int, told: Callable[[str], None]) -> tuple[Verdict, ...]:
+def _verdicts_reported(verdicts: Iterator[Verdict], runs: int, progress: Callable[[str], None]) -> tuple[Verdict, ...]:
     known: list[Verdict] = []
     failing = 0
     for verdict in verdicts:
         known.append(verdict)
         failing += is_failure(verdict.wrong)
-        told(f"{len(known)} of {runs} runs played, {failing} failing")
+        progress(f"{len(known)} of {runs} runs played, {failing} failing")
     return tuple(known)
 
 
@@ -202,17 +204,17 @@ def _outcome(job: Job, plan: Plan, seed: int, left_out: LeaveOut = NOTHING) -> O
     return observe(setup, plan, version_named(job.version), seed, keep=False)[0]
 
 
-def _smallest(job: Job, failed: list[Verdict], told: Callable[[str], None]) -> SmallestPlan | None:
+def _smallest(job: Job, failed: list[Verdict], progress: Callable[[str], None]) -> SmallestPlan | None:
     """The smallest plan of some failing seeds, and the smallest setup with the same failure."""
     found = []
     for verdict in failed:
-        told(f"making the failing plan of seed {verdict.seed} smaller")
+        progress(f"making the failing plan of seed {verdict.seed} smaller")
         plan = plan_of(job.story, job.version, job.settings, verdict.seed)
         found.append((shrink(plan, _same_failure(job, verdict), MOST_RUNS), verdict))
     if not found:
         return None
     plan, verdict = min(found, key=lambda one: len(one[0]))
-    told(f"leaving out what the failure of seed {verdict.seed} does not need")
+    progress(f"leaving out what the failure of seed {verdict.seed} does not need")
     fails = _same_failure(job, verdict)
     setup = job.story.setup
     left_out = leave_out(setup, lambda more: fails(plan, more), stays={*job.settings, *PROMISING})

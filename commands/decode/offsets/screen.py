@@ -34,7 +34,7 @@ def show(answer: OffsetsAnswer, console: Console) -> None:
         cells = [_cells(row, pending=pending) + more for row, more in zip(answer.reading.rows, ranges, strict=True)]
         print_columns(console, table_columns(ComparedOffset, header), cells)
     word, color = _word(answer)
-    print_verdict(console, word, color, f"{_counted(answer)}; {answer.completeness()}")
+    print_verdict(console, word, color, f"{_counts_text(answer)}; {answer.completeness()}")
     records = sum(result.records for result in answer.reading.results)
     size = sum(result.read_bytes for result in answer.reading.results)
     segments = sum(len(log.segments) for log in answer.reading.logs)
@@ -69,7 +69,7 @@ def _word(answer: OffsetsAnswer) -> tuple[str, str]:
     return ("INCOMPLETE", "yellow") if answer.reading.missing or answer.reading.doubt else ("OK", "green")
 
 
-def _counted(answer: OffsetsAnswer) -> str:
+def _counts_text(answer: OffsetsAnswer) -> str:
     groups = len({row.group for row in answer.reading.rows})
     told = f"{counted(len(answer.reading.rows), 'offset')} of {counted(groups, 'group')}{_standings(answer)}"
     if answer.reading.damage.places:

@@ -66,7 +66,7 @@ def run_many_times(
     rules = version_named(version)
     with Progress() as progress:
         many = run_many(
-            Job(name, version, settings, None if story.own is None else chosen), seed, runs, told=progress.say
+            Job(name, version, settings, None if story.own is None else chosen), seed, runs, progress=progress.say
         )
     if save_plan is not None and many.smallest is not None:
         found = many.smallest

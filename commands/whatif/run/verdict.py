@@ -58,8 +58,8 @@ def verdict(run: Run) -> tuple[str, str, str]:
     if outcome.findings:
         return "BROKEN", "red", f"{counted(len(outcome.findings), 'invariant')} broken; {told}"
     found = asdict(histories) | asdict(transaction_outcomes(run.events))
-    odd = _named(found, _ODD)
-    also = "".join(f"; {words}" for words in _named(found, _ALSO))
+    odd = _outcome_texts(found, _ODD)
+    also = "".join(f"; {words}" for words in _outcome_texts(found, _ALSO))
     if odd:
         return "ODD", "yellow", f"{'; '.join(odd)}{also}; {told}"
     return "SAFE", "green", f"nothing lost, doubled or out of order{also}; {told}"
@@ -73,7 +73,7 @@ def heading_of(run: Run) -> Heading:
     return Heading(title_of(run), f"{word}: {sentence}", _LOOKS[color], " ".join(run.scenario.why.split()))
 
 
-def _named(found: Mapping[str, Sequence[str]], words: Mapping[str, str]) -> list[str]:
+def _outcome_texts(found: Mapping[str, Sequence[str]], words: Mapping[str, str]) -> list[str]:
     return [f"{told} {some(found[name])}" for name, told in words.items() if found[name]]
 
 

@@ -40,17 +40,17 @@ def transaction_outcomes(events: Sequence[Event]) -> TransactionOutcomes:
         logs(event)
     found = [_readable(logs.remaining(partition)[0]) for partition in logs.partitions]
     readable = frozenset(value for values, _ in found for value in values)
-    told = [event for event in events if event.kind == Kind.TRANSACTION_ENDED]
+    ended = [event for event in events if event.kind == Kind.TRANSACTION_ENDED]
 
-    def told_as(outcome: str) -> tuple[str, ...]:
-        return _named(event for event in told if event.values[1] == outcome)
+    def with_outcome(outcome: str) -> tuple[str, ...]:
+        return _transaction_names(event for event in ended if event.values[1] == outcome)
 
     return TransactionOutcomes(
-        committed=told_as(COMMITTED),
-        aborted=told_as(ABORTED),
-        unknown=told_as(UNKNOWN),
-        torn=_named(event for event in told if 0 < _read(event, readable) < len(event.values[2])),
-        broken=_named(event for event in told if _is_broken(event, readable)),
+        committed=with_outcome(COMMITTED),
+        aborted=with_outcome(ABORTED),
+        unknown=with_outcome(UNKNOWN),
+        torn=_transaction_names(event for event in ended if 0 < _read(event, readable) < len(event.values[2])),
+        broken=_transaction_names(event for event in ended if _is_broken(event, readable)),
         hanging=tuple(partition for partition, (_, is_open) in zip(logs.partitions, found, strict=True) if is_open),
     )
 
@@ -79,5 +79,5 @@ def _is_broken(event: Event, readable: frozenset[object]) -> bool:
     return read < len(event.values[2]) if event.values[1] == COMMITTED else event.values[1] == ABORTED and read > 0
 
 
-def _named(told: Iterable[Event]) -> tuple[str, ...]:
-    return tuple(f"{event.node} {event.values[0]}" for event in told)
+def _transaction_names(ended: Iterable[Event]) -> tuple[str, ...]:
+    return tuple(f"{event.node} {event.values[0]}" for event in ended)

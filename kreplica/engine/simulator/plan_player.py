@@ -219,7 +219,7 @@ def _on_links(
     change: Callable[[Link, int], None],
 ) -> None:
     """Changes the links that an action names, and restores them when its time is over."""
-    sources, targets = _named(simulation, action.source), _named(simulation, action.target)
+    sources, targets = _nodes_of(simulation, action.source), _nodes_of(simulation, action.target)
     pairs = [(one, other) for one in sources for other in targets if one is not other]
     if not action.one_way:
         pairs += [(other, one) for one, other in pairs if (other, one) not in pairs]
@@ -229,7 +229,7 @@ def _on_links(
         simulation.scheduler.at(simulation.scheduler.now + action.duration, change, link, -1)
 
 
-def _named(simulation: Simulation, name: str) -> list[Node]:
+def _nodes_of(simulation: Simulation, name: str) -> list[Node]:
     return list(simulation.nodes.values()) if name == "*" else [simulation.node(name)]
 
 

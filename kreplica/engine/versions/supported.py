@@ -58,13 +58,13 @@ def _read(name: str) -> tuple[Number, ControllerKind] | None:
     return number, ControllerKind.KRAFT if kraft else ControllerKind.ZOOKEEPER
 
 
-def _listed(name: str) -> Version:
+def _listed_version(name: str) -> Version:
     found = _read(name)
     assert found is not None, name
     return _release(name, *found)
 
 
-VERSIONS: tuple[Version, ...] = tuple(_listed(name) for name in _LISTED)
+VERSIONS: tuple[Version, ...] = tuple(_listed_version(name) for name in _LISTED)
 """The listed versions, oldest first."""
 
 LATEST = VERSIONS[-1]

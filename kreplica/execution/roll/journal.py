@@ -43,7 +43,7 @@ class RollEntry:
         wave: Number of the wave, from 1 on.
         nodes: Ids of the nodes.
         led: Topic, partition, node and leader epoch of partitions that the nodes led.
-        told: Whether the operator reported it, rather than that it was seen.
+        told: True if the operator reported it, false if it was seen in the cluster.
     """
 
     plan: str
@@ -71,11 +71,11 @@ class RollJournal(OpenJournal[RollEntry]):
         nodes: Sequence[int],
         led: Sequence[tuple[str, int, int, int]] = (),
         *,
-        told: bool = False,
+        reported: bool = False,
     ) -> None:
         """Writes a line; it is on disk when this returns."""
         now = datetime.now(UTC).isoformat(timespec="seconds")
-        self.append(RollEntry(self._digest, now, event, wave, tuple(nodes), tuple(led), told))
+        self.append(RollEntry(self._digest, now, event, wave, tuple(nodes), tuple(led), reported))
 
 
 @contextmanager

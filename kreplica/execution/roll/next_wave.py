@@ -149,10 +149,10 @@ def _next_wave(
     reading = read_clusters((handle,), FACETS, Freshness())
     snapshot = reading.snapshots[0]
     check_roll(plan, snapshot)
-    state = look_at_roll(plan, journal.entries, snapshot, told=done)
+    state = look_at_roll(plan, journal.entries, snapshot, reported=done)
     _note_seen(journal, state)
     if state.over and state.wave is not None and not snapshot.gaps:
-        journal.note(RollEvent.DONE, state.wave, plan.waves[state.wave - 1], told=done)
+        journal.note(RollEvent.DONE, state.wave, plan.waves[state.wave - 1], reported=done)
         state = look_at_roll(plan, journal.entries, snapshot)
         _note_seen(journal, state)
     if state.wave is None:

@@ -91,7 +91,7 @@ def check_roll(plan: RollPlan, snapshot: ClusterSnapshot) -> None:
 
 
 def look_at_roll(
-    plan: RollPlan, entries: Sequence[RollEntry], snapshot: ClusterSnapshot, *, told: bool = False
+    plan: RollPlan, entries: Sequence[RollEntry], snapshot: ClusterSnapshot, *, reported: bool = False
 ) -> RollState:
     """Returns the state of the roll.
 
@@ -99,7 +99,7 @@ def look_at_roll(
         plan: The plan.
         entries: Its journal.
         snapshot: The cluster now.
-        told: Whether the operator says that the nodes of the wave that was named last were restarted.
+        reported: Whether the operator says that the nodes of the wave that was named last were restarted.
     """
     done = {entry.wave for entry in entries if entry.event is RollEvent.DONE}
     numbers = [number for number in range(1, len(plan.waves) + 1) if number not in done]
@@ -112,14 +112,14 @@ def look_at_roll(
     seen_down = {node for entry in mine if entry.event is RollEvent.DOWN for node in entry.nodes}
     nodes = plan.waves[wave - 1]
     left = what_is_left(snapshot, Goal.IN_SYNC, nodes)
-    states = {node: _state(snapshot, node, named, seen_down, told=told) for node in nodes}
+    states = {node: _state(snapshot, node, named, seen_down, reported=reported) for node in nodes}
     topics, partitions = (snapshot.partitions[name].take(left.rows).to_list() for name in ("topic", "partition"))
     out = tuple((str(topic), int(str(number))) for topic, number in zip(topics, partitions, strict=True))
     return RollState(wave, states, named[0].at if named else None, out, drift)
 
 
 def _state(
-    snapshot: ClusterSnapshot, node: int, named: Sequence[RollEntry], seen_down: set[int], *, told: bool
+    snapshot: ClusterSnapshot, node: int, named: Sequence[RollEntry], seen_down: set[int], *, reported: bool
 ) -> NodeState:
     if is_down(snapshot, node):
         return NodeState.DOWN
@@ -128,7 +128,7 @@ def _state(
     led = {one for entry in named for one in entry.led if one[2] == node}
     if any(_leads(snapshot, one) for one in led):
         return NodeState.RESTART
-    if not (led or told or node in seen_down):
+    if not (led or reported or node in seen_down):
         return NodeState.NOT_TOLD
     left = what_is_left(snapshot, Goal.IN_SYNC, [node])
     return NodeState.CATCHING_UP if len(left.rows) else NodeState.BACK

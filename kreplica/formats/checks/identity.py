@@ -48,10 +48,10 @@ def topic_ids(replicas: Sequence[ReplicaFiles], by_metadata: Mapping[str, str]) 
         by_metadata: Topic id by name; empty if no metadata log is at hand.
     """
     known = [replica for replica in replicas if replica.place.state == "current"]
-    told = {id(each): each.topic_id for each in known}
-    expected = {**_most_frequent(known, told), **by_metadata}
+    topic_ids = {id(each): each.topic_id for each in known}
+    expected = {**_most_frequent(known, topic_ids), **by_metadata}
     for replica in known:
-        topic, found = replica.place.topic, told.get(id(replica))
+        topic, found = replica.place.topic, topic_ids.get(id(replica))
         if found is None or topic == METADATA_TOPIC or found == expected.get(topic, found):
             continue
         source = "the metadata log" if topic in by_metadata else "most of the other directories"
@@ -59,9 +59,9 @@ def topic_ids(replicas: Sequence[ReplicaFiles], by_metadata: Mapping[str, str]) 
         yield replica.finding("topic-id", file, 0, message, expected[topic], found)
 
 
-def _most_frequent(replicas: Sequence[ReplicaFiles], told: Mapping[int, str | None]) -> dict[str, str]:
+def _most_frequent(replicas: Sequence[ReplicaFiles], topic_ids: Mapping[int, str | None]) -> dict[str, str]:
     counts: dict[str, Counter[str]] = {}
     for replica in replicas:
-        if (found := told.get(id(replica))) is not None:
+        if (found := topic_ids.get(id(replica))) is not None:
             counts.setdefault(replica.place.topic, Counter())[found] += 1
     return {topic: counter.most_common(1)[0][0] for topic, counter in counts.items()}

@@ -312,7 +312,7 @@ def _piece(data: NDArray[np.uint8], runs: RecordRuns, some: slice, keys: KnownKe
     if words is None:
         return None
     types = words.view(">u2").reshape(len(body), -1)[:, 0].astype(np.int64)
-    counts = _counted(types)
+    counts = _type_counts(types)
     key = None if max(counts) > MOST_TYPE else _numbers(words, records.key_length, types, keys)
     if key is None:
         return None
@@ -352,7 +352,7 @@ def _slices(window: BatchWindow, runs: RecordRuns, which: NDArray[np.int64]) -> 
     )
 
 
-def _counted(types: NDArray[np.int64]) -> Counter[int]:
+def _type_counts(types: NDArray[np.int64]) -> Counter[int]:
     """Number of records of each type; mostly all are of one."""
     if int(types.min()) == (only := int(types.max())):
         return Counter({only: len(types)})

@@ -48,9 +48,9 @@ class SegmentsRead:
 
     def batch_rows(self) -> BatchRows:
         """A row for each batch, after its records are counted and checked for damage."""
-        return BatchRows([(name, self._counted(window)) for name, window in self.windows()])
+        return BatchRows([(name, self._count_window(window)) for name, window in self.windows()])
 
-    def _counted(self, window: BatchWindow) -> BatchColumns:
+    def _count_window(self, window: BatchWindow) -> BatchColumns:
         for _ in self.records_of(window):
             pass
         return window.batches

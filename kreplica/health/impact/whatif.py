@@ -212,7 +212,7 @@ def find_target(snapshot: ClusterSnapshot, case: FailureCase) -> Target:
         _check_disk(snapshot, broker, path)
     whole = {broker for broker, _ in case.disks if _online(snapshot, broker) <= _paths(case, broker)}
     if case.rolling and not (case.brokers or case.racks):
-        brokers = {one for one in _listed(snapshot) if snapshot.is_alive(one) is not False}
+        brokers = {one for one in _broker_ids(snapshot) if snapshot.is_alive(one) is not False}
         if not brokers:
             raise UsageError("no broker can restart", "none is known to be up", "name those to play: --broker ID,…")
     return Target(
@@ -228,7 +228,7 @@ def _in_turn(brokers: set[int], controller: int | None) -> tuple[int, ...]:
     return tuple(sorted(brokers, key=lambda broker: (broker == controller, broker)))
 
 
-def _listed(snapshot: ClusterSnapshot) -> list[int]:
+def _broker_ids(snapshot: ClusterSnapshot) -> list[int]:
     return [broker for broker in snapshot.brokers["broker"].to_list() if isinstance(broker, int)]
 
 

@@ -36,13 +36,13 @@ def run_picture(
     marks = {id(events[mark.number]): mark for mark in found}
     framed = partition or next((mark.partition for mark in found), None) or _most_eventful(events)
     frames = log_frames(moments(events, quiet=frozenset()), framed, marks, first, last)
-    told = between(moments(events), first, events[-1].time if last is None and events else last or 0)
+    shown = between(moments(events), first, events[-1].time if last is None and events else last or 0)
     strips = sorted(log_strips(events, last), key=lambda strip: strip.partition != framed)
     return space_time_svg(
         Heading(
             heading.title, heading.verdict, heading.look, heading.story, f"Logs of {framed} after the steps that matter"
         ),
-        told,
+        shown,
         strips,
         frames,
         marks,

@@ -108,7 +108,7 @@ class _Page:
     """Positions of all parts of the diagram, in pixels.
 
     Args:
-        told: The moments that are drawn.
+        moments: The moments that are drawn.
         folds: Number left out before each of them, and after the last.
         words: The text of each, wrapped.
         down: The nodes that are down after each.
@@ -121,7 +121,7 @@ class _Page:
         right: Where the words begin.
     """
 
-    told: Sequence[Moment]
+    moments: Sequence[Moment]
     folds: Sequence[int]
     words: Sequence[Sequence[str]]
     down: Sequence[frozenset[str]]
@@ -136,7 +136,7 @@ class _Page:
 
 def space_time_svg(
     title: str | Heading,
-    told: Sequence[Moment],
+    moments: Sequence[Moment],
     strips: Sequence[Strip],
     frames: Sequence[Frame] = (),
     marks: Mapping[int, Mark] | None = None,
@@ -145,7 +145,7 @@ def space_time_svg(
 
     Args:
         title: Above the diagram.
-        told: Moments in order, a row each; arrows begin at the row of the moment in which they were sent.
+        moments: Moments in order, a row each; arrows begin at the row of the moment in which they were sent.
         strips: The logs at the end, below.
         frames: The logs at the steps that matter, above the diagram.
         marks: What events do to records that matter, by the identity of the event.
@@ -153,7 +153,7 @@ def space_time_svg(
     heading = title if isinstance(title, Heading) else Heading(title)
     above, top = _heading(heading)
     framed, top = frames_svg(heading.logs, frames, top)
-    page = _page(told, marks or {}, top + 2 * GAP)
+    page = _page(moments, marks or {}, top + 2 * GAP)
     words = max((text_width(line) for lines in page.words for line in lines), default=0)
     needed = max(page.right + words, strips_width(strips), _heading_width(heading)) + 2 * GAP
     width = WIDEST if frames else min(needed, WIDEST)
@@ -192,21 +192,21 @@ def _heading_width(heading: Heading) -> int:
     return max(text_width(heading.title, 16), *map(text_width, lines or [""]))
 
 
-def _page(told: Sequence[Moment], marks: Mapping[int, Mark], top: int) -> _Page:
+def _page(moments: Sequence[Moment], marks: Mapping[int, Mark], top: int) -> _Page:
     """The page with as many moments as are not too tall."""
-    several, weights = len(partitions_in(told)) > 1, _weights(told, marks)
-    down = down_after(told)
-    page = _page_of(range(len(told)), told, down, marks, top, several)
+    several, weights = len(partitions_in(moments)) > 1, _weights(moments, marks)
+    down = down_after(moments)
+    page = _page_of(range(len(moments)), moments, down, marks, top, several)
     for most in CHOSEN:
         if page.rows[-1] - top <= TALLEST:
             break
-        page = _page_of(_chosen(weights, most), told, down, marks, top, several)
+        page = _page_of(_chosen(weights, most), moments, down, marks, top, several)
     return page
 
 
-def _weights(told: Sequence[Moment], marks: Mapping[int, Mark]) -> list[float]:
+def _weights(moments: Sequence[Moment], marks: Mapping[int, Mark]) -> list[float]:
     """Weight of each moment: by its effect on records that matter, the kinds of its events, and their rarity."""
-    counts = Counter(event.kind for moment in told for event in moment.events)
+    counts = Counter(event.kind for moment in moments for event in moment.events)
     return [
         max(
             (
@@ -216,7 +216,7 @@ def _weights(told: Sequence[Moment], marks: Mapping[int, Mark]) -> list[float]:
             ),
             default=0.0,
         )
-        for moment in told
+        for moment in moments
     ]
 
 
@@ -240,19 +240,19 @@ def _page_of(
     top: int,
     several: bool,
 ) -> _Page:
-    told = [every[place] for place in places]
+    moments = [every[place] for place in places]
     edges = [-1, *places, len(every)]
     folds = [behind - before - 1 for before, behind in pairwise(edges)]
     names = lanes(every)
-    left = GAP + max((text_width(_time(moment)) for moment in told), default=0)
+    left = GAP + max((text_width(_time(moment)) for moment in moments), default=0)
     room = WIDEST - 2 * GAP - left - text_width("x" * FEWEST_LETTERS)
     lane = max(NARROWEST, min(LANE, room // max(len(names), 1)))
     right = left + len(names) * lane + GAP
     letters = min(LETTERS, int((WIDEST - GAP - right) / text_width("x" * 100) * 100) - 1)
-    words = [_words(moment, several, marks, letters) for moment in told]
+    words = [_words(moment, several, marks, letters) for moment in moments]
     below = top + HEAD * _head_lines(names, lane) + 24
     return _Page(
-        told=told,
+        moments=moments,
         folds=folds,
         words=words,
         down=[down[place] for place in places],
@@ -300,8 +300,8 @@ def _time(moment: Moment) -> str:
 
 def _section(page: _Page) -> list[str]:
     left_out = sum(page.folds)
-    told = f"; {left_out} moments are left out: --after and --before tell a part of the time" if left_out else ""
-    words = f"Messages that did something, time going down{told}"
+    note = f"; {left_out} moments are left out: --after and --before tell a part of the time" if left_out else ""
+    words = f"Messages that did something, time going down{note}"
     return [f'<text class="section" x="{GAP}" y="{page.top - 14}">{words}</text>']
 
 
@@ -334,7 +334,7 @@ def _lane(x: int, begin: int, end: int) -> str:
 def _moments(page: _Page) -> list[str]:
     drawn: list[str] = []
     taken: list[_Box] = []
-    for number, moment in enumerate(page.told):
+    for number, moment in enumerate(page.moments):
         y = page.rows[number]
         drawn += _fold(page, number, y - ROW)
         drawn.append(f'<text class="time" x="{page.left}" y="{y + 4}">{_time(moment)}</text>')
@@ -344,7 +344,7 @@ def _moments(page: _Page) -> list[str]:
         for below, line in enumerate(page.words[number]):
             style = ' class="fault"' if moment.node == PLAN or line.startswith("✗") else ""
             drawn.append(f'<text{style} x="{page.right}" y="{y + 4 + below * LINE}">{escape(line)}</text>')
-    return drawn + _fold(page, len(page.told), page.rows[-1] - ROW)
+    return drawn + _fold(page, len(page.moments), page.rows[-1] - ROW)
 
 
 def _dot(x: int, y: int, marked: bool) -> list[str]:
@@ -359,10 +359,10 @@ def _fold(page: _Page, number: int, y: int) -> list[str]:
     if not left_out:
         return []
     places = list(page.places.values()) or [page.left]
-    told = f"… {left_out} moments left out"
+    note = f"… {left_out} moments left out"
     return [
         f'<line class="folded" x1="{places[0]}" y1="{y}" x2="{places[-1]}" y2="{y}"/>',
-        f'<text class="fold" x="{page.right}" y="{y + 4}">{told}</text>',
+        f'<text class="fold" x="{page.right}" y="{y + 4}">{note}</text>',
     ]
 
 
@@ -370,7 +370,7 @@ _Box = tuple[float, float, float, float]
 
 
 def _arrow(page: _Page, number: int, taken: list[_Box]) -> list[str]:
-    moment = page.told[number]
+    moment = page.moments[number]
     message = moment.message
     if message is None or message.values[0] == moment.node:
         return []
@@ -406,10 +406,10 @@ def _overlap(one: _Box, other: _Box) -> bool:
 
 def _sent_at(page: _Page, number: int, source: str, sent: int) -> int:
     """Height at which a message was sent: at the sender's moment of that time, or between the moments around it."""
-    first = bisect_left(page.told, sent, hi=number, key=_when)
-    behind = bisect_right(page.told, sent, hi=number, key=_when)
+    first = bisect_left(page.moments, sent, hi=number, key=_when)
+    behind = bisect_right(page.moments, sent, hi=number, key=_when)
     for row in range(first, behind):
-        if page.told[row].node == source:
+        if page.moments[row].node == source:
             return page.rows[row]
     return page.rows[behind] - ROW // 2
 

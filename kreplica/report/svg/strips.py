@@ -125,8 +125,8 @@ def _cell(x: int, y: int, color: str, text: str) -> str:
     )
 
 
-def _mark(x: int, y: int, told: str) -> str:
+def _mark(x: int, y: int, title: str) -> str:
     return (
         f'<line class="hw" x1="{x - 1}" y1="{y - 3}" x2="{x - 1}" y2="{y + HEIGHT + 3}">'
-        f"<title>{escape(told)}</title></line>"
+        f"<title>{escape(title)}</title></line>"
     )

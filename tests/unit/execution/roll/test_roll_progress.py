@@ -53,7 +53,7 @@ def test_the_first_wave(plan: RollPlan) -> None:
 def test_who_leads_in_the_same_epoch_was_not_restarted(plan: RollPlan) -> None:
     entries = [named(1, BEFORE, 1)]
     assert state_of(plan, entries, BEFORE) is NodeState.RESTART
-    assert state_of(plan, entries, BEFORE, told=True) is NodeState.RESTART, "whoever says otherwise is wrong"
+    assert state_of(plan, entries, BEFORE, reported=True) is NodeState.RESTART, "whoever says otherwise is wrong"
     again = cluster(partition(leader_epoch=7), partition(leader=2))
     assert state_of(plan, entries, again) is NodeState.BACK, "it leads again, in a higher epoch"
 
@@ -74,7 +74,7 @@ def test_a_restart_step_by_step(plan: RollPlan) -> None:
 def test_who_led_nothing_has_to_be_told(plan: RollPlan) -> None:
     entries = [RollEntry("digest", NOW, RollEvent.DONE, wave, (wave,)) for wave in (1, 2)] + [named(3, BEFORE, 3)]
     assert state_of(plan, entries, BEFORE) is NodeState.NOT_TOLD
-    assert state_of(plan, entries, BEFORE, told=True) is NodeState.BACK
+    assert state_of(plan, entries, BEFORE, reported=True) is NodeState.BACK
     seen = RollEntry("digest", NOW, RollEvent.DOWN, 3, (3,))
     assert state_of(plan, [*entries, seen], BEFORE) is NodeState.BACK
 
@@ -120,7 +120,7 @@ def test_the_journal(tmp_path: Path) -> None:
         assert [(entry.event, entry.wave, entry.led) for entry in journal.entries] == [
             (RollEvent.NAMED, 1, (("orders", 0, 1, 5),))
         ]
-        journal.note(RollEvent.DONE, 1, [1], told=True)
+        journal.note(RollEvent.DONE, 1, [1], reported=True)
     assert lines.read_bytes().count(b"\n") == 2
     with pytest.raises(InputError, match="line 1; it belongs to another plan"), open_roll_journal(path, "sha256:2"):
         pass
