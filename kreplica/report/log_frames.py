@@ -165,8 +165,8 @@ def _concerns(event: Event, partition: str, nodes: frozenset[str]) -> bool:
 
 def _heaviest(steps: Sequence[Moment], scales: _Scales) -> frozenset[int]:
     """The identities of the steps that are drawn: all of a few, otherwise the heaviest and the last."""
-    telling = [step for step in steps if scales.weight(step) > _WEIGHTS[Kind.FOLLOWER_POSITION]]
-    pool = steps if len(steps) <= MOST_FRAMES else telling
+    weighty = [step for step in steps if scales.weight(step) > _WEIGHTS[Kind.FOLLOWER_POSITION]]
+    pool = steps if len(steps) <= MOST_FRAMES else weighty
     weighed = sorted(pool[:-1], key=lambda step: -scales.weight(step))
     return frozenset(id(step) for step in (*weighed[: MOST_FRAMES - 1], *pool[-1:]))
 

@@ -12,9 +12,14 @@ PACKAGES = ("kreplica", "commands", "analyzers")
 QUESTIONS = {"What", "How", "Who", "Where", "Which", "Whether", "Whose", "Whoever", "Whatever"}
 RETIRED = {
     *("brief", "client_words", "culprits", "departures", "fault_words", "idle_settings", "key_value_text"),
-    *("known_keys", "places", "side_by_side", "state_json", "strangers", "unread", "until"),
+    *("known_keys", "places", "side_by_side", "state_json", "strangers", "unread", "unread_ranges", "until"),
 }
 """Module names of earlier days, each a riddle; docs/glossary.md has the words that took their place."""
+RETIRED_NAMES = {
+    *("Consequence", "Effect", "Sight", "Telling", "Until", "Wish", "_counted", "_listed", "_named", "_until"),
+    *("find_strangers", "known_keys", "sight", "sights", "strangers", "telling", "way_in", "wish"),
+}
+"""Names in code of earlier days, as modules have them."""
 
 
 def modules(root: Path) -> list[Path]:
@@ -69,3 +74,44 @@ def test_a_docstring_that_asks_is_found(source: str, lines: list[int]) -> None:
 
 def test_no_module_has_a_retired_name(root: Path) -> None:
     assert not {path.stem for path in modules(root)} & RETIRED
+
+
+def names_in(source: str) -> dict[str, int]:
+    """Names that a module defines, imports, passes or reads, each with the line of its first use."""
+    found: dict[str, int] = {}
+    for node in ast.walk(ast.parse(source)):
+        for field in ("name", "id", "attr", "arg"):
+            name = getattr(node, field, None)
+            if isinstance(name, str):
+                found[name] = min(getattr(node, "lineno", 1), found.get(name, 1 << 30))
+    return found
+
+
+def test_no_retired_name_is_in_code(root: Path) -> None:
+    found = {
+        f"{path.relative_to(root)}:{line} {name}"
+        for path in modules(root)
+        for name, line in names_in(path.read_text(encoding="utf-8")).items()
+        if name in RETIRED_NAMES
+    }
+    assert not found
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "class Wish:\n    pass\n",
+        "def _named():\n    pass\n",
+        "def again(way_in):\n    pass\n",
+        "from a import b\n\nprint(b.strangers)\n",
+        "from a import Until\n",
+        "print(f'{way_in}')\n",
+        "call(wish=1)\n",
+    ],
+)
+def test_a_retired_name_is_found(source: str) -> None:
+    assert set(names_in(source)) & RETIRED_NAMES
+
+
+def test_a_retired_name_in_a_text_is_no_name() -> None:
+    assert not set(names_in('"""Until then."""\n\nKEY = "strangers"\n')) & RETIRED_NAMES
