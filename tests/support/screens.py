@@ -1,0 +1,130 @@
+"""Answers as a terminal of 80 and of 140 columns shows them, kept in tests/golden/screens.
+
+``python tests/support/screens.py`` writes them anew, for a look at what a change did: ``git diff`` shows each.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from pathlib import Path
+from unittest import mock
+
+ROOT = Path(__file__).parents[2]
+SCREENS = ROOT / "tests" / "golden" / "screens"
+WIDTHS = (80, 140)
+AGE = 2 * 3600 + 7 * 60
+"""Seconds since the packaged dumps were written, on every screen."""
+DISK = "tests/golden/kafka-4.3.1/killed-all"
+OFFSETS = "tests/golden/kafka-3.9.2/clean/broker-1"
+BROKER = f"{DISK}/broker-1"
+CONTEXTS = "tests/golden/screens/contexts.toml"
+
+COMMANDS: Mapping[str, tuple[str, ...]] = {
+    "describe": ("describe --dump sample", "describe --dump sample-healthy"),
+    "describe-rows": (
+        "describe --dump sample --under-replicated --exclude-internal",
+        "describe --dump sample --offline",
+        "describe --dump sample --under-replicated --group-by broker",
+        "describe --dump sample --under-replicated --group-by cause",
+    ),
+    "check": ("check --dump sample", "check --dump sample-healthy", "check --dump sample --rule rf-one"),
+    "recommend": ("recommend --dump sample --topic audit.log", "recommend --dump sample"),
+    "imbalance": ("imbalance --dump sample", "imbalance --dump sample-healthy"),
+    "safe-to-stop": (
+        "safe-to-stop 2 --dump sample --max-age 365d",
+        "safe-to-stop 2 --dump sample-healthy --max-age 365d",
+        "safe-to-stop 2 --dump sample-healthy",
+    ),
+    "wait": (
+        "wait --for in-sync --broker 3 --dump sample-healthy --max-age 365d",
+        "wait --for no-under-replicated --dump sample --max-age 365d",
+    ),
+    "compare": ("compare dump:sample dump:sample-healthy --settle 0", "compare dump:sample dump:sample --settle 0"),
+    "disks": ("disks --dump sample --top 3", "disks --dump sample-healthy"),
+    "rebalance": ("rebalance leaders --dump sample", "rebalance leaders --dump sample-healthy"),
+    "roll": ("roll plan --dump sample-healthy", "roll plan --dump sample"),
+    "refused": (
+        "describe --dump no-such-dump",
+        "describe --dump sample --topc orders",
+        "rebalance apply no-such-plan.json",
+        "rebalance status no-such-plan.json",
+        "config check --config tests/golden/screens/contexts.toml",
+    ),
+    "whatif-catalogue": ("whatif list", "whatif show hw-truncation-loss"),
+    "whatif-run": (
+        "whatif run hw-truncation-loss --kafka-version 0.10",
+        "whatif run acks1-leader-crash --explain",
+        "whatif run hw-truncation-loss --kafka-version 0.10 --why m2",
+        "whatif compare hw-truncation-loss --kafka-version 0.10,0.11,4.1",
+    ),
+    "whatif-fail": ("whatif fail --dump sample-healthy --broker 2", "whatif fail --dump sample --rack r1"),
+    "decode-offsets": (f"decode offsets {OFFSETS}", f"decode offsets {OFFSETS} --groups"),
+    "decode-segment": (f"decode segment {BROKER}/data/orders-1",),
+    "decode-transactions": (f"decode transactions {BROKER}", f"decode transactions {BROKER} --hanging"),
+    "decode-metadata": (f"decode metadata {BROKER}",),
+    "decode-checkpoints": (f"decode checkpoints {BROKER}",),
+    "decode-indexes": (f"decode indexes {BROKER}/data/orders-1",),
+    "decode-check": (f"decode check {BROKER}",),
+    "decode-compare": (f"decode compare {DISK}/broker-1 {DISK}/broker-2",),
+    "config": (f"config list --config {CONTEXTS}", f"config show prod-eu --config {CONTEXTS}"),
+    "help": ("--help", "describe --help", "whatif --help"),
+}
+"""Command lines by the name of the file that shows their answers."""
+
+
+class Terminal(io.StringIO):
+    """What is printed, by a program that believes it prints to a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def shown(name: str, width: int) -> str:
+    """Returns the command lines of a name, each with its answer and exit code."""
+    parts = [f"$ kreplica {line}\n{_answer(line, width)}" for line in COMMANDS[name]]
+    return re.sub(r"\x1b\[[0-9;]*[A-Za-z]|\r", "", "\n".join(parts))
+
+
+def _answer(line: str, width: int) -> str:
+    from commands.main import run
+
+    printed = Terminal()
+    with _terminal_of(width), redirect_stdout(printed), redirect_stderr(printed):
+        code = run(line.split())
+    return f"{printed.getvalue()}exit code {code}\n"
+
+
+@contextmanager
+def _terminal_of(width: int) -> Iterator[None]:
+    from kreplica.model.snapshot import ClusterSnapshot
+
+    here = Path.cwd()
+    with tempfile.TemporaryDirectory() as folder:
+        contexts = Path(folder) / "none.toml"
+        contexts.touch()
+        variables = {"COLUMNS": str(width), "LINES": "40", "TERM": "xterm", "NO_COLOR": "1"}
+        aged = mock.patch.object(ClusterSnapshot, "age_seconds", return_value=AGE)
+        with mock.patch.dict(os.environ, {**variables, "KREPLICA_CONFIG": str(contexts)}), aged:
+            os.chdir(ROOT)
+            try:
+                yield
+            finally:
+                os.chdir(here)
+
+
+def main() -> None:
+    """Writes every screen."""
+    for name in COMMANDS:
+        for width in WIDTHS:
+            (SCREENS / f"{name}.{width}.txt").write_text(shown(name, width), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    sys.path.insert(0, str(ROOT))
+    main()
