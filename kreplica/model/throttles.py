@@ -21,6 +21,9 @@ THROTTLE_LISTS = (LEADER_LIST, FOLLOWER_LIST)
 THROTTLE_RATES = (LEADER_RATE, FOLLOWER_RATE)
 """Settings of brokers, in bytes a second."""
 
+DIRECTORY_RATE = "replica.alter.log.dirs.io.max.bytes.per.second"
+"""Setting of brokers: the rate of moves between log directories of one broker; it needs no list (KIP-113)."""
+
 NO_LIMIT = 2**63 - 1
 """The rate of a broker without a throttle (QuotaConfig.QUOTA_BYTES_PER_SECOND_DEFAULT)."""
 

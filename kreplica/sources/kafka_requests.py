@@ -13,6 +13,8 @@ from enum import StrEnum
 from kreplica.sources import Facet
 from kreplica.sources.permissions import (
     ALTER_CLUSTER,
+    ALTER_CLUSTER_CONFIGS,
+    ALTER_TOPIC_CONFIGS,
     DESCRIBE_CLUSTER,
     DESCRIBE_CLUSTER_CONFIGS,
     DESCRIBE_GROUPS,
@@ -173,6 +175,19 @@ ELECT_LEADERS = Request(
 )
 REASSIGN = Request(
     "AlterPartitionReassignments", Target.CONTROLLER, "2 for each batch", ALTER_CLUSTER, "nothing is changed"
+)
+ALTER_BROKER_SETTINGS = Request(
+    "IncrementalAlterConfigs",
+    Target.BROKERS,
+    "1 for each change of its rates",
+    ALTER_CLUSTER_CONFIGS,
+    "nothing is changed",
+)
+ALTER_TOPIC_SETTINGS = Request(
+    "IncrementalAlterConfigs", Target.CONTROLLER, "1 for each 100 topics", ALTER_TOPIC_CONFIGS, "nothing is changed"
+)
+ALTER_LOG_DIRECTORIES = Request(
+    "AlterReplicaLogDirs", Target.BROKERS, "1 for each 1000 replicas", ALTER_CLUSTER, "nothing is changed"
 )
 """Requests that change a cluster: kreplica/control sends them, after --execute only."""
 

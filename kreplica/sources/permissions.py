@@ -75,6 +75,7 @@ DESCRIBE_CLUSTER_CONFIGS = Permission("DescribeConfigs", Resource.CLUSTER)
 ALTER_CLUSTER = Permission("Alter", Resource.CLUSTER)
 DESCRIBE_TOPICS = Permission("Describe", Resource.TOPIC)
 DESCRIBE_TOPIC_CONFIGS = Permission("DescribeConfigs", Resource.TOPIC)
+ALTER_CLUSTER_CONFIGS = Permission("AlterConfigs", Resource.CLUSTER)
 ALTER_TOPIC_CONFIGS = Permission("AlterConfigs", Resource.TOPIC)
 DESCRIBE_GROUPS = Permission("Describe", Resource.GROUP)
 

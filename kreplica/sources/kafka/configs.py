@@ -108,6 +108,13 @@ def _chosen(
     return [], (_broker_refusal(connection, what, result.error_code),)
 
 
+def read_named_broker_settings(
+    connection: BrokerConnection, broker: int, names: Sequence[str]
+) -> tuple[list[Setting], tuple[Gap, ...]]:
+    """Reads settings of one broker by their names; one that is not set has no row."""
+    return _chosen(connection, broker, names, f"settings of broker {broker}")
+
+
 def read_cluster_settings(connection: BrokerConnection) -> tuple[list[Setting], tuple[Gap, ...]]:
     """Reads the dynamic settings that hold for all brokers."""
     (result,) = _describe(connection, [_resource(_BROKER, "", None)])

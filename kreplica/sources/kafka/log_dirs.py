@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from kreplica.sources.kafka.failures import BrokerFailure
 from kreplica.sources.kafka.messages import NO_ERROR, DescribeLogDirsRequest, DescribeLogDirsResponse, error_name
+from kreplica.sources.kafka.nodes import Nodes
 
 if TYPE_CHECKING:
+    from kreplica.config.handle import ClusterHandle
     from kreplica.sources.kafka.connection import BrokerConnection
+
+_FIRST_WITH_CORDONED = 5
 
 
 class LogDir(NamedTuple):
@@ -36,11 +42,20 @@ class Replica(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class BrokerLogs:
-    """Log directories and replicas of one broker; ``refused`` is Kafka's error name if it may not be asked."""
+    """Log directories and replicas of one broker.
+
+    Args:
+        log_dirs: Its directories.
+        replicas: What is in them. The offset lag of a replica that is being added is 0 from its first byte; it tells
+            something of future replicas only.
+        refused: Kafka's error name if it may not be asked.
+        cordoned: Directories that take no new replicas (KIP-1066, Kafka 4.3), None before.
+    """
 
     log_dirs: list[LogDir]
     replicas: list[Replica]
     refused: str | None = None
+    cordoned: frozenset[str] | None = None
 
 
 def read_log_dirs(
@@ -74,7 +89,37 @@ def read_log_dirs(
         for topic in log_dir.topics or ()
         for one in topic.partitions
     ]
-    return BrokerLogs(dirs, replicas)
+    return BrokerLogs(dirs, replicas, cordoned=_cordoned(connection, answer))
+
+
+def _cordoned(connection: BrokerConnection, answer: Any) -> frozenset[str] | None:
+    if not connection.supports(DescribeLogDirsRequest, _FIRST_WITH_CORDONED):
+        return None
+    return frozenset(one.log_dir for one in answer.results if one.is_cordoned)
+
+
+def read_broker_logs(
+    handle: ClusterHandle, brokers: Iterable[int], partitions: Sequence[tuple[str, int]] | None = None
+) -> dict[int, BrokerLogs | str]:
+    """Reads log directories and replicas of several brokers, straight from each.
+
+    Args:
+        handle: A live cluster whose brokers are named; ``handle.timeout`` bounds the whole read.
+        brokers: Their ids.
+        partitions: Topic and partition of the replicas to return; None for all of them.
+
+    Returns:
+        What each broker told, or why it could not be asked.
+
+    Raises:
+        UnreachableError: No server answered.
+        AuthenticationError: The cluster refused the credentials.
+        ConfigurationError: The client properties cannot be used.
+    """
+    with Nodes(handle) as nodes:
+        calls = {broker: partial(read_log_dirs, broker=broker, partitions=partitions) for broker in brokers}
+        answers = nodes.each_broker(calls)
+    return {broker: str(one) if isinstance(one, BrokerFailure) else one for broker, one in answers.items()}
 
 
 def _topics(partitions: Sequence[tuple[str, int]]) -> list[Any]:

@@ -17,6 +17,8 @@ with warnings.catch_warnings():
     from kafka.net.sasl.oauth import AbstractTokenProvider
     from kafka.protocol.admin.acl import DescribeAclsRequest, DescribeAclsResponse
     from kafka.protocol.admin.cluster import (
+        AlterReplicaLogDirsRequest,
+        AlterReplicaLogDirsResponse,
         DescribeClusterRequest,
         DescribeClusterResponse,
         DescribeLogDirsRequest,
@@ -24,7 +26,12 @@ with warnings.catch_warnings():
         DescribeQuorumRequest,
         DescribeQuorumResponse,
     )
-    from kafka.protocol.admin.configs import DescribeConfigsRequest, DescribeConfigsResponse
+    from kafka.protocol.admin.configs import (
+        DescribeConfigsRequest,
+        DescribeConfigsResponse,
+        IncrementalAlterConfigsRequest,
+        IncrementalAlterConfigsResponse,
+    )
     from kafka.protocol.admin.groups import ListGroupsRequest, ListGroupsResponse
     from kafka.protocol.admin.topics import (
         AlterPartitionReassignmentsRequest,
@@ -62,6 +69,8 @@ __all__ = [
     "AbstractTokenProvider",
     "AlterPartitionReassignmentsRequest",
     "AlterPartitionReassignmentsResponse",
+    "AlterReplicaLogDirsRequest",
+    "AlterReplicaLogDirsResponse",
     "ApiVersionsRequest",
     "ApiVersionsResponse",
     "DescribeAclsRequest",
@@ -76,6 +85,8 @@ __all__ = [
     "DescribeQuorumResponse",
     "DescribeTopicPartitionsRequest",
     "DescribeTopicPartitionsResponse",
+    "IncrementalAlterConfigsRequest",
+    "IncrementalAlterConfigsResponse",
     "ListGroupsRequest",
     "ListGroupsResponse",
     "ListOffsetsRequest",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kreplica.model.snapshot import METADATA_TOPIC, Gap
+from kreplica.sources.kafka.failures import Address, BrokerFailure
 from kreplica.sources.kafka.messages import NO_ERROR, DescribeQuorumRequest, DescribeQuorumResponse, error_name
 from kreplica.sources.permissions import DESCRIBE_CLUSTER
 
@@ -27,10 +28,7 @@ def read_quorum(connection: BrokerConnection) -> tuple[list[QuorumNode], tuple[G
     """Reads the quorum's nodes; none if the cluster uses ZooKeeper."""
     if not connection.supports(DescribeQuorumRequest):
         return [], ()
-    topic_class = DescribeQuorumRequest.TopicData
-    partition = topic_class.PartitionData(partition_index=0)
-    request = DescribeQuorumRequest(topics=[topic_class(topic_name=METADATA_TOPIC, partitions=[partition])])
-    answer: Any = connection.send(request, DescribeQuorumResponse)
+    answer = _ask(connection)
     found = [one for topic in answer.topics for one in topic.partitions]
     error = answer.error_code or next((one.error_code for one in found if one.error_code), NO_ERROR)
     if error != NO_ERROR or not found:
@@ -40,6 +38,27 @@ def read_quorum(connection: BrokerConnection) -> tuple[list[QuorumNode], tuple[G
     return [_node(one, found[0].leader_id, voter=True) for one in found[0].current_voters] + [
         _node(one, found[0].leader_id, voter=False) for one in found[0].observers
     ], ()
+
+
+def leader_address(connection: BrokerConnection) -> Address:
+    """Address of the active KRaft controller's own listener, which Kafka tells since 3.9 (KIP-853).
+
+    Raises:
+        BrokerFailure: It is not told.
+    """
+    answer = _ask(connection)
+    leaders = {one.leader_id for topic in answer.topics for one in topic.partitions}
+    for node in answer.nodes or ():
+        if node.node_id in leaders and node.listeners:
+            return Address(node.listeners[0].host, node.listeners[0].port)
+    raise BrokerFailure(connection.address, "does not tell the address of the active controller")
+
+
+def _ask(connection: BrokerConnection) -> Any:
+    topic_class = DescribeQuorumRequest.TopicData
+    partition = topic_class.PartitionData(partition_index=0)
+    request = DescribeQuorumRequest(topics=[topic_class(topic_name=METADATA_TOPIC, partitions=[partition])])
+    return connection.send(request, DescribeQuorumResponse)
 
 
 def _node(one: Any, leader: int, *, voter: bool) -> QuorumNode:

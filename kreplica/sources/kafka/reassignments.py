@@ -8,9 +8,12 @@ ended in between is noticed: the partitions concerned are read again, and if tha
 from __future__ import annotations
 
 import time
+from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
+from kreplica.errors import AuthenticationError, UnreachableError
 from kreplica.model.snapshot import Gap
+from kreplica.sources.kafka.failures import BrokerFailure, RequestUnsupportedError
 from kreplica.sources.kafka.layout import Layout, read_partitions
 from kreplica.sources.kafka.messages import (
     NO_ERROR,
@@ -18,9 +21,11 @@ from kreplica.sources.kafka.messages import (
     ListPartitionReassignmentsResponse,
     error_name,
 )
+from kreplica.sources.kafka.nodes import Nodes
 from kreplica.sources.permissions import DESCRIBE_CLUSTER
 
 if TYPE_CHECKING:
+    from kreplica.config.handle import ClusterHandle
     from kreplica.sources.kafka.connection import BrokerConnection
 
 _ATTEMPTS = 3
@@ -38,6 +43,55 @@ class Move(NamedTuple):
 
 
 Moves: TypeAlias = dict[PartitionKey, Move]
+
+
+def read_ongoing(handle: ClusterHandle, partitions: Collection[PartitionKey] | None = None) -> Moves:
+    """Reads the reassignments that go on, whoever started them, from the controller itself.
+
+    A partition without one is left out. Kafka names the merged assignment: the target, then what is removed. A replica
+    that is asked back while it is being removed stands in both lists (KRaft): such a move never ends by itself.
+
+    Args:
+        handle: A live cluster whose brokers are named; ``handle.timeout`` bounds the request.
+        partitions: Those asked about; None for all.
+
+    Raises:
+        UnreachableError: The controller did not answer, or is older than Kafka 2.4.
+        AuthenticationError: The cluster refused the credentials, or they may not describe it.
+        ConfigurationError: The client properties cannot be used.
+    """
+    if partitions is not None and not partitions:
+        return {}
+    try:
+        with Nodes(handle) as nodes:
+            connection = nodes.controller()
+            moves, error = _ask(connection, partitions)
+            fix = connection.lacks(DESCRIBE_CLUSTER) if error == "CLUSTER_AUTHORIZATION_FAILED" else ""
+    except RequestUnsupportedError as failure:
+        raise UnreachableError("reassignments cannot be read", str(failure), "it needs Kafka 2.4") from None
+    except BrokerFailure as failure:
+        raise UnreachableError("reassignments cannot be read", str(failure)) from None
+    if fix:
+        raise AuthenticationError("reassignments cannot be read", error, fix)
+    if error:
+        raise UnreachableError("reassignments cannot be read", error, "try again in a moment")
+    return moves
+
+
+def read_assignments(nodes: Nodes, partitions: Iterable[PartitionKey]) -> dict[PartitionKey, Move]:
+    """Reads replicas and reassignments of partitions right before they are changed; one that is gone is left out.
+
+    Raises:
+        BrokerFailure: The controller did not answer, or refuses to tell.
+    """
+    wanted = set(partitions)
+    connection = nodes.controller()
+    rows = read_partitions(connection, {topic for topic, _ in wanted})
+    moves, error = _ask(connection, wanted)
+    if error:
+        raise BrokerFailure(connection.address, f"does not list reassignments: {error}")
+    still = {(row.topic, row.partition): Move(row.replicas, [], []) for row in rows}
+    return {key: moves.get(key, still[key]) for key in wanted if key in still}
 
 
 def read_moves(connection: BrokerConnection, layout: Layout) -> tuple[Moves | None, tuple[Gap, ...]]:
@@ -70,8 +124,9 @@ def read_moves(connection: BrokerConnection, layout: Layout) -> tuple[Moves | No
     return moves, ()
 
 
-def _ask(connection: BrokerConnection) -> tuple[Moves, str]:
-    request = ListPartitionReassignmentsRequest(timeout_ms=connection.milliseconds_left(), topics=None)
+def _ask(connection: BrokerConnection, partitions: Collection[PartitionKey] | None = None) -> tuple[Moves, str]:
+    topics = None if partitions is None else _topics(partitions)
+    request = ListPartitionReassignmentsRequest(timeout_ms=connection.milliseconds_left(), topics=topics)
     answer: Any = connection.send(request, ListPartitionReassignmentsResponse)
     if answer.error_code != NO_ERROR:
         return {}, error_name(answer.error_code)
@@ -80,6 +135,14 @@ def _ask(connection: BrokerConnection) -> tuple[Moves, str]:
         for topic in answer.topics
         for one in topic.partitions
     }, ""
+
+
+def _topics(partitions: Iterable[PartitionKey]) -> list[Any]:
+    by_topic: dict[str, list[int]] = {}
+    for topic, partition in partitions:
+        by_topic.setdefault(topic, []).append(partition)
+    topic_class = ListPartitionReassignmentsRequest.ListPartitionReassignmentsTopics
+    return [topic_class(name=name, partition_indexes=indexes) for name, indexes in by_topic.items()]
 
 
 def torn_partitions(layout: Layout, moves: Moves) -> list[PartitionKey]:
