@@ -24,6 +24,14 @@ if TYPE_CHECKING:
     from kreplica.config.handle import ClusterHandle as ClusterHandle
     from kreplica.config.resolve import resolve_handles as resolve_handles
     from kreplica.errors import KreplicaError as KreplicaError
+    from kreplica.execution.executor import Pace as Pace
+    from kreplica.execution.rebalance.apply import rebalance_apply as rebalance_apply
+    from kreplica.execution.rebalance.apply import rebalance_resume as rebalance_resume
+    from kreplica.execution.rebalance.leaders import rebalance_leaders as rebalance_leaders
+    from kreplica.execution.rebalance.rollback import rebalance_rollback as rebalance_rollback
+    from kreplica.execution.rebalance.running import RebalanceOptions as RebalanceOptions
+    from kreplica.execution.rebalance.status import rebalance_cancel as rebalance_cancel
+    from kreplica.execution.rebalance.status import rebalance_status as rebalance_status
     from kreplica.execution.roll.next_wave import roll_next as roll_next
     from kreplica.execution.roll.plan import RollOptions as RollOptions
     from kreplica.execution.roll.planning import roll_plan as roll_plan
@@ -99,6 +107,8 @@ _HOMES = {
     "KreplicaError": "kreplica.errors",
     "MetadataQuestion": "kreplica.formats.metadata_log.history",
     "PREDICATES": "kreplica.model.predicates",
+    "Pace": "kreplica.execution.executor",
+    "RebalanceOptions": "kreplica.execution.rebalance.running",
     "RollOptions": "kreplica.execution.roll.plan",
     "TransactionQuestion": "kreplica.formats.transactions.reading",
     "advise": "kreplica.advice.advise",
@@ -134,6 +144,12 @@ _HOMES = {
     "play": "kreplica.scenarios.playing",
     "read_clusters": "kreplica.monitoring.clusters",
     "read_snapshot": "kreplica.sources",
+    "rebalance_apply": "kreplica.execution.rebalance.apply",
+    "rebalance_cancel": "kreplica.execution.rebalance.status",
+    "rebalance_leaders": "kreplica.execution.rebalance.leaders",
+    "rebalance_resume": "kreplica.execution.rebalance.apply",
+    "rebalance_rollback": "kreplica.execution.rebalance.rollback",
+    "rebalance_status": "kreplica.execution.rebalance.status",
     "recommend": "kreplica.monitoring.recommendations",
     "resolve_handles": "kreplica.config.resolve",
     "roll_next": "kreplica.execution.roll.next_wave",

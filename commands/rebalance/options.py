@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -42,25 +41,6 @@ AllowZookeeperOption = Annotated[
 ]
 
 
-@dataclass(frozen=True, slots=True)
-class RebalanceRequest:
-    """A request to carry out a plan.
-
-    Args:
-        command: The subcommand.
-        connection_options: The options that name the cluster, for the next commands.
-        pace: Pace of the elections.
-        execute: Whether to change the cluster.
-        yes: Whether to skip the confirmation.
-    """
-
-    command: str
-    connection_options: str
-    pace: Pace
-    execute: bool
-    yes: bool
-
-
 def one_cluster(handles: Sequence[ClusterHandle], *, execute: bool) -> ClusterHandle:
     """The one cluster that is named; a live one if it is to be changed.
 
@@ -78,21 +58,6 @@ def one_cluster(handles: Sequence[ClusterHandle], *, execute: bool) -> ClusterHa
 def write_words(handle: ClusterHandle) -> str:
     """Options that a change of this cluster needs besides those for connection, after a space; empty for brokers."""
     return " --allow-zookeeper-write" if handle.by_zookeeper else ""
-
-
-def require_change_allowed(handle: ClusterHandle, *, allow_zookeeper_write: bool) -> None:
-    """Refuses a change before anybody is asked to confirm it; the library refuses it, too.
-
-    Raises:
-        ChangeRefusedError: The context is read-only, or ZooKeeper would be written to and may not be.
-    """
-    from kreplica.control.boundary import require_writable
-
-    require_writable(handle)
-    if handle.by_zookeeper:
-        from kreplica.control.zookeeper_election import require_allowed
-
-        require_allowed(handle, allowed=allow_zookeeper_write)
 
 
 def pace_of(batch: int | None, pause: str | None) -> Pace:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
@@ -12,24 +11,17 @@ from commands.rebalance.options import (
     ExecuteOption,
     PauseOption,
     PlanArgument,
-    RebalanceRequest,
     YesOption,
     one_cluster,
     pace_of,
 )
-from commands.shared.confirm import confirm
+from commands.rebalance.plan import PlanRun, plan_line
 from commands.shared.options import OutputOption, SourceOptions, takes_sources
-from kreplica.errors import ChangeRefusedError, ExitCode
 
 if TYPE_CHECKING:
-    from commands.rebalance.plan import PlanView
     from commands.shared.printing.output import OutputFormat
     from kreplica.config.handle import ClusterHandle
-
-ELECTED_AGAIN = (
-    "where auto.leader.rebalance.enable is true, Kafka's default, the controller elects the preferred leaders again"
-    " within leader.imbalance.check.interval.seconds, 300 by default"
-)
+    from kreplica.execution.rebalance.outcome import PlanOutcome
 
 
 @takes_sources
@@ -51,62 +43,48 @@ def rollback(
     same replicas, no data moves. That needs --allow-reorder, and every replica in sync. What was not done of the plan
     is dropped. Exits 4 when a leader was not, or cannot be, brought back.
     """
-    from commands.rebalance.plan import view_plan
+    from kreplica.execution.rebalance.rollback import rebalance_rollback
 
     pace = pace_of(batch, pause)
     handle = one_cluster(sources.handles(), execute=execute)
-    if execute and not allow_reorder:
-        raise ChangeRefusedError(
-            "nothing was changed", "the way back changes the order of replicas for a moment", "give --allow-reorder"
-        )
-    view = view_plan(plan, handle, back=True)
-    _require_begun(view)
-    request = RebalanceRequest("rollback", sources.again(handle.name), pace, execute=execute, yes=yes)
-    roll_back(view, handle, request, output)
+    connection_options = sources.again(handle.name)
+    asked = PlanRun(plan, handle, connection_options, yes=yes)
+    with asked.explained():
+        options = asked.options(pace)
+        outcome = rebalance_rollback(handle, plan, options, execute=execute, allow_reorder=allow_reorder)
+    answer_rollback(outcome, "rollback", output, handle, connection_options)
 
 
-def _require_begun(view: PlanView) -> None:
-    from commands.rebalance.plan import refuse_phase
-    from kreplica.execution.progress import Phase
+def answer_rollback(
+    outcome: PlanOutcome,
+    command: str,
+    output: OutputFormat | None,
+    handle: ClusterHandle,
+    connection_options: str,
+) -> NoReturn:
+    """Prints the verdict on a rollback and exits.
 
-    if view.progress.phase is Phase.NEW:
-        raise refuse_phase(view, "there is nothing to roll back")
+    Args:
+        outcome: The plan afterwards.
+        command: The subcommand: rollback or resume.
+        output: The form.
+        handle: The cluster.
+        connection_options: The options that name it.
+    """
+    from commands.rebalance.answer import emit_plan
+    from kreplica.execution.rebalance.rows import IMPOSSIBLE
 
-
-def roll_back(view: PlanView, handle: ClusterHandle, request: RebalanceRequest, output: OutputFormat | None) -> None:
-    """Rolls back the changes of a plan, or shows what that would do, and exits."""
-    from commands.rebalance.plan import carry_out
-    from kreplica.control.boundary import require_brokers, require_writable
-    from kreplica.execution.rollback import rollback as roll_back_plan
-
-    possible = sum(not check.drift for check in view.back.values())
-    executed = request.execute and bool(possible or view.reordered)
-    if executed:
-        require_writable(handle)  # before anybody is asked; the library refuses, too
-        require_brokers(handle)
-        confirm(handle, view.label, f"bring back {possible} former leaders", yes=request.yes)
-        view = carry_out(view, handle, roll_back_plan, request=request, allowed=_require_begun)
-    _answer(view, request.command, output, executed=executed, connection_options=request.connection_options)
-
-
-def _answer(
-    view: PlanView, command: str, output: OutputFormat | None, *, executed: bool, connection_options: str
-) -> None:
-    from commands.rebalance.answer import IMPOSSIBLE, emit_plan, plan_rows, state_counts
-
-    states = state_counts(plan_rows(view), "rollback")
-    total = sum(count for state, count in states.items() if state is not None)
-    back, left = states["done"] + states["already"], states["pending"] + states["under-way"]
-    failed, impossible = states["failed"], states[IMPOSSIBLE]
+    counts, executed = outcome.rollback_counts, outcome.executed
+    total = counts.total()
+    back, left = counts["done"] + counts["already"], counts["pending"] + counts["under-way"]
+    failed, impossible = counts["failed"], counts[IMPOSSIBLE]
     if executed or not left:
         verdict = f"{back} of {total} former leaders brought back, {failed} failed, {impossible} cannot be brought back"
     else:
         verdict = f"dry run: {left} of {total} former leaders can be brought back; nothing was changed"
     again = "resume" if executed or command == "resume" else "rollback"
     flags = " --execute" if again == "resume" else " --execute --allow-reorder"
-    lines = [view.again(again, connection_options) + flags] * bool(left or (executed and failed))
-    if executed and back:
-        view = replace(view, remarks=(ELECTED_AGAIN,))
-    emit_plan(view, f"rebalance-{command}", output, executed=executed, verdict=verdict, next_lines=lines)
-    refused = failed or impossible or (executed and (left or view.progress.message))
-    raise typer.Exit(ExitCode.CHANGE_REFUSED if refused else view.seen_whole)
+    line = plan_line(outcome.state.path, again, connection_options, handle) + flags
+    next_lines = [line] * bool(left or (executed and failed))
+    emit_plan(outcome, command, output, verdict=verdict, next_lines=next_lines)
+    raise typer.Exit(outcome.exit_code)

@@ -16,9 +16,9 @@ from analyzers.rows import SnapshotCountsRow, SnapshotFinding, SpanFinding
 from commands.config.rows import CheckRow, ContextRow, FileRow, SettingRow
 from commands.decode.offsets.rows import OffsetRow
 from commands.describe.rows import GROUP_ROWS
-from commands.rebalance.rows import ChangeRow, ElectionRow
 from commands.sandbox.rows import LoadRow, ServerRow, StoppedRow, TopicRow
 from kreplica.advice.model import Recommendation
+from kreplica.execution.rebalance.rows import ChangeRow, ElectionRow
 from kreplica.execution.roll.next_wave import WaveNode
 from kreplica.execution.roll.planning import PlannedNode
 from kreplica.formats.log_directory.reading import ReplicaCheckpoints

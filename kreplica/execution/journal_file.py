@@ -225,6 +225,23 @@ def set_aside(plan_path: Path) -> Path | None:
     return aside
 
 
+def clear_journal(plan_path: Path, *, force: bool) -> None:
+    """Makes sure that a new plan has no journal of another one beside it.
+
+    Args:
+        plan_path: Where the plan is to be written.
+        force: Set a journal that is there aside.
+
+    Raises:
+        ChangeRefusedError: A process is carrying out the plan of that name.
+        UsageError: There is one, or it cannot be renamed.
+    """
+    if force:
+        set_aside(plan_path)
+    elif journal_path(plan_path).exists():
+        raise UsageError(f"{journal_path(plan_path)} is there already", "a plan of that name was begun", "give --force")
+
+
 def carried_out(path: Path) -> ChangeRefusedError:
     """Makes the error of a plan that another process is carrying out, by the path of its journal."""
     return ChangeRefusedError(

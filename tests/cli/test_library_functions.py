@@ -10,27 +10,43 @@ import json
 import re
 import shutil
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
 from command_lines import ANSWERED, BROKER, COPIES, PARTITION, prepare
+from paper_cluster import PaperCluster, away
 
 import kreplica as library
 from commands.completions.tree import Command, command_tree
 from commands.main import build_app
+from kreplica.execution.journal import Event, Operation, Result, entry, open_journal
+from kreplica.execution.plan import plan_leaders
+from kreplica.execution.plan_file import read_plan, write_plan
 from kreplica.monitoring import clusters
+from kreplica.planner.preferred_leaders import plan_elections
 
 SAMPLE = library.ClusterHandle("sample", dump="sample")
 LIVE = library.ClusterHandle("played:9092", "played:9092")
+PAPER = library.ClusterHandle("paper:9092", "paper:9092")
+ON_PAPER = ["--bootstrap-server", "paper:9092"]
 LINES = {
     **ANSWERED,
     "decode transactions": [f"{BROKER}", "--as-of-time", "2099-01-01"],
     "roll next": ["{folder}/roll.json", "--bootstrap-server", "played:9092", "--settle", "0"],
+    "rebalance leaders": [*ON_PAPER, "--execute", "--batch", "1"],
+    "rebalance apply": ["{folder}/plan.json", *ON_PAPER, "--execute"],
+    "rebalance status": ["{folder}/begun.json", *ON_PAPER],
+    "rebalance resume": ["{folder}/begun.json", *ON_PAPER, "--execute"],
+    "rebalance cancel": ["{folder}/begun.json", "--execute"],
+    "rebalance rollback": ["{folder}/begun.json", *ON_PAPER, "--execute", "--allow-reorder"],
 }
-"""Command lines: the usual ones, but for those whose answers hang on the clock or on a live cluster."""
+"""Command lines: the usual ones, but for those whose answers hang on the clock or on a live cluster.
+
+What is carried out is done to a cluster on paper, and once more by the function, to the same cluster as it was before.
+"""
 YEAR_2099 = 4070908800000
 
 NO_FUNCTION = {
@@ -41,11 +57,6 @@ NO_FUNCTION = {
     "config use": "edits a file; resolve_handles takes the name of a context",
     "config show": "tells where each setting comes from: kreplica.config.resolve.effective_settings",
     "config check": "tries a way in: read_clusters does, and raises what is wrong",
-    "rebalance apply": "changes a live cluster: kreplica.execution.elections.apply, in tests/kafka",
-    "rebalance status": "reads a plan and its journal: kreplica.execution.progress.replay, in tests/kafka",
-    "rebalance resume": "changes a live cluster: kreplica.execution.elections.apply, in tests/kafka",
-    "rebalance cancel": "notes one word in a journal: kreplica.execution.journal",
-    "rebalance rollback": "changes a live cluster: kreplica.execution.rollback.rollback, in tests/kafka",
     **{
         f"sandbox {name}": "steers real processes: kreplica.sandbox.Sandbox, in tests/kafka"
         for name in ("start", "stop", "status", "kill", "pause", "resume", "start-broker", "topic", "load", "tool")
@@ -191,13 +202,45 @@ def roll_next(folder: Path) -> Given:
 
 
 @gives("rebalance leaders")
-def rebalance_leaders(_: Path) -> Given:
-    elections = library.plan_elections(library.read_snapshot(SAMPLE))
-    rows = [
-        {**asdict(one), "from": one.leader, "to": one.preferred, "leader_after": None, "done": None}
-        for one in elections
-    ]
-    return Given(rows, summary={"electable": sum(one.electable for one in elections)})
+def rebalance_leaders(folder: Path) -> Given:
+    lead_away(folder)
+    options = library.RebalanceOptions(library.Pace(batch=1))
+    found = library.rebalance_leaders(PAPER, options, execute=True)
+    return Given(found.rows, found.exit_code, {"executed": found.executed, "stopped": found.stopped})
+
+
+def of_plan(outcome: Any) -> Given:
+    told = {"executed": outcome.executed, "phase": outcome.state.progress.phase, "done": outcome.counts["done"]}
+    return Given(outcome.rows, outcome.exit_code, told)
+
+
+@gives("rebalance apply")
+def rebalance_apply(folder: Path) -> Given:
+    lead_away(folder)
+    return of_plan(library.rebalance_apply(PAPER, folder / "plan-again.json", execute=True))
+
+
+@gives("rebalance status")
+def rebalance_status(folder: Path) -> Given:
+    return of_plan(library.rebalance_status(PAPER, folder / "begun.json"))
+
+
+@gives("rebalance resume")
+def rebalance_resume(folder: Path) -> Given:
+    lead_away(folder)
+    return of_plan(library.rebalance_resume(PAPER, folder / "begun-again.json", execute=True))
+
+
+@gives("rebalance cancel")
+def rebalance_cancel(folder: Path) -> Given:
+    return of_plan(library.rebalance_cancel(folder / "begun-again.json", execute=True))
+
+
+@gives("rebalance rollback")
+def rebalance_rollback(folder: Path) -> Given:
+    lead_away(folder)
+    begun = folder / "begun-again.json"
+    return of_plan(library.rebalance_rollback(PAPER, begun, execute=True, allow_reorder=True))
 
 
 @gives("decode offsets")
@@ -262,21 +305,51 @@ def test_every_command_has_a_function_or_a_reason() -> None:
     assert {path_of(command) for command in TREE} == FUNCTIONS.keys() | NO_FUNCTION.keys()
 
 
+def lead_away(folder: Path) -> None:
+    """Two leaders of the cluster on paper are away, one that the plan which was begun has brought back."""
+    rows = away(0, 1, 3)
+    rows[3] |= {"leader": rows[3]["replicas"][0], "leader_epoch": 6}
+    PaperCluster(folder / "cluster.json").write(rows)
+
+
 @pytest.fixture
-def played(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A live cluster that is as a packaged dump says."""
+def plans(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A cluster on paper, a plan of its elections, and one of which the first step was done; each of them twice."""
+    paper = PaperCluster(tmp_path / "cluster.json")
+    paper.stand_in(monkeypatch.setattr)
+    paper.write(away(0, 1, 3))
+    snapshot, path = paper.read_snapshot(), tmp_path / "begun.json"
+    write_plan(plan_leaders(snapshot, plan_elections(snapshot), "2026-03-01T12:00:00+00:00", 1), path)
+    plan, digest = read_plan(path)
+    (done,) = (step for step in plan.steps if step.changes[0].partition == 3)
+    result = Result("orders", 3, plan.facts["orders", 3].replicas[0], done=True)
+    with open_journal(path, plan, digest) as journal:
+        journal.append(entry(Event.STARTED, Operation.APPLY))
+        journal.append(entry(Event.FINISHED, Operation.APPLY, step=done.number, results=(result,)))
+    lead_away(tmp_path)
+    snapshot, path = paper.read_snapshot(), tmp_path / "plan.json"
+    write_plan(plan_leaders(snapshot, plan_elections(snapshot), "2026-03-01T12:00:00+00:00"), path)
+    for name in ("plan.json", "begun.json", "begun.json.journal"):
+        shutil.copy(tmp_path / name, tmp_path / name.replace(".json", "-again.json"))
+
+
+@pytest.fixture
+def played(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Live clusters: one that is as a packaged dump says, and one on paper."""
     read = clusters.read_snapshot
 
     def play(handle: library.ClusterHandle, *wanted: Any) -> library.ClusterSnapshot:
         if handle.bootstrap_servers is None:
             return read(handle, *wanted)
+        if handle.bootstrap_servers == PAPER.bootstrap_servers:
+            return PaperCluster(tmp_path / "cluster.json").read_snapshot()
         dump = replace(handle, bootstrap_servers=None, dump="sample-healthy")
         return replace(read(dump, *wanted), name=handle.name, dumped=False)
 
     monkeypatch.setattr(clusters, "read_snapshot", play)
 
 
-@pytest.mark.usefixtures("played")
+@pytest.mark.usefixtures("played", "plans")
 @pytest.mark.parametrize("command", FUNCTIONS)
 def test_a_function_gives_what_its_command_gives(kreplica: Any, tmp_path: Path, command: str) -> None:
     prepare(tmp_path)

@@ -11,7 +11,7 @@ import numpy as np
 from msgspec import Struct
 
 from kreplica.errors import ExitCode, UsageError
-from kreplica.execution.journal_file import journal_path, set_aside
+from kreplica.execution.journal_file import clear_journal
 from kreplica.execution.roll.plan import RollDraft, RollOptions, RollPlan, plan_roll, restartable_nodes, write_roll
 from kreplica.health.gates import Freshness
 from kreplica.model.rows import Int32, Meaning
@@ -148,8 +148,5 @@ def _write(handle: ClusterHandle, snapshot: ClusterSnapshot, plan: RollPlan, out
     if snapshot.cluster_id is None:
         why = f"{handle.name} does not tell the id of its cluster"
         raise UsageError("no plan can be made of this", why, "use the live cluster or a dump of kreplica snapshot")
-    if force:
-        set_aside(out)
-    elif journal_path(out).exists():
-        raise UsageError(f"{journal_path(out)} is there already", "a plan of that name was begun", "give --force")
+    clear_journal(out, force=force)
     write_roll(plan, out, replace=force)

@@ -194,7 +194,7 @@ def test_a_plan_that_somebody_else_began_meanwhile_is_not_begun_again(
         with open_journal(path, *read_plan(path)) as journal:
             journal.append(entry(Event.STARTED, Operation.APPLY))
 
-    monkeypatch.setattr("commands.rebalance.apply.confirm", meanwhile)
+    monkeypatch.setattr("commands.rebalance.plan.confirm", meanwhile)
     code, _, err = rebalance("apply", "--execute")
     assert (code, "the plan was begun before" in err) == (4, True)
     assert cluster.rows() == before
