@@ -9,6 +9,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from commands.shared.printing.screen import TableColumn, aged, print_columns, print_lines, print_rows, print_verdict
+from commands.shared.printing.verdicts import severity_color
 from kreplica.health.findings import Finding
 from kreplica.health.rules import ALL_RULES, Severity
 
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
 MOST_SHOWN = 4
 """Places that a rule names at most; the rest are counted."""
 
-_COLORS = {Severity.CRITICAL: "red", Severity.WARNING: "yellow", Severity.INFO: "green"}
 _RULES = (TableColumn("SEVERITY"), TableColumn("RULE"), TableColumn("FINDINGS"), TableColumn("WHERE", fold=True))
 _WHY = {rule.name: rule.why for rule in ALL_RULES}
 
@@ -63,7 +63,7 @@ def _show_verdict(view: CheckedView, console: Console) -> None:
         print_verdict(
             console,
             worst.word.upper(),
-            _COLORS[worst],
+            severity_color(worst),
             f"{len(view.findings)} findings ({said}) among {scope}{aged(snapshot)}",
         )
     else:

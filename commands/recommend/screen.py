@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from commands.recommend.answer import RecommendAnswer
 from commands.shared.printing.screen import print_lines, print_verdict
+from commands.shared.printing.verdicts import severity_color
 from kreplica.advice.model import Recommendation, Scope
 from kreplica.health.rules import Severity
 from kreplica.model.words import counted
@@ -20,7 +21,6 @@ MOST_SHOWN = 5
 """Subjects that a piece of advice names at most; the rest are counted."""
 LONGEST_COMMAND = 400
 """Characters; longer ones are for -o json."""
-_COLORS = {Severity.CRITICAL: "red", Severity.WARNING: "yellow", Severity.INFO: "green"}
 _PLURAL = {
     Scope.BROKER: "brokers",
     Scope.TOPIC: "topics",
@@ -47,7 +47,7 @@ def _show_verdict(view: AdvisedCluster, console: Console) -> None:
         said = ", ".join(f"{counts[severity]} {severity.word}" for severity in reversed(Severity) if counts[severity])
         worst = max(counts)
         sentence = f"{counted(len(advice), 'recommendation')} ({said}) for {_judged(view)}"
-        print_verdict(console, worst.word.upper(), _COLORS[worst], sentence)
+        print_verdict(console, worst.word.upper(), severity_color(worst), sentence)
     else:
         word, color = ("INCOMPLETE", "yellow") if gaps or view.advice.unjudged else ("GOOD", "green")
         print_verdict(console, word, color, f"nothing to recommend for {_judged(view)}")
@@ -75,7 +75,7 @@ def _show_group(group: Sequence[Recommendation], console: Console) -> None:
     from rich.text import Text
 
     first = group[0]
-    title = Text.assemble((f"{first.severity.word:<9}", f"bold {_COLORS[first.severity]}"), _headline(first))
+    title = Text.assemble((f"{first.severity.word:<9}", f"bold {severity_color(first.severity)}"), _headline(first))
     console.print()
     console.print(title)
     print_lines(console, "  for", [_subjects(group)])

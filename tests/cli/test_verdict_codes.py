@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
-from commands.shared.printing.verdicts import BY_EXPECTATION, EXIT_CODES, code_of
+from commands.shared.printing.verdicts import BY_EXPECTATION, EXIT_CODES, code_of, severity_color
 from kreplica.errors import ExitCode
+from kreplica.health.rules import Severity
 
 ROOT = Path(__file__).parents[2]
 GOLDEN = ROOT / "tests" / "golden" / "kafka-4.3.1"
@@ -78,6 +79,10 @@ def test_the_worst_word_of_several_counts() -> None:
     assert code_of("UNHEALTHY", exit_zero=True) is ExitCode.OK
     assert code_of("INCOMPLETE", exit_zero=True) is ExitCode.INCOMPLETE
     assert code_of("HEALTHY") is ExitCode.OK
+
+
+def test_the_worse_a_severity_the_redder() -> None:
+    assert [severity_color(Severity(word)) for word in ("info", "warning", "critical")] == ["green", "yellow", "red"]
 
 
 def test_every_word_that_a_screen_begins_with_has_a_code() -> None:

@@ -8,8 +8,12 @@ scenarios by the outcome that the scenario expects.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from kreplica.errors import ExitCode
+
+if TYPE_CHECKING:
+    from kreplica.health.rules import Severity
 
 _FINE = (
     *("ALONE", "BALANCED", "CLEAN", "DIFF", "DIFFERS", "FINISHED", "GOOD", "HEALTHY", "HOLDS", "INFO", "NEXT"),
@@ -36,7 +40,14 @@ BY_EXPECTATION = frozenset({"LOST", "DIVERGED", "BROKEN", "ODD", "SAFE"})
 COLORS: Mapping[ExitCode, str] = {ExitCode.OK: "green", ExitCode.FINDINGS: "red", ExitCode.INCOMPLETE: "yellow"}
 """Colours of the words of a verdict that follows its exit code alone."""
 
+_SEVERITY_COLORS = ("green", "yellow", "red")
+
 _WORST_FIRST = (ExitCode.FINDINGS, ExitCode.UNREACHABLE, ExitCode.USAGE, ExitCode.INCOMPLETE)
+
+
+def severity_color(severity: Severity) -> str:
+    """Colour of a severity, as the word of a verdict or beside what was found."""
+    return _SEVERITY_COLORS[severity.rank - 1]
 
 
 def code_of(*words: str, exit_zero: bool = False) -> ExitCode:
