@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from commands.shared.printing.screen import places, print_lines, print_rows, print_verdict, utc
+from commands.shared.printing.screen import MOST_LISTED, places, print_lines, print_rows, print_verdict, utc
 from kreplica.model.comparison import Difference
 from kreplica.model.rows import names_of
 from kreplica.model.words import counted, named
@@ -18,9 +18,6 @@ if TYPE_CHECKING:
     from kreplica.monitoring.comparison import ComparedClusters
 
 _LONGER = 30
-
-MOST_LISTED = 20
-"""Differences that are listed one by one; more are gathered by what differs and what it may mean."""
 
 
 def show(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from commands.describe.answer import Description
 from commands.describe.causes import cell, explained, measured_cell, measured_lines
+from commands.describe.gathering import gathered, print_groups
 from commands.describe.question import GroupBy, Question
 from commands.shared.printing.screen import (
     TableColumn,
@@ -93,7 +94,7 @@ def show(description: Description, sources: SourceOptions, console: Console) -> 
     """Prints the description for a person."""
     question = description.question
     if question.group_by is not None or question.filters or question.everything:
-        _show_rows(description, console)
+        _show_rows(description, sources, console)
         return
     for number, view in enumerate(description.views):
         if number:
@@ -107,9 +108,12 @@ _DROPPED = {name: order for order, name in enumerate(_LEAST, start=1)}
 _FOLDED = ("causes", "measured")
 
 
-def _show_rows(description: Description, console: Console) -> None:
+def _show_rows(description: Description, sources: SourceOptions, console: Console) -> None:
     question, answer = description.question, description.answer
-    if answer.rows:
+    groups = _groups(description, console)
+    if groups:
+        print_groups(groups, console)
+    elif answer.rows:
         if question.group_by is None:
             names = _listed_columns(description)
             columns = [TableColumn(name.upper(), _DROPPED.get(name, 0), name in _FOLDED) for name in names]
@@ -117,6 +121,18 @@ def _show_rows(description: Description, console: Console) -> None:
         else:
             print_columns(console, _group_columns(answer, question.group_by), answer.cells())
     console.print(_closing_line(description))
+    if groups and len(description.views) == 1:
+        again = sources.again(description.views[0].snapshot.name)
+        flags = "".join(f" --{name.replace('_', '-')}" for name in question.filters)
+        print_lines(console, "each", [f"kreplica describe {again}{question.words()}{flags} | less"], whole=True)
+
+
+def _groups(description: Description, console: Console) -> list[Sequence[Row]]:
+    """Rows gathered for a terminal; none where every row was asked for, or the rows are groups or measured."""
+    question = description.question
+    if not console.is_terminal or question.everything or question.group_by is not None or question.measure is not None:
+        return []
+    return gathered(description.answer.rows)
 
 
 def _group_columns(answer: Answer, group_by: GroupBy) -> list[TableColumn]:

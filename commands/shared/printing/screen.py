@@ -287,6 +287,9 @@ def _cell(value: object) -> str:
     return _BOOLEANS[value] if isinstance(value, bool) else str(value)
 
 
+MOST_LISTED = 20
+"""Rows that the screen lists one by one where equal ones can be gathered; more are gathered."""
+
 MOST_SHOWN = 4
 """Topics that a line names at most; the rest are counted."""
 
@@ -302,7 +305,7 @@ def places(partitions: Iterable[tuple[object, object]], most: int = MOST_SHOWN) 
     for topic, number in partitions:
         if topic is not None and isinstance(number, int):
             numbers.setdefault(topic, []).append(number)
-    topics = [f"{topic} {_ranges(some)}" for topic, some in numbers.items()]
+    topics = [f"{topic} {ranges(some)}" for topic, some in numbers.items()]
     rest = len(topics) - most
     more = [f"and {counted(rest, 'more topic')}"] if rest > 0 else []
     return "; ".join([*topics[:most], *more])
@@ -312,7 +315,7 @@ MOST_RANGES = 12
 """Ranges of partitions that are written out of one topic; the partitions of the others are counted."""
 
 
-def _ranges(numbers: Sequence[int]) -> str:
+def ranges(numbers: Sequence[int]) -> str:
     """``0,3-7``; two neighbours stay apart, and of many ranges the last are counted: ``0,3-7 and 9 more``."""
     runs: list[list[int]] = []
     for number in numbers:
