@@ -24,7 +24,7 @@ from kreplica.version import __version__
 
 SECTIONS = {
     "See": ("describe", "check", "imbalance", "disks", "recommend", "compare"),
-    "Before you touch it": ("safe-to-stop", "roll", "whatif"),
+    "Before you touch it": ("safe-to-stop", "roll", "whatif", "assign"),
     "Change, and wait": ("rebalance", "wait"),
     "From a broker's disk": ("decode",),
     "Fleet": ("snapshot", "audit"),

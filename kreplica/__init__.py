@@ -75,6 +75,7 @@ if TYPE_CHECKING:
     from kreplica.monitoring.measuring import measurable as measurable
     from kreplica.monitoring.measuring import measure as measure
     from kreplica.monitoring.offsets import compare_offsets as compare_offsets
+    from kreplica.monitoring.placement import assign as assign
     from kreplica.monitoring.recommendations import Clients as Clients
     from kreplica.monitoring.recommendations import recommend as recommend
     from kreplica.monitoring.snapshots import take_snapshots as take_snapshots
@@ -112,6 +113,7 @@ _HOMES = {
     "RollOptions": "kreplica.execution.roll.plan",
     "TransactionQuestion": "kreplica.formats.transactions.reading",
     "advise": "kreplica.advice.advise",
+    "assign": "kreplica.monitoring.placement",
     "check": "kreplica.monitoring.checking",
     "compare": "kreplica.model.comparison",
     "compare_clusters": "kreplica.monitoring.comparison",

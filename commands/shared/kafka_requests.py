@@ -64,6 +64,7 @@ COMMAND_REQUESTS: Mapping[str, CommandRequests] = {
         "1; and where records may be lost ListOffsets and DescribeLogDirs, 1 each to each broker that could lead these"
         " partitions or leads them; ListOffsets 1 for each 20,000 of them",
     ),
+    "assign": CommandRequests(Facet.PARTITIONS),
     "roll plan": CommandRequests(Facet.GATE | Facet.QUORUM),
     "roll next": CommandRequests(Facet.GATE | Facet.QUORUM, "3; 1 where it is not the turn of a wave"),
     "wait": CommandRequests(Facet.LOG_DIRS | Facet.ANSWERS, "1 each 2 s; log directories only in the last"),

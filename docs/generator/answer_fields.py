@@ -39,6 +39,7 @@ from kreplica.monitoring.disk_space import LogDirRow
 from kreplica.monitoring.snapshots import SnapshotRow
 from kreplica.monitoring.stop_gate import StoppedPartition
 from kreplica.monitoring.wait import AwaitedPartition
+from kreplica.planner.topic_placement import PlacedPartition
 from kreplica.scenarios.rows import ComparedRun, ListedScenario, ScenarioCase, TimelineStep
 
 
@@ -111,6 +112,10 @@ _DISKS_REMARK = (
     " largest partitions with their retention settings, each with value and origin; `strays`, replicas on a broker that"
     " the cluster does not place there, with the reason; `futures`, copies within a broker, with their lag."
 )
+_ASSIGN_REMARK = (
+    "`summary` has the `algorithm` and the `seed`, the replicas as `kafka-topics --replica-assignment` takes them, and"
+    " under `brokers` the `leaders` and `replicas` that each broker would get."
+)
 _IMBALANCE_REMARK = (
     "`summary` has how many partitions are concerned (`imbalance_count`) and what the controller's metric of the name"
     " says (`preferred_replica_imbalance_count`: in ZooKeeper mode partitions that are moving to their preferred leader"
@@ -143,6 +148,7 @@ ANSWERS: Mapping[str, AnswerFields] = {
     "kreplica imbalance": _rows("imbalance", "brokers", BrokerBalance, _IMBALANCE_REMARK),
     "kreplica safe-to-stop": _rows("safe-to-stop", "partitions", StoppedPartition),
     "kreplica whatif fail": _rows("whatif-fail", "partitions", FailedPartition),
+    "kreplica assign": _rows("assign", "partitions", PlacedPartition, _ASSIGN_REMARK),
     "kreplica roll plan": _rows("roll-plan", "nodes", PlannedNode),
     "kreplica roll next": _rows("roll-next", "nodes", WaveNode),
     "kreplica wait": _rows("wait", "partitions", AwaitedPartition),

@@ -1,10 +1,18 @@
-"""Topic patterns of ``--topic``, as Kafka's tools understand them."""
+"""Names of topics, and patterns of them as ``--topic`` and Kafka's tools understand them."""
 
 from __future__ import annotations
 
 import re
 
 from kreplica.errors import UsageError
+
+TOPIC_CHARACTERS = r"[a-zA-Z0-9._-]{1,249}"
+"""Characters of a topic's name and their number, as a regular expression (common.internals.Topic.validate)."""
+
+
+def is_topic_name(name: str) -> bool:
+    """True if Kafka takes the name for a topic: the characters, and neither one dot nor two."""
+    return re.fullmatch(TOPIC_CHARACTERS, name, re.ASCII) is not None and name not in (".", "..")
 
 
 def topic_pattern(text: str) -> re.Pattern[str]:

@@ -128,6 +128,7 @@ WORDS: dict[tuple[str, ...], list[list[str]]] = {
     ("safe-to-stop",): [["1"], ["--rack", "r1" + EVIL]],
     ("wait",): [["--for", "in-sync", "--broker", "3", "--timeout", "1"]],
     ("whatif", "fail"): [["--broker", "1"], ["--rack", f"r1{EVIL}"]],
+    ("assign",): [["new-topic" + EVIL, "--partitions", "2", "--replication-factor", "2"]],
     ("roll", "plan"): [[]],
     ("roll", "next"): [["no-such-plan" + EVIL]],
     ("disks",): [[]],

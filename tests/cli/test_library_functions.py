@@ -187,6 +187,13 @@ def compare(_: Path) -> Given:
     return Given(list(found.rows), found.exit_code, numbers)
 
 
+@gives("assign")
+def assign(_: Path) -> Given:
+    found = library.assign(library.ClusterHandle("sample-healthy", dump="sample-healthy"), "invoices", 6, 3)
+    numbers = {"algorithm": found.placement.algorithm, "seed": found.placement.seed}
+    return Given(list(found.rows), found.exit_code, numbers)
+
+
 @gives("roll plan")
 def roll_plan(folder: Path) -> Given:
     planned = library.roll_plan(SAMPLE, out=folder / "planned.json")

@@ -24,6 +24,7 @@ ANSWERED: dict[str, list[str]] = {
     "whatif run": ["hw-truncation-loss", "--kafka-version", "0.10"],
     "whatif compare": ["hw-truncation-loss", "--kafka-version", "0.10,3.9"],
     "whatif fail": ["--dump", "sample", "--rack", "r1"],
+    "assign": ["invoices", "--partitions", "6", "--replication-factor", "3", "--dump", "sample-healthy"],
     "roll plan": ["--dump", "sample"],
     "rebalance leaders": ["--dump", "sample"],
     "decode offsets": [f"{BROKER}"],

@@ -48,6 +48,11 @@ COMMANDS: Mapping[str, tuple[str, ...]] = {
     "compare": ("compare dump:sample dump:sample-healthy --settle 0", "compare dump:sample dump:sample --settle 0"),
     "disks": ("disks --dump sample --top 3", "disks --dump sample-healthy"),
     "rebalance": ("rebalance leaders --dump sample", "rebalance leaders --dump sample-healthy"),
+    "assign": (
+        "assign invoices --partitions 6 --replication-factor 3 --dump sample-healthy",
+        "assign invoices --partitions 4 --replication-factor 2 --algorithm rack-aware --seed 7 --dump sample",
+        "assign invoices --partitions 6 --replication-factor 9 --dump sample",
+    ),
     "roll": ("roll plan --dump sample-healthy", "roll plan --dump sample"),
     "refused": (
         "describe --dump no-such-dump",

@@ -48,6 +48,7 @@ from kreplica.formats.log_directory.quorum_state import (
     decode_clean_shutdown,
     decode_quorum_state,
 )
+from kreplica.model.topic_pattern import TOPIC_CHARACTERS
 
 if TYPE_CHECKING:
     from kreplica.formats.file_bytes import SmallFile
@@ -57,7 +58,7 @@ OF_A_PARTITION = frozenset({LEADER_EPOCH_CHECKPOINT, PARTITION_METADATA, QUORUM_
 SMALL_FILES = OF_THE_DIRECTORY | OF_A_PARTITION
 """Names of the files that are read here."""
 
-_PARTITION = re.compile(r"(?P<topic>[a-zA-Z0-9._-]{1,249})-(?P<partition>\d{1,10})", re.ASCII)
+_PARTITION = re.compile(rf"(?P<topic>{TOPIC_CHARACTERS})-(?P<partition>\d{{1,10}})", re.ASCII)
 _MARKED = re.compile(r"(?P<name>.+)\.[0-9a-zA-Z]+-(?P<state>future|delete|stray)")
 _Decoded = TypeVar("_Decoded")
 

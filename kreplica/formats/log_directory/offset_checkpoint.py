@@ -17,12 +17,12 @@ Kafka: org.apache.kafka.storage.internals.checkpoint.OffsetCheckpointFile (4.x),
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from kreplica.formats.damage import Damage
 from kreplica.formats.log_directory.checkpoint_text import MAX_INT32, MAX_INT64, number, read_checkpoint
+from kreplica.model.topic_pattern import is_topic_name
 
 if TYPE_CHECKING:
     import numpy as np
@@ -34,8 +34,6 @@ LOG_START: Final = "log-start-offset-checkpoint"
 CLEANER: Final = "cleaner-offset-checkpoint"
 OFFSET_CHECKPOINTS: Final = (LOG_START, RECOVERY_POINT, REPLICATION, CLEANER)
 """Names of these files in a log directory."""
-
-_TOPIC = re.compile(r"[a-zA-Z0-9._-]{1,249}")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -90,7 +88,7 @@ def decode_offset_checkpoint(content: bytes, file: str) -> OffsetCheckpoint:
 
 
 def _entry(words: list[str]) -> tuple[str, int, int] | None:
-    if len(words) != 3 or not _TOPIC.fullmatch(words[0]):
+    if len(words) != 3 or not is_topic_name(words[0]):
         return None
     partition, offset = number(words[1], MAX_INT32), number(words[2], MAX_INT64)
     return None if partition is None or offset is None else (words[0], partition, offset)
