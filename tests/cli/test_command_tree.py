@@ -101,6 +101,7 @@ ZOOKEEPER = {
     "disks": [],
     "snapshot": ["--out", "{folder}/dumps"],
     "whatif fail": ["--broker", "1"],
+    "assign": ["new-topic", "--partitions", "1", "--replication-factor", "1"],
     "roll plan": [],
     "roll next": ["{folder}/plan.json"],
     "rebalance leaders": [],

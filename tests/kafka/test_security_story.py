@@ -40,6 +40,7 @@ WORDS = {
     "imbalance": ["imbalance", "--exit-zero"],
     "safe-to-stop": ["safe-to-stop", "2", "--settle", "0", "--accept", "rf-one", "--accept-topic", ".*"],
     "whatif fail": ["whatif", "fail", "--broker", "2", "--min-isr", "1", "--exclude-internal"],
+    "assign": ["assign", "new-topic", "--partitions", "1", "--replication-factor", "1"],
     "roll plan": ["roll", "plan", "--broker", "2", "--accept", "rf-one", "--accept-topic", ".*"],
     "roll next": ["roll", "next", "{roll}", "--settle", "0"],
     "wait": ["wait", "--for", "no-under-replicated", "--timeout", "0"],

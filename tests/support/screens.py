@@ -71,7 +71,10 @@ COMMANDS: Mapping[str, tuple[str, ...]] = {
     "whatif-fail": ("whatif fail --dump sample-healthy --broker 2", "whatif fail --dump sample --rack r1"),
     "decode-offsets": (f"decode offsets {OFFSETS}", f"decode offsets {OFFSETS} --groups"),
     "decode-segment": (f"decode segment {BROKER}/data/orders-1",),
-    "decode-transactions": (f"decode transactions {BROKER}", f"decode transactions {BROKER} --hanging"),
+    "decode-transactions": (
+        f"decode transactions {BROKER} --as-of-time 2026-11-24",
+        f"decode transactions {BROKER} --hanging",
+    ),
     "decode-metadata": (f"decode metadata {BROKER}",),
     "decode-checkpoints": (f"decode checkpoints {BROKER}",),
     "decode-indexes": (f"decode indexes {BROKER}/data/orders-1",),
