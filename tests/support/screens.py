@@ -12,6 +12,7 @@ import sys
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from datetime import UTC, datetime
 from pathlib import Path
 from unittest import mock
 
@@ -20,6 +21,8 @@ SCREENS = ROOT / "tests" / "golden" / "screens"
 WIDTHS = (80, 140)
 AGE = 2 * 3600 + 7 * 60
 """Seconds since the packaged dumps were written, on every screen."""
+NOW = datetime(2026, 11, 23, 11, 20, tzinfo=UTC).timestamp()
+"""Time to which open transactions are aged, on every screen."""
 DISK = "tests/golden/kafka-4.3.1/killed-all"
 OFFSETS = "tests/golden/kafka-3.9.2/clean/broker-1"
 BROKER = f"{DISK}/broker-1"
@@ -118,7 +121,8 @@ def _terminal_of(width: int) -> Iterator[None]:
         contexts.touch()
         variables = {"COLUMNS": str(width), "LINES": "40", "TERM": "xterm", "NO_COLOR": "1"}
         aged = mock.patch.object(ClusterSnapshot, "age_seconds", return_value=AGE)
-        with mock.patch.dict(os.environ, {**variables, "KREPLICA_CONFIG": str(contexts)}), aged:
+        clock = mock.patch("commands.decode.transactions.command.time.time", return_value=NOW)
+        with mock.patch.dict(os.environ, {**variables, "KREPLICA_CONFIG": str(contexts)}), aged, clock:
             os.chdir(ROOT)
             try:
                 yield
