@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+import inspect
+from collections.abc import Callable, Mapping
+from typing import Annotated, Any
 
 import typer
 
@@ -16,6 +18,7 @@ from commands.shared.options import (
     OutputOption,
     SourceOptions,
     TopicOption,
+    replace_parameter,
     takes_sources,
 )
 from commands.shared.printing.output import OutputFormat, emit
@@ -35,23 +38,43 @@ def register(app: typer.Typer) -> None:
     )(describe)
 
 
-def _filter(flag: str, meaning: str) -> typer.models.OptionInfo:
-    option = typer.Option(flag, help=meaning, rich_help_panel="Health filters, any of them")
-    assert isinstance(option, typer.models.OptionInfo)
-    return option
+FILTERS: Mapping[str, str] = {
+    "under_replicated": "In-sync replicas are missing.",
+    "masked": "An original replica is missing, hidden by an adding one.",
+    "under_min_isr": "No leader, or ISR below min.insync.replicas.",
+    "at_min_isr": "ISR exactly min.insync.replicas.",
+    "unavailable": "No leader, or the leader is not a live broker.",
+    "offline": "No leader.",
+    "non_preferred": "Not led by the first replica.",
+    "reassigning": "Replicas are being added or removed.",
+}
+"""Predicates that are filters, by their names, with the help of their flags."""
+
+
+def _takes_filters(command: Callable[..., None]) -> Callable[..., None]:
+    """Replaces the parameter ``filters`` by a flag for each of FILTERS."""
+    flags = [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, annotation=Annotated[bool, _flag(name)], default=False)
+        for name in FILTERS
+    ]
+
+    def chosen(given: dict[str, Any]) -> tuple[str, ...]:
+        wanted = {name: given.pop(name) for name in FILTERS}
+        return tuple(name for name, is_wanted in wanted.items() if is_wanted)
+
+    return replace_parameter(command, "filters", flags, chosen)
+
+
+def _flag(name: str) -> object:
+    flag = f"--{name.replace('_', '-')}"
+    return typer.Option(flag, help=FILTERS[name], rich_help_panel="Health filters, any of them")
 
 
 @takes_sources
+@_takes_filters
 def describe(
     sources: SourceOptions,
-    under_replicated: Annotated[bool, _filter("--under-replicated", "In-sync replicas are missing.")] = False,
-    masked: Annotated[bool, _filter("--masked", "An original replica is missing, hidden by an adding one.")] = False,
-    under_min_isr: Annotated[bool, _filter("--under-min-isr", "No leader, or ISR below min.insync.replicas.")] = False,
-    at_min_isr: Annotated[bool, _filter("--at-min-isr", "ISR exactly min.insync.replicas.")] = False,
-    unavailable: Annotated[bool, _filter("--unavailable", "No leader, or the leader is not a live broker.")] = False,
-    offline: Annotated[bool, _filter("--offline", "No leader.")] = False,
-    non_preferred: Annotated[bool, _filter("--non-preferred", "Not led by the first replica.")] = False,
-    reassigning: Annotated[bool, _filter("--reassigning", "Replicas are being added or removed.")] = False,
+    filters: tuple[str, ...],
     everything: Annotated[bool, typer.Option("--all", help="List every partition.")] = False,
     topic: TopicOption = None,
     exclude_internal: ExcludeInternalOption = False,
@@ -77,17 +100,6 @@ def describe(
     Exits 1 when a health filter matched, or without one when the verdict is UNHEALTHY; 5 when nothing is wrong but
     something could not be read; 3 when no broker answered. --all and --group-by alone are no judgement.
     """
-    chosen = {
-        "under_replicated": under_replicated,
-        "masked": masked,
-        "under_min_isr": under_min_isr,
-        "at_min_isr": at_min_isr,
-        "unavailable": unavailable,
-        "offline": offline,
-        "non_preferred": non_preferred,
-        "reassigning": reassigning,
-    }
-    filters = tuple(name for name, wanted in chosen.items() if wanted)
     if everything and filters:
         raise UsageError("--all lists every partition", "a health filter lists some", "leave one of them out")
     selection = (topic, exclude_internal, parse_ids(broker or ()))

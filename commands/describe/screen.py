@@ -22,6 +22,7 @@ from commands.shared.printing.screen import (
 from kreplica.health.causes import CauseKind
 from kreplica.health.causes.smallest_set import RACK_GONE, SLOW_BROKER, Culprit
 from kreplica.health.listing import by_broker, by_topic
+from kreplica.model.predicates import PREDICATES
 from kreplica.model.throttles import FOLLOWER_LIST, LEADER_LIST
 from kreplica.monitoring.description import DescribedCluster
 from kreplica.monitoring.measuring import measurable
@@ -77,16 +78,7 @@ MOST_SHOWN = 5
 SILENT = "silent-brokers"
 """Kind of gap that a verdict names, because a broker that does not answer may be the cause."""
 
-LABELS = {
-    "under_replicated": "under-replicated",
-    "masked": "masked under-replicated",
-    "under_min_isr": "under min ISR",
-    "at_min_isr": "at min ISR",
-    "unavailable": "unavailable",
-    "offline": "offline (no leader)",
-    "non_preferred": "not led by the preferred leader",
-    "reassigning": "reassigning",
-}
+LABELS = {one.name: one.label for one in PREDICATES if one.label}
 """Predicates a verdict counts, in the words of the screen."""
 
 

@@ -225,8 +225,7 @@ def takes_sources(command: Callable[..., None]) -> Callable[..., None]:
 
     Where the command has a ``--timeout`` of its own, the longest time for one read is ``--read-timeout``.
     """
-    signature = inspect.signature(command, eval_str=True)
-    renamed = {"timeout": READ_TIMEOUT} if "timeout" in signature.parameters else {}
+    renamed = {"timeout": READ_TIMEOUT} if "timeout" in inspect.signature(command).parameters else {}
     parameters = {**_SOURCE_PARAMETERS, **({"timeout": _READ_TIMEOUT_PARAMETER} if renamed else {})}
     shared = [
         inspect.Parameter(
@@ -234,18 +233,40 @@ def takes_sources(command: Callable[..., None]) -> Callable[..., None]:
         )
         for name, (annotation, default) in parameters.items()
     ]
+
+    def gathered(given: dict[str, Any]) -> SourceOptions:
+        return SourceOptions(**{name: given.pop(renamed.get(name, name)) for name in _SOURCE_PARAMETERS})
+
+    return replace_parameter(command, "sources", shared, gathered)
+
+
+def replace_parameter(
+    command: Callable[..., None],
+    name: str,
+    options: Sequence[inspect.Parameter],
+    gather: Callable[[dict[str, Any]], object],
+) -> Callable[..., None]:
+    """A command with options in place of one of its parameters; they stand before the others.
+
+    Args:
+        command: Has the parameter.
+        name: Its name.
+        options: In its place.
+        gather: Takes their values out of all that were given, and makes the argument of them.
+    """
+    signature = inspect.signature(command, eval_str=True)
     own = [
         parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY)
-        for name, parameter in signature.parameters.items()
-        if name != "sources"
+        for parameter in signature.parameters.values()
+        if parameter.name != name
     ]
 
     @functools.wraps(command)
     def wrapper(**given: Any) -> None:
-        sources = SourceOptions(**{name: given.pop(renamed.get(name, name)) for name in _SOURCE_PARAMETERS})
-        command(sources=sources, **given)
+        argument = gather(given)
+        command(**{name: argument}, **given)
 
-    wrapper.__signature__ = inspect.Signature([*shared, *own])  # type: ignore[attr-defined]
-    wrapper.__annotations__ = {parameter.name: parameter.annotation for parameter in [*shared, *own]}
+    wrapper.__signature__ = inspect.Signature([*options, *own])  # type: ignore[attr-defined]
+    wrapper.__annotations__ = {parameter.name: parameter.annotation for parameter in [*options, *own]}
     del wrapper.__wrapped__
     return wrapper

@@ -19,7 +19,7 @@ from kreplica.model.expressions import Column, Difference, Expression, First, If
 from kreplica.model.predicates import MISSING, PREDICATES, Predicate
 from kreplica.model.schema import PARTITIONS, Kind
 
-PARTITION_FIELDS: Mapping[str, Expression] = {
+_IN_ORDER: Mapping[str, Expression] = {
     "leader": known.LEADER,
     "leader_epoch": Column("leader_epoch"),
     "replicas": known.REPLICAS,
@@ -43,7 +43,9 @@ PARTITION_FIELDS: Mapping[str, Expression] = {
     "reassigning": known.REASSIGNING.expression,
     "missing": known.MISSING,
 }
-"""Fields of a row after ``topic`` and ``partition``, and the expression of each."""
+_LABELLED = {one.name: one.expression for one in PREDICATES if one.label and one is not known.NON_PREFERRED}
+PARTITION_FIELDS: Mapping[str, Expression] = {**_IN_ORDER, **_LABELLED}
+"""Fields of a row after ``topic`` and ``partition``, and the expression of each; `preferred` is Not(NON_PREFERRED)."""
 
 
 def _kind(name: str, expression: Expression) -> Kind:

@@ -64,12 +64,14 @@ class Predicate:
         expression: Boolean; null means "cannot be known from this source".
         meaning: One clause for the user.
         source: Kafka's class, KIP or issue.
+        label: The words of the screen; empty if the screen does not count it. With them it is a field of rows.
     """
 
     name: str
     expression: Expression
     meaning: str
     source: str
+    label: str = ""
 
 
 UNDER_REPLICATED = Predicate(
@@ -77,6 +79,7 @@ UNDER_REPLICATED = Predicate(
     REPLICATION_FACTOR - Size(ISR) > 0,
     "fewer in-sync replicas than the replication factor",
     "TopicCommand.isUnderReplicated",
+    "under-replicated",
 )
 UNDER_REPLICATED_METRIC = Predicate(
     "under_replicated_metric",
@@ -99,12 +102,14 @@ MASKED = Predicate(
     & (Size(Difference(Difference(REPLICAS, ADDING), ISR)) > 0),
     "an original replica is out of sync, hidden by an adding replica that is in sync",
     "kreplica",
+    "masked under-replicated",
 )
 UNDER_MIN_ISR = Predicate(
     "under_min_isr",
     Not(HAS_LEADER) | (Size(ISR) < MIN_ISR),
     "no leader, or fewer in-sync replicas than min.insync.replicas",
     "TopicCommand.isUnderMinIsr",
+    "under min ISR",
 )
 UNDER_MIN_ISR_BROKER = Predicate(
     "under_min_isr_broker",
@@ -118,19 +123,28 @@ AT_MIN_ISR = Predicate(
     Size(ISR).equals(MIN_ISR),
     "as many in-sync replicas as min.insync.replicas: one more lost and acks=all writes fail",
     "TopicCommand.isAtMinIsrPartitions",
+    "at min ISR",
 )
-OFFLINE = Predicate("offline", LEADER.equals(-1), "no leader", "ControllerMetricsChanges, OfflinePartitionsCount")
+OFFLINE = Predicate(
+    "offline",
+    LEADER.equals(-1),
+    "no leader",
+    "ControllerMetricsChanges, OfflinePartitionsCount",
+    "offline (no leader)",
+)
 UNAVAILABLE = Predicate(
     "unavailable",
     Not(HAS_LEADER) | Not(Alive(LEADER)),
     "no leader, or a leader that is not a live broker",
     "TopicCommand.hasUnavailablePartitions",
+    "unavailable",
 )
 NON_PREFERRED = Predicate(
     "non_preferred",
     LEADER.differs(PREFERRED_LEADER),
     "led by another than the preferred leader, the first of the replicas, or by none",
     "ReplicationControlManager.imbalancedPartitions",
+    "not led by the preferred leader",
 )
 _MOVED_IN = Contains(ADDING, PREFERRED_LEADER)
 NON_PREFERRED_TO_ZOOKEEPER = (_MOVED_IN & Contains(ISR, PREFERRED_LEADER)) | (
@@ -145,6 +159,7 @@ REASSIGNING = Predicate(
     (Size(ADDING) > 0) | (Size(REMOVING) > 0),
     "a reassignment is adding or removing replicas",
     "KIP-455",
+    "reassigning",
 )
 
 PREDICATES: tuple[Predicate, ...] = (
