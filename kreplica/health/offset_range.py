@@ -10,8 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
-from kreplica.model.snapshot import ClusterSnapshot
+if TYPE_CHECKING:
+    from kreplica.model.snapshot import ClusterSnapshot
 
 
 class Standing(StrEnum):
