@@ -6,7 +6,7 @@
     └── inverse     the steps that bring back what was, last step first
 
 A plan is made, written and read as a whole and never changed. Its journal records the results. The kind of a plan
-says what its steps change; ``leaders`` is the first. Another kind brings an action, its inverse, and an executor.
+says what its steps change; these are plans of leaders, those of replicas stand in ``moves/plan.py``.
 """
 
 from __future__ import annotations
@@ -35,6 +35,8 @@ class PlanKind(StrEnum):
     """Kinds of plans, by what their steps change."""
 
     LEADERS = "leaders"
+    REPLICAS = "replicas"
+    """In ``execution/moves``, with a schema of its own."""
 
 
 class Action(StrEnum):
@@ -225,13 +227,14 @@ def plan_leaders(
         cluster_id=snapshot.cluster_id,
         cluster_name=snapshot.name,
         kind=PlanKind.LEADERS,
-        made_from=tuple(_facts(snapshot, change.key) for change in ordered),
+        made_from=tuple(partition_facts(snapshot, change.key) for change in ordered),
         steps=steps,
         inverse=tuple(step.inverse() for step in reversed(steps)),
     )
 
 
-def _facts(snapshot: ClusterSnapshot, key: PartitionKey) -> PartitionFacts:
+def partition_facts(snapshot: ClusterSnapshot, key: PartitionKey) -> PartitionFacts:
+    """What a snapshot says of one partition; KeyError if it has no such partition."""
     import msgspec
 
     row = snapshot.partition(*key)

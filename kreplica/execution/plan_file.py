@@ -51,7 +51,9 @@ def _check_sense(path: Path, plan: Plan) -> None:
     """Checks what a digest cannot prove, as a program that writes a plan of its own can compute the digest, too."""
     keys, facts = [change.key for change in plan.changes], plan.facts
     reason = ""
-    if len(set(keys)) != len(keys):
+    if plan.kind not in STEPS:
+        reason = f"a plan of {plan.kind} has another schema than {SCHEMA}"
+    elif len(set(keys)) != len(keys):
         reason = "a partition is changed twice"
     elif sorted(keys) != sorted(one.key for one in plan.made_from):
         reason = "its steps and what it was made from name other partitions"

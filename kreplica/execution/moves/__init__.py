@@ -1,0 +1,1 @@
+"""Replicas moved by a plan: what it changes, in which order, under which throttle, and the way back."""
