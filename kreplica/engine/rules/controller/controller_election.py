@@ -28,6 +28,21 @@ def controller_epoch(epoch: int, epoch_version: int, expected_version: int, take
     return epoch + 1
 
 
+def is_own_election(controller: int, epoch: int, broker: int, tried: int) -> bool:
+    """True if the znodes that a broker could not write are its own: the answer to its first request was lost.
+
+    KafkaZkClient.registerControllerAndIncrementControllerEpoch, checkControllerAndEpoch (2.1); before, the session that
+    owns /controller is compared (CheckedEphemeral, ZKCheckedEphemeral). An earlier run of the broker has another epoch.
+
+    Args:
+        controller: The broker that /controller names.
+        epoch: What /controller_epoch says.
+        broker: The broker that looks.
+        tried: The epoch that it tried to write.
+    """
+    return controller == broker and epoch == tried
+
+
 def stale_controller(request_epoch: int, known_epoch: int) -> bool:
     """True if a broker refuses a controller's request because it knows of a newer controller.
 

@@ -28,6 +28,7 @@ NO_SESSION = 0
 
 _NAMES = {
     "get": "getData",
+    "owner": "getData",
     "children": "getChildren",
     "set": "setData",
     "create": "create",

@@ -25,7 +25,7 @@ from kreplica.engine.rules.controller.broker_failure import (
     told_of_change,
     zookeeper_remove_from_isr_until_1_0,
 )
-from kreplica.engine.rules.controller.controller_election import NOT_ELECTED, controller_epoch
+from kreplica.engine.rules.controller.controller_election import NOT_ELECTED, controller_epoch, is_own_election
 from kreplica.engine.rules.controller.elections import zookeeper_first_in_isr, zookeeper_leader_for_offline
 from kreplica.engine.rules.controller.isr import zookeeper_remove_from_isr
 from kreplica.engine.rules.replication.error_codes import ErrorCode
@@ -257,10 +257,14 @@ class ZooKeeperController(ElectedController):
 
     # -- election
 
-    def elect(self) -> None:
-        """Becomes the controller if there is none. KafkaController.elect."""
+    def elect(self, tried: int = NOT_ELECTED) -> None:
+        """Becomes the controller if there is none. KafkaController.elect.
+
+        Args:
+            tried: The epoch that it has tried to write already.
+        """
         reads = ((Operation("get", CONTROLLER, watch=True),), (Operation("get", CONTROLLER_EPOCH),))
-        self.client.request(reads, self._looked)
+        self.client.request(reads, self._looked, tried)
 
     def _controller_gone(self) -> None:
         """KafkaController.processReelect."""
@@ -277,10 +281,13 @@ class ZooKeeperController(ElectedController):
             self.resign()
         self.finished()
 
-    def _looked(self, results: tuple[tuple[Result, ...], ...]) -> None:
+    def _looked(self, results: tuple[tuple[Result, ...], ...], tried: int) -> None:
         (found,), (epoch,) = results
         if found.code == OK:
-            self.finished()
+            if is_own_election(found.data[0], epoch.data[0], self.broker.id, tried):
+                self._take_over(tried, epoch.version)
+            else:
+                self.finished()
             return
         wanted = controller_epoch(epoch.data[0], epoch.version, epoch.version, False)
         assert wanted != NOT_ELECTED
@@ -293,9 +300,12 @@ class ZooKeeperController(ElectedController):
     def _elected(self, results: tuple[tuple[Result, ...], ...], wanted: int) -> None:
         create, raised = results[0]
         if create.code == NODE_EXISTS or raised.code != OK:
-            self.elect()  # another broker was faster: look again, and watch
-            return
-        self.active, self.epoch, self.epoch_version = True, wanted, raised.version
+            self.elect(wanted)  # another broker was faster, or the first answer was lost: look again, and watch
+        else:
+            self._take_over(wanted, raised.version)
+
+    def _take_over(self, epoch: int, epoch_version: int) -> None:
+        self.active, self.epoch, self.epoch_version = True, epoch, epoch_version
         self.emit(Kind.CONTROLLER_ELECTED, self.epoch, "controller_election.controller_epoch")
         self._failover()
 

@@ -31,6 +31,7 @@ from kreplica.engine.simulator.zookeeper.service import (
     OK,
     Operation,
     Result,
+    StateData,
     ZooKeeper,
     state_data,
     state_path,
@@ -111,10 +112,31 @@ class ZooKeeperLink:
 
     def _registered(self, results: tuple[tuple[Result, ...], ...]) -> None:
         result = results[0][0]
-        if result.code == NODE_EXISTS:  # an earlier session has not expired yet
-            self.broker.after(REGISTER_AGAIN_AFTER, self._register)
-            return
-        self.broker.broker_epoch = result.created
+        if result.code == NODE_EXISTS:
+            self.client.request(((Operation("owner", f"{BROKERS}/{self.broker.id}"),),), self._found)
+        else:
+            self._joins(result.created)
+
+    def _found(self, results: tuple[tuple[Result, ...], ...]) -> None:
+        """Goes by the owner of a znode that was there: KafkaZkClient.CheckedEphemeral.getAfterNodeExists.
+
+        The broker's own session made it where the answer to the first request was lost; otherwise an earlier session
+        has not expired yet.
+        """
+        found = results[0][0]
+        if found.code == OK and found.data == self.client.session:
+            self._joins(found.created)
+        elif found.code == OK:
+            self.broker.after(REGISTER_AGAIN_AFTER, self._register_again, self.client.session)
+        else:
+            self._register()
+
+    def _register_again(self, session: int) -> None:
+        if session == self.client.session:
+            self._register()
+
+    def _joins(self, broker_epoch: int) -> None:
+        self.broker.broker_epoch = broker_epoch
         self.broker.listens = True
         self.controller.put(self.controller.elect)
         self._ask_again()
@@ -248,16 +270,20 @@ class ZooKeeperLink:
         data = state_data(state, self.controller_epoch)
         write = Operation("set", state_path(state.partition), data, state.partition_epoch)
         read = Operation("get", state_path(state.partition))
-        self.client.request(((write,), (read,)), self._isr_written, leadership, state)
+        self.client.request(((write,), (read,)), self._isr_written, leadership, state, data)
 
     def _isr_written(
-        self, results: tuple[tuple[Result, ...], ...], leadership: Leadership, state: PartitionState
+        self,
+        results: tuple[tuple[Result, ...], ...],
+        leadership: Leadership,
+        state: PartitionState,
+        sent: StateData,
     ) -> None:
         (written,), (read,) = results
         if leadership.replica.leadership is not leadership:
             return
         expected, found = state.partition_epoch, read.version
-        same = read.code == OK and read.data == state_data(state, self.controller_epoch)
+        same = read.code == OK and read.data == sent
         version = found if written.code == OK else conditional_write(found, expected, same)
         if version == NOT_WRITTEN:
             why = f"version {expected} expected, {found} found"

@@ -44,7 +44,7 @@ PINGS_A_SESSION = 3
 
 
 class Operation(NamedTuple):
-    """One operation: ``get``, ``children``, ``create``, ``set``, ``delete`` or ``check``.
+    """One operation: ``get``, ``owner``, ``children``, ``create``, ``set``, ``delete`` or ``check``.
 
     Args:
         what: The kind of operation.
@@ -66,7 +66,8 @@ class Operation(NamedTuple):
 class Result(NamedTuple):
     """Result of an operation: its code, and if the znode exists its data, version and creation transaction.
 
-    For ``children`` the data are pairs of name and creation transaction, by name.
+    For ``children`` the data are pairs of name and creation transaction, by name; for ``owner`` they are the session of
+    an ephemeral znode (Stat.ephemeralOwner).
     """
 
     code: str
@@ -267,7 +268,7 @@ class ZooKeeper(Node):
         return OK if operation.version in (ANY_VERSION, znode.version) else BAD_VERSION
 
     def _apply(self, session: int, operation: Operation) -> Result:
-        if operation.what == "get":
+        if operation.what in ("get", "owner"):
             return self._get(session, operation)
         if operation.what == "children":
             return self._children(session, operation)
@@ -286,7 +287,8 @@ class ZooKeeper(Node):
         znode = self.znodes.get(operation.path)
         if znode is None:
             return Result(NO_NODE)
-        return Result(OK, znode.data, znode.version, znode.created)
+        data = znode.owner if operation.what == "owner" else znode.data
+        return Result(OK, data, znode.version, znode.created)
 
     def _children(self, session: int, operation: Operation) -> Result:
         if operation.watch:

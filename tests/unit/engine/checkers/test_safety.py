@@ -121,6 +121,7 @@ def test_the_same_search_finds_what_is_unsafe(version: str, changes: dict[str, i
         ("3.9", 35222),  # and of one that came back
         ("2.7", 26678),  # ISRs that waited for the controller when its session ended got no answer
         ("3.7", 29128),  # nor did the one in its hand
+        ("2.5", 54514),  # a broker took its own registration, whose answer was lost, for that of an earlier session
     ],
 )
 def test_what_a_search_has_found_holds_from_then_on(version: str, seed: int) -> None:

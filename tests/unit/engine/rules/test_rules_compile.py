@@ -26,8 +26,8 @@ COMPILED = {
     "broker_registration": "heartbeat_wait next_state registration_refused resend_wait session_expired"
     " shut_down_uncleanly stale_broker",
     "controlled_shutdown": "kraft_broker_stops zookeeper_broker_failure zookeeper_controlled_shutdown",
-    "controller_election": "controller_epoch stale_controller state_written_by_newer watches_by_controller"
-    " watches_by_replicas",
+    "controller_election": "controller_epoch is_own_election stale_controller state_written_by_newer"
+    " watches_by_controller watches_by_replicas",
     "durability": "flush_is_due flush_is_overdue recovered_end_offset recovered_high_watermark recovery_begins",
     "elections": "eligible_leaders kraft_elect kraft_elect_preferred kraft_last_known_leader leader_obstacle"
     " zookeeper_elect_controlled_shutdown zookeeper_elect_offline zookeeper_elect_preferred"

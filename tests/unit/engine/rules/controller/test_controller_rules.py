@@ -135,6 +135,14 @@ def test_a_controller_needs_both_znodes(version: int, taken: bool, expected: int
     assert controller_election.controller_epoch(7, version, 3, taken) == expected
 
 
+@pytest.mark.parametrize(
+    ("controller", "epoch", "own"), [(1, 8, True), (1, 7, False), (2, 8, False), (1, 9, False), (2, 7, False)]
+)
+def test_an_election_whose_answer_was_lost_is_known_by_broker_and_epoch(controller: int, epoch: int, own: bool) -> None:
+    """KafkaZkClient.checkControllerAndEpoch: an earlier run of the broker has an earlier epoch."""
+    assert controller_election.is_own_election(controller, epoch, 1, 8) is own
+
+
 def test_deposed_controllers_are_refused() -> None:
     assert controller_election.stale_controller(7, 8)
     assert not controller_election.stale_controller(8, 8)
