@@ -22,6 +22,10 @@ if TYPE_CHECKING:
     from kreplica.advice.advise import advise as advise
     from kreplica.advice.facts import ClusterFacts as ClusterFacts
     from kreplica.config.handle import ClusterHandle as ClusterHandle
+    from kreplica.config.listing import config_init as config_init
+    from kreplica.config.listing import config_list as config_list
+    from kreplica.config.listing import config_show as config_show
+    from kreplica.config.listing import config_use as config_use
     from kreplica.config.resolve import resolve_handles as resolve_handles
     from kreplica.errors import KreplicaError as KreplicaError
     from kreplica.execution.executor import Pace as Pace
@@ -68,6 +72,7 @@ if TYPE_CHECKING:
     from kreplica.monitoring.checking import check as check
     from kreplica.monitoring.clusters import read_clusters as read_clusters
     from kreplica.monitoring.comparison import compare_clusters as compare_clusters
+    from kreplica.monitoring.context_check import config_check as config_check
     from kreplica.monitoring.description import describe as describe
     from kreplica.monitoring.disk_space import DiskLimits as DiskLimits
     from kreplica.monitoring.disk_space import disks as disks
@@ -83,6 +88,8 @@ if TYPE_CHECKING:
     from kreplica.monitoring.wait import wait as wait
     from kreplica.planner.preferred_leaders import plan_elections as plan_elections
     from kreplica.scenarios import scenario_named as scenario_named
+    from kreplica.scenarios.listing import whatif_list as whatif_list
+    from kreplica.scenarios.listing import whatif_show as whatif_show
     from kreplica.scenarios.outcome_rows import compare_runs as compare_runs
     from kreplica.scenarios.outcome_rows import outcome_row as outcome_row
     from kreplica.scenarios.outcome_rows import timeline as timeline
@@ -119,6 +126,11 @@ _HOMES = {
     "compare_clusters": "kreplica.monitoring.comparison",
     "compare_offsets": "kreplica.monitoring.offsets",
     "compare_runs": "kreplica.scenarios.outcome_rows",
+    "config_check": "kreplica.monitoring.context_check",
+    "config_init": "kreplica.config.listing",
+    "config_list": "kreplica.config.listing",
+    "config_show": "kreplica.config.listing",
+    "config_use": "kreplica.config.listing",
     "count_all": "kreplica.health.listing",
     "decode_check": "kreplica.formats.checks.directories",
     "decode_checkpoints": "kreplica.formats.log_directory.reading",
@@ -163,6 +175,8 @@ _HOMES = {
     "timeline": "kreplica.scenarios.outcome_rows",
     "wait": "kreplica.monitoring.wait",
     "whatif_fail": "kreplica.monitoring.failure",
+    "whatif_list": "kreplica.scenarios.listing",
+    "whatif_show": "kreplica.scenarios.listing",
     "write_snapshot": "kreplica.store.writing",
 }
 """Public names and the modules they live in."""

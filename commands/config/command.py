@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from commands.config.named_contexts import named_contexts, read_contexts
 from commands.shared.help import examples
 from commands.shared.options import ConfigOption, OutputOption, TimeoutOption
 from commands.shared.printing.output import Answer, OutputFormat, emit
@@ -16,9 +15,8 @@ from commands.shared.printing.output import Answer, OutputFormat, emit
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from commands.config.rows import ContextRow, SettingRow
     from kreplica.config.contexts import ContextsFile
-    from kreplica.config.handle import ClusterSettings
+    from kreplica.config.listing import ContextRow, ListedContexts, ShownContexts
 
 
 def register(app: typer.Typer, *, below: str | None = None) -> None:
@@ -76,15 +74,13 @@ def init(config: ConfigOption = None, output: OutputOption = None) -> None:
 
     Only its owner can read it. Exits 2 when there is one already.
     """
-    from commands.config.rows import FileRow
-    from kreplica.config.contexts import locate, write_template
+    from kreplica.config.listing import FileRow, config_init
 
-    path, _ = locate(config, os.environ)
-    write_template(path)
-    answer = Answer("config-init", "files", FileRow, [FileRow(str(path), "written")])
+    written = config_init(config, environ=os.environ)
+    answer = Answer("config-init", "files", FileRow, written.rows)
 
     def human(console: Console) -> None:
-        console.print(f"wrote {path}, every key explained and commented out")
+        console.print(f"wrote {written.path}, every key explained and commented out")
         console.print("next     name a cluster in it, then: kreplica config check NAME")
 
     emit(answer, output, human)
@@ -95,8 +91,9 @@ def list_contexts(config: ConfigOption = None, output: OutputOption = None) -> N
 
     Exits 0 when there are none, 2 when the file cannot be used.
     """
-    file = read_contexts(config)
-    _emit_contexts("config-list", file, output)
+    from kreplica.config.listing import config_list
+
+    _emit_contexts("config-list", config_list(config, environ=os.environ), output)
 
 
 def use(
@@ -108,12 +105,9 @@ def use(
 
     Comments and layout of the contexts file stay as they are. Exits 2 when there is no such context.
     """
-    from kreplica.config.contexts import write_current
+    from kreplica.config.listing import config_use
 
-    file = read_contexts(config)
-    file.matching([name])
-    write_current(file, name)
-    _emit_contexts("config-use", read_contexts(config), output)
+    _emit_contexts("config-use", config_use(name, config, environ=os.environ), output)
 
 
 def show(
@@ -130,73 +124,26 @@ def show(
 
     Nothing is looked up and no cluster is asked. Exits 2 when the settings cannot be used.
     """
-    from commands.config.rows import SettingRow
-    from kreplica.config.contexts import locate
-    from kreplica.config.handle import Setting
-    from kreplica.config.resolve import effective_settings
-    from kreplica.system.time_limits import check_timeout
+    from kreplica.config.listing import SettingRow, config_show
 
-    file, chosen = named_contexts(names or (), config)
-    option = None if timeout is None else Setting(f"{check_timeout(timeout, '--timeout'):g}", "--timeout")
-    path, named_by = locate(config, os.environ)
-    rows: list[SettingRow] = []
-    for name in chosen:
-        rows.append(SettingRow(name, "contexts_file", str(path), named_by or "default"))
-        rows += setting_rows(effective_settings(file, name, option))
-    answer = Answer("config-show", "settings", SettingRow, rows)
-    emit(answer, output, lambda console: _show_settings(rows, len(chosen) > 1, origin, console))
+    found = config_show(names or (), config, timeout=timeout, environ=os.environ)
+    answer = Answer("config-show", "settings", SettingRow, found.rows)
+    emit(answer, output, lambda console: _show_settings(found, origin, console))
 
 
-def setting_rows(settings: ClusterSettings) -> list[SettingRow]:
-    """Effective values of one context: its own settings, client properties, and the commands its secrets come from."""
-    from commands.config.rows import SettingRow
-    from kreplica.config.exposure import shown
+def _emit_contexts(command: str, listed: ListedContexts, output: OutputFormat | None) -> None:
+    from kreplica.config.listing import ContextRow
 
-    name = settings.name
-    rows = [SettingRow(name, key, setting.text, setting.origin) for key, setting in settings.settings.items()]
-    rows += [
-        SettingRow(name, f"properties.{key}", shown(key, setting.text), setting.origin)
-        for key, setting in settings.properties.items()
-    ]
-    # Only the program: its arguments may hold what nobody else should read.
-    rows += [
-        SettingRow(
-            name, f"commands.{key}", words[0] if words else "", f"{settings.files[0]}: contexts.{name}.commands.{key}"
-        )
-        for key, words in settings.commands.items()
-    ]
-    return rows
-
-
-def _emit_contexts(command: str, file: ContextsFile, output: OutputFormat | None) -> None:
-    from commands.config.rows import ContextRow
-
-    rows = [_context_row(file, name) for name in file.contexts]
+    file, rows = listed.file, listed.rows
     summary = {"contexts": len(rows), "current": file.current, "file": None if file.path is None else str(file.path)}
     answer = Answer(command, "contexts", ContextRow, rows, summary=summary)
     emit(answer, output, lambda console: _show_contexts(file, rows, console))
 
 
-def _context_row(file: ContextsFile, name: str) -> ContextRow:
-    from commands.config.rows import ContextRow
-
-    context = file.contexts[name]
-    return ContextRow(
-        context=name,
-        current=name == file.current,
-        bootstrap_servers=context.bootstrap_servers,
-        zookeeper=context.zookeeper,
-        command_config=context.command_config,
-        security_protocol=context.properties.get("security.protocol"),
-        read_only=context.read_only is True,
-        production=context.production is True,
-    )
-
-
 def _show_contexts(file: ContextsFile, rows: Sequence[ContextRow], console: Console) -> None:
-    from commands.config.rows import ContextRow
     from commands.shared.printing.screen import TableColumn, print_columns, table_columns
     from kreplica.config.contexts import default_path
+    from kreplica.config.listing import ContextRow
 
     if not rows:
         where = f"{file.path} names no cluster yet" if file.path else f"there is no contexts file {default_path()}"
@@ -211,8 +158,9 @@ def _show_contexts(file: ContextsFile, rows: Sequence[ContextRow], console: Cons
         console.print(f"next     kreplica config use {rows[0].context}")
 
 
-def _show_settings(rows: Sequence[SettingRow], several: bool, origin: bool, console: Console) -> None:
-    from commands.config.rows import SettingRow
+def _show_settings(found: ShownContexts, origin: bool, console: Console) -> None:
     from commands.shared.printing.screen import print_rows
+    from kreplica.config.listing import SettingRow
 
-    print_rows(console, SettingRow, rows, shown=[*["context"] * several, "name", "value", *["origin"] * origin])
+    several = len(found.names) > 1
+    print_rows(console, SettingRow, found.rows, shown=[*["context"] * several, "name", "value", *["origin"] * origin])

@@ -34,19 +34,10 @@ def list_scenarios(output: OutputOption = None) -> None:
     Exits 0.
     """
     from commands.shared.printing.output import Answer, emit
-    from kreplica.scenarios import scenarios
+    from kreplica.scenarios.listing import whatif_list
     from kreplica.scenarios.rows import ListedScenario
 
-    rows = [
-        ListedScenario(
-            scenario=each.name,
-            title=each.title,
-            versions=list(dict.fromkeys(case.version for case in each.cases)),
-            played_under=each.played_under,
-            source=each.source,
-        )
-        for each in scenarios()
-    ]
+    rows = whatif_list().rows
     answer = Answer("whatif-list", "scenarios", ListedScenario, rows, summary={"scenarios": len(rows)})
     emit(answer, output, lambda console: _show(rows, console))
 

@@ -13,7 +13,7 @@ from commands.whatif.options import ScenarioArgument, pairs, shown_settings
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from commands.shared.printing.output import Answer, Row
+    from commands.shared.printing.output import Answer
     from kreplica.engine.setup import Client
     from kreplica.scenarios import Scenario
     from kreplica.scenarios.rows import ScenarioCase
@@ -37,70 +37,20 @@ def show(scenario: ScenarioArgument, output: OutputOption = None) -> None:
     Exits 0, 2 when there is no such scenario.
     """
     from commands.shared.printing.output import Answer, emit
-    from kreplica.scenarios import scenario_named
+    from kreplica.scenarios.listing import whatif_show
     from kreplica.scenarios.rows import ScenarioCase
 
-    chosen = scenario_named(scenario)
+    shown = whatif_show(scenario)
+    chosen = shown.scenario
     answer = Answer(
         command="whatif-show",
         rows_name="cases",
         columns=ScenarioCase,
-        rows=[
-            ScenarioCase(
-                version=case.version,
-                settings=shown_settings(dict(case.settings)),
-                expected={name: _plain(value) for name, value in case.expected.items()},
-                controllers=[str(mode) for mode in case.modes],
-            )
-            for case in chosen.cases
-        ],
+        rows=shown.rows,
         summary={"scenario": chosen.name, "title": chosen.title},
-        objects={"scenario": _scenario(chosen)},
+        objects={"scenario": shown.facts},
     )
     emit(answer, output, lambda console: _show(answer, chosen, console))
-
-
-def _plain(value: object) -> object:
-    if isinstance(value, tuple):
-        return [_plain(each) for each in value]
-    return value if isinstance(value, bool | int | float | str | dict | type(None)) else str(value)
-
-
-def _scenario(scenario: Scenario) -> Row:
-    import json
-
-    from kreplica.engine.fault_plan import plan_to_json
-    from kreplica.report.clients import client_words
-
-    setup = scenario.setup
-    return {
-        "name": scenario.name,
-        "title": scenario.title,
-        "why": " ".join(scenario.why.split()),
-        "source": scenario.source,
-        "notes": " ".join(scenario.notes.split()),
-        "played_under": scenario.played_under,
-        "brokers": [{"id": broker.id, "rack": broker.rack} for broker in setup.brokers],
-        "topics": [
-            {
-                "name": topic.name,
-                "assignment": [list(replicas) for replicas in topic.assignment],
-                "settings": dict(topic.settings),
-            }
-            for topic in setup.topics
-        ],
-        "clients": [
-            {
-                "name": client.name,
-                "does": client_words(client),
-                "settings": shown_settings(dict(client.settings)),
-            }
-            for client in setup.clients
-        ],
-        "settings": shown_settings(dict(setup.settings)),
-        "duration_ms": setup.duration // 1000,
-        "plan": json.loads(plan_to_json(scenario.plan)),
-    }
 
 
 def _show(answer: Answer, scenario: Scenario, console: Console) -> None:

@@ -13,11 +13,11 @@ import whatif_fields
 from msgspec import Struct
 
 from analyzers.rows import SnapshotCountsRow, SnapshotFinding, SpanFinding
-from commands.config.rows import CheckRow, ContextRow, FileRow, SettingRow
 from commands.decode.offsets.rows import OffsetRow
 from commands.describe.rows import GROUP_ROWS
 from commands.sandbox.rows import LoadRow, ServerRow, StoppedRow, TopicRow
 from kreplica.advice.model import Recommendation
+from kreplica.config.listing import ContextRow, FileRow, SettingRow
 from kreplica.execution.rebalance.rows import ChangeRow, ElectionRow
 from kreplica.execution.roll.next_wave import WaveNode
 from kreplica.execution.roll.planning import PlannedNode
@@ -35,6 +35,7 @@ from kreplica.health.listing import row_meanings
 from kreplica.model.comparison import Difference
 from kreplica.model.rows import fields_of, names_of
 from kreplica.model.schema import PARTITIONS
+from kreplica.monitoring.context_check import CheckRow
 from kreplica.monitoring.disk_space import LogDirRow
 from kreplica.monitoring.snapshots import SnapshotRow
 from kreplica.monitoring.stop_gate import StoppedPartition

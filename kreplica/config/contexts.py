@@ -100,6 +100,22 @@ class ContextsFile:
         return tuple(name for name in self.contexts if name in chosen)
 
 
+def chosen_contexts(file: ContextsFile, names: Sequence[str]) -> tuple[str, ...]:
+    """The contexts that are meant: those named, or the current one.
+
+    Args:
+        file: The contexts file.
+        names: Names, or patterns such as ``prod-*``; the current one if empty.
+
+    Raises:
+        ConfigurationError: There is no file, no such context, or none is named and none is current.
+    """
+    if not names and file.path is not None and file.current is None:
+        known = ", ".join(file.contexts) or "none"
+        raise ConfigurationError("no context is named", f"{file.path} has no current one; its contexts are {known}")
+    return file.matching(names or (str(file.current),))
+
+
 def default_path() -> Path:
     """Default path of the contexts file."""
     import platformdirs

@@ -74,7 +74,7 @@ def resolve_handles(
         ConfigurationError: The contexts file, a properties file or a secret cannot be used.
     """
     _check_one_way_in(bootstrap_server, command_config, zookeeper, dump, contexts)
-    option = None if timeout is None else Setting(f"{check_timeout(timeout, '--timeout'):g}", "--timeout")
+    option = timeout_setting(timeout)
     if dump is not None:
         found = [ClusterSettings(dump, {"dump": Setting(dump, "--dump"), **_with_timeout(option)})]
     elif zookeeper is not None or bootstrap_server is not None or command_config is not None:
@@ -85,6 +85,15 @@ def resolve_handles(
             raise UsageError("no cluster is named", "", WAYS_IN)
         found = [effective_settings(file, name, option) for name in file.matching(contexts or (str(file.current),))]
     return tuple(resolve(settings, environ) for settings in found)
+
+
+def timeout_setting(timeout: float | None) -> Setting | None:
+    """The setting that ``--timeout`` makes, in seconds; None where it is not given.
+
+    Raises:
+        UsageError: It is not above zero, or too long.
+    """
+    return None if timeout is None else Setting(f"{check_timeout(timeout, '--timeout'):g}", "--timeout")
 
 
 def effective_settings(file: ContextsFile, name: str, timeout: Setting | None = None) -> ClusterSettings:

@@ -21,12 +21,15 @@ from paper_cluster import PaperCluster, away
 
 import kreplica as library
 from commands.completions.tree import Command, command_tree
+from commands.config.check import permission_uses
 from commands.main import build_app
 from kreplica.execution.journal import Event, Operation, Result, entry, open_journal
 from kreplica.execution.plan import plan_leaders
 from kreplica.execution.plan_file import read_plan, write_plan
 from kreplica.monitoring import clusters
 from kreplica.planner.preferred_leaders import plan_elections
+from kreplica.sources.kafka import access as kafka_access
+from kreplica.sources.kafka.access import Access
 
 SAMPLE = library.ClusterHandle("sample", dump="sample")
 LIVE = library.ClusterHandle("played:9092", "played:9092")
@@ -36,6 +39,7 @@ LINES = {
     **ANSWERED,
     "decode transactions": [f"{BROKER}", "--as-of-time", "2099-01-01"],
     "roll next": ["{folder}/roll.json", "--bootstrap-server", "played:9092", "--settle", "0"],
+    "config check": ["two", "--config", "{folder}/two.toml"],
     "rebalance leaders": [*ON_PAPER, "--execute", "--batch", "1"],
     "rebalance apply": ["{folder}/plan.json", *ON_PAPER, "--execute"],
     "rebalance status": ["{folder}/begun.json", *ON_PAPER],
@@ -52,11 +56,6 @@ YEAR_2099 = 4070908800000
 NO_FUNCTION = {
     "audit": "a fleet is judged on Spark, which the library does not import: analyzers.audit.Audit",
     "completions": "prints words for a shell",
-    "config init": "writes a file that explains itself; resolve_handles reads it",
-    "config list": "lists a file; resolve_handles gives its clusters",
-    "config use": "edits a file; resolve_handles takes the name of a context",
-    "config show": "tells where each setting comes from: kreplica.config.resolve.effective_settings",
-    "config check": "tries a way in: read_clusters does, and raises what is wrong",
     **{
         f"sandbox {name}": "steers real processes: kreplica.sandbox.Sandbox, in tests/kafka"
         for name in ("start", "stop", "status", "kill", "pause", "resume", "start-broker", "topic", "load", "tool")
@@ -148,16 +147,14 @@ def snapshot(folder: Path) -> Given:
 
 @gives("whatif list")
 def whatif_list(_: Path) -> Given:
-    from kreplica.scenarios import scenarios
-
-    return Given(None, summary={"scenarios": len(scenarios())})
+    found = library.whatif_list()
+    return Given(found.rows, found.exit_code, {"scenarios": len(found.rows)})
 
 
 @gives("whatif show")
 def whatif_show(_: Path) -> Given:
-    scenario = library.scenario_named("hw-truncation-loss")
-    told = {"name": scenario.name, "title": scenario.title, "source": scenario.source}
-    return Given(None, beside={"scenario": told})
+    found = library.whatif_show("hw-truncation-loss")
+    return Given(found.rows, found.exit_code, beside={"scenario": dict(found.facts)})
 
 
 @gives("whatif run")
@@ -300,6 +297,37 @@ def decode_compare(_: Path) -> Given:
     return Given(found.rows(), found.exit_code, found.counts)
 
 
+@gives("config init")
+def config_init(folder: Path) -> Given:
+    (folder / "new.toml").unlink()
+    found = library.config_init(str(folder / "new.toml"), environ={})
+    return Given(found.rows, found.exit_code)
+
+
+@gives("config list")
+def config_list(folder: Path) -> Given:
+    found = library.config_list(str(folder / "contexts.toml"), environ={})
+    return Given(found.rows, found.exit_code, {"contexts": len(found.rows), "file": str(found.file.path)})
+
+
+@gives("config use")
+def config_use(folder: Path) -> Given:
+    found = library.config_use("one", str(folder / "contexts.toml"), environ={})
+    return Given(found.rows, found.exit_code, {"current": found.file.current})
+
+
+@gives("config show")
+def config_show(folder: Path) -> Given:
+    found = library.config_show(["one"], str(folder / "contexts.toml"), environ={})
+    return Given(list(found.rows), found.exit_code)
+
+
+@gives("config check")
+def config_check(folder: Path) -> Given:
+    found = library.config_check(["two"], str(folder / "two.toml"), uses=permission_uses(), environ={})
+    return Given(list(found.rows), found.exit_code, found.counts)
+
+
 TREE = [each for each in command_tree(build_app()).walk() if not each.commands]
 
 
@@ -341,6 +369,16 @@ def plans(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
+def let_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A context with a property that no client knows, whose cluster tells its user which operations he may do."""
+    topics = {"t": frozenset({"Describe", "DescribeConfigs"}), "u": frozenset({"Describe"})}
+    access = Access("b1:9092", "User:carol", "c", "4.0", 25, 3, cluster=frozenset({"Describe"}), topics=topics)
+    monkeypatch.setattr(kafka_access, "read_access", lambda _: access)
+    text = '[contexts.two]\nbootstrap_servers = "127.0.0.1:1"\n[contexts.two.properties]\n"no.such.key" = "1"\n'
+    (tmp_path / "two.toml").write_text(text, encoding="utf-8")
+
+
+@pytest.fixture
 def played(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Live clusters: one that is as a packaged dump says, and one on paper."""
     read = clusters.read_snapshot
@@ -356,7 +394,7 @@ def played(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(clusters, "read_snapshot", play)
 
 
-@pytest.mark.usefixtures("played", "plans")
+@pytest.mark.usefixtures("played", "plans", "let_in")
 @pytest.mark.parametrize("command", FUNCTIONS)
 def test_a_function_gives_what_its_command_gives(kreplica: Any, tmp_path: Path, command: str) -> None:
     prepare(tmp_path)

@@ -20,7 +20,7 @@ sys.exit(code)
 """
 
 
-SMALL = {"commands.sandbox.answer", "commands.config.named_contexts"}
+SMALL = {"commands.sandbox.answer"}
 """Named by their groups' own files."""
 
 COMPLETE = """

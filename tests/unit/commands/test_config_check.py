@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from commands.config.check import LACKING, OK, UNKNOWN
 from commands.main import run
+from kreplica.monitoring.context_check import LACKING, OK, UNKNOWN
 from kreplica.sources.kafka import access as kafka_access
 from kreplica.sources.kafka.access import Access
 
