@@ -19,8 +19,10 @@ class Awaited(IntEnum):
     """Replicas that have to be in sync before a move ends.
 
     ADDED in KRaft before 3.8, so that a move could end with too small an ISR (KAFKA-15665); TARGET, all of it, in KRaft
-    from 3.8 and always in ZooKeeper mode; TARGET_IF_FEWER from 4.3 (KAFKA-19975): all of it only where the move leaves
-    fewer replicas, else the added ones, so that a replica that stays and whose broker is down does not delay the move.
+    from 3.8 and always in ZooKeeper mode; TARGET_IF_FEWER from 4.3 (KAFKA-19975): the added ones, and all of the target
+    only where the move leaves fewer replicas, so that a replica that stays and whose broker is down does not delay it.
+
+    With ADDED and TARGET_IF_FEWER a move in KRaft that is asked back while it goes on never ends: see kraft_merged.
     """
 
     ADDED = 0
@@ -40,14 +42,26 @@ class MustLive(IntEnum):
     TARGET = 2
 
 
-def kraft_merged(replicas: Assignment, target: Assignment) -> tuple[Assignment, Assignment, Assignment]:
+def kraft_merged(
+    replicas: Assignment, target: Assignment, adding: Assignment = (), removing: Assignment = ()
+) -> tuple[Assignment, Assignment, Assignment]:
     """Assignment, adding and removing while a move runs: the target, then the replicas to remove in order of ids.
 
-    PartitionReassignmentReplicas, since 3.0. A move that begins while another runs starts from the merged assignment.
+    PartitionReassignmentReplicas and ReplicationControlManager.changePartitionReassignment, since 3.0. A move that
+    begins while another runs starts from the merged assignment, and takes the place of what the other was adding only
+    where it adds something itself, of what it was removing only where it removes something. So the replicas of before,
+    asked for again, do not take a move back: what it was adding is removed and stays in ``adding``, and a controller
+    that waits for all of that never ends the move. A move that only removes goes on as if nothing had been asked. Going
+    back is cancelling (kraft_cancelled).
+
+    Args:
+        replicas: The assignment, merged if a move runs.
+        target: Brokers that shall have the replicas.
+        adding, removing: Of the move that runs; empty if none does.
     """
-    removing = tuple(sorted(set(replicas) - set(target)))
-    adding = tuple(sorted(set(target) - set(replicas)))
-    return target + removing, adding, removing
+    leaving = tuple(sorted(set(replicas) - set(target)))
+    new = tuple(sorted(set(target) - set(replicas)))
+    return target + leaving, new or adding, leaving or removing
 
 
 def zookeeper_merged(
@@ -134,8 +148,10 @@ def completes(replicas: int, adding: int, removing: int, isr: int, awaited: Awai
     remaining, target = without(isr, removing), without(replicas, removing)
     if removing != 0 and (remaining == 0 or target == 0):
         return False
+    if awaited is not Awaited.TARGET and without(adding, remaining) != 0:
+        return False
     for_all = awaited is Awaited.TARGET or (awaited is Awaited.TARGET_IF_FEWER and size(adding) < size(removing))
-    return without(target if for_all else adding, remaining) == 0
+    return not for_all or without(target, remaining) == 0
 
 
 def completed(replicas: int, removing: int, isr: int) -> tuple[int, int]:
@@ -162,7 +178,11 @@ def kraft_cancelled(replicas: int, adding: int, isr: int) -> tuple[int, int, boo
 
     PartitionReassignmentRevert. If only replicas that were being added are in sync, the first remaining one becomes
     the whole ISR: the controller refuses that (InvalidReplicaAssignmentException) unless unclean elections are
-    enabled.
+    enabled. It asks for one remaining replica in sync, whatever min.insync.replicas is (KAFKA-14424): the replicas
+    that are dropped then enter the ELR, from which none of them can be elected.
+
+    The set of before is back, its order is not: the target still comes first, so that another replica may be
+    preferred. What an earlier move was adding stays where a later one had taken that move's place.
 
     Args:
         replicas: The merged assignment.

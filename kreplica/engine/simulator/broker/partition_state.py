@@ -24,6 +24,8 @@ class PartitionState(NamedTuple):
         recovering: Whether the leader came by an unclean election and has not recovered.
         adding, removing: Broker ids, while a reassignment runs.
         isr_order: Broker ids as the znode lists the ISR, in versions that elect by that; empty elsewhere.
+        former: Brokers in the ELR that lost their replica when a reassignment ended or was cancelled under min ISR
+            (KRaft): their indexes come behind those of ``replicas``. None of them can lead.
     """
 
     partition: str
@@ -38,6 +40,7 @@ class PartitionState(NamedTuple):
     adding: tuple[int, ...] = ()
     removing: tuple[int, ...] = ()
     isr_order: tuple[int, ...] = ()
+    former: tuple[int, ...] = ()
 
     @classmethod
     def at_start(cls, partition: str, replicas: tuple[int, ...], start: PartitionStart) -> PartitionState:
@@ -65,13 +68,35 @@ class PartitionState(NamedTuple):
 
     def on(self, replicas: tuple[int, ...]) -> PartitionState:
         """The same state for another assignment; brokers without a replica there are left out."""
-        other = self._replace(replicas=replicas)
+        other = self._replace(replicas=replicas, former=())
         return other._replace(
             leader=replicas.index(self.leader_id) if self.leader_id in replicas else NO_LEADER,
             isr=other.places(self.ids(self.isr)),
             elr=other.places(self.ids(self.elr)),
             last_known_elr=other.places(self.ids(self.last_known_elr)),
         )
+
+    def moved_to(self, replicas: tuple[int, ...]) -> PartitionState:
+        """As ``on``, but brokers of ISR and ELR that lose their replica stay in them, at indexes behind the others.
+
+        PartitionChangeBuilder.maybePopulateTargetElr takes them for the ELR, replicas or not.
+        """
+        isr, elr = self._members(self.isr), self._members(self.elr)
+        former = tuple(broker for broker in dict.fromkeys((*isr, *elr)) if broker not in replicas)
+        other = self.on(replicas)._replace(former=former)
+        return other._replace(isr=other._indexes(isr), elr=other._indexes(elr))
+
+    def index_of(self, broker: int) -> int:
+        """The index of a broker's replica, or of the broker as a former one; NO_LEADER if it is neither."""
+        everyone = (*self.replicas, *self.former)
+        return everyone.index(broker) if broker in everyone else NO_LEADER
+
+    def _members(self, replicas: int) -> tuple[int, ...]:
+        everyone = (*self.replicas, *self.former)
+        return tuple(broker for place, broker in enumerate(everyone) if contains(replicas, place))
+
+    def _indexes(self, brokers: tuple[int, ...]) -> int:
+        return sum(1 << self.index_of(broker) for broker in brokers)
 
     def listed_isr(self) -> tuple[int, ...]:
         """The broker ids of the ISR as a znode lists them: joining brokers go last, where that order is kept."""
@@ -87,7 +112,14 @@ class PartitionState(NamedTuple):
         """The state after a controller's decision, as ``isr.kraft_change`` returns it."""
         unclean = leader not in (NO_LEADER, self.leader) and not contains(self.isr | self.elr, leader)
         recovering = recovering_after(unclean, self.recovering, False)
-        return self._replace(leader=leader, isr=isr, elr=elr, last_known_elr=last_known_elr, recovering=recovering)
+        new = self._replace(leader=leader, isr=isr, elr=elr, last_known_elr=last_known_elr, recovering=recovering)
+        return new.without_former() if self.former else new
+
+    def without_former(self) -> PartitionState:
+        """The state without former brokers that have left the ELR."""
+        eligible = self._members(self.elr)
+        other = self._replace(former=tuple(broker for broker in self.former if broker in eligible))
+        return other._replace(elr=other._indexes(eligible))
 
     def places(self, brokers: tuple[int, ...]) -> int:
         """The set of those of the brokers that have a replica."""

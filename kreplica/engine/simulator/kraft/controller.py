@@ -45,6 +45,7 @@ from kreplica.engine.trace import Kind
 from kreplica.model.settings import MIN_ISR, UNCLEAN
 
 Reply = Callable[..., object]
+Assigned = tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]  # replicas, those being added, those being removed
 
 RULE = "isr.kraft_change"
 METADATA_FETCH_WAIT = 500 * MILLISECOND
@@ -128,6 +129,9 @@ class KraftController(RegisteringController):
     def write_partition(self, state: PartitionState, why: str, rule: str) -> None:
         """Appends a partition's state to the log."""
         self._write(Entry((PARTITION, state.partition), state))
+        if state.former:
+            brokers = ", ".join(map(str, state.former))
+            why = f"{why}; its ELR still names {brokers}, without a replica there"
         self.emit(
             Kind.PARTITION_CHANGED,
             state.partition,
@@ -196,12 +200,13 @@ class KraftController(RegisteringController):
             self._replica_leaves(state, broker, f"broker-{broker} leaves: {why}", unclean_shutdown)
 
     def _replica_leaves(self, state: PartitionState, broker: int, why: str, unclean_shutdown: bool = False) -> None:
-        if broker not in state.replicas:
+        place = state.index_of(broker)
+        if place == NO_LEADER:
             return
         if self.cluster.by_majority:
             self._elect_by_majority(state, broker, why)
             return
-        place, facts = state.replicas.index(broker), self.electoral_facts(state)
+        facts = self.electoral_facts(state)
         changed = kraft_broker_stops(
             place, state.leader, state.isr, state.elr, state.last_known_elr, *facts, unclean_shutdown
         )
@@ -244,9 +249,14 @@ class KraftController(RegisteringController):
             self.settle(state.decided(*changed), why)
 
     def electoral_facts(self, state: PartitionState) -> tuple[int, int, bool, bool]:
-        """Facts that decide an election besides the partition itself, as ``kraft_change`` takes them."""
+        """Facts that decide an election besides the partition itself, as ``kraft_change`` takes them.
+
+        Min ISR is at most the number of replicas of the topic's first partition as it is registered: those of the
+        merged assignment until a reassignment has ended. ReplicationControlManager.getTopicEffectiveMinIsr.
+        """
         cluster, topic = self.cluster, topic_of(state.partition)
-        min_isr = effective_min_isr(cluster.topic_integer(topic, MIN_ISR), len(state.replicas))
+        registered = self.partitions.get(f"{topic}-0", state)
+        min_isr = effective_min_isr(cluster.topic_integer(topic, MIN_ISR), len(registered.replicas))
         return self.acceptable(state), min_isr, cluster.version.elr, self.unclean_enabled(topic)
 
     def unclean_enabled(self, topic: str) -> bool:
@@ -346,19 +356,19 @@ class KraftController(RegisteringController):
     def _complete(self, state: PartitionState, isr: int) -> None:
         """Ends a reassignment whose replicas are all in sync."""
         replicas, isr = completed(state.everybody, state.places(state.removing), isr)
-        self._reassigned(state, state.ids(replicas), state.ids(isr), (), (), "the reassignment is complete")
+        self._reassigned(state, (state.ids(replicas), (), ()), state.ids(isr), "the reassignment is complete")
 
     def _reassigned(
         self,
         state: PartitionState,
-        replicas: tuple[int, ...],
+        assigned: Assigned,
         in_sync: tuple[int, ...],
-        adding: tuple[int, ...],
-        removing: tuple[int, ...],
         why: str,
+        unclean_enabled: bool = False,
     ) -> None:
         """Changes the assignment: sets are by its indexes, and the leader stays if it still may lead."""
-        moved = state.on(replicas)._replace(adding=adding, removing=removing)
+        replicas, adding, removing = assigned
+        moved = state.moved_to(replicas)._replace(adding=adding, removing=removing)
         acceptable, min_isr, elr_enabled, _ = self.electoral_facts(moved)
         changed = kraft_change(
             moved.leader,
@@ -369,7 +379,7 @@ class KraftController(RegisteringController):
             acceptable,
             min_isr,
             elr_enabled,
-            False,
+            unclean_enabled,
         )
         self.settle(moved.decided(*changed), why, "reassignment.completes")
 
@@ -378,25 +388,26 @@ class KraftController(RegisteringController):
     def reassign(self, partition: str, target: tuple[int, ...]) -> None:
         """Begins a reassignment; one whose target is in sync already takes one record. PartitionChangeBuilder.build."""
         state = self.partitions[partition]
-        replicas, adding, removing = kraft_merged(state.replicas, target)
+        replicas, adding, removing = kraft_merged(state.replicas, target, state.adding, state.removing)
         awaited = self.cluster.version.moves_wait_for
-        new = state.on(replicas)._replace(adding=adding, removing=removing)
+        new = state.moved_to(replicas)._replace(adding=adding, removing=removing)
         if completes(new.everybody, new.places(adding), new.places(removing), new.isr, awaited):
             self._complete(new, new.isr)
         else:
             why = "a reassignment begins" if adding or removing else "its replicas get another order"
-            self._reassigned(state, replicas, state.ids(state.isr), adding, removing, why)
+            self._reassigned(state, (replicas, adding, removing), state.ids(state.isr), why)
         self.commit(lambda: None)
 
     def cancel_reassignment(self, partition: str) -> None:
         """Ends a reassignment and keeps the earlier replicas."""
-        state = self.partitions[partition]
+        state, unclean_enabled = self.partitions[partition], self.unclean_enabled(topic_of(partition))
         replicas, isr, lossy = kraft_cancelled(state.everybody, state.places(state.adding), state.isr)
-        if lossy and not self.unclean_enabled(topic_of(partition)):
+        if lossy and not unclean_enabled:
             why = "InvalidReplicaAssignmentException, of the replicas before the move none is in sync"
             self.emit(Kind.MOVE_REFUSED, partition, why, "reassignment.kraft_cancelled")
             return
-        self._reassigned(state, state.ids(replicas), state.ids(isr), (), (), "the reassignment is cancelled")
+        assigned, why = (state.ids(replicas), (), ()), "the reassignment is cancelled"
+        self._reassigned(state, assigned, state.ids(isr), why, unclean_enabled)
         self.commit(lambda: None)
 
     def balance(self) -> None:
@@ -447,6 +458,6 @@ class KraftController(RegisteringController):
         """Handles a changed setting of a topic: min.insync.replicas clears the ELR (KIP-966)."""
         for state in tuple(self.partitions.values()):
             if topic_of(state.partition) == topic and setting == MIN_ISR and (state.elr or state.last_known_elr):
-                new = state._replace(elr=0, last_known_elr=0)
+                new = state._replace(elr=0, last_known_elr=0, former=())
                 self.settle(new, f"{setting} changed: the ELR is cleared")
         self.commit(lambda: None)

@@ -51,6 +51,61 @@ def test_eligible_replicas_are_void_once_enough_are_in_sync() -> None:
     assert state.elr == 0
 
 
+def controller_of(version: str, replicas: tuple[int, ...], min_isr: int = 1) -> tuple[KraftController, Trace]:
+    """The controller of four brokers of which the last is down, and topic t."""
+    setup = cluster(4, TopicSetup("t", (replicas,), {"min.insync.replicas": min_isr}), duration=5 * SECOND)
+    simulation = build(replace(setup, down=("broker-4",)), version_named(version), 1, trace := Trace())
+    play_plan(simulation, ())
+    simulation.scheduler.run(2 * SECOND)
+    controller = simulation.controller_operations()
+    assert isinstance(controller, KraftController)
+    return controller, trace
+
+
+@pytest.mark.parametrize(
+    ("version", "ends"),
+    [("3.3-kraft", False), ("3.7-kraft", False), ("3.8-kraft", True), ("4.2", True), ("4.3", False)],
+)
+def test_a_move_asked_back_in_flight_never_ends_where_all_that_is_added_is_waited_for(version: str, ends: bool) -> None:
+    """ReplicationControlManager.changePartitionReassignment keeps what the first move was adding: 4.3.1 was seen so."""
+    controller, _ = controller_of(version, (1, 2, 3))
+    controller.reassign("t-0", (4, 2, 3))
+    controller.reassign("t-0", (1, 2, 3))
+    state = controller.partitions["t-0"]
+    stuck = (1, 2, 3, 4), (4,), (4,)
+    assert (state.replicas, state.adding, state.removing) == (((1, 2, 3), (), ()) if ends else stuck)
+    assert state.ids(state.isr) == (1, 2, 3)
+    controller.cancel_reassignment("t-0")
+    state = controller.partitions["t-0"]
+    assert (state.replicas, state.adding, state.removing) == ((1, 2, 3), (), ())
+
+
+def test_a_single_replica_that_moves_under_min_isr_stays_in_the_elr() -> None:
+    """ReplicationControlManager.getTopicEffectiveMinIsr: two, as long as the topic's first partition has two."""
+    controller, trace = controller_of("4.3", (1,), min_isr=2)
+    controller.reassign("t-0", (2,))
+    moving = controller.partitions["t-0"]
+    controller._altered(moving, moving.everybody, "both are in sync")
+    state = controller.partitions["t-0"]
+    assert (state.replicas, state.ids(state.isr), state.former) == ((2,), (2,), (1,))
+    changes = [event.values for event in trace.events if event.kind == Kind.PARTITION_CHANGED]
+    assert changes[-1][4] == (), "it cannot lead"
+    assert changes[-1][6] == "the reassignment is complete; its ELR still names 1, without a replica there"
+    controller.broker_leaves(1, "it was not shut down cleanly", unclean_shutdown=True)
+    assert controller.partitions["t-0"].former == ()
+
+
+def test_whoever_lost_its_replica_keeps_the_last_leader_from_being_elected() -> None:
+    """PartitionChangeBuilder.canElectLastKnownLeader wants an empty ELR: brokers 1 and 3 are back, nobody leads."""
+    controller, _ = controller_of("4.3", (1, 3), min_isr=2)
+    partitions = controller.partitions
+    partitions["t-0"] = partitions["t-0"]._replace(leader=NO_LEADER, isr=0, elr=0b100, last_known_elr=0b01, former=(2,))
+    controller.broker_is_back(1)
+    assert partitions["t-0"].leader == NO_LEADER
+    controller.broker_leaves(2, "it was not shut down cleanly", unclean_shutdown=True)
+    assert partitions["t-0"].leader_id == 1
+
+
 @pytest.mark.parametrize("forgets", [True, False], ids=["Kafka", "mended"])
 def test_a_leader_that_is_told_what_it_knows_forgets_the_isr_that_it_waits_for(forgets: bool) -> None:
     """Partition.makeLeader and updateAssignmentAndIsr, at an equal partition epoch: the state is committed again."""

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
+from kreplica.engine import Version, version_named
 from kreplica.engine.rules.controller import reassignment
 from kreplica.engine.rules.controller.topic_assignment import (
     Placements,
@@ -12,6 +15,9 @@ from kreplica.engine.rules.controller.topic_assignment import (
     place_rack_unaware,
     place_striped,
 )
+from kreplica.engine.simulator.broker.partition_state import PartitionState
+from kreplica.engine.simulator.kraft.controller import KraftController
+from kreplica.engine.trace import Kind
 
 GOLDEN = Path(__file__).parents[4] / "golden" / "kafka-classes"
 Brokers = tuple[int, ...]
@@ -87,3 +93,93 @@ def test_moves_of_kafkas_zookeeper_controller() -> None:
     for asked, merged in lines_of("moves.txt", "zookeeper"):
         before, adding, target = map(brokers, asked.split())
         assert reassignment.zookeeper_merged(before, adding, target) == tuple(map(brokers, merged.split())), asked
+
+
+class Played(KraftController):
+    """A controller of the simulator with one partition and the facts of a line, without quorum, brokers and clock."""
+
+    def __init__(self, version: Version, facts: str, state: str) -> None:
+        live, min_isr, elr, unclean = facts.split()
+        self.refused: list[Any] = []
+        self.facts = brokers(live), int(min_isr), elr == "true", unclean == "true" and version.unclean_setting_obeyed
+        self.cluster: Any = SimpleNamespace(version=version, by_majority=False)
+        self.partitions = {"t-0": partition_state(state)}
+
+    def electoral_facts(self, state: PartitionState) -> tuple[int, int, bool, bool]:
+        live, *facts = self.facts
+        return (state.places(live), *facts)  # type: ignore[return-value]
+
+    def unclean_enabled(self, topic: str) -> bool:  # noqa: ARG002
+        return self.facts[3]
+
+    def write_partition(self, state: PartitionState, why: str, rule: str) -> None:  # noqa: ARG002
+        self.partitions[state.partition] = state
+
+    def commit(self, then: Callable[[], object]) -> None:
+        then()
+
+    def emit(self, kind: Kind, *values: Any) -> None:
+        if kind == Kind.MOVE_REFUSED:
+            self.refused.append(values)
+
+    def does(self, asked: str) -> str:
+        """What becomes of it, in the words of the file."""
+        what, named = asked.split()
+        before = self.partitions["t-0"]
+        if what == "move":
+            self.reassign("t-0", brokers(named))
+        elif what == "cancel" and not before.adding and not before.removing:
+            return "NO_REASSIGNMENT_IN_PROGRESS"
+        elif what == "cancel":
+            self.cancel_reassignment("t-0")
+        elif what == "fail":
+            self.broker_leaves(int(named), "it fails")
+        elif what == "restart":
+            self.broker_leaves(int(named), "it was not shut down cleanly", unclean_shutdown=True)
+        else:
+            self._altered(before, before.places(brokers(named)), "asked for")
+        return "INVALID_REPLICA_ASSIGNMENT" if self.refused else told(self.partitions["t-0"])
+
+
+def partition_state(text: str) -> PartitionState:
+    replicas, adding, removing, isr, elr, last_known, leader = text.split()
+    assigned, eligible = brokers(replicas), brokers(elr)
+    state = PartitionState("t-0", assigned, adding=brokers(adding), removing=brokers(removing))
+    former = tuple(broker for broker in eligible if broker not in assigned)
+    state = state._replace(former=former, leader=assigned.index(int(leader)) if leader != "-1" else -1)
+    return state._replace(
+        isr=state.places(brokers(isr)),
+        elr=sum(1 << state.index_of(broker) for broker in eligible),
+        last_known_elr=state.places(brokers(last_known)),
+    )
+
+
+def told(state: PartitionState) -> str:
+    everyone = (*state.replicas, *state.former)
+    eligible = [broker for place, broker in enumerate(everyone) if state.elr >> place & 1]
+    assert {*state.former} <= {*eligible}, "nobody else is remembered"
+    lists = (state.replicas, state.adding, state.removing, *map(sorted, (state.ids(state.isr), eligible)))
+    words = [",".join(map(str, some)) or "-" for some in (*lists, state.ids(state.last_known_elr))]
+    return " ".join([*words, str(state.leader_id)])
+
+
+def in_order(text: str) -> str:
+    """A state with ISR and ELR in order of ids: Kafka's are in the order in which they came about."""
+    words = text.split()
+    if len(words) > 1:
+        words[3:5] = [",".join(sorted(word.split(","))) for word in words[3:5]]
+    return " ".join(words)
+
+
+def test_moves_asked_for_while_others_go_on_as_kafkas_controllers_take_them() -> None:
+    names = {"3.7.2": "3.7.2-kraft", "3.9.2": "3.9-kraft", "4.2.0": "4.2", "4.3.1": "4.3"}
+    versions = {release: version_named(name) for release, name in names.items()}
+    seen, stuck = dict.fromkeys(names, 0), 0
+    for line in (GOLDEN / "moves-in-flight.txt").read_text().splitlines():
+        release, facts, before, asked, after = map(str.strip, line.split("|"))
+        assert Played(versions[release], facts, before).does(asked) == in_order(after), line
+        words = after.split()
+        seen[release] += 1
+        stuck += len(words) > 1 and bool(set(brokers(words[1])) & set(brokers(words[2])))
+    assert min(seen.values()) > 100
+    assert stuck > 20, "moves that never end by themselves"

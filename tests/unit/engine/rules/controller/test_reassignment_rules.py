@@ -44,6 +44,23 @@ def test_kraft_merges(
 
 
 @pytest.mark.parametrize(
+    ("target", "expected"),
+    [
+        # ReplicationControlManager.changePartitionReassignment: 4.3.1 was seen to do the first of these
+        ((3, 4, 1), ((3, 4, 1, 2), (2,), (2,))),
+        ((2, 4, 1), ((2, 4, 1, 3), (2,), (3,))),
+        ((2, 1, 4, 3), ((2, 1, 4, 3), (2,), (3,))),
+        ((5, 4, 1), ((5, 4, 1, 2, 3), (5,), (2, 3))),
+    ],
+    ids=["back", "again", "all of them", "elsewhere"],
+)
+def test_kraft_merges_what_is_asked_for_while_a_move_goes_on(
+    target: tuple[int, ...], expected: tuple[tuple[int, ...], ...]
+) -> None:
+    assert reassignment.kraft_merged((2, 4, 1, 3), target, (2,), (3,)) == expected
+
+
+@pytest.mark.parametrize(
     ("replicas", "adding", "target", "expected"),
     [
         # the example in KafkaController.onPartitionReassignment
