@@ -16,8 +16,8 @@ from kreplica.errors import UsageError
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from commands.sandbox.rows import ServerRow
-    from kreplica.sandbox import Sandbox, ServerStatus
+    from kreplica.sandbox import Sandbox
+    from kreplica.sandbox.rows import ServerRow
 
 
 def emit_servers(
@@ -36,9 +36,9 @@ def emit_servers(
         output: The form.
         after: Lines for a person below the table.
     """
-    from commands.sandbox.rows import ServerRow
+    from kreplica.sandbox.rows import ServerRow, server_rows
 
-    rows = [_server_row(sandbox.name, server) for sandbox in sandboxes for server in sandbox.status()]
+    rows = [row for sandbox in sandboxes for row in server_rows(sandbox)]
     states = [row.state for row in rows]
     answer = Answer(
         command=command,
@@ -64,27 +64,11 @@ def _cluster(sandbox: Sandbox) -> dict[str, object]:
     }
 
 
-def _server_row(name: str, server: ServerStatus) -> ServerRow:
-    from commands.sandbox.rows import ServerRow
-
-    return ServerRow(
-        sandbox=name,
-        id=server.id,
-        roles=[str(role) for role in server.roles],
-        state=str(server.state),
-        registered=server.registered,
-        rack=server.rack or None,
-        pid=server.pid,
-        endpoints=[f"{listener}://{address}" for listener, address in server.endpoints.items()],
-        log=str(server.log),
-    )
-
-
 def _show_servers(
     sandboxes: Sequence[Sandbox], rows: Sequence[ServerRow], headline: str, after: Sequence[str], console: Console
 ) -> None:
-    from commands.sandbox.rows import ServerRow
     from commands.shared.printing.screen import print_rows
+    from kreplica.sandbox.rows import ServerRow
 
     if headline:
         console.print(headline)
@@ -119,7 +103,7 @@ def _title(sandbox: Sandbox) -> str:
 
 def emit_stopped(names: Sequence[str], output: OutputFormat | None) -> None:
     """Prints which sandboxes were stopped."""
-    from commands.sandbox.rows import StoppedRow
+    from kreplica.sandbox.rows import StoppedRow
 
     rows = [StoppedRow(name, "removed") for name in names]
     answer = Answer("sandbox-stop", "sandboxes", StoppedRow, rows, summary={"sandboxes": len(rows)})
@@ -129,15 +113,10 @@ def emit_stopped(names: Sequence[str], output: OutputFormat | None) -> None:
 
 def emit_topic(sandbox: Sandbox, topic: str, *, deleted: bool, output: OutputFormat | None) -> None:
     """Prints a topic that was created, or that it was deleted."""
-    from commands.sandbox.rows import TopicRow
     from commands.shared.printing.screen import print_rows
+    from kreplica.sandbox.rows import TopicRow, topic_rows
 
-    metadata = sandbox.metadata()
-    found = metadata.topics.get(topic) if metadata else None
-    rows = [
-        TopicRow(topic, p.id, p.leader, list(p.replicas), list(p.isrs))
-        for p in (found.partitions.values() if found else ())
-    ]
+    rows = topic_rows(sandbox, topic)
     summary = {"topic": topic, "deleted": deleted, "partitions": len(rows)}
     answer = Answer("sandbox-topic", "partitions", TopicRow, rows, [_cluster(sandbox)], summary)
     headline = f"topic {topic} deleted" if deleted else f"topic {topic} created"

@@ -6,7 +6,7 @@ import signal
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, fields
+from dataclasses import fields
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -15,7 +15,6 @@ from commands.sandbox.answer import choice
 from commands.shared.interrupts import NUMBERS
 from commands.shared.options import OutputOption
 from commands.shared.printing.terminal import print_err
-from kreplica.errors import ExitCode
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -61,12 +60,10 @@ def load(
     the records sent are still checked (a second Ctrl-C gives up). Exits 1 when acknowledged records are lost, 5 when
     some could not be checked because a partition cannot be read to its end.
     """
-    from kreplica.config.properties import translate
     from kreplica.sandbox import Listener, LoadSettings, Sandbox, run_load
 
     sandbox = Sandbox.open(name)
-    properties = sandbox.client_properties(choice(Listener, listener, "--listener"), user)
-    client = dict(translate(properties).librdkafka) | {"bootstrap.servers": properties["bootstrap.servers"]}
+    client = sandbox.client_settings(choice(Listener, listener, "--listener"), user)
     settings = LoadSettings(
         topic=topic,
         rate=rate,
@@ -80,7 +77,7 @@ def load(
     with _ended_by_interrupt() as ended:
         result = run_load(client, settings, ended)
     _emit(result, settings.topic, acks, output)
-    raise typer.Exit(_exit_code(result))
+    raise typer.Exit(result.exit_code)
 
 
 @contextmanager
@@ -102,17 +99,11 @@ def _ended_by_interrupt() -> Iterator[threading.Event]:
             signal.signal(number, handler)
 
 
-def _exit_code(result: LoadResult) -> int:
-    if result.total("lost"):
-        return ExitCode.FINDINGS
-    return ExitCode.INCOMPLETE if result.total("unread") or result.pending else ExitCode.OK
-
-
 def _emit(result: LoadResult, topic: str, acks: str, output: OutputFormat | None) -> None:
-    from commands.sandbox.rows import LoadRow
     from commands.shared.printing.output import Answer, emit
+    from kreplica.sandbox.rows import LoadRow, load_rows
 
-    rows = [LoadRow(topic=topic, **asdict(partition)) for partition in result.partitions]
+    rows = load_rows(result, topic)
     others = {field.name: getattr(result, field.name) for field in fields(result) if field.name != "partitions"}
     summary = {"acks": acks, **{name: result.total(name) for name in COUNTS}, **others}
     summary["rate"] = round((result.total("sent") or 0) / result.seconds, 1) if result.seconds else None
@@ -129,8 +120,8 @@ def _emit(result: LoadResult, topic: str, acks: str, output: OutputFormat | None
 
 
 def _show(result: LoadResult, answer: Answer, console: Console) -> None:
-    from commands.sandbox.rows import LoadRow
     from commands.shared.printing.screen import print_columns, table_columns
+    from kreplica.sandbox.rows import LoadRow
 
     totals = {name: result.total(name) for name in COUNTS}
     console.print(_verdict(result))

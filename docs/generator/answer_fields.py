@@ -15,7 +15,6 @@ from msgspec import Struct
 from analyzers.rows import SnapshotCountsRow, SnapshotFinding, SpanFinding
 from commands.decode.offsets.rows import OffsetRow
 from commands.describe.rows import GROUP_ROWS
-from commands.sandbox.rows import LoadRow, ServerRow, StoppedRow, TopicRow
 from kreplica.advice.model import Recommendation
 from kreplica.config.listing import ContextRow, FileRow, SettingRow
 from kreplica.execution.rebalance.rows import ChangeRow, ElectionRow
@@ -41,6 +40,7 @@ from kreplica.monitoring.snapshots import SnapshotRow
 from kreplica.monitoring.stop_gate import StoppedPartition
 from kreplica.monitoring.wait import AwaitedPartition
 from kreplica.planner.topic_placement import PlacedPartition
+from kreplica.sandbox.rows import LoadRow, ServerRow, StoppedRow, TopicRow
 from kreplica.scenarios.rows import ComparedRun, ListedScenario, ScenarioCase, TimelineStep
 
 

@@ -224,6 +224,13 @@ class Sandbox:
         servers = self.bootstrap_servers_of(listener)
         return client_properties(self.settings, servers, listener, user, self.folder / "tls")
 
+    def client_settings(self, listener: Listener | None = None, user: str = "admin") -> dict[str, object]:
+        """Return librdkafka's settings for a listener (by default the first asked for) and a user, for ``run_load``."""
+        from kreplica.config.properties import translate
+
+        properties = self.client_properties(listener, user)
+        return dict(translate(properties).librdkafka) | {"bootstrap.servers": properties["bootstrap.servers"]}
+
     def client_properties_file(self, listener: Listener | None = None, user: str = "admin") -> Path:
         """Write these properties into the sandbox's folder and return the file, for ``--command-config``."""
         listener = listener or self.settings.listeners[0]

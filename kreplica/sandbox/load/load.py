@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from kreplica.errors import SandboxError, UsageError
+from kreplica.errors import ExitCode, SandboxError, UsageError
 from kreplica.model.settings import MIN_ISR
 from kreplica.sandbox import admin
 from kreplica.sandbox.load.ledger import HEADER, MIN_SIZE, PENDING, Ledger, PartitionLoad, Reading, account, quantiles
@@ -98,6 +98,13 @@ class LoadResult:
         """Return the sum of one number of the partitions' accounts; None where it was not counted."""
         values = [getattr(partition, name) for partition in self.partitions]
         return None if None in values else sum(values)
+
+    @property
+    def exit_code(self) -> ExitCode:
+        """1 when acknowledged records are lost, 5 when some could not be checked."""
+        if self.total("lost"):
+            return ExitCode.FINDINGS
+        return ExitCode.INCOMPLETE if self.total("unread") or self.pending else ExitCode.OK
 
 
 def run_load(client: Mapping[str, Any], settings: LoadSettings, ended: threading.Event) -> LoadResult:

@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 from commands.sandbox.answer import assignment, choice, pairs, racks
-from commands.sandbox.load import _exit_code
 from kreplica.errors import ExitCode, SandboxError, UsageError
 from kreplica.sandbox import LoadResult, LoadSettings, Mode, Sandbox, SandboxSettings, remove, sandbox_names
 from kreplica.sandbox.load.ledger import PartitionLoad
@@ -61,7 +60,7 @@ def result(pending: int = 0, **counts: int | None) -> LoadResult:
     ],
 )
 def test_the_exit_code_of_a_load(found: LoadResult, code: ExitCode) -> None:
-    assert _exit_code(found) == code
+    assert found.exit_code == code
 
 
 @pytest.mark.parametrize(

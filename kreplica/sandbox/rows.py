@@ -1,13 +1,18 @@
-"""Rows of the sandbox commands."""
+"""Sandboxes as rows: their servers, the partitions of a topic, the account of a load."""
 
 from __future__ import annotations
 
-from typing import Annotated
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated
 
 from msgspec import Struct
 
 from kreplica.model.rows import Int32, Meaning
 from kreplica.model.schema import PARTITIONS
+
+if TYPE_CHECKING:
+    from kreplica.sandbox.cluster import Sandbox, ServerStatus
+    from kreplica.sandbox.load.load import LoadResult
 
 
 class ServerRow(Struct, frozen=True):
@@ -56,3 +61,37 @@ class LoadRow(Struct, frozen=True):
     unread: Annotated[int | None, Meaning("acknowledged records in partitions that could not be read to the end")]
     duplicated: Annotated[int | None, Meaning("records that stand in the log more than once", drop=1)]
     out_of_order: Annotated[int | None, Meaning("records that stand behind a later one", label="OUT OF ORDER", drop=2)]
+
+
+def server_rows(sandbox: Sandbox) -> list[ServerRow]:
+    """The servers of a sandbox as they are now, in the order of ids."""
+    return [_server_row(sandbox.name, server) for server in sandbox.status()]
+
+
+def topic_rows(sandbox: Sandbox, topic: str) -> list[TopicRow]:
+    """The partitions of a topic as the brokers tell them; none if there is no such topic, or no broker answers."""
+    metadata = sandbox.metadata()
+    found = metadata.topics.get(topic) if metadata else None
+    return [
+        TopicRow(topic, one.id, one.leader, list(one.replicas), list(one.isrs))
+        for one in (found.partitions.values() if found else ())
+    ]
+
+
+def load_rows(result: LoadResult, topic: str) -> list[LoadRow]:
+    """The account of each partition of the topic that a load was sent to."""
+    return [LoadRow(topic=topic, **asdict(partition)) for partition in result.partitions]
+
+
+def _server_row(name: str, server: ServerStatus) -> ServerRow:
+    return ServerRow(
+        sandbox=name,
+        id=server.id,
+        roles=[str(role) for role in server.roles],
+        state=str(server.state),
+        registered=server.registered,
+        rack=server.rack or None,
+        pid=server.pid,
+        endpoints=[f"{listener}://{address}" for listener, address in server.endpoints.items()],
+        log=str(server.log),
+    )
