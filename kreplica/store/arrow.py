@@ -188,8 +188,8 @@ class _OtherTypeError(Exception):
 def _read_integers(array: ArrowArray, kind: Kind) -> IntColumn:
     if not pa.types.is_integer(array.type):
         raise _OtherTypeError
-    wide = array.cast(ARROW_TYPES[kind]).cast(pa.int64())  # the first cast refuses what does not fit
-    return IntColumn(_numbers(wide, np.int64), _valid(wide))
+    fitting = _cast(array, ARROW_TYPES[kind])
+    return IntColumn(_numbers(fitting).astype(np.int64, copy=False), _valid(fitting))
 
 
 def _read_booleans(array: ArrowArray, _: Kind) -> BoolColumn:
@@ -203,8 +203,8 @@ def _read_strings(array: ArrowArray, _: Kind) -> StringColumn:
     words: Any = encoded.dictionary
     if not (pa.types.is_string(words.type) or pa.types.is_large_string(words.type)) or words.null_count:
         raise _OtherTypeError
-    indices = encoded.indices.cast(pa.int32())
-    codes = _numbers(indices, np.int32)
+    indices = _cast(encoded.indices, pa.int32())
+    codes = _numbers(indices)
     known = _valid(indices)
     return StringColumn(
         codes if known is None else np.where(known, codes, -1).astype(np.int32), tuple(words.to_pylist())
@@ -220,12 +220,14 @@ def _by_dictionary(array: ArrowArray) -> ArrowArray:
 def _read_lists(array: ArrowArray, kind: Kind) -> IntListColumn:
     if not (pa.types.is_list(array.type) or pa.types.is_large_list(array.type)):
         raise _OtherTypeError
-    if not pa.types.is_integer(array.type.value_type) or array.flatten().null_count:
+    if not pa.types.is_integer(array.type.value_type):
         raise _OtherTypeError
-    bounds = _numbers(array.offsets.cast(pa.int64()), np.int64)
+    bounds = _numbers(array.offsets).astype(np.int64)
     elements = array.values.slice(int(bounds[0]), int(bounds[-1] - bounds[0]))
-    flat = elements.cast(pa.int32()).cast(pa.int64())
-    column = IntListColumn(_numbers(flat, np.int64), bounds - bounds[0], _valid(array))
+    if elements.null_count and array.flatten().null_count:
+        raise _OtherTypeError
+    values = _numbers(_cast(elements, pa.int32())).astype(np.int64)
+    column = IntListColumn(values, bounds - bounds[0], _valid(array))
     assert kind is Kind.INT_LIST, "the only kind of list"
     return _without_hidden_elements(column)
 
@@ -239,7 +241,14 @@ _READERS: dict[Kind, Callable[[ArrowArray, Kind], Column]] = {
 }
 
 
-def _numbers(array: ArrowArray, dtype: type[np.generic]) -> np.ndarray:
+def _cast(array: ArrowArray, target: pa.DataType) -> ArrowArray:
+    """The array as another type of integers, which refuses values that do not fit."""
+    # Arrow's functions take 40 ms to import, and every cast needs them, also one that changes nothing.
+    return array if array.type == target else array.cast(target)
+
+
+def _numbers(array: ArrowArray) -> np.ndarray:
+    dtype = np.dtype(f"i{array.type.bit_width // 8}")
     data = array.buffers()[1]
     if data is None or len(array) == 0:
         return np.empty(0, dtype=dtype)
