@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from kreplica.config.listing import config_list as config_list
     from kreplica.config.listing import config_show as config_show
     from kreplica.config.listing import config_use as config_use
-    from kreplica.config.resolve import resolve_handles as resolve_handles
+    from kreplica.config.ways_in import resolve_handles as resolve_handles
     from kreplica.errors import KreplicaError as KreplicaError
     from kreplica.execution.executor import Pace as Pace
     from kreplica.execution.rebalance.apply import rebalance_apply as rebalance_apply
@@ -165,7 +165,7 @@ _HOMES = {
     "rebalance_rollback": "kreplica.execution.rebalance.rollback",
     "rebalance_status": "kreplica.execution.rebalance.status",
     "recommend": "kreplica.monitoring.recommendations",
-    "resolve_handles": "kreplica.config.resolve",
+    "resolve_handles": "kreplica.config.ways_in",
     "roll_next": "kreplica.execution.roll.next_wave",
     "roll_plan": "kreplica.execution.roll.planning",
     "safe_to_stop": "kreplica.monitoring.stop_gate",

@@ -43,7 +43,7 @@ def parse_source(spec: str, shared: SharedOptions) -> ClusterHandle:
 
 
 def _bootstrap(rest: str, shared: SharedOptions) -> tuple[ClusterHandle, ...]:
-    from kreplica.config.resolve import resolve_handles
+    from kreplica.config.ways_in import resolve_handles
 
     return resolve_handles(
         bootstrap_server=rest, command_config=shared.command_config, timeout=shared.timeout, environ=os.environ
@@ -51,7 +51,7 @@ def _bootstrap(rest: str, shared: SharedOptions) -> tuple[ClusterHandle, ...]:
 
 
 def _zookeeper(rest: str, shared: SharedOptions) -> tuple[ClusterHandle, ...]:
-    from kreplica.config.resolve import resolve_handles
+    from kreplica.config.ways_in import resolve_handles
 
     return resolve_handles(
         zookeeper=rest, command_config=shared.command_config, timeout=shared.timeout, environ=os.environ
@@ -59,13 +59,13 @@ def _zookeeper(rest: str, shared: SharedOptions) -> tuple[ClusterHandle, ...]:
 
 
 def _dump(rest: str, shared: SharedOptions) -> tuple[ClusterHandle, ...]:
-    from kreplica.config.resolve import resolve_handles
+    from kreplica.config.ways_in import resolve_handles
 
     return resolve_handles(dump=rest, timeout=shared.timeout, environ=os.environ)
 
 
 def _context(rest: str, shared: SharedOptions) -> tuple[ClusterHandle, ...]:
-    from kreplica.config.resolve import resolve_handles
+    from kreplica.config.ways_in import resolve_handles
 
     return resolve_handles(contexts=[rest], config_path=shared.config, timeout=shared.timeout, environ=os.environ)
 

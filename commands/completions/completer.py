@@ -202,7 +202,7 @@ def _features() -> list[Candidate]:
 
 
 def _dumps() -> list[Candidate]:
-    from kreplica.config.resolve import PACKAGED_DUMPS
+    from kreplica.config.ways_in import PACKAGED_DUMPS
 
     return [*(Candidate(name, told) for name, told in PACKAGED_DUMPS.items()), FILES]
 

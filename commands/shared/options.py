@@ -192,7 +192,7 @@ class SourceOptions:
             UsageError: No way in is named, or several that exclude one another.
             ConfigurationError: The contexts file or the properties cannot be used.
         """
-        from kreplica.config.resolve import resolve_handles
+        from kreplica.config.ways_in import resolve_handles
 
         return resolve_handles(
             bootstrap_server=self.bootstrap_server,

@@ -8,6 +8,10 @@ from pathlib import Path
 from types import MappingProxyType
 
 DEFAULT_TIMEOUT = 10.0
+WAYS_IN = (
+    "give one of --bootstrap-server HOST:PORT, --zookeeper HOST:PORT/CHROOT, --dump PATH (`--dump sample` needs no"
+    " cluster) or --context NAME"
+)
 _NO_PROPERTIES: Mapping[str, str] = MappingProxyType({})
 
 

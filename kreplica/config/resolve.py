@@ -1,8 +1,8 @@
-"""Resolves options, environment and the contexts file to frozen ClusterHandles: clusters and how to reach them.
+"""Resolves options, environment and the contexts file to frozen ClusterHandles: live clusters and how to reach them.
 
     options, environment, contexts file, properties file
       --effective_settings--> ClusterSettings: every value as written, with its origin; nothing is looked up
-      --resolve_handles-----> ClusterHandle: secrets looked up (kreplica/config/secrets.py)
+      --resolve-------------> ClusterHandle: secrets looked up (kreplica/config/secrets.py)
 
 Precedence: an option, then the context, then the properties file it names, then the default. A command gets resolved
 handles and reads no other configuration.
@@ -10,13 +10,14 @@ handles and reads no other configuration.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
 
-from kreplica.config.contexts import Context, ContextsFile, load_contexts
+from kreplica.config.addresses import parse_bootstrap_servers, parse_zookeeper
+from kreplica.config.contexts import Context, ContextsFile
 from kreplica.config.exposure import exposure_warnings, require_private
-from kreplica.config.handle import DEFAULT_TIMEOUT, ClusterHandle, ClusterSettings, Setting
+from kreplica.config.handle import DEFAULT_TIMEOUT, WAYS_IN, ClusterHandle, ClusterSettings, Setting
 from kreplica.config.java_properties import parse_property_lines
 from kreplica.config.properties import property_warnings
 from kreplica.config.secrets import Surroundings, look_up
@@ -26,65 +27,8 @@ from kreplica.system.redaction import is_secret_name, remember_secret
 from kreplica.system.time_limits import check_timeout
 from kreplica.system.untrusted_files import read_whole
 
-DEFAULT_PORT = 9092
-ZOOKEEPER_PORT = 2181
-WAYS_IN = (
-    "give one of --bootstrap-server HOST:PORT, --zookeeper HOST:PORT/CHROOT, --dump PATH (`--dump sample` needs no"
-    " cluster) or --context NAME"
-)
-SAMPLE = "sample"
-PACKAGED_DUMPS = {
-    SAMPLE: "packaged: a broker is down, a voter of the quorum with it",
-    "sample-healthy": "packaged: the same cluster before that",
-}
-"""Dumps that the package carries, by the word for ``--dump``: three brokers of Kafka 4.3.1, recorded
-(tests/golden/README.md tells how)."""
 DEFAULT = "default"
 _STORES = (".truststore.location", ".keystore.location")
-
-
-def resolve_handles(
-    *,
-    bootstrap_server: str | None = None,
-    command_config: str | None = None,
-    zookeeper: str | None = None,
-    dump: str | None = None,
-    contexts: Sequence[str] = (),
-    config_path: str | None = None,
-    timeout: float | None = None,
-    environ: Mapping[str, str],
-) -> tuple[ClusterHandle, ...]:
-    """Resolves a command's options to the clusters it is about; no cluster is asked.
-
-    Args:
-        bootstrap_server: ``host:port,...``.
-        command_config: File of Java client properties; may itself hold ``bootstrap.servers``.
-        zookeeper: ``host:port,.../chroot``.
-        dump: A dump's path, ``-``, ``sample`` or ``sample-healthy``.
-        contexts: Names of contexts or patterns such as ``prod-*``.
-        config_path: The contexts file; the environment or the user's configuration folder if None.
-        timeout: Seconds; the context's, or 10, if None.
-        environ: Environment variables.
-
-    Returns:
-        At least one handle; several only for contexts, in the order of the file.
-
-    Raises:
-        UsageError: No way in, or more than one.
-        ConfigurationError: The contexts file, a properties file or a secret cannot be used.
-    """
-    _check_one_way_in(bootstrap_server, command_config, zookeeper, dump, contexts)
-    option = timeout_setting(timeout)
-    if dump is not None:
-        found = [ClusterSettings(dump, {"dump": Setting(dump, "--dump"), **_with_timeout(option)})]
-    elif zookeeper is not None or bootstrap_server is not None or command_config is not None:
-        found = [_from_options(bootstrap_server, command_config, zookeeper, option)]
-    else:
-        file = load_contexts(config_path, environ)
-        if not contexts and file.current is None:
-            raise UsageError("no cluster is named", "", WAYS_IN)
-        found = [effective_settings(file, name, option) for name in file.matching(contexts or (str(file.current),))]
-    return tuple(resolve(settings, environ) for settings in found)
 
 
 def timeout_setting(timeout: float | None) -> Setting | None:
@@ -161,71 +105,26 @@ def resolve(settings: ClusterSettings, environ: Mapping[str, str]) -> ClusterHan
     )
 
 
-def parse_bootstrap_servers(servers: str) -> tuple[tuple[str, int], ...]:
-    """Splits ``host:port,...`` into addresses; a port left out is 9092, IPv6 stands in brackets.
-
-    Raises:
-        UsageError: A part is no host and port.
-    """
-    parts = [part.strip() for part in servers.split(",") if part.strip()]
-    if not parts:
-        raise UsageError("the bootstrap servers are empty", "", "give HOST:PORT, several separated by commas")
-    return tuple(_parse_server(part) for part in parts)
-
-
-def parse_zookeeper(connect: str) -> tuple[tuple[tuple[str, int], ...], str]:
-    """Splits ``host:port,.../chroot``, as Kafka's zookeeper.connect has it, into addresses and chroot.
-
-    A port left out is 2181, IPv6 stands in brackets; the chroot is ``/`` where none is given.
-
-    Raises:
-        UsageError: A part is no host and port, or the chroot is no path.
-    """
-    servers, slash, path = connect.strip().partition("/")
-    parts = [part.strip() for part in servers.split(",") if part.strip()]
-    chroot = slash + path.rstrip("/")
-    if not parts:
-        raise UsageError("the ZooKeeper servers are empty", "", "give HOST:PORT/CHROOT, hosts separated by commas")
-    if any(name in ("", ".", "..") or "\0" in name or "," in name for name in chroot.split("/")[1:] if chroot != "/"):
-        raise UsageError(f"ZooKeeper chroot {chroot!r} cannot be used", "expected /PATH once, after the last server")
-    return tuple(_parse_server(part, "ZooKeeper server", ZOOKEEPER_PORT) for part in parts), chroot or "/"
-
-
-def _check_one_way_in(
-    bootstrap_server: str | None,
-    command_config: str | None,
-    zookeeper: str | None,
-    dump: str | None,
-    contexts: Sequence[str],
-) -> None:
-    given = {
-        "--bootstrap-server": bootstrap_server,
-        "--zookeeper": zookeeper,
-        "--dump": dump,
-        "--context": contexts or None,
-    }
-    ways = [option for option, value in given.items() if value is not None]
-    if len(ways) > 1:
-        raise UsageError(f"{' and '.join(ways)} exclude each other", "", "give one of them")
-    if command_config is not None and ways not in ([], ["--bootstrap-server"], ["--zookeeper"]):
-        why = "it belongs to --bootstrap-server or --zookeeper"
-        raise UsageError(f"--command-config does not go with {ways[0]}", why)
-
-
-def _from_options(
+def from_options(
     bootstrap_server: str | None, command_config: str | None, zookeeper: str | None, timeout: Setting | None
 ) -> ClusterSettings:
+    """The settings that options of brokers or of ZooKeeper make.
+
+    Raises:
+        UsageError: No cluster is named.
+        ConfigurationError: The properties file cannot be read.
+    """
     properties = _read_properties(Path(command_config)) if command_config is not None else {}
     files = (Path(command_config),) if command_config is not None else ()
     if zookeeper is not None:  # bootstrap.servers of the file are not what was named
-        settings = {"zookeeper": Setting(zookeeper, "--zookeeper"), **_with_timeout(timeout)}
+        settings = {"zookeeper": Setting(zookeeper, "--zookeeper"), **with_timeout(timeout)}
         return ClusterSettings(zookeeper, settings, properties, files=files)
     servers = properties.get("bootstrap.servers")
     if bootstrap_server is not None:
         servers = Setting(bootstrap_server, "--bootstrap-server")
     if servers is None:
         raise UsageError("no cluster is named", f"{command_config} has no bootstrap.servers", WAYS_IN)
-    settings = {"bootstrap_servers": servers, **_with_timeout(timeout)}
+    settings = {"bootstrap_servers": servers, **with_timeout(timeout)}
     return ClusterSettings(servers.text, settings, properties, files=files)
 
 
@@ -246,7 +145,8 @@ def _context_settings(path: Path, name: str, context: Context) -> dict[str, Sett
     return found | {flag: Setting("false", DEFAULT) for flag in ("read_only", "production") if flag not in found}
 
 
-def _with_timeout(option: Setting | None) -> dict[str, Setting]:
+def with_timeout(option: Setting | None) -> dict[str, Setting]:
+    """The timeout as a setting: that of the option, or the default."""
     return {"timeout": option or Setting(f"{DEFAULT_TIMEOUT:g}", DEFAULT)}
 
 
@@ -264,18 +164,6 @@ def _jaas_options(text: str) -> Mapping[str, str]:
         return parse_jaas(text).options
     except ConfigurationError:  # told when it is used; GSSAPI uses none
         return {"password": text}
-
-
-def _parse_server(part: str, what: str = "bootstrap server", default_port: int = DEFAULT_PORT) -> tuple[str, int]:
-    host, bracket, tail = part[1:].partition("]") if part.startswith("[") else ("", "", "")
-    if bracket:
-        port = tail.removeprefix(":") if tail else str(default_port)
-    else:
-        host, _, port = part.partition(":")
-        port = port if ":" in part else str(default_port)
-    if not host or not port.isascii() or not port.isdigit() or not 0 < int(port) < 65536:
-        raise UsageError(f"{what} {part!r} cannot be used", "expected HOST:PORT", "for IPv6: [ADDRESS]:PORT")
-    return host, int(port)
 
 
 def read_client_properties(path: str) -> dict[str, str]:

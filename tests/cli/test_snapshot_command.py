@@ -128,7 +128,7 @@ def _closed_port() -> int:
 
 
 def _name_clusters(monkeypatch: pytest.MonkeyPatch, *handles: ClusterHandle) -> None:
-    monkeypatch.setattr("kreplica.config.resolve.resolve_handles", lambda **_: handles)
+    monkeypatch.setattr("kreplica.config.ways_in.resolve_handles", lambda **_: handles)
 
 
 def _gone(name: str) -> ClusterHandle:

@@ -26,7 +26,7 @@ from kreplica.health.causes.cause import CauseKind
 from kreplica.health.causes.state_rules import STATE_RULES
 from kreplica.health.listing import PARTITION_FIELDS
 from kreplica.model import predicates
-from kreplica.sources.dumps import dump
+from kreplica.sources.dumps import text_formats
 
 PATH = re.compile(r"`((?:[\w.-]+/)*[\w.-]+\.(?:py|md|json|toml|txt)|(?:\.?[\w-]+/)+[\w-]*)`")
 NAMED = re.compile(r"((?:`\w+`(?:, | or | and )?)+) of `([\w/.-]+\.py)`")
@@ -114,14 +114,18 @@ def test_each_folder_of_commands_is_a_command(root: Path) -> None:
 
 
 def test_each_text_dump_has_a_reader_and_a_line(root: Path) -> None:
-    assert set(dump.TextFormat) == dump._READERS.keys(), "name the reader in _READERS of sources/dumps/dump.py"
+    assert set(text_formats.TextFormat) == text_formats._READERS.keys(), (
+        "name the reader in _READERS of sources/dumps/text_formats.py"
+    )
     defined = {
         name
         for path in (root / "kreplica" / "sources" / "dumps").glob("*.py")
         for name in re.findall(r"^def (read_\w+)\(dump: DumpText\)", path.read_text(encoding="utf-8"), re.MULTILINE)
     }
-    left_out = defined - {reader.__name__ for reader in dump._READERS.values()}
-    assert not left_out, f"give a member of TextFormat and name in _READERS of sources/dumps/dump.py: {left_out}"
+    left_out = defined - {reader.__name__ for reader in text_formats._READERS.values()}
+    assert not left_out, (
+        f"give a member of TextFormat and name in _READERS of sources/dumps/text_formats.py: {left_out}"
+    )
 
 
 def test_each_rule_on_files_is_in_a_table_and_documented(root: Path) -> None:

@@ -41,7 +41,7 @@ class WayIn:
             UsageError: Two ways in are named, or several clusters.
             ConfigurationError: The contexts file or the properties cannot be used.
         """
-        from kreplica.config.resolve import resolve_handles
+        from kreplica.config.ways_in import resolve_handles
 
         if not (self.against or self.bootstrap_server or self.command_config):
             option = "--config" if self.config is not None else "--timeout"

@@ -19,6 +19,10 @@ from kreplica.model.snapshot import utc_now
 from kreplica.system.untrusted_files import beyond_limit, changed_at, input_limit, read_to_end, read_with_status
 
 STDIN = "<stdin>"
+TAKEN = (
+    "kreplica reads kreplica snapshot directories, the text of kafka-topics --describe, the JSON of kcat -L -J,"
+    " exports of ZooKeeper's znodes as JSON and metadata logs of KRaft nodes"
+)
 _GZIP_MAGIC = b"\x1f\x8b"
 _BYTE_ORDER_MARKS = ((b"\xef\xbb\xbf", "utf-8"), (b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be"))
 

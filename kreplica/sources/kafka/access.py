@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from kreplica.config.addresses import parse_bootstrap_servers
 from kreplica.config.properties import translate
-from kreplica.config.resolve import parse_bootstrap_servers
 from kreplica.sources.kafka.bootstrap import Bootstrap
 from kreplica.sources.kafka.connection import BrokerConnection
 from kreplica.sources.kafka.failures import Address, BrokerFailure

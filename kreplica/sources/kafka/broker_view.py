@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from kreplica.config.addresses import parse_bootstrap_servers
 from kreplica.config.properties import translate
-from kreplica.config.resolve import parse_bootstrap_servers
 from kreplica.model.snapshot import METADATA_TOPIC, ClusterSnapshot, Gap, utc_now
 from kreplica.sources.kafka.failures import Address, BrokerFailure, RequestUnsupportedError
 from kreplica.sources.kafka.layout import hidden_gap, hidden_topics, log_directories_refused

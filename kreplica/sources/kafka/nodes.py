@@ -11,8 +11,8 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
+from kreplica.config.addresses import parse_bootstrap_servers
 from kreplica.config.properties import translate
-from kreplica.config.resolve import parse_bootstrap_servers
 from kreplica.sources.kafka.bootstrap import Bootstrap
 from kreplica.sources.kafka.connection import BrokerConnection
 from kreplica.sources.kafka.failures import Address, BrokerFailure, BrokerSilentError

@@ -19,8 +19,8 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from kreplica.config.addresses import parse_bootstrap_servers
 from kreplica.config.properties import translate
-from kreplica.config.resolve import parse_bootstrap_servers
 from kreplica.model.schema import BROKERS, CONFIGS, GROUPS, LOG_DIRS, PARTITIONS, QUORUM, REPLICAS, TableSchema
 from kreplica.model.settings import RETENTION_SETTINGS
 from kreplica.model.snapshot import METADATA_TOPIC, ClusterSnapshot, Gap, utc_now

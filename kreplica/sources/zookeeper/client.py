@@ -31,7 +31,7 @@ from kazoo.handlers.threading import KazooTimeoutError, SequentialThreadingHandl
 from kazoo.protocol.states import KeeperState
 from kazoo.retry import KazooRetry
 
-from kreplica.config.resolve import parse_zookeeper
+from kreplica.config.addresses import parse_zookeeper
 from kreplica.config.zookeeper_security import zookeeper_security
 from kreplica.errors import AuthenticationError, UnreachableError, as_clause
 from kreplica.sources.kafka.failures import connect

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from kreplica.config.addresses import parse_bootstrap_servers, parse_zookeeper
 from kreplica.config.handle import ClusterHandle
-from kreplica.config.resolve import parse_bootstrap_servers, parse_zookeeper, resolve_handles
+from kreplica.config.ways_in import resolve_handles
 from kreplica.errors import ConfigurationError, UsageError
 
 CONTEXTS = """

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from answering_broker import AnsweringBroker, Answers, LateBroker, answering_broker
 
-from kreplica.config.resolve import ClusterHandle
+from kreplica.config.handle import ClusterHandle
 from kreplica.errors import UnreachableError
 from kreplica.sources.kafka import access as kafka_access
 from kreplica.sources.kafka import bootstrap
