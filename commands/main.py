@@ -74,8 +74,20 @@ def build_app(words: Sequence[str] | None = None) -> typer.Typer:
     for name in [named] if named else COMMANDS:
         more = {"below": below} if name in GROUPS else {}
         importlib.import_module(f"commands.{name.replace('-', '_')}.command").register(app, **more)
+    if named == "":
+        _leave_out_options(app)
     _use_our_classes(app)
     return app
+
+
+def _leave_out_options(app: typer.Typer) -> None:
+    """Replaces the functions of commands where nothing but the list of commands is wanted: their options take long."""
+    for command in app.registered_commands:
+        command.callback = _listed_only
+
+
+def _listed_only() -> None:
+    """A command that is only listed."""
 
 
 class _Command(RepeatAwareCommand, SectionedCommand):
@@ -94,10 +106,10 @@ def _use_our_classes(app: typer.Typer) -> None:
             _use_our_classes(group.typer_instance)
 
 
-def _command_names(words: Sequence[str] | None) -> tuple[str, str | None]:
-    """The named command, and the word after it, None without one; both empty if no command is named."""
+def _command_names(words: Sequence[str] | None) -> tuple[str | None, str | None]:
+    """The named command, and the word after it, None without one; both empty if no command is named, None for all."""
     if words is None:
-        return "", None
+        return None, None
     said = [word for word in words if not word.startswith("-")]
     if not said or said[0] not in COMMANDS:
         return "", ""

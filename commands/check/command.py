@@ -20,7 +20,6 @@ from commands.shared.options import (
     takes_sources,
 )
 from commands.shared.rule_options import FailOn, FailOnOption, RuleOption, known_rules
-from commands.shared.values import parse_duration
 from kreplica.errors import ExitCode
 
 if TYPE_CHECKING:
@@ -59,6 +58,7 @@ def check(
     """
     from commands.check.screen import CheckedView, show
     from commands.shared.printing.output import Answer, cluster_object, emit
+    from commands.shared.values import parse_duration
     from kreplica.health.findings import Finding
     from kreplica.health.rules import Severity
     from kreplica.monitoring import checking

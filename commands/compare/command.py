@@ -9,7 +9,6 @@ import typer
 
 from commands.shared.help import examples
 from commands.shared.options import ConfigOption, OutputOption, TimeoutOption
-from commands.shared.values import parse_duration
 
 if TYPE_CHECKING:
     from commands.shared.printing.output import Answer
@@ -61,6 +60,7 @@ def compare(
     from commands.compare.answer import SharedOptions, parse_source
     from commands.compare.screen import show
     from commands.shared.printing.output import emit
+    from commands.shared.values import parse_duration
     from kreplica.monitoring.comparison import compare_clusters
 
     pause = parse_duration(settle, "--settle")

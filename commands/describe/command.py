@@ -22,7 +22,6 @@ from commands.shared.options import (
     takes_sources,
 )
 from commands.shared.printing.output import OutputFormat, emit
-from commands.shared.values import parse_duration, parse_ids
 from kreplica.errors import ExitCode, UsageError
 
 
@@ -100,6 +99,8 @@ def describe(
     Exits 1 when a health filter matched, or without one when the verdict is UNHEALTHY; 5 when nothing is wrong but
     something could not be read; 3 when no broker answered. --all and --group-by alone are no judgement.
     """
+    from commands.shared.values import parse_duration, parse_ids
+
     if everything and filters:
         raise UsageError("--all lists every partition", "a health filter lists some", "leave one of them out")
     selection = (topic, exclude_internal, parse_ids(broker or ()))

@@ -8,7 +8,6 @@ import typer
 
 from commands.shared.help import examples
 from commands.shared.options import BROKERS, LARGEST_INT32, ExitZeroOption, OutputOption, SourceOptions, takes_sources
-from commands.shared.values import parse_ids
 from kreplica.errors import ExitCode, UsageError
 
 
@@ -67,6 +66,7 @@ def disks(
     from commands.disks.answer import answer
     from commands.disks.screen import show
     from commands.shared.printing.output import emit
+    from commands.shared.values import parse_ids
     from kreplica.monitoring.disk_space import DiskLimits
 
     if min_days is not None and since is None:

@@ -11,7 +11,6 @@ import typer
 from commands.shared.help import examples
 from commands.shared.options import MAX_AGE, MaxAgeOfActionOption, OutputOption, SourceOptions, takes_sources
 from commands.shared.stop_options import SETTLE, Accept, AcceptOption, AcceptTopicOption, one_cluster
-from commands.shared.values import parse_duration, parse_ids
 from kreplica.errors import ExitCode, UsageError
 
 if TYPE_CHECKING:
@@ -62,6 +61,7 @@ def safe_to_stop(
     from commands.safe_to_stop.screen import show
     from commands.shared.printing.output import emit
     from commands.shared.printing.progress import Progress
+    from commands.shared.values import parse_duration, parse_ids
     from kreplica.monitoring import stop_gate
 
     brokers, racks = parse_ids(broker or (), "BROKER"), rack or []

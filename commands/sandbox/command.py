@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from commands.sandbox.answer import assignment, choice, pairs
-from commands.sandbox.answer import racks as rack_names
 from commands.shared.help import examples
 from commands.shared.options import LARGEST_INT32, OutputOption
 from commands.shared.printing.terminal import pass_on, stderr_console
@@ -164,6 +162,8 @@ def start(
     If it does not come up, the broker's own reason is printed and nothing is left behind. The first start fetches
     the jars of Kafka (about 45 MB) into the cache, each checked against its SHA-256.
     """
+    from commands.sandbox.answer import choice, pairs
+    from commands.sandbox.answer import racks as rack_names
     from kreplica.sandbox import Listener, Mode, SandboxSettings
     from kreplica.sandbox import start as start_sandbox
 
@@ -278,7 +278,7 @@ def topic(
     output: OutputOption = None,
 ) -> None:
     """Create a topic (or delete it), and wait until every running broker knows."""
-    from commands.sandbox.answer import emit_topic
+    from commands.sandbox.answer import assignment, emit_topic, pairs
     from kreplica.sandbox import Sandbox
 
     sandbox = Sandbox.open(name)

@@ -4,15 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from kreplica.errors import UsageError
-from kreplica.model.nearest_names import nearest_or_known
-
-if TYPE_CHECKING:
-    pass
 
 
 class FailOn(StrEnum):
@@ -36,6 +32,7 @@ def known_rules(names: Sequence[str]) -> frozenset[str]:
         UsageError: There is no such rule.
     """
     from kreplica.health.rules import ALL_RULES
+    from kreplica.model.nearest_names import nearest_or_known
 
     known = {rule.name for rule in ALL_RULES}
     unknown = sorted(set(names) - known)

@@ -20,7 +20,6 @@ from commands.shared.options import (
     narrowed,
     takes_sources,
 )
-from commands.shared.values import parse_duration, parse_ids, spell_duration
 from kreplica.errors import ExitCode, UsageError
 
 if TYPE_CHECKING:
@@ -99,6 +98,7 @@ def wait(
     """
     from commands.shared.printing.output import emit
     from commands.shared.stop_options import one_cluster
+    from commands.shared.values import parse_duration, parse_ids
 
     question = Question(goal, parse_ids(broker or ()), topic, exclude_internal)
     if goal is For.in_sync and not broker:
@@ -156,6 +156,7 @@ def _answer(question: Question, outcome: Awaited) -> Answer:
 
 def _show(question: Question, outcome: Awaited, connection_options: str, console: Console) -> None:
     from commands.shared.printing.screen import aged, places, print_lines, print_verdict
+    from commands.shared.values import spell_duration
 
     after = "" if outcome.waited is None else f"after {spell_duration(outcome.waited)}: "
     age = aged(outcome.snapshot)

@@ -6,8 +6,10 @@ import subprocess
 import sys
 
 import pytest
+import typer
 
-from commands.main import COMMANDS, GROUPS
+from commands.main import COMMANDS, GROUPS, build_app
+from commands.shared.help import SectionedGroup
 
 HEAVY = ("pandas", "pyspark", "pyarrow", "numpy", "numba", "scipy", "confluent_kafka", "kafka", "kazoo", "rich")
 
@@ -19,9 +21,6 @@ print("MODULES", *sys.modules)
 sys.exit(code)
 """
 
-
-SMALL = {"commands.sandbox.answer"}
-"""Named by their groups' own files."""
 
 COMPLETE = """
 import os, sys
@@ -60,8 +59,19 @@ def test_what_names_no_command_imports_no_subcommand(code: str) -> None:
     registering = {f"commands.{name.replace('-', '_')}.command" for name in COMMANDS}
     assert registering <= found
     of_groups = {name for name in found if name.startswith(tuple(f"commands.{group}." for group in GROUPS))}
-    assert of_groups - registering <= SMALL
-    assert "kreplica.config.secrets" not in found
+    assert of_groups <= registering
+    assert found.isdisjoint({"kreplica.config.secrets", "commands.shared.values", "commands.sandbox.answer"})
+
+
+def test_the_list_of_commands_reads_no_options_and_says_the_same() -> None:
+    listed, whole = (typer.main.get_command(build_app(words)) for words in (["--help"], None))
+    assert isinstance(listed, SectionedGroup)
+    assert isinstance(whole, SectionedGroup)
+    assert {name: one.short_help for name, one in listed.commands.items()} == {
+        name: one.short_help for name, one in whole.commands.items()
+    }
+    assert not [one.name for one in listed.commands.values() if one.params]
+    assert [one.name for one in whole.commands.values() if one.params]
 
 
 @pytest.mark.parametrize(("code", "last"), [(CODE, "--help"), (COMPLETE, "--")], ids=["help", "completion"])
