@@ -12,7 +12,7 @@ from kreplica.model.words import counted
 
 if TYPE_CHECKING:
     from kreplica.engine.checkers.causal_slice import CausalSlice
-    from kreplica.report.svg.space_time import Heading
+    from kreplica.report.heading import Heading
     from kreplica.scenarios.playing import Run
 
 
@@ -67,7 +67,7 @@ def verdict(run: Run) -> tuple[str, str, str]:
 
 def heading_of(run: Run) -> Heading:
     """The words above the picture of a run."""
-    from kreplica.report.svg.space_time import Heading
+    from kreplica.report.heading import Heading
 
     word, color, sentence = verdict(run)
     return Heading(title_of(run), f"{word}: {sentence}", _LOOKS[color], " ".join(run.scenario.why.split()))

@@ -6,11 +6,12 @@ from collections import Counter
 from collections.abc import Sequence
 
 from kreplica.engine.trace import Event, Kind
+from kreplica.report.heading import Heading
 from kreplica.report.log_frames import log_frames
 from kreplica.report.log_strips import log_strips
 from kreplica.report.loss_marks import loss_marks
 from kreplica.report.moments import between, moments
-from kreplica.report.svg.space_time import Heading, space_time_svg
+from kreplica.report.svg.space_time import space_time_svg
 
 
 def run_picture(

@@ -16,6 +16,7 @@ from textwrap import wrap
 
 from kreplica.engine.settings import MICROSECONDS
 from kreplica.engine.trace import PLAN, Kind
+from kreplica.report.heading import Heading
 from kreplica.report.log_frames import Frame
 from kreplica.report.log_strips import Strip
 from kreplica.report.loss_marks import Mark
@@ -82,25 +83,6 @@ _TELLING: Mapping[str, float] = {
     Kind.ZNODE_WRITTEN: 2,
 }
 """Weights of kinds that matter however often they occur; others weigh more the rarer they are."""
-
-
-@dataclass(frozen=True, slots=True)
-class Heading:
-    """The words above a picture.
-
-    Args:
-        title: What was played.
-        verdict: What came out, in a line.
-        look: ``bad``, ``odd`` or ``good``.
-        story: What it is about.
-        logs: Above the frames.
-    """
-
-    title: str
-    verdict: str = ""
-    look: str = "good"
-    story: str = ""
-    logs: str = "Logs after the steps that matter"
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,9 +7,9 @@ import xml.etree.ElementTree as ET
 import pytest
 
 from kreplica.engine.trace import sentence
+from kreplica.report.heading import Heading
 from kreplica.report.loss_marks import loss_marks
 from kreplica.report.svg.run import run_picture
-from kreplica.report.svg.space_time import Heading
 from kreplica.scenarios import scenario_named
 from kreplica.scenarios.playing import Run, play
 from tests.support.pictures import SVG, boxes, meeting, unreadable

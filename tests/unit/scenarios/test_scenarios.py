@@ -13,9 +13,9 @@ from kreplica.engine.trace import Kind, Trace, rule_of
 from kreplica.engine.versions.supported import VERSIONS, Version, version_named
 from kreplica.errors import UsageError
 from kreplica.report.explain import rule_source, rule_summary
+from kreplica.report.heading import Heading
 from kreplica.report.moments import moments
 from kreplica.report.svg.run import run_picture
-from kreplica.report.svg.space_time import Heading
 from kreplica.scenarios import MODULES, Case, Scenario, scenario_named, scenarios
 from kreplica.scenarios.playing import Run, play
 from tests.support.pictures import unreadable
