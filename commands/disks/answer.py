@@ -9,12 +9,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from msgspec import to_builtins
+
 from commands.shared.options import SourceOptions
 from commands.shared.printing.output import Answer, cluster_object
 from commands.shared.printing.screen import utc
 from commands.shared.values import parse_moment
 from kreplica.errors import InputError, UsageError
-from kreplica.health.disks import FutureReplica, StoredPartition, Stray
+from kreplica.health.disks import StoredPartition
 from kreplica.model.snapshot import ClusterSnapshot
 from kreplica.monitoring.clusters import Reading
 from kreplica.monitoring.disk_space import ClusterDisks, DiskLimits, DisksOfClusters, LogDirRow, disks
@@ -127,8 +129,10 @@ def _summary(views: Sequence[ClusterDisks], reading: Reading) -> dict[str, objec
         "largest": [
             _cluster_columns(view, reading) | largest_row(one) for view in views for one in view.report.largest
         ],
-        "strays": [_cluster_columns(view, reading) | stray_row(one) for view in views for one in view.report.strays],
-        "futures": [_cluster_columns(view, reading) | future_row(one) for view in views for one in view.report.futures],
+        "strays": [_cluster_columns(view, reading) | to_builtins(one) for view in views for one in view.report.strays],
+        "futures": [
+            _cluster_columns(view, reading) | to_builtins(one) for view in views for one in view.report.futures
+        ],
     }
 
 
@@ -144,30 +148,4 @@ def largest_row(one: StoredPartition) -> dict[str, object]:
         "all_bytes": one.all_bytes,
         "brokers": list(one.brokers),
         "retention": retention,
-    }
-
-
-def stray_row(one: Stray) -> dict[str, object]:
-    """A stray replica as an object of the summary."""
-    return {
-        "topic": one.topic,
-        "partition": one.partition,
-        "broker": one.broker,
-        "log_dir": one.log_dir,
-        "bytes": one.bytes,
-        "reason": one.reason.value,
-    }
-
-
-def future_row(one: FutureReplica) -> dict[str, object]:
-    """A future replica as an object of the summary."""
-    return {
-        "topic": one.topic,
-        "partition": one.partition,
-        "broker": one.broker,
-        "from_dir": one.from_dir,
-        "to_dir": one.to_dir,
-        "bytes": one.bytes,
-        "of_bytes": one.of_bytes,
-        "lag": one.lag,
     }

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from random import Random
@@ -22,6 +22,7 @@ from kreplica.engine.omissions import LeaveOut, without
 from kreplica.engine.settings import PROMISING, Value
 from kreplica.engine.versions.supported import version_named
 from kreplica.scenarios import scenario_named
+from kreplica.scenarios.rows import RandomRun
 from kreplica.scenarios.scenario import Scenario
 from kreplica.system.processes import in_new_processes
 
@@ -57,29 +58,8 @@ class Job:
         return self.own or scenario_named(self.scenario)
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
-    """Result of one run.
-
-    Args:
-        seed: Of the run.
-        trace_hash: Of its trace.
-        acknowledged: Number of acknowledged records.
-        faults: Number of the plan's faults that took effect.
-        wrong: Failures, by the names of ``Histories`` and ``Invariant``; empty if none.
-        lost: Number of acknowledged records that were lost.
-        unavailable_ms: Milliseconds without a leader.
-        partitions: Those where something was lost, unseen or out of use.
-    """
-
-    seed: int
-    trace_hash: str
-    acknowledged: int
-    faults: int
-    wrong: tuple[str, ...]
-    lost: int
-    unavailable_ms: float
-    partitions: tuple[PartitionOutcome, ...] = ()
+Played = tuple[RandomRun, Sequence[PartitionOutcome]]
+"""The verdict on one run, and the partitions where something was lost, unseen or out of use."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,12 +85,14 @@ class ManyRuns:
 
     Args:
         verdicts: One a run, by seed.
+        harmed: Partitions where something was lost, unseen or out of use, run after run.
         wrong: Number of runs with each failure.
         idle: Number of runs that prove nothing: no fault, or nothing acknowledged.
         smallest: The smallest failing plan that was found; None if no run failed.
     """
 
-    verdicts: tuple[Verdict, ...]
+    verdicts: tuple[RandomRun, ...]
+    harmed: tuple[PartitionOutcome, ...]
     wrong: Mapping[str, int]
     idle: int
     smallest: SmallestPlan | None
@@ -125,7 +107,7 @@ def wrong_with(outcome: Outcome) -> tuple[str, ...]:
     return tuple(found)
 
 
-def is_failure(wrong: tuple[str, ...]) -> bool:
+def is_failure(wrong: Sequence[str]) -> bool:
     """True for a failure that no setting of a client permits: loss, or a broken invariant."""
     return any(name not in ("duplicated", "reordered", "stale_read", "lost_read") for name in wrong)
 
@@ -151,43 +133,43 @@ def run_many(
     seeds = range(first_seed, first_seed + runs)
     processes = processes or len(os.sched_getaffinity(0))
     several = processes > 1 and runs > AT_ONCE
-    verdicts = _verdicts_reported(
-        _in_processes(job, seeds, processes) if several else _in_turn(job, seeds), runs, progress
-    )
+    played = _reported(_in_processes(job, seeds, processes) if several else _in_turn(job, seeds), runs, progress)
+    verdicts = tuple(verdict for verdict, _ in played)
+    harmed = tuple(one for _, partitions in played for one in partitions)
     counted = Counter(name for verdict in verdicts for name in verdict.wrong)
     idle = sum(not verdict.faults or not verdict.acknowledged for verdict in verdicts)
     failed = [verdict for verdict in verdicts if is_failure(verdict.wrong)]
-    return ManyRuns(verdicts, dict(sorted(counted.items())), idle, _smallest(job, failed[:SHRUNK], progress))
+    return ManyRuns(verdicts, harmed, dict(sorted(counted.items())), idle, _smallest(job, failed[:SHRUNK], progress))
 
 
-def _verdicts_reported(verdicts: Iterator[Verdict], runs: int, progress: Callable[[str], None]) -> tuple[Verdict, ...]:
-    known: list[Verdict] = []
+def _reported(played: Iterator[Played], runs: int, progress: Callable[[str], None]) -> list[Played]:
+    known: list[Played] = []
     failing = 0
-    for verdict in verdicts:
-        known.append(verdict)
-        failing += is_failure(verdict.wrong)
+    for each in played:
+        known.append(each)
+        failing += is_failure(each[0].wrong)
         progress(f"{len(known)} of {runs} runs played, {failing} failing")
-    return tuple(known)
+    return known
 
 
-def _in_turn(job: Job, seeds: range) -> Iterator[Verdict]:
-    return (_verdict(job, seed) for seed in seeds)
+def _in_turn(job: Job, seeds: range) -> Iterator[Played]:
+    return (_play(job, seed) for seed in seeds)
 
 
-def _in_processes(job: Job, seeds: range, processes: int) -> Iterator[Verdict]:
+def _in_processes(job: Job, seeds: range, processes: int) -> Iterator[Played]:
     parts = [seeds[begin : begin + AT_ONCE] for begin in range(0, len(seeds), AT_ONCE)]
-    for verdicts in in_new_processes(partial(_part, job), parts, processes):
-        yield from verdicts
+    for played in in_new_processes(partial(_part, job), parts, processes):
+        yield from played
 
 
-def _part(job: Job, seeds: range) -> list[Verdict]:
-    return [_verdict(job, seed) for seed in seeds]
+def _part(job: Job, seeds: range) -> list[Played]:
+    return [_play(job, seed) for seed in seeds]
 
 
-def _verdict(job: Job, seed: int) -> Verdict:
+def _play(job: Job, seed: int) -> Played:
     plan = plan_of(job.story, job.version, job.settings, seed)
     outcome = _outcome(job, plan, seed)
-    return Verdict(
+    verdict = RandomRun(
         seed=seed,
         trace_hash=outcome.trace_hash,
         acknowledged=outcome.histories.acknowledged,
@@ -195,8 +177,8 @@ def _verdict(job: Job, seed: int) -> Verdict:
         wrong=wrong_with(outcome),
         lost=len(outcome.histories.lost),
         unavailable_ms=outcome.measures.unavailable_ms,
-        partitions=tuple(one for one in partition_outcomes(job.story.setup, outcome) if one.is_harmed),
     )
+    return verdict, [one for one in partition_outcomes(job.story.setup, outcome) if one.is_harmed]
 
 
 def _outcome(job: Job, plan: Plan, seed: int, left_out: LeaveOut = NOTHING) -> Outcome:
@@ -204,7 +186,7 @@ def _outcome(job: Job, plan: Plan, seed: int, left_out: LeaveOut = NOTHING) -> O
     return observe(setup, plan, version_named(job.version), seed, keep=False)[0]
 
 
-def _smallest(job: Job, failed: list[Verdict], progress: Callable[[str], None]) -> SmallestPlan | None:
+def _smallest(job: Job, failed: list[RandomRun], progress: Callable[[str], None]) -> SmallestPlan | None:
     """The smallest plan of some failing seeds, and the smallest setup with the same failure."""
     found = []
     for verdict in failed:
@@ -221,7 +203,7 @@ def _smallest(job: Job, failed: list[Verdict], progress: Callable[[str], None]) 
     return SmallestPlan(plan, left_out, verdict.seed, wrong_with(_outcome(job, plan, verdict.seed, left_out)))
 
 
-def _same_failure(job: Job, failed: Verdict) -> Callable[..., bool]:
+def _same_failure(job: Job, failed: RandomRun) -> Callable[..., bool]:
     """A predicate: true if a plan, played with the reduced setup, fails as the run did."""
     target = next(name for name in failed.wrong if is_failure((name,)))
 

@@ -6,6 +6,7 @@ Also of scenarios with transactions: the topic of their coordinator, and probes.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 from kreplica.engine.checkers.transactions import transaction_outcomes
 from kreplica.engine.rules.groups.coordinator_partition import OFFSETS_TOPIC, TRANSACTIONS_TOPIC
@@ -116,23 +117,11 @@ def transfers(debited: int, credited: int) -> tuple[TransactionalSetup, ReaderSe
     )
 
 
-def _torn(events: Sequence[Event]) -> object:
-    return transaction_outcomes(events).torn
+def _outcome(name: str, events: Sequence[Event]) -> object:
+    return getattr(transaction_outcomes(events), name)
 
 
-def _broken(events: Sequence[Event]) -> object:
-    return transaction_outcomes(events).broken
-
-
-def _hanging(events: Sequence[Event]) -> object:
-    return transaction_outcomes(events).hanging
-
-
-def _committed(events: Sequence[Event]) -> object:
-    return transaction_outcomes(events).committed
-
-
-PROBES: dict[str, Probe] = {"torn": _torn, "broken": _broken, "hanging": _hanging, "committed": _committed}
+PROBES: dict[str, Probe] = {name: partial(_outcome, name) for name in ("torn", "broken", "hanging", "committed")}
 """Fields of ``TransactionOutcomes`` as a scenario's cases name them."""
 
 

@@ -77,7 +77,7 @@ def run_many_times(
         command="whatif-runs",
         rows_name="runs",
         columns=RandomRun,
-        rows=_rows(many),
+        rows=many.verdicts,
         summary=summary,
         objects={"outcome": summary},
         warnings=[
@@ -90,21 +90,6 @@ def run_many_times(
     played = _Played(summary, settings, many, save_plan, story)
     emit(answer, output, lambda console: _show(played, console))
     raise typer.Exit(story.exit_code(many.smallest is not None))
-
-
-def _rows(many: ManyRuns) -> list[RandomRun]:
-    return [
-        RandomRun(
-            seed=verdict.seed,
-            acknowledged=verdict.acknowledged,
-            faults=verdict.faults,
-            wrong=list(verdict.wrong),
-            lost=verdict.lost,
-            unavailable_ms=verdict.unavailable_ms,
-            trace_hash=verdict.trace_hash,
-        )
-        for verdict in many.verdicts
-    ]
 
 
 def _summary(name: str, version: str, settings: Mapping[str, Value], seed: int, many: ManyRuns) -> Row:
@@ -144,9 +129,8 @@ def _summary(name: str, version: str, settings: Mapping[str, Value], seed: int, 
 def _partition_rows(many: ManyRuns) -> list[Row]:
     """For each partition: the number of runs with lost or unreadable records, and its longest times out of use."""
     found: dict[str, list[PartitionOutcome]] = {}
-    for verdict in many.verdicts:
-        for one in verdict.partitions:
-            found.setdefault(one.partition, []).append(one)
+    for one in many.harmed:
+        found.setdefault(one.partition, []).append(one)
     return [
         {
             "partition": partition,
