@@ -268,7 +268,7 @@ def test_partition_of(kreplica: Any, group: str, partitions: int, expected: int)
             "error: --as-of-offset is for one log; offsets of one log say nothing of another",
         ),
         ([BROKER, "--as-of-time", "soon"], "error: --as-of-time soon is no moment; "),
-        ([BROKER, "--as-of-time", "1d", "--as-of-offset", "3"], "two ends of one replay; leave one of them out\n"),
+        ([BROKER, "--as-of-time", "1d", "--as-of-offset", "3"], "name two moments; leave out one of them\n"),
         ([BROKER, "--partition-of", "g"], "error: --partition-of reads no files; "),
         ([BROKER, "-o", "kafka-3"], "kafka-3"),
     ],

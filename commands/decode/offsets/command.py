@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from commands.decode.as_of import AsOfOffsetOption, AsOfTimeOption, parse_as_of
 from commands.shared.help import examples
 from commands.shared.options import (
     LARGEST_INT32,
-    LARGEST_OFFSET,
     BootstrapServerOption,
     CommandConfigOption,
     ConfigOption,
@@ -60,22 +60,6 @@ PathsArgument = Annotated[
 GroupOption = Annotated[
     list[str] | None,
     typer.Option("--group", metavar="REGEX", help="Only groups whose whole name matches; may be repeated."),
-]
-OffsetOption = Annotated[
-    int | None,
-    typer.Option(
-        "--as-of-offset",
-        min=0,
-        max=LARGEST_OFFSET,
-        metavar="N",
-        help="The state of one log when this offset was next to be written.",
-    ),
-]
-TimeOption = Annotated[
-    str | None,
-    typer.Option(
-        "--as-of-time", metavar="TIME", help="The state then, that time included: 2026-03-01T12:00 (UTC) or 7d for ago."
-    ),
 ]
 EventsOption = Annotated[
     bool, typer.Option("--events", help="Every record of the logs instead of the state, in any form but Kafka's own.")
@@ -127,8 +111,8 @@ def offsets(
     paths: PathsArgument = None,
     group: GroupOption = None,
     topic: TopicOption = None,
-    as_of_offset: OffsetOption = None,
-    as_of_time: TimeOption = None,
+    as_of_offset: AsOfOffsetOption = None,
+    as_of_time: AsOfTimeOption = None,
     events: EventsOption = False,
     groups: GroupsOption = False,
     partition_of: PartitionOfOption = None,
@@ -164,7 +148,7 @@ def offsets(
     from commands.decode.stdin import named_files
 
     cluster = _cluster([against, bootstrap_server, command_config, config, timeout], output, events=events)
-    as_of = _as_of(as_of_offset, as_of_time)
+    as_of = parse_as_of(as_of_offset, as_of_time)
     if groups and (events or topic is not None or cluster is not None or output in _LINES):
         raise UsageError("--groups tells of groups, not of their offsets", fix="leave out the others, but --group")
     with named_files(paths, stdin_filename) as names:
@@ -244,17 +228,6 @@ def _say_partition(group: str, partitions: int, files: object) -> None:
     if files:
         raise UsageError("--partition-of reads no files", fix=f"kreplica decode offsets --partition-of {group!r}")
     print_out(str(coordinator_partition(group, partitions)))
-
-
-def _as_of(offset: int | None, time: str | None) -> AsOf | None:
-    from commands.shared.values import milliseconds_of, parse_moment
-    from kreplica.formats.segments.as_of import AsOf
-
-    if offset is not None and time is not None:
-        raise UsageError("--as-of-offset and --as-of-time are two ends of one replay", fix="leave one of them out")
-    if time is None:
-        return None if offset is None else AsOf(offset)
-    return AsOf(timestamp=milliseconds_of(parse_moment(time, "--as-of-time")))
 
 
 _LINES = (OffsetsForm.kafka_1_0, OffsetsForm.kafka_2, OffsetsForm.kafka_4, OffsetsForm.reset_csv)

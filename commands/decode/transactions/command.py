@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from commands.decode.as_of import AsOfOffsetOption, AsOfTimeOption, parse_as_of
 from commands.shared.help import examples
-from commands.shared.options import LARGEST_INT32, LARGEST_OFFSET, ExitZeroOption, OutputOption, StdinFilenameOption
+from commands.shared.options import LARGEST_INT32, ExitZeroOption, OutputOption, StdinFilenameOption
 from kreplica.errors import ExitCode, UsageError
 
 if TYPE_CHECKING:
     from commands.shared.printing.output import OutputFormat
-    from kreplica.formats.segments.as_of import AsOf
     from kreplica.formats.transactions.reading import TransactionQuestion
 
 
@@ -34,22 +34,6 @@ HangingOption = Annotated[
     typer.Option("--hanging", help="Find transactions in partition logs that no coordinator will end."),
 ]
 EventsOption = Annotated[bool, typer.Option("--events", help="Every record of the log, not the state it comes to.")]
-OffsetOption = Annotated[
-    int | None,
-    typer.Option(
-        "--as-of-offset",
-        min=0,
-        max=LARGEST_OFFSET,
-        metavar="OFFSET",
-        help="State of one partition when this offset was next to be written.",
-    ),
-]
-TimeOption = Annotated[
-    str | None,
-    typer.Option(
-        "--as-of-time", metavar="TIME", help="State then, that time included: 2026-03-01T12:00 (UTC), or 2h for ago."
-    ),
-]
 PartitionsOption = Annotated[
     int,
     typer.Option(
@@ -80,8 +64,8 @@ def transactions(
     only_open: OpenOption = False,
     hanging: HangingOption = False,
     events: EventsOption = False,
-    as_of_offset: OffsetOption = None,
-    as_of_time: TimeOption = None,
+    as_of_offset: AsOfOffsetOption = None,
+    as_of_time: AsOfTimeOption = None,
     partitions: PartitionsOption = 50,
     stdin_filename: StdinFilenameOption = None,
     exit_zero: ExitZeroOption = False,
@@ -103,27 +87,16 @@ def transactions(
 
     if hanging and (transactional_id or only_open or events or as_of_offset is not None or as_of_time is not None):
         raise UsageError("--hanging asks about all transactions, at the end of the logs", fix="leave out the others")
+    from kreplica.formats.segments.as_of import AsOf
     from kreplica.formats.transactions.reading import TransactionQuestion
 
-    now, as_of = _moments(as_of_offset, as_of_time)
+    as_of = parse_as_of(as_of_offset, as_of_time) or AsOf()
+    now = round(time.time() * 1000) if as_of.timestamp is None else as_of.timestamp
     asked = TransactionQuestion(now, as_of, frozenset(transactional_id or ()), only_open, partitions)
     with named_files(paths, stdin_filename) as names:
         show = _show_hanging if hanging else _show_events if events else _show_state
         code = show(names, asked, output)
     raise typer.Exit(ExitCode.OK if exit_zero and code is ExitCode.FINDINGS else code)
-
-
-def _moments(offset: int | None, moment: str | None) -> tuple[int, AsOf]:
-    """The time for ages, in ms since the epoch, and the offset or time up to which the logs are replayed."""
-    from commands.shared.values import milliseconds_of, parse_moment
-    from kreplica.formats.segments.as_of import AsOf
-
-    if moment is None:
-        return round(time.time() * 1000), AsOf(offset)
-    if offset is not None:
-        raise UsageError("--as-of-offset and --as-of-time name two moments", fix="leave out one of them")
-    then = milliseconds_of(parse_moment(moment, "--as-of-time"))
-    return then, AsOf(timestamp=then)
 
 
 def _show_hanging(paths: Sequence[str], asked: TransactionQuestion, output: OutputFormat | None) -> ExitCode:
