@@ -11,13 +11,12 @@ condition that is null is not met. The meaning of each node is in its docstring;
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, fields
+
+from msgspec import Struct
 
 
-class Expression:
+class Expression(Struct, frozen=True):
     """Base of all nodes; the operators build larger expressions."""
-
-    __slots__ = ()
 
     def __and__(self, other: Expression) -> Expression:
         return And(self, other)
@@ -50,8 +49,8 @@ class Expression:
 
     def operands(self) -> Iterator[Expression]:
         """The expressions directly below this one."""
-        for field in fields(self):  # type: ignore[arg-type]
-            value = getattr(self, field.name)
+        for name in self.__struct_fields__:
+            value = getattr(self, name)
             if isinstance(value, Expression):
                 yield value
 
@@ -65,113 +64,98 @@ def _constant(value: Expression | int) -> Expression:
     return value if isinstance(value, Expression) else Constant(value)
 
 
-@dataclass(frozen=True, slots=True)
-class Column(Expression):
+class Column(Expression, frozen=True):
     """The field of that name: of the partitions table, or of the facts of a group in a group rule."""
 
     name: str
 
 
-@dataclass(frozen=True, slots=True)
-class Alive(Expression):
+class Alive(Expression, frozen=True):
     """A boolean: true if the broker of that id is live, as ClusterSnapshot.is_alive says."""
 
     broker: Expression
 
 
-@dataclass(frozen=True, slots=True)
-class RackCount(Expression):
+class RackCount(Expression, frozen=True):
     """An integer, the same for every partition of a snapshot: distinct racks of its brokers.
 
     Null if any broker has no known rack, or no broker is known.
     """
 
 
-@dataclass(frozen=True, slots=True)
-class RacksOf(Expression):
+class RacksOf(Expression, frozen=True):
     """Integer: number of distinct racks of a list's brokers; null if one of them has no known rack."""
 
     brokers: Expression
 
 
-@dataclass(frozen=True, slots=True)
-class Constant(Expression):
+class Constant(Expression, frozen=True):
     """An integer."""
 
     value: int
 
 
-@dataclass(frozen=True, slots=True)
-class OrEmpty(Expression):
+class OrEmpty(Expression, frozen=True):
     """A list, the empty list in place of null."""
 
     items: Expression
 
 
-@dataclass(frozen=True, slots=True)
-class Size(Expression):
+class Size(Expression, frozen=True):
     """Number of elements of a list, repeats counted."""
 
     items: Expression
 
 
-@dataclass(frozen=True, slots=True)
-class Difference(Expression):
+class Difference(Expression, frozen=True):
     """Elements of one list that another lacks, in order, without repeats (as Spark's array_except)."""
 
     items: Expression
     without: Expression
 
 
-@dataclass(frozen=True, slots=True)
-class Contains(Expression):
+class Contains(Expression, frozen=True):
     """A boolean: true if a list has an element; null if either is null."""
 
     items: Expression
     element: Expression
 
 
-@dataclass(frozen=True, slots=True)
-class Overlaps(Expression):
+class Overlaps(Expression, frozen=True):
     """A boolean: true if two lists have an element in common."""
 
     left: Expression
     right: Expression
 
 
-@dataclass(frozen=True, slots=True)
-class First(Expression):
+class First(Expression, frozen=True):
     """First element of a list; null if it is empty."""
 
     items: Expression
 
 
-@dataclass(frozen=True, slots=True)
-class Minus(Expression):
+class Minus(Expression, frozen=True):
     """Difference of two integers."""
 
     left: Expression
     right: Expression
 
 
-@dataclass(frozen=True, slots=True)
-class Times(Expression):
+class Times(Expression, frozen=True):
     """Product of two integers."""
 
     left: Expression
     right: Expression
 
 
-@dataclass(frozen=True, slots=True)
-class Least(Expression):
+class Least(Expression, frozen=True):
     """The smaller of two integers; null if either is null."""
 
     left: Expression
     right: Expression
 
 
-@dataclass(frozen=True, slots=True)
-class Compare(Expression):
+class Compare(Expression, frozen=True):
     """Comparison of two integers: one of ``== != < <= > >=``."""
 
     operator: str
@@ -179,38 +163,33 @@ class Compare(Expression):
     right: Expression
 
 
-@dataclass(frozen=True, slots=True)
-class And(Expression):
+class And(Expression, frozen=True):
     """Both; false wins over null."""
 
     left: Expression
     right: Expression
 
 
-@dataclass(frozen=True, slots=True)
-class Or(Expression):
+class Or(Expression, frozen=True):
     """Either; true wins over null."""
 
     left: Expression
     right: Expression
 
 
-@dataclass(frozen=True, slots=True)
-class Not(Expression):
+class Not(Expression, frozen=True):
     """The opposite; null stays null."""
 
     operand: Expression
 
 
-@dataclass(frozen=True, slots=True)
-class OrFalse(Expression):
+class OrFalse(Expression, frozen=True):
     """A boolean, false in place of null."""
 
     operand: Expression
 
 
-@dataclass(frozen=True, slots=True)
-class If(Expression):
+class If(Expression, frozen=True):
     """One of two integers; a condition that is null counts as not met (SQL's CASE WHEN)."""
 
     condition: Expression
