@@ -5,9 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from generated_clusters import NOON
 
 from kreplica import ClusterHandle, ClusterSnapshot, read_snapshot
 from kreplica.model.schema import BROKERS, PARTITIONS
+from kreplica.sources.dumps.text import DumpText
+from kreplica.sources.dumps.text_formats import TextFormat, recognise
 
 LAYOUTS = "tests/golden/describe-layouts/trouble"
 FILES = {
@@ -65,6 +68,13 @@ def table(root: Path) -> dict[str, dict[str, str]]:
     header = rows[0]
     end = next(number for number, row in enumerate(rows) if len(row) < 2)
     return {row[0]: dict(zip(header[1:], row[1:], strict=True)) for row in rows[2:end]}
+
+
+def test_every_text_dump_has_its_column(root: Path) -> None:
+    texts = [root / path for path in FILES.values() if (root / path).is_file()]
+    found = {recognise(DumpText(path.name, path.read_text(encoding="utf-8"), NOON)) for path in texts}
+    left_out = set(TextFormat) - found
+    assert not left_out, f"give a column in README.md and its file in FILES of {Path(__file__).name}: {left_out}"
 
 
 @pytest.mark.parametrize("column", FILES)

@@ -12,8 +12,10 @@ from advised_clusters import ALTER, ELR, Client, Cluster, Subject, rf
 from generated_clusters import partition, snapshot_of
 
 from kreplica.advice.advise import OWN_RULES, advise, advise_client
+from kreplica.advice.broker_rules import BROKER_RULES
 from kreplica.advice.facts import ClientFacts, ClusterFacts
 from kreplica.advice.model import Advice, ClientRule, Recommendation
+from kreplica.advice.topic_rules import TOPIC_RULES
 from kreplica.model.schema import CONFIGS
 from kreplica.model.table import Table
 
@@ -35,6 +37,8 @@ def one(advice: Advice) -> Recommendation:
 
 
 def test_every_rule_has_its_cases() -> None:
+    differing = CASES.keys() ^ RULES.keys()
+    assert not differing, f"give three cases in tests/support/advice_cases.py: {differing}"
     assert list(CASES) == list(RULES)
 
 
@@ -178,13 +182,12 @@ def test_what_is_not_known_is_said_and_not_judged() -> None:
     bare = snapshot_of([partition(min_isr=None, unclean_leader_election=None)], [{"broker": 1}])
     missing = {one.rule: one.missing for one in advise(ClusterFacts(bare)).unjudged}
     assert missing == {
-        **{name: "brokers' settings" for name in list(RULES)[:14] if name != "racks"},
+        **{rule.name: "brokers' settings" for rule in BROKER_RULES if rule.name != "racks"},
         "racks": "racks of the brokers",
         "rack-violation": "racks of the brokers",
         **dict.fromkeys(("min-isr-one", "min-isr-equals-rf", "min-isr-above-rf"), "min.insync.replicas"),
         "unclean-enabled": "unclean.leader.election.enable",
-        "flush-messages": "flush.messages",
-        "flush-ms": "flush.ms",
+        **{rule.name: rule.reads[0] for rule in TOPIC_RULES if rule.reads},
     }
     for name in ("isolation", "transaction-timeout"):
         client = Client({"transactional.id": "t", "transaction.timeout.ms": "1"})
