@@ -20,7 +20,7 @@ import os
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from kreplica.control.boundary import require_writable
 from kreplica.errors import ChangeRefusedError, KreplicaError, UnreachableError
@@ -94,7 +94,19 @@ class Pace:
     pause: float = 0.0
 
 
-def check_cluster(plan: Plan, snapshot: ClusterSnapshot) -> None:
+class OfCluster(Protocol):
+    """A plan of any kind, which belongs to one cluster."""
+
+    @property
+    def cluster_id(self) -> str:
+        """The cluster's id."""
+
+    @property
+    def cluster_name(self) -> str:
+        """Its name."""
+
+
+def check_cluster(plan: OfCluster, snapshot: ClusterSnapshot) -> None:
     """Checks that the plan was made for this cluster.
 
     Raises:

@@ -1,0 +1,298 @@
+"""Plans of replicas applied, resumed, cancelled, rolled back and looked at."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+
+from kreplica.config.handle import ClusterHandle
+from kreplica.control.boundary import require_brokers, require_writable
+from kreplica.errors import ExitCode, KreplicaError
+from kreplica.execution.journal import Operation
+from kreplica.execution.moves.cluster import LiveCluster, MoveCluster
+from kreplica.execution.moves.journal import Event, MoveJournal, entry
+from kreplica.execution.moves.plan_state import MovePlanState, compared_with, locked, look_at_replica_plan
+from kreplica.execution.moves.rows import DRIFTED, MoveRow, move_rows
+from kreplica.execution.moves.runner import MoveOptions, MoveRun, MoveSession, refuse_second_runner, run_moves
+from kreplica.execution.moves.taking_back import take_back
+from kreplica.execution.progress import Phase
+from kreplica.model.words import counted
+
+
+def _ask_nobody(_label: str, _change: str) -> None:
+    """Takes the question where nobody is asked."""
+
+
+@dataclass(frozen=True, slots=True)
+class CarryOutOptions:
+    """Options of a run of a plan.
+
+    Args:
+        run: Throttle, waits, reports.
+        confirm: Called before the first change with the cluster's id and the change, an imperative; refuses it by a
+            ``ChangeRefusedError``.
+    """
+
+    run: MoveOptions = field(default_factory=MoveOptions)
+    confirm: Callable[[str, str], None] = _ask_nobody
+
+
+DEFAULTS = CarryOutOptions()
+
+
+@dataclass(frozen=True)
+class MoveOutcome:
+    """A plan of replicas after it was looked at or carried out.
+
+    Args:
+        state: The plan.
+        exit_code: Exit code of the command.
+        executed: Whether anything was done.
+        remarks: Remarks on what was done.
+    """
+
+    state: MovePlanState
+    exit_code: ExitCode = ExitCode.OK
+    executed: bool = False
+    remarks: tuple[str, ...] = ()
+
+    @cached_property
+    def rows(self) -> list[MoveRow]:
+        """Its changes, in order."""
+        return move_rows(self.state)
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Number of changes in each state."""
+        return _counted([row.state for row in self.rows])
+
+    @property
+    def rollback_counts(self) -> dict[str, int]:
+        """Number of changes in each state of the way back, those left out that have none."""
+        return _counted([row.rollback for row in self.rows if row.rollback is not None])
+
+
+def _counted(states: Sequence[str]) -> dict[str, int]:
+    return {state: states.count(state) for state in dict.fromkeys(states)}
+
+
+def moves_status(handle: ClusterHandle, path: Path) -> MoveOutcome:
+    """Holds a plan and its journal against the cluster.
+
+    Returns:
+        The plan; its exit code is 1 while changes are left, failed or have drifted, or throttles are owed.
+
+    Raises:
+        InputError: The plan or its journal cannot be read.
+        ChangeRefusedError: The plan belongs to another cluster.
+        UnreachableError: The cluster did not answer.
+    """
+    state = look_at_replica_plan(path, LiveCluster(handle))
+    outcome = MoveOutcome(state, remarks=_owed(state))
+    states = outcome.rollback_counts if state.progress.rolled else outcome.counts
+    open_states = ("pending", "waiting", "under-way", "failed", "left-out", DRIFTED)
+    findings = any(name in states for name in open_states) or bool(state.progress.owed)
+    return replace(outcome, exit_code=ExitCode.FINDINGS if findings else _seen(state))
+
+
+def moves_apply(
+    handle: ClusterHandle, path: Path, options: CarryOutOptions = DEFAULTS, *, execute: bool = False
+) -> MoveOutcome:
+    """Moves replicas by a plan that was not begun; without ``execute`` tells what would be done.
+
+    Changes that no longer fit the cluster are left out, each with why.
+
+    Args:
+        handle: The cluster; a live one if ``execute`` is true.
+        path: The plan's file; its journal lies beside it.
+        options: Throttle, waits, confirmation, reports.
+        execute: Whether to change the cluster.
+
+    Returns:
+        The plan afterwards; its exit code is 4 where something failed, was left out or is not done.
+
+    Raises:
+        InputError: The plan or its journal cannot be read.
+        ChangeRefusedError: The plan belongs to another cluster or was begun, or the cluster may not be changed.
+        UnreachableError: The cluster did not answer before anything was begun.
+    """
+    return _Request(handle, path, options).apply(_require_new, execute=execute)
+
+
+def moves_resume(
+    handle: ClusterHandle, path: Path, options: CarryOutOptions = DEFAULTS, *, execute: bool = False
+) -> MoveOutcome:
+    """Goes on with a plan, its cancellation or its rollback, and puts back throttles that are owed.
+
+    Arguments, result and errors as of ``moves_apply``.
+    """
+    request = _Request(handle, path, options)
+    if request.state.progress.phase is Phase.CANCELLED:
+        if not request.state.under_way and not request.state.progress.owed:
+            return MoveOutcome(request.state)
+        return request.cancel(in_flight=bool(request.state.progress.taking_back), execute=execute)
+    if request.state.progress.rolled:
+        return request.roll_back(execute=execute)
+    return request.apply(_any_time, execute=execute)
+
+
+def moves_cancel(
+    handle: ClusterHandle,
+    path: Path,
+    options: CarryOutOptions = DEFAULTS,
+    *,
+    in_flight: bool = False,
+    execute: bool = False,
+) -> MoveOutcome:
+    """Drops what is not begun of a plan, follows what is in flight to its end, and puts the throttles back.
+
+    Arguments, result and errors as of ``moves_apply``, besides:
+
+    Args:
+        in_flight: Whether moves in flight are taken back by Kafka's cancel, where that is safe.
+    """
+    return _Request(handle, path, options).cancel(in_flight=in_flight, execute=execute)
+
+
+def moves_rollback(
+    handle: ClusterHandle, path: Path, options: CarryOutOptions = DEFAULTS, *, execute: bool = False
+) -> MoveOutcome:
+    """Takes back what is in flight of a plan, and moves back what it has moved.
+
+    Arguments, result and errors as of ``moves_apply``.
+    """
+    return _Request(handle, path, options).roll_back(execute=execute)
+
+
+class _Request:
+    """One request about a plan; the cluster is read and compared when it is made."""
+
+    def __init__(self, handle: ClusterHandle, path: Path, options: CarryOutOptions) -> None:
+        self._handle, self._options = handle, options
+        self._cluster: MoveCluster = LiveCluster(handle)
+        self.state = look_at_replica_plan(path, self._cluster)
+
+    def apply(self, allowed: Callable[[MovePlanState], None], *, execute: bool) -> MoveOutcome:
+        allowed(self.state)
+        assert self.state.snapshot is not None, "the cluster was read"
+        refuse_second_runner(self.state.plan, self.state.progress, self.state.snapshot)
+        todo = len(self.state.unfinished)
+        phase = self.state.progress.phase
+        executed = execute and bool(todo or self.state.progress.owed or phase is Phase.APPLYING)
+        remarks = _owed(self.state)
+        if executed:
+            self._ready(f"move {counted(todo, 'partition')}" if todo else "put throttles back")
+            remarks = self._locked(
+                lambda journal, now: run_moves(self._session(journal, now()), Operation.APPLY, now().unfinished),
+                allowed,
+            )
+        return self._ended(executed, remarks)
+
+    def cancel(self, *, in_flight: bool, execute: bool) -> MoveOutcome:
+        _require_unfinished(self.state)
+        remarks = _owed(self.state)
+        if execute:
+            words = "take back what is in flight and drop the rest" if in_flight else "drop what is not begun"
+            self._ready(words)
+            remarks = self._locked(
+                lambda journal, now: self._cancelled(journal, now, in_flight=in_flight), _require_unfinished
+            )
+        return self._ended(execute, remarks)
+
+    def _cancelled(self, journal: MoveJournal, now: Callable[[], MovePlanState], *, in_flight: bool) -> MoveRun:
+        journal.append(entry(Event.STARTED, Operation.CANCEL, pid=os.getpid()))
+        left = take_back(self._session(journal, now())).left if in_flight else {}
+        for (topic, number), why in left.items():
+            self._options.run.tell(f"{topic}-{number}: {why}")
+        return run_moves(self._session(journal, now()), Operation.CANCEL, now().under_way)
+
+    def roll_back(self, *, execute: bool) -> MoveOutcome:
+        _require_begun(self.state)
+        todo = len(self.state.ways_back) + len(self.state.under_way)
+        phase = self.state.progress.phase
+        executed = execute and bool(todo or self.state.progress.owed or phase is Phase.ROLLING_BACK)
+        remarks = _owed(self.state)
+        if executed:
+            self._ready(f"move {counted(todo, 'partition')} back" if todo else "put throttles back")
+            remarks = self._locked(self._rolled_back, _require_begun)
+        return self._ended(executed, remarks)
+
+    def _rolled_back(self, journal: MoveJournal, now: Callable[[], MovePlanState]) -> MoveRun:
+        journal.append(entry(Event.STARTED, Operation.ROLLBACK, pid=os.getpid()))
+        take_back(self._session(journal, now()))
+        followed = run_moves(self._session(journal, now()), Operation.ROLLBACK, now().under_way, last=False)
+        if followed.stopped or followed.in_flight:
+            return followed
+        found = run_moves(self._session(journal, now()), Operation.ROLLBACK, now().ways_back)
+        return replace(found, remarks=(*followed.remarks, *found.remarks))
+
+    def _ready(self, change: str) -> None:
+        require_writable(self._handle)  # before anybody is asked; each request is refused, too
+        require_brokers(self._handle)
+        self._options.confirm(self.state.plan.cluster_id, change)
+
+    def _locked(
+        self,
+        work: Callable[[MoveJournal, Callable[[], MovePlanState]], MoveRun],
+        allowed: Callable[[MovePlanState], None],
+    ) -> tuple[str, ...]:
+        with locked(self.state, allowed) as (journal, now):
+            found = work(journal, now)
+            self.state = now()
+        try:
+            self.state = compared_with(self.state, self._cluster)
+        except KreplicaError as error:  # what was done must be reported all the same
+            self._options.run.tell(f"the cluster could not be read afterwards: {error}")
+        return found.remarks
+
+    def _session(self, journal: MoveJournal, state: MovePlanState) -> MoveSession:
+        return MoveSession(self._cluster, state.plan, state.progress, journal, self._options.run)
+
+    def _ended(self, executed: bool, remarks: tuple[str, ...]) -> MoveOutcome:
+        outcome = MoveOutcome(self.state, executed=executed, remarks=remarks)
+        return replace(outcome, exit_code=_exit_code(outcome))
+
+
+def _exit_code(outcome: MoveOutcome) -> ExitCode:
+    state = outcome.state
+    states = outcome.rollback_counts if state.progress.rolled else outcome.counts
+    wrong = any(name in states for name in ("failed", "left-out", DRIFTED))
+    left = any(name in states for name in ("pending", "waiting", "under-way"))
+    stopped = outcome.executed and (left or state.progress.message or state.progress.owed)
+    return ExitCode.CHANGE_REFUSED if wrong or stopped else _seen(state)
+
+
+def _seen(state: MovePlanState) -> ExitCode:
+    return ExitCode.INCOMPLETE if state.incomplete else ExitCode.OK
+
+
+def _owed(state: MovePlanState) -> tuple[str, ...]:
+    owed = state.progress.owed
+    brokers = sorted({broker for broker, _ in owed.rates})
+    topics = sorted({topic for topic, _ in owed.lists})
+    where = [f"of brokers {', '.join(map(str, brokers))}"] if brokers else []
+    where += [f"of topics {', '.join(topics)}"] if topics else []
+    return (f"throttles {' and '.join(where)} are still to be put back",) if where else ()
+
+
+def _any_time(_: MovePlanState) -> None:
+    """Allows what is asked in any phase."""
+
+
+def _require_new(state: MovePlanState) -> None:
+    if state.progress.phase is not Phase.NEW:
+        raise state.refusal("the plan was begun before", "see kreplica rebalance status, go on by resume")
+
+
+def _require_begun(state: MovePlanState) -> None:
+    if state.progress.phase is Phase.NEW:
+        raise state.refusal("there is nothing to roll back")
+
+
+def _require_unfinished(state: MovePlanState) -> None:
+    cancelled = state.progress.phase is Phase.CANCELLED and (state.under_way or state.progress.owed)
+    if state.progress.phase not in (Phase.NEW, Phase.APPLYING) and not cancelled:
+        raise state.refusal("there is nothing to cancel")

@@ -1,0 +1,101 @@
+"""All that a run of moves asks of a cluster: what it reads, and the requests that change it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from typing import TYPE_CHECKING, Protocol
+
+from kreplica.control.log_directories import DirectoryResult, ReplicaKey, alter_log_directories
+from kreplica.control.reassign import ReassignmentResult, Target, alter_reassignments
+from kreplica.control.settings import SettingResult
+from kreplica.control.throttle import Entry, ListKey, ListResult, extend_lists, set_rates, shrink_lists
+from kreplica.execution.plan import PartitionKey
+from kreplica.sources import Facet, read_snapshot
+from kreplica.sources.kafka.log_dirs import BrokerLogs, read_broker_logs
+from kreplica.sources.kafka.reassignments import Move
+from kreplica.sources.kafka.throttles import Throttles, read_throttles
+
+if TYPE_CHECKING:
+    from kreplica.config.handle import ClusterHandle
+    from kreplica.model.snapshot import ClusterSnapshot
+
+FACETS = Facet.TOPIC_CONFIGS
+"""Facets that a run reads: partitions with their reassignments, and min.insync.replicas of their topics."""
+
+RateKey = tuple[int, str]
+"""Broker and name of the rate."""
+
+
+class MoveCluster(Protocol):
+    """A cluster whose replicas are moved."""
+
+    def snapshot(self) -> ClusterSnapshot:
+        """Partitions, their reassignments and their min ISR."""
+
+    def logs(
+        self, brokers: Iterable[int], partitions: Collection[PartitionKey] | None = None
+    ) -> dict[int, BrokerLogs | str]:
+        """Log directories of brokers and the copies of partitions in them, or why a broker does not tell."""
+
+    def throttles(self, brokers: Iterable[int], topics: Collection[str]) -> Throttles:
+        """Rates of brokers and lists of topics."""
+
+    def set_rates(self, rates: Mapping[RateKey, int | None]) -> dict[RateKey, SettingResult]:
+        """Sets rates of brokers, or deletes their own ones."""
+
+    def extend_lists(self, entries: Mapping[ListKey, Collection[Entry]]) -> dict[ListKey, ListResult]:
+        """Adds replicas to lists of throttled ones."""
+
+    def shrink_lists(self, entries: Mapping[ListKey, Collection[Entry]]) -> dict[ListKey, ListResult]:
+        """Takes replicas out of lists of throttled ones."""
+
+    def place(self, directories: Mapping[ReplicaKey, str]) -> dict[ReplicaKey, DirectoryResult]:
+        """Names the log directories of replicas that are to come."""
+
+    def reassign(
+        self, targets: Mapping[PartitionKey, Target], expected: Mapping[PartitionKey, Move], *, other_factor: bool
+    ) -> tuple[ReassignmentResult, ...]:
+        """Asks for moves, or for their cancellation where the target is None."""
+
+
+class LiveCluster:
+    """A live cluster, by its brokers."""
+
+    def __init__(self, handle: ClusterHandle) -> None:
+        self._handle = handle
+
+    def snapshot(self) -> ClusterSnapshot:
+        """Reads partitions, their reassignments and their min ISR."""
+        return read_snapshot(self._handle, FACETS)
+
+    def logs(
+        self, brokers: Iterable[int], partitions: Collection[PartitionKey] | None = None
+    ) -> dict[int, BrokerLogs | str]:
+        """Reads log directories of brokers."""
+        return read_broker_logs(self._handle, brokers, None if partitions is None else list(partitions))
+
+    def throttles(self, brokers: Iterable[int], topics: Collection[str]) -> Throttles:
+        """Reads rates and lists."""
+        return read_throttles(self._handle, brokers, topics)
+
+    def set_rates(self, rates: Mapping[RateKey, int | None]) -> dict[RateKey, SettingResult]:
+        """Sets or deletes rates."""
+        return set_rates(self._handle, rates) if rates else {}
+
+    def extend_lists(self, entries: Mapping[ListKey, Collection[Entry]]) -> dict[ListKey, ListResult]:
+        """Adds replicas to lists."""
+        return extend_lists(self._handle, entries) if entries else {}
+
+    def shrink_lists(self, entries: Mapping[ListKey, Collection[Entry]]) -> dict[ListKey, ListResult]:
+        """Takes replicas out of lists."""
+        return shrink_lists(self._handle, entries) if entries else {}
+
+    def place(self, directories: Mapping[ReplicaKey, str]) -> dict[ReplicaKey, DirectoryResult]:
+        """Names log directories."""
+        return alter_log_directories(self._handle, directories)
+
+    def reassign(
+        self, targets: Mapping[PartitionKey, Target], expected: Mapping[PartitionKey, Move], *, other_factor: bool
+    ) -> tuple[ReassignmentResult, ...]:
+        """Asks the controller, in pieces."""
+        return alter_reassignments(self._handle, targets, expected=expected, change_replication_factor=other_factor)

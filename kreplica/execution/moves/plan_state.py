@@ -1,0 +1,205 @@
+"""State of a plan of replicas: its file, its journal, and the cluster compared with both."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from kreplica.errors import ChangeRefusedError
+from kreplica.execution.executor import check_cluster
+from kreplica.execution.moves.change import ReplicaChange
+from kreplica.execution.moves.cluster import MoveCluster
+from kreplica.execution.moves.journal import MoveJournal, open_move_journal, read_move_journal
+from kreplica.execution.moves.plan import ReplicaPlan
+from kreplica.execution.moves.plan_file import read_replica_plan
+from kreplica.execution.moves.progress import MoveProgress, MoveState, replay_moves
+from kreplica.execution.moves.runner import why_stuck
+from kreplica.execution.moves.safety import controller_of, judge, obstacle
+from kreplica.execution.moves.sight import Sight, Stage, see
+from kreplica.execution.plan import PartitionKey
+from kreplica.sources.kafka.log_dirs import BrokerLogs
+
+if TYPE_CHECKING:
+    from kreplica.model.snapshot import ClusterSnapshot
+
+
+@dataclass(frozen=True, slots=True)
+class MovePlanState:
+    """A plan of replicas, its progress, and the stage of its changes in the cluster.
+
+    Args:
+        path: The plan's file.
+        plan: The plan.
+        digest: Its digest.
+        progress: Its journal, replayed.
+        running: Whether a process is carrying it out.
+        snapshot: The cluster as it was read; None where it was not asked.
+        sights: Stage of each change that is not over; empty where it was not asked.
+        waiting: Pending changes that cannot begin now, each with why.
+        stuck: The likeliest reason why a move in flight would not end, where one shows.
+        bytes_left: Bytes that moves in flight have still to copy.
+        others: Partitions that somebody else moves.
+    """
+
+    path: Path
+    plan: ReplicaPlan
+    digest: str
+    progress: MoveProgress
+    running: bool
+    snapshot: ClusterSnapshot | None = None
+    sights: Mapping[PartitionKey, Sight] = field(default_factory=dict)
+    waiting: Mapping[PartitionKey, str] = field(default_factory=dict)
+    stuck: Mapping[PartitionKey, str] = field(default_factory=dict)
+    bytes_left: Mapping[PartitionKey, int] = field(default_factory=dict)
+    others: tuple[PartitionKey, ...] = ()
+
+    @property
+    def incomplete(self) -> bool:
+        """True if a part of the cluster could not be seen."""
+        return self.snapshot is not None and bool(self.snapshot.gaps)
+
+    @property
+    def unfinished(self) -> tuple[ReplicaChange, ...]:
+        """Changes that are pending or under way."""
+        return tuple(one for one in self.plan.changes if self.progress.apply[one.key] in _UNFINISHED)
+
+    @property
+    def under_way(self) -> tuple[ReplicaChange, ...]:
+        """Changes that were asked for and of which the end is not known."""
+        return tuple(one for one in self.plan.changes if self.progress.apply[one.key] is MoveState.UNDER_WAY)
+
+    @property
+    def ways_back(self) -> tuple[ReplicaChange, ...]:
+        """Inverse changes of what the plan has made, less what is back already."""
+        back = (MoveState.DONE, MoveState.ALREADY, MoveState.FAILED, MoveState.LEFT_OUT)
+        return tuple(
+            one
+            for one in self.plan.inverse
+            if self.progress.apply[one.key] is MoveState.DONE and self.progress.rollback.get(one.key) not in back
+        )
+
+    @property
+    def still_to_roll_back(self) -> frozenset[PartitionKey]:
+        """Partitions whose way back is not over."""
+        return frozenset(change.key for change in self.ways_back)
+
+    @property
+    def phase_words(self) -> str:
+        """Phase of the plan in words; without a running process, a phase of work was interrupted."""
+        words = {"new": "not begun", "applying": "interrupted", "rolling-back": "interrupted while rolling back"}
+        phase = self.progress.phase.value
+        return f"{phase}, a process is at it" if self.running else words.get(phase, phase.replace("-", " "))
+
+    def refusal(self, why: str, fix: str = "") -> ChangeRefusedError:
+        """Makes the error for a plan that is not ready for what is asked."""
+        states = self.progress.apply.values()
+        done = sum(state in (MoveState.DONE, MoveState.ALREADY) for state in states)
+        return ChangeRefusedError(f"{self.path}: {why}", f"{self.phase_words}, {done} of {len(states)} done", fix)
+
+
+_UNFINISHED = (MoveState.PENDING, MoveState.UNDER_WAY)
+
+
+def open_replica_plan(path: Path) -> MovePlanState:
+    """Reads a plan and its journal; asks no cluster.
+
+    Raises:
+        InputError: The plan or its journal cannot be read.
+    """
+    plan, digest = read_replica_plan(path)
+    entries, running = read_move_journal(path, digest)
+    return MovePlanState(path, plan, digest, replay_moves(plan, entries), running)
+
+
+def look_at_replica_plan(path: Path, cluster: MoveCluster) -> MovePlanState:
+    """Reads plan, journal and cluster.
+
+    Raises:
+        InputError: The plan or its journal cannot be read.
+        ChangeRefusedError: The plan belongs to another cluster.
+        UnreachableError: The cluster did not answer.
+    """
+    return compared_with(open_replica_plan(path), cluster)
+
+
+def compared_with(state: MovePlanState, cluster: MoveCluster) -> MovePlanState:
+    """Reads the cluster and compares the changes of a plan with it; arguments and errors as of the look."""
+    snapshot = cluster.snapshot()
+    check_cluster(state.plan, snapshot)
+    facts = state.plan.facts
+    sights = {one.key: see(snapshot, facts[one.key], one) for one in state.unfinished}
+    pending = [one for one in state.unfinished if sights[one.key].stage is Stage.BEFORE]
+    waiting = {one.key: obstacle(snapshot, one.from_replicas, one) for one in pending}
+    waiting |= judge(snapshot, [one for one in pending if not waiting[one.key]], controller_of(snapshot))
+    moving = [one for one in state.under_way if sights[one.key].stage in (Stage.MOVING, Stage.CATCHING_UP)]
+    left = bytes_left(cluster, snapshot, moving)
+    return replace(
+        state,
+        snapshot=snapshot,
+        sights=sights,
+        waiting={key: why for key, why in waiting.items() if why},
+        stuck={one.key: why for one in moving if (why := why_stuck(snapshot, one)) and not why.startswith("its copy")},
+        bytes_left=left,
+        others=_moved_by_others(state, snapshot, {one.key for one in moving}),
+    )
+
+
+def bytes_left(
+    cluster: MoveCluster, snapshot: ClusterSnapshot, changes: Sequence[ReplicaChange]
+) -> dict[PartitionKey, int]:
+    """Bytes that moves have still to copy: the leader's size less that of each copy; left out where not told."""
+    if not changes:
+        return {}
+    leaders = {change.key: snapshot.integers("leader")[snapshot.row_number(*change.key)] for change in changes}
+    brokers = {broker for change in changes for broker in change.adding}
+    brokers |= {leader for leader in leaders.values() if leader is not None and leader >= 0}
+    logs = cluster.logs(sorted(brokers), [change.key for change in changes])
+    sizes = {
+        (copy.topic, copy.partition, copy.broker): copy.size
+        for one in logs.values()
+        if isinstance(one, BrokerLogs)
+        for copy in one.replicas
+        if not copy.future
+    }
+    found: dict[PartitionKey, int] = {}
+    for change in changes:
+        size = sizes.get((*change.key, leaders[change.key] or 0))
+        if size is not None:
+            found[change.key] = sum(max(0, size - sizes.get((*change.key, broker), 0)) for broker in change.adding)
+    return found
+
+
+def _moved_by_others(
+    state: MovePlanState, snapshot: ClusterSnapshot, ours: set[PartitionKey]
+) -> tuple[PartitionKey, ...]:
+    adding, removing = snapshot.lists("adding"), snapshot.lists("removing")
+    topics, numbers = snapshot.strings("topic"), snapshot.integers("partition")
+    back = state.progress.rollback
+    keys = [(str(topics[row]), int(numbers[row] or 0)) for row in range(len(topics)) if adding[row] or removing[row]]
+    return tuple(key for key in keys if key not in ours and back.get(key) is not MoveState.UNDER_WAY)
+
+
+@contextmanager
+def locked(
+    state: MovePlanState, allowed: Callable[[MovePlanState], None]
+) -> Iterator[tuple[MoveJournal, Callable[[], MovePlanState]]]:
+    """Holds the journal's lock for the length of the block; gives the journal, and the state as it stands then.
+
+    Args:
+        state: The plan as it was read before.
+        allowed: Refuses the request if the plan is not ready for it; called again under the lock.
+
+    Raises:
+        ChangeRefusedError: Another process carries out the plan, or has done so meanwhile.
+    """
+    with open_move_journal(state.path, state.plan, state.digest) as journal:
+
+        def now() -> MovePlanState:
+            progress = replay_moves(state.plan, journal.entries)
+            return MovePlanState(state.path, state.plan, state.digest, progress, running=False)
+
+        allowed(now())
+        yield journal, now

@@ -1,0 +1,159 @@
+"""Progress of a plan of replicas: its journal, replayed. Pure: only the cluster can tell what is under way."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+from kreplica.execution.journal import Operation
+from kreplica.execution.moves.journal import Entry, Event, ListNote, MoveResult, Outcome, RateNote
+from kreplica.execution.moves.plan import ReplicaPlan
+from kreplica.execution.plan import PartitionKey
+from kreplica.execution.progress import Phase
+
+
+class MoveState(StrEnum):
+    """States of one partition of a plan.
+
+    ``under-way`` was asked for and its end is not known. ``already`` was found made before its turn, ``left-out`` no
+    longer fits the cluster, ``cancelled`` was taken back in flight; ``dropped`` was not begun when the plan was
+    cancelled or rolled back.
+    """
+
+    PENDING = "pending"
+    UNDER_WAY = "under-way"
+    DONE = "done"
+    ALREADY = "already"
+    FAILED = "failed"
+    LEFT_OUT = "left-out"
+    CANCELLED = "cancelled"
+    DROPPED = "dropped"
+
+
+_STATES = {
+    Outcome.DONE: MoveState.DONE,
+    Outcome.ALREADY: MoveState.ALREADY,
+    Outcome.FAILED: MoveState.FAILED,
+    Outcome.LEFT_OUT: MoveState.LEFT_OUT,
+    Outcome.NOT_BEGUN: MoveState.PENDING,
+    Outcome.CANCELLED: MoveState.CANCELLED,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Owed:
+    """Throttles that may be set and have to be put back: rates by broker and name, entries by topic and list."""
+
+    rates: Mapping[tuple[int, str], RateNote]
+    lists: Mapping[tuple[str, str], ListNote]
+
+    def __bool__(self) -> bool:
+        return bool(self.rates or self.lists)
+
+
+@dataclass(frozen=True, slots=True)
+class MoveProgress:
+    """Progress of a plan as its journal records it.
+
+    Args:
+        phase: The plan's phase.
+        apply: State of each partition's change.
+        rollback: State of each partition's way back; only those that were begun.
+        results: The last result of each partition that has one.
+        owed: Throttles that have to be put back.
+        taking_back: Partitions whose move was to be cancelled in flight, and of which the end is not known.
+        message: Why the last run stopped early, empty if it did not.
+    """
+
+    phase: Phase
+    apply: Mapping[PartitionKey, MoveState]
+    rollback: Mapping[PartitionKey, MoveState]
+    results: Mapping[PartitionKey, MoveResult]
+    owed: Owed
+    taking_back: frozenset[PartitionKey] = frozenset()
+    message: str = ""
+
+    @property
+    def rolled(self) -> bool:
+        """True if the plan is being, or was, rolled back."""
+        return self.phase in (Phase.ROLLING_BACK, Phase.ROLLED_BACK)
+
+
+def replay_moves(plan: ReplicaPlan, entries: Iterable[Entry]) -> MoveProgress:
+    """Replays the entries of a plan's journal."""
+    apply = {change.key: MoveState.PENDING for change in plan.changes}
+    rollback: dict[PartitionKey, MoveState] = {}
+    results: dict[PartitionKey, MoveResult] = {}
+    owed, taking_back = Ledger(), set[PartitionKey]()
+    phase, message = Phase.NEW, ""
+    for one in entries:
+        states = rollback if one.operation is Operation.ROLLBACK else apply
+        states.update({note.key: MoveState.UNDER_WAY for note in one.moves if note.target})
+        taking_back |= {note.key for note in one.moves if not note.target}
+        taking_back -= {result.key for result in one.results}
+        states.update({result.key: _STATES[result.outcome] for result in one.results})
+        results.update({result.key: result for result in one.results})
+        owed.count(one)
+        phase = _phase(phase, one)
+        message = one.message if one.event is Event.STOPPED else ""
+    if phase in (Phase.CANCELLED, Phase.ROLLING_BACK, Phase.ROLLED_BACK):
+        apply = {key: MoveState.DROPPED if state is MoveState.PENDING else state for key, state in apply.items()}
+    return MoveProgress(phase, apply, rollback, results, owed.owed, frozenset(taking_back), message)
+
+
+class Ledger:
+    """Throttles that are owed, entry by entry."""
+
+    def __init__(self, owed: Owed | None = None) -> None:
+        self._rates = dict(owed.rates) if owed is not None else {}
+        self._lists = dict(owed.lists) if owed is not None else {}
+
+    @property
+    def owed(self) -> Owed:
+        """What is owed now."""
+        return Owed(dict(self._rates), dict(self._lists))
+
+    def count(self, one: Entry) -> None:
+        """Counts a line of the journal; what was there before the first time is what is put back."""
+        if one.event is Event.THROTTLING:
+            for rate in one.rates:
+                first = self._rates.get((rate.broker, rate.name), rate)
+                self._rates[rate.broker, rate.name] = replace(first, value=rate.value)
+            for some in one.lists:
+                known = self._lists.get((some.topic, some.name), some)
+                entries = tuple(sorted({*known.entries, *some.entries}))
+                self._lists[some.topic, some.name] = replace(known, entries=entries)
+        elif one.event is Event.RELEASED:
+            for rate in one.rates:
+                self._rates.pop((rate.broker, rate.name), None)
+            for some in one.lists:
+                self._release(some)
+
+    def _release(self, note: ListNote) -> None:
+        known = self._lists.get((note.topic, note.name))
+        if known is None:
+            return
+        left = tuple(sorted({*known.entries} - {*note.entries}))
+        if left:
+            self._lists[note.topic, note.name] = replace(known, entries=left)
+        else:
+            del self._lists[note.topic, note.name]
+
+
+_STARTED = {
+    Operation.APPLY: Phase.APPLYING,
+    Operation.ROLLBACK: Phase.ROLLING_BACK,
+    Operation.CANCEL: Phase.CANCELLED,
+}
+_COMPLETED = {
+    Operation.APPLY: Phase.APPLIED,
+    Operation.ROLLBACK: Phase.ROLLED_BACK,
+    Operation.CANCEL: Phase.CANCELLED,
+}
+
+
+def _phase(phase: Phase, one: Entry) -> Phase:
+    if one.event is Event.COMPLETED:
+        return _COMPLETED[one.operation]
+    return _STARTED[one.operation] if one.event is Event.STARTED else phase

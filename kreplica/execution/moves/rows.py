@@ -1,0 +1,89 @@
+"""Rows of plans of replicas: each planned change, how far it has come, and the way back."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+from msgspec import Struct, field
+
+from kreplica.execution.moves.progress import MoveState
+from kreplica.execution.moves.sight import Stage
+from kreplica.model.rows import Int32, Meaning, of_partition
+
+if TYPE_CHECKING:
+    from kreplica.execution.moves.change import ReplicaChange
+    from kreplica.execution.moves.plan_state import MovePlanState
+
+DRIFTED, WAITING = "drifted", "waiting"
+
+
+class MoveRow(Struct, frozen=True):
+    """A change of a plan of replicas."""
+
+    topic: Annotated[str, of_partition("topic")]
+    partition: Annotated[Int32, of_partition("partition")]
+    from_replicas: Annotated[list[Int32], Meaning("replicas before, the preferred leader first")] = field(name="from")
+    to_replicas: Annotated[list[Int32], Meaning("replicas afterwards, the preferred leader first")] = field(name="to")
+    adding: Annotated[list[Int32], Meaning("brokers that get a replica", drop=3)]
+    removing: Annotated[list[Int32], Meaning("brokers that lose their replica", drop=2)]
+    size: Annotated[int | None, Meaning("bytes that are copied, null where they are not known", drop=4)] = field(
+        name="bytes"
+    )
+    bytes_left: Annotated[int | None, Meaning("bytes that are still to be copied, of moves in flight", drop=1)]
+    state: Annotated[
+        str,
+        Meaning(
+            "pending, waiting (it cannot begin now), under-way, done, already (made before its turn), failed, left-out"
+            " or drifted (it no longer fits the cluster), cancelled (taken back in flight), dropped"
+        ),
+    ]
+    rollback: Annotated[
+        str | None,
+        Meaning("the way back: pending, under-way, done, already, failed, left-out; null where there is none"),
+    ]
+    reason: Annotated[str, Meaning("why it waits, failed or is left out, or why it is stuck", fold=True)]
+
+
+def move_rows(state: MovePlanState) -> list[MoveRow]:
+    """One row for each change of a plan, in its order."""
+    return [_row(state, change) for change in state.plan.changes]
+
+
+def _row(state: MovePlanState, change: ReplicaChange) -> MoveRow:
+    now, reason = _state(state, change)
+    known = change.size is not None
+    return MoveRow(
+        topic=change.topic,
+        partition=change.partition,
+        from_replicas=list(change.from_replicas),
+        to_replicas=list(change.to_replicas),
+        adding=list(change.adding),
+        removing=list(change.removing),
+        size=change.total_bytes if known else None,
+        bytes_left=state.bytes_left.get(change.key),
+        state=now,
+        rollback=_rollback(state, change),
+        reason=reason,
+    )
+
+
+def _state(state: MovePlanState, change: ReplicaChange) -> tuple[str, str]:
+    known, result = state.progress.apply[change.key], state.progress.results.get(change.key)
+    if known is MoveState.UNDER_WAY:
+        return str(known), state.stuck.get(change.key, "")
+    if known is MoveState.PENDING and not state.progress.rolled:
+        sight = state.sights.get(change.key)
+        if sight is not None and sight.stage is Stage.AFTER:
+            return str(known), "it has its new replicas already"
+        if sight is not None and sight.stage is not Stage.BEFORE:
+            return DRIFTED, sight.reason or "somebody else moves it"
+        why = state.waiting.get(change.key, "")
+        return (WAITING, why) if why else (str(known), "")
+    return str(known), result.reason if result is not None else ""
+
+
+def _rollback(state: MovePlanState, change: ReplicaChange) -> str | None:
+    known = state.progress.rollback.get(change.key)
+    if known is not None:
+        return str(known)
+    return str(MoveState.PENDING) if state.progress.rolled and change.key in state.still_to_roll_back else None

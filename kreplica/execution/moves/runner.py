@@ -1,0 +1,535 @@
+"""Carries out changes of replicas: moves in flight within limits, refilled as they finish, until all have ended.
+
+At each look at the cluster:
+
+    what has ended is noted, its entries leave the throttles' lists
+    where the cluster is worse than when the run began, nothing more begins until it is well
+    what fits the limits begins: looked at again, throttled, noted in the journal, asked for, each compared by the
+        request right before it is asked for
+
+A partition that no longer fits the plan is left out, and the run goes on. A change that cannot begin now, because a
+broker is down or it would make something worse, waits for its turn. A run stops early when it is told to (``stopping``:
+what is in flight finishes first), or when nothing has moved on for ``max_wait`` seconds. Throttles are put back when
+nothing is in flight; while something is, they stay, and the journal knows them.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Protocol
+
+from kreplica.control.reassign import CHANGED, NOT_ASKED, ReassignmentResult
+from kreplica.errors import ChangeRefusedError, KreplicaError, UnreachableError
+from kreplica.execution.drift import Trouble, got_worse, trouble
+from kreplica.execution.executor import check_cluster
+from kreplica.execution.journal import Operation
+from kreplica.execution.moves.change import ReplicaChange
+from kreplica.execution.moves.cluster import MoveCluster
+from kreplica.execution.moves.journal import Entry, Event, MoveNote, MoveResult, Outcome, entry
+from kreplica.execution.moves.plan import queued_move
+from kreplica.execution.moves.progress import MoveProgress, MoveState
+from kreplica.execution.moves.safety import controller_of, judge, obstacle
+from kreplica.execution.moves.sight import Sight, Stage, see
+from kreplica.execution.moves.throttling import Throttling
+from kreplica.execution.plan import PartitionKey
+from kreplica.model.words import counted
+from kreplica.planner.reassignment.steps import MoveWindow, Place, QueuedMove
+from kreplica.sources.kafka.log_dirs import BrokerLogs
+from kreplica.sources.kafka.reassignments import Move
+
+if TYPE_CHECKING:
+    from kreplica.execution.moves.plan import ReplicaPlan
+    from kreplica.model.snapshot import ClusterSnapshot
+
+TAKEN_SECONDS = 20.0
+"""Seconds in which a request that was accepted, or not answered, has to show in the cluster."""
+
+
+class Journal(Protocol):
+    """Record of what a run intends and of what became of it."""
+
+    def append(self, entry: Entry) -> None:
+        """Notes an entry; it is kept when this returns."""
+
+
+def _never() -> bool:
+    return False
+
+
+def _say_nothing(_: str) -> None:
+    """Takes what is told where nobody listens."""
+
+
+@dataclass(frozen=True, slots=True)
+class MoveOptions:
+    """Options of a run.
+
+    Args:
+        throttle: Bytes a second for each broker; None for no throttle.
+        max_wait: Seconds without progress, or with the cluster worse than before, after which the run stops.
+        poll: Seconds between two looks at the cluster.
+        stopping: Tells whether nothing more is to begin; what is in flight then finishes.
+        tell: Called with each event, as one clause.
+    """
+
+    throttle: int | None = None
+    max_wait: float = 600.0
+    poll: float = 1.0
+    stopping: Callable[[], bool] = _never
+    tell: Callable[[str], None] = _say_nothing
+
+
+@dataclass(frozen=True, slots=True)
+class MoveSession:
+    """Cluster, plan and journal of one run."""
+
+    cluster: MoveCluster
+    plan: ReplicaPlan
+    progress: MoveProgress
+    journal: Journal
+    options: MoveOptions
+
+
+@dataclass(frozen=True, slots=True)
+class MoveRun:
+    """What became of a run.
+
+    Args:
+        stopped: Why it stopped early, empty if it did not.
+        in_flight: Partitions that are still moving.
+        remarks: What the user has to know besides.
+    """
+
+    stopped: str = ""
+    in_flight: tuple[PartitionKey, ...] = ()
+    remarks: tuple[str, ...] = ()
+
+
+def refuse_second_runner(plan: ReplicaPlan, progress: MoveProgress, snapshot: ClusterSnapshot) -> None:
+    """Refuses a plan of which moves are in flight that its journal does not know: somebody else carries it out.
+
+    Raises:
+        ChangeRefusedError: There are such moves.
+    """
+    facts, changes = plan.facts, plan.changes
+    known = (MoveState.UNDER_WAY, MoveState.DONE)
+    strangers = [
+        f"{change.topic}-{change.partition}"
+        for change in changes
+        if progress.apply[change.key] not in known and see(snapshot, facts[change.key], change).stage is Stage.MOVING
+    ]
+    if strangers:
+        raise ChangeRefusedError(
+            "moves of this plan are in flight that its journal does not know",
+            f"{strangers[0]}" + f" and {len(strangers) - 1} more" * (len(strangers) > 1),
+            "go on with the journal that began them, or wait until they have ended and make a new plan",
+        )
+
+
+def run_moves(
+    session: MoveSession, operation: Operation, changes: Sequence[ReplicaChange], *, last: bool = True
+) -> MoveRun:
+    """Carries out changes of a plan, or of its inverse, and puts its throttles back.
+
+    Args:
+        session: What to work with.
+        operation: The operation, for the journal; of a cancellation only what is in flight is followed to its end.
+        changes: Those that are pending or under way, in order.
+        last: Whether the operation is complete then. Otherwise what the plan itself has in flight is followed, and the
+            operation goes on.
+
+    Raises:
+        ChangeRefusedError: The plan belongs to another cluster, or somebody else carries it out.
+        UnreachableError: The cluster did not answer before anything was begun.
+    """
+    snapshot = session.cluster.snapshot()
+    check_cluster(session.plan, snapshot)
+    session.journal.append(entry(Event.STARTED, operation, pid=os.getpid()))
+    begin = last and operation is not Operation.CANCEL
+    run = _Run(session, operation if last else Operation.CANCEL, snapshot, begin=begin)
+    try:
+        stopped = run.carry_out(changes, snapshot)
+    except KreplicaError as error:
+        stopped = str(error)
+    except KeyboardInterrupt:
+        left = counted(len(run.in_flight), "move is", "moves are")
+        message = f"interrupted; {left} still in flight, and throttled as before" if run.in_flight else "interrupted"
+        session.journal.append(entry(Event.STOPPED, operation, message=message))
+        raise
+    if stopped or last:
+        event = Event.STOPPED if stopped else Event.COMPLETED
+        session.journal.append(entry(event, operation, message=stopped))
+    return MoveRun(stopped, run.in_flight, tuple(run.remarks))
+
+
+@dataclass(slots=True)
+class _Asked:
+    """A move in flight: when it was asked for, whether it was seen, and the bytes that its copies have."""
+
+    change: ReplicaChange
+    at: float
+    seen: bool = False
+    copied: int = 0
+
+
+@dataclass(slots=True)
+class _Patience:
+    """The last moment at which anything moved on."""
+
+    since: float = field(default_factory=time.monotonic)
+
+    def renew(self) -> None:
+        self.since = time.monotonic()
+
+    def is_over(self, seconds: float) -> bool:
+        return time.monotonic() - self.since > seconds
+
+
+class _Run:
+    def __init__(self, session: MoveSession, operation: Operation, snapshot: ClusterSnapshot, *, begin: bool) -> None:
+        self.session, self.operation, self.options = session, operation, session.options
+        self.facts = session.plan.facts
+        self.before: Trouble = trouble(snapshot)
+        self.begin = begin
+        self.window = MoveWindow(session.plan.limits)
+        self.asked: dict[PartitionKey, _Asked] = {}
+        self.waiting: dict[PartitionKey, ReplicaChange] = {}
+        self.postponed: dict[PartitionKey, str] = {}
+        self.patience = _Patience()
+        self.remarks: list[str] = []
+        self.throttling = Throttling(
+            session.cluster, self._write, operation, session.progress.owed, self.options.throttle, self.options.tell
+        )
+
+    @property
+    def in_flight(self) -> tuple[PartitionKey, ...]:
+        return tuple(self.asked)
+
+    def carry_out(self, changes: Sequence[ReplicaChange], snapshot: ClusterSnapshot) -> str:
+        self._take_up(changes, snapshot)
+        self._count_copied()
+        stopped = self._loop(snapshot)
+        if not self.asked:
+            self.remarks += self.throttling.release_all()
+        elif self.throttling.owed:
+            self.remarks.append("throttles stay until what is in flight has ended: resume puts them back")
+        return stopped
+
+    def _take_up(self, changes: Sequence[ReplicaChange], snapshot: ClusterSnapshot) -> None:
+        """Sorts changes into those in flight and those that wait; what has ended meanwhile is noted."""
+        states = self.session.progress.rollback if self.operation is Operation.ROLLBACK else self.session.progress.apply
+        for change in changes:
+            sight = see(snapshot, self.facts[change.key], change)
+            under_way = states.get(change.key) is MoveState.UNDER_WAY
+            if under_way and sight.stage is not Stage.BEFORE:
+                self.window.begin(queued_move(change, sight.leader))
+                self.asked[change.key] = _Asked(change, time.monotonic(), seen=True)
+            else:
+                self.waiting[change.key] = change
+                self.window.add(queued_move(change, sight.leader))
+
+    def _loop(self, snapshot: ClusterSnapshot) -> str:
+        worse_since: float | None = None
+        while True:
+            self._note_ended(snapshot)
+            why_not = self._why_not(snapshot)
+            if why_not.startswith(_WORSE):
+                worse_since = worse_since or time.monotonic()
+                if time.monotonic() - worse_since > self.options.max_wait:
+                    return why_not
+            else:
+                worse_since = None
+            if not why_not and self.waiting:
+                stopped = self._begin_more(snapshot)
+                if stopped:
+                    self.begin, why_not = False, stopped
+                    self._stopped = stopped
+            if not self.asked and (not self.waiting or not self.begin or self.options.stopping()):
+                return self._end(why_not)
+            if self.patience.is_over(self.options.max_wait):
+                return self._stuck(snapshot, why_not)
+            snapshot = self._look()
+
+    _stopped = ""
+
+    def _end(self, why_not: str) -> str:
+        if not self.waiting:
+            return ""
+        if self._stopped:
+            return self._stopped
+        return f"{counted(len(self.waiting), 'move')} not begun: {why_not}" if why_not else "stopped"
+
+    def _why_not(self, snapshot: ClusterSnapshot) -> str:
+        """Why nothing more begins now; empty if more may."""
+        if self._stopped:
+            return self._stopped
+        if not self.begin:
+            return "nothing more is to begin"
+        if self.options.stopping():
+            return "stopped by the user"
+        worse = got_worse(self.before, trouble(snapshot))
+        if worse:
+            return f"{_WORSE}, {worse}"
+        if self.waiting and (gone := self.throttling.vanished()):
+            self.begin, self._stopped = False, gone
+            return gone
+        return ""
+
+    def _look(self) -> ClusterSnapshot:
+        """Waits and reads; a cluster that does not answer is asked again, as long as the run may wait."""
+        while True:
+            self._sleep()
+            try:
+                snapshot = self.session.cluster.snapshot()
+                self._count_copied()
+                return snapshot
+            except UnreachableError as error:
+                if not error.may_pass or self.patience.is_over(self.options.max_wait):
+                    raise
+
+    def _sleep(self) -> None:
+        until = time.monotonic() + self.options.poll
+        stopping = self.options.stopping()
+        while (left := until - time.monotonic()) > 0 and self.options.stopping() == stopping:
+            time.sleep(min(left, 0.2))
+
+    def _count_copied(self) -> None:
+        """Bytes that the copies in flight have, and the room that is left on the disks."""
+        keys = list(self.asked)
+        if not keys and not self.waiting:
+            return
+        brokers = {broker for one in self.asked.values() for broker in one.change.adding}
+        brokers |= {broker for change in self.waiting.values() for broker in change.adding}
+        logs = self.session.cluster.logs(sorted(brokers), keys)
+        sizes = {
+            (copy.topic, copy.partition, copy.broker): copy.size
+            for one in logs.values()
+            if isinstance(one, BrokerLogs)
+            for copy in one.replicas
+            if not copy.future
+        }
+        for key, one in self.asked.items():
+            copied = sum(sizes.get((*key, broker), 0) for broker in one.change.adding)
+            if copied > one.copied:
+                one.copied = copied
+                self.patience.renew()
+        self.window.set_room(self._room(logs, sizes))
+
+    def _room(
+        self, logs: Mapping[int, BrokerLogs | str], sizes: Mapping[tuple[str, int, int], int]
+    ) -> dict[Place, int]:
+        """Usable bytes less what is still to come of the copies in flight."""
+        room: dict[Place, int] = {}
+        for broker, one in logs.items():
+            if isinstance(one, BrokerLogs):
+                for directory in one.log_dirs:
+                    if directory.error is None and directory.usable_bytes is not None:
+                        room[broker, directory.path] = directory.usable_bytes
+                        room[broker, ""] = min(directory.usable_bytes, room.get((broker, ""), directory.usable_bytes))
+        for move in self.window.in_flight.values():
+            for broker, path in move.places:
+                to_come = max(0, move.size - sizes.get((*move.key, broker), 0))
+                for place in {(broker, path), (broker, "")}:
+                    if place in room:
+                        room[place] -= to_come
+        return room
+
+    def _note_ended(self, snapshot: ClusterSnapshot) -> None:
+        results, ended = [], []
+        for key, one in self.asked.items():
+            sight = see(snapshot, self.facts[key], one.change)
+            result = self._result(one, sight)
+            if result is not None:
+                results.append(result)
+                ended.append(one.change)
+        if not results:
+            return
+        self.patience.renew()
+        self._write(entry(Event.FINISHED, self.operation, results=tuple(results)))
+        for result in results:
+            del self.asked[result.key]
+            self.window.end(result.key, made=result.outcome is Outcome.DONE)
+        self.throttling.release(ended)
+        done = sum(result.outcome is Outcome.DONE for result in results)
+        self.options.tell(f"{counted(done, 'move')} done, {len(self.asked)} in flight, {len(self.waiting)} waiting")
+
+    def _result(self, one: _Asked, sight: Sight) -> MoveResult | None:
+        """The end of a move, None as long as it goes on."""
+        if sight.stage is Stage.AFTER:
+            return MoveResult(*one.change.key, Outcome.DONE)
+        if sight.stage in (Stage.MOVING, Stage.CATCHING_UP):
+            one.seen = True
+            return None
+        if sight.stage is Stage.BEFORE and not one.seen and time.monotonic() - one.at < TAKEN_SECONDS:
+            return None
+        before = "its replicas are as before: somebody cancelled the move, or the request was lost"
+        return MoveResult(*one.change.key, Outcome.FAILED, sight.reason or before)
+
+    def _begin_more(self, snapshot: ClusterSnapshot) -> str:
+        """Begins as many moves as fit; returns why the run has to stop, empty if it does not."""
+        chosen: list[ReplicaChange] = []
+        postponed: list[QueuedMove] = []
+        self.postponed = {}
+        while moves := self.window.next_moves():
+            reasons = self._reasons(snapshot, [self.waiting[move.key] for move in moves])
+            for move in moves:
+                if not reasons.get(move.key):
+                    chosen.append(self.waiting[move.key])
+                    continue
+                self.window.end(move.key, made=False)
+                if move.key in self.waiting:
+                    self.postponed[move.key] = reasons[move.key]
+                    postponed.append(move)
+        for move in postponed:
+            self.window.add(move)
+        return self._begin(chosen) if chosen else ""
+
+    def _reasons(self, snapshot: ClusterSnapshot, changes: Sequence[ReplicaChange]) -> dict[PartitionKey, str]:
+        """Why changes do not begin: those that no longer fit are noted and wait no more, the others wait on."""
+        reasons: dict[PartitionKey, str] = {}
+        results = []
+        for change in changes:
+            sight = see(snapshot, self.facts[change.key], change)
+            if sight.stage is Stage.AFTER:
+                results.append(MoveResult(*change.key, Outcome.ALREADY, "it had its new replicas before its turn"))
+            elif sight.stage is not Stage.BEFORE:
+                why = sight.reason or "somebody else began the same move"
+                results.append(MoveResult(*change.key, Outcome.LEFT_OUT, why))
+            else:
+                reasons[change.key] = obstacle(snapshot, change.from_replicas, change)
+        if results:
+            self._write(entry(Event.FINISHED, self.operation, results=tuple(results)))
+            self.patience.renew()
+        for result in results:
+            reasons[result.key] = result.reason
+            del self.waiting[result.key]
+        possible = [change for change in changes if not reasons[change.key]]
+        return reasons | judge(snapshot, possible, controller_of(snapshot))
+
+    def _begin(self, changes: Sequence[ReplicaChange]) -> str:
+        try:
+            uncovered = self.throttling.cover(changes)
+            for key, why in uncovered.items():
+                self._postpone(key, f"its throttle cannot be set: {why}")
+            placed = self._place([change for change in changes if change.key not in uncovered])
+            self._note_answers(self._ask(placed))
+        except KreplicaError as error:
+            for change in changes:
+                if change.key in self.waiting and change.key in self.window.in_flight:
+                    self.window.end(change.key, made=False)
+            return str(error)
+        return ""
+
+    def _postpone(self, key: PartitionKey, why: str) -> None:
+        """Lets a move that was to begin wait again."""
+        move = self.window.in_flight[key]
+        self.window.end(key, made=False)
+        self.window.add(move)
+        self.postponed[key] = why
+
+    def _place(self, changes: Sequence[ReplicaChange]) -> list[ReplicaChange]:
+        """Names the log directories that are chosen; those whose broker refuses do not begin."""
+        wanted = {(*change.key, broker): path for change in changes for broker, path in change.directories}
+        if not wanted:
+            return list(changes)
+        answers = self.session.cluster.place(wanted)
+        refused = {(topic, partition): one.error for (topic, partition, _), one in answers.items() if not one.accepted}
+        if refused:
+            results = tuple(
+                MoveResult(*key, Outcome.FAILED, f"its log directory is refused: {error}")
+                for key, error in refused.items()
+            )
+            self._write(entry(Event.FINISHED, self.operation, results=results))
+            for key in refused:
+                del self.waiting[key]
+                self.window.end(key, made=False)
+        return [change for change in changes if change.key not in refused]
+
+    def _ask(self, changes: Sequence[ReplicaChange]) -> tuple[ReassignmentResult, ...]:
+        if not changes:
+            return ()
+        notes = tuple(MoveNote(*change.key, change.from_replicas, change.to_replicas) for change in changes)
+        self._write(entry(Event.INTENDED, self.operation, moves=notes))
+        now = time.monotonic()
+        for change in changes:
+            self.asked[change.key] = _Asked(change, now)
+            del self.waiting[change.key]
+        self.patience.renew()
+        try:
+            return self.session.cluster.reassign(
+                {change.key: change.to_replicas for change in changes},
+                {change.key: Move(list(change.from_replicas), [], []) for change in changes},
+                other_factor=any(len(change.from_replicas) != len(change.to_replicas) for change in changes),
+            )
+        except UnreachableError as error:  # they may have been begun all the same: the next looks tell
+            self.options.tell(str(error))
+            return ()
+        except KreplicaError as error:
+            results = tuple(MoveResult(*change.key, Outcome.NOT_BEGUN, str(error)) for change in changes)
+            self._write(entry(Event.FINISHED, self.operation, results=results))
+            for change in changes:
+                self._take_back(change)
+            raise
+
+    def _take_back(self, change: ReplicaChange) -> None:
+        """A move that was asked for and did not begin waits again; the window has it in flight."""
+        del self.asked[change.key]
+        self.waiting[change.key] = change
+
+    def _note_answers(self, answers: Iterable[ReassignmentResult]) -> None:
+        """Notes moves that the controller refused, or that were not as expected right before the request."""
+        outcomes = {CHANGED: Outcome.LEFT_OUT, NOT_ASKED: Outcome.NOT_BEGUN}
+        results = [
+            MoveResult(answer.topic, answer.partition, outcomes.get(answer.error, Outcome.FAILED), str(answer))
+            for answer in answers
+            if answer.error in outcomes or answer.error.isupper()
+        ]
+        if not results:
+            return
+        self._write(entry(Event.FINISHED, self.operation, results=tuple(results)))
+        ended = []
+        for result in results:
+            change = self.asked.pop(result.key).change
+            ended.append(change)
+            self.window.end(result.key, made=False)
+            if result.outcome is Outcome.NOT_BEGUN:
+                self.waiting[change.key] = change
+                self.window.add(queued_move(change, -1))
+        self.throttling.release(ended)
+
+    def _stuck(self, snapshot: ClusterSnapshot, why_not: str) -> str:
+        """Why nothing has moved on for so long: what is stuck in flight first, then what waits."""
+        reasons = [f"{key[0]}-{key[1]}: {why_stuck(snapshot, one.change)}" for key, one in list(self.asked.items())[:3]]
+        reasons += [f"{topic}-{number}: {why}" for (topic, number), why in list(self.postponed.items())[:3]]
+        told = "; ".join(reasons) or why_not or "nothing has moved on"
+        return f"nothing has moved on for {self.options.max_wait:g} s: {told}"
+
+    def _write(self, line: Entry) -> None:
+        self.session.journal.append(line)
+
+
+_WORSE = "the cluster got worse"
+
+
+def why_stuck(snapshot: ClusterSnapshot, change: ReplicaChange) -> str:
+    """The likeliest reason why a move in flight does not end."""
+    row = snapshot.find_row(*change.key)
+    if row is None:
+        return "it is gone"
+    leader, isr = snapshot.integers("leader")[row], snapshot.lists("isr")[row] or []
+    down = _dead(snapshot, change.adding)
+    if down:
+        return f"broker {down[0]}, which gets a replica, is down"
+    if leader is not None and leader < 0:
+        return "nobody leads it"
+    kept = [broker for broker in change.to_replicas if broker in change.from_replicas and broker not in isr]
+    if kept:
+        return f"broker {kept[0]}, which keeps its replica, is out of sync"
+    return "its copy does not catch up: a throttle below what is written, or a slow disk"
+
+
+def _dead(snapshot: ClusterSnapshot, brokers: Collection[int]) -> list[int]:
+    return [broker for broker in brokers if snapshot.is_alive(broker) is False]

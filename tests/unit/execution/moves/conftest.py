@@ -1,0 +1,19 @@
+"""A cluster on paper that moves replicas, and runs of plans for it that wait for nothing long."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from moved_plans import Moved
+
+from kreplica.execution.moves import taking_back, throttling
+
+
+@pytest.fixture
+def moved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Moved:
+    """A cluster on paper without partitions and without a plan."""
+    monkeypatch.setattr(throttling, "SETTLE_SECONDS", 0.2)
+    monkeypatch.setattr(throttling, "PAUSE_SECONDS", 0.01)
+    monkeypatch.setattr(taking_back, "SETTLE_SECONDS", 0.3)
+    return Moved(tmp_path)

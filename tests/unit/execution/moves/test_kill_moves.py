@@ -1,0 +1,20 @@
+"""A plan of replicas that is killed at any point of its protocol and resumed ends as if it had not been killed."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+DRIVER = Path(__file__).parents[3] / "support" / "kill_moves.py"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("work", "least"), [("apply", 45), ("rollback", 50), ("cancel", 25)])
+def test_a_kill_at_every_point(work: str, least: int, tmp_path: Path) -> None:
+    command = [sys.executable, str(DRIVER), work, str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=250, check=False)
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout) >= least, "not every point was passed"
