@@ -180,9 +180,9 @@ class KraftLink:
     """See ``ControllerLink``."""
 
     __slots__ = (
-        "_asking",
         "_controller",
         "_controllers",
+        "_in_flight",
         "_lifecycle",
         "_queue",
         "_registrations",
@@ -199,7 +199,7 @@ class KraftLink:
 
     def ended(self) -> None:
         """Drops the requests when the broker's process ends."""
-        self._asking = False
+        self._in_flight: dict[str, Leadership] = {}
         self.metadata_offset = 0
         self._queue: dict[str, Leadership] = {}
         self._registrations: dict[int, Registration] = {}
@@ -302,45 +302,62 @@ class KraftLink:
     # -- the ISR
 
     def ask_isr(self, leadership: Leadership) -> None:
-        """Queues the request: one is in flight at a time."""
-        self._queue[leadership.replica.partition] = leadership
+        """Queues the request: one is in flight at a time, and one of a partition waits for its answer at a time.
+
+        A leader that has learnt of another state since its first request may want another ISR before the answer comes:
+        kafka.server.DefaultAlterPartitionManager.submit refuses it.
+        """
+        partition = leadership.replica.partition
+        if leadership in (self._queue.get(partition), self._in_flight.get(partition)):
+            leadership.refused(ErrorCode.OPERATION_NOT_ATTEMPTED.name, True, "alter_partition.leader_reaction")
+            return
+        self._queue[partition] = leadership
         self._send_isrs()
+
+    def _ask_again(self, leadership: Leadership, proposed: tuple[int, int]) -> None:
+        if _proposal(leadership) == proposed:
+            self.ask_isr(leadership)
 
     def _send_isrs(self) -> None:
         # requests of an ended leadership are left out: the controller would refuse them, and no one reads the answer
         asked = {name: one for name, one in self._queue.items() if one.replica.leadership is one}
-        if self._asking or not asked:
+        if self._in_flight or not asked:
             return
-        self._asking = True
-        self._queue = {}
+        self._in_flight, self._queue = asked, {}
         requests = tuple(_request(leadership) for leadership in asked.values())
+        proposed = {name: _proposal(leadership) for name, leadership in asked.items()}
 
         def answered(error: int, answers: tuple[tuple[str, int, PartitionState | None], ...]) -> None:
-            self._asking = False
             if error:
                 retry(None)
                 return
+            self._in_flight = {}
             for partition, one_error, state in answers:
-                self._answered(asked[partition], one_error, state)
+                self._answered(asked[partition], proposed[partition], one_error, state)
             self._send_isrs()
 
         def retry(_reason: str | None) -> None:
-            self._asking = False
-            self._queue = {**asked, **self._queue}
+            self._in_flight, self._queue = {}, {**asked, **self._queue}
             self.broker.after(RETRY_AFTER, self._send_isrs)
 
         broker = self.broker
         arguments = (broker.id, broker.broker_epoch, requests)
         self.call("AlterPartition", lambda controller: controller.alter_partition, arguments, answered, retry)
 
-    def _answered(self, leadership: Leadership, error: int, state: PartitionState | None) -> None:
-        if leadership.replica.leadership is not leadership:
+    def _answered(
+        self, leadership: Leadership, proposed: tuple[int, int], error: int, state: PartitionState | None
+    ) -> None:
+        """Takes an answer, unless the leader has learnt of another state since it asked, or waits for another ISR.
+
+        kafka.cluster.Partition.submitAlterPartition.
+        """
+        if leadership.replica.leadership is not leadership or _proposal(leadership) != proposed:
             return
         if error or state is None:
             reaction = leader_reaction(error)
             leadership.refused(ErrorCode(error).name, reaction == ROLL_BACK, "alter_partition.leader_reaction")
             if reaction == RETRY:
-                self.broker.after(RETRY_AFTER, self.ask_isr, leadership)
+                self.broker.after(RETRY_AFTER, self._ask_again, leadership, proposed)
         elif leader_takes_answer(
             leadership.pending != leadership.isr,
             leadership.epoch,
@@ -349,6 +366,10 @@ class KraftLink:
             state.partition_epoch,
         ):
             self.broker.apply(state)
+
+
+def _proposal(leadership: Leadership) -> tuple[int, int]:
+    return leadership.pending, leadership.partition_epoch
 
 
 def _request(leadership: Leadership) -> IsrRequest:

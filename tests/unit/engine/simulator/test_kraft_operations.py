@@ -127,3 +127,34 @@ def test_a_leader_that_is_told_what_it_knows_forgets_the_isr_that_it_waits_for(f
     assert forgotten == ([expected] if forgets else [])
     leader.apply(replica.state._replace(isr=0b111, partition_epoch=replica.state.partition_epoch + 1))
     assert leadership.maximal() == leadership.isr == 0b111
+
+
+@pytest.mark.parametrize("again", [False, True])
+def test_a_leader_may_ask_for_another_isr_once_its_first_request_is_answered(again: bool) -> None:
+    """Partition.submitAlterPartition, DefaultAlterPartitionManager.submit: the answer to the first is ignored then.
+
+    The leader has learnt of another state meanwhile. It asks again at its next look (maybeShrinkIsr).
+    """
+    setup = cluster(3, TopicSetup("t", ((1, 2, 3),), starts={0: PartitionStart(1, (1, 2))}), duration=5 * SECOND)
+    simulation = build(replace(setup, down=("broker-3",)), version_named("4.0"), 1, trace := Trace())
+    play_plan(simulation, ())
+    leader = simulation.brokers[1]
+    leadership = leader.replicas["t-0"].leadership
+    assert leadership is not None
+
+    def ask(isr: int) -> None:
+        leadership.pending = isr
+        leader.ask_isr("t-0")
+
+    ask(0b111)  # the controller refuses it: broker-3 is fenced
+    leadership.committed(leader.replicas["t-0"].state)
+    if again:
+        ask(0b001)
+        assert leadership.maximal() == 0b011
+    simulation.scheduler.run(6 * SECOND)
+    refused = [event.values[1:3] for event in trace.events if event.kind == Kind.ISR_REFUSED]
+    assert refused == ([((1,), "OPERATION_NOT_ATTEMPTED")] if again else [])
+    ask(0b001)
+    simulation.scheduler.run(7 * SECOND)
+    changed = [event.values[3] for event in trace.events if event.kind == Kind.PARTITION_CHANGED]
+    assert changed[-2:] == [(1,), (1, 2)]  # broker-2, which fetches, joins again
