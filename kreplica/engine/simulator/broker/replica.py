@@ -168,7 +168,13 @@ class Replica:
         self.recovery_point = self.log.flushed
 
     def recover(self, clean: bool, power_lost: bool, kept: int) -> None:
-        """Restores log and high watermark from the disk when the broker starts."""
+        """Restores log and high watermark from the disk when the broker starts.
+
+        In ZooKeeper mode a new process knows nothing of its partitions before it is told (Partition.leaderEpoch is -1):
+        it takes whatever a controller says first. In KRaft its own copy of the metadata log never goes back.
+        """
+        if self.broker.cluster.version.controller is ControllerKind.ZOOKEEPER:
+            self.state = self.state._replace(leader=NO_LEADER, leader_epoch=-1, partition_epoch=-1)
         log = self.log
         begin = recovery_begins(self.recovery_point, log.start, log.end, clean)
         self.broker.emit(Kind.RECOVERY_BEGINS, self.partition, begin)

@@ -247,7 +247,7 @@ class ZooKeeperController(ElectedController):
     def on_watch(self, what: str, path: str) -> None:
         """Handles a watch event: KafkaController's handlers."""
         if path == CONTROLLER:
-            self.put(self._controller_gone if what == "deleted" else self._controller_changed)
+            self.put(self.elect if what == "deleted" else self._controller_changed)
         elif path == BROKERS:
             self.put(self._brokers_changed)
         elif path in (ISR_CHANGES, DIRECTORY_EVENTS):
@@ -258,7 +258,10 @@ class ZooKeeperController(ElectedController):
     # -- election
 
     def elect(self, tried: int = NOT_ELECTED) -> None:
-        """Becomes the controller if there is none. KafkaController.elect.
+        """Becomes the controller if there is none. KafkaController.elect, processReelect.
+
+        An event may say that /controller is gone and be handled when this broker has created it anew: one that is
+        active reads first, and resigns only if the znode is not its own (maybeResign).
 
         Args:
             tried: The epoch that it has tried to write already.
@@ -266,23 +269,24 @@ class ZooKeeperController(ElectedController):
         reads = ((Operation("get", CONTROLLER, watch=True),), (Operation("get", CONTROLLER_EPOCH),))
         self.client.request(reads, self._looked, tried)
 
-    def _controller_gone(self) -> None:
-        """KafkaController.processReelect."""
-        self.resign()
-        self.elect()
-
     def _controller_changed(self) -> None:
         """KafkaController.processControllerChange: watches again, and resigns if another broker is the controller."""
         self.client.request(((Operation("get", CONTROLLER, watch=True),),), self._looked_again)
 
     def _looked_again(self, results: tuple[tuple[Result, ...], ...]) -> None:
-        found = results[0][0]
-        if found.code == OK and found.data != (self.broker.id,):
+        if not self._is_own(results[0][0]):
             self.resign()
         self.finished()
 
+    def _is_own(self, found: Result) -> bool:
+        return found.code == OK and found.data == (self.broker.id,)
+
     def _looked(self, results: tuple[tuple[Result, ...], ...], tried: int) -> None:
         (found,), (epoch,) = results
+        if self.active and self._is_own(found):
+            self.finished()
+            return
+        self.resign()
         if found.code == OK:
             if is_own_election(found.data[0], epoch.data[0], self.broker.id, tried):
                 self._take_over(tried, epoch.version)

@@ -33,7 +33,7 @@ from kreplica.engine.simulator import simulate
 from kreplica.engine.simulator.broker.partition_state import PartitionState
 from kreplica.engine.simulator.world import build
 from kreplica.engine.simulator.zookeeper.operations import zookeeper_controller
-from kreplica.engine.simulator.zookeeper.service import CONTROLLER_EPOCH, state_path
+from kreplica.engine.simulator.zookeeper.service import CONTROLLER, CONTROLLER_EPOCH, Operation, state_path
 from kreplica.engine.simulator.zookeeper.states import Change
 from kreplica.engine.trace import Event, Kind, Trace, TraceHash, fields_of
 from kreplica.engine.versions.supported import VERSIONS, ControllerKind, version_named
@@ -464,3 +464,42 @@ def test_a_leader_knows_its_own_write_when_the_controller_has_changed_meanwhile(
     assert [e["epoch"] for e in of(events, Kind.CONTROLLER_ELECTED)] == [1, 2]
     assert len(of(events, Kind.ISR_ASKED, partition="t-1")) == 1
     assert of(events, Kind.ISR_REFUSED, partition="t-1") == []
+
+
+@pytest.mark.parametrize("gone", [False, True])
+def test_a_controller_that_hears_that_its_znode_is_gone_looks_before_it_resigns(gone: bool) -> None:
+    """KafkaController.processReelect, maybeResign: the event may be of the znode of a controller before it."""
+    setup = cluster(3, TopicSetup("t", ((1, 2, 3), (2, 3, 1))), duration=60 * SECOND)
+    simulation = build(setup, version_named("2.5"), 0, trace := Trace())
+    simulation.scheduler.run(2 * SECOND)
+    controller = zookeeper_controller(simulation.brokers)
+    assert controller is not None
+    if gone:
+        controller.client.request(((Operation("delete", CONTROLLER),),), lambda _results: None)
+    else:
+        controller.on_watch("deleted", CONTROLLER)
+    simulation.scheduler.run(5 * SECOND)
+    now = zookeeper_controller(simulation.brokers)
+    assert now is not None
+    assert (now.active, now.epoch) == (True, 2 if gone else 1)
+    resigned = [(event.node, event.values[0]) for event in trace.events if event.kind == Kind.CONTROLLER_RESIGNED]
+    assert resigned == ([(controller.broker.name, 1)] if gone else [])
+
+
+@pytest.mark.parametrize(
+    ("version", "restarted", "takes"),
+    [("2.1", True, True), ("3.9", True, True), ("3.9", False, False), ("4.1", True, False)],
+)
+def test_a_new_process_takes_the_first_decision_that_it_is_told(version: str, restarted: bool, takes: bool) -> None:
+    """Partition.leaderEpoch is -1 then, in ZooKeeper mode; a KRaft broker has its own copy of the metadata log."""
+    setup = cluster(3, TopicSetup("t", ((1, 2, 3),)), duration=60 * SECOND)
+    simulation = build(setup, version_named(version), 0, Trace())
+    simulation.scheduler.run(2 * SECOND)
+    broker = simulation.brokers[2]
+    state = broker.replicas["t-0"].state
+    broker.apply(state._replace(leader_epoch=7, partition_epoch=9))
+    if restarted:
+        broker.kill()
+        broker.start()
+    broker.apply(state._replace(leader_epoch=3, partition_epoch=4))
+    assert broker.replicas["t-0"].state.leader_epoch == (3 if takes else 7)
