@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from kreplica.execution.rebalance.apply import rebalance_apply as rebalance_apply
     from kreplica.execution.rebalance.apply import rebalance_resume as rebalance_resume
     from kreplica.execution.rebalance.leaders import rebalance_leaders as rebalance_leaders
+    from kreplica.execution.rebalance.replicas import rebalance_replicas as rebalance_replicas
     from kreplica.execution.rebalance.rollback import rebalance_rollback as rebalance_rollback
     from kreplica.execution.rebalance.running import RebalanceOptions as RebalanceOptions
     from kreplica.execution.rebalance.status import rebalance_cancel as rebalance_cancel
@@ -161,6 +162,7 @@ _HOMES = {
     "rebalance_apply": "kreplica.execution.rebalance.apply",
     "rebalance_cancel": "kreplica.execution.rebalance.status",
     "rebalance_leaders": "kreplica.execution.rebalance.leaders",
+    "rebalance_replicas": "kreplica.execution.rebalance.replicas",
     "rebalance_resume": "kreplica.execution.rebalance.apply",
     "rebalance_rollback": "kreplica.execution.rebalance.rollback",
     "rebalance_status": "kreplica.execution.rebalance.status",

@@ -14,6 +14,7 @@ def register(app: typer.Typer, *, below: str | None = None) -> None:
     if below == "":
         return
     from commands.rebalance import apply, leaders, rollback, status
+    from commands.rebalance.replicas import command as replicas
 
     group.command(
         "leaders",
@@ -23,6 +24,14 @@ def register(app: typer.Typer, *, below: str | None = None) -> None:
             "kreplica rebalance leaders --bootstrap-server kafka1:9092 --topic 'orders.*' --execute",
         ),
     )(leaders.leaders)
+    group.command(
+        "replicas",
+        short_help="Plan moves of replicas, the fewest for a reason.",
+        epilog=examples(
+            "kreplica rebalance replicas --drain 3 --dump sample-healthy",
+            "kreplica rebalance replicas --balance leaders --dump sample-healthy --reassignment-json moves.json",
+        ),
+    )(replicas.replicas)
     group.command(
         "apply",
         short_help="Run the elections of a plan.",

@@ -74,6 +74,7 @@ COMMAND_REQUESTS: Mapping[str, CommandRequests] = {
     "compare": CommandRequests(Facet.LOG_DIRS, "1 each side, 2 where they differ; of one broker only its own view"),
     "rebalance leaders": CommandRequests(Facet.LOG_DIRS),
     "rebalance leaders --execute": CommandRequests(Facet.HEALTH, _A_BATCH, (ELECT_LEADERS,)),
+    "rebalance replicas": CommandRequests(Facet.HEALTH),
     "rebalance apply": CommandRequests(Facet.TOPIC_CONFIGS),
     "rebalance apply --execute": CommandRequests(Facet.TOPIC_CONFIGS, _A_BATCH, (ELECT_LEADERS,)),
     "rebalance status": CommandRequests(Facet.TOPIC_CONFIGS),

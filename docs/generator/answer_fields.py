@@ -17,6 +17,7 @@ from commands.decode.offsets.rows import OffsetRow
 from commands.describe.rows import GROUP_ROWS
 from kreplica.advice.model import Recommendation
 from kreplica.config.listing import ContextRow, FileRow, SettingRow
+from kreplica.execution.rebalance.replicas import PlannedMove
 from kreplica.execution.rebalance.rows import ChangeRow, ElectionRow
 from kreplica.execution.roll.next_wave import WaveNode
 from kreplica.execution.roll.planning import PlannedNode
@@ -117,6 +118,10 @@ _ASSIGN_REMARK = (
     "`summary` has the `algorithm` and the `seed`, the replicas as `kafka-topics --replica-assignment` takes them, and"
     " under `brokers` the `leaders` and `replicas` that each broker would get."
 )
+_REPLICAS_REMARK = (
+    "`summary` has how many `partitions` change, the `moves` (replicas that are added), their `bytes`, the"
+    " `leader_changes`, and the partitions that are not planned: `left_out`, `leaderless`, `reassigning`."
+)
 _IMBALANCE_REMARK = (
     "`summary` has how many partitions are concerned (`imbalance_count`) and what the controller's metric of the name"
     " says (`preferred_replica_imbalance_count`: in ZooKeeper mode partitions that are moving to their preferred leader"
@@ -145,6 +150,7 @@ ANSWERS: Mapping[str, AnswerFields] = {
     "kreplica recommend": _rows("recommend", "recommendations", Recommendation, _RECOMMEND_REMARK),
     "kreplica disks": _rows("disks", "log_dirs", LogDirRow, _DISKS_REMARK),
     "kreplica rebalance leaders": _rows("rebalance-leaders", "elections", ElectionRow),
+    "kreplica rebalance replicas": _rows("rebalance-replicas", "moves", PlannedMove, _REPLICAS_REMARK),
     **{f"kreplica rebalance {name}": _plan(name) for name in ("apply", "status", "resume", "cancel", "rollback")},
     "kreplica imbalance": _rows("imbalance", "brokers", BrokerBalance, _IMBALANCE_REMARK),
     "kreplica safe-to-stop": _rows("safe-to-stop", "partitions", StoppedPartition),

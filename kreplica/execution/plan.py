@@ -234,7 +234,7 @@ def plan_leaders(
 
 
 def partition_facts(snapshot: ClusterSnapshot, key: PartitionKey) -> PartitionFacts:
-    """What a snapshot says of one partition; KeyError if it has no such partition."""
+    """Facts of one partition in a snapshot; KeyError if it has no such partition."""
     import msgspec
 
     row = snapshot.partition(*key)

@@ -102,6 +102,7 @@ ZOOKEEPER_WORDS = {
     "whatif fail": ["--broker", "1"],
     "assign": ["new-topic", "--partitions", "1", "--replication-factor", "1"],
     "roll next": ["{folder}/plan.json"],
+    "rebalance replicas": ["--rack-aware"],
     "rebalance apply": ["{folder}/leaders.json"],
     "rebalance status": ["{folder}/leaders.json"],
     "rebalance resume": ["{folder}/leaders.json"],

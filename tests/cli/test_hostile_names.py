@@ -133,6 +133,7 @@ WORDS: dict[tuple[str, ...], list[list[str]]] = {
     ("roll", "next"): [["no-such-plan" + EVIL]],
     ("disks",): [[]],
     ("rebalance", "leaders"): [[]],
+    ("rebalance", "replicas"): [["--drain", "3"], ["--balance", "leaders"]],
     ("rebalance", "apply"): [[f"no-such-plan{EVIL}"]],
     ("rebalance", "status"): [[f"no-such-plan{EVIL}"]],
     ("rebalance", "resume"): [[f"no-such-plan{EVIL}"]],

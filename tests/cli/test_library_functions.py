@@ -29,6 +29,7 @@ from kreplica.execution.plan import plan_leaders
 from kreplica.execution.plan_file import read_plan, write_plan
 from kreplica.monitoring import clusters
 from kreplica.planner.preferred_leaders import plan_elections
+from kreplica.planner.reassignment.request import Reason, ReasonKind, Request
 from kreplica.sources.kafka import access as kafka_access
 from kreplica.sources.kafka.access import Access
 
@@ -206,6 +207,13 @@ def roll_next(folder: Path) -> Given:
     found = library.roll_next(LIVE, folder / "again.json", settle=0)
     rows = [{"node": node, "wave": found.state.wave, "state": state} for node, state in found.state.states.items()]
     return Given(rows, found.exit_code, {"verdict": found.word, "restart": found.restart})
+
+
+@gives("rebalance replicas")
+def rebalance_replicas(_: Path) -> Given:
+    found = library.rebalance_replicas(SAMPLE, Request((Reason(ReasonKind.REPAIR, (3,)),)))
+    numbers = {"moves": found.moves, "bytes": found.bytes, "leader_changes": found.leader_changes}
+    return Given(found.rows, found.exit_code, numbers)
 
 
 @gives("rebalance leaders")

@@ -144,7 +144,10 @@ def test_each_rule_on_files_is_in_a_table_and_documented(root: Path) -> None:
 
 
 def test_each_kind_of_plan_has_its_action_preconditions_and_judges() -> None:
-    assert plan.STEPS.keys() == set(plan.PlanKind), "name the action in STEPS of execution/plan.py"
+    with_steps = set(plan.PlanKind) - {
+        plan.PlanKind.REPLICAS
+    }  # whose changes begin one by one: execution/moves/plan.py
+    assert plan.STEPS.keys() == with_steps, "name the action in STEPS of execution/plan.py"
     assert plan.PRECONDITIONS.keys() == set(plan.Action), "name them in PRECONDITIONS of execution/plan.py"
     assert drift._CHECKS.keys() == set(plan.Precondition), "name its function in _CHECKS of execution/drift.py"
 

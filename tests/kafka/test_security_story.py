@@ -36,6 +36,7 @@ WORDS = {
     "compare": ["compare", "bootstrap:{servers}", "bootstrap:{servers}"],
     "rebalance leaders": ["rebalance", "leaders"],
     "rebalance leaders --execute": ["rebalance", "leaders", "--execute", "--yes"],
+    "rebalance replicas": ["rebalance", "replicas", "--rack-aware"],
     "disks": ["disks", "--exit-zero"],
     "imbalance": ["imbalance", "--exit-zero"],
     "safe-to-stop": ["safe-to-stop", "2", "--settle", "0", "--accept", "rf-one", "--accept-topic", ".*"],

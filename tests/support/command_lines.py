@@ -27,6 +27,7 @@ ANSWERED: dict[str, list[str]] = {
     "assign": ["invoices", "--partitions", "6", "--replication-factor", "3", "--dump", "sample-healthy"],
     "roll plan": ["--dump", "sample"],
     "rebalance leaders": ["--dump", "sample"],
+    "rebalance replicas": ["--repair", "3", "--dump", "sample"],
     "decode offsets": [f"{BROKER}"],
     "decode segment": [f"{PARTITION}"],
     "decode transactions": [f"{BROKER}"],

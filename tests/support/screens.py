@@ -51,6 +51,13 @@ COMMANDS: Mapping[str, tuple[str, ...]] = {
     "compare": ("compare dump:sample dump:sample-healthy --settle 0", "compare dump:sample dump:sample --settle 0"),
     "disks": ("disks --dump sample --top 3", "disks --dump sample-healthy"),
     "rebalance": ("rebalance leaders --dump sample", "rebalance leaders --dump sample-healthy"),
+    "rebalance-replicas": (
+        "rebalance replicas --drain 3 --dump sample-healthy",
+        "rebalance replicas --balance leaders --dump sample-healthy --max-leader-changes 3",
+        "rebalance replicas --rack-aware --dump sample-healthy",
+        "rebalance replicas --dump sample",
+        "rebalance replicas --add 9 --dump sample",
+    ),
     "assign": (
         "assign invoices --partitions 6 --replication-factor 3 --dump sample-healthy",
         "assign invoices --partitions 4 --replication-factor 2 --algorithm rack-aware --seed 7 --dump sample",

@@ -67,7 +67,7 @@ def plan_kind(path: Path) -> PlanKind:
 
 
 def _nonsense(plan: ReplicaPlan) -> str:
-    """What a digest cannot rule out, as a program that writes a plan of its own can compute the digest, too."""
+    """Faults that a digest cannot rule out, as a program that writes a plan of its own can compute the digest, too."""
     keys, facts = [change.key for change in plan.changes], plan.facts
     reason = ""
     if plan.kind is not PlanKind.REPLICAS:

@@ -1,1 +1,1 @@
-"""Where replicas should be: a cluster as arrays, goals, planners, and certificates of how good a plan is."""
+"""Reassignments planned: a cluster as arrays, goals, planners, and certificates of how good a plan is."""

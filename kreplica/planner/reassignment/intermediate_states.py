@@ -105,7 +105,7 @@ def first_lack(partition: MovingPartition, controller: Controller, margin: int =
 
 
 def lacks_before(partition: MovingPartition, controller: Controller, margin: int = 1) -> Lack | None:
-    """What the partition lacks before its move, as it is or with brokers failing; None if nothing."""
+    """Lack of the partition before its move, as it is or with brokers failing; None if nothing."""
     found = _lacks(partition, controller, _before(partition, controller), margin, after=False)
     return next((lack for _, lack in found), None)
 

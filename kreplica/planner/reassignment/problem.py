@@ -117,7 +117,7 @@ class Problem:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Assignment:
-    """Where replicas shall be.
+    """Replicas as they shall be.
 
     Args:
         replicas: A matrix of the same shape and rules as that of the problem.
@@ -159,7 +159,7 @@ def bytes_moved(problem: Problem, assignment: Assignment) -> int:
 
 def leader_changes(problem: Problem, assignment: Assignment) -> int:
     """Number of partitions whose preferred leader is another."""
-    return int(np.count_nonzero(problem.replicas[:, 0] != assignment.replicas[:, 0]))
+    return int(np.count_nonzero(problem.replicas[:, :1] != assignment.replicas[:, :1]))
 
 
 def changed(problem: Problem, assignment: Assignment) -> Indices:

@@ -74,7 +74,7 @@ class QueuedMove:
 
 
 Blocker: TypeAlias = tuple[Literal["new", "broker", "disk"], int, str]
-"""What moves wait for: a broker, or a disk by broker and directory; those that were not looked at yet are new."""
+"""Things that moves wait for: a broker, or a disk by broker and directory; moves not looked at yet are new."""
 
 _NEW: Blocker = ("new", 0, "")
 
@@ -181,7 +181,7 @@ class MoveWindow:
         heapq.heappush(self._lines.setdefault(line, []), waiting)
 
     def _blocker(self, move: QueuedMove) -> Blocker | None:
-        """What a move has to wait for, None where it may begin."""
+        """Thing that a move has to wait for, None where it may begin."""
         for broker in move.brokers:
             if self._moves.get(broker, 0) >= self._limits.moves_per_broker or self._is_full(broker, move):
                 return "broker", broker, ""

@@ -1,0 +1,164 @@
+"""kreplica rebalance replicas: which replicas would move for a reason, and a plan that moves them."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from commands.rebalance.options import one_cluster
+from commands.shared.options import BROKERS, LARGEST_INT32, LARGEST_OFFSET, OutputOption, SourceOptions, takes_sources
+from commands.shared.values import parse_ids
+from kreplica.errors import UsageError
+
+if TYPE_CHECKING:
+    from kreplica.execution.moves.reassignment_json import NamedReassignments
+    from kreplica.planner.reassignment.request import Reason, Request
+
+
+class Load(StrEnum):
+    """Loads of brokers that can be made equal."""
+
+    COUNT = "count"
+    LEADERS = "leaders"
+
+
+Brokers = list[str] | None
+
+
+@takes_sources
+def replicas(
+    sources: SourceOptions,
+    repair: Annotated[
+        Brokers, typer.Option("--repair", metavar=BROKERS, help="Replace the replicas of dead brokers.")
+    ] = None,
+    rack_aware: Annotated[
+        bool, typer.Option("--rack-aware", help="Spread the replicas of each partition over the racks.")
+    ] = False,
+    drain: Annotated[
+        Brokers, typer.Option("--drain", metavar=BROKERS, help="Move all replicas away from these brokers.")
+    ] = None,
+    add: Annotated[
+        Brokers, typer.Option("--add", metavar=BROKERS, help="Give these brokers their share of replicas.")
+    ] = None,
+    replication_factor: Annotated[
+        int | None,
+        typer.Option(
+            "--replication-factor", min=1, max=32767, metavar="N", help="Replicas that partitions shall have."
+        ),
+    ] = None,
+    balance: Annotated[
+        list[Load] | None,
+        typer.Option("--balance", help="Make brokers equal: replicas (count) or preferred leaders; may be repeated."),
+    ] = None,
+    from_reassignment_json: Annotated[
+        Path | None,
+        typer.Option(
+            "--from-reassignment-json",
+            metavar="FILE",
+            help="Take the replicas from a file of kafka-reassign-partitions, instead of a reason.",
+        ),
+    ] = None,
+    to: Annotated[Brokers, typer.Option("--to", metavar=BROKERS, help="Only these brokers receive replicas.")] = None,
+    exclude_broker: Annotated[
+        Brokers, typer.Option("--exclude-broker", metavar=BROKERS, help="Brokers that receive and give up nothing.")
+    ] = None,
+    topic: Annotated[
+        str | None,
+        typer.Option("--topic", metavar="REGEX,…", help="Only topics whose whole name matches."),
+    ] = None,
+    exclude_topic: Annotated[
+        str | None,
+        typer.Option("--exclude-topic", metavar="REGEX,…", help="Leave out topics whose whole name matches."),
+    ] = None,
+    max_moves: Annotated[
+        int | None,
+        typer.Option("--max-moves", min=0, max=LARGEST_INT32, metavar="N", help="Most replicas that are added."),
+    ] = None,
+    max_bytes: Annotated[
+        int | None,
+        typer.Option("--max-bytes", min=0, max=LARGEST_OFFSET, metavar="N", help="Most bytes that are copied."),
+    ] = None,
+    max_leader_changes: Annotated[
+        int | None,
+        typer.Option(
+            "--max-leader-changes",
+            min=0,
+            max=LARGEST_INT32,
+            metavar="N",
+            help="Most partitions that change their preferred leader.",
+        ),
+    ] = None,
+    seed: Annotated[
+        int, typer.Option("--seed", min=0, max=LARGEST_INT32, metavar="N", help="Chooses between equally good plans.")
+    ] = 0,
+    reassignment_json: Annotated[
+        Path | None,
+        typer.Option("--reassignment-json", metavar="FILE", help="Write the changes for kafka-reassign-partitions."),
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Let files that are there be replaced.")] = False,
+    output: OutputOption = None,
+) -> None:
+    """Show which replicas would move for the reasons given, with the fewest moves; nothing is changed.
+
+    Reasons count in this order: repair, racks, drain, add, replication factor, balance. Replicas never go to a broker
+    that is dead or fenced, and the last replica in sync stays where it is. Partitions without a leader, and those that
+    are being reassigned, are named and not planned. A change that would put a partition in danger on the way, if one
+    more broker failed, is left out with the reason.
+
+    Exits 1 when something that was asked for is left out, 5 when not everything could be read.
+    """
+    from commands.rebalance.replicas.answer import answer
+    from commands.rebalance.replicas.screen import show
+    from commands.shared.printing.output import emit
+    from kreplica.execution.rebalance.replicas import PlanFiles, rebalance_replicas
+    from kreplica.planner.reassignment.request import Measure, Reason, ReasonKind, Request
+
+    reasons: list[Reason] = []
+    for kind, named in ((ReasonKind.REPAIR, repair), (ReasonKind.DRAIN, drain), (ReasonKind.ADD, add)):
+        if named is not None:
+            reasons.append(Reason(kind, parse_ids(named, f"--{kind}")))
+    if rack_aware:
+        reasons.append(Reason(ReasonKind.RACK_AWARE))
+    if replication_factor is not None:
+        reasons.append(Reason(ReasonKind.REPLICATION_FACTOR, replication_factor=replication_factor))
+    reasons += [Reason(ReasonKind.BALANCE, measure=Measure(load)) for load in dict.fromkeys(balance or ())]
+    request = Request(
+        tuple(reasons),
+        to=parse_ids(to or (), "--to"),
+        excluded_brokers=parse_ids(exclude_broker or (), "--exclude-broker"),
+        topics=topic,
+        excluded_topics=exclude_topic,
+        max_moves=max_moves,
+        max_bytes=max_bytes,
+        max_leader_changes=max_leader_changes,
+        seed=seed,
+    )
+    wanted = _wanted(request, from_reassignment_json)
+    handle = one_cluster(sources.handles(), execute=False)
+    found = rebalance_replicas(handle, wanted, files=PlanFiles(None, reassignment_json, force))
+    emit(answer(found), output, lambda console: show(found, console))
+    raise typer.Exit(found.exit_code)
+
+
+def _wanted(request: Request, file: Path | None) -> Request | NamedReassignments:
+    """The reasons, or the replicas of a file."""
+    if file is not None:
+        from kreplica.execution.moves.reassignment_json import read_reassignment_json
+
+        if request.reasons:
+            raise UsageError(
+                "--from-reassignment-json and a reason exclude each other",
+                ", ".join(reason.kind for reason in request.reasons),
+                "leave out one of them",
+            )
+        return read_reassignment_json(file)
+    if not request.reasons:
+        raise UsageError(
+            "no reason to move replicas is given",
+            "",
+            "give --repair, --rack-aware, --drain, --add, --replication-factor or --balance",
+        )
+    return request

@@ -1,0 +1,259 @@
+"""Replicas that should be elsewhere: planned for the reasons given, or named by a file, and written as a plan."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from msgspec import Struct
+
+from kreplica.errors import ChangeRefusedError, ExitCode, UsageError
+from kreplica.execution.journal_file import clear_journal
+from kreplica.execution.moves.plan import LeftOut, PlanRequest, ReplicaPlan, plan_replicas
+from kreplica.execution.moves.plan_file import write_replica_plan
+from kreplica.execution.moves.reassignment_json import NamedReassignments, write_reassignment_json
+from kreplica.model.rows import Int32, Meaning, of_partition
+from kreplica.model.snapshot import utc_now
+from kreplica.model.words import counted, listed
+from kreplica.monitoring.clusters import Reading, read_clusters
+from kreplica.planner.reassignment.steps import DEFAULT_LIMITS, MoveLimits
+from kreplica.sources import Facet
+
+if TYPE_CHECKING:
+    from kreplica.config.handle import ClusterHandle
+    from kreplica.execution.moves.change import ReplicaChange
+    from kreplica.model.columns import Indices
+    from kreplica.model.snapshot import ClusterSnapshot
+    from kreplica.planner.reassignment.request import Request
+
+FACETS = Facet.TOPIC_CONFIGS | Facet.LOG_DIRS
+"""Partitions, min.insync.replicas, sizes and free space."""
+
+
+class PlannedMove(Struct, frozen=True):
+    """A partition whose replicas, or their order, would change."""
+
+    topic: Annotated[str, of_partition("topic")]
+    partition: Annotated[Int32, of_partition("partition")]
+    from_replicas: Annotated[list[Int32], Meaning("replicas now, the preferred leader first", label="FROM")]
+    to_replicas: Annotated[list[Int32], Meaning("replicas afterwards, the preferred leader first", label="TO")]
+    adding: Annotated[list[Int32], Meaning("brokers that get a replica", drop=1)]
+    removing: Annotated[list[Int32], Meaning("brokers that lose theirs", drop=2)]
+    bytes: Annotated[int | None, Meaning("bytes that are copied, null where the size is not known")]
+    planned: Annotated[bool, Meaning("whether the plan has it", screen=False)]
+    reason: Annotated[str | None, Meaning("why it is left out, null where it is planned", fold=True)]
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedReplicas:
+    """Changes of replicas, and what was left out.
+
+    Args:
+        reading: The cluster as read.
+        plan: The changes, in the order in which they begin.
+        left_out: Partitions that were to change and stay as they are, each with why.
+        targets: Replicas that were wanted.
+        remarks: Facts that are not known, and aims that cannot be reached.
+        leaderless: Partitions that are not planned because no live broker leads them.
+        reassigning: Partitions that are not planned because they are being reassigned.
+        paths: Files that were written.
+    """
+
+    reading: Reading
+    plan: ReplicaPlan
+    left_out: Sequence[LeftOut]
+    targets: Mapping[tuple[str, int], tuple[int, ...]]
+    remarks: Sequence[str] = ()
+    leaderless: Sequence[tuple[str, int]] = ()
+    reassigning: Sequence[tuple[str, int]] = ()
+    paths: Mapping[str, Path] = field(default_factory=dict)
+
+    @property
+    def snapshot(self) -> ClusterSnapshot:
+        """The cluster."""
+        return self.reading.snapshots[0]
+
+    @property
+    def moves(self) -> int:
+        """Replicas that are added."""
+        return sum(len(change.adding) for change in self.plan.changes)
+
+    @property
+    def bytes(self) -> int:
+        """Bytes that are copied, of partitions whose size is known."""
+        return sum(change.total_bytes for change in self.plan.changes)
+
+    @property
+    def leader_changes(self) -> int:
+        """Partitions whose preferred leader is another."""
+        return sum(change.from_replicas[:1] != change.to_replicas[:1] for change in self.plan.changes)
+
+    @property
+    def rows(self) -> list[PlannedMove]:
+        """Planned changes in their order, then those left out."""
+        left_out = [self._left_out(one) for one in self.left_out]
+        return [*map(_planned, self.plan.changes), *left_out]
+
+    @property
+    def warnings(self) -> list[str]:
+        """Remarks on the reading."""
+        return self.reading.warnings()
+
+    @property
+    def word(self) -> str:
+        """Verdict in a word."""
+        if self.left_out or self.leaderless:
+            return "PARTIAL"
+        return "INCOMPLETE" if self.snapshot.gaps else "PLANNED"
+
+    @property
+    def exit_code(self) -> ExitCode:
+        """1 where something that was asked for is left out, 5 where not all could be seen."""
+        if self.word == "PARTIAL":
+            return ExitCode.FINDINGS
+        return ExitCode.INCOMPLETE if self.snapshot.gaps else ExitCode.OK
+
+    def _left_out(self, one: LeftOut) -> PlannedMove:
+        row = self.snapshot.find_row(one.topic, one.partition)
+        now = list(self.snapshot.lists("replicas")[row] or ()) if row is not None else []
+        target = list(self.targets.get((one.topic, one.partition), now))
+        return PlannedMove(
+            topic=one.topic,
+            partition=one.partition,
+            from_replicas=now,
+            to_replicas=target,
+            adding=[broker for broker in target if broker not in now],
+            removing=[broker for broker in now if broker not in target],
+            bytes=None,
+            planned=False,
+            reason=one.reason,
+        )
+
+
+def _planned(change: ReplicaChange) -> PlannedMove:
+    return PlannedMove(
+        topic=change.topic,
+        partition=change.partition,
+        from_replicas=list(change.from_replicas),
+        to_replicas=list(change.to_replicas),
+        adding=list(change.adding),
+        removing=list(change.removing),
+        bytes=None if change.size is None else change.total_bytes,
+        planned=True,
+        reason=None,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class PlanFiles:
+    """Files to write.
+
+    Args:
+        plan: The plan, for ``rebalance_apply``; None for none.
+        reassignment_json: The same changes for kafka-reassign-partitions; None for none.
+        replace: Let files of these names be replaced.
+    """
+
+    plan: Path | None = None
+    reassignment_json: Path | None = None
+    replace: bool = False
+
+
+NO_FILES = PlanFiles()
+
+
+def rebalance_replicas(
+    handle: ClusterHandle,
+    wanted: Request | NamedReassignments,
+    *,
+    limits: MoveLimits = DEFAULT_LIMITS,
+    files: PlanFiles = NO_FILES,
+) -> PlannedReplicas:
+    """Plans changes of replicas; nothing is changed but the files that are named.
+
+    Args:
+        handle: The cluster.
+        wanted: Reasons to move replicas; or the replicas themselves, from any tool.
+        limits: What may be in flight at the same time.
+        files: Files to write.
+
+    Raises:
+        UsageError: A broker, a topic or a partition that is named does not exist, or a file cannot be written.
+        ChangeRefusedError: A plan is to be written and the cluster does not tell its id.
+        UnreachableError: The cluster did not answer.
+    """
+    reading = read_clusters((handle,), FACETS)
+    snapshot = reading.snapshots[0]
+    if snapshot.cluster_id is None and files.plan is not None:
+        raise ChangeRefusedError(
+            "no plan can be written", f"{snapshot.source} does not tell the id of the cluster", "name a live cluster"
+        )
+    if isinstance(wanted, NamedReassignments):
+        found = _from_file(reading, wanted, limits)
+    else:
+        found = _from_reasons(reading, wanted, limits)
+    return replace(found, paths=_written(found, files))
+
+
+def _from_file(reading: Reading, wanted: NamedReassignments, limits: MoveLimits) -> PlannedReplicas:
+    """A plan of replicas that a file names; unknown brokers are refused, unknown partitions left out."""
+    snapshot = reading.snapshots[0]
+    known = set(snapshot.brokers["broker"].to_list())
+    unknown = sorted({broker for replicas in wanted.replicas.values() for broker in replicas if broker not in known})
+    if unknown:
+        raise UsageError(
+            f"no broker {listed(unknown, 5)}", "the reassignment names it", f"{counted(len(known), 'broker')} known"
+        )
+    directories = {
+        (key, broker): name
+        for key, names in wanted.directories.items()
+        for broker, name in zip(wanted.replicas[key], names, strict=True)
+        if name is not None
+    }
+    plan, left_out = _plan(snapshot, PlanRequest(wanted.replicas, directories, limits))
+    return PlannedReplicas(reading, plan, left_out, wanted.replicas)
+
+
+def _from_reasons(reading: Reading, wanted: Request, limits: MoveLimits) -> PlannedReplicas:
+    from kreplica.planner.reassignment.planning import plan_reassignment
+
+    snapshot = reading.snapshots[0]
+    planned = plan_reassignment(snapshot, wanted)
+    plan, left_out = _plan(snapshot, PlanRequest(planned.targets, limits=limits))
+    stuck = [LeftOut(*key, "no broker can take their replicas by these rules") for key in planned.stuck]
+    capped = [LeftOut(*key, reason) for key, reason in planned.capped.items()]
+    problem = planned.problem
+    return PlannedReplicas(
+        reading,
+        plan,
+        (*left_out, *stuck, *capped),
+        planned.targets,
+        remarks=problem.remarks,
+        leaderless=_keys(snapshot, problem.leaderless),
+        reassigning=_keys(snapshot, problem.reassigning),
+    )
+
+
+def _plan(snapshot: ClusterSnapshot, request: PlanRequest) -> tuple[ReplicaPlan, tuple[LeftOut, ...]]:
+    named = snapshot if snapshot.cluster_id is not None else replace(snapshot, cluster_id="")
+    return plan_replicas(named, request, utc_now().isoformat())
+
+
+def _keys(snapshot: ClusterSnapshot, rows: Indices) -> list[tuple[str, int]]:
+    topics, numbers = snapshot.strings("topic").take(rows), snapshot.integers("partition").take(rows)
+    return [(str(topic), int(str(number))) for topic, number in zip(topics.to_list(), numbers.to_list(), strict=True)]
+
+
+def _written(found: PlannedReplicas, files: PlanFiles) -> dict[str, Path]:
+    paths = {}
+    if files.plan is not None:
+        clear_journal(files.plan, force=files.replace)
+        write_replica_plan(found.plan, files.plan, replace=files.replace)
+        paths["plan"] = files.plan
+    if files.reassignment_json is not None:
+        replicas = {change.key: change.to_replicas for change in found.plan.changes}
+        write_reassignment_json(replicas, files.reassignment_json, replace=files.replace)
+        paths["reassignment_json"] = files.reassignment_json
+    return paths
