@@ -306,7 +306,7 @@ def _members(replicas: Matrix, lists: IntListColumn, brokers: Integers) -> Mask:
 def _sizes(part: ClusterSnapshot) -> tuple[Integers, Mask]:
     """Size and whether it is known: that of the leader's copy, which is copied, otherwise of the largest one."""
     copies = part.replicas
-    places = _places_of_copies(part)
+    places = places_of_copies(part)
     there = np.flatnonzero((places >= 0) & ~copies.booleans("future").is_true())
     places, broker, size = places[there], copies.integers("broker").values[there], copies.integers("size").values[there]
     sizes = np.full(len(part.partitions), -1, dtype=np.int64)
@@ -316,7 +316,7 @@ def _sizes(part: ClusterSnapshot) -> tuple[Integers, Mask]:
     return np.maximum(sizes, 0), sizes >= 0
 
 
-def _places_of_copies(part: ClusterSnapshot) -> Indices:
+def places_of_copies(part: ClusterSnapshot) -> Indices:
     """Row in the partitions of each copy of the replicas table, -1 where it is not among them."""
     own, copied = part.strings("topic"), part.replicas.strings("topic")
     if not len(own) or not len(copied):

@@ -1,0 +1,146 @@
+"""Room in log directories and relief of full ones: against every choice of small volumes, and by hand."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from itertools import combinations
+
+import numpy as np
+import pytest
+from examples import examples
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kreplica.errors import UsageError
+from kreplica.model.schema import BROKERS, LOG_DIRS, PARTITIONS, REPLICAS
+from kreplica.model.snapshot import ClusterSnapshot
+from kreplica.model.table import Table
+from kreplica.planner.reassignment.board import Layout
+from kreplica.planner.reassignment.log_directories import (
+    DirectoryRoom,
+    choose_directories,
+    log_directories,
+    require_capacity,
+)
+from kreplica.planner.reassignment.problem import Problem, make_problem
+from kreplica.planner.reassignment.relief import relieve
+from kreplica.planner.reassignment.request import Request
+
+Copies = list[tuple[int, str, int]]
+"""Broker, directory and bytes of the only copy of each partition."""
+
+
+def problem_of(copies: Copies, volumes: dict[tuple[int, str], tuple[int | None, int | None]]) -> Problem:
+    """Partition N of one topic has the N-th copy as its only replica; volumes are total and usable bytes."""
+    brokers = sorted({broker for broker, _ in volumes})
+    rows = [
+        {"topic": "t", "partition": number, "internal": False, "leader": broker, "replicas": [broker], "isr": [broker]}
+        for number, (broker, _, _) in enumerate(copies)
+    ]
+    held = [
+        {"topic": "t", "partition": n, "broker": broker, "log_dir": path, "size": size, "future": False}
+        for n, (broker, path, size) in enumerate(copies)
+    ]
+    dirs = [
+        {"broker": broker, "path": path, "total_bytes": total, "usable_bytes": usable}
+        for (broker, path), (total, usable) in volumes.items()
+    ]
+    snapshot = ClusterSnapshot(
+        cluster_id="c",
+        name="c",
+        taken_at=datetime(2026, 3, 1, tzinfo=UTC),
+        source="kafka",
+        partitions=Table.from_rows(PARTITIONS, rows),
+        brokers=Table.from_rows(BROKERS, [{"broker": one, "alive": True} for one in brokers]),
+        log_dirs=Table.from_rows(LOG_DIRS, dirs),
+        replicas=Table.from_rows(REPLICAS, held),
+    )
+    return make_problem(snapshot, Request(reasons=()))
+
+
+def layout_of(problem: Problem) -> Layout:
+    return Layout(
+        problem.replicas, problem.racks, problem.destination, np.ones(problem.replicas.shape, np.bool_), problem.sizes
+    )
+
+
+def test_directories_are_read_with_those_that_stand_in_them() -> None:
+    volumes = {(7, "/a"): (100, 30), (3, "/b"): (200, 200), (3, "/a"): (50, None)}
+    problem = problem_of([(7, "/a", 5), (3, "/b", 6), (3, "/gone", 7)], volumes)
+    found = log_directories(problem)
+    named = list(zip(problem.brokers[found.broker].tolist(), found.paths, strict=True))
+    assert named == [(3, "/a"), (3, "/b"), (7, "/a")]
+    assert found.known.tolist() == [False, True, True]
+    assert found.used.tolist()[1:] == [0, 70]
+    assert [named[one] if one >= 0 else None for one in found.of_replica[:, 0].tolist()] == [(7, "/a"), (3, "/b"), None]
+
+
+def test_copies_go_where_most_room_is_left_and_none_above_the_cap() -> None:
+    """Broker 1 has 75 - 20 = 55 bytes left in /a and 70 in /b at a cap of 75 %; what is planned counts."""
+    problem = problem_of(
+        [(2, "/a", size) for size in (40, 30, 30, 20, 5)],
+        {(1, "/a"): (100, 80), (1, "/b"): (100, 95), (2, "/a"): (999, 900)},
+    )
+    directories = log_directories(problem)
+    room = DirectoryRoom(directories, 2, max_used=0.75)
+    misfits = choose_directories(problem, np.zeros_like(problem.replicas), room)
+    chosen = {row: directories.paths[one] for (row, _), one in room.chosen.items()}
+    assert chosen == {0: "/b", 1: "/a", 2: "/b", 3: "/a", 4: "/a"}
+    assert misfits == []
+    tighter = DirectoryRoom(directories, 2, max_used=0.55)  # 35 and 50: 40 and 5 to /b, 30 to /a
+    assert choose_directories(problem, np.zeros_like(problem.replicas), tighter) == [(2, 0), (3, 0)]
+
+
+def test_what_stays_is_no_copy_and_needs_no_room() -> None:
+    problem = problem_of([(1, "/a", 40)], {(1, "/a"): (100, 0)})
+    assert choose_directories(problem, problem.replicas, DirectoryRoom(log_directories(problem), 1)) == []
+
+
+def test_unknown_capacity_is_refused_or_ignored() -> None:
+    problem = problem_of([(2, "/a", 40)], {(1, "/a"): (None, None), (2, "/a"): (100, 50)})
+    directories = log_directories(problem)
+    require_capacity(problem, directories, [1])
+    with pytest.raises(UsageError, match="free space of broker 1 is not known"):
+        require_capacity(problem, directories, [0, 1])
+    assert DirectoryRoom(directories, 2).fits(0).tolist() == [True, True]
+    assert DirectoryRoom(directories, 2).fits(1).tolist() == [False, True]
+    assert DirectoryRoom(directories, 2, ignore_capacity=True).fits(1 << 50).tolist() == [True, False]
+
+
+@examples(2)
+@given(st.lists(st.integers(1, 40), min_size=1, max_size=9), st.floats(0.05, 0.9))
+def test_relief_moves_at_least_what_it_has_to_and_not_more_than_one_by_one(sizes: list[int], share: float) -> None:
+    total = sum(sizes)
+    problem = problem_of(
+        [(1, "/a", size) for size in sizes], {(1, "/a"): (total, 0), (1, "/b"): (2000, 2000), (2, "/a"): (2000, 2000)}
+    )
+    directories = log_directories(problem)
+    for path, same_broker in (("/a", True), (None, False)):
+        room = DirectoryRoom(directories, 2)
+        used = total if path else total + 0
+        capacity = total if path else total + 2000
+        wanted = share if path else share * used / capacity
+        relief = relieve(layout_of(problem), directories, room, 0, wanted, path=path)
+        need = used - int(capacity * wanted)
+        covers = [sum(some) for number in range(len(sizes) + 1) for some in combinations(sizes, number)]
+        least = min(cover for cover in covers if cover >= need)
+        assert (relief.bound, relief.left) == (need, 0)
+        assert least <= relief.moved < need + max(sizes)
+        assert (len(relief.directory_moves) > 0) == (same_broker and need > 0)
+        gone = problem.sizes[(relief.replicas != problem.replicas).any(axis=1)].sum()
+        assert gone == (0 if same_broker else relief.moved)
+
+
+def test_relief_goes_to_another_broker_where_no_neighbour_has_room_and_says_what_is_left() -> None:
+    problem = problem_of(
+        [(1, "/a", 60), (1, "/a", 30)], {(1, "/a"): (100, 10), (1, "/b"): (100, 50), (2, "/a"): (100, 60)}
+    )
+    directories = log_directories(problem)
+    relief = relieve(layout_of(problem), directories, DirectoryRoom(directories, 2), 0, 0.2, path="/a")
+    assert [(move.row, directories.paths[move.destination]) for move in relief.directory_moves] == [(1, "/b")]
+    assert relief.replicas.tolist() == [[0], [0]]  # 60 bytes fit nowhere: 35 left on /b, 45 on broker 2
+    assert (relief.moved, relief.bound, relief.left) == (30, 70, 40)
+    full = DirectoryRoom(directories, 2, max_used=0.5)
+    assert relieve(layout_of(problem), directories, full, 0, 0.65, path="/a").left == 25
+    with pytest.raises(UsageError, match="log directory /c of known capacity"):
+        relieve(layout_of(problem), directories, full, 0, 0.2, path="/c")
