@@ -1,75 +1,25 @@
-"""Runs an audit and puts its result into the form of the contract."""
+"""The answer of audit: findings or counts, the clusters, and what was left out."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import groupby, islice
 from typing import TYPE_CHECKING, TypeVar, overload
 
-from analyzers.audit import Audit
-from analyzers.frames import read_fleet
 from analyzers.rows import SnapshotCountsRow
 from commands.shared.printing.output import Answer, OutputFormat
-from kreplica.errors import InputError
-from kreplica.model.words import counted
 
 if TYPE_CHECKING:
     from msgspec import Struct
 
-    from analyzers.audit import SnapshotCounts, Tally
-    from analyzers.session import SparkSession
-    from kreplica.store.selection import Selection, SnapshotFiles
+    from analyzers.fleet_audit import Audited
+    from kreplica.store.selection import SnapshotFiles
     from kreplica.store.verification import FileProblem
-
-MOST_NAMED = 20
-"""Files of a kind that get a warning each; the summary of -o json has all of them."""
 
 Found = TypeVar("Found")
 
 _STREAMED = (OutputFormat.jsonl, OutputFormat.csv, OutputFormat.markdown)
-
-
-@dataclass(frozen=True, slots=True)
-class Question:
-    """The snapshots and rules that were asked for.
-
-    Args:
-        selection: The snapshots to read.
-        rules: Names of the rules to judge by.
-        per_snapshot: A row for each finding and snapshot.
-        counts_only: The rows are the counts.
-        output: Form of the answer.
-    """
-
-    selection: Selection
-    rules: frozenset[str]
-    per_snapshot: bool
-    counts_only: bool
-    output: OutputFormat | None
-
-
-@dataclass(frozen=True, slots=True)
-class Audited:
-    """Result of an audit; the findings themselves stay in Spark.
-
-    Args:
-        question: What was asked for.
-        audit: Gives the findings while Spark runs.
-        counts: Counts of every snapshot, by cluster and time.
-        tallies: Numbers of findings by cluster, rule and severity.
-    """
-
-    question: Question
-    audit: Audit
-    counts: Sequence[SnapshotCounts]
-    tallies: Sequence[Tally]
-
-    @property
-    def total(self) -> int:
-        """Number of findings."""
-        return sum(tally.findings for tally in self.tallies)
 
 
 class StreamedRows(Sequence[Found]):
@@ -101,43 +51,29 @@ class StreamedRows(Sequence[Found]):
         return rows if isinstance(place, slice) else rows[0]
 
 
-def run_audit(spark: SparkSession, question: Question) -> Audited:
-    """Reads the snapshots and judges them.
+def answer_to(audited: Audited, output: OutputFormat | None, *, counts_only: bool) -> Answer:
+    """The answer in the form of the contract.
 
-    Raises:
-        InputError: A file was changed or removed while it was read.
+    Args:
+        audited: The audit.
+        output: Form of the answer.
+        counts_only: The rows are the counts.
     """
-    snapshots = question.selection.snapshots
-    audit = Audit(read_fleet(spark, snapshots), question.rules, per_snapshot=question.per_snapshot)
-    counts = audit.counts()
-    told, read = sum(item.partition_rows for item in snapshots), sum(item.counts["partitions"] for item in counts)
-    if told != read:
-        reason = f"{read} partitions were read, and {told} are what the manifests tell"
-        raise InputError("the dumps", "", reason, "files were changed meanwhile: audit again")
-    return Audited(question, audit, counts, audit.tallies())
-
-
-def answer_to(audited: Audited) -> Answer:
-    """The answer in the form of the contract."""
-    question = audited.question
     return Answer(
         command="audit",
-        rows_name="counts" if question.counts_only else "findings",
-        columns=SnapshotCountsRow if question.counts_only else audited.audit.row,
-        rows=_rows(audited),
-        clusters=list(_clusters(question.selection.snapshots)),
+        rows_name="counts" if counts_only else "findings",
+        columns=SnapshotCountsRow if counts_only else audited.audit.row,
+        rows=[counts.as_row() for counts in audited.counts] if counts_only else _findings(audited, output),
+        clusters=list(_clusters(audited.selection.snapshots)),
         summary=_summary(audited),
-        warnings=_warnings(question.selection),
+        warnings=audited.warnings,
     )
 
 
-def _rows(audited: Audited) -> Sequence[Struct]:
-    question = audited.question
-    if question.counts_only:
-        return [counts.as_row() for counts in audited.counts]
-    if question.output is None or question.output is OutputFormat.table:
+def _findings(audited: Audited, output: OutputFormat | None) -> Sequence[Struct]:
+    if output is None or output is OutputFormat.table:
         return ()  # the screen asks for the worst ones itself
-    if question.output in _STREAMED:
+    if output in _STREAMED:
         return StreamedRows(audited.audit.findings, audited.total)
     return list(audited.audit.findings())
 
@@ -163,7 +99,7 @@ def _clusters(snapshots: Sequence[SnapshotFiles]) -> Iterator[dict[str, object]]
 
 
 def _summary(audited: Audited) -> dict[str, object]:
-    selection = audited.question.selection
+    selection = audited.selection
     by_severity: Counter[str] = Counter()
     by_rule: Counter[str] = Counter()
     for tally in audited.tallies:
@@ -186,27 +122,3 @@ def _summary(audited: Audited) -> dict[str, object]:
 
 def _files(problems: Iterable[FileProblem]) -> list[dict[str, str]]:
     return [{"path": problem.path, "reason": problem.reason} for problem in problems]
-
-
-def _warnings(selection: Selection) -> list[str]:
-    found: list[str] = []
-    for word, problems in (("damaged", selection.damaged), ("foreign", selection.orphans)):
-        found += [f"{problem.path}: {word}: {problem.reason}" for problem in problems[:MOST_NAMED]]
-        rest = len(problems) - MOST_NAMED
-        if rest > 0:
-            found.append(f"{rest} more {word} files: -o json names them in summary.{word}_files")
-    if selection.left_out:
-        found.append(f"{counted(selection.left_out, 'snapshot')} left out because of damaged files")
-    if selection.repeated:
-        found.append(f"{counted(selection.repeated, 'copy', 'copies')} of snapshots left out: each is counted once")
-    return [*found, *_gap_warnings(selection.snapshots)]
-
-
-def _gap_warnings(snapshots: Sequence[SnapshotFiles]) -> Iterator[str]:
-    """A line for each cluster with incomplete snapshots, with the gaps of the newest of them."""
-    for cluster, group in groupby(snapshots, key=lambda item: item.cluster):
-        partial = [item for item in group if item.gaps]
-        if partial:
-            last = "; ".join(gap.message for gap in partial[-1].gaps)
-            number = counted(len(partial), "snapshot")
-            yield f"{cluster}: {number} incomplete, the last at {partial[-1].taken_at.isoformat()}: {last}"

@@ -11,13 +11,12 @@ import typer
 from commands.shared.help import examples
 from commands.shared.options import ExitZeroOption, OutputOption
 from commands.shared.rule_options import FailOn, FailOnOption, RuleOption, known_rules
-from kreplica.errors import ExitCode, InputError, UsageError
+from kreplica.errors import ExitCode, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from commands.audit.answer import Audited
-    from kreplica.store.selection import Selection
+    from kreplica.store.selection import Wanted
 
 FoldersArgument = Annotated[
     list[Path],
@@ -98,49 +97,36 @@ def audit(
     require_pyspark()  # before anything else imports it
 
     from analyzers.audit import check_free
-    from commands.audit.answer import Question, answer_to, run_audit
+    from analyzers.fleet_audit import run_audit, select_fleet
+    from commands.audit.answer import answer_to
     from commands.audit.screen import show
     from commands.shared.printing.output import emit
+    from kreplica.health.rules import Severity
 
     own = dict(_setting(text) for text in spark_conf or ())
     rules = known_rules(rule or ())
     if out is not None:
         check_free(out)
-    selection = _select(folders, cluster or (), since, until, strict=strict)
-    question = Question(selection, rules, per_snapshot, counts, output)
+    selection = select_fleet(_with_sample(folders), _wanted(cluster or (), since, until), strict=strict)
     tuned = settings_for(sum(item.partition_rows for item in selection.snapshots), master, remote)
     with ExitStack() as afterwards, spark_session(master, remote, {**tuned, **own}) as spark:
-        audited = run_audit(spark, question)
+        audited = run_audit(spark, selection, rules, per_snapshot=per_snapshot)
         if out is not None:
             audited.audit.write(out, afterwards)
-        answer = answer_to(audited)
-        code = _exit_code(audited, fail_on)
-        emit(answer, output, lambda console: show(audited, [str(folder) for folder in folders], code, console))
+        answer = answer_to(audited, output, counts_only=counts)
+        code = audited.exit_code(Severity(fail_on))
+        named = [str(folder) for folder in folders]
+        emit(answer, output, lambda console: show(audited, named, code, console, counts_only=counts))
     raise typer.Exit(ExitCode.OK if exit_zero and code is ExitCode.FINDINGS else code)
 
 
-def _select(
-    folders: Sequence[Path], clusters: Sequence[str], since: str | None, until: str | None, *, strict: bool
-) -> Selection:
-    """The snapshots to read.
-
-    Raises:
-        InputError: There is none, or a file is damaged or foreign and the audit is strict.
-        UsageError: The filters leave none.
-    """
+def _wanted(clusters: Sequence[str], since: str | None, until: str | None) -> Wanted:
     from commands.shared.values import parse_moment
-    from kreplica.store.selection import Wanted, select_snapshots
+    from kreplica.store.selection import Wanted
 
     first = None if since is None else parse_moment(since, "--since")
     last = None if until is None else parse_moment(until, "--until")
-    selection = select_snapshots(_with_sample(folders), Wanted(tuple(clusters), first, last))
-    wrong = (*selection.damaged, *selection.orphans)
-    if strict and wrong:
-        more = f", and so are {len(wrong) - 1} more files" if len(wrong) > 1 else ""
-        raise InputError(wrong[0].path, "", wrong[0].reason + more, "remove it, or audit the rest without --strict")
-    if not selection.snapshots:
-        raise _nothing_left(selection, folders)
-    return selection
+    return Wanted(tuple(clusters), first, last)
 
 
 def _with_sample(folders: Sequence[Path]) -> list[Path]:
@@ -151,33 +137,8 @@ def _with_sample(folders: Sequence[Path]) -> list[Path]:
     return [packaged if str(folder) == "sample" else folder for folder in folders]
 
 
-def _nothing_left(selection: Selection, folders: Sequence[Path]) -> InputError | UsageError:
-    if selection.damaged:
-        worst = selection.damaged[0]
-        more = f" ({len(selection.damaged) - 1} more files are damaged too)" if len(selection.damaged) > 1 else ""
-        return InputError(worst.path, "", worst.reason + more, "no whole snapshot is left to audit")
-    if selection.filtered:
-        return UsageError(
-            f"none of {selection.filtered} snapshots is wanted",
-            "--cluster, --since and --until leave none",
-            "ask for more of them",
-        )
-    reason = selection.orphans[0].reason if selection.orphans else "no snapshot is in it"
-    return InputError(str(folders[0]), "", reason, f"take one: kreplica snapshot --out {folders[0]}")
-
-
 def _setting(text: str) -> tuple[str, str]:
     name, equals, value = text.partition("=")
     if not equals or not name.startswith("spark."):
         raise UsageError(f"--spark-conf {text} is no setting of Spark", fix="--spark-conf spark.executor.memory=2g")
     return name, value
-
-
-def _exit_code(audited: Audited, fail_on: FailOn) -> ExitCode:
-    from kreplica.health.rules import Severity
-
-    if any(tally.severity >= Severity(fail_on) for tally in audited.tallies):
-        return ExitCode.FINDINGS
-    selection = audited.question.selection
-    incomplete = selection.damaged or any(item.gaps for item in selection.snapshots)
-    return ExitCode.INCOMPLETE if incomplete else ExitCode.OK

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from analyzers.audit import SnapshotCounts
-    from commands.audit.answer import Audited
+    from analyzers.fleet_audit import Audited
 
 MOST_CLUSTERS = 20
 MOST_FINDINGS = 15
@@ -51,14 +51,16 @@ class ClusterTrend:
         return (*(-self.now(name) for name in TROUBLE), *(-self.most(name) for name in TROUBLE), self.cluster)
 
 
-def show(audited: Audited, folders: Sequence[str], code: ExitCode, console: Console) -> None:
+def show(
+    audited: Audited, folders: Sequence[str], code: ExitCode, console: Console, *, counts_only: bool = False
+) -> None:
     """Prints the audit for a person; its verdict says what the exit code says."""
     names = _names(audited)
     grouped = groupby(audited.counts, key=lambda item: item.cluster)
     trends = sorted((ClusterTrend(key, names[key], list(some)) for key, some in grouped), key=ClusterTrend.rank)
     _print_verdict(audited, trends, code, console)
     console.print()
-    if audited.question.counts_only:
+    if counts_only:
         _print_counts(audited, names, console)
         return
     _print_trends(trends, console)
@@ -72,7 +74,7 @@ def show(audited: Audited, folders: Sequence[str], code: ExitCode, console: Cons
 
 def _names(audited: Audited) -> dict[str, str]:
     """Name of each cluster by its id: the user's own where no other cluster has it, else the id."""
-    names = {item.cluster: item.name for item in audited.question.selection.snapshots}
+    names = {item.cluster: item.name for item in audited.selection.snapshots}
     used = Counter(names.values())
     return {cluster: name if used[name] == 1 else cluster for cluster, name in names.items()}
 
@@ -113,7 +115,7 @@ def _read(audited: Audited, clusters: int) -> str:
 
 
 def _left_out(audited: Audited) -> Iterator[str]:
-    selection = audited.question.selection
+    selection = audited.selection
     if selection.damaged:
         files = counted(len(selection.damaged), "damaged file")
         yield f"{files}, and with them {counted(selection.left_out, 'snapshot')}: see the warnings"

@@ -56,7 +56,7 @@ What is carried out is done to a cluster on paper, and once more by the function
 YEAR_2099 = 4070908800000
 
 NO_FUNCTION = {
-    "audit": "a fleet is judged on Spark, which the library does not import: analyzers.audit.Audit",
+    "audit": "Spark judges, which the library does not import: analyzers.fleet_audit, compared in tests/spark",
     "completions": "prints words for a shell",
 }
 

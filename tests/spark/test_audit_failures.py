@@ -66,16 +66,16 @@ def test_a_wrong_setting_is_told_and_is_no_finding(
 
 LOSING_THE_JVM = """
 import os, signal, sys
-import commands.audit.answer
+import analyzers.fleet_audit
 from commands.main import run
 
-judge = commands.audit.answer.run_audit
+judge = analyzers.fleet_audit.run_audit
 
-def losing(spark, question):
+def losing(spark, *question, **options):
     os.kill(spark.sparkContext._gateway.proc.pid, signal.SIGKILL)
-    return judge(spark, question)
+    return judge(spark, *question, **options)
 
-commands.audit.answer.run_audit = losing
+analyzers.fleet_audit.run_audit = losing
 sys.exit(run(["audit", "sample"]))
 """
 

@@ -10,16 +10,15 @@ from typing import Any, cast
 import pytest
 from generated_clusters import NOON, hidden, partition, snapshot_of
 
-from commands.audit.answer import MOST_NAMED, Audited, Question, answer_to
+from analyzers.fleet_audit import MOST_NAMED, Audited
+from commands.audit.answer import answer_to
 from kreplica.store.selection import Wanted, select_snapshots
 from kreplica.store.writing import write_snapshot
 
 
 def warnings_of(*folders: Path) -> list[str]:
-    question = Question(
-        select_snapshots(folders, Wanted()), frozenset(), per_snapshot=False, counts_only=True, output=None
-    )
-    return list(answer_to(Audited(question, cast("Any", None), [], [])).warnings)
+    audited = Audited(select_snapshots(folders, Wanted()), cast("Any", None), [], [])
+    return list(answer_to(audited, None, counts_only=True).warnings)
 
 
 @pytest.fixture

@@ -9,9 +9,7 @@ import pytest
 from generated_clusters import hidden, partition, snapshot_of
 
 from analyzers.audit import Tally
-from commands.audit.answer import Audited, Question
-from commands.audit.command import _exit_code
-from commands.shared.rule_options import FailOn
+from analyzers.fleet_audit import Audited
 from kreplica.errors import ExitCode
 from kreplica.health.rules import Severity
 from kreplica.store.selection import Wanted, select_snapshots
@@ -25,9 +23,8 @@ def audited(folder: Path, *severities: Severity, gap: bool = False, damage: bool
     if damage:
         next((folder / "manifests").rglob("*.json")).with_name("damaged.json").write_text("{")
     selection = select_snapshots([folder], Wanted())
-    question = Question(selection, frozenset(), per_snapshot=False, counts_only=False, output=None)
     tallies = [Tally("one", "a-rule", severity, findings=1, in_newest=1) for severity in severities]
-    return Audited(question, cast("Any", None), [], tallies)
+    return Audited(selection, cast("Any", None), [], tallies)
 
 
 @pytest.mark.parametrize(
@@ -40,8 +37,8 @@ def audited(folder: Path, *severities: Severity, gap: bool = False, damage: bool
     ids=["whole", "gap", "damage"],
 )
 def test_a_finding_comes_before_what_is_missing(tmp_path: Path, facts: dict[str, bool], code: ExitCode) -> None:
-    assert _exit_code(audited(tmp_path / "none", **facts), FailOn.warning) is code
-    assert _exit_code(audited(tmp_path / "minor", Severity.INFO, **facts), FailOn.warning) is code
+    assert audited(tmp_path / "none", **facts).exit_code(Severity.WARNING) is code
+    assert audited(tmp_path / "minor", Severity.INFO, **facts).exit_code(Severity.WARNING) is code
     found = audited(tmp_path / "major", Severity.INFO, Severity.WARNING, **facts)
-    assert _exit_code(found, FailOn.warning) is ExitCode.FINDINGS
-    assert _exit_code(found, FailOn.critical) is code
+    assert found.exit_code(Severity.WARNING) is ExitCode.FINDINGS
+    assert found.exit_code(Severity.CRITICAL) is code
