@@ -15,6 +15,8 @@ from kreplica.sources.kafka.connection import BrokerConnection
 from kreplica.sources.kafka.failures import Address, BrokerFailure
 from kreplica.sources.kafka.layout import hidden_topics, read_layout
 from kreplica.sources.kafka.messages import (
+    DescribeAclsRequest,
+    DescribeAclsResponse,
     DescribeClusterRequest,
     DescribeClusterResponse,
     DescribeConfigsRequest,
@@ -320,3 +322,44 @@ def test_a_fenced_broker_is_not_alive_and_not_asked() -> None:
     with answering_broker(answers) as broker, connected(broker) as connection:
         layout = read_layout(connection)
     assert [(one.broker, one.alive, one.fenced) for one in layout.brokers] == [(1, True, False), (2, False, True)]
+
+
+@pytest.mark.parametrize(
+    ("fenced", "unseen"),
+    [
+        ((), None),
+        ((3,), "broker 3 is down"),
+        ((3, 4), "brokers 3, 4 are down"),
+        (None, "this Kafka lists no brokers that are down"),
+    ],
+)
+def test_topics_may_be_hidden_on_brokers_that_nobody_could_ask(
+    fenced: tuple[int, ...] | None, unseen: str | None
+) -> None:
+    """They may hold the only files of one, and the lists that say who may describe it cannot be read."""
+    ports: dict[int, int] = {}
+
+    def registered(_: Any) -> Any:
+        one = DescribeClusterResponse.DescribeClusterBroker
+        rows = [one(broker_id=1, host="127.0.0.1", port=ports[1], is_fenced=False)]
+        rows += [one(broker_id=node, host="127.0.0.1", port=1, is_fenced=True) for node in fenced or ()]
+        return DescribeClusterResponse(error_code=NONE, endpoint_type=1, cluster_id="c", controller_id=1, brokers=rows)
+
+    def cluster(request: Any) -> Any:
+        return metadata(topic("t", partition(0)), ports=ports)(request)
+
+    def refused(_: Any) -> Any:
+        return DescribeAclsResponse(error_code=CLUSTER_AUTHORIZATION_FAILED, error_message=None, resources=[])
+
+    answers = {
+        **WELL,
+        MetadataRequest: cluster,
+        DescribeAclsRequest: refused,
+        **({} if fenced is None else {DescribeClusterRequest: registered}),
+    }
+    with answering_broker(answers) as broker:
+        ports[1] = broker.port
+        snapshot = read_live(ClusterHandle("test", broker.address, timeout=5.0), Facet.LOG_DIRS)
+    hidden = [gap.message for gap in snapshot.gaps if gap.kind == "hidden-topics"]
+    why = "and access control lists could not be read, CLUSTER_AUTHORIZATION_FAILED"
+    assert hidden == ([] if unseen is None else [f"hidden topics cannot be ruled out: {unseen}, {why}"])
