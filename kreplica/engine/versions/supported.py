@@ -7,8 +7,9 @@ The version of a release is ``OLDEST`` of ``changes`` and every change up to tha
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
-from kreplica.engine.versions.changes import CHANGES, NEWEST_ZOOKEEPER, OLDEST, OLDEST_KRAFT, Change, Number
+from kreplica.engine.versions.changes import CHANGES, NEWEST_ZOOKEEPER, OLDEST, OLDEST_KRAFT, Number
 from kreplica.engine.versions.version import NEVER, ControllerKind, Truncation, Version
 from kreplica.errors import UsageError
 
@@ -33,16 +34,12 @@ _SERIES: dict[Number, Number] = {(0, 10): (0, 10, 2)}
 
 
 def _release(name: str, number: Number, controller: ControllerKind) -> Version:
-    version = replace(OLDEST, name=name, number=number, controller=controller)
-    for change in CHANGES:
-        if change.since <= number and change.only in (None, controller):
-            version = _changed(version, change)
-    return version
-
-
-def _changed(version: Version, change: Change) -> Version:
-    defaults = {**version.defaults, **change.defaults}
-    return replace(version, defaults=defaults, **change.rules)  # type: ignore[arg-type]
+    changes = [change for change in CHANGES if change.since <= number and change.only in (None, controller)]
+    rules: dict[str, Any] = dict(pair for change in changes for pair in change.rules.items())
+    defaults = dict(pair for change in changes for pair in change.defaults.items())
+    return replace(
+        OLDEST, name=name, number=number, controller=controller, defaults={**OLDEST.defaults, **defaults}, **rules
+    )
 
 
 def _read(name: str) -> tuple[Number, ControllerKind] | None:
