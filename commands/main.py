@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import gc
 import importlib
 import io
 import os
@@ -37,9 +36,6 @@ COMMANDS = tuple(name for names in SECTIONS.values() for name in names)
 
 GROUPS = frozenset({"rebalance", "roll", "whatif", "decode", "config", "sandbox"})
 """Commands that have subcommands: their ``register`` takes ``below`` (see commands.shared.groups)."""
-
-GC_THRESHOLD = 500_000
-"""Threshold of garbage collection: rows hold no cycles, and searching them for some doubles the time of a long list."""
 
 LONGEST = 80
 """Characters of a name that a message repeats."""
@@ -125,7 +121,6 @@ def main() -> None:
     _open_closed_streams()
     _escape_what_cannot_be_shown()
     _lose_what_stderr_does_not_take()
-    gc.set_threshold(GC_THRESHOLD)
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # else numpy starts threads that nothing here uses
     sys.exit(run(sys.argv[1:]))
 

@@ -6,8 +6,12 @@ large files together with this one import numpy meanwhile.
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
+
+GC_THRESHOLD = 500_000
+"""Threshold of garbage collection: rows hold no cycles, and searching them for some doubles the time of a long list."""
 
 
 def main() -> None:
@@ -20,6 +24,7 @@ def main() -> None:
 
 
 def _run() -> None:
+    gc.set_threshold(GC_THRESHOLD)  # before the imports, which make many objects that stay
     from commands.shared.interrupts import end_as_by_ctrl_c
 
     end_as_by_ctrl_c()
