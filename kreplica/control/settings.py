@@ -34,7 +34,11 @@ if TYPE_CHECKING:
     from kreplica.config.handle import ClusterHandle
 
 LONGEST_VALUE = 32_767
-"""Bytes of a value; above it a broker refuses it or closes the connection without an answer (KAFKA-17993)."""
+"""Bytes of a value: a broker closes the connection where a longer one is set, without an answer (KAFKA-17993).
+
+Entries that make a list longer are refused in KRaft and taken in ZooKeeper mode, where nobody can read the settings of
+the topic any more until the list is deleted.
+"""
 
 ENTITIES_A_REQUEST = 100
 """Topics in one request."""

@@ -76,7 +76,7 @@ def read_topic_settings(
             elif result.error_code != _UNKNOWN_TOPIC:  # deleted since the metadata was read
                 name = error_name(result.error_code)
                 refused[name] = refused.get(name, 0) + 1
-    return TopicSettings(rows, _health(rows), tuple(_refusal(connection, *item) for item in refused.items()))
+    return TopicSettings(rows, _health(rows), tuple(_refusal(connection, names, *item) for item in refused.items()))
 
 
 def read_broker_settings(connection: BrokerConnection, broker: int) -> tuple[list[Setting], tuple[Gap, ...]]:
@@ -164,8 +164,9 @@ def _health(rows: Iterable[Setting]) -> dict[str, tuple[int | None, bool | None]
     }
 
 
-def _refusal(connection: BrokerConnection, name: str, count: int) -> Gap:
-    what = f"settings of {count} topics could not be read, so their min.insync.replicas is not known"
+def _refusal(connection: BrokerConnection, names: Sequence[str] | None, name: str, count: int) -> Gap:
+    unknown = ", so their min.insync.replicas is not known" if names is None or MIN_ISR in names else ""
+    what = f"settings of {count} topics could not be read{unknown}"
     fix = f": {connection.lacks(DESCRIBE_TOPIC_CONFIGS)}" if name == "TOPIC_AUTHORIZATION_FAILED" else ""
     return Gap("failed-request", f"{what}, {name}{fix}", count)
 

@@ -65,19 +65,23 @@ class BrokerConnection:
         address: The broker.
         settings: ClientSettings.kafka_python.
         deadline: When every wait ends.
+        proven: Whether another broker of the cluster has answered with these settings: what breaks a connection then is
+            not the security of its listener.
 
     Raises:
         BrokerFailure: It cannot be opened; CredentialsRefusedError and BrokerSilentError are its kinds.
     """
 
-    def __init__(self, address: Address, settings: Mapping[str, object], deadline: Deadline) -> None:
+    def __init__(
+        self, address: Address, settings: Mapping[str, object], deadline: Deadline, *, proven: bool = False
+    ) -> None:
         self.address = address
         self.requests = 0
         self.features: dict[str, int] = {}
         self._settings = settings
         self._deadline = deadline
         self._versions: dict[int, tuple[int, int]] = {}
-        self._proven = False
+        self._proven = proven
         with waiting_for(str(address)):
             self._open()
 

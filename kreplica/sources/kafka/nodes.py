@@ -105,7 +105,7 @@ class Nodes:
         }
 
     def _call(self, address: Address, call: Callable[[BrokerConnection], Answer]) -> Answer:
-        with BrokerConnection(address, self.settings, self.deadline) as connection:
+        with BrokerConnection(address, self.settings, self.deadline, proven=True) as connection:
             return call(connection)
 
     def controller(self) -> BrokerConnection:
@@ -118,7 +118,7 @@ class Nodes:
             return self.entry
         if self._controller not in self.brokers:
             raise BrokerFailure(self.entry.address, "says that the cluster has no controller now")
-        return self._open(self.brokers[self._controller])
+        return self._open(self.brokers[self._controller], proven=True)
 
     def quorum_leader(self) -> BrokerConnection:
         """A connection to the active KRaft controller by its own listener; its security is the brokers' one.
@@ -126,11 +126,11 @@ class Nodes:
         Raises:
             BrokerFailure: The cluster does not tell its address, or it cannot be used.
         """
-        return self._open(leader_address(self.entry))
+        return self._open(leader_address(self.entry), proven=False)
 
-    def _open(self, address: Address) -> BrokerConnection:
+    def _open(self, address: Address, *, proven: bool) -> BrokerConnection:
         if address not in self._opened:
-            self._opened[address] = BrokerConnection(address, self.settings, self.deadline)
+            self._opened[address] = BrokerConnection(address, self.settings, self.deadline, proven=proven)
         return self._opened[address]
 
 

@@ -87,8 +87,9 @@ def test_what_may_not_be_read_is_no_absence(cluster: Cluster) -> None:
     cluster.two.refused[BROKER, "2"] = CLUSTER_AUTHORIZATION_FAILED
     assert "DescribeConfigs on the cluster" in read_throttles(cluster.handle, [1, 2], []).unread[2]
     cluster.one.refused[TOPIC, "a"] = 29
-    with pytest.raises(UnreachableError, match="DescribeConfigs on the topics"):
+    with pytest.raises(UnreachableError, match="DescribeConfigs on the topics") as caught:
         read_throttles(cluster.handle, [], ["a"])
+    assert "min.insync.replicas" not in str(caught.value), "nobody asked for it"
     cluster.one.refused = {(BROKER, ""): CLUSTER_AUTHORIZATION_FAILED}
     with pytest.raises(UnreachableError, match="DescribeConfigs on the cluster"):
         read_throttles(cluster.handle, [], [])
@@ -241,3 +242,16 @@ def test_a_silent_broker_costs_the_others_nothing(cluster: Cluster) -> None:
     assert [one.error for one in found.values()] == ["unanswered", "UNSUPPORTED_VERSION", "", ""]
     assert found[3, LEADER_RATE].message == f"{silent.address}: no answer within 1 s"
     assert found[4, LEADER_RATE].message == f"{old.address}: does not know the request IncrementalAlterConfigs"
+
+
+def test_a_broker_that_closes_the_connection_is_not_said_to_want_credentials(cluster: Cluster) -> None:
+    """Another has answered with the same ones: it is the request that it does not bear."""
+
+    def closes(_: object) -> None:
+        raise OSError
+
+    closing = AnsweringBroker({IncrementalAlterConfigsRequest: closes})
+    cluster.one.others[3] = closing  # type: ignore[assignment]
+    found = set_rates(cluster.handle, {(3, LEADER_RATE): 5})[3, LEADER_RATE]
+    closing.close()
+    assert found.message == f"{closing.address}: closed the connection"
