@@ -14,7 +14,9 @@ import pytest
 from kreplica.config.handle import ClusterHandle
 from kreplica.errors import UnreachableError
 from kreplica.sources.kafka import bootstrap
+from kreplica.sources.kafka.failures import Address, BrokerFailure
 from kreplica.sources.kafka.snapshot import read_live
+from kreplica.system.deadline import Deadline
 
 
 @contextlib.contextmanager
@@ -98,3 +100,24 @@ def test_after_a_failure_the_next_server_is_tried_at_once(monkeypatch: pytest.Mo
     assert all(
         words in str(caught.value) for words in (f"{first} (not a Kafka broker", f"{second} (not a Kafka broker")
     )
+
+
+def test_once_the_time_is_over_no_further_server_is_tried(monkeypatch: pytest.MonkeyPatch) -> None:
+    tried: list[int] = []
+    over = threading.Event()
+
+    def silent(address: Address, *_settings: object) -> None:
+        tried.append(address.port)
+        over.wait(10)
+        raise BrokerFailure(address, "is gone")
+
+    monkeypatch.setattr(bootstrap, "_open", silent)
+    deadline = Deadline(0.01)
+    time.sleep(0.02)
+    servers = bootstrap.Bootstrap([Address("h", port) for port in (1, 2, 3)], {}, deadline)
+    with pytest.raises(UnreachableError, match="tried h:1, h:2, h:3"):
+        servers.connect()
+    time.sleep(0.1)  # each is tried by a thread of its own
+    over.set()
+    servers.close()
+    assert tried == [1]

@@ -6,6 +6,7 @@ tests/kafka/test_zookeeper_reading.py reads from a real ZooKeeper; here each cha
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from types import SimpleNamespace
@@ -14,9 +15,10 @@ from typing import Any
 import pytest
 from kazoo.exceptions import NoAuthError, NoNodeError
 
+from kreplica.errors import UnreachableError
 from kreplica.model.snapshot import ClusterSnapshot, Gap, utc_now
 from kreplica.sources.zookeeper import reading as zookeeper
-from kreplica.sources.zookeeper.client import ZookeeperSession
+from kreplica.sources.zookeeper.client import SessionLostError, ZookeeperSession
 from kreplica.sources.zookeeper.reading import ATTEMPTS, read_tree
 from kreplica.sources.zookeeper.snapshot import snapshot_of
 from kreplica.sources.zookeeper.tree import Tree, Znode, state_path
@@ -292,3 +294,26 @@ def test_features_hold_where_they_are_enabled(
     tree, _ = read_tree(session(ensemble), False)
     snapshot = snapshot_of(tree, name="test", taken_at=utc_now(), source="zookeeper")
     assert dict(snapshot.features) == expected
+
+
+class Losing(ZookeeperSession):
+    """A session whose connection breaks at every request."""
+
+    def __init__(self, deadline: Deadline) -> None:
+        self._deadline = deadline
+        self._reasons = {}
+        self.servers = (("h", 2181),)
+        self.connected_to = "h:2181"
+        self.client = SimpleNamespace(connected=True)
+        self.began = time.monotonic()
+
+    def exists(self, _path: str) -> bool:
+        assert time.monotonic() - self.began < 5, "it goes on after its deadline"
+        raise SessionLostError
+
+
+def test_a_connection_that_breaks_again_and_again_costs_the_deadline_and_no_more() -> None:
+    session = Losing(Deadline(0.2))
+    with pytest.raises(UnreachableError, match=r"ZooKeeper at h:2181 did not answer within 0\.2 s"):
+        session.reconnected()
+    assert time.monotonic() - session.began >= 0.2
