@@ -11,13 +11,7 @@ from commands.describe.question import GroupBy, Question
 from commands.shared.printing.output import Answer, cluster_object
 from kreplica.errors import ExitCode
 from kreplica.health.gates import gate_code
-from kreplica.health.listing import (
-    ROW_FIELDS,
-    ROW_KINDS,
-    by_broker,
-    by_rack,
-    by_topic,
-)
+from kreplica.health.listing import ROW_FIELDS, ROW_KINDS, by_broker, by_rack, by_topic
 from kreplica.model.schema import Kind
 from kreplica.model.snapshot import ClusterSnapshot
 from kreplica.monitoring.clusters import Reading

@@ -3,13 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from kreplica.model.words import counted
-
-if TYPE_CHECKING:
-    pass
-
 
 MOST_VALUES = 12
 """Records of one leader epoch that a strip shows one by one."""

@@ -34,7 +34,6 @@ from kreplica.health.impact.whatif import FailedPartition
 from kreplica.health.listing import row_meanings
 from kreplica.model.comparison import Difference
 from kreplica.model.rows import fields_of, names_of
-from kreplica.model.schema import PARTITIONS
 from kreplica.monitoring.context_check import CheckRow
 from kreplica.monitoring.disk_space import LogDirRow
 from kreplica.monitoring.snapshots import SnapshotRow
@@ -81,7 +80,6 @@ def _answer(command: str, rows_name: str, columns: Sequence[str], meanings: Mapp
     return AnswerFields(f"kreplica/{command}/v1", rows_name, _fields(columns, meanings))
 
 
-_OF_SCHEMA = {field.name: field.doc for field in PARTITIONS.fields}
 _DESCRIBE = row_meanings()
 
 _MEASURED = (

@@ -12,14 +12,7 @@ import numpy as np
 
 from kreplica.errors import ConfigurationError
 from kreplica.health.findings import Finding, find
-from kreplica.health.rules import (
-    MIN_ISR_ABOVE_RF,
-    MIN_ISR_EQUALS_RF,
-    MIXED_RF,
-    RACK_VIOLATION,
-    RF_ONE,
-    UNCLEAN_ENABLED,
-)
+from kreplica.health.rules import MIN_ISR_ABOVE_RF, MIN_ISR_EQUALS_RF, MIXED_RF, RACK_VIOLATION, RF_ONE, UNCLEAN_ENABLED
 from kreplica.model.columns import StringColumn
 from kreplica.model.evaluate import Evaluator
 from kreplica.model.predicates import REPLICATION_FACTOR

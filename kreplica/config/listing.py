@@ -9,14 +9,7 @@ from typing import Annotated
 
 from msgspec import Struct
 
-from kreplica.config.contexts import (
-    ContextsFile,
-    chosen_contexts,
-    load_contexts,
-    locate,
-    write_current,
-    write_template,
-)
+from kreplica.config.contexts import ContextsFile, chosen_contexts, load_contexts, locate, write_current, write_template
 from kreplica.config.exposure import shown
 from kreplica.config.handle import ClusterSettings
 from kreplica.config.resolve import DEFAULT, effective_settings, timeout_setting

@@ -17,13 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from kreplica.config.properties import translate
 from kreplica.config.security import TOKEN_SECONDS
 from kreplica.control.boundary import require_brokers, require_writable
-from kreplica.errors import (
-    AuthenticationError,
-    ChangeRefusedError,
-    ConfigurationError,
-    KreplicaError,
-    UnreachableError,
-)
+from kreplica.errors import AuthenticationError, ChangeRefusedError, ConfigurationError, KreplicaError, UnreachableError
 from kreplica.sources.kafka.messages import error_name
 from kreplica.sources.kafka.sasl import OIDC, TOKEN, with_token
 from kreplica.sources.permissions import ALTER_CLUSTER, needed

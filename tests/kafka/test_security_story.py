@@ -20,12 +20,7 @@ from commands.shared.kafka_requests import COMMAND_REQUESTS
 from kreplica.sandbox import Listener, Mode, Sandbox
 from kreplica.sandbox.properties import render
 from kreplica.sources import Facet
-from kreplica.sources.permissions import (
-    ALTER_CLUSTER,
-    DESCRIBE_CLUSTER,
-    DESCRIBE_TOPIC_CONFIGS,
-    DESCRIBE_TOPICS,
-)
+from kreplica.sources.permissions import ALTER_CLUSTER, DESCRIBE_CLUSTER, DESCRIBE_TOPIC_CONFIGS, DESCRIBE_TOPICS
 
 pytestmark = pytest.mark.kafka
 

@@ -30,11 +30,7 @@ from kreplica.formats.consumer_offsets.rows import (
 )
 from kreplica.formats.file_bytes import BufferBytes, SmallFile
 from kreplica.formats.log_directory.leader_epoch_checkpoint import decode_leader_epoch_checkpoint
-from kreplica.formats.log_directory.listing import (
-    OF_A_PARTITION,
-    OF_THE_DIRECTORY,
-    read_log_directories,
-)
+from kreplica.formats.log_directory.listing import OF_A_PARTITION, OF_THE_DIRECTORY, read_log_directories
 from kreplica.formats.log_directory.meta_properties import decode_meta_properties, decode_partition_metadata
 from kreplica.formats.log_directory.offset_checkpoint import decode_offset_checkpoint
 from kreplica.formats.log_directory.quorum_state import decode_clean_shutdown, decode_quorum_state

@@ -24,13 +24,7 @@ from kreplica.execution.moves.cluster import MoveCluster, RateKey
 from kreplica.execution.moves.journal import Entry, Event, ListNote, RateNote, entry
 from kreplica.execution.moves.progress import Ledger, Owed
 from kreplica.execution.plan import PartitionKey
-from kreplica.model.throttles import (
-    FOLLOWER_LIST,
-    FOLLOWER_RATE,
-    LEADER_LIST,
-    LEADER_RATE,
-    parse_throttle_list,
-)
+from kreplica.model.throttles import FOLLOWER_LIST, FOLLOWER_RATE, LEADER_LIST, LEADER_RATE, parse_throttle_list
 from kreplica.sources.kafka.throttles import Throttles
 
 SETTLE_SECONDS = 10.0

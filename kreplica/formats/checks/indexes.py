@@ -6,17 +6,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from kreplica.formats.checks.index_entries import (
-    EntryVerdict,
-    index_damage,
-    offset_entries,
-    time_entries,
-)
+from kreplica.formats.checks.index_entries import EntryVerdict, index_damage, offset_entries, time_entries
 from kreplica.formats.log_directory.indexes import OFFSET_ENTRY_BYTES, TIME_ENTRY_BYTES, TRANSACTION_ENTRY_BYTES
 from kreplica.formats.logs.log_range import SegmentContents
 from kreplica.formats.logs.replicas import Finding, ReplicaFiles
-
-"""Bytes of an entry."""
 
 
 def offset_index(replica: ReplicaFiles) -> Iterator[Finding]:

@@ -11,12 +11,7 @@ from typing import Annotated, Any, Final
 from msgspec import Struct
 
 from kreplica.errors import InputError
-from kreplica.formats.checks.index_entries import (
-    EntryVerdict,
-    index_damage,
-    offset_entries,
-    time_entries,
-)
+from kreplica.formats.checks.index_entries import EntryVerdict, index_damage, offset_entries, time_entries
 from kreplica.formats.damage import DamageTally
 from kreplica.formats.file_bytes import SmallFile, read_found_file
 from kreplica.formats.find_files import is_there, may_be_there

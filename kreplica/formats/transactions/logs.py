@@ -16,12 +16,7 @@ from kreplica.formats.logs.partition_logs import PartitionLog
 from kreplica.formats.segments.as_of import AsOf
 from kreplica.formats.segments.rows import log_records
 from kreplica.formats.segments.windows import read_windows
-from kreplica.formats.transactions.records import (
-    Findings,
-    TransactionRecord,
-    TransactionReplay,
-    transaction_events,
-)
+from kreplica.formats.transactions.records import Findings, TransactionRecord, TransactionReplay, transaction_events
 
 RECORDS_AT_ONCE = 1 << 14
 """Records of a history that are held at once: as Python objects they take some twenty times their bytes in the log."""

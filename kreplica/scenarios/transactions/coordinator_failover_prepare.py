@@ -1,15 +1,7 @@
 """The coordinator crashes between its decision and the markers."""
 
 from kreplica.engine.fault_plan import At, Crash, Cut, Start, Step, When
-from kreplica.engine.setup import (
-    MILLISECOND,
-    SECOND,
-    Send,
-    TopicSetup,
-    Transaction,
-    TransactionalSetup,
-    cluster,
-)
+from kreplica.engine.setup import MILLISECOND, SECOND, Send, TopicSetup, Transaction, TransactionalSetup, cluster
 from kreplica.engine.trace import Kind
 from kreplica.scenarios.scenario import Case, Scenario
 from kreplica.scenarios.setups import PROBES, reads_committed, transaction_state

@@ -1,15 +1,7 @@
 """Brokers forget that a producer was fenced, and its late batch opens a transaction."""
 
 from kreplica.engine.fault_plan import At, Slow, Step
-from kreplica.engine.setup import (
-    MILLISECOND,
-    SECOND,
-    ProducerSetup,
-    Transaction,
-    TransactionalSetup,
-    cluster,
-    sends,
-)
+from kreplica.engine.setup import MILLISECOND, SECOND, ProducerSetup, Transaction, TransactionalSetup, cluster, sends
 from kreplica.scenarios.scenario import Case, Scenario
 from kreplica.scenarios.setups import BILLS, PROBES, reads_committed, transaction_state
 

@@ -1,15 +1,7 @@
 """A transactional batch arrives after its transaction was aborted."""
 
 from kreplica.engine.fault_plan import At, Slow, Step
-from kreplica.engine.setup import (
-    MILLISECOND,
-    SECOND,
-    ProducerSetup,
-    Transaction,
-    TransactionalSetup,
-    cluster,
-    sends,
-)
+from kreplica.engine.setup import MILLISECOND, SECOND, ProducerSetup, Transaction, TransactionalSetup, cluster, sends
 from kreplica.scenarios.scenario import Case, Scenario
 from kreplica.scenarios.setups import BILLS, PROBES, reads_committed, transaction_state
 

@@ -1,14 +1,7 @@
 """A batch of an aborted transaction arrives before the next one begins, and is committed with that."""
 
 from kreplica.engine.fault_plan import At, Slow, Step
-from kreplica.engine.setup import (
-    MILLISECOND,
-    SECOND,
-    Transaction,
-    TransactionalSetup,
-    cluster,
-    sends,
-)
+from kreplica.engine.setup import MILLISECOND, SECOND, Transaction, TransactionalSetup, cluster, sends
 from kreplica.scenarios.scenario import Case, Scenario
 from kreplica.scenarios.setups import BILLS, PROBES, reads_committed, transaction_state
 

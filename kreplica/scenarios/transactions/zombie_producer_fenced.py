@@ -1,13 +1,7 @@
 """Two producers with one transactional id: the second fences the first, which stands still in a transaction."""
 
 from kreplica.engine.fault_plan import At, Pause, Step
-from kreplica.engine.setup import (
-    SECOND,
-    Transaction,
-    TransactionalSetup,
-    cluster,
-    sends,
-)
+from kreplica.engine.setup import SECOND, Transaction, TransactionalSetup, cluster, sends
 from kreplica.scenarios.scenario import Case, Scenario
 from kreplica.scenarios.setups import BILLS, reads_committed, transaction_state
 

@@ -42,18 +42,8 @@ with warnings.catch_warnings():
         ListPartitionReassignmentsResponse,
     )
     from kafka.protocol.broker_version_data import infer_broker_version_from_api_versions
-    from kafka.protocol.consumer import (
-        ListOffsetsRequest,
-        ListOffsetsResponse,
-        OffsetFetchRequest,
-        OffsetFetchResponse,
-    )
-    from kafka.protocol.metadata import (
-        ApiVersionsRequest,
-        ApiVersionsResponse,
-        MetadataRequest,
-        MetadataResponse,
-    )
+    from kafka.protocol.consumer import ListOffsetsRequest, ListOffsetsResponse, OffsetFetchRequest, OffsetFetchResponse
+    from kafka.protocol.metadata import ApiVersionsRequest, ApiVersionsResponse, MetadataRequest, MetadataResponse
     from kafka.protocol.sasl import (
         SaslAuthenticateRequest,
         SaslAuthenticateResponse,

@@ -16,10 +16,7 @@ from kreplica.config.properties import translate
 from kreplica.sources.kafka.bootstrap import Bootstrap
 from kreplica.sources.kafka.connection import BrokerConnection
 from kreplica.sources.kafka.failures import Address, BrokerFailure, BrokerSilentError
-from kreplica.sources.kafka.messages import (
-    MetadataRequest,
-    MetadataResponse,
-)
+from kreplica.sources.kafka.messages import MetadataRequest, MetadataResponse
 from kreplica.sources.kafka.quorum import leader_address
 from kreplica.sources.kafka.sasl import with_token
 from kreplica.system.deadline import Deadline

@@ -7,16 +7,7 @@ from dataclasses import dataclass
 
 import pytest
 from answering_broker import AnsweringBroker
-from settings_broker import (
-    APPEND,
-    BROKER,
-    CLUSTER_AUTHORIZATION_FAILED,
-    DELETE,
-    SET,
-    SUBTRACT,
-    TOPIC,
-    SettingsBroker,
-)
+from settings_broker import APPEND, BROKER, CLUSTER_AUTHORIZATION_FAILED, DELETE, SET, SUBTRACT, TOPIC, SettingsBroker
 
 from kreplica.config.handle import ClusterHandle
 from kreplica.control.settings import (

@@ -21,13 +21,7 @@ from kreplica.config.handle import ClusterHandle
 from kreplica.errors import ChangeRefusedError, InputError, UsageError
 from kreplica.execution.elections import apply
 from kreplica.execution.executor import Pace, Session
-from kreplica.execution.journal import (
-    Event,
-    Operation,
-    entry,
-    open_journal,
-    read_journal,
-)
+from kreplica.execution.journal import Event, Operation, entry, open_journal, read_journal
 from kreplica.execution.journal_file import journal_path, set_aside
 from kreplica.execution.plan import plan_leaders
 from kreplica.execution.plan_file import read_plan, write_plan

@@ -33,14 +33,7 @@ from kreplica.engine.simulator.broker.broker import Brokers
 from kreplica.engine.simulator.broker.partition_state import PartitionState
 from kreplica.engine.simulator.cluster import Cluster
 from kreplica.engine.simulator.kraft.brokers import KraftBrokers, RegisteringController
-from kreplica.engine.simulator.kraft.quorum import (
-    BROKER,
-    PARTITION,
-    Entry,
-    IsrRequest,
-    MetadataQuorum,
-    Registration,
-)
+from kreplica.engine.simulator.kraft.quorum import BROKER, PARTITION, Entry, IsrRequest, MetadataQuorum, Registration
 from kreplica.engine.trace import Kind
 from kreplica.model.settings import MIN_ISR, UNCLEAN
 
