@@ -53,6 +53,30 @@ def loads_of(replicas: Matrix, weights: Integers, brokers: int) -> Integers:
     return found
 
 
+def closed_groups(layout: Layout) -> Integers:
+    """Groups of brokers between which nothing can move: racks, if each partition has one replica in every rack."""
+    racks = layout.racks.astype(np.int64)
+    there = layout.replicas != NOBODY
+    ordered = np.sort(np.where(there, racks[layout.replicas], -1), axis=1)
+    every = np.unique(racks)
+    closed = ordered.shape[1] == len(every) and bool((ordered == every).all())
+    return racks if closed else np.zeros_like(racks)
+
+
+def count_limits(layout: Layout, sharing: Mask, tolerance: float) -> tuple[Integers, Integers]:
+    """Fewest and most replicas of each broker: a share around the mean, or what it has where that is beyond already.
+
+    Args:
+        layout: The assignment.
+        sharing: Brokers over which the mean is taken.
+        tolerance: Share of the mean.
+    """
+    counts = layout.loads(np.ones(len(layout.replicas), dtype=np.int64))
+    mean = float(counts[sharing].mean()) if sharing.any() else 0.0
+    low, high = int(np.ceil(mean * (1 - tolerance))), int(np.floor(mean * (1 + tolerance)))
+    return np.minimum(counts, low), np.maximum(counts, high)
+
+
 class Room(Protocol):
     """Free space of brokers, of which every planned copy takes its part."""
 

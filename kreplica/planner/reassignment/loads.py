@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from kreplica.model.columns import Indices, Integers, Mask
-from kreplica.planner.reassignment.board import Board, Layout, Room
+from kreplica.planner.reassignment.board import Board, Layout, Room, closed_groups, count_limits
 from kreplica.planner.reassignment.problem import NOBODY, Matrix, held
 
 
@@ -65,7 +65,7 @@ def load_range(layout: Layout, weights: Integers, sharing: Mask, tolerance: floa
         sharing: Brokers over which the mean is taken.
         tolerance: Share of the mean by which loads may differ from it.
     """
-    group = np.where(sharing, _groups(layout), -1)
+    group = np.where(sharing, closed_groups(layout), -1)
     load = layout.loads(weights)
     low, high = np.zeros_like(load), np.zeros_like(load)
     for one in np.unique(group[sharing]).tolist():
@@ -74,16 +74,6 @@ def load_range(layout: Layout, weights: Integers, sharing: Mask, tolerance: floa
         low[members] = int(np.ceil(mean * (1 - tolerance)))
         high[members] = int(np.floor(mean * (1 + tolerance)))
     return LoadRange(low, high, group)
-
-
-def _groups(layout: Layout) -> Integers:
-    """Racks, if each partition has one replica in every rack and none may change it; otherwise all in one."""
-    racks = layout.racks.astype(np.int64)
-    there = layout.replicas != NOBODY
-    ordered = np.sort(np.where(there, racks[layout.replicas], -1), axis=1)
-    every = np.unique(racks)
-    closed = ordered.shape[1] == len(every) and bool((ordered == every).all())
-    return racks if closed else np.zeros_like(racks)
 
 
 def load_bound(layout: Layout, weights: Integers, wanted: LoadRange) -> int:
@@ -212,11 +202,7 @@ class _Balance:
     def __init__(
         self, layout: Layout, weights: Integers, wanted: LoadRange, count_tolerance: float, room: Room | None
     ) -> None:
-        counts = layout.loads(np.ones_like(weights))
-        sharing = wanted.group >= 0
-        mean = float(counts[sharing].mean()) if sharing.any() else 0.0
-        most = np.maximum(counts, int(np.floor(mean * (1 + count_tolerance))))
-        self.least = np.minimum(counts, int(np.ceil(mean * (1 - count_tolerance))))
+        self.least, most = count_limits(layout, wanted.group >= 0, count_tolerance)
         self.layout, self.weights, self.wanted = layout, weights, wanted
         self.board = Board(layout, most, room)
         self.load = layout.loads(weights)
