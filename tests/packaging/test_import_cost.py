@@ -99,3 +99,4 @@ def test_describing_a_dump_imports_no_client_and_no_spark() -> None:
     assert found.isdisjoint({"pandas", "pyspark", "numba", "scipy", "confluent_kafka", "kafka", "kazoo"})
     # What costs much and is needed for other files, ways in and text only.
     assert names.isdisjoint({"pyarrow.compute", "kreplica.config.contexts", "kreplica.sources.dumps.text_formats"})
+    assert "importlib.resources" not in names

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from importlib.resources import as_file, files
 from pathlib import Path
 
 from kreplica.config.ways_in import PACKAGED_DUMPS, SAMPLE
@@ -12,6 +11,7 @@ from kreplica.errors import InputError
 from kreplica.model.snapshot import ClusterSnapshot
 from kreplica.sources.dumps.text import STDIN, TAKEN, DumpText, decode_dump, read_dump_bytes
 
+_DATA = Path(__file__).parents[2] / "data"
 _PARQUET_MAGIC = b"PAR1"
 _MANIFEST_START = re.compile(rb'\s*\{\s*"schema"\s*:\s*"kreplica/manifest/')
 _AT_OFFSET = re.compile(r"(?P<home>.+)@(?P<offset>[0-9]{1,18})", re.DOTALL)
@@ -72,8 +72,7 @@ def _is_directory(path: str) -> bool:
 def read_sample(name: str = SAMPLE) -> ClusterSnapshot:
     """A packaged dump, by its name."""
     assert name in PACKAGED_DUMPS, name
-    with as_file(files("kreplica") / "data" / name) as directory:
-        return replace(_read_directory(str(directory)), name=name)
+    return replace(_read_directory(str(_DATA / name)), name=name)
 
 
 def _read_directory(path: str) -> ClusterSnapshot:
