@@ -101,3 +101,10 @@ def test_shares_are_those_of_a_rack_where_every_partition_has_one_replica_in_eac
     counts = np.bincount(plan.replicas.ravel(), minlength=4).tolist()
     assert (sorted(counts[:3]), counts[3]) == ([1, 1, 2], 4)
     assert (plan.moves, plan.bound, plan.beyond) == (2, 2, 0)
+
+
+def test_a_broker_that_lacks_its_share_gets_it_though_nobody_holds_too_much() -> None:
+    layout = layout_of([(0,), (0,), (1,), (1,), (2,), (2,)], [0, 0, 0, 0], [2, 2, 2, 2, 2, 1])
+    plan = balance_topics(layout, np.zeros(6, np.int64), np.ones(4, np.bool_), count_tolerance=9.0)
+    assert np.bincount(plan.replicas.ravel(), minlength=4).tolist().count(0) == 0
+    assert (plan.moves, plan.bound, plan.beyond) == (1, 1, 0)
