@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 import typer
 
@@ -10,8 +10,10 @@ from commands.rebalance.options import (
     AllowZookeeperOption,
     BatchOption,
     ExecuteOption,
+    MaxWaitOption,
     PauseOption,
     PlanArgument,
+    ThrottleOption,
     YesOption,
     one_cluster,
     pace_of,
@@ -20,6 +22,7 @@ from commands.rebalance.plan import PlanRun, plan_line
 from commands.shared.options import OutputOption, SourceOptions, takes_sources
 
 if TYPE_CHECKING:
+    from commands.rebalance.moves import MoveRequest
     from commands.shared.printing.output import OutputFormat
     from kreplica.config.handle import ClusterHandle
     from kreplica.execution.rebalance.outcome import PlanOutcome
@@ -34,19 +37,30 @@ def apply(
     batch: BatchOption = None,
     pause: PauseOption = None,
     allow_zookeeper_write: AllowZookeeperOption = False,
+    throttle: ThrottleOption = None,
+    max_wait: MaxWaitOption = None,
     output: OutputOption = None,
 ) -> None:
-    """Run the elections of a plan; without --execute show what would be done, and what has drifted.
+    """Carry out a plan; without --execute show what would be done, and what has drifted.
 
-    A plan of another cluster, or one that no longer fits its cluster, is refused. Every step is written to the journal
-    beside the plan before it is begun, so that an interrupted plan can be resumed or rolled back. Exits 4 when the plan
-    is refused or stops early, or when a preferred leader does not lead after its election.
+    A plan of another cluster is refused, as is a plan of leaders that no longer fits its cluster; of a plan of replicas
+    what no longer fits is left out. Every step is written to the journal beside the plan before it is begun, so that an
+    interrupted plan can be resumed or rolled back. Exits 4 when the plan is refused or stops early, or when a change
+    was not made as planned.
     """
+    from commands.rebalance import moves
     from kreplica.execution.rebalance.apply import rebalance_apply
 
     pace = pace_of(batch, pause)
     handle = one_cluster(sources.handles(), execute=execute)
     connection_options = sources.again(handle.name)
+    if moves.is_plan_of_replicas(plan):
+        moves.refuse_other_options(
+            {"--batch": batch, "--pause": pause, "--allow-zookeeper-write": allow_zookeeper_write}, "replicas"
+        )
+        request = moves.MoveRequest(plan, handle, connection_options, execute, yes, throttle, max_wait)
+        _move(request, "apply", output)
+    moves.refuse_other_options({"--throttle": throttle, "--max-wait": max_wait}, "leaders")
     asked = PlanRun(plan, handle, connection_options, yes=yes)
     with asked.explained():
         options = asked.options(pace, allow_zookeeper_write=allow_zookeeper_write)
@@ -63,19 +77,29 @@ def resume(
     batch: BatchOption = None,
     pause: PauseOption = None,
     allow_zookeeper_write: AllowZookeeperOption = False,
+    throttle: ThrottleOption = None,
+    max_wait: MaxWaitOption = None,
     output: OutputOption = None,
 ) -> None:
     """Go on with a plan, or with its rollback, that was interrupted or stopped.
 
-    Changes that its journal does not show as done are read again, and checked for drift again. Without --execute
-    nothing is changed. Exits as apply and rollback do.
+    Changes that its journal does not show as done are read again, and checked for drift again. Throttles of a plan of
+    replicas that are still set are put back. Without --execute nothing is changed. Exits as apply and rollback do.
     """
+    from commands.rebalance import moves
     from commands.rebalance.rollback import answer_rollback
     from kreplica.execution.rebalance.apply import rebalance_resume
 
     pace = pace_of(batch, pause)
     handle = one_cluster(sources.handles(), execute=execute)
     connection_options = sources.again(handle.name)
+    if moves.is_plan_of_replicas(plan):
+        moves.refuse_other_options(
+            {"--batch": batch, "--pause": pause, "--allow-zookeeper-write": allow_zookeeper_write}, "replicas"
+        )
+        request = moves.MoveRequest(plan, handle, connection_options, execute, yes, throttle, max_wait)
+        _move(request, "resume", output)
+    moves.refuse_other_options({"--throttle": throttle, "--max-wait": max_wait}, "leaders")
     asked = PlanRun(plan, handle, connection_options, yes=yes)
     with asked.explained():
         options = asked.options(pace, allow_zookeeper_write=allow_zookeeper_write)
@@ -83,6 +107,18 @@ def resume(
     if outcome.state.rolled:
         answer_rollback(outcome, "resume", output, handle, connection_options)
     _answer(outcome, "resume", output, handle, connection_options)
+
+
+def _move(request: MoveRequest, command: str, output: OutputFormat | None) -> NoReturn:
+    """Carries out a plan of replicas, or goes on with it, and exits."""
+    from functools import partial
+
+    from commands.rebalance.moves import answer_moves, carried_out, run_of
+    from kreplica.execution.moves.carrying_out import moves_apply, moves_resume
+
+    work = partial(moves_apply if command == "apply" else moves_resume, request.handle, request.path)
+    outcome = carried_out(request, run_of(request), partial(work, execute=request.execute))
+    answer_moves(outcome, command, output, request)
 
 
 def _answer(

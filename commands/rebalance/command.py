@@ -1,4 +1,4 @@
-"""kreplica rebalance: bring leaders back to where they are preferred, at once or by a plan."""
+"""kreplica rebalance: bring leaders back to where they are preferred, and move replicas, by a plan."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ from commands.shared.help import examples
 
 def register(app: typer.Typer, *, below: str | None = None) -> None:
     """Adds the command group, of its subcommands as many as ``below`` asks for (see commands.shared.groups)."""
-    group = typer.Typer(help="Move leadership back to preferred replicas.", no_args_is_help=True)
+    group = typer.Typer(
+        help="Move leadership back to preferred replicas, and replicas to other brokers.", no_args_is_help=True
+    )
     app.add_typer(group, name="rebalance")
     if below == "":
         return
@@ -34,10 +36,11 @@ def register(app: typer.Typer, *, below: str | None = None) -> None:
     )(replicas.replicas)
     group.command(
         "apply",
-        short_help="Run the elections of a plan.",
+        short_help="Carry out a plan.",
         epilog=examples(
             "kreplica rebalance apply plan.json --bootstrap-server kafka1:9092",
             "kreplica rebalance apply plan.json --bootstrap-server kafka1:9092 --execute --batch 50 --pause 10s",
+            "kreplica rebalance apply plan.json --bootstrap-server kafka1:9092 --execute --throttle 50MB",
         ),
     )(apply.apply)
     group.command(
@@ -66,7 +69,7 @@ def register(app: typer.Typer, *, below: str | None = None) -> None:
     )(status.cancel)
     group.command(
         "rollback",
-        short_help="Bring back the leaders that a plan replaced.",
+        short_help="Bring back what a plan changed.",
         epilog=examples(
             "kreplica rebalance rollback plan.json --bootstrap-server kafka1:9092",
             "kreplica rebalance rollback plan.json --context prod-eu --execute --allow-reorder",

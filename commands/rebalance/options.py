@@ -39,6 +39,25 @@ AllowZookeeperOption = Annotated[
     bool,
     typer.Option("--allow-zookeeper-write", help="Elect through ZooKeeper where only --zookeeper is given."),
 ]
+REPLICAS = "Plans of replicas"
+ThrottleOption = Annotated[
+    str | None,
+    typer.Option(
+        "--throttle",
+        metavar="RATE|none",
+        rich_help_panel=REPLICAS,
+        help="Most bytes a second that each broker sends or gets of moves: 50MB; has to be given with --execute.",
+    ),
+]
+MaxWaitOption = Annotated[
+    str | None,
+    typer.Option(
+        "--max-wait",
+        metavar="TIME",
+        rich_help_panel=REPLICAS,
+        help="Stop when nothing has moved on, or the cluster was worse than before, for so long.  [default: 10m]",
+    ),
+]
 
 
 def one_cluster(handles: Sequence[ClusterHandle], *, execute: bool) -> ClusterHandle:

@@ -9,8 +9,10 @@ import typer
 from commands.rebalance.options import (
     BatchOption,
     ExecuteOption,
+    MaxWaitOption,
     PauseOption,
     PlanArgument,
+    ThrottleOption,
     YesOption,
     one_cluster,
     pace_of,
@@ -19,6 +21,7 @@ from commands.rebalance.plan import PlanRun, plan_line
 from commands.shared.options import OutputOption, SourceOptions, takes_sources
 
 if TYPE_CHECKING:
+    from commands.rebalance.moves import MoveRequest
     from commands.shared.printing.output import OutputFormat
     from kreplica.config.handle import ClusterHandle
     from kreplica.execution.rebalance.outcome import PlanOutcome
@@ -35,24 +38,43 @@ def rollback(
     yes: YesOption = False,
     batch: BatchOption = None,
     pause: PauseOption = None,
+    throttle: ThrottleOption = None,
+    max_wait: MaxWaitOption = None,
     output: OutputOption = None,
 ) -> None:
-    """Bring back the leaders that a plan has replaced; without --execute show which, and why others cannot be.
+    """Bring back what a plan has changed; without --execute show which, and why others cannot be.
 
-    Kafka elects only the first of the replicas. So the former leader is put first, elected, and the order restored: the
-    same replicas, no data moves. That needs --allow-reorder, and every replica in sync. What was not done of the plan
-    is dropped. Exits 4 when a leader was not, or cannot be, brought back.
+    Kafka elects only the first of the replicas. So a former leader is put first, elected, and the order restored: the
+    same replicas, no data moves. That needs --allow-reorder, and every replica in sync. Of a plan of replicas what is
+    in flight is taken back by Kafka's cancel, and what was moved is moved back. What was not done of the plan is
+    dropped. Exits 4 when something was not, or cannot be, brought back.
     """
+    from commands.rebalance import moves
     from kreplica.execution.rebalance.rollback import rebalance_rollback
 
     pace = pace_of(batch, pause)
     handle = one_cluster(sources.handles(), execute=execute)
     connection_options = sources.again(handle.name)
+    if moves.is_plan_of_replicas(plan):
+        moves.refuse_other_options({"--batch": batch, "--pause": pause, "--allow-reorder": allow_reorder}, "replicas")
+        _move_back(moves.MoveRequest(plan, handle, connection_options, execute, yes, throttle, max_wait), output)
+    moves.refuse_other_options({"--throttle": throttle, "--max-wait": max_wait}, "leaders")
     asked = PlanRun(plan, handle, connection_options, yes=yes)
     with asked.explained():
         options = asked.options(pace)
         outcome = rebalance_rollback(handle, plan, options, execute=execute, allow_reorder=allow_reorder)
     answer_rollback(outcome, "rollback", output, handle, connection_options)
+
+
+def _move_back(request: MoveRequest, output: OutputFormat | None) -> NoReturn:
+    """Rolls back a plan of replicas and exits."""
+    from functools import partial
+
+    from commands.rebalance.moves import answer_moves, carried_out, run_of
+    from kreplica.execution.moves.carrying_out import moves_rollback
+
+    work = partial(moves_rollback, request.handle, request.path, execute=request.execute)
+    answer_moves(carried_out(request, run_of(request), work), "rollback", output, request)
 
 
 def answer_rollback(

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
-from commands.rebalance.options import ExecuteOption, PlanArgument, one_cluster
+from commands.rebalance.options import REPLICAS, ExecuteOption, MaxWaitOption, PlanArgument, YesOption, one_cluster
 from commands.rebalance.plan import plan_line
 from commands.shared.options import OutputOption, SourceOptions, takes_sources
 
 if TYPE_CHECKING:
+    from commands.rebalance.moves import MoveRequest
+    from commands.shared.printing.output import OutputFormat
     from kreplica.config.handle import ClusterHandle
     from kreplica.execution.rebalance.outcome import PlanOutcome
 
@@ -19,12 +21,19 @@ if TYPE_CHECKING:
 def status(sources: SourceOptions, plan: PlanArgument, output: OutputOption = None) -> None:
     """Show how far a plan has come: its journal, held against the cluster.
 
-    Exits 1 while changes are left, failed or have drifted, 5 when a part of the cluster could not be seen.
+    Exits 1 while changes are left, failed or have drifted, or throttles are still set, 5 when a part of the cluster
+    could not be seen.
     """
+    from commands.rebalance import moves
     from commands.rebalance.answer import emit_plan
     from kreplica.execution.rebalance.status import rebalance_status
 
     handle = one_cluster(sources.handles(), execute=False)
+    if moves.is_plan_of_replicas(plan):
+        from kreplica.execution.moves.carrying_out import moves_status
+
+        request = moves.MoveRequest(plan, handle, sources.again(handle.name), execute=False)
+        moves.answer_moves(moves_status(handle, plan), "status", output, request)
     outcome = rebalance_status(handle, plan)
     lines = _next(outcome, handle, sources.again(handle.name))
     emit_plan(outcome, "status", output, verdict=_verdict(outcome), next_lines=lines)
@@ -47,14 +56,38 @@ def _next(outcome: PlanOutcome, handle: ClusterHandle, connection_options: str) 
     return [f"{plan_line(outcome.state.path, commands[phase], connection_options, handle)} --execute"]
 
 
-def cancel(plan: PlanArgument, execute: ExecuteOption = False, output: OutputOption = None) -> None:
+@takes_sources
+def cancel(
+    sources: SourceOptions,
+    plan: PlanArgument,
+    execute: ExecuteOption = False,
+    yes: YesOption = False,
+    in_flight: Annotated[
+        bool,
+        typer.Option(
+            "--in-flight",
+            rich_help_panel=REPLICAS,
+            help="Take back moves in flight, where enough of the replicas before are in sync.",
+        ),
+    ] = False,
+    max_wait: MaxWaitOption = None,
+    output: OutputOption = None,
+) -> None:
     """Drop what is left of a plan; what was done stays done, and rollback can still undo it.
 
-    Asks no cluster: it is a note in the plan's journal. Without --execute nothing is noted. Exits 4 when the plan is
-    being carried out, or was finished, cancelled or rolled back before.
+    For a plan of leaders it is a note in the plan's journal: no cluster is asked or named. Of a plan of replicas what
+    is in flight is followed to its end, or taken back, and throttles are put back. Without --execute nothing is noted
+    or changed. Exits 4 when the plan is being carried out, or was finished, cancelled or rolled back before.
     """
+    from commands.rebalance import moves
     from commands.rebalance.answer import emit_plan
     from kreplica.execution.rebalance.status import rebalance_cancel
+
+    if moves.is_plan_of_replicas(plan):
+        handle = one_cluster(sources.handles(), execute=execute)
+        request = moves.MoveRequest(plan, handle, sources.again(handle.name), execute, yes, max_wait=max_wait)
+        _stop_moving(request, output, in_flight=in_flight)
+    moves.refuse_other_options({"--in-flight": in_flight, "--max-wait": max_wait}, "leaders")
 
     outcome = rebalance_cancel(plan, execute=execute)
     dropped, total = outcome.counts["dropped" if execute else "pending"], len(outcome.rows)
@@ -63,3 +96,15 @@ def cancel(plan: PlanArgument, execute: ExecuteOption = False, output: OutputOpt
         verdict = f"dry run: {dropped} of {total} planned changes would be dropped; nothing was noted"
     lines = [] if execute else [plan_line(plan, "cancel", "--execute")]
     emit_plan(outcome, "cancel", output, verdict=verdict, next_lines=lines)
+
+
+def _stop_moving(request: MoveRequest, output: OutputFormat | None, *, in_flight: bool) -> NoReturn:
+    """Cancels a plan of replicas and exits."""
+    from functools import partial
+
+    from commands.rebalance.moves import answer_moves, carried_out, run_of
+    from kreplica.execution.moves.carrying_out import moves_cancel
+
+    work = partial(moves_cancel, request.handle, request.path, in_flight=in_flight, execute=request.execute)
+    outcome = carried_out(request, run_of(request, needs_throttle=False), work)
+    answer_moves(outcome, "cancel", output, request)

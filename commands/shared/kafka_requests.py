@@ -6,10 +6,19 @@ A command that reads clusters has its entry here; tests compare it with the requ
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from kreplica.sources import Facet
-from kreplica.sources.kafka_requests import ELECT_LEADERS, REASSIGN, Request, permissions_of, requests_of
+from kreplica.sources.kafka_requests import (
+    ALTER_BROKER_SETTINGS,
+    ALTER_LOG_DIRECTORIES,
+    ALTER_TOPIC_SETTINGS,
+    ELECT_LEADERS,
+    REASSIGN,
+    Request,
+    permissions_of,
+    requests_of,
+)
 from kreplica.sources.permissions import Permission
 
 
@@ -47,6 +56,12 @@ _A_BATCH = (
     "2, and for each batch 2, of partitions only 2 a second until the leaders are as wanted, 10 s at most; as many for"
     " each change of replica orders"
 )
+_MOVES = "1 a second while anything moves, DescribeLogDirs of it as often, DescribeConfigs before each change"
+_OF_EITHER = f"{_A_BATCH}. Of a plan of replicas: {_MOVES}"
+_THROTTLES = tuple(
+    replace(one, optional=True) for one in (ALTER_BROKER_SETTINGS, ALTER_TOPIC_SETTINGS, ALTER_LOG_DIRECTORIES)
+)
+"""Changes of a plan of replicas under a throttle, or with chosen log directories."""
 _ONCE_A_ROUND = "1; with --watch 1 each round"
 
 COMMAND_REQUESTS: Mapping[str, CommandRequests] = {
@@ -76,12 +91,20 @@ COMMAND_REQUESTS: Mapping[str, CommandRequests] = {
     "rebalance leaders --execute": CommandRequests(Facet.HEALTH, _A_BATCH, (ELECT_LEADERS,)),
     "rebalance replicas": CommandRequests(Facet.HEALTH),
     "rebalance apply": CommandRequests(Facet.TOPIC_CONFIGS),
-    "rebalance apply --execute": CommandRequests(Facet.TOPIC_CONFIGS, _A_BATCH, (ELECT_LEADERS,)),
+    "rebalance apply --execute": CommandRequests(
+        Facet.TOPIC_CONFIGS, _OF_EITHER, (ELECT_LEADERS, REASSIGN, *_THROTTLES)
+    ),
     "rebalance status": CommandRequests(Facet.TOPIC_CONFIGS),
     "rebalance resume": CommandRequests(Facet.TOPIC_CONFIGS),
-    "rebalance resume --execute": CommandRequests(Facet.TOPIC_CONFIGS, _A_BATCH, (ELECT_LEADERS, REASSIGN)),
+    "rebalance resume --execute": CommandRequests(
+        Facet.TOPIC_CONFIGS, _OF_EITHER, (ELECT_LEADERS, REASSIGN, *_THROTTLES)
+    ),
+    "rebalance cancel": CommandRequests(Facet.TOPIC_CONFIGS),
+    "rebalance cancel --execute": CommandRequests(Facet.TOPIC_CONFIGS, _MOVES, (REASSIGN, *_THROTTLES)),
     "rebalance rollback": CommandRequests(Facet.TOPIC_CONFIGS),
-    "rebalance rollback --execute": CommandRequests(Facet.TOPIC_CONFIGS, _A_BATCH, (ELECT_LEADERS, REASSIGN)),
+    "rebalance rollback --execute": CommandRequests(
+        Facet.TOPIC_CONFIGS, _OF_EITHER, (ELECT_LEADERS, REASSIGN, *_THROTTLES)
+    ),
     "snapshot": CommandRequests(Facet.ALL & ~Facet.GROUPS),
     "snapshot --with groups": CommandRequests(Facet.ALL),
 }

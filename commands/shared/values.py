@@ -53,6 +53,25 @@ def size_words(count: int) -> str:
     return f"{count} {_SIZES[0]}" if step == 0 else f"{value:.1f} {_SIZES[step]}"
 
 
+_SIZE_UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
+_SIZE_UNITS |= {"KIB": 1 << 10, "MIB": 1 << 20, "GIB": 1 << 30, "TIB": 1 << 40}
+_SIZE = re.compile(r"(?P<number>\d{1,15}(?:\.\d{1,3})?)\s?(?P<unit>[A-Za-z]{0,3})", re.ASCII)
+
+
+def parse_size(text: str, option: str) -> int:
+    """Bytes of ``1500000``, ``50MB``, ``1.5GiB``: MB and the like by thousands, MiB by 1024.
+
+    Raises:
+        UsageError: It is no size, or none at all.
+    """
+    found = _SIZE.fullmatch(text.strip())
+    unit = _SIZE_UNITS.get(found["unit"].upper()) if found is not None else None
+    size = int(float(found["number"]) * unit) if found is not None and unit is not None else 0
+    if size < 1:
+        raise UsageError(f"{option} {text} is no size", fix=f"{option} 50MB, {option} 64MiB or {option} 1500000")
+    return size
+
+
 MOST_DIGITS = 10
 """Digits of a broker id, an int32."""
 

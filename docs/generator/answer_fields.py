@@ -17,6 +17,7 @@ from commands.decode.offsets.rows import OffsetRow
 from commands.describe.rows import GROUP_ROWS
 from kreplica.advice.model import Recommendation
 from kreplica.config.listing import ContextRow, FileRow, SettingRow
+from kreplica.execution.moves.rows import MoveRow
 from kreplica.execution.rebalance.replicas import PlannedMove
 from kreplica.execution.rebalance.rows import ChangeRow, ElectionRow
 from kreplica.execution.roll.next_wave import WaveNode
@@ -130,6 +131,14 @@ _IMBALANCE_REMARK = (
 )
 
 
+_MOVES_REMARK = (
+    "Of a plan of replicas the rows stand under `moves`: "
+    + "; ".join(f"`{one.name}` {one.meaning.text}" for one in fields_of(MoveRow))
+    + ". Its `summary` has the number of moves in each state under `states` and `rollback`, `bytes`, `bytes_left`, the"
+    " partitions that `others` move, and whether throttles are still set (`throttles_owed`)."
+)
+
+
 def _servers(command: str) -> AnswerFields:
     same_as = "" if command == "start" else "kreplica sandbox start"
     return replace(_rows(f"sandbox-{command}", "servers", ServerRow), same_as=same_as)
@@ -137,7 +146,7 @@ def _servers(command: str) -> AnswerFields:
 
 def _plan(command: str) -> AnswerFields:
     same_as = "" if command == "apply" else "kreplica rebalance apply"
-    return replace(_rows(f"rebalance-{command}", "changes", ChangeRow), same_as=same_as)
+    return replace(_rows(f"rebalance-{command}", "changes", ChangeRow, _MOVES_REMARK), same_as=same_as)
 
 
 ANSWERS: Mapping[str, AnswerFields] = {

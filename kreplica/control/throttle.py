@@ -11,6 +11,7 @@ is deleted, because Kafka keeps an empty one.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
@@ -26,9 +27,15 @@ from kreplica.control.settings import (
 )
 from kreplica.model.throttles import parse_throttle_list
 from kreplica.sources.kafka.throttles import read_throttles
+from kreplica.system.deadline import Deadline
 
 if TYPE_CHECKING:
     from kreplica.config.handle import ClusterHandle
+
+SETTLE_SECONDS = 5.0
+"""Seconds that brokers may take to show a change of a list."""
+
+PAUSE_SECONDS = 0.1
 
 ListKey: TypeAlias = tuple[str, str]
 """Topic, and LEADER_LIST or FOLLOWER_LIST."""
@@ -111,13 +118,29 @@ def shrink_lists(handle: ClusterHandle, entries: Mapping[ListKey, Collection[Ent
     present = {key: frozenset(some) & parse_throttle_list(before.get(key)).replicas for key, some in entries.items()}
     results = {key: ListResult(every=parse_throttle_list(before.get(key)).every) for key in entries}
     results |= _change(handle, {key: some for key, some in present.items() if some}, Operation.SUBTRACT)
-    left = read_throttles(handle, (), {topic for topic, _ in entries}).lists
+    left = _lists_without(handle, {key: results[key].changed for key in entries if results[key].changed}, entries)
     empty = [key for key in entries if not results[key].error and left.get(key, "*") == ""]
     deleted = alter_settings(handle, [_list_change(key, Operation.DELETE, None) for key in empty])
     for key, one in zip(empty, deleted, strict=True):
         if not one.made:
             results[key] = ListResult(results[key].changed, error=one.error, message=one.message)
     return results
+
+
+def _lists_without(
+    handle: ClusterHandle, gone: Mapping[ListKey, Collection[Entry]], entries: Mapping[ListKey, Collection[Entry]]
+) -> Mapping[ListKey, str]:
+    """The lists, read until the broker that is asked shows them without what was taken away, or the time is up.
+
+    A broker hears of a change a moment after it is accepted; a list that looks full then would stay, empty, for ever.
+    """
+    topics, deadline = {topic for topic, _ in entries}, Deadline(SETTLE_SECONDS)
+    while True:
+        left = read_throttles(handle, (), topics).lists
+        late = [key for key, some in gone.items() if parse_throttle_list(left.get(key)).replicas & frozenset(some)]
+        if not late or not deadline.remaining():
+            return left
+        time.sleep(PAUSE_SECONDS)
 
 
 def list_text(entries: Iterable[Entry]) -> str:

@@ -25,7 +25,7 @@ from moving_cluster import MovingCluster
 from kreplica.config.handle import ClusterHandle
 from kreplica.errors import ExitCode
 from kreplica.execution.journal_file import JournalFile
-from kreplica.execution.moves import carrying_out, throttling
+from kreplica.execution.moves import carrying_out, runner, throttling
 from kreplica.execution.moves.carrying_out import CarryOutOptions, MoveOutcome
 from kreplica.execution.moves.journal import read_move_journal
 from kreplica.execution.moves.plan import PlanRequest, plan_replicas
@@ -74,6 +74,7 @@ def in_a_process(path: Path, work: Work, fatal: int | None = None) -> int:
             cluster = MovingCluster(path.with_name("cluster.json"), points)
             setattr(carrying_out, "LiveCluster", lambda _: cluster)  # noqa: B010
             throttling.SETTLE_SECONDS = 0.2
+            runner.SETTLE_SECONDS = 0.0
             setattr(JournalFile, "append", torn(JournalFile.append, points))  # noqa: B010
             code = work(path).exit_code
         except BaseException:

@@ -16,6 +16,7 @@ from kreplica.errors import UsageError
 if TYPE_CHECKING:
     from kreplica.execution.moves.reassignment_json import NamedReassignments
     from kreplica.planner.reassignment.request import Reason, Request
+    from kreplica.planner.reassignment.steps import MoveLimits
 
 
 class Load(StrEnum):
@@ -26,6 +27,7 @@ class Load(StrEnum):
 
 
 Brokers = list[str] | None
+IN_FLIGHT = "Moves in flight"
 
 
 @takes_sources
@@ -94,6 +96,42 @@ def replicas(
     seed: Annotated[
         int, typer.Option("--seed", min=0, max=LARGEST_INT32, metavar="N", help="Chooses between equally good plans.")
     ] = 0,
+    out: Annotated[
+        Path | None, typer.Option("--out", metavar="FILE", help="Write a plan for `kreplica rebalance apply`.")
+    ] = None,
+    moves: Annotated[
+        int,
+        typer.Option(
+            "--moves",
+            min=1,
+            max=LARGEST_INT32,
+            metavar="N",
+            rich_help_panel=IN_FLIGHT,
+            help="Most partitions that the plan moves at once.  [default: 500]",
+            show_default=False,
+        ),
+    ] = 500,
+    moves_per_broker: Annotated[
+        int,
+        typer.Option(
+            "--moves-per-broker",
+            min=1,
+            max=LARGEST_INT32,
+            metavar="N",
+            rich_help_panel=IN_FLIGHT,
+            help="Most moves of which one broker is a part.  [default: 10]",
+            show_default=False,
+        ),
+    ] = 10,
+    bytes_per_broker: Annotated[
+        str | None,
+        typer.Option(
+            "--bytes-per-broker",
+            metavar="SIZE",
+            rich_help_panel=IN_FLIGHT,
+            help="Most bytes on the way from one broker, or to one; a larger partition goes alone.  [default: 50GiB]",
+        ),
+    ] = None,
     reassignment_json: Annotated[
         Path | None,
         typer.Option("--reassignment-json", metavar="FILE", help="Write the changes for kafka-reassign-partitions."),
@@ -138,9 +176,20 @@ def replicas(
     )
     wanted = _wanted(request, from_reassignment_json)
     handle = one_cluster(sources.handles(), execute=False)
-    found = rebalance_replicas(handle, wanted, files=PlanFiles(None, reassignment_json, force))
-    emit(answer(found), output, lambda console: show(found, console))
+    limits = _limits(bytes_per_broker, moves_per_broker, moves)
+    found = rebalance_replicas(handle, wanted, limits=limits, files=PlanFiles(out, reassignment_json, force))
+    connection = sources.again(handle.name) if handle.dump is None else "--bootstrap-server HOST:PORT"
+    emit(answer(found), output, lambda console: show(found, console, connection))
     raise typer.Exit(found.exit_code)
+
+
+def _limits(bytes_per_broker: str | None, moves_per_broker: int, moves: int) -> MoveLimits:
+    from commands.shared.values import parse_size
+    from kreplica.planner.reassignment.steps import DEFAULT_LIMITS, MoveLimits
+
+    if bytes_per_broker is None:
+        return MoveLimits(DEFAULT_LIMITS.bytes_per_broker, moves_per_broker, moves)
+    return MoveLimits(parse_size(bytes_per_broker, "--bytes-per-broker"), moves_per_broker, moves)
 
 
 def _wanted(request: Request, file: Path | None) -> Request | NamedReassignments:

@@ -22,8 +22,14 @@ _COLORS = {"PLANNED": "green", "PARTIAL": "red", "INCOMPLETE": "yellow"}
 _SHOWN = ("topic", "partition", "from_replicas", "to_replicas", "adding", "removing", "bytes")
 
 
-def show(found: PlannedReplicas, console: Console) -> None:
-    """Prints a plan for a person."""
+def show(found: PlannedReplicas, console: Console, connection: str) -> None:
+    """Prints a plan for a person.
+
+    Args:
+        found: The plan.
+        console: The terminal.
+        connection: The options that name the cluster, for the next commands.
+    """
     print_verdict(console, found.word, _COLORS[found.word], _sentence(found))
     print_cluster(console, found.snapshot)
     print_lines(console, "missing", [gap.message for gap in found.snapshot.gaps])
@@ -36,7 +42,7 @@ def show(found: PlannedReplicas, console: Console) -> None:
         console.print(f"and {len(rows) - len(listed)} more; -o csv lists all")
     print_lines(console, "left out", _left_out(found))
     print_lines(console, "written", [f"{path}; nothing was changed" for path in found.paths.values()])
-    print_lines(console, "next", _next(found), whole=True)
+    print_lines(console, "next", _next(found, connection), whole=True)
 
 
 def _sentence(found: PlannedReplicas) -> str:
@@ -60,9 +66,11 @@ def _left_out(found: PlannedReplicas) -> Iterator[str]:
         yield f"{counted(len(some), 'partition')} ({places(some)}): {reason}"
 
 
-def _next(found: PlannedReplicas) -> Iterator[str]:
+def _next(found: PlannedReplicas, connection: str) -> Iterator[str]:
     if not found.plan.changes:
         return
+    if "plan" in found.paths:
+        yield f"kreplica rebalance apply {shlex.quote(str(found.paths['plan']))} {connection}"
     if "reassignment_json" in found.paths:
         file = shlex.quote(str(found.paths["reassignment_json"]))
         yield f"kafka-reassign-partitions.sh --bootstrap-server HOST:PORT --reassignment-json-file {file} --execute"

@@ -67,15 +67,15 @@ class MoveOutcome:
     @property
     def counts(self) -> dict[str, int]:
         """Number of changes in each state."""
-        return _counted([row.state for row in self.rows])
+        return _state_counts([row.state for row in self.rows])
 
     @property
     def rollback_counts(self) -> dict[str, int]:
         """Number of changes in each state of the way back, those left out that have none."""
-        return _counted([row.rollback for row in self.rows if row.rollback is not None])
+        return _state_counts([row.rollback for row in self.rows if row.rollback is not None])
 
 
-def _counted(states: Sequence[str]) -> dict[str, int]:
+def _state_counts(states: Sequence[str]) -> dict[str, int]:
     return {state: states.count(state) for state in dict.fromkeys(states)}
 
 

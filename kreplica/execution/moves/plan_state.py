@@ -18,7 +18,7 @@ from kreplica.execution.moves.plan_file import read_replica_plan
 from kreplica.execution.moves.progress import MoveProgress, MoveState, replay_moves
 from kreplica.execution.moves.runner import why_stuck
 from kreplica.execution.moves.safety import controller_of, judge, obstacle
-from kreplica.execution.moves.sight import Sight, Stage, see
+from kreplica.execution.moves.stage import ChangeCheck, Stage, check_change
 from kreplica.execution.plan import PartitionKey
 from kreplica.sources.kafka.log_dirs import BrokerLogs
 
@@ -37,7 +37,7 @@ class MovePlanState:
         progress: Its journal, replayed.
         running: Whether a process is carrying it out.
         snapshot: The cluster as it was read; None where it was not asked.
-        sights: Stage of each change that is not over; empty where it was not asked.
+        checks: Stage of each change that is not over; empty where it was not asked.
         waiting: Pending changes that cannot begin now, each with why.
         stuck: The likeliest reason why a move in flight would not end, where one shows.
         bytes_left: Bytes that moves in flight have still to copy.
@@ -50,7 +50,7 @@ class MovePlanState:
     progress: MoveProgress
     running: bool
     snapshot: ClusterSnapshot | None = None
-    sights: Mapping[PartitionKey, Sight] = field(default_factory=dict)
+    checks: Mapping[PartitionKey, ChangeCheck] = field(default_factory=dict)
     waiting: Mapping[PartitionKey, str] = field(default_factory=dict)
     stuck: Mapping[PartitionKey, str] = field(default_factory=dict)
     bytes_left: Mapping[PartitionKey, int] = field(default_factory=dict)
@@ -130,16 +130,16 @@ def compared_with(state: MovePlanState, cluster: MoveCluster) -> MovePlanState:
     snapshot = cluster.snapshot()
     check_cluster(state.plan, snapshot)
     facts = state.plan.facts
-    sights = {one.key: see(snapshot, facts[one.key], one) for one in state.unfinished}
-    pending = [one for one in state.unfinished if sights[one.key].stage is Stage.BEFORE]
+    checks = {one.key: check_change(snapshot, facts[one.key], one) for one in state.unfinished}
+    pending = [one for one in state.unfinished if checks[one.key].stage is Stage.BEFORE]
     waiting = {one.key: obstacle(snapshot, one.from_replicas, one) for one in pending}
     waiting |= judge(snapshot, [one for one in pending if not waiting[one.key]], controller_of(snapshot))
-    moving = [one for one in state.under_way if sights[one.key].stage in (Stage.MOVING, Stage.CATCHING_UP)]
+    moving = [one for one in state.under_way if checks[one.key].stage in (Stage.MOVING, Stage.CATCHING_UP)]
     left = bytes_left(cluster, snapshot, moving)
     return replace(
         state,
         snapshot=snapshot,
-        sights=sights,
+        checks=checks,
         waiting={key: why for key, why in waiting.items() if why},
         stuck={one.key: why for one in moving if (why := why_stuck(snapshot, one)) and not why.startswith("its copy")},
         bytes_left=left,

@@ -111,7 +111,7 @@ class Ledger:
 
     @property
     def owed(self) -> Owed:
-        """What is owed now."""
+        """Throttles that are owed now."""
         return Owed(dict(self._rates), dict(self._lists))
 
     def count(self, one: Entry) -> None:

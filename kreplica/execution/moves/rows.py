@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 from msgspec import Struct, field
 
 from kreplica.execution.moves.progress import MoveState
-from kreplica.execution.moves.sight import Stage
+from kreplica.execution.moves.stage import Stage
 from kreplica.model.rows import Int32, Meaning, of_partition
 
 if TYPE_CHECKING:
@@ -72,11 +72,11 @@ def _state(state: MovePlanState, change: ReplicaChange) -> tuple[str, str]:
     if known is MoveState.UNDER_WAY:
         return str(known), state.stuck.get(change.key, "")
     if known is MoveState.PENDING and not state.progress.rolled:
-        sight = state.sights.get(change.key)
-        if sight is not None and sight.stage is Stage.AFTER:
+        check = state.checks.get(change.key)
+        if check is not None and check.stage is Stage.AFTER:
             return str(known), "it has its new replicas already"
-        if sight is not None and sight.stage is not Stage.BEFORE:
-            return DRIFTED, sight.reason or "somebody else moves it"
+        if check is not None and check.stage is not Stage.BEFORE:
+            return DRIFTED, check.reason or "somebody else moves it"
         why = state.waiting.get(change.key, "")
         return (WAITING, why) if why else (str(known), "")
     return str(known), result.reason if result is not None else ""

@@ -32,7 +32,7 @@ from kreplica.execution.moves.journal import Entry, Event, MoveNote, MoveResult,
 from kreplica.execution.moves.plan import queued_move
 from kreplica.execution.moves.progress import MoveProgress, MoveState
 from kreplica.execution.moves.safety import controller_of, judge, obstacle
-from kreplica.execution.moves.sight import Sight, Stage, see
+from kreplica.execution.moves.stage import ChangeCheck, Stage, check_change
 from kreplica.execution.moves.throttling import Throttling
 from kreplica.execution.plan import PartitionKey
 from kreplica.model.words import counted
@@ -46,6 +46,12 @@ if TYPE_CHECKING:
 
 TAKEN_SECONDS = 20.0
 """Seconds in which a request that was accepted, or not answered, has to show in the cluster."""
+
+SETTLE_SECONDS = 10.0
+"""Seconds for which a partition has to look changed by somebody else before it counts so.
+
+Replicas come from a broker, what is in flight from the controller: at the end of a move the two differ for a moment.
+"""
 
 
 class Journal(Protocol):
@@ -95,7 +101,7 @@ class MoveSession:
 
 @dataclass(frozen=True, slots=True)
 class MoveRun:
-    """What became of a run.
+    """Result of a run.
 
     Args:
         stopped: Why it stopped early, empty if it did not.
@@ -116,15 +122,16 @@ def refuse_second_runner(plan: ReplicaPlan, progress: MoveProgress, snapshot: Cl
     """
     facts, changes = plan.facts, plan.changes
     known = (MoveState.UNDER_WAY, MoveState.DONE)
-    strangers = [
+    unknown = [
         f"{change.topic}-{change.partition}"
         for change in changes
-        if progress.apply[change.key] not in known and see(snapshot, facts[change.key], change).stage is Stage.MOVING
+        if progress.apply[change.key] not in known
+        and check_change(snapshot, facts[change.key], change).stage is Stage.MOVING
     ]
-    if strangers:
+    if unknown:
         raise ChangeRefusedError(
             "moves of this plan are in flight that its journal does not know",
-            f"{strangers[0]}" + f" and {len(strangers) - 1} more" * (len(strangers) > 1),
+            f"{unknown[0]}" + f" and {len(unknown) - 1} more" * (len(unknown) > 1),
             "go on with the journal that began them, or wait until they have ended and make a new plan",
         )
 
@@ -198,6 +205,7 @@ class _Run:
         self.asked: dict[PartitionKey, _Asked] = {}
         self.waiting: dict[PartitionKey, ReplicaChange] = {}
         self.postponed: dict[PartitionKey, str] = {}
+        self.strange: dict[PartitionKey, float] = {}
         self.patience = _Patience()
         self.remarks: list[str] = []
         self.throttling = Throttling(
@@ -222,14 +230,14 @@ class _Run:
         """Sorts changes into those in flight and those that wait; what has ended meanwhile is noted."""
         states = self.session.progress.rollback if self.operation is Operation.ROLLBACK else self.session.progress.apply
         for change in changes:
-            sight = see(snapshot, self.facts[change.key], change)
+            check = check_change(snapshot, self.facts[change.key], change)
             under_way = states.get(change.key) is MoveState.UNDER_WAY
-            if under_way and sight.stage is not Stage.BEFORE:
-                self.window.begin(queued_move(change, sight.leader))
+            if under_way and check.stage is not Stage.BEFORE:
+                self.window.begin(queued_move(change, check.leader))
                 self.asked[change.key] = _Asked(change, time.monotonic(), seen=True)
             else:
                 self.waiting[change.key] = change
-                self.window.add(queued_move(change, sight.leader))
+                self.window.add(queued_move(change, check.leader))
 
     def _loop(self, snapshot: ClusterSnapshot) -> str:
         worse_since: float | None = None
@@ -263,7 +271,7 @@ class _Run:
         return f"{counted(len(self.waiting), 'move')} not begun: {why_not}" if why_not else "stopped"
 
     def _why_not(self, snapshot: ClusterSnapshot) -> str:
-        """Why nothing more begins now; empty if more may."""
+        """Reason why nothing more begins now; empty if more may."""
         if self._stopped:
             return self._stopped
         if not self.begin:
@@ -340,8 +348,8 @@ class _Run:
     def _note_ended(self, snapshot: ClusterSnapshot) -> None:
         results, ended = [], []
         for key, one in self.asked.items():
-            sight = see(snapshot, self.facts[key], one.change)
-            result = self._result(one, sight)
+            check = check_change(snapshot, self.facts[key], one.change)
+            result = self._result(one, check)
             if result is not None:
                 results.append(result)
                 ended.append(one.change)
@@ -356,17 +364,25 @@ class _Run:
         done = sum(result.outcome is Outcome.DONE for result in results)
         self.options.tell(f"{counted(done, 'move')} done, {len(self.asked)} in flight, {len(self.waiting)} waiting")
 
-    def _result(self, one: _Asked, sight: Sight) -> MoveResult | None:
+    def _result(self, one: _Asked, check: ChangeCheck) -> MoveResult | None:
         """The end of a move, None as long as it goes on."""
-        if sight.stage is Stage.AFTER:
-            return MoveResult(*one.change.key, Outcome.DONE)
-        if sight.stage in (Stage.MOVING, Stage.CATCHING_UP):
+        key = one.change.key
+        if check.stage is Stage.AFTER:
+            return MoveResult(*key, Outcome.DONE)
+        if check.stage in (Stage.MOVING, Stage.CATCHING_UP):
             one.seen = True
+            self.strange.pop(key, None)
             return None
-        if sight.stage is Stage.BEFORE and not one.seen and time.monotonic() - one.at < TAKEN_SECONDS:
+        if check.stage is Stage.BEFORE and not one.seen and time.monotonic() - one.at < TAKEN_SECONDS:
+            return None
+        if not self._stays_strange(key):
             return None
         before = "its replicas are as before: somebody cancelled the move, or the request was lost"
-        return MoveResult(*one.change.key, Outcome.FAILED, sight.reason or before)
+        return MoveResult(*key, Outcome.FAILED, check.reason or before)
+
+    def _stays_strange(self, key: PartitionKey) -> bool:
+        """True if a partition has looked changed by somebody else for long enough."""
+        return time.monotonic() - self.strange.setdefault(key, time.monotonic()) >= SETTLE_SECONDS
 
     def _begin_more(self, snapshot: ClusterSnapshot) -> str:
         """Begins as many moves as fit; returns why the run has to stop, empty if it does not."""
@@ -388,17 +404,19 @@ class _Run:
         return self._begin(chosen) if chosen else ""
 
     def _reasons(self, snapshot: ClusterSnapshot, changes: Sequence[ReplicaChange]) -> dict[PartitionKey, str]:
-        """Why changes do not begin: those that no longer fit are noted and wait no more, the others wait on."""
+        """Reasons why changes do not begin: those that no longer fit are noted and wait no more, the others wait on."""
         reasons: dict[PartitionKey, str] = {}
         results = []
         for change in changes:
-            sight = see(snapshot, self.facts[change.key], change)
-            if sight.stage is Stage.AFTER:
+            check = check_change(snapshot, self.facts[change.key], change)
+            if check.stage is Stage.AFTER:
                 results.append(MoveResult(*change.key, Outcome.ALREADY, "it had its new replicas before its turn"))
-            elif sight.stage is not Stage.BEFORE:
-                why = sight.reason or "somebody else began the same move"
-                results.append(MoveResult(*change.key, Outcome.LEFT_OUT, why))
+            elif check.stage is not Stage.BEFORE:
+                reasons[change.key] = check.reason or "somebody else began the same move"
+                if self._stays_strange(change.key):
+                    results.append(MoveResult(*change.key, Outcome.LEFT_OUT, reasons[change.key]))
             else:
+                self.strange.pop(change.key, None)
                 reasons[change.key] = obstacle(snapshot, change.from_replicas, change)
         if results:
             self._write(entry(Event.FINISHED, self.operation, results=tuple(results)))
@@ -481,7 +499,7 @@ class _Run:
 
     def _note_answers(self, answers: Iterable[ReassignmentResult]) -> None:
         """Notes moves that the controller refused, or that were not as expected right before the request."""
-        outcomes = {CHANGED: Outcome.LEFT_OUT, NOT_ASKED: Outcome.NOT_BEGUN}
+        outcomes = {CHANGED: Outcome.NOT_BEGUN, NOT_ASKED: Outcome.NOT_BEGUN}
         results = [
             MoveResult(answer.topic, answer.partition, outcomes.get(answer.error, Outcome.FAILED), str(answer))
             for answer in answers
@@ -501,7 +519,7 @@ class _Run:
         self.throttling.release(ended)
 
     def _stuck(self, snapshot: ClusterSnapshot, why_not: str) -> str:
-        """Why nothing has moved on for so long: what is stuck in flight first, then what waits."""
+        """Reason why nothing has moved on for so long: what is stuck in flight first, then what waits."""
         reasons = [f"{key[0]}-{key[1]}: {why_stuck(snapshot, one.change)}" for key, one in list(self.asked.items())[:3]]
         reasons += [f"{topic}-{number}: {why}" for (topic, number), why in list(self.postponed.items())[:3]]
         told = "; ".join(reasons) or why_not or "nothing has moved on"

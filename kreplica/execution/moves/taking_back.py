@@ -18,7 +18,7 @@ from kreplica.execution.journal import Operation
 from kreplica.execution.moves.change import ReplicaChange
 from kreplica.execution.moves.journal import Event, MoveNote, MoveResult, Outcome, entry
 from kreplica.execution.moves.progress import MoveState
-from kreplica.execution.moves.sight import Stage, see
+from kreplica.execution.moves.stage import Stage, check_change
 from kreplica.model.words import ids, named
 from kreplica.sources.kafka.reassignments import Move
 
@@ -80,21 +80,21 @@ class _TakingBack:
         reorder: list[ReplicaChange] = []
         results: list[MoveResult] = []
         for key, change in self._open.items():
-            sight = see(snapshot, self._session.plan.facts[key], change)
+            check = check_change(snapshot, self._session.plan.facts[key], change)
             self.left.pop(key, None)
-            if sight.stage is Stage.MOVING:
+            if check.stage is Stage.MOVING:
                 self.left[key] = why_not_cancelled(snapshot, change) or "its cancellation does not show yet"
                 if key not in self._cancelled and not why_not_cancelled(snapshot, change):
                     cancel.append(change)
-            elif sight.stage is Stage.TAKEN_BACK and key in self._asked:
+            elif check.stage is Stage.TAKEN_BACK and key in self._asked:
                 self.left[key] = "the order of its replicas is not restored"
                 if not (out := _out_of_sync(snapshot, change)):
                     reorder.append(change)
                 else:
                     self.left[key] += f", as {named('broker', out)} {'is' if len(out) == 1 else 'are'} out of sync"
-            elif sight.stage is Stage.BEFORE and key in self._asked:
+            elif check.stage is Stage.BEFORE and key in self._asked:
                 results.append(MoveResult(*key, Outcome.CANCELLED, "taken back in flight"))
-            elif sight.stage is Stage.AFTER:
+            elif check.stage is Stage.AFTER:
                 results.append(MoveResult(*key, Outcome.DONE))
         self._finish(results)
         self._ask(cancel, snapshot, reorder=False)
@@ -130,7 +130,7 @@ class _TakingBack:
 
 
 def why_not_cancelled(snapshot: ClusterSnapshot, change: ReplicaChange) -> str:
-    """Why a move in flight is not cancelled, and what it waits for; empty if it can be."""
+    """Reason why a move in flight is not cancelled, and what it waits for; empty if it can be."""
     row = snapshot.row_number(*change.key)
     isr = snapshot.lists("isr")[row] or []
     kept = [broker for broker in change.from_replicas if broker in isr and snapshot.is_alive(broker) is not False]

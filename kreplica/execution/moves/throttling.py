@@ -61,7 +61,7 @@ class Throttling:
 
     @property
     def owed(self) -> Owed:
-        """What has to be put back."""
+        """Throttles that have to be put back."""
         return self._ledger.owed
 
     def cover(self, changes: Sequence[ReplicaChange]) -> dict[PartitionKey, str]:
@@ -122,8 +122,20 @@ class Throttling:
 
     def _extend(self, notes: Sequence[ListNote]) -> dict[str, str]:
         """Adds entries; returns the topics whose list does not take them, each with why."""
-        results = self._cluster.extend_lists({(note.topic, note.name): note.entries for note in notes})
-        return {topic: _refused(result) for (topic, _), result in results.items() if result.error}
+        wanted = {(note.topic, note.name): frozenset(note.entries) for note in notes}
+        results = self._cluster.extend_lists(wanted)
+        failed = {topic: _refused(result) for (topic, _), result in results.items() if result.error}
+        wanted = {key: some for key, some in wanted.items() if key[0] not in failed and not results[key].every}
+        deadline = time.monotonic() + SETTLE_SECONDS
+        while wanted and (late := self._not_listed(wanted)):
+            if time.monotonic() > deadline:
+                return failed | dict.fromkeys(late, "it was set, and no broker tells it")
+            time.sleep(PAUSE_SECONDS)
+        return failed
+
+    def _not_listed(self, wanted: Mapping[ListKey, frozenset[ListEntry]]) -> list[str]:
+        lists = self._cluster.throttles((), {topic for topic, _ in wanted}).lists
+        return [key[0] for key, some in wanted.items() if not some <= parse_throttle_list(lists.get(key)).replicas]
 
     def vanished(self) -> str:
         """Says which of the rates that were set is not there any more; empty if none."""
@@ -227,7 +239,7 @@ def _list_note(key: ListKey, some: Collection[ListEntry], before: Throttles) -> 
 
 
 def _refused(result: SettingResult | ListResult) -> str:
-    """Why a setting was not made.
+    """Reason why a setting was not made.
 
     Raises:
         ChangeRefusedError: The credentials may not make it, nor any other.

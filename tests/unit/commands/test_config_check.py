@@ -40,7 +40,7 @@ def test_each_permission_says_what_it_is_for(check: Any) -> None:
     there, lacking = rows["Describe on the cluster"], rows["Alter on the cluster"]
     assert (there["status"], there["fix"]) == (OK, None)
     assert str(there["message"]).startswith("for describe, check, ")
-    changes = [f"rebalance {name} --execute" for name in ("leaders", "apply", "resume", "rollback")]
+    changes = [f"rebalance {name} --execute" for name in ("leaders", "apply", "resume", "cancel", "rollback")]
     assert (lacking["status"], lacking["message"]) == (LACKING, f"for {', '.join(changes)}")
     assert lacking["fix"] == "kafka-acls --add --allow-principal User:carol --operation Alter --cluster"
     some, unknown = rows["DescribeConfigs on the topics"], rows["Describe on the groups"]
@@ -56,4 +56,5 @@ def test_who_may_not_describe_the_cluster_is_told_of_nothing_else_there(check: A
         "Describe on the cluster": LACKING,
         "DescribeConfigs on the cluster": UNKNOWN,
         "Alter on the cluster": UNKNOWN,
+        "AlterConfigs on the cluster": UNKNOWN,
     }

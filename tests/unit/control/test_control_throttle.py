@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import pytest
 from answering_broker import AnsweringBroker
 from settings_broker import APPEND, BROKER, CLUSTER_AUTHORIZATION_FAILED, DELETE, SET, SUBTRACT, TOPIC, SettingsBroker
 
 from kreplica.config.handle import ClusterHandle
+from kreplica.control import throttle
 from kreplica.control.settings import (
     ENTITIES_A_REQUEST,
     LONGEST_VALUE,
@@ -26,7 +28,7 @@ from kreplica.sources.kafka.messages import (
     DescribeQuorumResponse,
     IncrementalAlterConfigsRequest,
 )
-from kreplica.sources.kafka.throttles import read_throttles
+from kreplica.sources.kafka.throttles import Throttles, read_throttles
 
 
 @dataclass
@@ -246,3 +248,19 @@ def test_a_broker_that_closes_the_connection_is_not_said_to_want_credentials(clu
     found = set_rates(cluster.handle, {(3, LEADER_RATE): 5})[3, LEADER_RATE]
     closing.close()
     assert found.message == f"{closing.address}: closed the connection"
+
+
+def test_a_list_that_is_shown_empty_a_moment_late_is_deleted(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A real broker tells the entries that were just taken away once more; the list would stay, empty."""
+    cluster.stored[TOPIC, "a"] = {LEADER_LIST: "0:1"}
+    before, reads = dict(cluster.stored[TOPIC, "a"]), [0]
+    monkeypatch.setattr(throttle, "PAUSE_SECONDS", 0.0)
+
+    def late(*arguments: Any) -> Throttles:
+        reads[0] += 1
+        found = read_throttles(*arguments)
+        return replace(found, lists={("a", LEADER_LIST): before[LEADER_LIST]}) if reads[0] in (2, 3) else found
+
+    monkeypatch.setattr(throttle, "read_throttles", late)
+    assert shrink_lists(cluster.handle, {("a", LEADER_LIST): [(0, 1)]})["a", LEADER_LIST].changed == {(0, 1)}
+    assert cluster.stored[TOPIC, "a"] == {}

@@ -7,12 +7,13 @@ from pathlib import Path
 import pytest
 from moved_plans import Moved
 
-from kreplica.execution.moves import taking_back, throttling
+from kreplica.execution.moves import runner, taking_back, throttling
 
 
 @pytest.fixture
 def moved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Moved:
     """A cluster on paper without partitions and without a plan."""
+    monkeypatch.setattr(runner, "SETTLE_SECONDS", 0.02)
     monkeypatch.setattr(throttling, "SETTLE_SECONDS", 0.2)
     monkeypatch.setattr(throttling, "PAUSE_SECONDS", 0.01)
     monkeypatch.setattr(taking_back, "SETTLE_SECONDS", 0.3)

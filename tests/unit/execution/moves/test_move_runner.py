@@ -15,6 +15,8 @@ from kreplica.execution.moves.plan_file import write_replica_plan
 from kreplica.execution.moves.runner import refuse_second_runner, run_moves
 from kreplica.execution.moves.taking_back import take_back
 from kreplica.execution.progress import Phase
+from kreplica.model.schema import PARTITIONS
+from kreplica.model.table import Table
 from kreplica.planner.reassignment.steps import MoveLimits
 
 LEADER, FOLLOWER = "leader.replication.throttled", "follower.replication.throttled"
@@ -63,6 +65,28 @@ def test_a_change_between_the_look_and_the_request_is_noticed_by_the_request(mov
     moved.run()
     assert (moved.states[0], moved.states[1]) == ("left-out", "done")
     assert moved.cluster.replicas[0] == (3, 2, 1)
+
+
+def test_a_moment_between_two_answers_is_no_drift(moved: Moved, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The controller has ended a move, and the broker that is asked still tells the merged replicas."""
+    monkeypatch.setattr(runner, "SETTLE_SECONDS", 5.0)
+    drain(moved)
+    snapshot, looks = moved.cluster.snapshot, [0]
+
+    def torn() -> Any:
+        looks[0] += 1
+        found = snapshot()
+        if looks[0] in (3, 4):
+            rows = [
+                {**found.partitions.row(number), "replicas": [1, 2, 4, 3], "adding": [], "removing": []}
+                for number in range(6)
+            ]
+            found = replace(found, partitions=Table.from_rows(PARTITIONS, rows))
+        return found
+
+    moved.cluster.snapshot = torn  # type: ignore[method-assign]
+    assert moved.run().stopped == ""
+    assert set(moved.states.values()) == {"done"}
 
 
 def test_nothing_begins_while_the_cluster_is_worse(moved: Moved) -> None:

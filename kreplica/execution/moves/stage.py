@@ -29,7 +29,7 @@ class Stage(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Sight:
+class ChangeCheck:
     """One change as it stands.
 
     Args:
@@ -45,7 +45,7 @@ class Sight:
     missing: tuple[int, ...] = ()
 
 
-def see(snapshot: ClusterSnapshot, facts: PartitionFacts, change: ReplicaChange) -> Sight:
+def check_change(snapshot: ClusterSnapshot, facts: PartitionFacts, change: ReplicaChange) -> ChangeCheck:
     """Finds the stage of a change.
 
     Args:
@@ -55,14 +55,14 @@ def see(snapshot: ClusterSnapshot, facts: PartitionFacts, change: ReplicaChange)
     """
     row = snapshot.find_row(*change.key)
     if row is None:
-        return Sight(Stage.ELSEWHERE, "its topic was deleted, or is hidden from these credentials")
+        return ChangeCheck(Stage.ELSEWHERE, "its topic was deleted, or is hidden from these credentials")
     topic_id = snapshot.strings("topic_id")[row]
     if topic_id is not None and facts.topic_id is not None and topic_id != facts.topic_id:
-        return Sight(Stage.ELSEWHERE, f"its topic was deleted and created again (id {topic_id})")
+        return ChangeCheck(Stage.ELSEWHERE, f"its topic was deleted and created again (id {topic_id})")
     leader, isr = snapshot.integers("leader")[row], snapshot.lists("isr")[row] or []
     missing = tuple(broker for broker in change.adding if broker not in isr)
     stage, reason = _stage(snapshot, row, change, caught_up=not missing)
-    return Sight(stage, reason, -1 if leader is None else leader, missing)
+    return ChangeCheck(stage, reason, -1 if leader is None else leader, missing)
 
 
 def _stage(snapshot: ClusterSnapshot, row: int, change: ReplicaChange, *, caught_up: bool) -> tuple[Stage, str]:

@@ -1,0 +1,210 @@
+"""Plans of replicas on the command line: carried out, cancelled, rolled back, looked at, and printed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, NoReturn
+
+import typer
+
+from commands.rebalance.options import tell
+from commands.rebalance.plan import plan_line
+from commands.shared.confirm import confirm
+from commands.shared.patience import patient_interrupts
+from commands.shared.printing.terminal import print_err
+from kreplica.errors import UsageError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from commands.shared.printing.output import OutputFormat
+    from kreplica.config.handle import ClusterHandle
+    from kreplica.execution.moves.carrying_out import CarryOutOptions, MoveOutcome
+    from kreplica.execution.moves.runner import MoveOptions
+
+LEAST_RATE = 1_000_000
+NONE = "none"
+
+
+def is_plan_of_replicas(path: Path) -> bool:
+    """True if the file holds a plan of replicas."""
+    from kreplica.execution.moves.plan_file import plan_kind
+    from kreplica.execution.plan import PlanKind
+
+    return plan_kind(path) is PlanKind.REPLICAS
+
+
+@dataclass(frozen=True, slots=True)
+class MoveRequest:
+    """A request about a plan of replicas.
+
+    Args:
+        path: The plan's file.
+        handle: The cluster.
+        connection_options: The options that name it.
+        execute: Whether to change the cluster.
+        yes: Whether to skip the confirmation.
+        throttle: Rate as typed, None if none was given.
+        max_wait: Longest wait as typed.
+        given: Options of plans of leaders that were given.
+    """
+
+    path: Path
+    handle: ClusterHandle
+    connection_options: str
+    execute: bool
+    yes: bool = False
+    throttle: str | None = None
+    max_wait: str | None = None
+    given: Sequence[str] = ()
+
+
+def refuse_other_options(options: dict[str, object], kind: str) -> None:
+    """Refuses options that a plan of this kind does not have.
+
+    Raises:
+        UsageError: One was given.
+    """
+    given = [name for name, value in options.items() if value]
+    if given:
+        raise UsageError(f"{given[0]} is not for a plan of {kind}", "", "leave it out")
+
+
+def run_of(request: MoveRequest, *, needs_throttle: bool = True) -> MoveOptions:
+    """Options of a run, from those that were typed.
+
+    Raises:
+        UsageError: No throttle was given and one has to be, or one cannot be read.
+    """
+    from commands.shared.values import parse_duration, parse_size
+    from kreplica.execution.moves.runner import MoveOptions
+
+    if request.execute and needs_throttle and request.throttle is None:
+        raise UsageError(
+            "a plan of replicas is carried out under a throttle",
+            "--throttle is not given",
+            "give --throttle 50MB for each broker, or --throttle none",
+        )
+    options = MoveOptions(tell=tell)
+    if request.throttle is not None and request.throttle != NONE:
+        rate = parse_size(request.throttle.removesuffix("/s"), "--throttle")
+        options = replace(options, throttle=rate)
+        if rate < LEAST_RATE:
+            print_err(f"warning: {rate} bytes a second is little: Kafka advises 1 MB/s at least, and what is written")
+    if request.max_wait is not None:
+        options = replace(options, max_wait=parse_duration(request.max_wait, "--max-wait", least=1.0))
+    return options
+
+
+def carried_out(request: MoveRequest, run: MoveOptions, work: Callable[[CarryOutOptions], MoveOutcome]) -> MoveOutcome:
+    """Carries a plan out: asks before the first change; the first Ctrl-C begins nothing more, a second one leaves."""
+    from kreplica.execution.moves.carrying_out import CarryOutOptions
+
+    again = f"{plan_line(request.path, 'resume', request.connection_options)} --throttle RATE --execute"
+    begun: list[bool] = []
+
+    def ask(label: str, change: str) -> None:
+        confirm(request.handle, label, change, yes=request.yes)
+        begun.append(True)
+
+    def said() -> None:
+        if begun:
+            print_err("nothing more begins; what is in flight finishes, then the throttles are put back")
+        else:
+            raise KeyboardInterrupt
+
+    with patient_interrupts(said) as stopping:
+        try:
+            return work(CarryOutOptions(replace(run, stopping=stopping), ask))
+        except KeyboardInterrupt:
+            if begun:
+                print_err(f"what is in flight goes on under its throttles; next {again}")
+            raise
+
+
+def answer_moves(outcome: MoveOutcome, command: str, output: OutputFormat | None, request: MoveRequest) -> NoReturn:
+    """Prints the answer of a command on a plan of replicas and exits."""
+    from commands.shared.printing.output import Answer, cluster_object, emit
+    from kreplica.execution.moves.rows import MoveRow
+
+    state = outcome.state
+    answer = Answer(
+        command=f"rebalance-{command}",
+        rows_name="moves",
+        columns=MoveRow,
+        rows=outcome.rows,
+        clusters=[cluster_object(state.snapshot)] if state.snapshot is not None else [],
+        summary=_summary(outcome),
+        warnings=[*(gap.message for gap in (state.snapshot.gaps if state.snapshot else ())), *outcome.remarks],
+    )
+    emit(answer, output, lambda console: _show(outcome, command, console, request))
+    raise typer.Exit(outcome.exit_code)
+
+
+def _summary(outcome: MoveOutcome) -> dict[str, object]:
+    state = outcome.state
+    return {
+        "plan": str(state.path),
+        "plan_id": state.plan.plan_id,
+        "digest": state.digest,
+        "kind": state.plan.kind,
+        "created_at": state.plan.created_at,
+        "phase": state.progress.phase,
+        "running": state.running,
+        "executed": outcome.executed,
+        "moves": len(outcome.rows),
+        "bytes": sum(change.total_bytes for change in state.plan.changes),
+        "bytes_left": sum(state.bytes_left.values()),
+        "states": outcome.counts,
+        "rollback": outcome.rollback_counts,
+        "others": [f"{topic}-{number}" for topic, number in state.others],
+        "throttles_owed": bool(state.progress.owed),
+        "stopped": state.progress.message,
+    }
+
+
+def _show(outcome: MoveOutcome, command: str, console: Console, request: MoveRequest) -> None:
+    from commands.shared.printing.screen import print_lines, print_rows
+    from commands.shared.values import size_words
+    from kreplica.execution.moves.rows import MoveRow
+    from kreplica.model.rows import names_of
+    from kreplica.model.words import listed
+
+    state = outcome.state
+    hidden = set() if outcome.rollback_counts else {"rollback"}
+    hidden |= set() if state.bytes_left else {"bytes_left"}
+    shown = tuple(name for name in names_of(MoveRow) if name not in hidden)
+    sizes = dict.fromkeys(("bytes", "bytes_left"), lambda size: None if size is None else size_words(size))
+    print_rows(console, MoveRow, outcome.rows, shown=shown, cells={**sizes, "reason": lambda text: text or None})
+    console.print(_verdict(outcome))
+    if state.others:
+        names = [f"{topic}-{number}" for topic, number in state.others]
+        print_lines(console, "others", [f"somebody else moves {listed(names, 3)}: left alone"])
+    print_lines(console, "stopped", [state.progress.message] * bool(state.progress.message))
+    print_lines(console, "next", _next(outcome, command, request), whole=True)
+
+
+def _verdict(outcome: MoveOutcome) -> str:
+    state = outcome.state
+    counts = outcome.rollback_counts if state.progress.rolled else outcome.counts
+    parts = ", ".join(f"{count} {name}" for name, count in counts.items()) or "nothing to do"
+    if outcome.executed or state.progress.phase != "new":
+        return f"{state.phase_words}: {parts}"
+    return f"dry run: {parts}; nothing was changed"
+
+
+def _next(outcome: MoveOutcome, command: str, request: MoveRequest) -> list[str]:
+    from kreplica.execution.progress import Phase
+
+    state = outcome.state
+    phase, counts = state.progress.phase, outcome.rollback_counts if state.progress.rolled else outcome.counts
+    left = any(name in counts for name in ("pending", "waiting", "under-way")) or bool(state.progress.owed)
+    if state.running or not left:
+        return []
+    if command in ("cancel", "rollback") and not outcome.executed:
+        flags = " --execute" if command == "cancel" else " --throttle RATE --execute"
+        return [plan_line(request.path, command, request.connection_options) + flags]
+    again = "apply" if phase is Phase.NEW else "resume"
+    return [f"{plan_line(request.path, again, request.connection_options)} --throttle RATE --execute"]

@@ -1,0 +1,236 @@
+"""Plans of replicas on real clusters of four brokers: a drain under load, a destination that dies, the ways back.
+
+What is the case is told by kafka-topics and kafka-configs.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from clusters import partitions, produce, wait_for_replicas, wait_until_out_of_isrs
+from waiting import until
+
+from kreplica.config.handle import ClusterHandle
+from kreplica.execution.moves.carrying_out import (
+    CarryOutOptions,
+    MoveOutcome,
+    moves_apply,
+    moves_cancel,
+    moves_resume,
+    moves_rollback,
+    moves_status,
+)
+from kreplica.execution.moves.plan import PlanRequest, plan_replicas
+from kreplica.execution.moves.plan_file import write_replica_plan
+from kreplica.execution.moves.runner import MoveOptions
+from kreplica.planner.reassignment.steps import MoveLimits
+from kreplica.sandbox import Mode, Sandbox
+from kreplica.sandbox.load.load import LoadResult, LoadSettings, run_load
+from kreplica.sources import Facet, read_snapshot
+
+pytestmark = [pytest.mark.kafka, pytest.mark.slow]
+
+BEFORE = [[3, 1, 2], [1, 3, 2], [2, 1, 3], [3, 2, 1]]
+AFTER = [(4, 1, 2), (1, 4, 2), (2, 1, 4), (4, 2, 1)]
+LINE = re.compile(r"\tTopic: (\S+)\tPartition: (\d+)\tLeader: (\d+)\tReplicas: (\S+)\tIsr: (\S+)")
+FAST = {
+    "replica.lag.time.max.ms": "6000",
+    "replica.fetch.max.bytes": "10000",  # a throttle of little data holds
+    "replica.fetch.response.max.bytes": "20000",
+}
+
+
+@pytest.fixture(scope="module", params=[Mode.KRAFT, Mode.ZOOKEEPER])
+def running(request: pytest.FixtureRequest, module_sandbox_factory: Callable[..., Sandbox]) -> Sandbox:
+    more = {"broker.session.timeout.ms": "6000"} if request.param is Mode.KRAFT else {}
+    settings = {"name": f"moves-{request.param}", "mode": request.param, "brokers": 4, "broker_settings": FAST | more}
+    return module_sandbox_factory(**settings)
+
+
+@pytest.fixture
+def orders(cluster: Sandbox) -> Iterator[Sandbox]:
+    """A topic on three of the brokers, with data, and an operator's throttles of all kinds."""
+    cluster.create_topic("orders", assignment=BEFORE, configs={"min.insync.replicas": "2"})
+    cluster.create_topic("other", assignment=[[1, 2]])
+    produce(cluster, "orders", 20_000)
+    rates = "leader.replication.throttled.rate=900000000,follower.replication.throttled.rate=910000000"
+    configure(cluster, "--entity-type", "brokers", "--entity-name", "1", "--add-config", rates)
+    default = "leader.replication.throttled.rate=920000000"
+    configure(cluster, "--entity-type", "brokers", "--entity-default", "--add-config", default)
+    every = "leader.replication.throttled.replicas=*,follower.replication.throttled.replicas=*"
+    configure(cluster, "--entity-type", "topics", "--entity-name", "other", "--add-config", every)
+    own = "leader.replication.throttled.replicas=[0:1,3:2]"
+    configure(cluster, "--entity-type", "topics", "--entity-name", "orders", "--add-config", own)
+    yield cluster
+    cluster.delete_topic("orders")
+    cluster.delete_topic("other")
+
+
+def configure(sandbox: Sandbox, *words: str) -> None:
+    sandbox.tool("configs", "--alter", *words)
+
+
+def throttles(sandbox: Sandbox) -> list[str]:
+    """Every setting that throttles, as kafka-configs tells it, of brokers that run and of topics."""
+    found = []
+    entities = [("brokers", "--entity-name", str(broker)) for broker in sorted(sandbox.running_brokers())]
+    entities += [("topics", "--entity-name", topic) for topic in ("orders", "other")]
+    for kind, *names in (*entities, ("brokers", "--entity-default")):
+        text = sandbox.tool("configs", "--describe", "--entity-type", kind, *names)
+        found += sorted(f"{names[-1]} {line.strip()}" for line in text.splitlines() if "throttled" in line)
+    return found
+
+
+def replicas_told(sandbox: Sandbox) -> list[tuple[int, ...]]:
+    text = sandbox.tool("topics", "--describe", "--topic", "orders")
+    return [tuple(map(int, replicas.split(","))) for _, _, _, replicas, _ in LINE.findall(text)]
+
+
+def handle_of(sandbox: Sandbox) -> ClusterHandle:
+    return ClusterHandle("test", sandbox.bootstrap_servers, timeout=20)
+
+
+def write_plan(sandbox: Sandbox, path: Path, limits: MoveLimits | None = None) -> None:
+    snapshot = read_snapshot(handle_of(sandbox), Facet.TOPIC_CONFIGS | Facet.LOG_DIRS)
+    targets = {("orders", number): replicas for number, replicas in enumerate(AFTER)}
+    request = PlanRequest(targets, limits=limits or MoveLimits(moves=2))
+    plan, left_out = plan_replicas(snapshot, request, "2026-03-01T12:00:00+00:00")
+    assert (left_out, len(plan.changes)) == ((), 4)
+    write_replica_plan(plan, path)
+
+
+def options(rate: int, **more: Any) -> CarryOutOptions:
+    return CarryOutOptions(MoveOptions(throttle=rate, poll=0.5, tell=print, **more))
+
+
+class Load:
+    """Producers and consumers beside a test, and the smallest ISR that any broker has told meanwhile."""
+
+    def __init__(self, sandbox: Sandbox) -> None:
+        self._sandbox, self._ended = sandbox, threading.Event()
+        self._results: list[LoadResult] = []
+        self.smallest = 99
+        self._threads = [threading.Thread(target=self._produce), threading.Thread(target=self._watch)]
+
+    def __enter__(self) -> Load:
+        for thread in self._threads:
+            thread.start()
+        time.sleep(2)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._ended.set()
+        for thread in self._threads:
+            thread.join()
+
+    @property
+    def result(self) -> LoadResult:
+        (found,) = self._results
+        return found
+
+    def _produce(self) -> None:
+        client = {"bootstrap.servers": self._sandbox.bootstrap_servers}
+        settings = LoadSettings(topic="orders", rate=100, seconds=300)
+        self._results.append(run_load(client, settings, self._ended))
+
+    def _watch(self) -> None:
+        while not self._ended.wait(0.3):
+            sizes = [len(one.isrs) for one in partitions(self._sandbox, "orders")]
+            self.smallest = min(self.smallest, *sizes)
+
+
+def states(outcome: MoveOutcome) -> list[str]:
+    return sorted(row.state for row in outcome.rows)
+
+
+def test_a_drain_under_load_loses_nothing_and_leaves_every_throttle_as_it_was(orders: Sandbox, tmp_path: Path) -> None:
+    before = throttles(orders)
+    write_plan(orders, tmp_path / "plan.json")
+    with Load(orders) as load:
+        outcome = moves_apply(handle_of(orders), tmp_path / "plan.json", options(2_000_000), execute=True)
+    assert (states(outcome), outcome.exit_code, outcome.remarks) == (["done"] * 4, 0, ())
+    assert replicas_told(orders) == AFTER
+    assert throttles(orders) == before
+    assert load.result.total("acknowledged")
+    assert load.result.total("lost") == 0
+    assert load.smallest >= 2, "min.insync.replicas was kept"
+    back = moves_rollback(handle_of(orders), tmp_path / "plan.json", options(50_000_000), execute=True)
+    assert ([row.rollback for row in back.rows], back.exit_code) == (["done"] * 4, 0)
+    assert replicas_told(orders) == [tuple(replicas) for replicas in BEFORE]
+    assert throttles(orders) == before
+    assert moves_status(handle_of(orders), tmp_path / "plan.json").exit_code == 0
+
+
+def begun(sandbox: Sandbox, path: Path, then: Callable[[], None]) -> MoveOutcome:
+    """Applies a plan so slowly that something can happen to it, which stops it as soon as it is noticed."""
+    found: list[MoveOutcome] = []
+    write_plan(sandbox, path)
+    slow = options(20_000, max_wait=15.0)
+    thread = threading.Thread(target=lambda: found.append(moves_apply(handle_of(sandbox), path, slow, execute=True)))
+    thread.start()
+    until(lambda: any(4 in one.replicas for one in partitions(sandbox, "orders")), "a move to begin")
+    then()
+    thread.join()
+    return found[0]
+
+
+def test_a_destination_dies_in_the_middle_and_the_plan_is_resumed(orders: Sandbox, tmp_path: Path) -> None:
+    before, path = throttles(orders), tmp_path / "plan.json"
+    outcome = begun(orders, path, lambda: orders.kill(4))
+    assert outcome.exit_code == 4
+    assert "broker 4, which gets a replica, is down" in outcome.state.progress.message
+    assert states(outcome) == ["under-way"] * 2 + ["waiting"] * 2
+    told = moves_status(handle_of(orders), path)
+    assert (told.exit_code, told.remarks[0][:24]) == (1, "throttles of brokers 1, ")
+    assert {row.reason for row in told.rows if row.state == "under-way"} == {"broker 4, which gets a replica, is down"}
+    orders.start_broker(4)
+    outcome = moves_resume(handle_of(orders), path, options(50_000_000), execute=True)
+    assert (states(outcome), outcome.exit_code) == (["done"] * 4, 0), outcome
+    assert replicas_told(orders) == AFTER
+    assert throttles(orders) == before
+
+
+def test_a_move_is_taken_back_in_flight_in_its_old_order(orders: Sandbox, tmp_path: Path) -> None:
+    before, path = throttles(orders), tmp_path / "plan.json"
+    begun(orders, path, lambda: orders.kill(4))
+    outcome = moves_cancel(handle_of(orders), path, options(50_000_000), in_flight=True, execute=True)
+    assert states(outcome) == ["cancelled"] * 2 + ["dropped"] * 2
+    assert replicas_told(orders) == [tuple(replicas) for replicas in BEFORE]
+    assert "broker 4 is down: its throttle is put back by resume, when it is back" in outcome.remarks
+    orders.start_broker(4)
+    paid = moves_resume(handle_of(orders), path, options(50_000_000), execute=True)
+    assert (paid.remarks, paid.exit_code) == ((), 0)
+    assert throttles(orders) == before
+
+
+def test_a_move_is_not_taken_back_where_too_few_would_be_in_sync(orders: Sandbox, tmp_path: Path) -> None:
+    path = tmp_path / "plan.json"
+    write_plan(orders, path)
+    stop = threading.Event()
+    slow = options(20_000, stopping=stop.is_set, max_wait=8.0)
+    found: list[MoveOutcome] = []
+    thread = threading.Thread(target=lambda: found.append(moves_apply(handle_of(orders), path, slow, execute=True)))
+    thread.start()
+    until(lambda: any(4 in one.replicas for one in partitions(orders, "orders")), "a move to begin")
+    orders.kill(3)
+    orders.kill(2)
+    thread.join()
+    wait_until_out_of_isrs(orders, 2)
+    said: list[str] = []
+    told = replace(options(50_000_000, max_wait=1.0).run, tell=said.append)
+    outcome = moves_cancel(handle_of(orders), path, CarryOutOptions(told), in_flight=True, execute=True)
+    assert "cancelled" not in states(outcome)
+    assert any("of its replicas before only 1 would be in sync" in text for text in said), said
+    orders.start_broker(2)
+    orders.start_broker(3)
+    outcome = moves_resume(handle_of(orders), path, options(50_000_000), execute=True)
+    assert outcome.exit_code == 0, outcome
+    wanted: Sequence[Sequence[int]] = replicas_told(orders)
+    wait_for_replicas(orders, "orders", wanted)
