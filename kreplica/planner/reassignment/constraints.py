@@ -1,25 +1,30 @@
 """Constraints: replicas that stay, brokers that receive, and how many replicas racks and brokers hold afterwards.
 
-A partition's replicas are spread over racks as evenly as its brokers allow where racks are a reason to move; otherwise
-no rack may hold more of it than it does, or than an even spread would give it. The replicas of a broker that is dead or
-excluded stay where they are: it may come back, and is not emptied by accident. A partition keeps a replica of its ISR,
-or of its ELR where nobody is in sync, unless it has only that one.
+A partition's replicas are spread over racks as evenly as its brokers allow where racks are a reason to move;
+otherwise no rack ends with more or fewer of it than it has or than an even spread would give it. The replicas of a
+broker that is dead or excluded stay where they are: it may come back, and is not emptied by accident. The last member
+of an ISR stays, or that of an ELR where nobody is in sync, unless the partition has only one replica.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from itertools import combinations
 
 import numpy as np
 import numpy.typing as npt
 
 from kreplica.model.columns import Indices, Integers, Mask
-from kreplica.planner.reassignment.problem import NOBODY, Matrix, Problem, held
+from kreplica.planner.reassignment.problem import NOBODY, Matrix, Problem
 from kreplica.planner.reassignment.request import Measure, ReasonKind
 
 Counts = npt.NDArray[np.int16]
 """Replicas of each partition in each rack."""
+
+_MOST_RACKS = 10
+"""Racks of which every set is looked at when loads are shared."""
 
 UNLIMITED = 1 << 40
 """Upper bound of a broker that may hold any number of replicas."""
@@ -40,6 +45,7 @@ class Constraints:
         upper: Most replicas on each broker.
         stuck: Rows that cannot be changed as wanted, and stay as they are.
         sharing: Brokers that are made equal, none where balance is no reason to move.
+        totals: Replicas on sets of brokers together, where the spread over racks gives each set its own level.
     """
 
     receivers: Mask
@@ -52,6 +58,20 @@ class Constraints:
     upper: Integers
     stuck: Indices
     sharing: Mask
+    totals: tuple[Total, ...] = ()
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Total:
+    """Replicas on some brokers together.
+
+    Args:
+        brokers: Their positions; sets of one problem have no broker in common.
+        replicas: The number.
+    """
+
+    brokers: Indices
+    replicas: int
 
 
 def per_rack(problem: Problem, entries: Mask, replicas: Matrix | None = None) -> Counts:
@@ -136,17 +156,15 @@ def make_constraints(problem: Problem) -> Constraints:
 
 
 def _pins(problem: Problem, keepable: Mask) -> tuple[Mask, Mask]:
-    """Replicas that are the only member of the ISR that could stay, and partitions of which none could stay.
+    """Replicas that are the last member of their ISR, and partitions whose last member could not stay.
 
     Of a partition with an empty ISR the ELR counts. A partition of one replica may move all the same: Kafka removes the
     old one only when the new one is in sync.
     """
     in_sync = _in_sync(problem)
-    several = _several(problem)
-    staying = in_sync & keepable
-    number = staying.sum(axis=1)
-    alone = several & np.equal(number, 1)
-    return staying & alone.reshape(-1, 1), several & np.equal(number, 0) & in_sync.any(axis=1)
+    alone = _several(problem) & np.equal(in_sync.sum(axis=1), 1)
+    pinned = in_sync & alone.reshape(-1, 1)
+    return pinned & keepable, (pinned & ~keepable).any(axis=1)
 
 
 def _several(problem: Problem) -> Mask:
@@ -165,24 +183,6 @@ def _least_beside(least: Counts, held_fast: Counts) -> Counts:
     found = least.astype(np.int16)
     found[rows] = held_fast[rows]
     return found
-
-
-def keeping_in_sync(problem: Problem, constraints: Constraints, target: Matrix) -> Constraints | None:
-    """Constraints by which partitions keep a replica in sync that a target takes away; None if there are none such.
-
-    Of several in sync one may go, so that no single one is fixed beforehand; a plan seldom takes all of them.
-    """
-    in_sync = _in_sync(problem)
-    staying = in_sync & constraints.keepable
-    several = _several(problem)
-    rows = np.flatnonzero(several & staying.any(axis=1) & ~(staying & held(problem.replicas, target)).any(axis=1))
-    if not len(rows):
-        return None
-    fixed = constraints.fixed.copy()
-    fixed[rows, np.argmax(staying[rows], axis=1)] = True
-    held_fast = per_rack(problem, fixed)
-    most = np.maximum(constraints.most, held_fast)
-    return replace(constraints, fixed=fixed, most=most, least=_least_beside(constraints.least, held_fast))
 
 
 def _room(problem: Problem, keepable: Mask, receivers: Mask) -> Counts:
@@ -206,27 +206,46 @@ def rack_levels(problem: Problem, constraints: Constraints, sharing: Mask) -> di
         sharing: Brokers among which the replicas are shared.
     """
     fixed = per_rack(problem, constraints.fixed & ~sharing[np.maximum(problem.replicas, 0)])
-    least, most = np.maximum(constraints.least - fixed, 0), constraints.most - fixed
     need = constraints.factor - fixed.sum(axis=1)
-    brokers = np.bincount(problem.racks[sharing], minlength=len(problem.rack_names))
+    kinds = np.column_stack([need, np.maximum(constraints.least - fixed, 0), constraints.most - fixed]).astype(np.int64)
+    kinds, number = _distinct(kinds)
+    racks = len(problem.rack_names)
+    need, least, most = kinds[:, 0], kinds[:, 1 : racks + 1], kinds[:, racks + 1 :]
+    brokers = np.bincount(problem.racks[sharing], minlength=racks)
     left = sorted(np.flatnonzero(brokers).tolist(), key=lambda rack: (-brokers[rack], rack))
     done: list[int] = []
 
-    def share_of(racks: list[int]) -> int:
-        others = [rack for rack in range(len(brokers)) if rack not in racks]
-        return int(np.minimum(most[:, racks].sum(axis=1), need - least[:, others].sum(axis=1)).sum())
+    def share_of(chosen: list[int]) -> int:
+        others = [rack for rack in range(racks) if rack not in chosen]
+        return int(np.minimum(most[:, chosen].sum(axis=1), need - least[:, others].sum(axis=1)) @ number)
 
     levels: dict[int, Fraction] = {}
     while left:
         before = share_of(done) if done else 0
-        ratios = []
-        for number in range(1, len(left) + 1):
-            share = share_of(done + left[:number]) - before
-            ratios.append((Fraction(share, int(brokers[left[:number]].sum())), -number))
-        level, taken = min(ratios)
-        levels |= dict.fromkeys(left[:-taken], level)
-        done, left = done + left[:-taken], left[-taken:]
+        ratios = [
+            (Fraction(share_of(done + some) - before, int(brokers[some].sum())), -len(some), some)
+            for some in _sets_of(left)
+        ]
+        level, _, taken = min(ratios)
+        levels |= dict.fromkeys(taken, level)
+        done, left = done + taken, [rack for rack in left if rack not in taken]
     return levels
+
+
+def _sets_of(racks: list[int]) -> Iterable[list[int]]:
+    """Sets of racks that can be the one that gets least: all of them, of many racks the largest so many."""
+    if len(racks) > _MOST_RACKS:
+        return (racks[:number] for number in range(1, len(racks) + 1))
+    sizes = range(1, len(racks) + 1)
+    return (list(some) for number in sizes for some in combinations(racks, number))
+
+
+def _distinct(rows: Integers) -> tuple[Integers, Integers]:
+    """Distinct rows and how often each is there, by hashes: sorting whole rows takes ten times as long."""
+    factors = np.random.default_rng(0).integers(1, 1 << 62, rows.shape[1], dtype=np.int64) | 1
+    with np.errstate(over="ignore"):
+        _, first, number = np.unique(rows @ factors, return_index=True, return_counts=True)
+    return rows[first], number
 
 
 def _with_bounds(problem: Problem, free: Constraints, sharing: Mask) -> Constraints:
@@ -245,7 +264,20 @@ def _with_bounds(problem: Problem, free: Constraints, sharing: Mask) -> Constrai
     giving = sharing & ~free.receivers
     lower = np.where(receiving, low, np.where(giving, np.minimum(load, low), kept))
     upper = np.where(receiving, np.maximum(high, kept), load)
-    return replace(free, lower=lower.astype(np.int64), upper=upper.astype(np.int64), sharing=sharing)
+    found = replace(free, lower=lower.astype(np.int64), upper=upper.astype(np.int64), sharing=sharing)
+    return found if giving.any() else replace(found, totals=_totals(problem, levels, sharing))
+
+
+def _totals(problem: Problem, levels: dict[int, Fraction], sharing: Mask) -> tuple[Total, ...]:
+    """Sets of brokers of one level; where there is one level for all, their total says nothing."""
+    if len(set(levels.values())) < 2:
+        return ()
+    found = []
+    for level in sorted(set(levels.values())):
+        racks = [rack for rack, own in levels.items() if own == level]
+        brokers = np.flatnonzero(sharing & np.isin(problem.racks, racks))
+        found.append(Total(brokers, int(level * len(brokers))))
+    return tuple(found)
 
 
 def _floor(level: Fraction) -> int:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from kreplica.model.columns import Indices, Integers, Mask
-from kreplica.planner.reassignment.constraints import UNLIMITED, Constraints, Counts, keeping_in_sync, per_rack
+from kreplica.planner.reassignment.constraints import UNLIMITED, Constraints, Counts, per_rack
 from kreplica.planner.reassignment.placement import Choice, place, quotas
 from kreplica.planner.reassignment.problem import NOBODY, Assignment, Matrix, Problem
 
@@ -19,15 +19,6 @@ _SLICES = 16
 
 def plan_greedily(problem: Problem, constraints: Constraints) -> Assignment:
     """A target that meets the constraints, as far as single steps find one; deterministic by the request's seed."""
-    while True:
-        assignment = _planned(problem, constraints)
-        stricter = keeping_in_sync(problem, constraints, assignment.replicas)
-        if stricter is None:
-            return assignment
-        constraints = stricter
-
-
-def _planned(problem: Problem, constraints: Constraints) -> Assignment:
     rng = np.random.default_rng(problem.request.seed)
     kept = _dropped(problem, constraints)
     wanted = _racks_of_new(problem, constraints, kept)

@@ -20,11 +20,13 @@ class Choice:
 
     Args:
         kept: Entries of the problem's matrix that stay.
-        wanted: New replicas of each partition in each rack.
+        wanted: New replicas of each partition in each rack that no broker is chosen for yet.
+        chosen: New replicas whose broker is chosen, as a matrix; None for none.
     """
 
     kept: Mask
     wanted: Counts
+    chosen: Matrix | None = None
 
 
 def water_level(loads: Integers, upper: Integers, units: int) -> Integers:
@@ -81,8 +83,9 @@ def place(problem: Problem, choice: Choice, quota: Integers, rng: np.random.Gene
     Returns:
         The assignment, and the rows for which no broker was found without moving others: they have fewer replicas.
     """
-    fresh = np.full(problem.replicas.shape, NOBODY, dtype=np.int32)
-    filled = np.zeros(len(problem), dtype=np.int64)
+    none = np.full(problem.replicas.shape, NOBODY, dtype=np.int32)
+    fresh = none if choice.chosen is None else choice.chosen.copy()
+    filled = np.count_nonzero(fresh != NOBODY, axis=1)
     failed = []
     for rack in range(len(problem.rack_names)):
         number = choice.wanted[:, rack]

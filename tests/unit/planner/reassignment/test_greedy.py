@@ -30,14 +30,10 @@ def test_every_target_is_legal(data: st.DataObject) -> None:
 
 
 def _columns(brokers_in_rack: int, loads: list[list[int]]) -> SmallCluster:
-    """Three racks and a replica of each partition in each of them; broker loads of each rack are given.
-
-    In a fourth rack one broker has a replica of every partition, so that some replica in sync always stays.
-    """
+    """Three racks and a replica of each partition in each of them; broker loads of each rack are given."""
     racks = {3 * place + rack + 1: "abc"[rack] for place in range(brokers_in_rack) for rack in range(3)}
     number = sum(loads[0])
-    lists: list[list[int]] = [[99] for _ in range(number)]
-    racks[99] = "d"
+    lists: list[list[int]] = [[] for _ in range(number)]
     for rack, load in enumerate(loads):
         ids = [3 * place + rack + 1 for place, count in enumerate(load) for _ in range(count)]
         for row, broker in zip(lists, ids, strict=True):
@@ -75,7 +71,7 @@ def test_with_a_replica_in_each_rack_moves_and_bytes_are_the_closed_form(
         expected_moves += best[0]
         expected_bytes += best[1]
     assert (moves(problem, assignment), bytes_moved(problem, assignment)) == (expected_moves, expected_bytes)
-    counts = replica_counts(problem, assignment)[:-1]
+    counts = replica_counts(problem, assignment)
     assert set(counts.tolist()) <= {low, low + 1}
 
 
@@ -84,7 +80,7 @@ def test_a_drained_broker_is_empty_and_the_others_share_its_replicas() -> None:
     problem = cluster.problem(Request((Reason(ReasonKind.DRAIN, (1,)),)))
     assignment = plan_greedily(problem, make_constraints(problem))
     counts = dict(zip(problem.brokers.tolist(), replica_counts(problem, assignment).tolist(), strict=True))
-    assert counts == {1: 0, 4: 6, 7: 6, **dict.fromkeys((2, 3, 5, 6, 8, 9), 4), 99: 12}
+    assert counts == {1: 0, 4: 6, 7: 6, **dict.fromkeys((2, 3, 5, 6, 8, 9), 4)}
     assert moves(problem, assignment) == 4
 
 
@@ -104,11 +100,11 @@ def test_levels_are_equal_within_racks_of_unequal_size() -> None:
     assert replica_counts(problem, assignment).tolist() == [6, 3, 3, 2, 2, 2]
 
 
-@pytest.mark.parametrize("factor", [3, 5])
+@pytest.mark.parametrize("factor", [2, 4])
 def test_a_changed_replication_factor_moves_nothing_else(factor: int) -> None:
     cluster = _columns(3, [[2, 2, 2], [2, 2, 2], [2, 2, 2]])
     reason = Reason(ReasonKind.REPLICATION_FACTOR, replication_factor=factor)
     problem = cluster.problem(Request((reason,)))
     assignment = plan_greedily(problem, make_constraints(problem))
-    assert moves(problem, assignment) == max(0, factor - 4) * 6
+    assert moves(problem, assignment) == max(0, factor - 3) * 6
     assert (np.count_nonzero(assignment.replicas >= 0, axis=1) == factor).all()
