@@ -10,7 +10,7 @@ from examples import examples
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kreplica.model.columns import Integers
+from kreplica.model.columns import Integers, Mask
 from kreplica.planner.reassignment.board import Layout
 from kreplica.planner.reassignment.loads import LoadRange, balance_load, closest_cover, load_bound, load_range
 
@@ -98,6 +98,33 @@ def test_twenty_thousand_partitions_come_within_a_thousandth_of_the_bound(racks:
     assert 0 <= plan.gap < 0.001
     mean = sum(sizes) * 3 / 60
     assert all(0.9 * mean * 0.9 < load < 1.1 * mean * 1.1 for load in loads(plan.replicas.tolist(), sizes, 60))
+
+
+class Space:
+    """Bytes that each broker has left."""
+
+    def __init__(self, left: list[int]) -> None:
+        self.left = np.array(left)
+
+    def fits(self, size: int) -> Mask:
+        found: Mask = self.left >= size
+        return found
+
+    def take(self, row: int, broker: int, size: int) -> None:
+        assert row >= 0
+        self.left[broker] -= size
+
+
+@examples(1)
+@given(layouts(brokers=6, partitions=20), st.lists(st.integers(0, 60), min_size=6, max_size=6))
+def test_no_broker_gets_more_bytes_than_it_has_room_for(layout: Layout, left: list[int]) -> None:
+    wanted = load_range(layout, layout.sizes, np.ones(6, np.bool_), 0.1)
+    plan = balance_load(layout, layout.sizes, wanted, count_tolerance=9.0, room=Space(left))
+    copied = [0] * 6
+    for old, new, size in zip(layout.replicas.tolist(), plan.replicas.tolist(), layout.sizes.tolist(), strict=True):
+        for broker in set(new) - set(old):
+            copied[broker] += size
+    assert all(one <= most for one, most in zip(copied, left, strict=True))
 
 
 def test_loads_of_brokers_that_keep_what_they_have_count_nowhere() -> None:
