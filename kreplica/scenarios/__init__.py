@@ -111,6 +111,7 @@ MODULES: dict[str, str] = {
     "partition-asymmetric": "controller",
     "reassignment-crash": "controller",
     "reassignment-ends-early": "controller",
+    "reassignment-asked-back": "controller",
 }
 """The folder of each scenario of this package, in the order of ``kreplica whatif list``: there a module of its name
 (hyphens as underscores) has it as ``SCENARIO``."""

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from clusters import leaders
 from real_moves import (
     SETTINGS,
     ask,
@@ -26,10 +27,10 @@ from waiting import until
 
 from kreplica.control import settings as control_settings
 from kreplica.control.log_directories import alter_log_directories
+from kreplica.control.reassign import alter_reassignments
 from kreplica.control.settings import EntityType, Operation, SettingChange, alter_settings
 from kreplica.control.throttle import ListResult, extend_lists, set_rates, shrink_lists
 from kreplica.engine.fault_plan import At, CancelReassignment, Crash, Reassign, Start, Step
-from kreplica.engine.rules.controller.isr import kraft_change
 from kreplica.engine.rules.controller.reassignment import (
     completes,
     kraft_cancelled,
@@ -37,10 +38,8 @@ from kreplica.engine.rules.controller.reassignment import (
     original,
     zookeeper_merged,
 )
-from kreplica.engine.rules.replication.high_watermark import effective_min_isr
 from kreplica.engine.setup import SECOND, TopicSetup
 from kreplica.engine.setup import cluster as engine_cluster
-from kreplica.engine.simulator.broker.partition_state import PartitionState
 from kreplica.engine.simulator.kraft.controller import KraftController
 from kreplica.engine.simulator.plan_player import play_plan
 from kreplica.engine.simulator.world import build
@@ -50,6 +49,7 @@ from kreplica.errors import UnreachableError
 from kreplica.model.throttles import DIRECTORY_RATE, LEADER_LIST, LEADER_RATE
 from kreplica.sandbox import Mode, Sandbox, SandboxSettings, start
 from kreplica.sources.kafka.log_dirs import BrokerLogs, Replica, read_broker_logs
+from kreplica.sources.kafka.reassignments import Move
 from kreplica.sources.kafka.throttles import read_throttles
 
 pytestmark = [pytest.mark.kafka, pytest.mark.slow]
@@ -130,17 +130,50 @@ def test_a_cancelled_move_gives_the_replicas_back_and_not_their_order(cluster: S
     assert again.error == "NO_REASSIGNMENT_IN_PROGRESS"
 
 
-def test_a_replica_that_leaves_under_min_isr_stays_in_the_elr_although_it_is_none(cluster: Sandbox) -> None:
-    cluster.create_topic("single", assignment=[[1]], configs={"min.insync.replicas": "2"})
-    assert ask(cluster, "single", (2,)).accepted
-    wait_until_moved(cluster, "single", (2,))
-    told = described(cluster, "single")
-    assert (told["Replicas"], told["Isr"], told["Elr"]) == ("2", "2", "1" if in_kraft(cluster) else "N/A")
-    moving = PartitionState("single-0", (2, 1), leader=1, isr=0b11, adding=(2,), removing=(1,))
-    moved = moving.moved_to((2,))
-    facts = moved.places((2,)), moved.everybody, effective_min_isr(2, len(moving.replicas)), in_kraft(cluster), False
-    changed = moved.decided(*kraft_change(moved.leader, moved.isr, moved.elr, 0, *facts))
-    assert (changed.ids(changed.isr), changed.former) == ((2,), (1,) if in_kraft(cluster) else ())
+def test_what_a_re_aimed_move_was_adding_stays_in_kraft_even_if_it_is_cancelled(cluster: Sandbox) -> None:
+    cluster.create_topic("aimed", assignment=[[1, 2]])
+    fill(cluster, "aimed")
+    hold_up(cluster, "aimed", 1, [3, 4])
+    assert ask(cluster, "aimed", (3, 2)).accepted
+    first = ongoing(cluster)["aimed", 0]
+    assert ask(cluster, "aimed", (4, 2)).accepted
+    second = ongoing(cluster)["aimed", 0]
+    if in_kraft(cluster):
+        assert second == kraft_merged(first[0], (4, 2), *first[1:]) == ((4, 2, 1, 3), (4,), (1, 3))
+    else:
+        assert second == zookeeper_merged(first[0], first[1], (4, 2)) == ((4, 2, 1), (4,), (1,))
+    assert ask(cluster, "aimed", None).accepted
+    left = original(second[0], second[1])
+    assert left == ((2, 1, 3) if in_kraft(cluster) else (2, 1)), "two there were before"
+    wait_until_moved(cluster, "aimed", left)
+
+
+def test_a_move_that_only_removes_is_taken_back_by_cancelling_alone_in_kraft(cluster: Sandbox) -> None:
+    cluster.create_topic("fewer", assignment=[[1, 2, 4]])
+    fails(cluster, 4)
+    cluster.wait_for_isr("fewer", 0, {1, 2})
+    assert ask(cluster, "fewer", (2, 4), factor=True).accepted
+    moving = ongoing(cluster)["fewer", 0]
+    assert moving == ((2, 4, 1), (), (1,)), "all of the target is waited for"
+    assert ask(cluster, "fewer", (1, 2, 4), factor=True).accepted
+    if in_kraft(cluster):
+        assert (
+            ongoing(cluster)["fewer", 0] == kraft_merged(*moving[:1], (1, 2, 4), *moving[1:]) == ((1, 2, 4), (), (1,))
+        )
+        assert ask(cluster, "fewer", None).accepted
+    wait_until_moved(cluster, "fewer", (1, 2, 4))
+
+
+def test_another_order_moves_nothing_and_elects_nobody(cluster: Sandbox) -> None:
+    cluster.create_topic("turned", assignment=[[1, 2, 3]])
+    changed = alter_reassignments(
+        handle_of(cluster), {("turned", 0): (3, 2, 1)}, expected={("turned", 0): Move([2, 1, 3], [], [])}
+    )
+    assert (changed[0].error, changed[0].message) == ("changed", "it has the replicas [1, 2, 3]")
+    assert ongoing(cluster) == {}
+    assert ask(cluster, "turned", (3, 2, 1)).accepted
+    wait_until_moved(cluster, "turned", (3, 2, 1))
+    assert leaders(cluster, "turned") == [1]
 
 
 def test_a_move_cancelled_under_min_isr_may_leave_a_partition_that_nobody_can_lead(cluster: Sandbox) -> None:
@@ -395,6 +428,27 @@ def test_the_offset_lag_of_a_replica_that_is_added_is_zero_all_along(cluster: Sa
     let_go(cluster, ["lag"])
     wait_until_moved(cluster, "lag", (4, 2))
     assert replicas_of(cluster, "lag", 4)[0].size == leader.size
+
+
+def test_a_copy_comes_from_the_leader_not_from_the_replica_that_leaves(cluster: Sandbox) -> None:
+    for topic in ("from-leader", "from-leaver"):
+        cluster.create_topic(topic, assignment=[[1, 2]])
+        fill(cluster, topic)
+        hold_up(cluster, topic, 1 if topic == "from-leader" else 2, [])
+        assert ask(cluster, topic, (1, 4)).accepted
+    wait_until_moved(cluster, "from-leaver", (1, 4))
+    assert ongoing(cluster)["from-leader", 0] == ((1, 4, 2), (4,), (2,))
+
+
+def test_the_bytes_of_a_removed_replica_stay_for_a_while_where_no_request_lists_them(cluster: Sandbox) -> None:
+    cluster.create_topic("removed", assignment=[[1, 2]], configs={"file.delete.delay.ms": "600000"})
+    fill(cluster, "removed", 20)
+    (copy,) = replicas_of(cluster, "removed", 1)
+    assert ask(cluster, "removed", (2, 4)).accepted
+    wait_until_moved(cluster, "removed", (2, 4))
+    until(lambda: replicas_of(cluster, "removed", 1) == [], "the replica to be gone")
+    (folder,) = Path(copy.log_dir).glob("removed-0.*-delete")
+    assert sum(file.stat().st_size for file in folder.glob("*.log*")) >= copy.size > 0
 
 
 def test_a_move_between_directories_has_its_own_rate_and_is_taken_back_at_once(cluster: Sandbox) -> None:

@@ -45,11 +45,13 @@ class PartitionState(NamedTuple):
     @classmethod
     def at_start(cls, partition: str, replicas: tuple[int, ...], start: PartitionStart) -> PartitionState:
         """The state that a run begins with."""
-        state = cls(partition, replicas)
+        state = cls(
+            partition, replicas, former=tuple(broker for broker in dict.fromkeys(start.elr) if broker not in replicas)
+        )
         return state._replace(
             leader=replicas.index(start.leader) if start.leader in replicas else NO_LEADER,
             isr=state.places(start.isr),
-            elr=state.places(start.elr),
+            elr=state._indexes(start.elr),
         )
 
     @property
@@ -96,7 +98,7 @@ class PartitionState(NamedTuple):
         return tuple(broker for place, broker in enumerate(everyone) if contains(replicas, place))
 
     def _indexes(self, brokers: tuple[int, ...]) -> int:
-        return sum(1 << self.index_of(broker) for broker in brokers)
+        return sum(1 << self.index_of(broker) for broker in {*brokers})
 
     def listed_isr(self) -> tuple[int, ...]:
         """The broker ids of the ISR as a znode lists them: joining brokers go last, where that order is kept."""

@@ -95,6 +95,12 @@ def test_a_single_replica_that_moves_under_min_isr_stays_in_the_elr() -> None:
     assert controller.partitions["t-0"].former == ()
 
 
+def test_a_run_may_begin_with_an_elr_that_names_no_replica() -> None:
+    start = PartitionStart(NO_LEADER, (), (4, 2))
+    state = PartitionState.at_start("t-0", (1, 2), start)
+    assert (state.former, state.elr, state.ids(state.elr)) == ((4,), 0b110, (2,))
+
+
 def test_whoever_lost_its_replica_keeps_the_last_leader_from_being_elected() -> None:
     """PartitionChangeBuilder.canElectLastKnownLeader wants an empty ELR: brokers 1 and 3 are back, nobody leads."""
     controller, _ = controller_of("4.3", (1, 3), min_isr=2)
