@@ -94,6 +94,9 @@ def place(problem: Problem, choice: Choice, quota: Integers, rng: np.random.Gene
             continue
         turn = np.arange(len(rows)) - np.repeat(np.cumsum(number, dtype=np.int64) - number, number)
         slots = _slots(np.flatnonzero((problem.racks == rack) & (quota > 0)), quota, rng)
+        if not len(slots):  # a rack without receivers: those that were to move there stay, or go elsewhere
+            failed.append(rows)
+            continue
         slots, bad = _swapped(problem.replicas, rows, slots, rng)
         good = np.ones(len(rows), dtype=np.bool_)
         good[bad] = False

@@ -108,3 +108,16 @@ def test_a_changed_replication_factor_moves_nothing_else(factor: int) -> None:
     assignment = plan_greedily(problem, make_constraints(problem))
     assert moves(problem, assignment) == max(0, factor - 3) * 6
     assert (np.count_nonzero(assignment.replicas >= 0, axis=1) == factor).all()
+
+
+def test_one_broker_is_added_where_there_are_more_racks_than_replicas() -> None:
+    """Replicas leave racks of no receiver only for the rack of the new broker, which ends with its share."""
+    racks = {broker: "abcd"[broker % 4] for broker in range(1, 9)}
+    lists = {number: [1 + (number + step) % 7 for step in range(3)] for number in range(56)}
+    cluster = SmallCluster(racks, lists, dict.fromkeys(lists, 10))
+    request = Request((Reason(ReasonKind.ADD, brokers=(8,)),))
+    problem = cluster.problem(request)
+    assignment = plan_greedily(problem, make_constraints(problem))
+    assert faults(cluster, request, set(), placed(problem, assignment)) == []
+    assert replica_counts(problem, assignment)[-1] == 56 * 3 // 8
+    assert moves(problem, assignment) == 56 * 3 // 8
