@@ -15,7 +15,7 @@ def register(app: typer.Typer, *, below: str | None = None) -> None:
     app.add_typer(group, name="rebalance")
     if below == "":
         return
-    from commands.rebalance import apply, leaders, rollback, status
+    from commands.rebalance import apply, leaders, rollback, status, throttles
     from commands.rebalance.replicas import command as replicas
 
     group.command(
@@ -75,3 +75,11 @@ def register(app: typer.Typer, *, below: str | None = None) -> None:
             "kreplica rebalance rollback plan.json --context prod-eu --execute --allow-reorder",
         ),
     )(rollback.rollback)
+    group.command(
+        "throttles",
+        short_help="Show throttles that moves have left behind.",
+        epilog=examples(
+            "kreplica rebalance throttles --bootstrap-server kafka1:9092",
+            "kreplica rebalance throttles --bootstrap-server kafka1:9092 --broker 3 --topic orders --execute",
+        ),
+    )(throttles.throttles)

@@ -105,6 +105,12 @@ COMMAND_REQUESTS: Mapping[str, CommandRequests] = {
     "rebalance rollback --execute": CommandRequests(
         Facet.TOPIC_CONFIGS, _OF_EITHER, (ELECT_LEADERS, REASSIGN, *_THROTTLES)
     ),
+    "rebalance throttles": CommandRequests(
+        Facet.PARTITIONS, "1, and DescribeConfigs: 1 for the default, 1 for each 5000 topics, 1 to each live broker"
+    ),
+    "rebalance throttles --execute": CommandRequests(
+        Facet.PARTITIONS, "as without --execute", (ALTER_BROKER_SETTINGS, ALTER_TOPIC_SETTINGS)
+    ),
     "snapshot": CommandRequests(Facet.ALL & ~Facet.GROUPS),
     "snapshot --with groups": CommandRequests(Facet.ALL),
 }

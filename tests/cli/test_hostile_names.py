@@ -138,6 +138,7 @@ WORDS: dict[tuple[str, ...], list[list[str]]] = {
     ("rebalance", "status"): [[f"no-such-plan{EVIL}"]],
     ("rebalance", "resume"): [[f"no-such-plan{EVIL}"]],
     ("rebalance", "rollback"): [[f"no-such-plan{EVIL}"]],
+    ("rebalance", "throttles"): [["--topic", f"t{EVIL}"]],
     ("compare",): [["sample"]],
     ("snapshot",): [["--out", "OUT"]],
 }

@@ -63,8 +63,8 @@ NO_FUNCTION = {
 LIVE_FUNCTIONS = {
     f"sandbox {name}": "tests/kafka/test_sandbox_functions.py"
     for name in ("start", "stop", "status", "kill", "pause", "resume", "start-broker", "topic", "load", "tool")
-}
-"""Commands whose functions are compared with them elsewhere, as they need real processes: the file that does it."""
+} | {"rebalance throttles": "tests/unit/commands/test_rebalance_throttles.py"}
+"""Commands whose functions are compared with them elsewhere, as they need brokers: the file that does it."""
 
 
 @dataclass(frozen=True)

@@ -47,7 +47,9 @@ WORDS = {
 """A command line for each command that asks a cluster; ``{servers}`` stands for its bootstrap servers, ``{roll}`` for a
 plan of a rolling restart that was not begun."""
 
-OF_PLANS = {name for name in COMMAND_REQUESTS if re.match("rebalance (apply|status|resume|cancel|rollback)", name)}
+OF_PLANS = {
+    name for name in COMMAND_REQUESTS if re.match("rebalance (apply|status|resume|cancel|rollback|throttles)", name)
+}
 """Commands on one plan, which go through its life together."""
 
 OF_FILES = {"decode offsets --against"}

@@ -50,6 +50,7 @@ LIVE = {
     "rebalance resume": "tests/kafka/test_plans.py",
     "rebalance cancel": "tests/cli/test_rebalance_plans.py",
     "rebalance rollback": "tests/kafka/test_plans.py",
+    "rebalance throttles": "tests/unit/commands/test_rebalance_throttles.py",
     "config check": "tests/kafka/test_security_story.py",
     "sandbox start": "tests/kafka/test_sandbox_command.py",
     "sandbox stop": "tests/kafka/test_sandbox_command.py",
