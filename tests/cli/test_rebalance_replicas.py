@@ -117,3 +117,26 @@ def test_a_file_with_an_unknown_broker_is_refused(capsys: pytest.CaptureFixture[
     file.write_text(json.dumps({"version": 1, "partitions": [partition]}), encoding="utf-8")
     assert run(["rebalance", "replicas", "--from-reassignment-json", str(file), *HEALTHY]) == 2
     assert "no broker 9" in capsys.readouterr().err
+
+
+def test_a_proof_says_that_nothing_less_does(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    words = ["--drain", "3", "--topic", "two-copies", *HEALTHY, "--prove"]
+    code, document = ask(capsys, *words, "--out", str(tmp_path / "plan.json"))
+    assert code == 0
+    certificate = document["summary"]["certificate"]
+    drained = sum(3 in row["from_replicas"] for row in document["moves"])
+    bounds = [(one["quantity"], one["value"], one["lower_bound"], one["gap"]) for one in certificate["bounds"]]
+    size = document["summary"]["bytes"]
+    assert drained > 0
+    assert bounds == [("moves", drained, drained, 0), ("bytes", size, size, 0)]
+    assert certificate["optimal"] is True
+    assert f'"lower_bound":{drained}' in (tmp_path / "plan.json").read_text(encoding="utf-8").replace(" ", "")
+    assert run(["rebalance", "replicas", *words]) == 0
+    assert "proof" in capsys.readouterr().out
+
+
+def test_a_replication_factor_that_cannot_be_had_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["rebalance", "replicas", "--replication-factor", "4", *HEALTHY]) == 2
+    assert "replication factor 4 is more than the 3 brokers" in capsys.readouterr().err
+    assert run(["rebalance", "replicas", "--replication-factor", "1", "--topic", "two-copies", *HEALTHY]) == 2
+    assert "below min.insync.replicas" in capsys.readouterr().err

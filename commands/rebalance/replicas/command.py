@@ -96,6 +96,9 @@ def replicas(
     seed: Annotated[
         int, typer.Option("--seed", min=0, max=LARGEST_INT32, metavar="N", help="Chooses between equally good plans.")
     ] = 0,
+    prove: Annotated[
+        bool, typer.Option("--prove", help="Find the fewest moves, then the fewest bytes; needs kreplica[plan].")
+    ] = False,
     out: Annotated[
         Path | None, typer.Option("--out", metavar="FILE", help="Write a plan for `kreplica rebalance apply`.")
     ] = None,
@@ -173,6 +176,7 @@ def replicas(
         max_bytes=max_bytes,
         max_leader_changes=max_leader_changes,
         seed=seed,
+        prove=prove,
     )
     wanted = _wanted(request, from_reassignment_json)
     handle = one_cluster(sources.handles(), execute=False)

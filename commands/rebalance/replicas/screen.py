@@ -40,6 +40,7 @@ def show(found: PlannedReplicas, console: Console, connection: str) -> None:
     print_rows(console, PlannedMove, listed, shown=_SHOWN, cells=sizes)
     if len(listed) < len(rows):
         console.print(f"and {len(rows) - len(listed)} more; -o csv lists all")
+    print_lines(console, "proof", _proof(found))
     print_lines(console, "left out", _left_out(found))
     print_lines(console, "written", [f"{path}; nothing was changed" for path in found.paths.values()])
     print_lines(console, "next", _next(found, connection), whole=True)
@@ -51,6 +52,18 @@ def _sentence(found: PlannedReplicas) -> str:
         return "nothing would move" if found.word == "PARTIAL" else "nothing has to move"
     moves = f"{counted(found.moves, 'replica')} of {counted(partitions, 'partition')} would move"
     return f"{moves}, {size_words(found.bytes)}, {counted(found.leader_changes, 'preferred leader')} would change"
+
+
+def _proof(found: PlannedReplicas) -> Iterator[str]:
+    """A sentence for each bound of the certificate."""
+    certificate = found.plan.certificate
+    if certificate is None or not found.plan.changes:
+        return
+    for bound in certificate["bounds"]:
+        sized = bound["quantity"] == "bytes"
+        value, least = (size_words(n) if sized else counted(n, "move") for n in (bound["value"], bound["lower_bound"]))
+        others = "no plan of as many moves copies less" if sized else "no plan has fewer"
+        yield f"{value}: {others}" if bound["gap"] == 0 else f"{value}, {least} at least: --prove tells how few"
 
 
 def _left_out(found: PlannedReplicas) -> Iterator[str]:

@@ -217,11 +217,15 @@ def _from_file(reading: Reading, wanted: NamedReassignments, limits: MoveLimits)
 
 
 def _from_reasons(reading: Reading, wanted: Request, limits: MoveLimits) -> PlannedReplicas:
+    from kreplica.planner.reassignment.certificate import certificate_object
     from kreplica.planner.reassignment.planning import plan_reassignment
 
     snapshot = reading.snapshots[0]
     planned = plan_reassignment(snapshot, wanted)
-    plan, left_out = _plan(snapshot, PlanRequest(planned.targets, limits=limits))
+    proof = None if planned.certificate is None else certificate_object(planned.certificate)
+    plan, left_out = _plan(snapshot, PlanRequest(planned.targets, limits=limits, certificate=proof))
+    if left_out:
+        plan = replace(plan, certificate=None)  # it is that of all targets
     stuck = [LeftOut(*key, "no broker can take their replicas by these rules") for key in planned.stuck]
     capped = [LeftOut(*key, reason) for key, reason in planned.capped.items()]
     problem = planned.problem
@@ -230,7 +234,7 @@ def _from_reasons(reading: Reading, wanted: Request, limits: MoveLimits) -> Plan
         plan,
         (*left_out, *stuck, *capped),
         planned.targets,
-        remarks=problem.remarks,
+        remarks=planned.remarks,
         leaderless=_keys(snapshot, problem.leaderless),
         reassigning=_keys(snapshot, problem.reassigning),
     )

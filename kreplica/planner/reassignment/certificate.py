@@ -15,7 +15,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Any
 
+import msgspec
 import numpy as np
 
 from kreplica.model.columns import Indices, Integers, Mask
@@ -106,6 +108,14 @@ class Certificate:
     def optimal(self) -> bool:
         """True if no bound leaves a gap."""
         return all(bound.gap == 0 for bound in self.bounds)
+
+
+def certificate_object(certificate: Certificate) -> dict[str, Any]:
+    """The certificate as an object of JSON, with the gap of each bound."""
+    found: dict[str, Any] = msgspec.to_builtins(certificate, str_keys=True)
+    for bound, object_ in zip(certificate.bounds, found["bounds"], strict=True):
+        object_["gap"] = bound.gap
+    return {"optimal": certificate.optimal, **found}
 
 
 def move_costs(problem: Problem, quantity: Quantity, move_cost: int) -> Integers:

@@ -9,8 +9,10 @@ import numpy as np
 from kreplica.errors import UsageError
 from kreplica.model.snapshot import ClusterSnapshot
 from kreplica.model.words import counted, named
+from kreplica.planner.reassignment.certificate import Certificate
+from kreplica.planner.reassignment.certified import plan
 from kreplica.planner.reassignment.constraints import make_constraints
-from kreplica.planner.reassignment.greedy import plan_greedily
+from kreplica.planner.reassignment.feasibility import ObstacleKind, obstacles
 from kreplica.planner.reassignment.leaders import balance_leaders, with_leaders
 from kreplica.planner.reassignment.problem import NOBODY, Assignment, Problem, added, changed, make_problem, targets
 from kreplica.planner.reassignment.request import Measure, ReasonKind, Request
@@ -27,12 +29,16 @@ class PlannedReassignment:
         assignment: Where replicas shall be.
         stuck: Partitions for which nothing legal was found: they stay as they are.
         capped: Partitions that stay as they are because of a limit of the request, each with the limit.
+        certificate: Value and bounds of the moves; None where a limit cut them, or where replicas do not move.
+        remarks: Facts that are not known, and what cannot be had with what is aimed at instead.
     """
 
     problem: Problem
     assignment: Assignment
     stuck: tuple[PartitionKey, ...]
     capped: dict[PartitionKey, str]
+    certificate: Certificate | None
+    remarks: tuple[str, ...]
 
     @property
     def targets(self) -> dict[PartitionKey, tuple[int, ...]]:
@@ -48,18 +54,26 @@ def plan_reassignment(snapshot: ClusterSnapshot, request: Request) -> PlannedRea
         request: Reasons, scope and limits.
 
     Raises:
-        UsageError: A broker or a topic that is named does not exist, or nobody may receive a replica that is needed.
+        UsageError: A broker or a topic that is named does not exist, nobody may receive a replica that is needed, or a
+            replication factor cannot be had.
+        MissingExtraError: A proof is wanted and OR-tools is not installed.
     """
     problem = make_problem(snapshot, request)
     _require_destinations(problem)
     constraints = make_constraints(problem)
     moving = any(reason.kind is not ReasonKind.BALANCE or reason.measure is Measure.COUNT for reason in request.reasons)
-    assignment = plan_greedily(problem, constraints) if moving else problem.current
+    found = obstacles(problem, constraints) if moving else []
+    if found and found[0].refused:
+        raise UsageError(found[0].message, "", "ask for another replication factor")
+    planned = plan(problem, prove=request.prove) if moving else None
+    assignment = problem.current if planned is None else planned.assignment
     if request.balances(Measure.LEADERS):
         assignment = _with_balanced_leaders(problem, assignment)
     stuck = tuple(problem.key(place) for place in constraints.stuck.tolist())
     assignment, capped = _capped(problem, assignment)
-    return PlannedReassignment(problem, assignment, stuck, capped)
+    certificate = None if planned is None or capped else planned.certificate
+    aims = [f"{one.message}; aimed at: {one.instead}" for one in found if one.kind is not ObstacleKind.STUCK]
+    return PlannedReassignment(problem, assignment, stuck, capped, certificate, (*problem.remarks, *aims))
 
 
 def _require_destinations(problem: Problem) -> None:
@@ -78,8 +92,8 @@ def _with_balanced_leaders(problem: Problem, assignment: Assignment) -> Assignme
     replicas = assignment.replicas
     may_lead = (replicas != NOBODY) & problem.alive[replicas] & ~problem.excluded[replicas]
     preferred = replicas[:, 0].astype(np.int64)
-    plan = balance_leaders(replicas, len(problem.brokers), preferred, may_lead)
-    return Assignment(with_leaders(replicas, plan.leaders))
+    found = balance_leaders(replicas, len(problem.brokers), preferred, may_lead)
+    return Assignment(with_leaders(replicas, found.leaders))
 
 
 def _capped(problem: Problem, assignment: Assignment) -> tuple[Assignment, dict[PartitionKey, str]]:

@@ -66,6 +66,7 @@ class Request:
         max_disk_used: Greatest share of a log directory's volume in use, 0 to 1; None where it does not matter.
         weights: A load of each partition for a balance by weights.
         seed: Decides between what is equally good.
+        prove: Solve moves and bytes exactly, which needs the extra ``plan``.
     """
 
     reasons: tuple[Reason, ...]
@@ -79,6 +80,7 @@ class Request:
     max_disk_used: float | None = None
     weights: Mapping[tuple[str, int], int] = field(default_factory=dict)
     seed: int = 0
+    prove: bool = False
 
     def brokers_of(self, *kinds: ReasonKind) -> tuple[int, ...]:
         """Brokers that reasons of these kinds name, in order of ids."""
