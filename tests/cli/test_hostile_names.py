@@ -137,6 +137,7 @@ WORDS: dict[tuple[str, ...], list[list[str]]] = {
     ("rebalance", "apply"): [[f"no-such-plan{EVIL}"]],
     ("rebalance", "status"): [[f"no-such-plan{EVIL}"]],
     ("rebalance", "resume"): [[f"no-such-plan{EVIL}"]],
+    ("rebalance", "cancel"): [[f"no-such-plan{EVIL}"]],
     ("rebalance", "rollback"): [[f"no-such-plan{EVIL}"]],
     ("rebalance", "throttles"): [["--topic", f"t{EVIL}"]],
     ("compare",): [["sample"]],

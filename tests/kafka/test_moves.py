@@ -51,6 +51,8 @@ FAST = {
 def running(request: pytest.FixtureRequest, module_sandbox_factory: Callable[..., Sandbox]) -> Sandbox:
     more = {"broker.session.timeout.ms": "6000"} if request.param is Mode.KRAFT else {}
     settings = {"name": f"moves-{request.param}", "mode": request.param, "brokers": 4, "broker_settings": FAST | more}
+    if request.param is Mode.KRAFT:
+        settings["controllers"] = 1  # so that two brokers can die
     return module_sandbox_factory(**settings)
 
 

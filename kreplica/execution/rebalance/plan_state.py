@@ -7,11 +7,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kreplica.errors import ChangeRefusedError
+from kreplica.errors import ChangeRefusedError, InputError
 from kreplica.execution.drift import StepCheck, look_at_steps
 from kreplica.execution.executor import FACETS, check_cluster
 from kreplica.execution.journal import read_journal
-from kreplica.execution.plan import PartitionKey, Plan
+from kreplica.execution.moves.plan_file import plan_kind
+from kreplica.execution.plan import PartitionKey, Plan, PlanKind
 from kreplica.execution.plan_file import read_plan
 from kreplica.execution.progress import Phase, Progress, State, replay
 from kreplica.execution.rollback import look_back, reordered, still_to_roll_back
@@ -77,6 +78,9 @@ def open_plan(path: Path) -> PlanState:
     Raises:
         InputError: The plan or its journal cannot be read.
     """
+    if plan_kind(path) is PlanKind.REPLICAS:
+        reason, fix = "it is a plan of replicas, not of leaders", "kreplica.execution.moves.carrying_out carries it out"
+        raise InputError(str(path), "", reason, fix)
     plan, digest = read_plan(path)
     entries, running = read_journal(path, digest)
     return PlanState(path, plan, digest, replay(plan, entries), running=running)

@@ -18,6 +18,7 @@ from kreplica.execution.moves.plan import SCHEMA, PlanRequest, ReplicaPlan, plan
 from kreplica.execution.moves.plan_file import plan_kind, read_replica_plan, write_replica_plan
 from kreplica.execution.plan import PlanKind, plan_leaders
 from kreplica.execution.plan_file import read_plan, write_plan
+from kreplica.execution.rebalance.plan_state import open_plan
 from kreplica.model.schema import REPLICAS
 from kreplica.model.snapshot import ClusterSnapshot
 from kreplica.model.table import Table
@@ -122,6 +123,13 @@ def test_a_reader_of_plans_of_leaders_asks_for_a_newer_kreplica(tmp_path: Path) 
     write_replica_plan(plan, tmp_path / "plan.json")
     with pytest.raises(InputError, match=r"its schema is kreplica/plan/v2.*use a newer kreplica"):
         read_plan(tmp_path / "plan.json")
+
+
+def test_functions_for_plans_of_leaders_say_what_it_is(tmp_path: Path) -> None:
+    plan, _ = planned(cluster(partition()), {0: (1, 2, 4)})
+    write_replica_plan(plan, tmp_path / "plan.json")
+    with pytest.raises(InputError, match="it is a plan of replicas, not of leaders"):
+        open_plan(tmp_path / "plan.json")
 
 
 def test_plans_of_leaders_stay_what_they_were(tmp_path: Path) -> None:
