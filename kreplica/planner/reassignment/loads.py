@@ -9,12 +9,13 @@ Where every partition has one replica in each rack, no replica changes its rack:
 
 from __future__ import annotations
 
+import copy
 from dataclasses import dataclass
 
 import numpy as np
 
 from kreplica.model.columns import Indices, Integers, Mask
-from kreplica.planner.reassignment.board import Board, Layout, Room, closed_groups, count_limits
+from kreplica.planner.reassignment.board import Board, Layout, Room, closed_groups, count_limits, loads_of
 from kreplica.planner.reassignment.problem import NOBODY, Matrix, held
 
 
@@ -185,15 +186,66 @@ def balance_load(
             beyond that already gets no worse.
         room: Free space of log directories; None where it does not matter.
     """
+    bound = load_bound(layout, weights, wanted)
+    best = None
+    for way in _WAYS:
+        found = _planned(layout, weights, wanted, count_tolerance, copy.deepcopy(room), way, bound)
+        rank = _worse(layout, weights, wanted, found), len(found.outside), found.moved
+        if best is None or rank < best[0]:
+            best = rank, way, found
+        if best[0][0] == 0 and (way is _WAYS[-2] or (not len(found.outside) and found.gap <= _NEAR)):
+            break
+    assert best is not None, "one was tried"
+    _, way, found = best
+    return found if room is None else _planned(layout, weights, wanted, count_tolerance, room, way, bound)
+
+
+@dataclass(frozen=True, slots=True)
+class _Way:
+    """A way to balance.
+
+    Args:
+        finer: Parts of the largest room of which the heaviest evicted replica may fill one: light ones fit better,
+            heavy ones are fewer.
+        makes_place: Whether brokers that lack load, and may hold no more replicas, give light ones first.
+    """
+
+    finer: int
+    makes_place: bool = True
+
+
+_WAYS = (*(_Way(finer) for finer in (1, 4, 16, 64)), _Way(1, makes_place=False))
+"""Ways in the order in which they are tried; the last one, which never leaves a broker worse, where all others do."""
+_NEAR = 0.001
+"""Share of the bound by which a plan may be above it before one with lighter replicas is tried."""
+
+
+def _worse(layout: Layout, weights: Integers, wanted: LoadRange, plan: LoadPlan) -> int:
+    """Number of brokers that are further from their range than before."""
+    sharing = wanted.group >= 0
+    before, after = layout.loads(weights), loads_of(plan.replicas, weights, layout.brokers)
+    beyond = [np.maximum(load - wanted.high, 0) + np.maximum(wanted.low - load, 0) for load in (before, after)]
+    return int(np.count_nonzero((beyond[1] > beyond[0]) & sharing))
+
+
+def _planned(
+    layout: Layout,
+    weights: Integers,
+    wanted: LoadRange,
+    count_tolerance: float,
+    room: Room | None,
+    way: _Way,
+    bound: int,
+) -> LoadPlan:
     sharing = wanted.group >= 0
     balance = _Balance(layout, weights, wanted, count_tolerance, room)
     for one in np.unique(wanted.group[sharing]).tolist():
-        balance.balance(np.flatnonzero(wanted.group == one))
+        balance.balance(np.flatnonzero(wanted.group == one), way)
     out = sharing & ((balance.load > wanted.high) | (balance.load < wanted.low))
     replicas = balance.board.replicas
     added = (replicas != NOBODY) & ~held(replicas, layout.replicas)
     moved = int((added.sum(axis=1) * layout.sizes).sum())
-    return LoadPlan(replicas, moved, load_bound(layout, weights, wanted), np.flatnonzero(out))
+    return LoadPlan(replicas, moved, bound, np.flatnonzero(out))
 
 
 class _Balance:
@@ -209,23 +261,25 @@ class _Balance:
         self.entries = _Entries(layout, weights)
         self.journal: list[tuple[int, int, int]] = []
 
-    def balance(self, members: Indices) -> None:
+    def balance(self, members: Indices, way: _Way) -> None:
         """Evicts, fits, and mends what neither could."""
         receivers = members[self.layout.receivers[members]]
         low, high = self.wanted.low[members], self.wanted.high[members]
         lack = int(np.maximum(self.wanted.low[receivers] - self.load[receivers], 0).sum())
         excess = int(np.maximum(self.load[members] - high, 0).sum())
         down_to = high if excess >= lack else np.maximum(low, _drained_level(self.load[members], lack))
-        evicted = self._evict(members, np.minimum(high, down_to))
+        evicted = self._evict(members, np.minimum(high, down_to), way.finer)
         total = int(self.weights[[row for row, _ in evicted]].sum()) if evicted else 0
+        if way.makes_place:
+            self._make_place(receivers, -(-total // max(1, len(evicted))))
         level = np.minimum(_filled_level(self.load[receivers], total), self.wanted.high[receivers])
         self._fit(evicted, receivers, np.maximum(level, self.wanted.low[receivers]))
         self._fill_up(members, receivers)
         self._bring_down(members)
 
-    def _evict(self, members: Indices, down_to: Integers) -> list[tuple[int, int]]:
+    def _evict(self, members: Indices, down_to: Integers, finer: int) -> list[tuple[int, int]]:
         """Replicas, heaviest first, without which each broker is where it shall come down to."""
-        room = int((self.wanted.high - self.load)[members].max(initial=0))
+        room = int((self.wanted.high - self.load)[members].max(initial=0)) // finer
         found: list[tuple[int, int]] = []
         for broker, level in zip(members.tolist(), down_to.tolist(), strict=True):
             need = int(self.load[broker]) - level
@@ -239,6 +293,12 @@ class _Balance:
                     continue  # all are heavy
                 found += zip(rows[chosen].tolist(), columns[chosen].tolist(), strict=True)
         return sorted(found, key=lambda entry: (-self.weights[entry[0]], entry))
+
+    def _make_place(self, receivers: Indices, weight: int) -> None:
+        """Lets brokers that lack load, but may hold hardly more replicas, give light ones for those that will come."""
+        lack = self.wanted.low[receivers] - self.load[receivers]
+        for broker, need in zip(receivers[lack > 0].tolist(), lack[lack > 0].tolist(), strict=True):
+            self._offer_lightest(broker, -(-need // max(1, weight)))
 
     def _fit(self, entries: list[tuple[int, int]], receivers: Indices, level: Integers) -> None:
         """Puts each where most is missing up to the level."""
@@ -273,7 +333,7 @@ class _Balance:
     def _exchange(self, rows: Indices, columns: Indices, broker: int) -> bool:
         """Gives a broker one replica, if need be for lighter ones of its own; false if it would gain nothing."""
         before, begin = int(self.load[broker]), len(self.journal)
-        self._offer_lightest(broker)
+        self._offer_lightest(broker, 1)
         self._give(rows, columns, broker)
         if self.load[broker] > before:
             return True
@@ -292,15 +352,13 @@ class _Balance:
                 self._move(row, column, broker)
                 return
 
-    def _is_full(self, broker: int) -> bool:
-        """True if a broker may not hold more replicas, though it could bear more load."""
-        return self.board.most is not None and bool(self.board.counts[broker] >= self.board.most[broker])
-
-    def _offer_lightest(self, broker: int) -> None:
-        """Makes place for a heavier replica where a broker may hold no more; the lack grows by next to nothing."""
+    def _offer_lightest(self, broker: int, places: int) -> None:
+        """Makes places for heavier replicas where a broker may hold no more; the lack grows by next to nothing."""
+        assert self.board.most is not None, "numbers of replicas are limited"
         rows, columns = self.entries.of(broker), self.entries.columns_of(broker)
         for place in np.argsort(self.weights[rows], kind="stable")[:_TRIED].tolist():
-            if not self._is_full(broker):
+            held_now = self.board.counts[broker]
+            if held_now + places <= self.board.most[broker] or held_now <= self.least[broker]:
                 break
             row, column = int(rows[place]), int(columns[place])
             if self.board.replicas[row, column] == broker:

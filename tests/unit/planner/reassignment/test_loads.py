@@ -167,3 +167,15 @@ def test_heavy_replicas_move_where_a_broker_ends_nearer_to_its_range(
     wanted = LoadRange(np.array([low, low]), np.array([high, high]), np.zeros(2, np.int64))
     plan = balance_load(layout, layout.sizes, wanted, count_tolerance=9.0)
     assert loads(plan.replicas.tolist(), held, 2) == after
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_lighter_replicas_are_taken_where_heavy_ones_fit_badly(seed: int) -> None:
+    """What brokers have too much is about what others lack, so that nothing may be wasted."""
+    random = np.random.default_rng(seed)
+    rows = [tuple(random.choice(20, 2, replace=False)) for _ in range(4000)]
+    layout = layout_of(rows, [0] * 20, (random.lognormal(0, 1.2, 4000) * 1e9).astype(int).tolist())
+    wanted = load_range(layout, layout.sizes, np.ones(20, np.bool_), 0.01)
+    plan = balance_load(layout, layout.sizes, wanted)
+    assert not len(plan.outside)
+    assert plan.gap < 0.01
