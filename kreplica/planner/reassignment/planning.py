@@ -11,8 +11,9 @@ from kreplica.model.snapshot import ClusterSnapshot
 from kreplica.model.words import counted, named
 from kreplica.planner.reassignment.certificate import Certificate
 from kreplica.planner.reassignment.certified import plan
-from kreplica.planner.reassignment.constraints import make_constraints
+from kreplica.planner.reassignment.constraints import Constraints, make_constraints
 from kreplica.planner.reassignment.feasibility import ObstacleKind, obstacles
+from kreplica.planner.reassignment.goals.catalogue import vetoes
 from kreplica.planner.reassignment.leaders import balance_leaders, with_leaders
 from kreplica.planner.reassignment.problem import NOBODY, Assignment, Problem, added, changed, make_problem, targets
 from kreplica.planner.reassignment.request import Measure, ReasonKind, Request
@@ -68,12 +69,20 @@ def plan_reassignment(snapshot: ClusterSnapshot, request: Request) -> PlannedRea
     planned = plan(problem, prove=request.prove) if moving else None
     assignment = problem.current if planned is None else planned.assignment
     if request.balances(Measure.LEADERS):
-        assignment = _with_balanced_leaders(problem, assignment)
+        assignment = allowed(problem, constraints, assignment, _with_balanced_leaders(problem, assignment))
     stuck = tuple(problem.key(place) for place in constraints.stuck.tolist())
     assignment, capped = _capped(problem, assignment)
     certificate = None if planned is None or capped else planned.certificate
     aims = [f"{one.message}; aimed at: {one.instead}" for one in found if one.kind is not ObstacleKind.STUCK]
     return PlannedReassignment(problem, assignment, stuck, capped, certificate, (*problem.remarks, *aims))
+
+
+def allowed(problem: Problem, constraints: Constraints, before: Assignment, after: Assignment) -> Assignment:
+    """What a later stage made of an assignment, without the partitions whose change a hard goal vetoes."""
+    replicas = after.replicas.copy()
+    for rows in vetoes(problem, constraints, before.replicas, after.replicas).values():
+        replicas[rows] = before.replicas[rows]
+    return Assignment(replicas)
 
 
 def _require_destinations(problem: Problem) -> None:
