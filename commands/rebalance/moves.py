@@ -157,6 +157,7 @@ def _summary(outcome: MoveOutcome) -> dict[str, object]:
         "moves": len(outcome.rows),
         "bytes": sum(change.total_bytes for change in state.plan.changes),
         "bytes_left": sum(state.bytes_left.values()),
+        "seconds_left": state.seconds_left(),
         "states": outcome.counts,
         "rollback": outcome.rollback_counts,
         "others": [f"{topic}-{number}" for topic, number in state.others],
@@ -167,7 +168,7 @@ def _summary(outcome: MoveOutcome) -> dict[str, object]:
 
 def _show(outcome: MoveOutcome, command: str, console: Console, request: MoveRequest) -> None:
     from commands.shared.printing.screen import print_lines, print_rows
-    from commands.shared.values import size_words
+    from commands.shared.values import size_words, spell_duration
     from kreplica.execution.moves.rows import MoveRow
     from kreplica.model.rows import names_of
     from kreplica.model.words import listed
@@ -182,6 +183,9 @@ def _show(outcome: MoveOutcome, command: str, console: Console, request: MoveReq
     if state.others:
         names = [f"{topic}-{number}" for topic, number in state.others]
         print_lines(console, "others", [f"somebody else moves {listed(names, 3)}: left alone"])
+    seconds = state.seconds_left()
+    if seconds:
+        print_lines(console, "left", [f"{spell_duration(max(1.0, seconds // 1))} of copying at least, at the throttle"])
     print_lines(console, "stopped", [state.progress.message] * bool(state.progress.message))
     print_lines(console, "next", _next(outcome, command, request), whole=True)
 

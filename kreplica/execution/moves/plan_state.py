@@ -86,6 +86,28 @@ class MovePlanState:
         """Partitions whose way back is not over."""
         return frozenset(change.key for change in self.ways_back)
 
+    def seconds_left(self, rate: int | None = None) -> float | None:
+        """Least time for what is left to copy: that of the broker that sends or gets most of it.
+
+        Args:
+            rate: Bytes a second for each broker; None for the rate that the journal has.
+
+        Returns:
+            None where no rate is known, or the size of a partition is not.
+        """
+        known = rate or next((note.value for note in self.progress.owed.rates.values()), None)
+        if known is None or any(change.size is None for change in self.unfinished if change.adding):
+            return None
+        sent: dict[int, int] = {}
+        received: dict[int, int] = {}
+        for change in self.unfinished:
+            left = self.bytes_left.get(change.key, change.total_bytes)
+            leader = self.checks[change.key].leader if change.key in self.checks else -1
+            sent[leader] = sent.get(leader, 0) + left
+            for broker in change.adding:
+                received[broker] = received.get(broker, 0) + left // len(change.adding)
+        return max((*sent.values(), *received.values()), default=0) / known
+
     @property
     def phase_words(self) -> str:
         """Phase of the plan in words; without a running process, a phase of work was interrupted."""

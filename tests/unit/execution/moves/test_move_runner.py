@@ -12,6 +12,7 @@ from kreplica.errors import ChangeRefusedError
 from kreplica.execution.journal import Operation
 from kreplica.execution.moves import runner
 from kreplica.execution.moves.plan_file import write_replica_plan
+from kreplica.execution.moves.plan_state import look_at_replica_plan
 from kreplica.execution.moves.runner import refuse_second_runner, run_moves
 from kreplica.execution.moves.taking_back import take_back
 from kreplica.execution.progress import Phase
@@ -283,6 +284,21 @@ def test_what_is_in_flight_is_followed_and_nothing_else_begins(moved: Moved) -> 
     assert moved.in_session(work) == runner.MoveRun()
     assert sorted(moved.states.values()) == ["done"] * 2 + ["dropped"] * 4
     assert moved.cluster.throttles_now == ({}, {}, {})
+
+
+def test_the_time_left_is_that_of_the_broker_with_most_to_copy(moved: Moved) -> None:
+    moved.cluster.start((1, 2, 3), (1, 2, 3), (2, 1, 3))
+    plan = moved.make({0: (1, 2, 4), 1: (1, 2, 5), 2: (2, 4, 5)})
+    sized = tuple(replace(one, size=600 * (one.partition + 1)) for one in plan.changes)
+    plan = replace(plan, changes=sized, inverse=tuple(one.inverse() for one in reversed(sized)))
+    moved.digest = write_replica_plan(plan, moved.path, replace=True)
+    state = look_at_replica_plan(moved.path, moved.cluster)
+    # Broker 1 sends 600 and 1200, broker 2 sends 1800 twice; 4 gets 600 and 1800, 5 gets 1200 and 1800.
+    assert (state.seconds_left(100), state.seconds_left()) == (36.0, None)
+    begun(moved, 0, 1, 2)
+    state = look_at_replica_plan(moved.path, moved.cluster)
+    assert sum(state.bytes_left.values()) == 0, "the cluster on paper tells no size of its leaders"
+    assert state.seconds_left() == 0
 
 
 def test_silence_is_waited_out(moved: Moved) -> None:
