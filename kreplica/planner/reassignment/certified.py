@@ -105,15 +105,15 @@ def certify(problem: Problem, constraints: Constraints, assignment: Assignment, 
         receivers=tuple(ids[constraints.receivers].tolist()),
         emptied=tuple(ids[problem.leaving].tolist()),
         staying=tuple(ids[closed].tolist()),
-        lower=_named(ids, constraints.lower, constraints.lower > 0),
-        upper=_named(ids, constraints.upper, limited),
+        lower=_by_id(ids, constraints.lower, constraints.lower > 0),
+        upper=_by_id(ids, constraints.upper, limited),
         totals=tuple((tuple(ids[total.brokers].tolist()), total.replicas) for total in constraints.totals),
         stuck=tuple(problem.key(row) for row in constraints.stuck.tolist()),
         bounds=(number, size),
     )
 
 
-def _named(ids: Integers, values: Integers, chosen: Mask) -> dict[int, int]:
+def _by_id(ids: Integers, values: Integers, chosen: Mask) -> dict[int, int]:
     return dict(zip(ids[chosen].tolist(), values[chosen].tolist(), strict=True))
 
 
@@ -132,4 +132,4 @@ def _bound(
         proven -= move_cost * moved
     if proven <= 0:
         return Bound(quantity, value, 0, BoundKind.NOTHING, move_cost, {})
-    return Bound(quantity, value, proven, BoundKind.PRICES, move_cost, _named(problem.brokers, found, found != 0))
+    return Bound(quantity, value, proven, BoundKind.PRICES, move_cost, _by_id(problem.brokers, found, found != 0))

@@ -78,7 +78,7 @@ def plan_reassignment(snapshot: ClusterSnapshot, request: Request) -> PlannedRea
 
 
 def allowed(problem: Problem, constraints: Constraints, before: Assignment, after: Assignment) -> Assignment:
-    """What a later stage made of an assignment, without the partitions whose change a hard goal vetoes."""
+    """Takes over what a later stage made of an assignment, but for partitions whose change a hard goal vetoes."""
     replicas = after.replicas.copy()
     for rows in vetoes(problem, constraints, before.replicas, after.replicas).values():
         replicas[rows] = before.replicas[rows]

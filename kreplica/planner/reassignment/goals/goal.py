@@ -26,7 +26,7 @@ class Goal(Protocol):
         """True if no change may make it worse."""
 
     def distance(self, problem: Problem, constraints: Constraints, replicas: Matrix) -> Integers:
-        """How far each partition is from the goal: 0 where it is met."""
+        """Distance of each partition from the goal: 0 where it is met."""
 
     def explain(self, number: int) -> str:
         """Says what is so of that many partitions that are far from it."""
