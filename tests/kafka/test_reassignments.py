@@ -5,6 +5,8 @@ What somebody who carries moves out has to know: going back, throttles and their
 
 from __future__ import annotations
 
+import json
+import re
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -31,6 +33,7 @@ from kreplica.control.reassign import alter_reassignments
 from kreplica.control.settings import EntityType, Operation, SettingChange, alter_settings
 from kreplica.control.throttle import ListResult, extend_lists, set_rates, shrink_lists
 from kreplica.engine.fault_plan import At, CancelReassignment, Crash, Reassign, Start, Step
+from kreplica.engine.rules.controller.isr import kraft_change
 from kreplica.engine.rules.controller.reassignment import (
     completes,
     kraft_cancelled,
@@ -38,8 +41,10 @@ from kreplica.engine.rules.controller.reassignment import (
     original,
     zookeeper_merged,
 )
+from kreplica.engine.rules.replication.high_watermark import effective_min_isr
 from kreplica.engine.setup import SECOND, TopicSetup
 from kreplica.engine.setup import cluster as engine_cluster
+from kreplica.engine.simulator.broker.partition_state import PartitionState
 from kreplica.engine.simulator.kraft.controller import KraftController
 from kreplica.engine.simulator.plan_player import play_plan
 from kreplica.engine.simulator.world import build
@@ -174,6 +179,32 @@ def test_another_order_moves_nothing_and_elects_nobody(cluster: Sandbox) -> None
     assert ask(cluster, "turned", (3, 2, 1)).accepted
     wait_until_moved(cluster, "turned", (3, 2, 1))
     assert leaders(cluster, "turned") == [1]
+
+
+def test_a_single_replica_that_moves_under_min_isr_enters_the_elr_although_it_is_none(cluster: Sandbox) -> None:
+    """Read in the metadata log: the next change of the partition, such as of its directory, clears the ELR again."""
+    if not in_kraft(cluster):
+        assert cluster.mode is Mode.ZOOKEEPER, "there is no such log"
+        return
+    cluster.create_topic("single", assignment=[[1]], configs={"min.insync.replicas": "2"})
+    assert ask(cluster, "single", (2,)).accepted
+    wait_until_moved(cluster, "single", (2,))
+    until(lambda: ended_with(cluster, [2]), "the record that ends the move", pause=1)
+    assert ended_with(cluster, [2]) == [([2], [1])]
+    moving = PartitionState("single-0", (2, 1), leader=1, isr=0b11, adding=(2,), removing=(1,))
+    moved = moving.moved_to((2,))
+    facts = moved.places((2,)), moved.everybody, effective_min_isr(2, len(moving.replicas)), True, False
+    changed = moved.decided(*kraft_change(moved.leader, moved.isr, moved.elr, 0, *facts))
+    assert (changed.ids(changed.isr), changed.former) == ((2,), (1,))
+
+
+def ended_with(sandbox: Sandbox, replicas: list[int]) -> list[tuple[list[int], list[int]]]:
+    """ISR and ELR of each record that ends a move with these replicas, as kafka-dump-log prints the metadata log."""
+    log = Path(logs(sandbox, 1).log_dirs[0].path).parent / "data-1" / "__cluster_metadata-0" / f"{0:020}.log"
+    printed = sandbox.tool("dump-log", "--cluster-metadata-decoder", "--files", str(log))
+    records = [json.loads(text)["data"] for text in re.findall(r"payload: (\{.*PARTITION_CHANGE_RECORD.*\})", printed)]
+    ended = [one for one in records if one.get("replicas") == replicas and one.get("removingReplicas") == []]
+    return [(one["isr"], one.get("eligibleLeaderReplicas", [])) for one in ended]
 
 
 def test_a_move_cancelled_under_min_isr_may_leave_a_partition_that_nobody_can_lead(cluster: Sandbox) -> None:
