@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from kreplica.execution.rebalance.running import RebalanceOptions as RebalanceOptions
     from kreplica.execution.rebalance.status import rebalance_cancel as rebalance_cancel
     from kreplica.execution.rebalance.status import rebalance_status as rebalance_status
+    from kreplica.execution.rebalance.verify import rebalance_verify as rebalance_verify
     from kreplica.execution.roll.next_wave import roll_next as roll_next
     from kreplica.execution.roll.plan import RollOptions as RollOptions
     from kreplica.execution.roll.planning import roll_plan as roll_plan
@@ -164,6 +165,7 @@ _HOMES = {
     "rebalance_cancel": "kreplica.execution.rebalance.status",
     "rebalance_leaders": "kreplica.execution.rebalance.leaders",
     "rebalance_replicas": "kreplica.execution.rebalance.replicas",
+    "rebalance_verify": "kreplica.execution.rebalance.verify",
     "rebalance_resume": "kreplica.execution.rebalance.apply",
     "rebalance_rollback": "kreplica.execution.rebalance.rollback",
     "rebalance_status": "kreplica.execution.rebalance.status",

@@ -15,7 +15,7 @@ def register(app: typer.Typer, *, below: str | None = None) -> None:
     app.add_typer(group, name="rebalance")
     if below == "":
         return
-    from commands.rebalance import apply, leaders, rollback, status, throttles
+    from commands.rebalance import apply, leaders, rollback, status, throttles, verify
     from commands.rebalance.replicas import command as replicas
 
     group.command(
@@ -34,6 +34,14 @@ def register(app: typer.Typer, *, below: str | None = None) -> None:
             "kreplica rebalance replicas --balance leaders --dump sample-healthy --reassignment-json moves.json",
         ),
     )(replicas.replicas)
+    group.command(
+        "verify",
+        short_help="Check a plan of replicas by its certificate.",
+        epilog=examples(
+            "kreplica rebalance verify plan.json --dump dumps",
+            "kreplica rebalance verify plan.json --bootstrap-server kafka1:9092",
+        ),
+    )(verify.verify)
     group.command(
         "apply",
         short_help="Carry out a plan.",

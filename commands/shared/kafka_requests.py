@@ -90,6 +90,7 @@ COMMAND_REQUESTS: Mapping[str, CommandRequests] = {
     "rebalance leaders": CommandRequests(Facet.LOG_DIRS),
     "rebalance leaders --execute": CommandRequests(Facet.HEALTH, _A_BATCH, (ELECT_LEADERS,)),
     "rebalance replicas": CommandRequests(Facet.HEALTH),
+    "rebalance verify": CommandRequests(Facet.HEALTH),
     "rebalance apply": CommandRequests(Facet.TOPIC_CONFIGS),
     "rebalance apply --execute": CommandRequests(
         Facet.TOPIC_CONFIGS, _OF_EITHER, (ELECT_LEADERS, REASSIGN, *_THROTTLES)

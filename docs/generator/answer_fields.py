@@ -21,6 +21,7 @@ from kreplica.execution.moves.leftover_throttles import ThrottleRow
 from kreplica.execution.moves.rows import MoveRow
 from kreplica.execution.rebalance.replicas import PlannedMove
 from kreplica.execution.rebalance.rows import ChangeRow, ElectionRow
+from kreplica.execution.rebalance.verify import PlanFault
 from kreplica.execution.roll.next_wave import WaveNode
 from kreplica.execution.roll.planning import PlannedNode
 from kreplica.formats.log_directory.reading import ReplicaCheckpoints
@@ -120,7 +121,9 @@ _ASSIGN_REMARK = (
 )
 _REPLICAS_REMARK = (
     "`summary` has how many `partitions` change, the `moves` (replicas that are added), their `bytes`, the"
-    " `leader_changes`, and the partitions that are not planned: `left_out`, `leaderless`, `reassigning`."
+    " `leader_changes`, and the partitions that are not planned: `left_out`, `leaderless`, `reassigning`. `bounds`"
+    " has for each aim what the plan takes and what no plan goes below, `effects` each broker and rack before and"
+    " after, `certificate` what `rebalance verify` checks."
 )
 _IMBALANCE_REMARK = (
     "`summary` has how many partitions are concerned (`imbalance_count`) and what the controller's metric of the name"
@@ -160,6 +163,7 @@ ANSWERS: Mapping[str, AnswerFields] = {
     "kreplica disks": _rows("disks", "log_dirs", LogDirRow, _DISKS_REMARK),
     "kreplica rebalance leaders": _rows("rebalance-leaders", "elections", ElectionRow),
     "kreplica rebalance replicas": _rows("rebalance-replicas", "moves", PlannedMove, _REPLICAS_REMARK),
+    "kreplica rebalance verify": _rows("rebalance-verify", "faults", PlanFault),
     **{f"kreplica rebalance {name}": _plan(name) for name in ("apply", "status", "resume", "cancel", "rollback")},
     "kreplica rebalance throttles": _rows("rebalance-throttles", "throttles", ThrottleRow),
     "kreplica imbalance": _rows("imbalance", "brokers", BrokerBalance, _IMBALANCE_REMARK),

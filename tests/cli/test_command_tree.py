@@ -103,6 +103,7 @@ ZOOKEEPER_WORDS = {
     "assign": ["new-topic", "--partitions", "1", "--replication-factor", "1"],
     "roll next": ["{folder}/plan.json"],
     "rebalance replicas": ["--rack-aware"],
+    "rebalance verify": ["{folder}/moves.json"],
     "rebalance apply": ["{folder}/leaders.json"],
     "rebalance status": ["{folder}/leaders.json"],
     "rebalance resume": ["{folder}/leaders.json"],
@@ -116,7 +117,8 @@ ZOOKEEPER = [path_of(one) for one in TREE if "--zookeeper" in flags(one) and pat
 
 @pytest.mark.parametrize("command", ZOOKEEPER)
 def test_an_ensemble_that_does_not_answer_is_unreachable(kreplica: Any, tmp_path: Path, command: str) -> None:
-    for group, name in (("roll plan", "plan.json"), ("rebalance leaders", "leaders.json")):
+    drained = "rebalance replicas --drain 3 --topic two-copies"
+    for group, name in (("roll plan", "plan.json"), ("rebalance leaders", "leaders.json"), (drained, "moves.json")):
         assert kreplica(*group.split(), "--dump", "sample-healthy", "--out", str(tmp_path / name)).code in (0, 1)
     line = [*command.split(), *(word.replace("{folder}", str(tmp_path)) for word in ZOOKEEPER_WORDS.get(command, []))]
     ended = kreplica(*line, "--zookeeper", "127.0.0.1:1", "--timeout", "0.5", "-o", "json")

@@ -216,6 +216,12 @@ def rebalance_replicas(_: Path) -> Given:
     return Given(found.rows, found.exit_code, numbers)
 
 
+@gives("rebalance verify")
+def rebalance_verify(folder: Path) -> Given:
+    found = library.rebalance_verify(SAMPLE, folder / "moves.json")
+    return Given(found.rows, found.exit_code, {"verdict": found.word, "optimal": found.certificate.optimal})
+
+
 @gives("rebalance leaders")
 def rebalance_leaders(folder: Path) -> Given:
     lead_away(folder)

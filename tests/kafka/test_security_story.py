@@ -32,6 +32,7 @@ WORDS = {
     "rebalance leaders": ["rebalance", "leaders"],
     "rebalance leaders --execute": ["rebalance", "leaders", "--execute", "--yes"],
     "rebalance replicas": ["rebalance", "replicas", "--rack-aware"],
+    "rebalance verify": ["rebalance", "verify", "{moves}"],
     "disks": ["disks", "--exit-zero"],
     "imbalance": ["imbalance", "--exit-zero"],
     "safe-to-stop": ["safe-to-stop", "2", "--settle", "0", "--accept", "rf-one", "--accept-topic", ".*"],

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from kreplica.config.handle import ClusterHandle
+from kreplica.execution.rebalance.replicas import PlanFiles, rebalance_replicas
+from kreplica.planner.reassignment.request import Reason, ReasonKind, Request
+
 GOLDEN = Path(__file__).parents[1] / "golden" / "kafka-4.3.1"
 BROKER = GOLDEN / "clean" / "broker-1"
 COPIES = [GOLDEN / name for name in ("killed-all/broker-1", "killed-all/broker-2", "killed-one/broker-3")]
@@ -28,6 +32,7 @@ ANSWERED: dict[str, list[str]] = {
     "roll plan": ["--dump", "sample"],
     "rebalance leaders": ["--dump", "sample"],
     "rebalance replicas": ["--repair", "3", "--dump", "sample"],
+    "rebalance verify": ["{folder}/moves.json", "--dump", "sample"],
     "decode offsets": [f"{BROKER}"],
     "decode segment": [f"{PARTITION}"],
     "decode transactions": [f"{BROKER}"],
@@ -70,7 +75,10 @@ def words(command: str, folder: Path) -> list[str]:
 
 
 def prepare(folder: Path) -> None:
-    """Writes what the command lines read: a contexts file and a log directory with a damaged segment."""
+    """Writes what the command lines read: a contexts file, a log directory with a damaged segment, a plan of moves."""
+    healthy = ClusterHandle("sample-healthy", dump="sample-healthy")
+    drained = Request((Reason(ReasonKind.DRAIN, (1,)),), topics="two-copies")
+    rebalance_replicas(healthy, drained, files=PlanFiles(folder / "moves.json"))
     (folder / "contexts.toml").write_text('[contexts.one]\nbootstrap_servers = "127.0.0.1:1"\n', encoding="utf-8")
     damaged = folder / "damaged" / "payments-0"
     damaged.mkdir(parents=True)

@@ -54,6 +54,8 @@ COMMANDS: Mapping[str, tuple[str, ...]] = {
     "rebalance-replicas": (
         "rebalance replicas --drain 3 --dump sample-healthy",
         "rebalance replicas --balance leaders --dump sample-healthy --max-leader-changes 3",
+        "rebalance replicas --drain 1 --topic two-copies --dump sample-healthy --throttle 50MB",
+        "rebalance replicas --balance bytes --dump sample-healthy",
         "rebalance replicas --rack-aware --dump sample-healthy",
         "rebalance replicas --dump sample",
         "rebalance replicas --add 9 --dump sample",

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import TYPE_CHECKING
+
+from msgspec import to_builtins
 
 from commands.shared.printing.output import Answer, cluster_object
 from kreplica.execution.rebalance.replicas import PlannedMove
@@ -28,7 +31,9 @@ def answer(found: PlannedReplicas) -> Answer:
             "left_out": len(found.left_out),
             "leaderless": [f"{topic}-{partition}" for topic, partition in found.leaderless],
             "reassigning": [f"{topic}-{partition}" for topic, partition in found.reassigning],
+            "bounds": [{**asdict(bound), "optimal": bound.optimal} for bound in found.bounds],
             "certificate": found.plan.certificate,
+            "effects": None if found.effects is None else to_builtins(found.effects),
             "written": {name: str(path) for name, path in found.paths.items()},
         },
         warnings=[*found.warnings, *found.remarks],

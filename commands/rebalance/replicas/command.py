@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -9,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from commands.rebalance.options import one_cluster
-from commands.shared.options import BROKERS, LARGEST_INT32, LARGEST_OFFSET, OutputOption, SourceOptions, takes_sources
-from commands.shared.values import parse_ids
+from commands.shared.options import BROKERS, LARGEST_INT32, OutputOption, SourceOptions, takes_sources
+from commands.shared.values import parse_ids, parse_size
 from kreplica.errors import UsageError
 
 if TYPE_CHECKING:
@@ -23,7 +24,10 @@ class Load(StrEnum):
     """Loads of brokers that can be made equal."""
 
     COUNT = "count"
+    TOPIC = "topic"
     LEADERS = "leaders"
+    BYTES = "bytes"
+    WEIGHTS = "weights"
 
 
 Brokers = list[str] | None
@@ -53,8 +57,25 @@ def replicas(
     ] = None,
     balance: Annotated[
         list[Load] | None,
-        typer.Option("--balance", help="Make brokers equal: replicas (count) or preferred leaders; may be repeated."),
+        typer.Option(
+            "--balance",
+            help="Make brokers equal: number of replicas (count), replicas of each topic, preferred leaders, bytes, or"
+            " the weights of --weights; may be repeated.",
+        ),
     ] = None,
+    weights: Annotated[
+        Path | None,
+        typer.Option("--weights", metavar="FILE", help="CSV with topic,partition,weight, for --balance weights."),
+    ] = None,
+    relieve: Annotated[
+        Brokers, typer.Option("--relieve", metavar=BROKERS, help="Free disk space of these brokers, with few bytes.")
+    ] = None,
+    to_used: Annotated[
+        float,
+        typer.Option(
+            "--to-used", min=1, max=100, metavar="PERCENT", help="Disk space that --relieve leaves in use, in percent."
+        ),
+    ] = 70,
     from_reassignment_json: Annotated[
         Path | None,
         typer.Option(
@@ -75,13 +96,25 @@ def replicas(
         str | None,
         typer.Option("--exclude-topic", metavar="REGEX,…", help="Leave out topics whose whole name matches."),
     ] = None,
+    max_disk_used: Annotated[
+        float,
+        typer.Option(
+            "--max-disk-used",
+            min=1,
+            max=100,
+            metavar="PERCENT",
+            help="Fullest that a log directory may become at any moment, in percent.",
+        ),
+    ] = 85,
+    ignore_capacity: Annotated[
+        bool, typer.Option("--ignore-capacity", help="Give replicas to brokers whose free space is not known.")
+    ] = False,
     max_moves: Annotated[
         int | None,
         typer.Option("--max-moves", min=0, max=LARGEST_INT32, metavar="N", help="Most replicas that are added."),
     ] = None,
     max_bytes: Annotated[
-        int | None,
-        typer.Option("--max-bytes", min=0, max=LARGEST_OFFSET, metavar="N", help="Most bytes that are copied."),
+        str | None, typer.Option("--max-bytes", metavar="SIZE", help="Most bytes that are copied: 50GB, 64MiB.")
     ] = None,
     max_leader_changes: Annotated[
         int | None,
@@ -93,12 +126,17 @@ def replicas(
             help="Most partitions that change their preferred leader.",
         ),
     ] = None,
+    prove: Annotated[
+        bool,
+        typer.Option("--prove", help="Find the fewest moves, then the fewest bytes, exactly; needs kreplica[plan]."),
+    ] = False,
+    throttle: Annotated[
+        str | None,
+        typer.Option("--throttle", metavar="SIZE", help="Bytes a second of each broker, for the expected time."),
+    ] = None,
     seed: Annotated[
         int, typer.Option("--seed", min=0, max=LARGEST_INT32, metavar="N", help="Chooses between equally good plans.")
     ] = 0,
-    prove: Annotated[
-        bool, typer.Option("--prove", help="Find the fewest moves, then the fewest bytes; needs kreplica[plan].")
-    ] = False,
     out: Annotated[
         Path | None, typer.Option("--out", metavar="FILE", help="Write a plan for `kreplica rebalance apply`.")
     ] = None,
@@ -144,10 +182,11 @@ def replicas(
 ) -> None:
     """Show which replicas would move for the reasons given, with the fewest moves; nothing is changed.
 
-    Reasons count in this order: repair, racks, drain, add, replication factor, balance. Replicas never go to a broker
-    that is dead or fenced, and the last replica in sync stays where it is. Partitions without a leader, and those that
-    are being reassigned, are named and not planned. A change that would put a partition in danger on the way, if one
-    more broker failed, is left out with the reason.
+    Reasons count in this order: repair, drain, add, racks, replication factor, balances as they are given, relief.
+    Replicas never go to a broker that is dead or fenced, nor to a log directory that would become fuller than
+    --max-disk-used while both copies are there, and the last replica in sync stays where it is. Partitions without a
+    leader, and those that are being reassigned, are named and not planned. A change that would put a partition in
+    danger on the way, if one more broker failed, is left out with the reason.
 
     Exits 1 when something that was asked for is left out, 5 when not everything could be read.
     """
@@ -155,40 +194,71 @@ def replicas(
     from commands.rebalance.replicas.screen import show
     from commands.shared.printing.output import emit
     from kreplica.execution.rebalance.replicas import PlanFiles, rebalance_replicas
-    from kreplica.planner.reassignment.request import Measure, Reason, ReasonKind, Request
+    from kreplica.planner.reassignment.planning import PlanningLimits
+    from kreplica.planner.reassignment.request import Request
 
-    reasons: list[Reason] = []
-    for kind, named in ((ReasonKind.REPAIR, repair), (ReasonKind.DRAIN, drain), (ReasonKind.ADD, add)):
-        if named is not None:
-            reasons.append(Reason(kind, parse_ids(named, f"--{kind}")))
-    if rack_aware:
-        reasons.append(Reason(ReasonKind.RACK_AWARE))
-    if replication_factor is not None:
-        reasons.append(Reason(ReasonKind.REPLICATION_FACTOR, replication_factor=replication_factor))
-    reasons += [Reason(ReasonKind.BALANCE, measure=Measure(load)) for load in dict.fromkeys(balance or ())]
+    named = {"repair": repair, "drain": drain, "add": add}
+    reasons = _reasons(named, balance, rack_aware=rack_aware, replication_factor=replication_factor)
     request = Request(
-        tuple(reasons),
+        (*reasons, *_reliefs(relieve, to_used)),
         to=parse_ids(to or (), "--to"),
         excluded_brokers=parse_ids(exclude_broker or (), "--exclude-broker"),
         topics=topic,
         excluded_topics=exclude_topic,
         max_moves=max_moves,
-        max_bytes=max_bytes,
+        max_bytes=None if max_bytes is None else parse_size(max_bytes, "--max-bytes"),
         max_leader_changes=max_leader_changes,
+        max_disk_used=max_disk_used / 100,
+        weights=_weights(weights, balance or ()),
         seed=seed,
         prove=prove,
     )
+    rate = None if throttle is None else parse_size(throttle, "--throttle")
+    options = PlanningLimits(ignore_capacity)
     wanted = _wanted(request, from_reassignment_json)
     handle = one_cluster(sources.handles(), execute=False)
     limits = _limits(bytes_per_broker, moves_per_broker, moves)
-    found = rebalance_replicas(handle, wanted, limits=limits, files=PlanFiles(out, reassignment_json, force))
+    files = PlanFiles(out, reassignment_json, force)
+    found = rebalance_replicas(handle, wanted, options=options, throttle=rate, limits=limits, files=files)
     connection = sources.again(handle.name) if handle.dump is None else "--bootstrap-server HOST:PORT"
     emit(answer(found), output, lambda console: show(found, console, connection))
     raise typer.Exit(found.exit_code)
 
 
+def _reasons(
+    named: Mapping[str, Brokers], loads: Sequence[Load] | None, *, rack_aware: bool, replication_factor: int | None
+) -> list[Reason]:
+    """Reasons in the order in which they count."""
+    from kreplica.planner.reassignment.request import Measure, Reason, ReasonKind
+
+    found = [Reason(ReasonKind(kind), parse_ids(ids, f"--{kind}")) for kind, ids in named.items() if ids is not None]
+    if rack_aware:
+        found.append(Reason(ReasonKind.RACK_AWARE))
+    if replication_factor is not None:
+        found.append(Reason(ReasonKind.REPLICATION_FACTOR, replication_factor=replication_factor))
+    return found + [Reason(ReasonKind.BALANCE, measure=Measure(load)) for load in dict.fromkeys(loads or ())]
+
+
+def _reliefs(brokers: Brokers, to_used: float) -> list[Reason]:
+    from kreplica.planner.reassignment.request import Reason, ReasonKind
+
+    if brokers is None:
+        return []
+    return [Reason(ReasonKind.RELIEVE, parse_ids(brokers, "--relieve"), to_used=to_used / 100)]
+
+
+def _weights(file: Path | None, loads: Sequence[Load]) -> dict[tuple[str, int], int]:
+    """Weights of the file, which is given with --balance weights and only then."""
+    if (file is None) is (Load.WEIGHTS in loads):
+        raise UsageError("--weights and --balance weights belong together", "", "give both, or neither")
+    if file is None:
+        return {}
+    from kreplica.sources.partition_weights import read_weights
+
+    return read_weights(file)
+
+
 def _limits(bytes_per_broker: str | None, moves_per_broker: int, moves: int) -> MoveLimits:
-    from commands.shared.values import parse_size
     from kreplica.planner.reassignment.steps import DEFAULT_LIMITS, MoveLimits
 
     if bytes_per_broker is None:
@@ -212,6 +282,6 @@ def _wanted(request: Request, file: Path | None) -> Request | NamedReassignments
         raise UsageError(
             "no reason to move replicas is given",
             "",
-            "give --repair, --rack-aware, --drain, --add, --replication-factor or --balance",
+            "give --repair, --rack-aware, --drain, --add, --replication-factor, --balance or --relieve",
         )
     return request

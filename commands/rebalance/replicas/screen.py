@@ -9,12 +9,16 @@ from typing import TYPE_CHECKING
 from commands.shared.printing.screen import places, print_cluster, print_lines, print_rows, print_verdict
 from commands.shared.values import size_words
 from kreplica.execution.rebalance.replicas import PlannedMove
+from kreplica.model.durations import spell_duration
+from kreplica.model.rows import names_of
 from kreplica.model.words import counted
+from kreplica.planner.reassignment.effects import BrokerEffect
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from kreplica.execution.rebalance.replicas import PlannedReplicas
+    from kreplica.planner.reassignment.planning import GoalBound
 
 MOST_LISTED = 40
 """Changes that are listed on a terminal; the file of the plan and the other forms have all."""
@@ -40,8 +44,9 @@ def show(found: PlannedReplicas, console: Console, connection: str) -> None:
     print_rows(console, PlannedMove, listed, shown=_SHOWN, cells=sizes)
     if len(listed) < len(rows):
         console.print(f"and {len(rows) - len(listed)} more; -o csv lists all")
-    print_lines(console, "proof", _proof(found))
     print_lines(console, "left out", _left_out(found))
+    print_lines(console, "wanted" if found.left_out else "bounds", map(_bound, found.bounds))
+    _show_effects(found, console)
     print_lines(console, "written", [f"{path}; nothing was changed" for path in found.paths.values()])
     print_lines(console, "next", _next(found, connection), whole=True)
 
@@ -54,16 +59,27 @@ def _sentence(found: PlannedReplicas) -> str:
     return f"{moves}, {size_words(found.bytes)}, {counted(found.leader_changes, 'preferred leader')} would change"
 
 
-def _proof(found: PlannedReplicas) -> Iterator[str]:
-    """A sentence for each bound of the certificate."""
-    certificate = found.plan.certificate
-    if certificate is None or not found.plan.changes:
+def _bound(bound: GoalBound) -> str:
+    """One aim: what the plan takes for it, and what no plan goes below."""
+    in_bytes = bound.quantity == "bytes"
+    least = size_words(bound.bound) if in_bytes else str(bound.bound)
+    amount = size_words(bound.value) if in_bytes else counted(bound.value, bound.quantity.removesuffix("s"))
+    if bound.short:
+        return f"{bound.goal}: {amount}; the whole aim takes at least {least}; {bound.short}"
+    proof = "optimal, no plan takes fewer" if bound.optimal else f"no plan takes fewer than {least}"
+    return f"{bound.goal}: {amount}, {proof}"
+
+
+def _show_effects(found: PlannedReplicas, console: Console) -> None:
+    """Prints brokers before and after, where something is copied or led otherwise."""
+    if found.effects is None or not found.plan.changes:
         return
-    for bound in certificate["bounds"]:
-        sized = bound["quantity"] == "bytes"
-        value, least = (size_words(n) if sized else counted(n, "move") for n in (bound["value"], bound["lower_bound"]))
-        others = "no plan of as many moves copies less" if sized else "no plan has fewer"
-        yield f"{value}: {others}" if bound["gap"] == 0 else f"{value}, {least} at least: --prove tells how few"
+    sizes = dict.fromkeys(("bytes_before", "bytes_after", "bytes_in", "bytes_out"), size_words)
+    timed = {} if found.effects.seconds is None else {"seconds": lambda seconds: spell_duration(round(seconds))}
+    shown = tuple(name for name in names_of(BrokerEffect) if name != "seconds" or timed)
+    print_rows(console, BrokerEffect, found.effects.brokers, shown=shown, cells={**sizes, **timed})
+    if found.effects.seconds is not None:
+        print_lines(console, "time", [f"{spell_duration(round(found.effects.seconds))} at this throttle, at least"])
 
 
 def _left_out(found: PlannedReplicas) -> Iterator[str]:

@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from kreplica.execution.moves.change import ReplicaChange
     from kreplica.model.columns import Indices
     from kreplica.model.snapshot import ClusterSnapshot
+    from kreplica.planner.reassignment.effects import Effects
+    from kreplica.planner.reassignment.feasibility import Obstacle
+    from kreplica.planner.reassignment.planning import GoalBound, PlanningLimits
     from kreplica.planner.reassignment.request import Request
 
 FACETS = Facet.TOPIC_CONFIGS | Facet.LOG_DIRS
@@ -56,6 +59,8 @@ class PlannedReplicas:
         left_out: Partitions that were to change and stay as they are, each with why.
         targets: Replicas that were wanted.
         remarks: Facts that are not known, and aims that cannot be reached.
+        bounds: Quantities of the plan, with what no other plan goes below; none where the replicas were named.
+        effects: Brokers and racks before and after, by the plan; None where the replicas were named.
         leaderless: Partitions that are not planned because no live broker leads them.
         reassigning: Partitions that are not planned because they are being reassigned.
         paths: Files that were written.
@@ -66,6 +71,8 @@ class PlannedReplicas:
     left_out: Sequence[LeftOut]
     targets: Mapping[tuple[str, int], tuple[int, ...]]
     remarks: Sequence[str] = ()
+    bounds: Sequence[GoalBound] = ()
+    effects: Effects | None = None
     leaderless: Sequence[tuple[str, int]] = ()
     reassigning: Sequence[tuple[str, int]] = ()
     paths: Mapping[str, Path] = field(default_factory=dict)
@@ -104,13 +111,13 @@ class PlannedReplicas:
     @property
     def word(self) -> str:
         """Verdict in a word."""
-        if self.left_out or self.leaderless:
+        if self.left_out or self.leaderless or any(bound.short for bound in self.bounds):
             return "PARTIAL"
         return "INCOMPLETE" if self.snapshot.gaps else "PLANNED"
 
     @property
     def exit_code(self) -> ExitCode:
-        """1 where something that was asked for is left out, 5 where not all could be seen."""
+        """1 where something that was asked for is left out or not reached, 5 where not all could be seen."""
         if self.word == "PARTIAL":
             return ExitCode.FINDINGS
         return ExitCode.INCOMPLETE if self.snapshot.gaps else ExitCode.OK
@@ -168,6 +175,8 @@ def rebalance_replicas(
     handle: ClusterHandle,
     wanted: Request | NamedReassignments,
     *,
+    options: PlanningLimits | None = None,
+    throttle: int | None = None,
     limits: MoveLimits = DEFAULT_LIMITS,
     files: PlanFiles = NO_FILES,
 ) -> PlannedReplicas:
@@ -176,11 +185,15 @@ def rebalance_replicas(
     Args:
         handle: The cluster.
         wanted: Reasons to move replicas; or the replicas themselves, from any tool.
+        options: Room on disks; None for the defaults.
+        throttle: Bytes a second of each broker, for the expected time; None for no limit.
         limits: What may be in flight at the same time.
         files: Files to write.
 
     Raises:
-        UsageError: A broker, a topic or a partition that is named does not exist, or a file cannot be written.
+        UsageError: A broker, a topic or a partition that is named does not exist, free space is not known, or a file
+            cannot be written.
+        MissingExtraError: A proof is wanted and OR-tools is not installed.
         ChangeRefusedError: A plan is to be written and the cluster does not tell its id.
         UnreachableError: The cluster did not answer.
     """
@@ -193,7 +206,7 @@ def rebalance_replicas(
     if isinstance(wanted, NamedReassignments):
         found = _from_file(reading, wanted, limits)
     else:
-        found = _from_reasons(reading, wanted, limits)
+        found = _from_reasons(reading, wanted, options, limits, throttle)
     return replace(found, paths=_written(found, files))
 
 
@@ -216,28 +229,39 @@ def _from_file(reading: Reading, wanted: NamedReassignments, limits: MoveLimits)
     return PlannedReplicas(reading, plan, left_out, wanted.replicas)
 
 
-def _from_reasons(reading: Reading, wanted: Request, limits: MoveLimits) -> PlannedReplicas:
+def _from_reasons(
+    reading: Reading, wanted: Request, options: PlanningLimits | None, limits: MoveLimits, throttle: int | None
+) -> PlannedReplicas:
     from kreplica.planner.reassignment.certificate import certificate_object
-    from kreplica.planner.reassignment.planning import plan_reassignment
+    from kreplica.planner.reassignment.effects import effects_of
+    from kreplica.planner.reassignment.planning import NO_LIMITS, plan_reassignment, without
 
     snapshot = reading.snapshots[0]
-    planned = plan_reassignment(snapshot, wanted)
-    proof = None if planned.certificate is None else certificate_object(planned.certificate)
-    plan, left_out = _plan(snapshot, PlanRequest(planned.targets, limits=limits, certificate=proof))
-    if left_out:
-        plan = replace(plan, certificate=None)  # it is that of all targets
+    options = options or NO_LIMITS
+    planned = plan_reassignment(snapshot, wanted, options)
+    request = PlanRequest(planned.targets, planned.directories, limits)
+    plan, left_out = _plan(snapshot, request)
+    if planned.certificate is not None and not left_out:
+        plan = replace(plan, certificate=certificate_object(planned.certificate))
     stuck = [LeftOut(*key, "no broker can take their replicas by these rules") for key in planned.stuck]
     capped = [LeftOut(*key, reason) for key, reason in planned.capped.items()]
     problem = planned.problem
+    made = without(problem, planned.assignment, [(one.topic, one.partition) for one in left_out])
     return PlannedReplicas(
         reading,
         plan,
         (*left_out, *stuck, *capped),
         planned.targets,
-        remarks=planned.remarks,
+        remarks=(*problem.remarks, *map(_remark, planned.obstacles)),
+        bounds=planned.bounds,
+        effects=effects_of(problem, made.replicas, throttle),
         leaderless=_keys(snapshot, problem.leaderless),
         reassigning=_keys(snapshot, problem.reassigning),
     )
+
+
+def _remark(obstacle: Obstacle) -> str:
+    return f"{obstacle.message}; instead: {obstacle.instead}" if obstacle.instead else obstacle.message
 
 
 def _plan(snapshot: ClusterSnapshot, request: PlanRequest) -> tuple[ReplicaPlan, tuple[LeftOut, ...]]:

@@ -1,24 +1,90 @@
-"""From a snapshot and a request to the replicas that partitions shall have, with what was left out and why."""
+"""From a snapshot and a request to the replicas that partitions shall have, with bounds, and what was left out and why.
+
+First the reasons that count replicas, together (``certified``); then the balances in the order of the request; then the
+limits of the request, and room on the disks; leaders last, since their order copies nothing.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import numpy as np
 
 from kreplica.errors import UsageError
+from kreplica.model.columns import Integers, Mask
 from kreplica.model.snapshot import ClusterSnapshot
 from kreplica.model.words import counted, named
+from kreplica.planner.reassignment.board import Layout
 from kreplica.planner.reassignment.certificate import Certificate
 from kreplica.planner.reassignment.certified import plan
 from kreplica.planner.reassignment.constraints import Constraints, make_constraints
-from kreplica.planner.reassignment.feasibility import ObstacleKind, obstacles
+from kreplica.planner.reassignment.feasibility import Obstacle, ObstacleKind, obstacles
 from kreplica.planner.reassignment.goals.catalogue import vetoes
-from kreplica.planner.reassignment.leaders import balance_leaders, with_leaders
-from kreplica.planner.reassignment.problem import NOBODY, Assignment, Problem, added, changed, make_problem, targets
-from kreplica.planner.reassignment.request import Measure, ReasonKind, Request
+from kreplica.planner.reassignment.leaders import balance_leaders, leader_bounds, with_leaders
+from kreplica.planner.reassignment.loads import balance_load, load_range
+from kreplica.planner.reassignment.log_directories import (
+    MAX_DISK_USED,
+    DirectoryRoom,
+    LogDirectories,
+    choose_directories,
+    log_directories,
+    require_capacity,
+)
+from kreplica.planner.reassignment.problem import (
+    NOBODY,
+    Assignment,
+    Matrix,
+    Problem,
+    added,
+    changed,
+    held,
+    make_problem,
+    targets,
+)
+from kreplica.planner.reassignment.relief import relieve
+from kreplica.planner.reassignment.request import Measure, Reason, ReasonKind, Request
+from kreplica.planner.reassignment.topic_shares import balance_topics
 
 PartitionKey = tuple[str, int]
+
+TOLERANCE = 0.1
+"""Share of the mean by which loads of brokers may differ after a balance of bytes or weights."""
+
+
+@dataclass(frozen=True, slots=True)
+class GoalBound:
+    """A quantity of a plan, and what no other plan with the same aim goes below.
+
+    Args:
+        goal: The aim.
+        quantity: The quantity: ``moves``, ``bytes`` or ``leader changes``.
+        value: That of the plan.
+        bound: The lower bound.
+        short: What of the aim is not reached, empty if nothing.
+    """
+
+    goal: str
+    quantity: str
+    value: int
+    bound: int
+    short: str = ""
+
+    @property
+    def optimal(self) -> bool:
+        """True if no plan is better."""
+        return self.value == self.bound
+
+
+@dataclass(frozen=True, slots=True)
+class PlanningLimits:
+    """Conditions beside the request.
+
+    Args:
+        ignore_capacity: Give replicas to brokers whose free space is not known.
+    """
+
+    ignore_capacity: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,19 +93,23 @@ class PlannedReassignment:
 
     Args:
         problem: The cluster and the request.
-        assignment: Where replicas shall be.
+        assignment: Replicas as they shall be.
+        directories: Log directory of each copy, by partition and broker id, where one was chosen.
+        certificate: Proof of how good the plan is; None where a balance or a limit changed what it is about.
+        bounds: Bounds of each aim, in the order in which they count.
         stuck: Partitions for which nothing legal was found: they stay as they are.
-        capped: Partitions that stay as they are because of a limit of the request, each with the limit.
-        certificate: Value and bounds of the moves; None where a limit cut them, or where replicas do not move.
-        remarks: Facts that are not known, and what cannot be had with what is aimed at instead.
+        obstacles: Wishes of the request that this cluster cannot fulfil, and what was aimed at instead.
+        capped: Partitions that stay as they are because of a limit or a full disk, each with the reason.
     """
 
     problem: Problem
     assignment: Assignment
-    stuck: tuple[PartitionKey, ...]
-    capped: dict[PartitionKey, str]
+    directories: dict[tuple[PartitionKey, int], str]
     certificate: Certificate | None
-    remarks: tuple[str, ...]
+    bounds: tuple[GoalBound, ...]
+    stuck: tuple[PartitionKey, ...]
+    obstacles: tuple[Obstacle, ...]
+    capped: dict[PartitionKey, str]
 
     @property
     def targets(self) -> dict[PartitionKey, tuple[int, ...]]:
@@ -47,42 +117,227 @@ class PlannedReassignment:
         return targets(self.problem, self.assignment)
 
 
-def plan_reassignment(snapshot: ClusterSnapshot, request: Request) -> PlannedReassignment:
-    """Plans replicas for the reasons of a request, then leaders where they are a reason.
+NO_LIMITS = PlanningLimits()
+
+
+def plan_reassignment(
+    snapshot: ClusterSnapshot, request: Request, limits: PlanningLimits = NO_LIMITS
+) -> PlannedReassignment:
+    """Plans replicas for the reasons of a request.
 
     Args:
         snapshot: The cluster.
         request: Reasons, scope and limits.
+        limits: Further conditions.
 
     Raises:
-        UsageError: A broker or a topic that is named does not exist, nobody may receive a replica that is needed, or a
-            replication factor cannot be had.
+        UsageError: A broker or a topic that is named does not exist, nobody may receive a replica, or the free space
+            of a broker that would receive some is not known.
         MissingExtraError: A proof is wanted and OR-tools is not installed.
     """
-    problem = make_problem(snapshot, request)
-    _require_destinations(problem)
-    constraints = make_constraints(problem)
-    moving = any(reason.kind is not ReasonKind.BALANCE or reason.measure is Measure.COUNT for reason in request.reasons)
-    found = obstacles(problem, constraints) if moving else []
-    if found and found[0].refused:
-        raise UsageError(found[0].message, "", "ask for another replication factor")
-    planned = plan(problem, prove=request.prove) if moving else None
-    assignment = problem.current if planned is None else planned.assignment
-    if request.balances(Measure.LEADERS):
-        assignment = allowed(problem, constraints, assignment, _with_balanced_leaders(problem, assignment))
-    stuck = tuple(problem.key(place) for place in constraints.stuck.tolist())
-    assignment, capped = _capped(problem, assignment)
-    certificate = None if planned is None or capped else planned.certificate
-    aims = [f"{one.message}; aimed at: {one.instead}" for one in found if one.kind is not ObstacleKind.STUCK]
-    return PlannedReassignment(problem, assignment, stuck, capped, certificate, (*problem.remarks, *aims))
+    return _Planning(make_problem(snapshot, request), limits).planned()
+
+
+def _counts_replicas(reason: Reason) -> bool:
+    return reason.kind is not ReasonKind.RELIEVE and (
+        reason.kind is not ReasonKind.BALANCE or reason.measure is Measure.COUNT
+    )
+
+
+def _name(reason: Reason) -> str:
+    return str(reason.kind) if reason.measure is None else f"{reason.kind} {reason.measure}"
+
+
+class _Planning:
+    """A plan while it is made: the matrix that each step goes on from, and the bounds so far."""
+
+    def __init__(self, problem: Problem, limits: PlanningLimits) -> None:
+        _require_destinations(problem)
+        self.problem, self.limits = problem, limits
+        self.replicas: Matrix = problem.replicas
+        self.certificate: Certificate | None = None
+        self.bounds: list[GoalBound] = []
+        self.stuck: tuple[PartitionKey, ...] = ()
+        self.constraints = make_constraints(problem)
+        self.obstacles = _obstacles(problem, self.constraints)
+
+    def planned(self) -> PlannedReassignment:
+        problem, request = self.problem, self.problem.request
+        if any(map(_counts_replicas, request.reasons)):
+            self._count()
+        directories = log_directories(problem)
+        for reason in request.reasons:
+            self._balance(reason, directories)
+        assignment, capped = _capped(problem, Assignment(self.replicas))
+        chosen, full = self._directories(assignment, directories)
+        if full:
+            capped |= full
+            assignment = without(problem, assignment, full)
+        if request.balances(Measure.LEADERS):
+            assignment = self._lead(assignment)
+            assignment, above = _capped(problem, assignment)
+            capped |= above
+        if capped:
+            self.certificate = None
+        return PlannedReassignment(
+            problem,
+            assignment,
+            {(key, broker): path for (key, broker), path in chosen.items() if key not in capped},
+            self.certificate,
+            tuple(self.bounds),
+            self.stuck,
+            self.obstacles,
+            capped,
+        )
+
+    def _count(self) -> None:
+        found = plan(self.problem, prove=self.problem.request.prove)
+        self.replicas, self.certificate = found.assignment.replicas, found.certificate
+        self.stuck = tuple(self.problem.key(place) for place in found.constraints.stuck.tolist())
+        reasons = ", ".join(_name(reason) for reason in self.problem.request.reasons if _counts_replicas(reason))
+        self.bounds += [
+            GoalBound(reasons, str(bound.quantity), bound.value, bound.lower_bound)
+            for bound in found.certificate.bounds
+        ]
+
+    def _balance(self, reason: Reason, directories: LogDirectories) -> None:
+        before = self.replicas
+        if reason.kind is ReasonKind.RELIEVE:
+            self._relieve(reason, directories)
+        elif reason.measure is Measure.TOPIC:
+            self._share_topics(directories)
+        elif reason.measure in (Measure.BYTES, Measure.WEIGHTS):
+            self._level(reason.measure, directories)
+        if (before != self.replicas).any():
+            self.certificate = None
+
+    def _layout(self) -> Layout:
+        problem, replicas = self.problem, self.replicas
+        return Layout(replicas, problem.racks, problem.destination, self._movable(), problem.sizes)
+
+    def _movable(self) -> Mask:
+        """Replicas that may leave: not those of dead and excluded brokers, nor the only one in sync."""
+        problem, replicas = self.problem, self.replicas
+        there: Mask = replicas != NOBODY
+        free = problem.alive & ~problem.excluded
+        in_sync = held(replicas, np.where(problem.in_sync, problem.replicas, NOBODY))
+        alone = in_sync & (in_sync.sum(axis=1) == 1)[:, None]
+        movable: Mask = there & free[np.maximum(replicas, 0)] & ~alone
+        return movable
+
+    def _sharing(self) -> Mask:
+        problem = self.problem
+        return problem.destination | (problem.alive & ~problem.excluded & ~problem.leaving)
+
+    def _room(self, directories: LogDirectories) -> DirectoryRoom | None:
+        """Free space of directories; None where nothing is known of any and that does not matter."""
+        if self.limits.ignore_capacity and not directories.known.any():
+            return None
+        most = self.problem.request.max_disk_used or MAX_DISK_USED
+        brokers = len(self.problem.brokers)
+        return DirectoryRoom(directories, brokers, most, ignore_capacity=self.limits.ignore_capacity)
+
+    def _share_topics(self, directories: LogDirectories) -> None:
+        found = balance_topics(self._layout(), self.problem.topics, self._sharing(), room=self._room(directories))
+        short = f"{counted(found.beyond, 'replica')} above or below a share" if found.beyond else ""
+        taken = self._go_on(found.replicas).sum()
+        self.bounds.append(GoalBound("balance topic", "moves", int(taken), found.bound, short))
+
+    def _level(self, measure: Measure, directories: LogDirectories) -> None:
+        problem, layout = self.problem, self._layout()
+        weights = problem.sizes if measure is Measure.BYTES else problem.weights
+        wanted = load_range(layout, weights, self._sharing(), TOLERANCE)
+        found = balance_load(layout, weights, wanted, room=self._room(directories))
+        outside = [int(problem.brokers[place]) for place in found.outside.tolist()]
+        short = f"{named('broker', outside, 10)} more than {TOLERANCE:.0%} from the mean" if outside else ""
+        taken = self._go_on(found.replicas) @ problem.sizes
+        self.bounds.append(GoalBound(f"balance {measure}", "bytes", int(taken), found.bound, short))
+
+    def _relieve(self, reason: Reason, directories: LogDirectories) -> None:
+        room = self._room(directories)
+        assert reason.to_used is not None, "a broker is relieved to a share of its disk"
+        for broker in self.problem.positions(reason.brokers).tolist():
+            if room is None:
+                raise UsageError(
+                    f"broker {self.problem.brokers[broker]} cannot be relieved",
+                    "the capacity of its disks is not known",
+                    "read a live cluster of Kafka 3.3 or newer, or a snapshot of one",
+                )
+            found = relieve(self._layout(), directories, room, broker, reason.to_used)
+            short = "not all of it can leave" if found.left else ""
+            taken = self._go_on(found.replicas) @ self.problem.sizes
+            goal = f"relieve {self.problem.brokers[broker]}"
+            self.bounds.append(GoalBound(goal, "bytes", int(taken), found.bound, short))
+
+    def _go_on(self, replicas: Matrix) -> Integers:
+        """Takes what a stage made, without what a hard goal vetoes; the number of copies of each partition."""
+        before, after = Assignment(self.replicas), Assignment(replicas)
+        taken = allowed(self.problem, self.constraints, before, after).replicas
+        new = (taken != NOBODY) & ~held(taken, self.replicas)
+        self.replicas = taken
+        copies: Integers = new.sum(axis=1)
+        return copies
+
+    def _directories(
+        self, assignment: Assignment, directories: LogDirectories
+    ) -> tuple[dict[tuple[PartitionKey, int], str], dict[PartitionKey, str]]:
+        """Directories of copies, and partitions with a copy for which no directory has room."""
+        problem = self.problem
+        new = added(problem, assignment)
+        if not new.any():
+            return {}, {}
+        receiving = np.unique(assignment.replicas[new]).tolist()
+        if not self.limits.ignore_capacity:
+            require_capacity(problem, directories, receiving)
+        room = self._room(directories)
+        if room is None:
+            return {}, {}
+        misfits = choose_directories(problem, assignment.replicas, room)
+        most = problem.request.max_disk_used or MAX_DISK_USED
+        full = {
+            problem.key(row): f"no log directory of broker {problem.brokers[broker]} stays below {most:.0%}"
+            for row, broker in misfits
+        }
+        paths = {
+            (problem.key(row), int(problem.brokers[broker])): directories.paths[directory]
+            for (row, broker), directory in room.chosen.items()
+        }
+        return paths, full
+
+    def _lead(self, assignment: Assignment) -> Assignment:
+        """The same replicas in the order that spreads preferred leaders evenly with the fewest changes."""
+        problem, replicas = self.problem, assignment.replicas
+        free = problem.alive & ~problem.excluded
+        may_lead = (replicas != NOBODY) & free[np.maximum(replicas, 0)]
+        preferred = replicas[:, 0].astype(np.int64) if replicas.size else np.zeros(len(replicas), dtype=np.int64)
+        found = balance_leaders(replicas, len(problem.brokers), preferred, may_lead)
+        ordered = with_leaders(replicas, found.leaders)
+        ordered = allowed(problem, self.constraints, assignment, Assignment(ordered)).replicas
+        changes = int(np.count_nonzero(ordered[:, :1] != replicas[:, :1]))
+        bounds = leader_bounds(replicas, preferred, may_lead, found.levels, found.prices)
+        self.bounds.append(GoalBound("balance leaders", "leader changes", changes, bounds.changes))
+        return Assignment(ordered)
 
 
 def allowed(problem: Problem, constraints: Constraints, before: Assignment, after: Assignment) -> Assignment:
-    """Takes over what a later stage made of an assignment, but for partitions whose change a hard goal vetoes."""
+    """Takes over what a later stage made of an assignment, without the partitions whose change a hard goal vetoes."""
     replicas = after.replicas.copy()
     for rows in vetoes(problem, constraints, before.replicas, after.replicas).values():
         replicas[rows] = before.replicas[rows]
     return Assignment(replicas)
+
+
+def _obstacles(problem: Problem, constraints: Constraints) -> tuple[Obstacle, ...]:
+    """Wishes that cannot be fulfilled; what is stuck is told of each partition instead.
+
+    Raises:
+        UsageError: Nothing can be planned because of one.
+    """
+    found = [one for one in obstacles(problem, constraints) if one.kind is not ObstacleKind.STUCK]
+    for one in found:
+        if one.refused:
+            raise UsageError(one.message, "the request cannot be fulfilled", one.instead)
+    return tuple(found)
 
 
 def _require_destinations(problem: Problem) -> None:
@@ -96,13 +351,19 @@ def _require_destinations(problem: Problem) -> None:
     )
 
 
-def _with_balanced_leaders(problem: Problem, assignment: Assignment) -> Assignment:
-    """The same replicas in the order that spreads preferred leaders evenly with the fewest changes."""
-    replicas = assignment.replicas
-    may_lead = (replicas != NOBODY) & problem.alive[replicas] & ~problem.excluded[replicas]
-    preferred = replicas[:, 0].astype(np.int64)
-    found = balance_leaders(replicas, len(problem.brokers), preferred, may_lead)
-    return Assignment(with_leaders(replicas, found.leaders))
+def without(problem: Problem, assignment: Assignment, keys: Collection[PartitionKey]) -> Assignment:
+    """The assignment, in which some partitions stay as they are.
+
+    Args:
+        problem: The cluster.
+        assignment: The target.
+        keys: Partitions that stay.
+    """
+    left_out = set(keys)
+    places = [place for place in changed(problem, assignment).tolist() if problem.key(place) in left_out]
+    replicas = assignment.replicas.copy()
+    replicas[places] = problem.replicas[places]
+    return Assignment(replicas)
 
 
 def _capped(problem: Problem, assignment: Assignment) -> tuple[Assignment, dict[PartitionKey, str]]:
@@ -132,6 +393,4 @@ def _capped(problem: Problem, assignment: Assignment) -> tuple[Assignment, dict[
             else:
                 kept[one] = False
                 reasons[problem.key(int(places[one]))] = f"above {name} {limit}"
-    replicas = assignment.replicas.copy()
-    replicas[places[~kept]] = problem.replicas[places[~kept]]
-    return Assignment(replicas), reasons
+    return without(problem, assignment, reasons), reasons

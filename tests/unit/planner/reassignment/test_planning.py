@@ -10,18 +10,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kreplica.errors import UsageError
-from kreplica.planner.reassignment.planning import plan_reassignment
+from kreplica.planner.reassignment.planning import PlanningLimits, plan_reassignment
 from kreplica.planner.reassignment.problem import bytes_moved, leader_changes, moves
 from kreplica.planner.reassignment.request import Measure, Reason, ReasonKind, Request
 from tests.support.examples import examples
 from tests.support.reassignments import SmallCluster, requests, small_clusters
 
+UNKNOWN_DISKS = PlanningLimits(ignore_capacity=True)
 LEADERS = Reason(ReasonKind.BALANCE, measure=Measure.LEADERS)
 SIX = SmallCluster({1: "a", 2: "b", 3: "c"}, {number: [1, 2, 3] for number in range(6)}, {3: 7})
 
 
 def test_leaders_are_spread_by_order_alone() -> None:
-    planned = plan_reassignment(SIX.snapshot(), Request((LEADERS,)))
+    planned = plan_reassignment(SIX.snapshot(), Request((LEADERS,)), UNKNOWN_DISKS)
     led = Counter({1: 6})
     for replicas in planned.targets.values():
         assert sorted(replicas) == [1, 2, 3]
@@ -32,7 +33,7 @@ def test_leaders_are_spread_by_order_alone() -> None:
 
 def test_excluded_and_dead_brokers_lead_no_more_than_they_did() -> None:
     for cluster, excluded in ((replace(SIX, dead=frozenset({3})), ()), (SIX, (3,))):
-        planned = plan_reassignment(cluster.snapshot(), Request((LEADERS,), excluded_brokers=excluded))
+        planned = plan_reassignment(cluster.snapshot(), Request((LEADERS,), excluded_brokers=excluded), UNKNOWN_DISKS)
         assert Counter(replicas[0] for replicas in planned.targets.values()) == {2: 3}
 
 
@@ -42,14 +43,14 @@ def test_limits_keep_the_urgent_and_the_small() -> None:
         SIX, racks={**SIX.racks, 4: "d"}, sizes=dict.fromkeys(range(6), 5) | {3: 7, 4: 1}, lagging=frozenset({(3, 2)})
     )
     request = Request((Reason(ReasonKind.DRAIN, (1,)),), max_moves=2)
-    planned = plan_reassignment(cluster.snapshot(), request)
+    planned = plan_reassignment(cluster.snapshot(), request, UNKNOWN_DISKS)
     urgent = {key[1] for key in planned.targets}
     assert len(urgent) == 2
     assert 4 in urgent, "the smallest"
     assert set(planned.capped.values()) == {"above --max-moves 2"}
-    by_bytes = plan_reassignment(cluster.snapshot(), replace(request, max_moves=None, max_bytes=6))
+    by_bytes = plan_reassignment(cluster.snapshot(), replace(request, max_moves=None, max_bytes=6), UNKNOWN_DISKS)
     assert bytes_moved(by_bytes.problem, by_bytes.assignment) == 6
-    none = plan_reassignment(cluster.snapshot(), replace(request, max_moves=None, max_leader_changes=0))
+    none = plan_reassignment(cluster.snapshot(), replace(request, max_moves=None, max_leader_changes=0), UNKNOWN_DISKS)
     assert leader_changes(none.problem, none.assignment) == 0
 
 
@@ -59,12 +60,12 @@ def test_limits_hold_and_what_they_leave_out_is_named(data: st.DataObject) -> No
     cluster = data.draw(small_clusters())
     request = data.draw(requests(cluster))
     try:
-        whole = plan_reassignment(cluster.snapshot(), request)
+        whole = plan_reassignment(cluster.snapshot(), request, UNKNOWN_DISKS)
     except UsageError:
         return
     limits = [data.draw(st.none() | st.integers(0, 6)) for _ in range(3)]
     limited = replace(request, max_moves=limits[0], max_bytes=limits[1], max_leader_changes=limits[2])
-    planned = plan_reassignment(cluster.snapshot(), limited)
+    planned = plan_reassignment(cluster.snapshot(), limited, UNKNOWN_DISKS)
     reached = [measure(planned.problem, planned.assignment) for measure in (moves, bytes_moved, leader_changes)]
     assert all(limit is None or value <= limit for value, limit in zip(reached, limits, strict=True))
     assert planned.targets.keys() | planned.capped.keys() == whole.targets.keys()
@@ -74,4 +75,4 @@ def test_limits_hold_and_what_they_leave_out_is_named(data: st.DataObject) -> No
 
 def test_nobody_to_receive_is_refused() -> None:
     with pytest.raises(UsageError, match="no broker may receive a replica"):
-        plan_reassignment(SIX.snapshot(), Request((Reason(ReasonKind.DRAIN, (1, 2, 3)),)))
+        plan_reassignment(SIX.snapshot(), Request((Reason(ReasonKind.DRAIN, (1, 2, 3)),)), UNKNOWN_DISKS)

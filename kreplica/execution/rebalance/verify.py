@@ -1,0 +1,101 @@
+"""A plan of replicas checked by its certificate alone: that it is legal, its values right, its bounds proven."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from msgspec import Struct
+
+from kreplica.errors import ExitCode, InputError, UsageError
+from kreplica.execution.moves.plan_file import read_replica_plan
+from kreplica.execution.rebalance.replicas import FACETS
+from kreplica.model.rows import Meaning
+from kreplica.monitoring.clusters import Reading, read_clusters
+
+if TYPE_CHECKING:
+    from kreplica.config.handle import ClusterHandle
+    from kreplica.execution.moves.plan import ReplicaPlan
+    from kreplica.planner.reassignment.certificate import Certificate
+
+
+class PlanFault(Struct, frozen=True):
+    """One thing that is wrong with a plan."""
+
+    fault: Annotated[str, Meaning("what is wrong", fold=True)]
+
+
+@dataclass(frozen=True, slots=True)
+class VerifiedPlan:
+    """A plan and its faults.
+
+    Args:
+        reading: The cluster that it was held against.
+        plan: The plan.
+        certificate: Its certificate.
+        faults: What is wrong, in sentences; empty where the plan is as it says.
+    """
+
+    reading: Reading
+    plan: ReplicaPlan
+    certificate: Certificate
+    faults: tuple[str, ...]
+
+    @property
+    def rows(self) -> list[PlanFault]:
+        """Faults, one in a row."""
+        return [PlanFault(fault) for fault in self.faults]
+
+    @property
+    def word(self) -> str:
+        """Verdict in a word."""
+        return "FAILS" if self.faults else "HOLDS"
+
+    @property
+    def exit_code(self) -> ExitCode:
+        """1 where something is wrong."""
+        return ExitCode.FINDINGS if self.faults else ExitCode.OK
+
+
+def rebalance_verify(handle: ClusterHandle, path: Path) -> VerifiedPlan:
+    """Checks a plan of replicas without a planner and without a solver.
+
+    Args:
+        handle: The cluster, or the snapshot that the plan was made of.
+        path: The plan's file.
+
+    Raises:
+        InputError: The file is no plan of replicas, or has no certificate that can be read.
+        UsageError: The plan was made for another cluster.
+        UnreachableError: The cluster did not answer.
+    """
+    from kreplica.planner.reassignment.verification import verify
+
+    plan, _ = read_replica_plan(path)
+    certificate = _certificate(plan, path)
+    reading = read_clusters((handle,), FACETS)
+    targets = {change.key: change.to_replicas for change in plan.changes}
+    snapshot = reading.snapshots[0]
+    if snapshot.cluster_id != plan.cluster_id:
+        here = snapshot.cluster_id or "a source that does not tell its id"
+        raise UsageError(
+            "the plan belongs to another cluster", f"made for {plan.cluster_id}, this is {here}", "name that cluster"
+        )
+    return VerifiedPlan(reading, plan, certificate, tuple(verify(snapshot, targets, certificate)))
+
+
+def _certificate(plan: ReplicaPlan, path: Path) -> Certificate:
+    import msgspec
+
+    from kreplica.planner.reassignment.certificate import Certificate
+
+    if plan.certificate is None:
+        reason = "it carries no certificate: replicas were named, something was left out, or loads were balanced"
+        raise InputError(str(path), "", reason, "only plans that count replicas, whole, are proven")
+    try:
+        found = msgspec.convert(plan.certificate, Certificate, strict=False, str_keys=True)
+    except msgspec.ValidationError as error:
+        raise InputError(str(path), "certificate", str(error)) from None
+    assert isinstance(found, Certificate)
+    return found
