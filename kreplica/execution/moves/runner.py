@@ -218,6 +218,7 @@ class _Run:
 
     def carry_out(self, changes: Sequence[ReplicaChange], snapshot: ClusterSnapshot) -> str:
         self._take_up(changes, snapshot)
+        self.throttling.cover([one.change for one in self.asked.values()])  # the rate of this run holds for them, too
         self._count_copied()
         stopped = self._loop(snapshot)
         if not self.asked:

@@ -301,6 +301,19 @@ def test_the_time_left_is_that_of_the_broker_with_most_to_copy(moved: Moved) -> 
     assert state.seconds_left() == 0
 
 
+def test_a_resume_sets_its_rate_for_what_is_in_flight(moved: Moved) -> None:
+    drain(moved, MoveLimits(moves=1))
+    begun(moved, 0)
+    moved.cluster.change(0, hangs=False)
+    seen: list[Any] = []
+    moved.cluster.point = lambda what: (
+        seen.append(moved.cluster.throttles_now[0]) if what == "after the rates" else None
+    )
+    moved.run(replace(THROTTLED, throttle=7_000_000, stopping=lambda: True))
+    assert set(seen[0].values()) == {"7000000"}
+    assert moved.cluster.throttles_now == ({}, {}, {})
+
+
 def test_silence_is_waited_out(moved: Moved) -> None:
     drain(moved, MoveLimits(moves=3))
     snapshot, looks = moved.cluster.snapshot, [0]
