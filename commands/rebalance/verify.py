@@ -63,6 +63,10 @@ def _show(found: VerifiedPlan, console: Console) -> None:
         print_verdict(console, found.word, "green", f"the plan is legal; {best}")
     print_cluster(console, found.reading.snapshots[0])
     print_lines(console, "wrong", found.faults)
+    if found.faults and not found.reading.snapshots[0].dumped:
+        print_lines(
+            console, "note", ["sizes change while records are written: name the snapshot that the plan was made of"]
+        )
     lines = []
     for bound in found.certificate.bounds:
         say = size_words if bound.quantity is Quantity.BYTES else str
