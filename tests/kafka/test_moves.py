@@ -6,6 +6,9 @@ What is the case is told by kafka-topics and kafka-configs.
 from __future__ import annotations
 
 import re
+import signal
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -236,3 +239,33 @@ def test_a_move_is_not_taken_back_where_too_few_would_be_in_sync(orders: Sandbox
     assert outcome.exit_code == 0, outcome
     wanted: Sequence[Sequence[int]] = replicas_told(orders)
     wait_for_replicas(orders, "orders", wanted)
+
+
+def rebalance(sandbox: Sandbox, *words: str | Path) -> list[str]:
+    program = [sys.executable, "-m", "kreplica", "rebalance", *map(str, words)]
+    return [*program, "--bootstrap-server", sandbox.bootstrap_servers]
+
+
+def test_a_run_that_is_killed_is_resumed_and_one_that_is_interrupted_waits(orders: Sandbox, tmp_path: Path) -> None:
+    before, path = throttles(orders), tmp_path / "plan.json"
+    write_plan(orders, path)
+    killed = subprocess.Popen(rebalance(orders, "apply", path, "--throttle", "20KB", "--execute"))
+    until(lambda: any(4 in one.replicas for one in partitions(orders, "orders")), "a move to begin")
+    killed.kill()
+    killed.wait()
+    assert throttles(orders) != before
+    line = rebalance(orders, "resume", path, "--throttle", "50MB", "--execute")
+    resumed = subprocess.run(line, capture_output=True, text=True, timeout=120, check=False)
+    assert resumed.returncode == 0, resumed.stdout + resumed.stderr
+    assert replicas_told(orders) == AFTER
+    assert throttles(orders) == before
+
+    line = rebalance(orders, "rollback", path, "--throttle", "100KB", "--execute")
+    with subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as interrupted:
+        until(lambda: any(3 in one.replicas for one in partitions(orders, "orders")), "a move to begin")
+        interrupted.send_signal(signal.SIGINT)
+        _, err = interrupted.communicate(timeout=120)
+    assert interrupted.returncode == 4, err
+    assert "nothing more begins; what is in flight finishes, then the throttles are put back" in err
+    assert sum(3 in replicas for replicas in replicas_told(orders)) == 2, "two were in flight"
+    assert throttles(orders) == before
