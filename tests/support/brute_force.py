@@ -15,15 +15,14 @@ from tests.support.reassignments import BALANCE, SmallCluster, crowding
 def best_target(cluster: SmallCluster, request: Request) -> tuple[int, int, int]:
     """Sum of squares of the loads (0 without a balance), moves and bytes of the best target."""
     leaving = set(request.brokers_of(ReasonKind.DRAIN, ReasonKind.REPAIR))
-    choices = [_choices(cluster, request, leaving, number) for number in cluster.replicas]
+    led = [number for number in cluster.replicas if cluster.in_sync(number)]  # the others are not planned
+    choices = [_choices(cluster, request, leaving, number) for number in led]
     sharing = [one for one in cluster.racks if one not in leaving | cluster.dead]
     best = None
     for target in product(*choices):
         loads = Counter(one for after, _ in target for one in after)
         unequal = sum(loads[one] ** 2 for one in sharing) if BALANCE in request.reasons else 0
-        size = sum(
-            new * cluster.sizes.get(number, 0) for number, (_, new) in zip(cluster.replicas, target, strict=True)
-        )
+        size = sum(new * cluster.sizes.get(number, 0) for number, (_, new) in zip(led, target, strict=True))
         found = unequal, sum(new for _, new in target), size
         best = found if best is None or found < best else best
     assert best is not None
