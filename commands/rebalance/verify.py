@@ -22,7 +22,7 @@ def verify(sources: SourceOptions, plan: PlanArgument, output: OutputOption = No
     The check needs no planner and no solver: it counts the moves and the bytes, and adds up the bound from the prices
     in the certificate. Name the snapshot that the plan was made of, or the cluster while nothing has changed.
 
-    Exits 1 when something is wrong, 2 when the plan has no certificate.
+    Exits 1 when something is wrong, 2 when the plan has no certificate, 5 when not everything could be read.
     """
     from commands.shared.printing.output import Answer, cluster_object, emit
     from kreplica.execution.rebalance.verify import PlanFault, rebalance_verify
@@ -56,7 +56,9 @@ def _show(found: VerifiedPlan, console: Console) -> None:
     from kreplica.model.words import counted
     from kreplica.planner.reassignment.certificate import Quantity
 
-    if found.faults:
+    if found.word == "INCOMPLETE":
+        print_verdict(console, found.word, "yellow", "the plan cannot be checked against a part of the cluster")
+    elif found.faults:
         print_verdict(console, found.word, "red", f"{counted(len(found.faults), 'thing')} wrong with the plan")
     else:
         best = "no plan takes less" if found.certificate.optimal else "the bounds are proven, and leave a gap"

@@ -32,7 +32,6 @@ WORDS = {
     "rebalance leaders": ["rebalance", "leaders"],
     "rebalance leaders --execute": ["rebalance", "leaders", "--execute", "--yes"],
     "rebalance replicas": ["rebalance", "replicas", "--rack-aware"],
-    "rebalance verify": ["rebalance", "verify", "{moves}"],
     "disks": ["disks", "--exit-zero"],
     "imbalance": ["imbalance", "--exit-zero"],
     "safe-to-stop": ["safe-to-stop", "2", "--settle", "0", "--accept", "rf-one", "--accept-topic", ".*"],
@@ -53,8 +52,11 @@ OF_PLANS = {
 }
 """Commands on one plan, which go through its life together."""
 
-OF_FILES = {"decode offsets --against"}
-"""Judged by the ranges that it reads alone: tests/kafka/test_decode_story.py."""
+NOT_TRIED = {"rebalance throttles", "rebalance throttles --execute"}
+"""Tried with every permission only: tests/kafka/test_moves.py."""
+
+OF_FILES = {"decode offsets --against", "rebalance verify"}
+"""Judged by the ranges that it reads alone (tests/kafka/test_decode_story.py); what rebalance replicas reads, too."""
 
 USERS = {name: f"user-{number}" for number, name in enumerate(WORDS)}
 
@@ -284,7 +286,7 @@ def group(secured: Sandbox) -> None:
 
 
 def test_every_command_has_a_case_here() -> None:
-    assert set(WORDS) | OF_PLANS | OF_FILES == set(COMMAND_REQUESTS)
+    assert set(WORDS) | OF_PLANS | OF_FILES | NOT_TRIED == set(COMMAND_REQUESTS)
 
 
 @pytest.mark.parametrize("name", WORDS)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -51,8 +52,9 @@ def installed(
     elsewhere.mkdir()
 
     def run(program: str, *arguments: str, cwd: Path = elsewhere) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [python.with_name(program), *arguments], capture_output=True, text=True, timeout=60, cwd=cwd, check=False
-        )
+        # A Spark session of this process sets it for the Pythons that it starts.
+        around = {name: value for name, value in os.environ.items() if name != "PYTHONSAFEPATH"}
+        line = [python.with_name(program), *arguments]
+        return subprocess.run(line, capture_output=True, text=True, timeout=60, cwd=cwd, env=around, check=False)
 
     return run

@@ -50,11 +50,15 @@ class VerifiedPlan:
     @property
     def word(self) -> str:
         """Verdict in a word."""
+        if self.reading.snapshots[0].gaps:
+            return "INCOMPLETE"
         return "FAILS" if self.faults else "HOLDS"
 
     @property
     def exit_code(self) -> ExitCode:
-        """1 where something is wrong."""
+        """1 where something is wrong, 5 where not all could be read."""
+        if self.reading.snapshots[0].gaps:
+            return ExitCode.INCOMPLETE
         return ExitCode.FINDINGS if self.faults else ExitCode.OK
 
 

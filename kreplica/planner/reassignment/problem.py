@@ -261,7 +261,7 @@ def _in_scope(snapshot: ClusterSnapshot, request: Request) -> Mask:
         if text is not None:
             pattern = topic_pattern(text)
             kept &= np.array([(pattern.fullmatch(name) is not None) is wanted for name in names.dictionary])
-    if not kept.any():
+    if len(kept) and not kept.any():
         raise UsageError("no topic is left to plan", f"{counted(len(kept), 'topic')} visible", "widen --topic")
     return kept[names.codes]
 
