@@ -53,7 +53,7 @@ OF_PLANS = {
 """Commands on one plan, which go through its life together."""
 
 NOT_TRIED = {"rebalance throttles", "rebalance throttles --execute"}
-"""Tried with every permission only: tests/kafka/test_moves.py."""
+"""Tried without a broker only: tests/unit/commands/test_rebalance_throttles.py."""
 
 OF_FILES = {"decode offsets --against", "rebalance verify"}
 """Judged by the ranges that it reads alone (tests/kafka/test_decode_story.py); what rebalance replicas reads, too."""
