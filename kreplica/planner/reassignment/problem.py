@@ -291,7 +291,8 @@ def _positions(brokers: Integers, ids: Integers) -> npt.NDArray[np.int32]:
 
 def _matrix(lists: IntListColumn, brokers: Integers, least_width: int = 0) -> Matrix:
     lengths = lists.lengths()
-    matrix = np.full((len(lists), max(int(lengths.max(initial=0)), least_width)), NOBODY, dtype=np.int32)
+    width = max(int(lengths.max(initial=0)), least_width, 1)  # a cluster without partitions has a first column, too
+    matrix = np.full((len(lists), width), NOBODY, dtype=np.int32)
     columns = np.arange(len(lists.values)) - np.repeat(lists.offsets[:-1], lengths)
     matrix[lists.row_numbers(), columns] = _positions(brokers, lists.values)
     return matrix

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kreplica.errors import UsageError
+from kreplica.planner.reassignment.effects import effects_of
 from kreplica.planner.reassignment.planning import PlanningLimits, plan_reassignment
 from kreplica.planner.reassignment.problem import bytes_moved, leader_changes, moves
 from kreplica.planner.reassignment.request import Measure, Reason, ReasonKind, Request
@@ -76,3 +77,13 @@ def test_limits_hold_and_what_they_leave_out_is_named(data: st.DataObject) -> No
 def test_nobody_to_receive_is_refused() -> None:
     with pytest.raises(UsageError, match="no broker may receive a replica"):
         plan_reassignment(SIX.snapshot(), Request((Reason(ReasonKind.DRAIN, (1, 2, 3)),)), UNKNOWN_DISKS)
+
+
+@pytest.mark.parametrize(
+    "reason", [*(Reason(ReasonKind.BALANCE, measure=one) for one in Measure), Reason(ReasonKind.RACK_AWARE)]
+)
+def test_a_cluster_without_visible_topics_has_nothing_to_move(reason: Reason) -> None:
+    empty = SIX.snapshot().without_partitions()
+    planned = plan_reassignment(empty, Request((reason,)), UNKNOWN_DISKS)
+    assert planned.targets == {}
+    assert effects_of(planned.problem, planned.assignment.replicas).moves == 0
