@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import importlib
+import inspect
 import io
 import os
 import sys
@@ -79,6 +80,7 @@ def build_app(words: Sequence[str] | None = None) -> typer.Typer:
 def _leave_out_options(app: typer.Typer) -> None:
     """Replaces the functions of commands where nothing but the list of commands is wanted: their options take long."""
     for command in app.registered_commands:
+        command.help = command.help or inspect.getdoc(command.callback)
         command.callback = _listed_only
 
 

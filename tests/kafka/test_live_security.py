@@ -25,6 +25,7 @@ from kreplica.sources.kafka.broker_view import read_broker_view
 from kreplica.sources.kafka.snapshot import read_live
 from kreplica.sources.permissions import DESCRIBE_CLUSTER, DESCRIBE_TOPIC_CONFIGS, Permission
 from kreplica.system.deadline import Deadline
+from kreplica.system.java import probe
 
 pytestmark = pytest.mark.kafka
 
@@ -200,7 +201,11 @@ def test_a_client_certificate_comes_from_a_jks_store_too(secured: Sandbox, tmp_p
     """The stores are made by the keytool beside the Java that the brokers run on."""
     given = secured.client_properties(Listener.MTLS, "admin")
     (tmp_path / "key.p12").write_bytes(pkcs12_of(Path(given["ssl.keystore.location"]), "opens-it"))
-    keytool = Path(secured.state.java).with_name("keytool")
+    runtime, _ = probe(
+        Path(secured.state.java), "the sandbox"
+    )  # a Spark session of this process wraps the java program
+    assert runtime
+    keytool = runtime.home / "bin" / "keytool"
     stores = {name: str(tmp_path / f"{name}.jks") for name in ("key", "trust")}
     jks = ("-storepass", "opens-it", "-storetype", "JKS", "-noprompt")
     source = ("-srckeystore", str(tmp_path / "key.p12"), "-srcstorepass", "opens-it")
