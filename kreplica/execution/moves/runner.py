@@ -16,7 +16,6 @@ nothing is in flight; while something is, they stay, and the journal knows them.
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
@@ -27,6 +26,7 @@ from kreplica.execution.drift import Trouble, got_worse, trouble
 from kreplica.execution.executor import check_cluster
 from kreplica.execution.journal import Operation
 from kreplica.execution.moves.change import ReplicaChange
+from kreplica.execution.moves.clock import MACHINE_CLOCK, Clock
 from kreplica.execution.moves.cluster import MoveCluster
 from kreplica.execution.moves.journal import Entry, Event, MoveNote, MoveResult, Outcome, entry
 from kreplica.execution.moves.plan import queued_move
@@ -79,6 +79,7 @@ class MoveOptions:
         poll: Seconds between two looks at the cluster.
         stopping: Tells whether nothing more is to begin; what is in flight then finishes.
         tell: Called with each event, as one clause.
+        clock: Time as the run counts and spends it.
     """
 
     throttle: int | None = None
@@ -86,6 +87,7 @@ class MoveOptions:
     poll: float = 1.0
     stopping: Callable[[], bool] = _never
     tell: Callable[[str], None] = _say_nothing
+    clock: Clock = MACHINE_CLOCK
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,13 +188,17 @@ class _Asked:
 class _Patience:
     """The last moment at which anything moved on."""
 
-    since: float = field(default_factory=time.monotonic)
+    clock: Clock
+    since: float = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.renew()
 
     def renew(self) -> None:
-        self.since = time.monotonic()
+        self.since = self.clock.now()
 
     def is_over(self, seconds: float) -> bool:
-        return time.monotonic() - self.since > seconds
+        return self.clock.now() - self.since > seconds
 
 
 class _Run:
@@ -206,7 +212,7 @@ class _Run:
         self.waiting: dict[PartitionKey, ReplicaChange] = {}
         self.postponed: dict[PartitionKey, str] = {}
         self.strange: dict[PartitionKey, float] = {}
-        self.patience = _Patience()
+        self.patience = _Patience(self.options.clock)
         self.remarks: list[str] = []
         self.throttling = Throttling(
             session.cluster, self._write, operation, session.progress.owed, self.options.throttle, self.options.tell
@@ -235,7 +241,7 @@ class _Run:
             under_way = states.get(change.key) is MoveState.UNDER_WAY
             if under_way and check.stage is not Stage.BEFORE:
                 self.window.begin(queued_move(change, check.leader))
-                self.asked[change.key] = _Asked(change, time.monotonic(), seen=True)
+                self.asked[change.key] = _Asked(change, self.options.clock.now(), seen=True)
             else:
                 self.waiting[change.key] = change
                 self.window.add(queued_move(change, check.leader))
@@ -246,8 +252,8 @@ class _Run:
             self._note_ended(snapshot)
             why_not = self._why_not(snapshot)
             if why_not.startswith(_WORSE):
-                worse_since = worse_since or time.monotonic()
-                if time.monotonic() - worse_since > self.options.max_wait:
+                worse_since = worse_since or self.options.clock.now()
+                if self.options.clock.now() - worse_since > self.options.max_wait:
                     return why_not
             else:
                 worse_since = None
@@ -300,10 +306,10 @@ class _Run:
                     raise
 
     def _sleep(self) -> None:
-        until = time.monotonic() + self.options.poll
+        until = self.options.clock.now() + self.options.poll
         stopping = self.options.stopping()
-        while (left := until - time.monotonic()) > 0 and self.options.stopping() == stopping:
-            time.sleep(min(left, 0.2))
+        while (left := until - self.options.clock.now()) > 0 and self.options.stopping() == stopping:
+            self.options.clock.sleep(min(left, 0.2))
 
     def _count_copied(self) -> None:
         """Bytes that the copies in flight have, and the room that is left on the disks."""
@@ -374,7 +380,7 @@ class _Run:
             one.seen = True
             self.strange.pop(key, None)
             return None
-        if check.stage is Stage.BEFORE and not one.seen and time.monotonic() - one.at < TAKEN_SECONDS:
+        if check.stage is Stage.BEFORE and not one.seen and self.options.clock.now() - one.at < TAKEN_SECONDS:
             return None
         if not self._stays_strange(key):
             return None
@@ -383,7 +389,7 @@ class _Run:
 
     def _stays_strange(self, key: PartitionKey) -> bool:
         """True if a partition has looked changed by somebody else for long enough."""
-        return time.monotonic() - self.strange.setdefault(key, time.monotonic()) >= SETTLE_SECONDS
+        return self.options.clock.now() - self.strange.setdefault(key, self.options.clock.now()) >= SETTLE_SECONDS
 
     def _begin_more(self, snapshot: ClusterSnapshot) -> str:
         """Begins as many moves as fit; returns why the run has to stop, empty if it does not."""
@@ -472,7 +478,7 @@ class _Run:
             return ()
         notes = tuple(MoveNote(*change.key, change.from_replicas, change.to_replicas) for change in changes)
         self._write(entry(Event.INTENDED, self.operation, moves=notes))
-        now = time.monotonic()
+        now = self.options.clock.now()
         for change in changes:
             self.asked[change.key] = _Asked(change, now)
             del self.waiting[change.key]

@@ -55,6 +55,30 @@ def test_a_partition_that_changed_is_left_out_and_the_run_goes_on(moved: Moved) 
     assert all(number not in (1, 2, 3) for number, _ in moved.cluster.read()["asked"]), "others' are never touched"
 
 
+def test_a_run_waits_by_the_clock_that_it_is_given(moved: Moved, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(runner, "SETTLE_SECONDS", 10.0)
+    drain(moved)
+    moved.cluster.change(0, adding=[5], replicas=[1, 2, 5, 3], removing=[3], hangs=True)
+    clock = PlayedClock()
+    stopped = moved.run(replace(OPTIONS, poll=60.0, max_wait=86_400.0, clock=clock)).stopped
+    assert stopped == "", "what somebody else moves is left out once it has stayed so"
+    assert moved.states[0] == "left-out"
+    assert clock.seconds >= 60, "a look a minute"
+
+
+class PlayedClock:
+    """A day passes at once."""
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+
+    def now(self) -> float:
+        return self.seconds
+
+    def sleep(self, seconds: float) -> None:
+        self.seconds += seconds
+
+
 def test_a_change_between_the_look_and_the_request_is_noticed_by_the_request(moved: Moved) -> None:
     drain(moved)
 
