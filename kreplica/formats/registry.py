@@ -1,6 +1,7 @@
 """Formats of the files of a log directory, recognised by name, or else by first bytes; one table for every command.
 
     data/meta.properties                          cluster and node
+    data/bootstrap.checkpoint                     features that a KRaft node was formatted with
     data/*-offset-checkpoint                      offsets by partition
     data/orders-0/00000000000000000000.log        segment; .index, .timeindex, .txnindex, .snapshot beside it
     data/orders-0/leader-epoch-checkpoint         and partition.metadata
@@ -41,6 +42,7 @@ from kreplica.formats.segments.batch_layout import (
 from kreplica.system.packages import brought, require_unique
 
 ENTRY_POINT = "kreplica.formats"
+BOOTSTRAP_CHECKPOINT: Final = "bootstrap.checkpoint"
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +109,9 @@ SEGMENT: Final = FileFormat("a segment", _numbered(r"\.log"), "segment", "LogSeg
 SNAPSHOT: Final = FileFormat(
     "a checkpoint of the metadata log", _numbered(r"-\d{10}\.checkpoint"), "metadata", "Snapshots", _batches
 )
+BOOTSTRAP: Final = FileFormat(
+    "a bootstrap checkpoint", _name_pattern(BOOTSTRAP_CHECKPOINT), "metadata", "BootstrapDirectory"
+)
 OFFSET_INDEX: Final = FileFormat("an offset index", _numbered(r"\.index"), "indexes", "OffsetIndex")
 TIME_INDEX: Final = FileFormat("a time index", _numbered(r"\.timeindex"), "indexes", "TimeIndex")
 TRANSACTION_INDEX: Final = FileFormat(
@@ -162,6 +167,7 @@ QUORUM: Final = FileFormat(
 OWN_FORMATS: Final = (
     SEGMENT,
     SNAPSHOT,
+    BOOTSTRAP,
     OFFSET_INDEX,
     TIME_INDEX,
     TRANSACTION_INDEX,

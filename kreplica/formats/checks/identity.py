@@ -1,14 +1,21 @@
-"""Rules on identity: topic ids, cluster ids, and damage of the small files of a log directory."""
+"""Rules on identity: topic ids, cluster ids, and the small files of a log directory."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 
+from kreplica.formats.damage import Damage, outside
+from kreplica.formats.file_bytes import FoundBytes
+from kreplica.formats.find_files import is_there
 from kreplica.formats.log_directory.listing import LogDirectory
 from kreplica.formats.log_directory.meta_properties import META_PROPERTIES, PARTITION_METADATA
 from kreplica.formats.logs.replicas import Finding, ReplicaFiles
-from kreplica.formats.metadata_log.log import METADATA_TOPIC
+from kreplica.formats.metadata_log.image import MetadataImage
+from kreplica.formats.metadata_log.log import METADATA_TOPIC, metadata_entries
+from kreplica.formats.registry import BOOTSTRAP_CHECKPOINT
+from kreplica.model.settings import METADATA_VERSION
 
 
 def small_files(homes: Sequence[LogDirectory]) -> Iterator[Finding]:
@@ -16,6 +23,32 @@ def small_files(homes: Sequence[LogDirectory]) -> Iterator[Finding]:
     for home in homes:
         for each in home.damage:
             yield Finding("small-files", each.file, each.position, None, None, each.reason, each.expected, each.found)
+
+
+def bootstrap_checkpoint(homes: Sequence[LogDirectory]) -> Iterator[Finding]:
+    """A KRaft node's bootstrap.checkpoint can be read and has a level of metadata.version: no node starts without.
+
+    org.apache.kafka.metadata.bootstrap: BootstrapDirectory, BootstrapMetadata.fromRecords.
+    """
+    for home in homes:
+        path = home.path / BOOTSTRAP_CHECKPOINT
+        for each in _bootstrap_damage(path) if is_there(path) else ():
+            yield Finding(
+                "bootstrap-checkpoint", each.file, each.position, None, None, each.reason, each.expected, each.found
+            )
+
+
+def _bootstrap_damage(path: Path) -> list[Damage]:
+    damage: list[Damage] = []
+    image = MetadataImage()
+    with FoundBytes.open(path) as source:
+        for entry in metadata_entries(source, damage):
+            image.apply(entry)
+        damage = [*source.unreadable(), *outside(damage, source.unreadable())]
+    if not damage and METADATA_VERSION not in image.features:
+        reason, expected = "it holds no level of the feature", f"a level of {METADATA_VERSION}"
+        damage.append(Damage(str(path), 0, reason, 0, expected, "none"))
+    return damage
 
 
 def meta_properties(homes: Sequence[LogDirectory]) -> Iterator[Finding]:

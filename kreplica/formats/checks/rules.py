@@ -59,6 +59,7 @@ REPLICA_RULES: Final[Mapping[str, Callable[[ReplicaFiles], Iterator[Finding]]]] 
 
 DIRECTORY_RULES: Final[Mapping[str, Callable[[Sequence[LogDirectory]], Iterator[Finding]]]] = {
     "small-files": identity.small_files,
+    "bootstrap-checkpoint": identity.bootstrap_checkpoint,
     "meta-properties": identity.meta_properties,
 }
 """Rules on log directories."""

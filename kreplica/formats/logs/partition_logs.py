@@ -21,7 +21,16 @@ from kreplica.formats.file_bytes import FileBytes
 from kreplica.formats.find_files import find_files, named_paths
 from kreplica.formats.log_directory.cluster_identity import require_one_cluster, topic_id_of
 from kreplica.formats.log_directory.listing import PartitionDirectory, parse_partition_directory
-from kreplica.formats.registry import SEGMENT, SNAPSHOT, FileFormat, named_offset, other_format, own_format, refusal
+from kreplica.formats.registry import (
+    BOOTSTRAP,
+    SEGMENT,
+    SNAPSHOT,
+    FileFormat,
+    named_offset,
+    other_format,
+    own_format,
+    refusal,
+)
 from kreplica.formats.segments.log_end import LogEnd, segment_end
 
 SWAP, CLEANED, DELETED = ".swap", ".cleaned", ".deleted"
@@ -164,7 +173,7 @@ def _is_of(directory: Path, topic: str | None) -> bool:
 
 
 def _no_segment(path: Path) -> FileFormat | None:
-    return None if segment_offset(path.name) is not None else other_format(path, SEGMENT, SNAPSHOT)
+    return None if segment_offset(path.name) is not None else other_format(path, SEGMENT, SNAPSHOT, BOOTSTRAP)
 
 
 def _place(directory: Path) -> PartitionDirectory | None:

@@ -177,7 +177,10 @@ def _files(home: Path, files: list[Path]) -> MetadataFiles:
     return MetadataFiles(home, tuple(segments), tuple(checkpoints))
 
 
-_NAMES = "segments are named 00000000000000000000.log, checkpoints 00000000000000000000-0000000000.checkpoint"
+_NAMES = (
+    "segments are named 00000000000000000000.log, checkpoints 00000000000000000000-0000000000.checkpoint or"
+    " bootstrap.checkpoint"
+)
 
 
 def state_at(files: MetadataFiles, offset: int | None) -> Replay:
@@ -214,7 +217,7 @@ def history(
     Raises:
         InputError: The log does not go on where the checkpoint ends.
     """
-    if base is not None and base[0] > _FORMATTED:
+    if base is not None and (base[0] > _FORMATTED or not files.segments):
         _load(replay, base)
     first = replay.start = replay.image.next_offset
     if files.segments and files.segments[0][0] > first:

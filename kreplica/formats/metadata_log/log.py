@@ -4,8 +4,10 @@
     00000000000000000819-0000000001.checkpoint  what held when offset 819 was next, the one before it of epoch 1: a
                                                 header, the records that make that state, a footer, in batches too
     00000000000000000000-0000000000.checkpoint  what the cluster was formatted with
+    bootstrap.checkpoint                        features that one node was formatted with; in the log directory
 
-Kafka: org.apache.kafka.snapshot.Snapshots, org.apache.kafka.raft.internals.RecordsBatchReader.
+Kafka: org.apache.kafka.snapshot.Snapshots, org.apache.kafka.metadata.bootstrap.BootstrapDirectory,
+org.apache.kafka.raft.internals.RecordsBatchReader.
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from kreplica.formats.damage import Damage
 from kreplica.formats.metadata_log.records import MetadataRecord, decode_metadata_record
-from kreplica.formats.registry import SNAPSHOT
+from kreplica.formats.registry import BOOTSTRAP, SNAPSHOT
 from kreplica.formats.schema import SchemaError
 from kreplica.formats.segments.control_records import ControlRecord, decode_control_record
 from kreplica.formats.segments.records import decode_records
@@ -51,12 +53,16 @@ class MetadataEntry:
 
 def checkpoint_offset(name: str) -> int | None:
     """The offset a checkpoint goes up to, itself not included, by its file name; None if it is no checkpoint."""
+    if BOOTSTRAP.pattern.fullmatch(name):
+        return 0
     found = SNAPSHOT.pattern.fullmatch(name)
     return None if found is None else int(found["offset"])
 
 
 def checkpoint_epoch(name: str) -> int:
     """The leader epoch of the last record in a checkpoint, by its file name."""
+    if BOOTSTRAP.pattern.fullmatch(name):
+        return 0
     return int(name.removesuffix(".checkpoint").partition("-")[2])
 
 

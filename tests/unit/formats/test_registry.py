@@ -16,7 +16,7 @@ from kreplica.formats.find_files import BEGINNING_BYTES, read_beginning
 from kreplica.formats.log_directory.listing import SMALL_FILES
 from kreplica.formats.logs.index_rows import is_index_file
 from kreplica.formats.logs.partition_logs import find_logs
-from kreplica.formats.registry import OWN_FORMATS, SEGMENT, SNAPSHOT, format_of, own_format
+from kreplica.formats.registry import BOOTSTRAP_CHECKPOINT, OWN_FORMATS, SEGMENT, SNAPSHOT, format_of, own_format
 
 SERVERS = [folder for version in ("3.9.2", "4.3.1") for folder in (GOLDEN / f"kafka-{version}" / "clean").iterdir()]
 SNAPSHOT_NAME = "00000000000000000819-0000000001.checkpoint"
@@ -26,7 +26,7 @@ FILES = [path for folder in SERVERS for path in sorted(folder.rglob("*")) if pat
 def test_every_file_of_a_real_broker_is_known() -> None:
     named = {path.name: own_format(path.name) for path in FILES}
     assert [name for name, found in named.items() if found is None] == []
-    named[SNAPSHOT_NAME] = own_format(SNAPSHOT_NAME)
+    named |= {name: own_format(name) for name in (SNAPSHOT_NAME, BOOTSTRAP_CHECKPOINT)}
     assert set(named.values()) == set(OWN_FORMATS)
 
 

@@ -72,6 +72,20 @@ def test_a_log_directory_may_have_the_name_of_a_partition(tmp_path: Path) -> Non
     assert [(each.path.name, each.checkpoint(REPLICATION)) for each in replicas] == [("orders-0", (4, 6))]
 
 
+def test_a_damaged_bootstrap_checkpoint(home: Path) -> None:
+    """Its batches are at bytes 0, 83 and 336, as DumpLogSegments prints; without the second one it names no feature."""
+    content = (GOLDEN / "kafka-4.3.1/killed-all/broker-1/data/bootstrap.checkpoint").read_bytes()
+    path = home / "bootstrap.checkpoint"
+    path.write_bytes(content)
+    assert told(home) == []
+    path.write_bytes(content[:83] + content[336:])
+    (found,) = findings(home)
+    assert (found.rule, found.expected, found.found) == ("bootstrap-checkpoint", "a level of metadata.version", "none")
+    path.write_bytes(content)
+    flip(path, 100)
+    assert told(home) == [("bootstrap-checkpoint", 83)]
+
+
 def test_damage_of_a_log_and_of_small_files(home: Path) -> None:
     path = home / "orders-0" / f"{FIRST}.log"
     flip(path, -1)
@@ -396,4 +410,4 @@ def test_a_partition_named_alone_is_judged_with_its_checkpoints(home: Path) -> N
 
 
 def test_every_rule_is_in_the_table() -> None:
-    assert len(set(RULES)) == len(RULES) == 16
+    assert len(set(RULES)) == len(RULES) == 17

@@ -28,7 +28,8 @@ from kreplica.formats.schema import Array, Field, SchemaError, message_reader, r
 from kreplica.formats.segments.control_records import decode_control_record
 
 NODE = GOLDEN / "kafka-4.3.1" / "killed-all" / "broker-1"
-DUMPED = dumped(GOLDEN / "kafka-4.3.1" / "dump-killed-all" / "broker-1" / "cluster-metadata.txt.gz")
+PRINTED = GOLDEN / "kafka-4.3.1" / "dump-killed-all" / "broker-1"
+DUMPED = dumped(PRINTED / "cluster-metadata.txt.gz") | dumped(PRINTED / "bootstrap.txt")
 SCHEMAS = {known.name: known for known in RECORD_TYPES.values()}
 PAYLOAD = re.compile(r"headerKeys: \[\] (?:payload: |\w+:? )(\{.*\})$")
 
@@ -73,7 +74,8 @@ def test_the_names_of_the_files() -> None:
     assert checkpoint_offset("00000000000000000819-0000000001.checkpoint") == 819
     assert checkpoint_epoch("00000000000000000819-0000000001.checkpoint") == 1
     assert checkpoint_epoch("00000000000000000042-0000012345.checkpoint") == 12345
-    for name in ("bootstrap.checkpoint", "00000000000000000819.index", "819.log", "00000000000000000819.checkpoint"):
+    assert (checkpoint_offset("bootstrap.checkpoint"), checkpoint_epoch("bootstrap.checkpoint")) == (0, 0)
+    for name in ("a-bootstrap.checkpoint", "00000000000000000819.index", "819.log", "00000000000000000819.checkpoint"):
         assert segment_offset(name) is checkpoint_offset(name) is None
 
 

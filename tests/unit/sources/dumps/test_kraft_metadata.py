@@ -94,6 +94,28 @@ def test_a_checkpoint_is_the_log_up_to_it(offset: int, tmp_path: Path) -> None:
     assert set(one.voters) == set(other.voters)
 
 
+@pytest.mark.parametrize(
+    ("name", "levels"),
+    [
+        (f"{0:020}-{0:010}.checkpoint", {"kraft.version": 1}),
+        (
+            "../bootstrap.checkpoint",
+            {
+                "metadata.version": 30,
+                "eligible.leader.replicas.version": 1,
+                "group.version": 1,
+                "share.version": 1,
+                "streams.version": 1,
+                "transaction.version": 2,
+            },
+        ),
+    ],
+)
+def test_a_checkpoint_of_the_beginning_alone_has_the_features_of_then(name: str, levels: dict[str, int]) -> None:
+    """Levels as DumpLogSegments prints the same files."""
+    assert state_at(find_metadata(str(HOME / name)), None).image.features == levels
+
+
 def normal(parts: dict[int, object]) -> dict[int, list[object]]:
     """Partitions with tuples and lists alike."""
     return {
