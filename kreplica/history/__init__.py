@@ -1,1 +1,1 @@
-"""What became of clusters: many snapshots folded to intervals, kept by cluster and month."""
+"""Histories of clusters: many snapshots folded to intervals, kept by cluster and month."""

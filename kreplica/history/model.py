@@ -28,7 +28,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 @dataclass(frozen=True, eq=False)
 class Observation:
-    """What one snapshot tells of one table.
+    """Facts of one table that one snapshot tells.
 
     Args:
         taken_at: Milliseconds since the epoch.
