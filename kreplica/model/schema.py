@@ -112,6 +112,11 @@ BROKERS = TableSchema(
         _optional("alive", Kind.BOOL, "registered and able to lead: in the metadata and not fenced"),
         _optional("fenced", Kind.BOOL, "registered, but fenced by the KRaft controller"),
         _optional("version", Kind.STRING, "Kafka version, where the broker tells it"),
+        _optional(
+            "cordoned",
+            Kind.BOOL,
+            "all of its log directories are cordoned, by the metadata log (KIP-1066); live brokers tell it of each one",
+        ),
     ),
     sort=("broker",),
 )
@@ -124,6 +129,7 @@ LOG_DIRS = TableSchema(
         _optional("error", Kind.STRING, "Kafka's error name for an offline directory, null if it is online"),
         _optional("total_bytes", Kind.INT64, "capacity of the volume (KIP-827)"),
         _optional("usable_bytes", Kind.INT64, "usable space of the volume (KIP-827)"),
+        _optional("cordoned", Kind.BOOL, "takes no new replicas (KIP-1066), null before Kafka 4.3"),
     ),
     sort=("broker", "path"),
 )

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 from kreplica.execution.moves.change import ReplicaChange
 from kreplica.execution.moves.safety import controller_of, judge, obstacle
 from kreplica.execution.plan import PartitionFacts, PartitionKey, PlanKind, partition_facts
+from kreplica.model.cordons import cordoned_brokers, cordoned_directories
 from kreplica.planner.reassignment.steps import DEFAULT_LIMITS, MoveLimits, Place, QueuedMove, schedule
 
 if TYPE_CHECKING:
@@ -127,6 +128,7 @@ def plan_replicas(
             changes[key] = change
             assert target == change.to_replicas
     reasons = {key: obstacle(snapshot, change.from_replicas, change) for key, change in changes.items()}
+    reasons |= {key: why for key, why in _cordoned(snapshot, changes).items() if not reasons[key]}
     reasons |= judge(snapshot, [change for key, change in changes.items() if not reasons[key]], controller_of(snapshot))
     kept = [change for key, change in changes.items() if not reasons.get(key)]
     ordered = schedule(queued_moves(snapshot, kept), request.limits, free_room(snapshot))
@@ -134,6 +136,21 @@ def plan_replicas(
     left_out += [LeftOut(*key, why) for key, why in reasons.items() if why]
     made = tuple(changes[move.key] for move in ordered.moves)
     return _plan(snapshot, request, made, created_at), tuple(left_out)
+
+
+def _cordoned(snapshot: ClusterSnapshot, changes: Mapping[PartitionKey, ReplicaChange]) -> dict[PartitionKey, str]:
+    """Changes that would put a replica where none is taken, each with where."""
+    brokers, closed = cordoned_brokers(snapshot), cordoned_directories(snapshot)
+    rows = zip(snapshot.log_dirs["broker"].to_list(), snapshot.log_dirs["path"].to_list(), closed, strict=True)
+    places = {(broker, path) for broker, path, cordoned in rows if cordoned}
+    found = {}
+    for key, change in changes.items():
+        for broker in change.adding:
+            if broker in brokers:
+                found[key] = f"broker {broker} is cordoned"
+            elif (broker, dict(change.directories).get(broker)) in places:
+                found[key] = f"log directory {dict(change.directories)[broker]} of broker {broker} is cordoned"
+    return found
 
 
 def _plan(

@@ -53,6 +53,7 @@ class BrokerState:
         shutting_down: True if it is in controlled shutdown.
         directories: Ids of its log directories that are online; empty where not known (before 3.7).
         epoch: Its broker epoch.
+        cordoned: Ids of its log directories that take no new replicas; None where not known (before 4.3).
     """
 
     host: str | None
@@ -62,6 +63,7 @@ class BrokerState:
     shutting_down: bool
     directories: Sequence[str]
     epoch: int
+    cordoned: Sequence[str] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -311,6 +313,7 @@ def _register_broker(image: MetadataImage, data: Data) -> None:
         shutting_down=data["inControlledShutdown"],
         directories=data["logDirs"] or (),
         epoch=data["brokerEpoch"],
+        cordoned=data["cordonedLogDirs"],
     )
 
 
@@ -331,6 +334,7 @@ def _broker_change(image: MetadataImage, data: Data) -> None:
         fenced=before.fenced if fencing not in (_FENCE, _UNFENCE) else fencing == _FENCE,
         shutting_down=before.shutting_down or data["inControlledShutdown"] == _SHUT_DOWN,
         directories=data["logDirs"] or before.directories,
+        cordoned=before.cordoned if data["cordonedLogDirs"] is None else data["cordonedLogDirs"],
     )
 
 

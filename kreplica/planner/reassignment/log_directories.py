@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from kreplica.errors import UsageError
 from kreplica.model.columns import Integers, Mask
+from kreplica.model.cordons import cordoned_directories
 from kreplica.model.table import Table
 from kreplica.model.words import listed
 from kreplica.planner.reassignment.problem import NOBODY, Matrix, Problem, held, places_of_copies
@@ -38,6 +39,7 @@ class LogDirectories:
         total: Capacity of its volume in bytes, 0 where not known.
         used: Bytes in use on the volume, by whomever; 0 where not known.
         known: Directories of known capacity and use.
+        cordoned: Directories that take no new replicas.
         of_replica: Directory of each entry of the problem's matrix; UNKNOWN where the source does not tell.
     """
 
@@ -46,6 +48,7 @@ class LogDirectories:
     total: Integers
     used: Integers
     known: Mask
+    cordoned: Mask
     of_replica: npt.NDArray[np.int64]
 
     def find(self, broker: int, path: str | None = None) -> list[int]:
@@ -56,9 +59,8 @@ class LogDirectories:
 
 def log_directories(problem: Problem) -> LogDirectories:
     """Reads the directories and who stands in them."""
-    table = problem.snapshot.log_dirs
-    online = np.flatnonzero(table.strings("error").codes < 0)
-    table = table.take(online)
+    online = np.flatnonzero(problem.snapshot.log_dirs.strings("error").codes < 0)
+    table = problem.snapshot.log_dirs.take(online)
     brokers, paths = table.integers("broker").values, table.strings("path").to_list()
     total, usable = table.integers("total_bytes"), table.integers("usable_bytes")
     known = np.ones(len(table), dtype=np.bool_)
@@ -71,6 +73,7 @@ def log_directories(problem: Problem) -> LogDirectories:
         total=np.where(known, total.values, 0),
         used=np.where(known, total.values - usable.values, 0),
         known=known,
+        cordoned=cordoned_directories(problem.snapshot)[online],
         of_replica=_directories_of_replicas(problem, table),
     )
 
@@ -114,7 +117,8 @@ def require_capacity(problem: Problem, directories: LogDirectories, brokers: Col
     Raises:
         UsageError: The capacity of one of them is not known.
     """
-    sure = set(directories.broker[directories.known].tolist()) - set(directories.broker[~directories.known].tolist())
+    known = directories.known | directories.cordoned
+    sure = set(directories.broker[directories.known].tolist()) - set(directories.broker[~known].tolist())
     unknown = sorted(int(problem.brokers[one]) for one in brokers if one not in sure)
     if unknown:
         raise UsageError(
@@ -126,6 +130,8 @@ def require_capacity(problem: Problem, directories: LogDirectories, brokers: Col
 
 class DirectoryRoom:
     """Bytes left under the cap in each directory, from which every planned copy takes its part.
+
+    A directory that is cordoned has room for nothing, not even for a copy of no bytes: its broker would refuse it.
 
     Args:
         directories: The directories.
@@ -145,7 +151,8 @@ class DirectoryRoom:
         assert 0 < max_used <= 1, "a share of the volume"
         self.directories = directories
         cap = np.floor(directories.total * max_used).astype(np.int64) - directories.used
-        self.left = np.where(directories.known, cap, _ENDLESS if ignore_capacity else 0)
+        open_room = np.where(directories.known, cap, _ENDLESS if ignore_capacity else 0)
+        self.left = np.where(directories.cordoned, -_ENDLESS, open_room)
         self.chosen: dict[tuple[int, int], int] = {}
         """Directory of each planned copy, by row of the problem and position of the broker."""
         self._own = [directories.find(broker) for broker in range(brokers)]

@@ -231,7 +231,7 @@ class _Planning:
 
     def _room(self, directories: LogDirectories) -> DirectoryRoom | None:
         """Free space of directories; None where nothing is known of any and that does not matter."""
-        if self.limits.ignore_capacity and not directories.known.any():
+        if self.limits.ignore_capacity and not (directories.known | directories.cordoned).any():
             return None
         most = self.problem.request.max_disk_used or MAX_DISK_USED
         brokers = len(self.problem.brokers)
@@ -341,14 +341,31 @@ def _obstacles(problem: Problem, constraints: Constraints) -> tuple[Obstacle, ..
 
 
 def _require_destinations(problem: Problem) -> None:
+    added = problem.positions(problem.request.brokers_of(ReasonKind.ADD))
+    for broker in added[~problem.destination[added]].tolist():
+        raise UsageError(f"broker {problem.brokers[broker]} cannot be added", _closed(problem, broker))
     if problem.destination.any():
         return
     closed = problem.brokers[~problem.alive].tolist()
+    cordoned = problem.brokers[problem.cordoned & problem.alive].tolist()
+    facts = [f"{named('broker', closed, 5)} not alive"] * bool(closed)
+    facts += [f"{named('broker', cordoned, 5)} cordoned"] * bool(cordoned)
     raise UsageError(
         "no broker may receive a replica",
-        f"{named('broker', closed, 5)} not alive" if closed else f"{counted(len(problem.brokers), 'broker')} known",
+        ", ".join(facts) or f"{counted(len(problem.brokers), 'broker')} known",
         "leave out --to or --exclude-broker, or drain fewer",
     )
+
+
+def _closed(problem: Problem, broker: int) -> str:
+    """Reason why a broker receives nothing."""
+    if not problem.alive[broker]:
+        return "it is not alive"
+    if problem.cordoned[broker]:
+        return "all of its log directories are cordoned"
+    if problem.leaving[broker] or problem.excluded[broker]:
+        return "it is to be emptied, or excluded"
+    return "--to does not name it, or none of its log directories is online"
 
 
 def without(problem: Problem, assignment: Assignment, keys: Collection[PartitionKey]) -> Assignment:

@@ -21,12 +21,13 @@ import numpy.typing as npt
 
 from kreplica.errors import UsageError
 from kreplica.model.columns import Indices, Integers, IntListColumn, Mask
+from kreplica.model.cordons import cordoned_brokers
 from kreplica.model.evaluate import Evaluator
 from kreplica.model.predicates import REASSIGNING, UNAVAILABLE
 from kreplica.model.selection import require_known
 from kreplica.model.snapshot import ClusterSnapshot
 from kreplica.model.topic_pattern import topic_pattern
-from kreplica.model.words import counted, listed
+from kreplica.model.words import counted, listed, named
 from kreplica.planner.reassignment.request import ReasonKind, Request
 
 Matrix: TypeAlias = npt.NDArray[np.int32]
@@ -49,6 +50,7 @@ class Problem:
         destination: Brokers that may receive replicas.
         leaving: Brokers that are to be emptied.
         excluded: Brokers that the request keeps out.
+        cordoned: Brokers that take no new replicas (KIP-1066), as far as the snapshot tells.
         rows: Row of each partition in the snapshot's partitions.
         replicas: Positions of the brokers of each partition, the preferred leader first.
         factor: Wanted number of replicas of each partition.
@@ -76,6 +78,7 @@ class Problem:
     destination: Mask
     leaving: Mask
     excluded: Mask
+    cordoned: Mask
     rows: Indices
     replicas: Matrix
     factor: npt.NDArray[np.int32]
@@ -182,20 +185,19 @@ def targets(problem: Problem, assignment: Assignment) -> dict[tuple[str, int], t
     return found
 
 
-def make_problem(snapshot: ClusterSnapshot, request: Request, cordoned: Collection[int] = ()) -> Problem:
+def make_problem(snapshot: ClusterSnapshot, request: Request) -> Problem:
     """Reads a snapshot into arrays and leaves out what cannot be planned.
 
     Args:
         snapshot: The cluster.
         request: What is wanted.
-        cordoned: Brokers that take no new replicas (KIP-1066), where known.
 
     Raises:
         UsageError: The request names a broker, a topic or a weighted partition that does not exist.
     """
     brokers = _all_brokers(snapshot)
-    named = (*(broker for reason in request.reasons for broker in reason.brokers), *request.to)
-    require_known((*named, *request.excluded_brokers), brokers.tolist())
+    wanted = (*(broker for reason in request.reasons for broker in reason.brokers), *request.to)
+    require_known((*wanted, *request.excluded_brokers), brokers.tolist())
     in_scope = _in_scope(snapshot, request)
     evaluator = Evaluator(snapshot)
     leaderless = evaluator.boolean(UNAVAILABLE.expression).is_true() & in_scope
@@ -204,13 +206,14 @@ def make_problem(snapshot: ClusterSnapshot, request: Request, cordoned: Collecti
     rows = np.flatnonzero(in_scope & ~leaderless & ~reassigning & has_replicas)
     part = snapshot.select(rows)
     replicas = _matrix(part.lists("replicas"), brokers, request.replication_factor or 0)
-    wanted = np.count_nonzero(replicas != NOBODY, axis=1)
-    factor = np.full(len(rows), request.replication_factor) if request.replication_factor else wanted
+    number = np.count_nonzero(replicas != NOBODY, axis=1)
+    factor = np.full(len(rows), request.replication_factor) if request.replication_factor else number
     rack_names, racks = _racks(snapshot, brokers)
     alive = np.array([snapshot.is_alive(broker) is not False for broker in brokers.tolist()], dtype=np.bool_)
     leaving = np.isin(brokers, request.brokers_of(ReasonKind.REPAIR, ReasonKind.DRAIN))
     excluded = np.isin(brokers, request.excluded_brokers)
-    closed = leaving | excluded | np.isin(brokers, [*cordoned, *_without_directory(snapshot)])
+    cordoned = np.isin(brokers, list(cordoned_brokers(snapshot)))
+    closed = leaving | excluded | cordoned | np.isin(brokers, list(_without_directory(snapshot)))
     chosen = np.isin(brokers, request.to) if request.to else np.ones(len(brokers), dtype=np.bool_)
     sizes, size_known = _sizes(part)
     weights = _weights(snapshot, rows, request)
@@ -226,6 +229,7 @@ def make_problem(snapshot: ClusterSnapshot, request: Request, cordoned: Collecti
         destination=alive & ~closed & chosen,
         leaving=leaving,
         excluded=excluded,
+        cordoned=cordoned,
         rows=rows,
         replicas=replicas,
         factor=factor.astype(np.int32),
@@ -241,7 +245,7 @@ def make_problem(snapshot: ClusterSnapshot, request: Request, cordoned: Collecti
         weights=weights,
         reassigning=np.flatnonzero(reassigning),
         leaderless=np.flatnonzero(leaderless),
-        remarks=_remarks(part, size_known),
+        remarks=(*_remarks(part, size_known), *_cordons(brokers[cordoned & ~leaving & ~excluded].tolist())),
     )
 
 
@@ -345,6 +349,13 @@ def _weights(snapshot: ClusterSnapshot, rows: Indices, request: Request) -> Inte
     if unknown:
         raise UsageError(f"no partition {listed(unknown, 3)}", "the weights name it", "take it out of the file")
     return found[rows]
+
+
+def _cordons(brokers: list[int]) -> tuple[str, ...]:
+    if not brokers:
+        return ()
+    verbs = "is cordoned and receives" if len(brokers) == 1 else "are cordoned and receive"
+    return (f"{named('broker', brokers, 5)} {verbs} no replica",)
 
 
 def _remarks(part: ClusterSnapshot, size_known: Mask) -> tuple[str, ...]:

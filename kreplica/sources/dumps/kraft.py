@@ -126,7 +126,15 @@ def _broker_row(broker: int, state: BrokerState) -> dict[str, object]:
         "rack": state.rack,
         "alive": not state.fenced,
         "fenced": state.fenced,
+        "cordoned": _cordoned(state),
     }
+
+
+def _cordoned(state: BrokerState) -> bool | None:
+    """True if every log directory of a broker is cordoned; None where the log does not tell."""
+    if state.cordoned is None:
+        return None
+    return bool(state.directories) and set(state.directories) <= set(state.cordoned)
 
 
 def _settings(image: MetadataImage) -> Settings:

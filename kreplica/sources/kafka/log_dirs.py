@@ -26,6 +26,7 @@ class LogDir(NamedTuple):
     error: str | None
     total_bytes: int | None
     usable_bytes: int | None
+    cordoned: bool | None = None
 
 
 class Replica(NamedTuple):
@@ -74,7 +75,8 @@ def read_log_dirs(
         # Before version 3 an answer without directories is a refusal.
         code = answer.error_code
         return BrokerLogs([], [], error_name(code) if code else "CLUSTER_AUTHORIZATION_FAILED")
-    dirs = [_log_dir(broker, one) for one in answer.results]
+    cordoned = _cordoned(connection, answer)
+    dirs = [_log_dir(broker, one, cordoned) for one in answer.results]
     replicas = [
         Replica(
             topic.name,
@@ -89,7 +91,7 @@ def read_log_dirs(
         for topic in log_dir.topics or ()
         for one in topic.partitions
     ]
-    return BrokerLogs(dirs, replicas, cordoned=_cordoned(connection, answer))
+    return BrokerLogs(dirs, replicas, cordoned=cordoned)
 
 
 def _cordoned(connection: BrokerConnection, answer: Any) -> frozenset[str] | None:
@@ -130,9 +132,10 @@ def _topics(partitions: Sequence[tuple[str, int]]) -> list[Any]:
     return [topic_class(topic=topic, partitions=numbers) for topic, numbers in by_topic.items()]
 
 
-def _log_dir(broker: int, one: Any) -> LogDir:
+def _log_dir(broker: int, one: Any, cordoned: frozenset[str] | None) -> LogDir:
     error = error_name(one.error_code) if one.error_code != NO_ERROR else None
-    return LogDir(broker, one.log_dir, error, _known(one.total_bytes), _known(one.usable_bytes))
+    closed = None if cordoned is None else one.log_dir in cordoned
+    return LogDir(broker, one.log_dir, error, _known(one.total_bytes), _known(one.usable_bytes), closed)
 
 
 def _known(value: int) -> int | None:

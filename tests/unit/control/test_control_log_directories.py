@@ -110,7 +110,7 @@ def test_cordoned_directories_are_known_from_kafka_4_3_on() -> None:
     found = read_broker_logs(ClusterHandle("c", brokers[0].address, timeout=20), [1, 2, 3, 4])
     for one in brokers:
         one.close()
-    rows = [LogDir(node, "/d", None, 9, 4) for node in (1, 2, 3)]
+    rows = [LogDir(node, "/d", None, 9, 4, cordoned) for node, cordoned in ((1, True), (2, False), (3, None))]
     assert found[1] == BrokerLogs([rows[0]], [], cordoned=frozenset({"/d"}))
     assert found[2] == BrokerLogs([rows[1]], [], cordoned=frozenset())
     assert found[3] == BrokerLogs([rows[2]], [], cordoned=None)

@@ -191,3 +191,19 @@ def test_an_edited_plan_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="its digest does not match"):
         read_replica_plan(tmp_path / "plan.json")
     assert SCHEMA in text
+
+
+def test_replicas_named_for_a_cordoned_broker_or_directory_are_left_out() -> None:
+    """As another tool's file may name them; what a cordoned broker has already stays possible."""
+    dirs = [
+        {"broker": broker, "path": path, "total_bytes": 9, "usable_bytes": 9, "cordoned": (broker, path) in closed}
+        for closed in ({(4, "/a"), (5, "/a"), (5, "/b"), (1, "/a"), (1, "/b")},)
+        for broker in range(1, 7)
+        for path in ("/a", "/b")
+    ]
+    snapshot = cluster(*(partition(number=number) for number in range(5)), log_dirs=dirs)
+    targets = {0: (1, 2, 4), 1: (1, 2, 4), 2: (1, 2, 5), 3: (2, 1, 3), 4: (1, 2, 6)}
+    chosen = {(("orders", 0), 4): "/a", (("orders", 1), 4): "/b", (("orders", 4), 6): "/a"}
+    plan, left_out = planned(snapshot, targets, directories=chosen)
+    assert left_out == {0: "log directory /a of broker 4 is cordoned", 2: "broker 5 is cordoned"}
+    assert sorted(change.partition for change in plan.changes) == [1, 3, 4]

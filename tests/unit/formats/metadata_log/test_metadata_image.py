@@ -196,6 +196,23 @@ def test_brokers_are_fenced_and_unfenced_in_both_ways(log: Log) -> None:
     assert log.image.brokers == {}
 
 
+def test_cordoned_directories_are_those_named_last(log: Log) -> None:
+    """KIP-1066: null leaves them as they are, an empty list takes the cordon away; a registration says all anew."""
+    ends = [{"name": "PLAINTEXT", "host": "h", "port": 9092, "securityProtocol": 0}]
+    register = {"brokerId": 1, "brokerEpoch": 5, "endPoints": ends, "rack": None, "logDirs": ["a", "b"]}
+    for kind, fields, cordoned in (
+        ("REGISTER_BROKER", register, None),
+        ("BROKER_REGISTRATION_CHANGE", {"brokerId": 1, "cordonedLogDirs": ["a"]}, ["a"]),
+        ("BROKER_REGISTRATION_CHANGE", {"brokerId": 1, "fenced": 1}, ["a"]),
+        ("FENCE_BROKER", {"id": 1, "epoch": 5}, ["a"]),
+        ("BROKER_REGISTRATION_CHANGE", {"brokerId": 1, "cordonedLogDirs": ["a", "b"]}, ["a", "b"]),
+        ("BROKER_REGISTRATION_CHANGE", {"brokerId": 1, "cordonedLogDirs": []}, []),
+        ("REGISTER_BROKER", {**register, "cordonedLogDirs": ["b"]}, ["b"]),
+    ):
+        log.add(kind, **fields)
+        assert log.image.brokers[1].cordoned == cordoned, kind
+
+
 def test_features_of_level_0_are_gone(log: Log) -> None:
     log.add("FEATURE_LEVEL", name="metadata.version", featureLevel=30)
     log.add("FEATURE_LEVEL", name="group.version", featureLevel=1)

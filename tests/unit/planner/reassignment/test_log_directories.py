@@ -30,7 +30,11 @@ Copies = list[tuple[int, str, int]]
 """Broker, directory and bytes of the only copy of each partition."""
 
 
-def problem_of(copies: Copies, volumes: dict[tuple[int, str], tuple[int | None, int | None]]) -> Problem:
+def problem_of(
+    copies: Copies,
+    volumes: dict[tuple[int, str], tuple[int | None, int | None]],
+    cordoned: frozenset[tuple[int, str]] = frozenset(),
+) -> Problem:
     """Partition N of one topic has the N-th copy as its only replica; volumes are total and usable bytes."""
     brokers = sorted({broker for broker, _ in volumes})
     rows = [
@@ -42,7 +46,13 @@ def problem_of(copies: Copies, volumes: dict[tuple[int, str], tuple[int | None, 
         for n, (broker, path, size) in enumerate(copies)
     ]
     dirs = [
-        {"broker": broker, "path": path, "total_bytes": total, "usable_bytes": usable}
+        {
+            "broker": broker,
+            "path": path,
+            "total_bytes": total,
+            "usable_bytes": usable,
+            "cordoned": (broker, path) in cordoned,
+        }
         for (broker, path), (total, usable) in volumes.items()
     ]
     snapshot = ClusterSnapshot(
@@ -105,6 +115,23 @@ def test_unknown_capacity_is_refused_or_ignored() -> None:
     assert DirectoryRoom(directories, 2).fits(0).tolist() == [True, True]
     assert DirectoryRoom(directories, 2).fits(1).tolist() == [False, True]
     assert DirectoryRoom(directories, 2, ignore_capacity=True).fits(1 << 50).tolist() == [True, False]
+
+
+def test_a_cordoned_directory_takes_nothing_however_much_room_it_has() -> None:
+    """The broker answers INVALID_REPLICA_ASSIGNMENT, for a copy of no bytes, too."""
+    volumes = {(1, "/a"): (100, 95), (1, "/b"): (900, 900), (2, "/a"): (100, 50)}
+    problem = problem_of([(2, "/a", 5), (2, "/a", 0), (1, "/a", 5)], volumes, frozenset({(1, "/b")}))  # type: ignore[arg-type]
+    directories = log_directories(problem)
+    for ignore_capacity in (False, True):
+        room = DirectoryRoom(directories, 2, ignore_capacity=ignore_capacity)
+        assert choose_directories(problem, np.zeros_like(problem.replicas), room) == []
+        assert {directories.paths[one] for one in room.chosen.values()} == {"/a"}
+    relief = relieve(layout_of(problem), directories, DirectoryRoom(directories, 2), 0, 0.0, path="/a")
+    assert relief.directory_moves == ()
+    only = problem_of([(2, "/a", 0)], {(1, "/a"): (100, 95), (2, "/a"): (100, 50)}, frozenset({(1, "/a")}))
+    for ignore_capacity in (False, True):
+        room = DirectoryRoom(log_directories(only), 2, ignore_capacity=ignore_capacity)
+        assert choose_directories(only, np.zeros_like(only.replicas), room) == [(0, 0)]
 
 
 @examples(2)

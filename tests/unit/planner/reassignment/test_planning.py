@@ -10,6 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kreplica.errors import UsageError
+from kreplica.model.schema import BROKERS
+from kreplica.model.table import Table
 from kreplica.planner.reassignment.effects import effects_of
 from kreplica.planner.reassignment.planning import PlanningLimits, plan_reassignment
 from kreplica.planner.reassignment.problem import bytes_moved, leader_changes, moves
@@ -36,6 +38,25 @@ def test_excluded_and_dead_brokers_lead_no_more_than_they_did() -> None:
     for cluster, excluded in ((replace(SIX, dead=frozenset({3})), ()), (SIX, (3,))):
         planned = plan_reassignment(cluster.snapshot(), Request((LEADERS,), excluded_brokers=excluded), UNKNOWN_DISKS)
         assert Counter(replicas[0] for replicas in planned.targets.values()) == {2: 3}
+
+
+@pytest.mark.parametrize(
+    ("cordoned", "dead", "request_", "said"),
+    [
+        ({3}, set(), Request((Reason(ReasonKind.ADD, (3,)),)), "broker 3 cannot be added; all of its log directories"),
+        (set(), {3}, Request((Reason(ReasonKind.ADD, (3,)),)), "broker 3 cannot be added; it is not alive"),
+        (set(), set(), Request((Reason(ReasonKind.ADD, (2,)),), to=(3,)), "broker 2 cannot be added; --to does not"),
+        ({2, 3}, {1}, Request((Reason(ReasonKind.RACK_AWARE),)), "broker 1 not alive, brokers 2, 3 cordoned"),
+    ],
+)
+def test_brokers_that_may_not_receive_are_no_place_to_add_to(
+    cordoned: set[int], dead: set[int], request_: Request, said: str
+) -> None:
+    snapshot = replace(SIX, dead=frozenset(dead)).snapshot()
+    rows = [{**row, "cordoned": row["broker"] in cordoned} for row in snapshot.brokers.rows()]
+    with pytest.raises(UsageError) as refused:
+        plan_reassignment(replace(snapshot, brokers=Table.from_rows(BROKERS, rows)), request_, UNKNOWN_DISKS)
+    assert said in str(refused.value)
 
 
 def test_limits_keep_the_urgent_and_the_small() -> None:

@@ -84,15 +84,16 @@ def test_brokers_that_receive_nothing(request_: Request, closed: set[int]) -> No
 
 
 def test_dead_fenced_and_cordoned_brokers_and_those_without_a_directory_receive_nothing() -> None:
-    brokers = [{**broker, "alive": broker["broker"] != 4} for broker in BROKERS]
+    brokers = [{**broker, "alive": broker["broker"] != 4, "cordoned": broker["broker"] == 5} for broker in BROKERS]
     dirs = [
         {"broker": 1, "path": "/a", "error": "KAFKA_STORAGE_ERROR"},
         {"broker": 1, "path": "/b", "error": None},
         {"broker": 2, "path": "/a", "error": "KAFKA_STORAGE_ERROR"},
     ]
     snapshot = snapshot_of([partition(leader=1)], brokers, dirs)
-    found = make_problem(snapshot, ANYTHING, cordoned=(5,))
+    found = make_problem(snapshot, ANYTHING)
     assert found.brokers[found.destination].tolist() == [1, 3]
+    assert "broker 5 is cordoned and receives no replica" in found.remarks
 
 
 def test_the_size_is_that_of_the_copy_of_the_leader_else_the_largest() -> None:

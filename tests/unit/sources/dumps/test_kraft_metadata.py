@@ -28,6 +28,7 @@ from kreplica.formats.metadata_log.files import (
     state_at,
 )
 from kreplica.formats.metadata_log.image import BrokerState, MetadataImage, PartitionState, Topic
+from kreplica.model.cordons import cordoned_brokers
 from kreplica.model.snapshot import ClusterSnapshot
 from kreplica.sources.dumps.kraft import read_kraft_metadata, shown_settings, snapshot_of_metadata
 
@@ -59,7 +60,8 @@ def test_each_state_is_what_kafka_described_then(state: str) -> None:
         names = set(expected) - NOT_TOLD
         assert {name: row[name] for name in names} == {name: expected[name] for name in names}
         assert row["partition_epoch"] is not None
-    brokers = [{**row, "port": None} for row in replayed.brokers.rows()]
+    assert [row["cordoned"] for row in replayed.brokers.rows()] == [False] * 3, "none was when these files were made"
+    brokers = [{**row, "port": None, "cordoned": None} for row in replayed.brokers.rows()]
     assert brokers == [{**row, "port": None} for row in told.brokers.rows()]
     settings = {
         (row["entity"], row["name"]): row["value"] for row in replayed.configs.rows() if row["origin"] == "topic"
@@ -166,6 +168,26 @@ def test_a_replica_is_offline_with_its_broker_or_directory(
     image.topics["T"] = Topic("orders", "T", {0: state})
     snapshot = snapshot_of_metadata(Replay(image), name="x", cluster_id=None)
     assert snapshot.partition("orders", 0)["offline_replicas"] == ([1] if offline else [])
+
+
+@pytest.mark.parametrize(
+    ("directories", "cordoned", "told"),
+    [
+        (["a", "b"], None, None),
+        (["a", "b"], [], False),
+        (["a", "b"], ["a"], False),
+        (["a", "b"], ["b", "a", "lost"], True),
+    ],
+)
+def test_a_broker_is_cordoned_with_all_of_its_directories(
+    directories: list[str], cordoned: list[str] | None, told: bool | None
+) -> None:
+    """Of a fenced broker, too: the controller keeps what it registered."""
+    image = MetadataImage(timestamp=1)
+    image.brokers[1] = BrokerState("h", 1, None, True, False, directories, 1, cordoned)
+    snapshot = snapshot_of_metadata(Replay(image), name="x", cluster_id=None)
+    assert snapshot.brokers.row(0)["cordoned"] is told
+    assert cordoned_brokers(snapshot) == ({1} if told else set())
 
 
 def test_a_log_that_was_cut_at_the_front_begins_with_its_checkpoint(tmp_path: Path) -> None:
