@@ -74,7 +74,7 @@ def rebalance_verify(handle: ClusterHandle, path: Path) -> VerifiedPlan:
         UsageError: The plan was made for another cluster.
         UnreachableError: The cluster did not answer.
     """
-    from kreplica.planner.reassignment.verification import verify
+    from kreplica.planner.reassignment.verification.verify import verify
 
     plan, _ = read_replica_plan(path)
     certificate = _certificate(plan, path)

@@ -1,14 +1,24 @@
-"""Certificate: a plan's value, a lower bound that no plan goes below, and the prices that prove it.
+"""Certificate: conditions of a plan, its values, bounds that no plan under these conditions goes below, and proofs.
 
-The bound is a Lagrangian one. Give every broker a price for holding a replica. Then no target that meets the
-constraints costs less than the sum, over partitions, of the cheapest way to place each one alone at those prices, less
-the most that the brokers' bounds let all of them be paid:
+Most bounds are Lagrangian ones. Give every broker a price for a replica on it, or for each byte of one. Then no target
+that meets the conditions costs less than the sum, over partitions, of the cheapest way to place each one alone at those
+prices, less the most that the brokers' ranges let all of them be paid:
 
     cost >= sum of cheapest placements(price) - sum over brokers of max(price * lower, price * upper)
 
 Where brokers hold a certain number together, they are paid for that many: those with the highest prices first.
 That holds for any prices (weak duality), so whoever has the prices can check the bound without solving anything. Node
-potentials of an optimal flow are prices for which it is exact.
+potentials of an optimal flow are prices for which it is exact. With a price of 1 for each byte on brokers above their
+range it is the covering bound: what is above has to leave.
+
+    kind      proves                                       from
+    nothing   0                                            -
+    prices    moves or bytes                               a price of each broker
+    shares    moves of a balance of topics                 replicas above and below the share of each topic
+    levels    the balance of leaders, and its changes      a level and a price of each broker (``leaders.py``)
+
+Bounds hold for plans within the ranges that this one keeps. Where it misses what was wanted, ranges are as wide as it
+needs, and ``missed`` names what was wanted.
 """
 
 from __future__ import annotations
@@ -18,19 +28,6 @@ from enum import StrEnum
 from typing import Any
 
 import msgspec
-import numpy as np
-
-from kreplica.model.columns import Indices, Integers, Mask
-from kreplica.planner.reassignment.constraints import Constraints, per_rack
-from kreplica.planner.reassignment.problem import NOBODY, Problem
-
-_ROWS = 50_000
-"""Partitions that are priced at once: bounds the memory."""
-
-NEVER = 1 << 61
-"""Cost of what is not allowed."""
-FORCED = 1 << 59
-"""Discount of what has to be taken, so that it comes first; added again afterwards."""
 
 
 class Quantity(StrEnum):
@@ -38,6 +35,8 @@ class Quantity(StrEnum):
 
     MOVES = "moves"
     BYTES = "bytes"
+    LEADER_SQUARES = "leader squares"
+    LEADER_CHANGES = "leader changes"
 
 
 class BoundKind(StrEnum):
@@ -45,6 +44,16 @@ class BoundKind(StrEnum):
 
     NOTHING = "nothing"
     PRICES = "prices"
+    SHARES = "shares"
+    LEVELS = "levels"
+
+
+class Load(StrEnum):
+    """Loads of brokers for which there are ranges."""
+
+    COUNT = "count"
+    BYTES = "bytes"
+    WEIGHTS = "weights"
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,12 +61,18 @@ class Bound:
     """A quantity of the plan, and what no other plan goes below.
 
     Args:
-        quantity: Replicas that are added, or bytes that are copied where no more replicas are added than here.
-        value: That of the plan.
-        lower_bound: Of every plan that meets the same constraints.
-        kind: How it is shown: from nothing, every plan has 0 at least; or by prices.
+        quantity: Replicas that are added; bytes that are copied, where no more replicas are added than here if moves
+            have a cost; squares of the numbers of partitions that brokers lead; preferred leaders that change, where
+            the squares are as few.
+        value: That of the plan and of what is left out of it together.
+        lower_bound: Of every plan that meets the same conditions.
+        kind: How it is shown.
         move_cost: Cost of one replica that is added, beside its bytes where the quantity is bytes.
-        prices: Price of a replica on each broker, by id; brokers that are not named have price 0.
+        prices: Price of a unit of the load on each broker, by id; brokers that are not named have price 0.
+        load: The load that has a price.
+        scale: Number of units of prices that make one of the quantity.
+        planned: What of the value the plan takes, where changes are left out of it; None for all.
+        limit: Most that the plan was allowed to take; None for any.
     """
 
     quantity: Quantity
@@ -66,16 +81,99 @@ class Bound:
     kind: BoundKind
     move_cost: int
     prices: dict[int, int]
+    load: Load = Load.COUNT
+    scale: int = 1
+    planned: int | None = None
+    limit: int | None = None
 
     @property
     def gap(self) -> int:
         """Difference of value and bound; 0 where the plan is optimal."""
         return self.value - self.lower_bound
 
+    @property
+    def left(self) -> int:
+        """Amount of the value that is left out of the plan."""
+        return 0 if self.planned is None else self.value - self.planned
+
+    @property
+    def least_left(self) -> int:
+        """Lower bound of what a plan within the limit leaves; without a limit, one that takes as much as this."""
+        if self.planned is None:
+            return 0
+        return max(0, self.lower_bound - (self.planned if self.limit is None else self.limit))
+
+    @property
+    def closed(self) -> bool:
+        """True if neither the whole nor what is left out leaves a gap."""
+        return self.gap == 0 and self.left == self.least_left
+
+
+@dataclass(frozen=True, slots=True)
+class LoadBounds:
+    """Range of one load of brokers.
+
+    Args:
+        load: Bytes or weights; those of numbers stand in the certificate itself.
+        lower: Least load by broker id, 0 for those that are not named.
+        upper: Greatest load by broker id, any for those that are not named.
+    """
+
+    load: Load
+    lower: dict[int, int]
+    upper: dict[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class TopicShares:
+    """Balance of topics: each broker holds its share of each topic, rounded down or up, or what the plan gives it.
+
+    Args:
+        groups: Sets of brokers that share a topic's replicas on them.
+        beyond: Replicas of the plan above a share, or missing to it.
+    """
+
+    groups: tuple[tuple[int, ...], ...]
+    beyond: int
+
+
+@dataclass(frozen=True, slots=True)
+class LeaderProof:
+    """Numbers that prove the balance of preferred leaders.
+
+    Args:
+        barred: Brokers that may lead nothing.
+        levels: Level of each broker by id, 0 for those that are not named.
+        prices: Price of each broker by id, 0 for those that are not named.
+    """
+
+    barred: tuple[int, ...]
+    levels: dict[int, int]
+    prices: dict[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Missed:
+    """A broker that the plan leaves outside the range that was wanted.
+
+    Args:
+        load: The load.
+        broker: Id of the broker.
+        reached: Its load by the plan.
+        lower: Least that was wanted.
+        upper: Most that was wanted.
+    """
+
+    load: Load
+    broker: int
+    reached: int
+    lower: int
+    upper: int
+
 
 @dataclass(frozen=True, slots=True)
 class Certificate:
-    """Constraints of a plan, and bounds of each quantity in the order in which they count.
+    """Conditions of a plan, and bounds of each quantity in the order in which they count.
 
     Args:
         topics: Names of the topics in scope: of them every partition with a live leader that is not being reassigned
@@ -89,7 +187,13 @@ class Certificate:
         upper: Most replicas on each broker by id, any number for those that are not named.
         totals: Replicas that sets of brokers hold together.
         stuck: Topic and partition of those that stay as they are, because nothing legal was found for them.
-        bounds: Moves, then bytes at that number of moves.
+        bounds: Bounds of each quantity.
+        loads: Ranges of other loads.
+        weights: Topic, partition and weight, where weights are balanced.
+        shares: Balance of topics, None where it is no aim.
+        leaders: Proof of the balance of leaders, None where it is no aim.
+        rest: Topic, partition and replicas of changes that are left out of the plan; with them it meets the conditions.
+        missed: Brokers that are left outside the ranges that were wanted.
     """
 
     topics: tuple[str, ...]
@@ -103,11 +207,18 @@ class Certificate:
     totals: tuple[tuple[tuple[int, ...], int], ...]
     stuck: tuple[tuple[str, int], ...]
     bounds: tuple[Bound, ...]
+    loads: tuple[LoadBounds, ...] = ()
+    weights: tuple[tuple[str, int, int], ...] = ()
+    shares: TopicShares | None = None
+    leaders: LeaderProof | None = None
+    rest: tuple[tuple[str, int, tuple[int, ...]], ...] = ()
+    missed: tuple[Missed, ...] = ()
 
     @property
     def optimal(self) -> bool:
-        """True if no bound leaves a gap."""
-        return all(bound.gap == 0 for bound in self.bounds)
+        """True if no bound leaves a gap, and every range is that which was wanted."""
+        reached = not self.missed and (self.shares is None or self.shares.beyond == 0)
+        return reached and all(bound.closed for bound in self.bounds)
 
 
 def certificate_object(certificate: Certificate) -> dict[str, Any]:
@@ -116,81 +227,3 @@ def certificate_object(certificate: Certificate) -> dict[str, Any]:
     for bound, object_ in zip(certificate.bounds, found["bounds"], strict=True):
         object_["gap"] = bound.gap
     return {"optimal": certificate.optimal, **found}
-
-
-def move_costs(problem: Problem, quantity: Quantity, move_cost: int) -> Integers:
-    """Cost of each replica that a partition is given."""
-    sizes = problem.sizes if quantity is Quantity.BYTES else np.zeros(len(problem), dtype=np.int64)
-    return sizes + move_cost
-
-
-def dual_bound(problem: Problem, constraints: Constraints, prices: Integers, costs: Integers) -> int:
-    """Least total cost of added replicas that these prices prove.
-
-    Args:
-        problem: The cluster.
-        constraints: Conditions that every plan meets.
-        prices: Price of a replica on each broker, any whole numbers.
-        costs: Cost of each replica that a partition is given.
-    """
-    paid = _most_paid(constraints, prices)
-    rows = np.arange(len(problem))
-    parts = (rows[start : start + _ROWS] for start in range(0, len(rows), _ROWS))
-    return sum(_exact_sum(_cheapest(problem, constraints, prices, costs, part)) for part in parts) - paid
-
-
-def _most_paid(constraints: Constraints, prices: Integers) -> int:
-    """Most that brokers can be paid within their bounds and totals."""
-    exact, lower, upper = prices.astype(object), constraints.lower, constraints.upper
-    paid = int(exact @ lower.astype(object))
-    alone = np.ones(len(prices), dtype=np.bool_)
-    for total in constraints.totals:
-        alone[total.brokers] = False
-        left = total.replicas - int(lower[total.brokers].sum())
-        for broker in total.brokers[np.argsort(-prices[total.brokers], kind="stable")].tolist():
-            number = min(left, int(upper[broker] - lower[broker]))
-            paid += number * int(prices[broker])
-            left -= number
-    free = alone & (prices > 0)
-    return paid + int(exact[free] @ (upper - lower)[free].astype(object))
-
-
-def _exact_sum(values: Integers) -> int:
-    """Sum that does not overflow."""
-    return (int((values >> 31).sum()) << 31) + int((values & ((1 << 31) - 1)).sum())
-
-
-def _cheapest(problem: Problem, constraints: Constraints, prices: Integers, costs: Integers, rows: Indices) -> Integers:
-    """Cost of the cheapest placement of each partition alone."""
-    matrix, keepable, fixed = problem.replicas[rows], constraints.keepable[rows], constraints.fixed[rows]
-    stay = np.where(keepable, prices[matrix], NEVER) - np.where(fixed, FORCED, 0)
-    rack_of = np.where(matrix == NOBODY, -1, problem.racks[matrix])
-    in_rack = per_rack(problem, fixed, matrix)
-    must = np.maximum(constraints.least[rows], in_rack).astype(np.int64)
-    total: Integers = in_rack.sum(axis=1) * np.int64(FORCED)
-    several = int(constraints.most.max(initial=0)) > 1
-    optional = []
-    for rack in range(len(problem.rack_names)):
-        options = [np.where(rack_of == rack, stay, NEVER)]
-        here = np.flatnonzero(constraints.receivers & (problem.racks == rack))
-        here = here[np.argsort(prices[here], kind="stable")][: int(constraints.most.max()) + matrix.shape[1]]
-        for broker in (here if several else here[:1]).tolist():
-            new = costs[rows] + prices[broker]
-            options.append(_unless(new, (matrix == broker).any(axis=1) & several)[:, None])
-        ranked = np.sort(np.concatenate(options, axis=1), axis=1)
-        order = np.arange(ranked.shape[1])
-        total += np.where(order < must[:, [rack]], ranked, 0).sum(axis=1)
-        open_ = (order >= must[:, [rack]]) & (order < constraints.most[rows][:, [rack]])
-        width = int(constraints.most[:, rack].max(initial=0))
-        optional.append(np.where(open_, ranked, NEVER)[:, :width])
-    rest = constraints.factor[rows] - must.sum(axis=1)
-    most = int(rest.max(initial=0))
-    if most:
-        pool = np.sort(np.concatenate(optional, axis=1), axis=1)[:, :most]
-        total = total + np.where(np.arange(pool.shape[1]) < rest[:, None], pool, 0).sum(axis=1)
-    return total
-
-
-def _unless(costs: Integers, barred: Mask) -> Integers:
-    found: Integers = np.where(barred, NEVER, costs)
-    return found

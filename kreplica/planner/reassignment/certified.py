@@ -7,15 +7,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from kreplica.model.columns import Integers, Mask
-from kreplica.planner.reassignment.certificate import (
-    Bound,
-    BoundKind,
-    Certificate,
-    Quantity,
-    dual_bound,
-    move_costs,
-)
+from kreplica.planner.reassignment.certificate import Bound, BoundKind, Certificate, Quantity
 from kreplica.planner.reassignment.constraints import UNLIMITED, Constraints, make_constraints
+from kreplica.planner.reassignment.dual_bound import dual_bound, move_costs
 from kreplica.planner.reassignment.exchange import prices
 from kreplica.planner.reassignment.flow import plan_exactly
 from kreplica.planner.reassignment.greedy import plan_greedily

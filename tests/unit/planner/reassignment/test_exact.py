@@ -15,7 +15,7 @@ from kreplica.errors import MissingExtraError
 from kreplica.planner.reassignment.certified import Planned, plan
 from kreplica.planner.reassignment.problem import Assignment, Problem, bytes_moved, moves, replica_counts, targets
 from kreplica.planner.reassignment.request import Reason, ReasonKind, Request
-from kreplica.planner.reassignment.verification import verify
+from kreplica.planner.reassignment.verification.verify import verify
 from tests.support.brute_force import best_target
 from tests.support.examples import examples
 from tests.support.reassignments import BALANCE, RACK_AWARE, SmallCluster, faults, placed, requests, small_clusters
