@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 import pytest
-from examples import examples
 from histories import HOUR, MARCH, observations, observed
 from hypothesis import given
 from hypothesis import strategies as st
@@ -44,7 +43,6 @@ def test_neither_order_nor_copies_change_a_history(some: list[Observation], rand
     assert told(fold(more)) == told(fold(some))
 
 
-@examples(2)
 @given(observations())
 def test_no_observation_contradicts_a_run_and_none_is_lost(some: list[Observation]) -> None:
     runs = fold(some)
@@ -61,7 +59,6 @@ def test_no_observation_contradicts_a_run_and_none_is_lost(some: list[Observatio
         assert run.key in run.last.rows
 
 
-@examples(2)
 @given(observations())
 def test_a_run_ends_at_the_first_later_observation_of_its_month_that_says_otherwise(some: list[Observation]) -> None:
     for run in fold(some):
