@@ -117,6 +117,9 @@ BROKERS = TableSchema(
             Kind.BOOL,
             "all of its log directories are cordoned, by the metadata log (KIP-1066); live brokers tell it of each one",
         ),
+        _optional(
+            "down_since_ms", Kind.INT64, "since when it is fenced, at least, by the metadata log, ms since the epoch"
+        ),
     ),
     sort=("broker",),
 )

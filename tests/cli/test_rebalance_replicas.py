@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +13,11 @@ import pytest
 
 from commands.main import run
 from kreplica.execution.digest import write_document
+from kreplica.model.schema import QUORUM
+from kreplica.model.snapshot import ClusterSnapshot
+from kreplica.model.table import Table
 from kreplica.sources.dumps.dump import read_sample
+from kreplica.store.writing import write_snapshot
 
 HEALTHY = ["--dump", "sample-healthy"]
 
@@ -235,3 +241,51 @@ def test_a_replication_factor_that_cannot_be_had_is_refused(capsys: pytest.Captu
     assert "replication factor 4 is more than the 3 brokers" in capsys.readouterr().err
     assert run(["rebalance", "replicas", "--replication-factor", "1", "--topic", "two-copies", *HEALTHY]) == 2
     assert "below min.insync.replicas" in capsys.readouterr().err
+
+
+def test_brokers_that_have_been_down_so_long_are_repaired(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """In the sample broker 3 is down; its quorum heard of it last some seconds before."""
+    sample = read_sample("sample")
+    (heard,) = [row["last_fetch_ms"] for row in sample.quorum.rows() if row["node"] == 3]
+    down = sample.taken_at.timestamp() - int(str(heard)) / 1000
+    code, document = ask(capsys, "--dead-for", f"{down - 1:.0f}s", "--dump", "sample")
+    assert (code, [row["removing"] for row in document["moves"] if row["planned"]]) == (1, [[3]])
+    code, document = ask(capsys, "--dead-for", "1h", "--dump", "sample")
+    assert [row["planned"] for row in document["moves"]] == []
+    assert "no broker has been down for 1 h" in document["warnings"]
+    assert "broker 3 is down for less than 1 h, expected back and not repaired" in document["warnings"]
+    for words, said in (
+        (["--dead-for", "1h", "--repair", "3"], "--repair and --dead-for exclude each other"),
+        (["--repair", "3", "--since", "x"], "--since needs --dead-for"),
+        (["--dead-for", "soon"], "--dead-for soon is no length of time"),
+        (["--dead-for", "1h", "--since", str(tmp_path / "none")], "none"),
+        (["--dead-for", "1h", "--since", "fleet"], "fleet"),
+    ):
+        assert run(["rebalance", "replicas", *words, "--dump", "sample"]) == 2
+        assert said in capsys.readouterr().err
+
+
+def test_earlier_snapshots_tell_since_when_a_broker_is_down(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """Without a quorum: what snapshots of an hour ago, and of the time between, show."""
+    sample = read_sample("sample")
+    now = replace(sample, quorum=Table.empty(QUORUM))
+    healthy = replace(read_sample("sample-healthy"), quorum=Table.empty(QUORUM))
+
+    def stored(name: str, *snapshots: tuple[ClusterSnapshot, int]) -> str:
+        for snapshot, minutes in snapshots:
+            write_snapshot(replace(snapshot, taken_at=now.taken_at - timedelta(minutes=minutes)), tmp_path / name)
+        return str(tmp_path / name)
+
+    dump = ["--dump", stored("now", (now, 0)), "--dead-for", "1h"]
+    assert run(["rebalance", "replicas", *dump]) == 2
+    assert "nothing tells whether broker 3 has been down for 1 h" in capsys.readouterr().err
+    code, document = ask(capsys, *dump, "--since", stored("down", (now, 300), (healthy, 200), (now, 90), (now, 20)))
+    assert (code, [row["removing"] for row in document["moves"] if row["planned"]]) == (1, [[3]])
+    said = "broker 3 is down now and in earlier snapshots; nothing tells of the time between"
+    assert said in document["warnings"]
+    code, document = ask(capsys, *dump, "--since", stored("up", (now, 90), (healthy, 20)))
+    assert [row for row in document["moves"] if row["planned"]] == []
+    assert run(["rebalance", "replicas", *dump, "--since", stored("lately", (now, 20))]) == 2
+    assert "broker 3 was down already at" in capsys.readouterr().err
+    assert run(["rebalance", "replicas", *dump, "--since", stored("later", (now, -20))]) == 2
+    assert "has no earlier snapshot of cluster" in capsys.readouterr().err

@@ -11,7 +11,7 @@ import typer
 
 from commands.rebalance.options import one_cluster
 from commands.shared.options import BROKERS, LARGEST_INT32, OutputOption, SourceOptions, takes_sources
-from commands.shared.values import parse_ids, parse_size
+from commands.shared.values import parse_duration, parse_ids, parse_size
 from kreplica.errors import UsageError
 
 if TYPE_CHECKING:
@@ -39,6 +39,20 @@ def replicas(
     sources: SourceOptions,
     repair: Annotated[
         Brokers, typer.Option("--repair", metavar=BROKERS, help="Replace the replicas of dead brokers.")
+    ] = None,
+    dead_for: Annotated[
+        str | None,
+        typer.Option(
+            "--dead-for", metavar="TIME", help="Replace the replicas of brokers that have been down so long: 1h, 2d."
+        ),
+    ] = None,
+    since: Annotated[
+        Path | None,
+        typer.Option(
+            "--since",
+            metavar="DUMP",
+            help="An earlier snapshot, or a directory of them, for --dead-for: brokers that were down then, too.",
+        ),
     ] = None,
     rack_aware: Annotated[
         bool, typer.Option("--rack-aware", help="Spread the replicas of each partition over the racks.")
@@ -198,7 +212,10 @@ def replicas(
     from kreplica.planner.reassignment.request import Request
 
     named = {"repair": repair, "drain": drain, "add": add}
-    reasons = _reasons(named, balance, rack_aware=rack_aware, replication_factor=replication_factor)
+    reasons = [
+        *_dead_for(dead_for, repair, since),
+        *_reasons(named, balance, rack_aware=rack_aware, replication_factor=replication_factor),
+    ]
     request = Request(
         (*reasons, *_reliefs(relieve, to_used)),
         to=parse_ids(to or (), "--to"),
@@ -219,7 +236,7 @@ def replicas(
     handle = one_cluster(sources.handles(), execute=False)
     limits = _limits(bytes_per_broker, moves_per_broker, moves)
     files = PlanFiles(out, reassignment_json, force)
-    found = rebalance_replicas(handle, wanted, options=options, throttle=rate, limits=limits, files=files)
+    found = rebalance_replicas(handle, wanted, options=options, throttle=rate, limits=limits, files=files, since=since)
     connection = sources.again(handle.name) if handle.dump is None else "--bootstrap-server HOST:PORT"
     emit(answer(found), output, lambda console: show(found, console, connection))
     raise typer.Exit(found.exit_code)
@@ -237,6 +254,19 @@ def _reasons(
     if replication_factor is not None:
         found.append(Reason(ReasonKind.REPLICATION_FACTOR, replication_factor=replication_factor))
     return found + [Reason(ReasonKind.BALANCE, measure=Measure(load)) for load in dict.fromkeys(loads or ())]
+
+
+def _dead_for(length: str | None, repair: Brokers, since: Path | None) -> list[Reason]:
+    """The reason to repair brokers that have been down for some time."""
+    from kreplica.planner.reassignment.request import Reason, ReasonKind
+
+    if length is None:
+        if since is not None:
+            raise UsageError("--since needs --dead-for", "it tells since when brokers are down", "leave out --since")
+        return []
+    if repair is not None:
+        raise UsageError("--repair and --dead-for exclude each other", "", "name the brokers, or the time")
+    return [Reason(ReasonKind.REPAIR, dead_for=parse_duration(length, "--dead-for", least=1))]
 
 
 def _reliefs(brokers: Brokers, to_used: float) -> list[Reason]:
@@ -282,6 +312,6 @@ def _wanted(request: Request, file: Path | None) -> Request | NamedReassignments
         raise UsageError(
             "no reason to move replicas is given",
             "",
-            "give --repair, --rack-aware, --drain, --add, --replication-factor, --balance or --relieve",
+            "give --repair, --dead-for, --rack-aware, --drain, --add, --replication-factor, --balance or --relieve",
         )
     return request

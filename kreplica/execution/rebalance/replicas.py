@@ -14,6 +14,7 @@ from kreplica.execution.journal_file import clear_journal
 from kreplica.execution.moves.plan import LeftOut, PlanRequest, ReplicaPlan, plan_replicas
 from kreplica.execution.moves.plan_file import write_replica_plan
 from kreplica.execution.moves.reassignment_json import NamedReassignments, write_reassignment_json
+from kreplica.execution.rebalance.downtime import with_dead_brokers
 from kreplica.model.rows import Int32, Meaning, of_partition
 from kreplica.model.snapshot import utc_now
 from kreplica.model.words import counted, listed
@@ -179,6 +180,7 @@ def rebalance_replicas(
     throttle: int | None = None,
     limits: MoveLimits = DEFAULT_LIMITS,
     files: PlanFiles = NO_FILES,
+    since: Path | None = None,
 ) -> PlannedReplicas:
     """Plans changes of replicas; nothing is changed but the files that are named.
 
@@ -189,15 +191,16 @@ def rebalance_replicas(
         throttle: Bytes a second of each broker, for the expected time; None for no limit.
         limits: What may be in flight at the same time.
         files: Files to write.
+        since: An earlier snapshot of the cluster, or a directory of snapshots, which tells since when brokers are down.
 
     Raises:
-        UsageError: A broker, a topic or a partition that is named does not exist, free space is not known, or a file
-            cannot be written.
+        UsageError: A broker, a topic or a partition that is named does not exist, free space is not known, since when
+            a broker is down is not known and counts, or a file cannot be written.
         MissingExtraError: A proof is wanted and OR-tools is not installed.
         ChangeRefusedError: A plan is to be written and the cluster does not tell its id.
         UnreachableError: The cluster did not answer.
     """
-    reading = read_clusters((handle,), FACETS)
+    reading = read_clusters((handle,), FACETS | _facets_for(wanted))
     snapshot = reading.snapshots[0]
     if snapshot.cluster_id is None and files.plan is not None:
         raise ChangeRefusedError(
@@ -206,8 +209,16 @@ def rebalance_replicas(
     if isinstance(wanted, NamedReassignments):
         found = _from_file(reading, wanted, limits)
     else:
-        found = _from_reasons(reading, wanted, options, limits, throttle)
+        request, remarks = with_dead_brokers(wanted, snapshot, since)
+        found = _from_reasons(reading, request, options, limits, throttle)
+        found = replace(found, remarks=(*remarks, *found.remarks))
     return replace(found, paths=_written(found, files))
+
+
+def _facets_for(wanted: Request | NamedReassignments) -> Facet:
+    """Facts that a request needs besides: the quorum knows when each broker last fetched."""
+    by_time = not isinstance(wanted, NamedReassignments) and wanted.dead_for is not None
+    return Facet.QUORUM if by_time else Facet.PARTITIONS
 
 
 def _from_file(reading: Reading, wanted: NamedReassignments, limits: MoveLimits) -> PlannedReplicas:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from kreplica.errors import InputError
@@ -263,6 +263,9 @@ def _load(replay: Replay, checkpoint: tuple[int, Path]) -> None:
             last = entry.record.data["lastContainedLogTimestamp"]
     replay.image.next_offset = offset
     replay.image.timestamp = last if last > 0 else replay.image.timestamp
+    for broker, state in replay.image.brokers.items():
+        if state.down_since is not None:
+            replay.image.brokers[broker] = replace(state, down_since=replay.image.timestamp)
 
 
 def _apply(

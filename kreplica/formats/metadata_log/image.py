@@ -54,6 +54,8 @@ class BrokerState:
         directories: Ids of its log directories that are online; empty where not known (before 3.7).
         epoch: Its broker epoch.
         cordoned: Ids of its log directories that take no new replicas; None where not known (before 4.3).
+        down_since: Time of the record since which it is fenced, ms since the epoch; None if it is not. A checkpoint
+            names no time for it: then that of the checkpoint.
     """
 
     host: str | None
@@ -64,6 +66,12 @@ class BrokerState:
     directories: Sequence[str]
     epoch: int
     cordoned: Sequence[str] | None = None
+    down_since: int | None = None
+
+    def with_fencing(self, fenced: bool, timestamp: int | None) -> BrokerState:
+        """The same broker, fenced or not by a record of that time."""
+        since = self.down_since if self.fenced else timestamp
+        return replace(self, fenced=fenced, down_since=since if fenced else None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -314,6 +322,7 @@ def _register_broker(image: MetadataImage, data: Data) -> None:
         directories=data["logDirs"] or (),
         epoch=data["brokerEpoch"],
         cordoned=data["cordonedLogDirs"],
+        down_since=image.timestamp if data["fenced"] else None,
     )
 
 
@@ -329,9 +338,9 @@ def _broker_change(image: MetadataImage, data: Data) -> None:
         image.unplaced += 1
         return
     fencing = data["fenced"]
+    fenced = before.fenced if fencing not in (_FENCE, _UNFENCE) else fencing == _FENCE
     image.brokers[data["brokerId"]] = replace(
-        before,
-        fenced=before.fenced if fencing not in (_FENCE, _UNFENCE) else fencing == _FENCE,
+        before.with_fencing(fenced, image.timestamp),
         shutting_down=before.shutting_down or data["inControlledShutdown"] == _SHUT_DOWN,
         directories=data["logDirs"] or before.directories,
         cordoned=before.cordoned if data["cordonedLogDirs"] is None else data["cordonedLogDirs"],
@@ -344,7 +353,7 @@ def _fencing(fenced: bool) -> Callable[[MetadataImage, Data], None]:
         if before is None:
             image.unplaced += 1
         else:
-            image.brokers[data["id"]] = replace(before, fenced=fenced)
+            image.brokers[data["id"]] = before.with_fencing(fenced, image.timestamp)
 
     return replay
 

@@ -36,6 +36,7 @@ class Reason:
     Args:
         kind: The reason.
         brokers: Brokers to repair, to drain, to add or to relieve.
+        dead_for: Seconds that brokers have been down at least that are repaired, in place of their names.
         measure: The load that a balance makes equal.
         replication_factor: The wanted number of replicas of each partition in scope.
         directory: Log directory to relieve, None for the whole broker.
@@ -48,6 +49,7 @@ class Reason:
     replication_factor: int | None = None
     directory: str | None = None
     to_used: float | None = None
+    dead_for: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +95,11 @@ class Request:
     def balances(self, measure: Measure) -> bool:
         """True if one of the reasons is to balance that load."""
         return any(reason.kind is ReasonKind.BALANCE and reason.measure is measure for reason in self.reasons)
+
+    @property
+    def dead_for(self) -> float | None:
+        """Seconds that brokers have to be down to be repaired, None where they are named."""
+        return next((reason.dead_for for reason in self.reasons if reason.dead_for is not None), None)
 
     @property
     def replication_factor(self) -> int | None:

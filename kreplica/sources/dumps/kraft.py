@@ -127,6 +127,7 @@ def _broker_row(broker: int, state: BrokerState) -> dict[str, object]:
         "alive": not state.fenced,
         "fenced": state.fenced,
         "cordoned": _cordoned(state),
+        "down_since_ms": state.down_since,
     }
 
 

@@ -107,7 +107,9 @@ def test_a_column_of_nulls_without_type_is_null() -> None:
 
 def test_unknown_columns_are_ignored_and_absent_ones_null() -> None:
     table = from_arrow(BROKERS, _brokers(colour=pa.array(["red", "blue"])), "x")
-    expected = {"broker": 1} | dict.fromkeys(["host", "port", "rack", "alive", "fenced", "version", "cordoned"])
+    expected = {"broker": 1} | dict.fromkeys(
+        ["host", "port", "rack", "alive", "fenced", "version", "cordoned", "down_since_ms"]
+    )
     assert table.row(0) == expected
 
 

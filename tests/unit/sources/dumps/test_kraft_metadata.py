@@ -30,6 +30,7 @@ from kreplica.formats.metadata_log.files import (
 from kreplica.formats.metadata_log.image import BrokerState, MetadataImage, PartitionState, Topic
 from kreplica.model.cordons import cordoned_brokers
 from kreplica.model.snapshot import ClusterSnapshot
+from kreplica.planner.reassignment.dead_brokers import dead_brokers
 from kreplica.sources.dumps.kraft import read_kraft_metadata, shown_settings, snapshot_of_metadata
 
 DATA = GOLDEN / "kafka-4.3.1" / "killed-all" / "broker-1" / "data"
@@ -61,7 +62,8 @@ def test_each_state_is_what_kafka_described_then(state: str) -> None:
         assert {name: row[name] for name in names} == {name: expected[name] for name in names}
         assert row["partition_epoch"] is not None
     assert [row["cordoned"] for row in replayed.brokers.rows()] == [False] * 3, "none was when these files were made"
-    brokers = [{**row, "port": None, "cordoned": None} for row in replayed.brokers.rows()]
+    untold = {"port": None, "cordoned": None, "down_since_ms": None}
+    brokers = [{**row, **untold} for row in replayed.brokers.rows()]
     assert brokers == [{**row, "port": None} for row in told.brokers.rows()]
     settings = {
         (row["entity"], row["name"]): row["value"] for row in replayed.configs.rows() if row["origin"] == "topic"
@@ -168,6 +170,22 @@ def test_a_replica_is_offline_with_its_broker_or_directory(
     image.topics["T"] = Topic("orders", "T", {0: state})
     snapshot = snapshot_of_metadata(Replay(image), name="x", cluster_id=None)
     assert snapshot.partition("orders", 0)["offline_replicas"] == ([1] if offline else [])
+
+
+def test_a_fenced_broker_is_down_since_the_record_that_fenced_it() -> None:
+    """The broker was killed after the first state was recorded, and fenced before the second; it came back later."""
+    moments = [recorded_snapshot("kafka-4.3.1", state).taken_at.timestamp() * 1000 for state in STATES]
+    offset = quorum("2-broker-killed", "HighWatermark")
+    for place in (str(DATA), *(str(one) for one in HOME.glob("*.checkpoint"))):
+        at = offset if place == str(DATA) else None
+        for row in read_kraft_metadata(place, at).brokers.rows():
+            assert (row["down_since_ms"] is None) is row["alive"]
+            assert row["alive"] or moments[0] < int(str(row["down_since_ms"])) <= moments[-1]
+    killed = read_kraft_metadata(str(DATA), offset)
+    (since,) = [int(str(row["down_since_ms"])) for row in killed.brokers.rows() if not row["alive"]]
+    assert moments[0] < since <= moments[1]
+    assert dead_brokers(killed, (killed.taken_at.timestamp() * 1000 - since) / 1000).long == (3,)
+    assert dead_brokers(killed, (killed.taken_at.timestamp() * 1000 - since) / 1000 + 1).recent == (3,)
 
 
 @pytest.mark.parametrize(
