@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NoReturn
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
 from commands.rebalance.options import (
+    REPLICAS,
     AllowZookeeperOption,
     BatchOption,
     ExecuteOption,
@@ -79,6 +81,14 @@ def resume(
     allow_zookeeper_write: AllowZookeeperOption = False,
     throttle: ThrottleOption = None,
     max_wait: MaxWaitOption = None,
+    through_controllers: Annotated[
+        bool,
+        typer.Option(
+            "--through-controllers",
+            rich_help_panel=REPLICAS,
+            help="Put throttles of brokers that are down back by the KRaft controllers' own listener, unread.",
+        ),
+    ] = False,
     output: OutputOption = None,
 ) -> None:
     """Go on with a plan, or with its rollback, that was interrupted or stopped.
@@ -98,8 +108,10 @@ def resume(
             {"--batch": batch, "--pause": pause, "--allow-zookeeper-write": allow_zookeeper_write}, "replicas"
         )
         request = moves.MoveRequest(plan, handle, connection_options, execute, yes, throttle, max_wait)
-        _move(request, "resume", output)
-    moves.refuse_other_options({"--throttle": throttle, "--max-wait": max_wait}, "leaders")
+        _move(replace(request, through_controllers=through_controllers), "resume", output)
+    others: dict[str, object] = {"--throttle": throttle, "--max-wait": max_wait}
+    others |= {"--through-controllers": through_controllers}
+    moves.refuse_other_options(others, "leaders")
     asked = PlanRun(plan, handle, connection_options, yes=yes)
     with asked.explained():
         options = asked.options(pace, allow_zookeeper_write=allow_zookeeper_write)

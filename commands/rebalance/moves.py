@@ -49,6 +49,7 @@ class MoveRequest:
         throttle: Rate as typed, None if none was given.
         max_wait: Longest wait as typed.
         given: Options of plans of leaders that were given.
+        through_controllers: Whether throttles of brokers that are down are put back by the controllers.
     """
 
     path: Path
@@ -59,6 +60,7 @@ class MoveRequest:
     throttle: str | None = None
     max_wait: str | None = None
     given: Sequence[str] = ()
+    through_controllers: bool = False
 
 
 def refuse_other_options(options: dict[str, object], kind: str) -> None:
@@ -87,7 +89,7 @@ def run_of(request: MoveRequest, *, needs_throttle: bool = True) -> MoveOptions:
             "--throttle is not given",
             "give --throttle 50MB for each broker, or --throttle none",
         )
-    options = MoveOptions(tell=tell)
+    options = MoveOptions(tell=tell, through_controllers=request.through_controllers)
     if request.throttle is not None and request.throttle != NONE:
         rate = parse_size(request.throttle.removesuffix("/s"), "--throttle")
         options = replace(options, throttle=rate)

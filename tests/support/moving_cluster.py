@@ -190,7 +190,7 @@ class MovingCluster:
             asked = SettingChange(
                 EntityType.BROKER, str(broker), name, operation, None if value is None else str(value)
             )
-            if broker in state["dead"]:
+            if broker in state["dead"] and not state.get("controllers"):
                 results[broker, name] = SettingResult(asked, "unanswered")
                 continue
             state["own"].pop(f"{broker}/{name}", None)

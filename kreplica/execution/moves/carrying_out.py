@@ -19,6 +19,7 @@ from kreplica.execution.moves.rows import DRIFTED, MoveRow, move_rows
 from kreplica.execution.moves.runner import MoveOptions, MoveRun, MoveSession, refuse_second_runner, run_moves
 from kreplica.execution.moves.taking_back import take_back
 from kreplica.execution.progress import Phase
+from kreplica.model.snapshot import ClusterSnapshot, MetadataMode
 from kreplica.model.words import counted
 
 
@@ -172,7 +173,7 @@ class _Request:
 
     def __init__(self, handle: ClusterHandle, path: Path, options: CarryOutOptions) -> None:
         self._handle, self._options = handle, options
-        self._cluster: MoveCluster = LiveCluster(handle)
+        self._cluster: MoveCluster = LiveCluster(handle, through_controllers=options.run.through_controllers)
         self.state = look_at_replica_plan(path, self._cluster)
 
     def apply(self, allowed: Callable[[MovePlanState], None], *, execute: bool) -> MoveOutcome:
@@ -275,7 +276,18 @@ def _owed(state: MovePlanState) -> tuple[str, ...]:
     topics = sorted({topic for topic, _ in owed.lists})
     where = [f"of brokers {', '.join(map(str, brokers))}"] if brokers else []
     where += [f"of topics {', '.join(topics)}"] if topics else []
-    return (f"throttles {' and '.join(where)} are still to be put back",) if where else ()
+    owes = (f"throttles {' and '.join(where)} are still to be put back",) if where else ()
+    return (*owes, *(_owed_to_the_dead(broker, state.snapshot) for broker in brokers if _is_down(broker, state)))
+
+
+def _is_down(broker: int, state: MovePlanState) -> bool:
+    return state.snapshot is not None and state.snapshot.is_alive(broker) is False
+
+
+def _owed_to_the_dead(broker: int, snapshot: ClusterSnapshot | None) -> str:
+    told = f"broker {broker} is down: resume puts its throttle back when it is back"
+    in_kraft = snapshot is not None and snapshot.mode is MetadataMode.KRAFT
+    return f"{told}, or now with --through-controllers" if in_kraft else told
 
 
 def _any_time(_: MovePlanState) -> None:

@@ -59,10 +59,15 @@ class MoveCluster(Protocol):
 
 
 class LiveCluster:
-    """A live cluster, by its brokers."""
+    """A live cluster, by its brokers.
 
-    def __init__(self, handle: ClusterHandle) -> None:
-        self._handle = handle
+    Args:
+        handle: The cluster.
+        through_controllers: Whether rates of brokers that are down are set by the KRaft controllers' own listener.
+    """
+
+    def __init__(self, handle: ClusterHandle, *, through_controllers: bool = False) -> None:
+        self._handle, self._through_controllers = handle, through_controllers
 
     def snapshot(self) -> ClusterSnapshot:
         """Reads partitions, their reassignments and their min ISR."""
@@ -80,7 +85,7 @@ class LiveCluster:
 
     def set_rates(self, rates: Mapping[RateKey, int | None]) -> dict[RateKey, SettingResult]:
         """Sets or deletes rates."""
-        return set_rates(self._handle, rates) if rates else {}
+        return set_rates(self._handle, rates, through_controllers=self._through_controllers) if rates else {}
 
     def extend_lists(self, entries: Mapping[ListKey, Collection[Entry]]) -> dict[ListKey, ListResult]:
         """Adds replicas to lists."""

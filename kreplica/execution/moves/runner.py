@@ -80,6 +80,8 @@ class MoveOptions:
         stopping: Tells whether nothing more is to begin; what is in flight then finishes.
         tell: Called with each event, as one clause.
         clock: Time as the run counts and spends it.
+        through_controllers: Whether throttles of brokers that are down are put back by the KRaft controllers' own
+            listener, unread, instead of when they are back.
     """
 
     throttle: int | None = None
@@ -88,6 +90,7 @@ class MoveOptions:
     stopping: Callable[[], bool] = _never
     tell: Callable[[str], None] = _say_nothing
     clock: Clock = MACHINE_CLOCK
+    through_controllers: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,7 +231,7 @@ class _Run:
         self._count_copied()
         stopped = self._loop(snapshot)
         if not self.asked:
-            self.remarks += self.throttling.release_all()
+            self.remarks += self.throttling.release_all(through_controllers=self.options.through_controllers)
         elif self.throttling.owed:
             self.remarks.append("throttles stay until what is in flight has ended: resume puts them back")
         return stopped

@@ -155,8 +155,12 @@ class Throttling:
                 notes.append(ListNote(*key, ours, known.before))
         self._shrink(notes)
 
-    def release_all(self) -> tuple[str, ...]:
-        """Puts back every throttle that is owed; returns clauses on what is left, or was left to somebody else."""
+    def release_all(self, *, through_controllers: bool = False) -> tuple[str, ...]:
+        """Puts back every throttle that is owed; returns clauses on what is left, or was left to somebody else.
+
+        Args:
+            through_controllers: Whether the cluster sets rates of brokers that are down, which nobody can read first.
+        """
         owed = self.owed
         self._shrink(list(owed.lists.values()))
         remarks = [f"the list {name} of topic {topic} is not put back" for topic, name in self.owed.lists]
@@ -174,7 +178,11 @@ class Throttling:
                 remarks.append(f"{note.name} of broker {note.broker} {told}: somebody else changed it, it is left")
         if others:
             self._note(Event.RELEASED, others, [])
-        down = sorted({note.broker for note in owed.rates.values() if note.broker in now.unread})
+        unread = [note for note in owed.rates.values() if note.broker in now.unread]
+        if through_controllers and unread:
+            remarks += self._put_back(unread)
+            unread = []
+        down = sorted({note.broker for note in unread})
         remarks += [f"broker {broker} is down: its throttle is put back by resume, when it is back" for broker in down]
         return tuple(remarks)
 

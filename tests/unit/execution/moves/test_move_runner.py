@@ -243,6 +243,20 @@ def test_what_a_dead_broker_is_owed_stays_in_the_journal_until_it_is_back(moved:
     assert not moved.progress.owed
 
 
+def test_what_a_dead_broker_is_owed_is_paid_by_the_controllers_where_they_are_asked(moved: Moved) -> None:
+    drain(moved)
+    moved.cluster.point = lambda what: moved.cluster.set(dead=[3]) if what == "after the reassignment" else None
+    moved.run(THROTTLED)
+    paying = replace(THROTTLED, through_controllers=True)
+    refused = f"{LEADER}.rate of broker 3 is not put back: unanswered"
+    assert moved.run(paying).remarks == (refused,), "the controllers do not answer"
+    assert moved.progress.owed
+    moved.cluster.set(controllers=True)
+    assert moved.run(paying) == runner.MoveRun()
+    assert moved.cluster.throttles_now == ({}, {}, {})
+    assert not moved.progress.owed
+
+
 def test_a_disk_with_room_for_two_copies_has_two_in_flight(moved: Moved) -> None:
     drain(moved)
     sized = tuple(replace(one, size=1000) for one in moved.plan.changes)
