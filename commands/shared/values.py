@@ -72,6 +72,22 @@ def parse_size(text: str, option: str) -> int:
     return size
 
 
+_PERCENT = re.compile(r"(?P<number>\d{1,3}(?:\.\d{1,3})?)\s?%?", re.ASCII)
+
+
+def parse_percent(text: str, option: str) -> float:
+    """Share of ``70%`` or ``70``: 0.7.
+
+    Raises:
+        UsageError: It is no number from 1 to 100.
+    """
+    found = _PERCENT.fullmatch(text.strip())
+    percent = float(found["number"]) if found is not None else 0.0
+    if not 1 <= percent <= 100:
+        raise UsageError(f"{option} {text} is no share", "it is 1% to 100%", f"as in {option} 70%")
+    return percent / 100
+
+
 MOST_DIGITS = 10
 """Digits of a broker id, an int32."""
 

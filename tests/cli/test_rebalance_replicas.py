@@ -13,10 +13,10 @@ import pytest
 
 from commands.main import run
 from kreplica.execution.digest import write_document
-from kreplica.model.schema import QUORUM
+from kreplica.model.schema import LOG_DIRS, QUORUM, REPLICAS
 from kreplica.model.snapshot import ClusterSnapshot
 from kreplica.model.table import Table
-from kreplica.sources.dumps.dump import read_sample
+from kreplica.sources.dumps.dump import read_dump, read_sample
 from kreplica.store.writing import write_snapshot
 
 HEALTHY = ["--dump", "sample-healthy"]
@@ -115,6 +115,10 @@ def test_topics_can_be_chosen(capsys: pytest.CaptureFixture[str]) -> None:
         (["--rack-aware", "--max-bytes", "much"], "--max-bytes much is no size"),
         (["--rack-aware", "--throttle", "-1"], "--throttle -1 is no size"),
         (["--relieve", "3", "--to-used", "0"], "--to-used"),
+        (["--relieve", "3", "--to-used", "70%%"], "--to-used 70%% is no share"),
+        (["--relieve", "3:"], "names no log directory"),
+        (["--relieve", "x:/data"], "--relieve"),
+        (["--relieve", "3:/no-such-directory"], "log directory /no-such-directory of known capacity is needed"),
         (["--drain", "3", "--max-disk-used", "101"], "--max-disk-used"),
         (["--rack-aware", "--from-reassignment-json", "no-such-file"], "exclude each other"),
         (["--from-reassignment-json", "no-such-file"], "cannot read no-such-file"),
@@ -218,6 +222,68 @@ def test_a_broker_is_relieved_as_far_as_it_can_be(capsys: pytest.CaptureFixture[
     code, document = ask(capsys, "--relieve", "3", "--to-used", "1", *HEALTHY, "--max-disk-used", "100")
     (bound,) = document["summary"]["bounds"]
     assert (code, bound["goal"], bound["short"]) == (1, "relieve 3", "not all of it can leave")
+
+
+def two_directories(tmp_path: Path) -> str:
+    """The healthy sample with a second, empty directory on broker 3, whose first is full of what it holds."""
+    sample = read_sample("sample-healthy")
+    held = sum(int(str(row["size"])) for row in sample.replicas.rows() if row["broker"] == 3)
+    rows = [
+        {**row, "path": "/full", "total_bytes": held, "usable_bytes": 0} if row["broker"] == 3 else row
+        for row in sample.log_dirs.rows()
+    ]
+    empty = {"broker": 3, "path": "/empty", "error": None, "total_bytes": 10 * held, "usable_bytes": 10 * held}
+    replicas = [{**row, "log_dir": "/full"} if row["broker"] == 3 else row for row in sample.replicas.rows()]
+    found = replace(
+        sample, log_dirs=Table.from_rows(LOG_DIRS, [*rows, empty]), replicas=Table.from_rows(REPLICAS, replicas)
+    )
+    write_snapshot(found, tmp_path / "dump")
+    return str(tmp_path / "dump")
+
+
+def test_a_log_directory_is_relieved_to_another_of_its_broker(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    dump, file = two_directories(tmp_path), tmp_path / "moves.json"
+    words = ["--relieve", "3:/full", "--to-used", "70%", "--dump", dump]
+    code, document = ask(capsys, *words, "--reassignment-json", str(file))
+    assert code == 0
+    rows = document["moves"]
+    held = sum(one["size"] for one in read_dump(dump).replicas.rows() if one["broker"] == 3)
+    largest = max(one["size"] for one in read_dump(dump).replicas.rows() if one["broker"] == 3)
+    assert {tuple(row["directories"]) for row in rows} == {("3:/empty",)}
+    assert all(row["from_replicas"] == row["to_replicas"] and not row["adding"] for row in rows)
+    copied = sum(row["bytes"] for row in rows)
+    assert held - int(held * 0.7) <= copied < held - int(held * 0.7) + largest
+    assert (document["summary"]["moves"], document["summary"]["bytes"]) == (0, 0)
+    (bound,) = document["summary"]["bounds"]
+    assert (bound["goal"], bound["value"], bound["short"]) == ("relieve 3:/full", copied, "")
+    assert len(document["summary"]["changed_directories"]) == len(rows)
+    written = json.loads(file.read_text(encoding="utf-8"))["partitions"]
+    for one in written:
+        chosen = dict(zip(one["replicas"], one["log_dirs"], strict=True))
+        assert chosen.pop(3) == "/empty"
+        assert set(chosen.values()) <= {"any"}
+    code, again = ask(capsys, "--from-reassignment-json", str(file), "--dump", dump)
+    changed = [sorted(one["summary"]["changed_directories"], key=str) for one in (again, document)]
+    assert (code, changed[0]) == (0, changed[1])
+    assert run(["rebalance", "replicas", *words]) == 0
+    assert f"{len(rows)} replicas would change their log directory" in capsys.readouterr().out
+
+
+def test_a_plan_for_kreplica_leaves_out_what_only_changes_its_directory(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    dump = two_directories(tmp_path)
+    words = ["--relieve", "3:/full", "--dump", dump, "--out", str(tmp_path / "plan.json")]
+    code, document = ask(capsys, *words)
+    assert code == 1
+    reasons = {row["reason"] for row in document["moves"] if not row["planned"]}
+    assert len(reasons) == 1
+    assert "--reassignment-json has them" in reasons.pop()
+    _, capped = ask(capsys, "--relieve", "3:/full", "--dump", dump, "--max-bytes", "1")
+    assert capped["summary"]["changed_directories"] == []
+    assert {row["reason"] for row in capped["moves"]} == {"above --max-bytes 1"}
 
 
 def test_a_proof_says_that_nothing_less_does(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

@@ -28,6 +28,7 @@ def answer(found: PlannedReplicas) -> Answer:
             "moves": found.moves,
             "bytes": found.bytes,
             "leader_changes": found.leader_changes,
+            "changed_directories": [asdict(one) for one in found.changed_directories],
             "left_out": len(found.left_out),
             "leaderless": [f"{topic}-{partition}" for topic, partition in found.leaderless],
             "reassigning": [f"{topic}-{partition}" for topic, partition in found.reassigning],

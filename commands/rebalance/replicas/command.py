@@ -11,7 +11,7 @@ import typer
 
 from commands.rebalance.options import one_cluster
 from commands.shared.options import BROKERS, LARGEST_INT32, OutputOption, SourceOptions, takes_sources
-from commands.shared.values import parse_duration, parse_ids, parse_size
+from commands.shared.values import parse_duration, parse_ids, parse_percent, parse_size
 from kreplica.errors import UsageError
 
 if TYPE_CHECKING:
@@ -82,14 +82,17 @@ def replicas(
         typer.Option("--weights", metavar="FILE", help="CSV with topic,partition,weight, for --balance weights."),
     ] = None,
     relieve: Annotated[
-        Brokers, typer.Option("--relieve", metavar=BROKERS, help="Free disk space of these brokers, with few bytes.")
+        Brokers,
+        typer.Option(
+            "--relieve",
+            metavar="ID[:DIR],…",
+            help="Free disk space of these brokers, or of one log directory of a broker, with few bytes.",
+        ),
     ] = None,
     to_used: Annotated[
-        float,
-        typer.Option(
-            "--to-used", min=1, max=100, metavar="PERCENT", help="Disk space that --relieve leaves in use, in percent."
-        ),
-    ] = 70,
+        str,
+        typer.Option("--to-used", metavar="PERCENT", help="Disk space that --relieve leaves in use, such as 70%."),
+    ] = "70%",
     from_reassignment_json: Annotated[
         Path | None,
         typer.Option(
@@ -111,15 +114,13 @@ def replicas(
         typer.Option("--exclude-topic", metavar="REGEX,…", help="Leave out topics whose whole name matches."),
     ] = None,
     max_disk_used: Annotated[
-        float,
+        str,
         typer.Option(
             "--max-disk-used",
-            min=1,
-            max=100,
             metavar="PERCENT",
-            help="Fullest that a log directory may become at any moment, in percent.",
+            help="Fullest that a log directory may become at any moment, such as 85%.",
         ),
-    ] = 85,
+    ] = "85%",
     ignore_capacity: Annotated[
         bool, typer.Option("--ignore-capacity", help="Give replicas to brokers whose free space is not known.")
     ] = False,
@@ -217,7 +218,7 @@ def replicas(
         *_reasons(named, balance, rack_aware=rack_aware, replication_factor=replication_factor),
     ]
     request = Request(
-        (*reasons, *_reliefs(relieve, to_used)),
+        (*reasons, *_reliefs(relieve, parse_percent(to_used, "--to-used"))),
         to=parse_ids(to or (), "--to"),
         excluded_brokers=parse_ids(exclude_broker or (), "--exclude-broker"),
         topics=topic,
@@ -225,7 +226,7 @@ def replicas(
         max_moves=max_moves,
         max_bytes=None if max_bytes is None else parse_size(max_bytes, "--max-bytes"),
         max_leader_changes=max_leader_changes,
-        max_disk_used=max_disk_used / 100,
+        max_disk_used=parse_percent(max_disk_used, "--max-disk-used"),
         weights=_weights(weights, balance or ()),
         seed=seed,
         prove=prove,
@@ -269,12 +270,18 @@ def _dead_for(length: str | None, repair: Brokers, since: Path | None) -> list[R
     return [Reason(ReasonKind.REPAIR, dead_for=parse_duration(length, "--dead-for", least=1))]
 
 
-def _reliefs(brokers: Brokers, to_used: float) -> list[Reason]:
+def _reliefs(places: Brokers, to_used: float) -> list[Reason]:
+    """A reason for each broker and log directory, in the order given."""
     from kreplica.planner.reassignment.request import Reason, ReasonKind
 
-    if brokers is None:
-        return []
-    return [Reason(ReasonKind.RELIEVE, parse_ids(brokers, "--relieve"), to_used=to_used / 100)]
+    found = []
+    for place in (one.strip() for text in places or () for one in text.split(",")):
+        broker, colon, path = place.partition(":")
+        if colon and not path:
+            raise UsageError(f"--relieve {place} names no log directory", "", f"--relieve {broker}:/path or {broker}")
+        ids = parse_ids([broker], "--relieve")
+        found.append(Reason(ReasonKind.RELIEVE, ids, directory=path or None, to_used=to_used))
+    return list(dict.fromkeys(found))
 
 
 def _weights(file: Path | None, loads: Sequence[Load]) -> dict[tuple[str, int], int]:

@@ -41,7 +41,8 @@ def show(found: PlannedReplicas, console: Console, connection: str) -> None:
     rows = [row for row in found.rows if row.planned]
     listed = rows[:MOST_LISTED] if console.is_terminal else rows
     sizes = {"bytes": lambda size: "-" if size is None else size_words(size)}
-    print_rows(console, PlannedMove, listed, shown=_SHOWN, cells=sizes)
+    shown = (*_SHOWN, "directories") if found.changed_directories else _SHOWN
+    print_rows(console, PlannedMove, listed, shown=shown, cells=sizes)
     if len(listed) < len(rows):
         console.print(f"and {len(rows) - len(listed)} more; -o csv lists all")
     print_lines(console, "left out", _left_out(found))
@@ -53,10 +54,24 @@ def show(found: PlannedReplicas, console: Console, connection: str) -> None:
 
 def _sentence(found: PlannedReplicas) -> str:
     partitions = len(found.plan.changes)
+    within = _within(found)
+    if not partitions and within:
+        return within
     if not partitions:
         return "nothing would move" if found.word == "PARTIAL" else "nothing has to move"
     moves = f"{counted(found.moves, 'replica')} of {counted(partitions, 'partition')} would move"
-    return f"{moves}, {size_words(found.bytes)}, {counted(found.leader_changes, 'preferred leader')} would change"
+    return f"{moves}, {size_words(found.bytes)}, {counted(found.leader_changes, 'preferred leader')} would change" + (
+        f"; {within}" if within else ""
+    )
+
+
+def _within(found: PlannedReplicas) -> str:
+    """Clause on the replicas that change their log directory and not their broker."""
+    number = len(found.changed_directories)
+    if not number:
+        return ""
+    size = size_words(sum(one.size for one in found.changed_directories))
+    return f"{counted(number, 'replica')} would change {'its' if number == 1 else 'their'} log directory, {size}"
 
 
 def _bound(bound: GoalBound) -> str:

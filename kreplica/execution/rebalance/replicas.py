@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -11,6 +11,7 @@ from msgspec import Struct
 
 from kreplica.errors import ChangeRefusedError, ExitCode, UsageError
 from kreplica.execution.journal_file import clear_journal
+from kreplica.execution.moves.change import ReplicaChange
 from kreplica.execution.moves.plan import LeftOut, PlanRequest, ReplicaPlan, plan_replicas
 from kreplica.execution.moves.plan_file import write_replica_plan
 from kreplica.execution.moves.reassignment_json import NamedReassignments, write_reassignment_json
@@ -24,12 +25,11 @@ from kreplica.sources import Facet
 
 if TYPE_CHECKING:
     from kreplica.config.handle import ClusterHandle
-    from kreplica.execution.moves.change import ReplicaChange
     from kreplica.model.columns import Indices
     from kreplica.model.snapshot import ClusterSnapshot
     from kreplica.planner.reassignment.effects import Effects
     from kreplica.planner.reassignment.feasibility import Obstacle
-    from kreplica.planner.reassignment.planning import GoalBound, PlanningLimits
+    from kreplica.planner.reassignment.planning import ChangedDirectory, GoalBound, PlanningLimits
     from kreplica.planner.reassignment.request import Request
 
 FACETS = Facet.TOPIC_CONFIGS | Facet.LOG_DIRS
@@ -46,6 +46,10 @@ class PlannedMove(Struct, frozen=True):
     adding: Annotated[list[Int32], Meaning("brokers that get a replica", drop=1)]
     removing: Annotated[list[Int32], Meaning("brokers that lose theirs", drop=2)]
     bytes: Annotated[int | None, Meaning("bytes that are copied, null where the size is not known")]
+    directories: Annotated[
+        list[str],
+        Meaning("log directories that are chosen, as broker:path; of a broker that has the replica already, a new one"),
+    ]
     planned: Annotated[bool, Meaning("whether the plan has it", screen=False)]
     reason: Annotated[str | None, Meaning("why it is left out, null where it is planned", fold=True)]
 
@@ -64,6 +68,7 @@ class PlannedReplicas:
         effects: Brokers and racks before and after, by the plan; None where the replicas were named.
         leaderless: Partitions that are not planned because no live broker leads them.
         reassigning: Partitions that are not planned because they are being reassigned.
+        changed_directories: Replicas that change their log directory and not their broker.
         paths: Files that were written.
     """
 
@@ -76,6 +81,7 @@ class PlannedReplicas:
     effects: Effects | None = None
     leaderless: Sequence[tuple[str, int]] = ()
     reassigning: Sequence[tuple[str, int]] = ()
+    changed_directories: Sequence[ChangedDirectory] = ()
     paths: Mapping[str, Path] = field(default_factory=dict)
 
     @property
@@ -101,8 +107,12 @@ class PlannedReplicas:
     @property
     def rows(self) -> list[PlannedMove]:
         """Planned changes in their order, then those left out."""
-        left_out = [self._left_out(one) for one in self.left_out]
-        return [*map(_planned, self.plan.changes), *left_out]
+        within: dict[tuple[str, int], list[ChangedDirectory]] = {}
+        for one in self.changed_directories:
+            within.setdefault(one.key, []).append(one)
+        moved = [_planned(change, within.pop(change.key, [])) for change in self.plan.changes]
+        stay = [self._within(key, found) for key, found in within.items()]
+        return [*moved, *stay, *map(self._left_out, self.left_out)]
 
     @property
     def warnings(self) -> list[str]:
@@ -123,9 +133,16 @@ class PlannedReplicas:
             return ExitCode.FINDINGS
         return ExitCode.INCOMPLETE if self.snapshot.gaps else ExitCode.OK
 
+    def _replicas(self, topic: str, partition: int) -> list[int]:
+        row = self.snapshot.find_row(topic, partition)
+        return list(self.snapshot.lists("replicas")[row] or ()) if row is not None else []
+
+    def _within(self, key: tuple[str, int], found: Sequence[ChangedDirectory]) -> PlannedMove:
+        now = tuple(self._replicas(*key))
+        return _planned(ReplicaChange(*key, now, now, 0), found)
+
     def _left_out(self, one: LeftOut) -> PlannedMove:
-        row = self.snapshot.find_row(one.topic, one.partition)
-        now = list(self.snapshot.lists("replicas")[row] or ()) if row is not None else []
+        now = self._replicas(one.topic, one.partition)
         target = list(self.targets.get((one.topic, one.partition), now))
         return PlannedMove(
             topic=one.topic,
@@ -135,12 +152,14 @@ class PlannedReplicas:
             adding=[broker for broker in target if broker not in now],
             removing=[broker for broker in now if broker not in target],
             bytes=None,
+            directories=[],
             planned=False,
             reason=one.reason,
         )
 
 
-def _planned(change: ReplicaChange) -> PlannedMove:
+def _planned(change: ReplicaChange, within: Sequence[ChangedDirectory]) -> PlannedMove:
+    chosen = [*change.directories, *((one.broker, one.destination) for one in within)]
     return PlannedMove(
         topic=change.topic,
         partition=change.partition,
@@ -148,7 +167,8 @@ def _planned(change: ReplicaChange) -> PlannedMove:
         to_replicas=list(change.to_replicas),
         adding=list(change.adding),
         removing=list(change.removing),
-        bytes=None if change.size is None else change.total_bytes,
+        bytes=None if change.size is None else change.total_bytes + sum(one.size for one in within),
+        directories=[f"{broker}:{path}" for broker, path in chosen],
         planned=True,
         reason=None,
     )
@@ -212,7 +232,15 @@ def rebalance_replicas(
         request, remarks = with_dead_brokers(wanted, snapshot, since)
         found = _from_reasons(reading, request, options, limits, throttle)
         found = replace(found, remarks=(*remarks, *found.remarks))
+    if files.plan is not None and found.changed_directories:
+        found = replace(found, left_out=[*found.left_out, *map(_not_in_a_plan, found.changed_directories)])
     return replace(found, paths=_written(found, files))
+
+
+def _not_in_a_plan(one: ChangedDirectory) -> LeftOut:
+    """Names a replica whose move a plan for ``rebalance apply`` cannot hold."""
+    reason = "a plan has no moves between directories of one broker; --reassignment-json has them, for Kafka's tool"
+    return LeftOut(one.topic, one.partition, reason)
 
 
 def _facets_for(wanted: Request | NamedReassignments) -> Facet:
@@ -237,7 +265,22 @@ def _from_file(reading: Reading, wanted: NamedReassignments, limits: MoveLimits)
         if name is not None
     }
     plan, left_out = _plan(snapshot, PlanRequest(wanted.replicas, directories, limits))
-    return PlannedReplicas(reading, plan, left_out, wanted.replicas)
+    kept = {(one.topic, one.partition) for one in left_out}
+    within = [one for one in _changed_directories(snapshot, directories) if one.key not in kept]
+    return PlannedReplicas(reading, plan, left_out, wanted.replicas, changed_directories=within)
+
+
+def _changed_directories(
+    snapshot: ClusterSnapshot, directories: Mapping[tuple[tuple[str, int], int], str]
+) -> Iterator[ChangedDirectory]:
+    """Replicas for which a file names another directory of the broker that holds them."""
+    from kreplica.planner.reassignment.planning import ChangedDirectory
+
+    for row in snapshot.replicas.rows():
+        topic, partition, broker = str(row["topic"]), int(str(row["partition"])), int(str(row["broker"]))
+        wanted = directories.get(((topic, partition), broker))
+        if wanted is not None and not row["future"] and wanted != row["log_dir"]:
+            yield ChangedDirectory(topic, partition, broker, str(row["log_dir"]), wanted, int(str(row["size"])))
 
 
 def _from_reasons(
@@ -257,6 +300,7 @@ def _from_reasons(
     stuck = [LeftOut(*key, "no broker can take their replicas by these rules") for key in planned.stuck]
     capped = [LeftOut(*key, reason) for key, reason in planned.capped.items()]
     problem = planned.problem
+    kept = {(one.topic, one.partition) for one in left_out}
     made = without(problem, planned.assignment, [(one.topic, one.partition) for one in left_out])
     return PlannedReplicas(
         reading,
@@ -268,6 +312,7 @@ def _from_reasons(
         effects=effects_of(problem, made.replicas, throttle),
         leaderless=_keys(snapshot, problem.leaderless),
         reassigning=_keys(snapshot, problem.reassigning),
+        changed_directories=[one for one in planned.changed_directories if one.key not in kept],
     )
 
 
@@ -285,6 +330,12 @@ def _keys(snapshot: ClusterSnapshot, rows: Indices) -> list[tuple[str, int]]:
     return [(str(topic), int(str(number))) for topic, number in zip(topics.to_list(), numbers.to_list(), strict=True)]
 
 
+def _directories(row: PlannedMove) -> list[str | None]:
+    """Log directory of each new replica, None where the broker keeps or chooses it."""
+    chosen = dict(one.split(":", 1) for one in row.directories)
+    return [chosen.get(str(broker)) for broker in row.to_replicas]
+
+
 def _written(found: PlannedReplicas, files: PlanFiles) -> dict[str, Path]:
     paths = {}
     if files.plan is not None:
@@ -292,7 +343,8 @@ def _written(found: PlannedReplicas, files: PlanFiles) -> dict[str, Path]:
         write_replica_plan(found.plan, files.plan, replace=files.replace)
         paths["plan"] = files.plan
     if files.reassignment_json is not None:
-        replicas = {change.key: change.to_replicas for change in found.plan.changes}
-        write_reassignment_json(replicas, files.reassignment_json, replace=files.replace)
+        replicas = {(row.topic, row.partition): row.to_replicas for row in found.rows if row.planned}
+        directories = {(row.topic, row.partition): _directories(row) for row in found.rows if row.planned}
+        write_reassignment_json(replicas, files.reassignment_json, directories=directories, replace=files.replace)
         paths["reassignment_json"] = files.reassignment_json
     return paths

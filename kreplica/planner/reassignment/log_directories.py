@@ -173,6 +173,11 @@ class DirectoryRoom:
         """Puts a copy into that directory."""
         broker = int(self.directories.broker[directory])
         self.chosen[row, broker] = directory
+        self.reserve(directory, size)
+
+    def reserve(self, directory: int, size: int) -> None:
+        """Keeps bytes of a directory free for a copy that is planned already."""
+        broker = int(self.directories.broker[directory])
         self.left[directory] -= size
         self.most[broker] = max(self.left[self._own[broker]].tolist())
 

@@ -6,7 +6,7 @@ limits of the request, and room on the disks; leaders last, since their order co
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -37,12 +37,13 @@ from kreplica.planner.reassignment.problem import (
     Matrix,
     Problem,
     added,
+    bytes_moved,
     changed,
     held,
     make_problem,
     targets,
 )
-from kreplica.planner.reassignment.relief import relieve
+from kreplica.planner.reassignment.relief import DirectoryMove, relieve
 from kreplica.planner.reassignment.request import Measure, Reason, ReasonKind, Request
 from kreplica.planner.reassignment.topic_shares import balance_topics
 
@@ -88,6 +89,30 @@ class PlanningLimits:
 
 
 @dataclass(frozen=True, slots=True)
+class ChangedDirectory:
+    """A replica that stays on its broker and changes its log directory.
+
+    Args:
+        topic, partition, broker: The replica.
+        source: The directory that it leaves.
+        destination: The directory that it goes to.
+        size: Its bytes.
+    """
+
+    topic: str
+    partition: int
+    broker: int
+    source: str
+    destination: str
+    size: int
+
+    @property
+    def key(self) -> PartitionKey:
+        """Topic and partition."""
+        return self.topic, self.partition
+
+
+@dataclass(frozen=True, slots=True)
 class PlannedReassignment:
     """Replicas that partitions shall have.
 
@@ -100,6 +125,7 @@ class PlannedReassignment:
         stuck: Partitions for which nothing legal was found: they stay as they are.
         obstacles: Wishes of the request that this cluster cannot fulfil, and what was aimed at instead.
         capped: Partitions that stay as they are because of a limit or a full disk, each with the reason.
+        changed_directories: Replicas that change their log directory and not their broker.
     """
 
     problem: Problem
@@ -110,6 +136,7 @@ class PlannedReassignment:
     stuck: tuple[PartitionKey, ...]
     obstacles: tuple[Obstacle, ...]
     capped: dict[PartitionKey, str]
+    changed_directories: tuple[ChangedDirectory, ...] = ()
 
     @property
     def targets(self) -> dict[PartitionKey, tuple[int, ...]]:
@@ -158,6 +185,7 @@ class _Planning:
         self.certificate: Certificate | None = None
         self.bounds: list[GoalBound] = []
         self.stuck: tuple[PartitionKey, ...] = ()
+        self.directory_moves: list[DirectoryMove] = []
         self.constraints = make_constraints(problem)
         self.obstacles = _obstacles(problem, self.constraints)
 
@@ -177,6 +205,8 @@ class _Planning:
             assignment = self._lead(assignment)
             assignment, above = _capped(problem, assignment)
             capped |= above
+        within, above = self._within_brokers(assignment, directories, capped)
+        capped |= above
         if capped:
             self.certificate = None
         return PlannedReassignment(
@@ -188,6 +218,7 @@ class _Planning:
             self.stuck,
             self.obstacles,
             capped,
+            within,
         )
 
     def _count(self) -> None:
@@ -235,7 +266,10 @@ class _Planning:
             return None
         most = self.problem.request.max_disk_used or MAX_DISK_USED
         brokers = len(self.problem.brokers)
-        return DirectoryRoom(directories, brokers, most, ignore_capacity=self.limits.ignore_capacity)
+        room = DirectoryRoom(directories, brokers, most, ignore_capacity=self.limits.ignore_capacity)
+        for move in self.directory_moves:
+            room.reserve(move.destination, int(self.problem.sizes[move.row]))
+        return room
 
     def _share_topics(self, directories: LogDirectories) -> None:
         found = balance_topics(self._layout(), self.problem.topics, self._sharing(), room=self._room(directories))
@@ -263,11 +297,33 @@ class _Planning:
                     "the capacity of its disks is not known",
                     "read a live cluster of Kafka 3.3 or newer, or a snapshot of one",
                 )
-            found = relieve(self._layout(), directories, room, broker, reason.to_used)
+            found = relieve(self._layout(), directories, room, broker, reason.to_used, path=reason.directory)
             short = "not all of it can leave" if found.left else ""
-            taken = self._go_on(found.replicas) @ self.problem.sizes
-            goal = f"relieve {self.problem.brokers[broker]}"
-            self.bounds.append(GoalBound(goal, "bytes", int(taken), found.bound, short))
+            taken = int(self._go_on(found.replicas) @ self.problem.sizes)
+            taken += sum(int(self.problem.sizes[move.row]) for move in found.directory_moves)
+            self.directory_moves += found.directory_moves
+            goal = f"relieve {self.problem.brokers[broker]}" + f":{reason.directory}" * bool(reason.directory)
+            self.bounds.append(GoalBound(goal, "bytes", taken, found.bound, short))
+
+    def _within_brokers(
+        self, assignment: Assignment, directories: LogDirectories, capped: Mapping[PartitionKey, str]
+    ) -> tuple[tuple[ChangedDirectory, ...], dict[PartitionKey, str]]:
+        """Moves between directories of one broker that the limits leave room for; their bytes are copied, too."""
+        problem, request = self.problem, self.problem.request
+        left = None if request.max_bytes is None else request.max_bytes - bytes_moved(problem, assignment)
+        taken: list[ChangedDirectory] = []
+        above: dict[PartitionKey, str] = {}
+        for move in self.directory_moves:
+            key, size = problem.key(move.row), int(problem.sizes[move.row])
+            if move.broker not in assignment.replicas[move.row] or key in capped:
+                continue
+            if left is not None and size > left:
+                above[key] = f"above --max-bytes {request.max_bytes}"
+                continue
+            left = None if left is None else left - size
+            source, destination = (directories.paths[one] for one in (move.source, move.destination))
+            taken.append(ChangedDirectory(*key, int(problem.brokers[move.broker]), source, destination, size))
+        return tuple(taken), above
 
     def _go_on(self, replicas: Matrix) -> Integers:
         """Takes what a stage made, without what a hard goal vetoes; the number of copies of each partition."""

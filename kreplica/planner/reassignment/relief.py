@@ -80,13 +80,21 @@ def relieve(
     if not relieved or not directories.known[relieved].all():
         what = f"log directory {path}" if path else "a log directory"
         raise UsageError(f"{what} of known capacity is needed to relieve the broker", "none is reported to be online")
-    total, used = int(directories.total[relieved].sum()), int(directories.used[relieved].sum())
+    total = int(directories.total[relieved].sum())
+    used = int(directories.used[relieved].sum()) - _gone(layout, directories, relieved, broker)
     need = max(0, used - int(total * to_used))
     work = _Work(layout, directories, room, broker, relieved)
     left = need
     while left > 0 and work.take_out(left):
         left = need - work.moved
     return Relief(work.board.replicas, tuple(work.directory_moves), work.moved, need, max(0, left))
+
+
+def _gone(layout: Layout, directories: LogDirectories, relieved: list[int], broker: int) -> int:
+    """Bytes of the replicas that an earlier stage has taken out already."""
+    rows, _ = np.nonzero(np.isin(directories.of_replica, relieved))
+    left = ~(layout.replicas[rows] == broker).any(axis=1)
+    return int(layout.sizes[rows[left]].sum())
 
 
 class _Work:
@@ -125,7 +133,7 @@ class _Work:
         best = max(self.neighbours, key=lambda one: int(self.room.left[one]), default=None)
         if best is not None and self.room.left[best] >= size:
             source = int(self.directories.of_replica[row, column])
-            self.room.put(row, best, size)
+            self.room.reserve(best, size)
             self.directory_moves.append(DirectoryMove(row, self.broker, source, best))
             self.moved += size
             return

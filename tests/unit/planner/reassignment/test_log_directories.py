@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import combinations
 
@@ -25,6 +26,7 @@ from kreplica.planner.reassignment.log_directories import (
 from kreplica.planner.reassignment.problem import Problem, make_problem
 from kreplica.planner.reassignment.relief import relieve
 from kreplica.planner.reassignment.request import Request
+from tests.support.generated_clusters import snapshot_of
 
 Copies = list[tuple[int, str, int]]
 """Broker, directory and bytes of the only copy of each partition."""
@@ -171,3 +173,77 @@ def test_relief_goes_to_another_broker_where_no_neighbour_has_room_and_says_what
     assert relieve(layout_of(problem), directories, full, 0, 0.65, path="/a").left == 25
     with pytest.raises(UsageError, match="log directory /c of known capacity"):
         relieve(layout_of(problem), directories, full, 0, 0.2, path="/c")
+
+
+@examples(2)
+@given(st.data())
+def test_relief_of_partitions_with_several_replicas_is_legal_and_against_every_choice(data: st.DataObject) -> None:
+    """Two replicas of each partition on three brokers; broker 1 is relieved to others, against every set that leaves.
+
+    A replica of broker 1 can leave if the third broker has room. The least that covers the need, over every set of
+    them that fits, is what nothing goes below; relief is never above it by as much as one more replica.
+    """
+    others = data.draw(st.lists(st.sampled_from((2, 3)), min_size=1, max_size=7))
+    sizes = data.draw(st.lists(st.integers(1, 30), min_size=len(others), max_size=len(others)))
+    free = {broker: data.draw(st.integers(0, 120)) for broker in (2, 3)}
+    share = data.draw(st.floats(0.0, 1.0))
+    total = sum(sizes)
+    volumes: dict[tuple[int, str], tuple[int | None, int | None]] = {(1, "/a"): (total, 0)}
+    volumes |= {(broker, "/a"): (1000, room) for broker, room in free.items()}
+    problem = problem_of_pairs([(1, other) for other in others], sizes, volumes)
+    room = DirectoryRoom(log_directories(problem), 3, max_used=1.0)
+    relief = relieve(layout_of(problem), log_directories(problem), room, 0, share)
+    ids = [[int(problem.brokers[one]) for one in row] for row in relief.replicas.tolist()]
+    gone = [row for row, brokers in enumerate(ids) if 1 not in brokers]
+    assert all(len(set(brokers)) == 2 for brokers in ids)
+    assert all(
+        brokers == ([5 - other, other] if row in gone else [1, other])
+        for row, (brokers, other) in enumerate(zip(ids, others, strict=True))
+    )
+    need = total - int(total * share)
+    weights = {broker: sum(sizes[row] for row in gone if 5 - others[row] == broker) for broker in (2, 3)}
+    assert all(weights[broker] <= free[broker] for broker in (2, 3)), "no volume above its cap"
+    assert relief.moved == sum(sizes[row] for row in gone)
+    assert relief.left == max(0, need - relief.moved)
+    fitting = [
+        sum(sizes[row] for row in some)
+        for number in range(len(others) + 1)
+        for some in combinations(range(len(others)), number)
+        if all(sum(sizes[row] for row in some if 5 - others[row] == broker) <= free[broker] for broker in (2, 3))
+    ]
+    covers = [size for size in fitting if size >= need]
+    if relief.left:
+        stays = [row for row in range(len(others)) if row not in gone]
+        assert all(weights[5 - others[row]] + sizes[row] > free[5 - others[row]] for row in stays), "nothing more fits"
+    else:
+        assert min(covers) <= relief.moved < need + max(sizes)
+
+
+def problem_of_pairs(
+    pairs: list[tuple[int, int]], sizes: list[int], volumes: dict[tuple[int, str], tuple[int | None, int | None]]
+) -> Problem:
+    """Partition N has the N-th two brokers as its replicas, each in the directory /a."""
+    rows = [
+        {"topic": "t", "partition": n, "internal": False, "leader": a, "replicas": [a, b], "isr": [a, b]}
+        for n, (a, b) in enumerate(pairs)
+    ]
+    held = [
+        {"topic": "t", "partition": n, "broker": one, "log_dir": "/a", "size": size, "future": False}
+        for n, (pair, size) in enumerate(zip(pairs, sizes, strict=True))
+        for one in pair
+    ]
+    dirs = [
+        {"broker": broker, "path": path, "total_bytes": total, "usable_bytes": usable}
+        for (broker, path), (total, usable) in volumes.items()
+    ]
+    brokers = [{"broker": one, "alive": True} for one in sorted({broker for broker, _ in volumes})]
+    return make_problem(snapshot_of(rows, brokers, dirs, replicas=Table.from_rows(REPLICAS, held)), Request(reasons=()))
+
+
+def test_what_an_earlier_stage_took_out_need_not_leave_again() -> None:
+    """Broker 1 holds 60 and 30 bytes of 100; without the 60 it is below 70 % already."""
+    problem = problem_of([(1, "/a", 60), (1, "/a", 30)], {(1, "/a"): (100, 10), (2, "/a"): (900, 900)})
+    directories = log_directories(problem)
+    gone = replace(layout_of(problem), replicas=np.array([[1], [0]], dtype=np.int32))
+    relief = relieve(gone, directories, DirectoryRoom(directories, 2), 0, 0.7)
+    assert (relief.bound, relief.moved, relief.replicas.tolist()) == (0, 0, [[1], [0]])
