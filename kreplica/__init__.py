@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from kreplica.errors import KreplicaError as KreplicaError
     from kreplica.execution.executor import Pace as Pace
     from kreplica.execution.moves.leftover_throttles import rebalance_throttles as rebalance_throttles
+    from kreplica.execution.moves.rate_request import rebalance_throttle as rebalance_throttle
     from kreplica.execution.rebalance.apply import rebalance_apply as rebalance_apply
     from kreplica.execution.rebalance.apply import rebalance_resume as rebalance_resume
     from kreplica.execution.rebalance.leaders import rebalance_leaders as rebalance_leaders
@@ -169,6 +170,7 @@ _HOMES = {
     "rebalance_resume": "kreplica.execution.rebalance.apply",
     "rebalance_rollback": "kreplica.execution.rebalance.rollback",
     "rebalance_status": "kreplica.execution.rebalance.status",
+    "rebalance_throttle": "kreplica.execution.moves.rate_request",
     "rebalance_throttles": "kreplica.execution.moves.leftover_throttles",
     "recommend": "kreplica.monitoring.recommendations",
     "resolve_handles": "kreplica.config.ways_in",

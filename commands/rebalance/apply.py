@@ -12,7 +12,9 @@ from commands.rebalance.options import (
     AllowZookeeperOption,
     BatchOption,
     ExecuteOption,
+    LeastOption,
     MaxWaitOption,
+    MostOption,
     PauseOption,
     PlanArgument,
     ThrottleOption,
@@ -40,6 +42,8 @@ def apply(
     pause: PauseOption = None,
     allow_zookeeper_write: AllowZookeeperOption = False,
     throttle: ThrottleOption = None,
+    least: LeastOption = None,
+    most: MostOption = None,
     max_wait: MaxWaitOption = None,
     output: OutputOption = None,
 ) -> None:
@@ -60,9 +64,11 @@ def apply(
         moves.refuse_other_options(
             {"--batch": batch, "--pause": pause, "--allow-zookeeper-write": allow_zookeeper_write}, "replicas"
         )
-        request = moves.MoveRequest(plan, handle, connection_options, execute, yes, throttle, max_wait)
+        request = moves.MoveRequest(plan, handle, connection_options, execute, yes, throttle, max_wait, least, most)
         _move(request, "apply", output)
-    moves.refuse_other_options({"--throttle": throttle, "--max-wait": max_wait}, "leaders")
+    moves.refuse_other_options(
+        {"--throttle": throttle, "--min": least, "--max": most, "--max-wait": max_wait}, "leaders"
+    )
     asked = PlanRun(plan, handle, connection_options, yes=yes)
     with asked.explained():
         options = asked.options(pace, allow_zookeeper_write=allow_zookeeper_write)
@@ -80,6 +86,8 @@ def resume(
     pause: PauseOption = None,
     allow_zookeeper_write: AllowZookeeperOption = False,
     throttle: ThrottleOption = None,
+    least: LeastOption = None,
+    most: MostOption = None,
     max_wait: MaxWaitOption = None,
     through_controllers: Annotated[
         bool,
@@ -107,9 +115,9 @@ def resume(
         moves.refuse_other_options(
             {"--batch": batch, "--pause": pause, "--allow-zookeeper-write": allow_zookeeper_write}, "replicas"
         )
-        request = moves.MoveRequest(plan, handle, connection_options, execute, yes, throttle, max_wait)
+        request = moves.MoveRequest(plan, handle, connection_options, execute, yes, throttle, max_wait, least, most)
         _move(replace(request, through_controllers=through_controllers), "resume", output)
-    others: dict[str, object] = {"--throttle": throttle, "--max-wait": max_wait}
+    others: dict[str, object] = {"--throttle": throttle, "--min": least, "--max": most, "--max-wait": max_wait}
     others |= {"--through-controllers": through_controllers}
     moves.refuse_other_options(others, "leaders")
     asked = PlanRun(plan, handle, connection_options, yes=yes)

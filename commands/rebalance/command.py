@@ -15,7 +15,7 @@ def register(app: typer.Typer, *, below: str | None = None) -> None:
     app.add_typer(group, name="rebalance")
     if below == "":
         return
-    from commands.rebalance import apply, leaders, rollback, status, throttles, verify
+    from commands.rebalance import apply, leaders, rollback, status, throttle, throttles, verify
     from commands.rebalance.replicas import command as replicas
 
     group.command(
@@ -83,6 +83,14 @@ def register(app: typer.Typer, *, below: str | None = None) -> None:
             "kreplica rebalance rollback plan.json --context prod-eu --execute --allow-reorder",
         ),
     )(rollback.rollback)
+    group.command(
+        "throttle",
+        short_help="Change the rate of a plan that is being carried out.",
+        epilog=examples(
+            "kreplica rebalance throttle plan.json --rate 20MB",
+            "kreplica rebalance throttle plan.json --rate 1500000 -o json",
+        ),
+    )(throttle.throttle)
     group.command(
         "throttles",
         short_help="Show throttles that moves have left behind.",

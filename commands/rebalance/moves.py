@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 import typer
 
-from commands.rebalance.options import tell
+from commands.rebalance.options import parse_rate, tell
 from commands.rebalance.plan import plan_line
 from commands.shared.confirm import confirm
 from commands.shared.patience import patient_interrupts
@@ -22,10 +22,11 @@ if TYPE_CHECKING:
     from commands.shared.printing.output import OutputFormat
     from kreplica.config.handle import ClusterHandle
     from kreplica.execution.moves.carrying_out import CarryOutOptions, MoveOutcome
+    from kreplica.execution.moves.rate_changes import Throttle
     from kreplica.execution.moves.runner import MoveOptions
 
 LEAST_RATE = 1_000_000
-NONE = "none"
+NONE, AUTO = "none", "auto"
 
 
 def is_plan_of_replicas(path: Path) -> bool:
@@ -48,7 +49,7 @@ class MoveRequest:
         yes: Whether to skip the confirmation.
         throttle: Rate as typed, None if none was given.
         max_wait: Longest wait as typed.
-        given: Options of plans of leaders that were given.
+        least, most: Bounds of an automatic rate as typed.
         through_controllers: Whether throttles of brokers that are down are put back by the controllers.
     """
 
@@ -59,7 +60,8 @@ class MoveRequest:
     yes: bool = False
     throttle: str | None = None
     max_wait: str | None = None
-    given: Sequence[str] = ()
+    least: str | None = None
+    most: str | None = None
     through_controllers: bool = False
 
 
@@ -80,24 +82,46 @@ def run_of(request: MoveRequest, *, needs_throttle: bool = True) -> MoveOptions:
     Raises:
         UsageError: No throttle was given and one has to be, or one cannot be read.
     """
-    from commands.shared.values import parse_duration, parse_size
+    from commands.shared.values import parse_duration
     from kreplica.execution.moves.runner import MoveOptions
 
     if request.execute and needs_throttle and request.throttle is None:
         raise UsageError(
             "a plan of replicas is carried out under a throttle",
             "--throttle is not given",
-            "give --throttle 50MB for each broker, or --throttle none",
+            "give --throttle 50MB for each broker, --throttle auto or --throttle none",
         )
-    options = MoveOptions(tell=tell, through_controllers=request.through_controllers)
-    if request.throttle is not None and request.throttle != NONE:
-        rate = parse_size(request.throttle.removesuffix("/s"), "--throttle")
-        options = replace(options, throttle=rate)
-        if rate < LEAST_RATE:
-            print_err(f"warning: {rate} bytes a second is little: Kafka advises 1 MB/s at least, and what is written")
+    options = MoveOptions(throttle=_throttle(request), tell=tell, through_controllers=request.through_controllers)
+    if isinstance(options.throttle, int) and options.throttle < LEAST_RATE:
+        small = f"{options.throttle} bytes a second is little"
+        print_err(f"warning: {small}: Kafka advises 1 MB/s at least, and what is written")
     if request.max_wait is not None:
         options = replace(options, max_wait=parse_duration(request.max_wait, "--max-wait", least=1.0))
     return options
+
+
+def _throttle(request: MoveRequest) -> Throttle:
+    """The throttle as typed.
+
+    Raises:
+        UsageError: It is no rate, or its bounds are none.
+    """
+    from kreplica.execution.moves.automatic_rate import DEFAULT_BOUNDS, RateBounds
+
+    bounds = [name for name, text in (("--min", request.least), ("--max", request.most)) if text is not None]
+    if request.throttle != AUTO and bounds:
+        raise UsageError(f"{bounds[0]} is for --throttle {AUTO}", "", f"give --throttle {AUTO}, or leave it out")
+    if request.throttle is None or request.throttle == NONE:
+        return None
+    if request.throttle != AUTO:
+        return parse_rate(request.throttle, "--throttle")
+    least = DEFAULT_BOUNDS.least if request.least is None else parse_rate(request.least, "--min")
+    most = DEFAULT_BOUNDS.most if request.most is None else parse_rate(request.most, "--max")
+    if least > most:
+        raise UsageError(
+            f"--min is above --max: {least} and {most} bytes a second", "", "give both, the lower one first"
+        )
+    return RateBounds(least, most)
 
 
 def carried_out(request: MoveRequest, run: MoveOptions, work: Callable[[CarryOutOptions], MoveOutcome]) -> MoveOutcome:

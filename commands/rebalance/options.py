@@ -44,9 +44,21 @@ ThrottleOption = Annotated[
     str | None,
     typer.Option(
         "--throttle",
-        metavar="RATE|none",
+        metavar="RATE|auto|none",
         rich_help_panel=REPLICAS,
-        help="Most bytes a second that each broker sends or gets of moves: 50MB; has to be given with --execute.",
+        help="Most bytes a second that each broker sends or gets of moves: 50MB; auto follows what the cluster bears.",
+    ),
+]
+LeastOption = Annotated[
+    str | None,
+    typer.Option(
+        "--min", metavar="RATE", rich_help_panel=REPLICAS, help="Least rate of --throttle auto.  [default: 1MB]"
+    ),
+]
+MostOption = Annotated[
+    str | None,
+    typer.Option(
+        "--max", metavar="RATE", rich_help_panel=REPLICAS, help="Highest rate of --throttle auto.  [default: 100MB]"
     ),
 ]
 MaxWaitOption = Annotated[
@@ -93,6 +105,17 @@ def pace_of(batch: int | None, pause: str | None) -> Pace:
     from kreplica.execution.executor import Pace
 
     return Pace(batch, parse_duration(pause, "--pause") if pause is not None else 0.0)
+
+
+def parse_rate(text: str, option: str) -> int:
+    """Bytes a second of ``50MB``, ``50MB/s``, ``1500000``.
+
+    Raises:
+        UsageError: It is no rate.
+    """
+    from commands.shared.values import parse_size
+
+    return parse_size(text.strip().removesuffix("/s"), option)
 
 
 def tell(text: str) -> None:

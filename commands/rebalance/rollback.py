@@ -9,7 +9,9 @@ import typer
 from commands.rebalance.options import (
     BatchOption,
     ExecuteOption,
+    LeastOption,
     MaxWaitOption,
+    MostOption,
     PauseOption,
     PlanArgument,
     ThrottleOption,
@@ -39,6 +41,8 @@ def rollback(
     batch: BatchOption = None,
     pause: PauseOption = None,
     throttle: ThrottleOption = None,
+    least: LeastOption = None,
+    most: MostOption = None,
     max_wait: MaxWaitOption = None,
     output: OutputOption = None,
 ) -> None:
@@ -57,8 +61,12 @@ def rollback(
     connection_options = sources.again(handle.name)
     if moves.is_plan_of_replicas(plan):
         moves.refuse_other_options({"--batch": batch, "--pause": pause, "--allow-reorder": allow_reorder}, "replicas")
-        _move_back(moves.MoveRequest(plan, handle, connection_options, execute, yes, throttle, max_wait), output)
-    moves.refuse_other_options({"--throttle": throttle, "--max-wait": max_wait}, "leaders")
+        _move_back(
+            moves.MoveRequest(plan, handle, connection_options, execute, yes, throttle, max_wait, least, most), output
+        )
+    moves.refuse_other_options(
+        {"--throttle": throttle, "--min": least, "--max": most, "--max-wait": max_wait}, "leaders"
+    )
     asked = PlanRun(plan, handle, connection_options, yes=yes)
     with asked.explained():
         options = asked.options(pace)

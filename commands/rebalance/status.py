@@ -6,7 +6,17 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
-from commands.rebalance.options import REPLICAS, ExecuteOption, MaxWaitOption, PlanArgument, YesOption, one_cluster
+from commands.rebalance.options import (
+    REPLICAS,
+    ExecuteOption,
+    LeastOption,
+    MaxWaitOption,
+    MostOption,
+    PlanArgument,
+    ThrottleOption,
+    YesOption,
+    one_cluster,
+)
 from commands.rebalance.plan import plan_line
 from commands.shared.options import OutputOption, SourceOptions, takes_sources
 
@@ -70,6 +80,9 @@ def cancel(
             help="Take back moves in flight, where enough of the replicas before are in sync.",
         ),
     ] = False,
+    throttle: ThrottleOption = None,
+    least: LeastOption = None,
+    most: MostOption = None,
     max_wait: MaxWaitOption = None,
     output: OutputOption = None,
 ) -> None:
@@ -85,9 +98,19 @@ def cancel(
 
     if moves.is_plan_of_replicas(plan):
         handle = one_cluster(sources.handles(), execute=execute)
-        request = moves.MoveRequest(plan, handle, sources.again(handle.name), execute, yes, max_wait=max_wait)
+        connection_options = sources.again(handle.name)
+        request = moves.MoveRequest(plan, handle, connection_options, execute, yes, throttle, max_wait, least, most)
         _stop_moving(request, output, in_flight=in_flight)
-    moves.refuse_other_options({"--in-flight": in_flight, "--max-wait": max_wait}, "leaders")
+    moves.refuse_other_options(
+        {
+            "--in-flight": in_flight,
+            "--throttle": throttle,
+            "--min": least,
+            "--max": most,
+            "--max-wait": max_wait,
+        },
+        "leaders",
+    )
 
     outcome = rebalance_cancel(plan, execute=execute)
     dropped, total = outcome.counts["dropped" if execute else "pending"], len(outcome.rows)

@@ -18,6 +18,7 @@ from commands.describe.rows import GROUP_ROWS
 from kreplica.advice.model import Recommendation
 from kreplica.config.listing import ContextRow, FileRow, SettingRow
 from kreplica.execution.moves.leftover_throttles import ThrottleRow
+from kreplica.execution.moves.rate_request import RateRow
 from kreplica.execution.moves.rows import MoveRow
 from kreplica.execution.rebalance.replicas import PlannedMove
 from kreplica.execution.rebalance.rows import ChangeRow, ElectionRow
@@ -165,6 +166,7 @@ ANSWERS: Mapping[str, AnswerFields] = {
     "kreplica rebalance replicas": _rows("rebalance-replicas", "moves", PlannedMove, _REPLICAS_REMARK),
     "kreplica rebalance verify": _rows("rebalance-verify", "faults", PlanFault),
     **{f"kreplica rebalance {name}": _plan(name) for name in ("apply", "status", "resume", "cancel", "rollback")},
+    "kreplica rebalance throttle": _rows("rebalance-throttle", "rates", RateRow),
     "kreplica rebalance throttles": _rows("rebalance-throttles", "throttles", ThrottleRow),
     "kreplica imbalance": _rows("imbalance", "brokers", BrokerBalance, _IMBALANCE_REMARK),
     "kreplica safe-to-stop": _rows("safe-to-stop", "partitions", StoppedPartition),

@@ -24,3 +24,12 @@ def named(noun: str, items: Sequence[object], most: int | None = None) -> str:
 def ids(values: Iterable[object]) -> str:
     """``1,2,3``, or ``none``."""
     return ",".join(map(str, values)) or "none"
+
+
+_RATE_UNITS = ((10**9, "GB/s"), (10**6, "MB/s"), (10**3, "KB/s"))
+
+
+def rate_words(rate: float) -> str:
+    """``50 MB/s``, ``1.5 MB/s``, ``800 B/s``: by thousands, as a rate is typed."""
+    size, unit = next(((size, unit) for size, unit in _RATE_UNITS if rate >= size), (1, "B/s"))
+    return f"{rate / size:.1f}".removesuffix(".0") + f" {unit}"

@@ -63,7 +63,7 @@ NO_FUNCTION = {
 LIVE_FUNCTIONS = {
     f"sandbox {name}": "tests/kafka/test_sandbox_functions.py"
     for name in ("start", "stop", "status", "kill", "pause", "resume", "start-broker", "topic", "load", "tool")
-} | {"rebalance throttles": "tests/unit/commands/test_rebalance_throttles.py"}
+} | {f"rebalance {name}": f"tests/unit/commands/test_rebalance_{name}.py" for name in ("throttle", "throttles")}
 """Commands whose functions are compared with them elsewhere, as they need brokers: the file that does it."""
 
 

@@ -55,6 +55,7 @@ LIVE = {
     "rebalance resume": "tests/kafka/test_plans.py",
     "rebalance cancel": "tests/cli/test_rebalance_plans.py",
     "rebalance rollback": "tests/kafka/test_plans.py",
+    "rebalance throttle": "tests/unit/commands/test_rebalance_throttle.py",
     "rebalance throttles": "tests/unit/commands/test_rebalance_throttles.py",
     "config check": "tests/kafka/test_security_story.py",
     "sandbox start": "tests/kafka/test_sandbox_command.py",

@@ -15,6 +15,7 @@ from kreplica.execution.journal import Operation
 from kreplica.execution.moves.cluster import LiveCluster, MoveCluster
 from kreplica.execution.moves.journal import Event, MoveJournal, entry
 from kreplica.execution.moves.plan_state import MovePlanState, compared_with, locked, look_at_replica_plan
+from kreplica.execution.moves.rate_request import requests_of
 from kreplica.execution.moves.rows import DRIFTED, MoveRow, move_rows
 from kreplica.execution.moves.runner import MoveOptions, MoveRun, MoveSession, refuse_second_runner, run_moves
 from kreplica.execution.moves.taking_back import take_back
@@ -250,7 +251,8 @@ class _Request:
         return found.remarks
 
     def _session(self, journal: MoveJournal, state: MovePlanState) -> MoveSession:
-        return MoveSession(self._cluster, state.plan, state.progress, journal, self._options.run)
+        run = replace(self._options.run, asked_rate=requests_of(state.path, state.digest))
+        return MoveSession(self._cluster, state.plan, state.progress, journal, run)
 
     def _ended(self, executed: bool, remarks: tuple[str, ...]) -> MoveOutcome:
         outcome = MoveOutcome(self.state, executed=executed, remarks=remarks)

@@ -43,10 +43,22 @@ _STATES = {
 
 @dataclass(frozen=True, slots=True)
 class Owed:
-    """Throttles that may be set and have to be put back: rates by broker and name, entries by topic and list."""
+    """Throttles that may be set and have to be put back.
+
+    Args:
+        rates: Rates by broker and name, with the last value that was announced and the one before the first.
+        lists: Entries by topic and list.
+        announced: Every value that was announced of each rate: after a kill, or where a broker did not answer, an
+            earlier one may hold.
+    """
 
     rates: Mapping[tuple[int, str], RateNote]
     lists: Mapping[tuple[str, str], ListNote]
+    announced: Mapping[tuple[int, str], frozenset[str]]
+
+    def is_ours(self, key: tuple[int, str], value: str | None) -> bool:
+        """True if a run of this plan may have set the value that a broker tells."""
+        return value in self.announced.get(key, ())
 
     def __bool__(self) -> bool:
         return bool(self.rates or self.lists)
@@ -108,18 +120,20 @@ class Ledger:
     def __init__(self, owed: Owed | None = None) -> None:
         self._rates = dict(owed.rates) if owed is not None else {}
         self._lists = dict(owed.lists) if owed is not None else {}
+        self._announced = dict(owed.announced) if owed is not None else {}
 
     @property
     def owed(self) -> Owed:
         """Throttles that are owed now."""
-        return Owed(dict(self._rates), dict(self._lists))
+        return Owed(dict(self._rates), dict(self._lists), dict(self._announced))
 
     def count(self, one: Entry) -> None:
         """Counts a line of the journal; what was there before the first time is what is put back."""
         if one.event is Event.THROTTLING:
             for rate in one.rates:
-                first = self._rates.get((rate.broker, rate.name), rate)
-                self._rates[rate.broker, rate.name] = replace(first, value=rate.value)
+                key = rate.broker, rate.name
+                self._rates[key] = replace(self._rates.get(key, rate), value=rate.value)
+                self._announced[key] = self._announced.get(key, frozenset()) | {str(rate.value)}
             for some in one.lists:
                 known = self._lists.get((some.topic, some.name), some)
                 entries = tuple(sorted({*known.entries, *some.entries}))
@@ -127,6 +141,7 @@ class Ledger:
         elif one.event is Event.RELEASED:
             for rate in one.rates:
                 self._rates.pop((rate.broker, rate.name), None)
+                self._announced.pop((rate.broker, rate.name), None)
             for some in one.lists:
                 self._release(some)
 

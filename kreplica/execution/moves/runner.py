@@ -31,6 +31,13 @@ from kreplica.execution.moves.cluster import MoveCluster
 from kreplica.execution.moves.journal import Entry, Event, MoveNote, MoveResult, Outcome, entry
 from kreplica.execution.moves.plan import queued_move
 from kreplica.execution.moves.progress import MoveProgress, MoveState
+from kreplica.execution.moves.rate_changes import (
+    RateChanges,
+    RateRequest,
+    Throttle,
+    nobody_asks,
+    rate_to_begin_with,
+)
 from kreplica.execution.moves.safety import controller_of, judge, obstacle
 from kreplica.execution.moves.stage import ChangeCheck, Stage, check_change
 from kreplica.execution.moves.throttling import Throttling
@@ -74,7 +81,7 @@ class MoveOptions:
     """Options of a run.
 
     Args:
-        throttle: Bytes a second for each broker; None for no throttle.
+        throttle: Bytes a second for each broker, or the bounds of an automatic rate; None for no throttle.
         max_wait: Seconds without progress, or with the cluster worse than before, after which the run stops.
         poll: Seconds between two looks at the cluster.
         stopping: Tells whether nothing more is to begin; what is in flight then finishes.
@@ -82,15 +89,17 @@ class MoveOptions:
         clock: Time as the run counts and spends it.
         through_controllers: Whether throttles of brokers that are down are put back by the KRaft controllers' own
             listener, unread, instead of when they are back.
+        asked_rate: Gives a rate that somebody asks for meanwhile; None where nobody does.
     """
 
-    throttle: int | None = None
+    throttle: Throttle = None
     max_wait: float = 600.0
     poll: float = 1.0
     stopping: Callable[[], bool] = _never
     tell: Callable[[str], None] = _say_nothing
     clock: Clock = MACHINE_CLOCK
     through_controllers: bool = False
+    asked_rate: Callable[[], RateRequest | None] = nobody_asks
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,8 +226,11 @@ class _Run:
         self.strange: dict[PartitionKey, float] = {}
         self.patience = _Patience(self.options.clock)
         self.remarks: list[str] = []
-        self.throttling = Throttling(
-            session.cluster, self._write, operation, session.progress.owed, self.options.throttle, self.options.tell
+        owed, options = session.progress.owed, self.options
+        rate = rate_to_begin_with(options.throttle, owed)
+        self.throttling = Throttling(session.cluster, self._write, operation, owed, rate, options.tell)
+        self.rates = RateChanges(
+            self.throttling, options.throttle, session.plan.changes, options.asked_rate, options.tell, options.clock
         )
 
     @property
@@ -253,6 +265,7 @@ class _Run:
         worse_since: float | None = None
         while True:
             self._note_ended(snapshot)
+            self.rates.look(snapshot, [one.change for one in self.asked.values()])
             why_not = self._why_not(snapshot)
             if why_not.startswith(_WORSE):
                 worse_since = worse_since or self.options.clock.now()

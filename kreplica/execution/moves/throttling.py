@@ -64,6 +64,11 @@ class Throttling:
         """Throttles that have to be put back."""
         return self._ledger.owed
 
+    @property
+    def rate(self) -> int | None:
+        """Bytes a second for each broker that the run sets; None for no throttle."""
+        return self._rate
+
     def cover(self, changes: Sequence[ReplicaChange]) -> dict[PartitionKey, str]:
         """Throttles moves that are about to begin.
 
@@ -96,7 +101,7 @@ class Throttling:
         if known is None:
             return True
         # Somebody else's value is left alone; the one before stands there where a run died before it set its own.
-        return own != str(self._rate) and own in (str(known.value), known.before)
+        return own != str(self._rate) and (own == known.before or self.owed.is_ours(key, own))
 
     def _rate_note(self, key: RateKey, before: Throttles) -> RateNote:
         assert self._rate is not None, "there is a throttle"
@@ -137,6 +142,30 @@ class Throttling:
         lists = self._cluster.throttles((), {topic for topic, _ in wanted}).lists
         return [key[0] for key, some in wanted.items() if not some <= parse_throttle_list(lists.get(key)).replicas]
 
+    def change_rate(self, rate: int, in_flight: Sequence[ReplicaChange], message: str = "") -> None:
+        """Sets another rate wherever this run has set one; what somebody else has changed meanwhile is left.
+
+        Args:
+            rate: Bytes a second for each broker.
+            in_flight: Moves in flight, which get a throttle where the run had none.
+            message: Message of the journal's line, which is written even if no rate changes.
+
+        Raises:
+            ChangeRefusedError: The credentials may not set throttles.
+            UnreachableError: The cluster did not answer.
+        """
+        self._rate = rate
+        now = self._cluster.throttles({broker for broker, _ in self._set}, ())
+        notes = [self._rate_note(key, now) for key in sorted(self._set) if key[0] not in now.unread]
+        owed = self.owed
+        notes = [note for note in notes if note.before != str(rate) and owed.is_ours(_key(note), note.before)]
+        if notes or message:
+            self._note(Event.THROTTLING, notes, [], message)
+        failed = {**now.unread, **self._set_rates(notes)}
+        for broker, why in sorted(failed.items()):
+            self._tell(f"broker {broker} keeps its rate: {why}")
+        self.cover(in_flight)
+
     def vanished(self) -> str:
         """Says which of the rates that were set is not there any more; empty if none."""
         if not self._set:
@@ -168,7 +197,7 @@ class Throttling:
             return tuple(remarks)
         now = self._cluster.throttles({broker for broker, _ in owed.rates}, ())
         seen = [note for note in owed.rates.values() if note.broker not in now.unread]
-        ours = [note for note in seen if now.own_rate(note.broker, note.name) == str(note.value)]
+        ours = [note for note in seen if owed.is_ours((note.broker, note.name), now.own_rate(note.broker, note.name))]
         remarks += self._put_back(ours)
         others = [note for note in seen if note not in ours]
         for note in others:
@@ -210,8 +239,8 @@ class Throttling:
                 error = results[note.topic, note.name].error
                 self._tell(f"{note.name} of topic {note.topic} is not put back: {error}")
 
-    def _note(self, event: Event, rates: Iterable[RateNote], lists: Iterable[ListNote]) -> None:
-        line = entry(event, self._operation, rates=tuple(rates), lists=tuple(lists))
+    def _note(self, event: Event, rates: Iterable[RateNote], lists: Iterable[ListNote], message: str = "") -> None:
+        line = entry(event, self._operation, rates=tuple(rates), lists=tuple(lists), message=message)
         self._write(line)
         self._ledger.count(line)
 
@@ -268,6 +297,10 @@ def _uncovered(
         if why:
             found[change.key] = why[0]
     return found
+
+
+def _key(note: RateNote) -> RateKey:
+    return note.broker, note.name
 
 
 def _number(value: str | None) -> int | None:

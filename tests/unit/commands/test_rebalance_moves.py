@@ -17,6 +17,7 @@ from commands.shared.patience import patient_interrupts
 from commands.shared.values import parse_size
 from kreplica.errors import UsageError
 from kreplica.execution.moves import carrying_out, runner
+from kreplica.execution.moves.clock import MachineClock
 from kreplica.execution.moves.reassignment_json import write_reassignment_json
 from kreplica.execution.rebalance import replicas as planning
 from kreplica.monitoring.clusters import Reading
@@ -34,7 +35,9 @@ def cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> MovingCluster:
     monkeypatch.setattr(carrying_out, "LiveCluster", lambda _: paper)
     monkeypatch.setattr(planning, "read_clusters", lambda handles, _: Reading((paper.snapshot(),), (), tuple(handles)))
     monkeypatch.setattr(runner, "SETTLE_SECONDS", 0.0)
-    monkeypatch.setattr(runner.time, "sleep", lambda _: None)
+    seconds = [0.0]
+    monkeypatch.setattr(MachineClock, "now", lambda _: seconds[0])
+    monkeypatch.setattr(MachineClock, "sleep", lambda _, some: seconds.append(seconds.pop() + some))
     write_reassignment_json({("orders", 0): (1, 2, 4), ("orders", 1): (4, 2, 3)}, tmp_path / "moves.json")
     return paper
 

@@ -1,0 +1,62 @@
+"""kreplica rebalance throttle: another rate for a plan that is being carried out."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from commands.rebalance.options import PlanArgument, parse_rate
+from commands.shared.options import OutputOption
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from kreplica.execution.moves.rate_request import ChangedRate
+
+
+def throttle(
+    plan: PlanArgument,
+    rate: Annotated[
+        str,
+        typer.Option(
+            "--rate", metavar="RATE", help="Most bytes a second that each broker sends or gets of moves: 50MB."
+        ),
+    ],
+    output: OutputOption = None,
+) -> None:
+    """Change the rate of a plan of replicas that is being carried out.
+
+    The run itself changes it, and puts back at its end what was there before the run; an automatic rate ends with that.
+    No cluster is asked or named. Exits 4 when no process is carrying out the plan, or when it does not take the rate
+    within 30 seconds.
+    """
+    from commands.rebalance import moves
+    from commands.shared.printing.output import Answer, emit
+    from kreplica.errors import UsageError
+    from kreplica.execution.moves.rate_request import RateRow, rebalance_throttle
+
+    wanted = parse_rate(rate, "--rate")
+    if not moves.is_plan_of_replicas(plan):
+        raise UsageError(f"{plan} is no plan of replicas", "only their moves have a throttle")
+    found = rebalance_throttle(plan, wanted)
+    answer = Answer(
+        command="rebalance-throttle",
+        rows_name="rates",
+        columns=RateRow,
+        rows=found.rows,
+        summary={"plan": str(plan), "plan_id": found.state.plan.plan_id, "rate": found.rate, "brokers": found.brokers},
+        warnings=found.warnings,
+    )
+    emit(answer, output, lambda console: _show(found, console))
+    raise typer.Exit(found.exit_code)
+
+
+def _show(found: ChangedRate, console: Console) -> None:
+    from commands.shared.printing.screen import print_rows
+    from kreplica.execution.moves.rate_request import RateRow
+    from kreplica.model.words import counted, rate_words
+
+    if found.rows:
+        print_rows(console, RateRow, found.rows)
+    console.print(f"the run sets {rate_words(found.rate)} for {counted(found.brokers, 'broker')}")
