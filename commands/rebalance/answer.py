@@ -13,7 +13,13 @@ if TYPE_CHECKING:
 
 
 def emit_plan(
-    outcome: PlanOutcome, command: str, output: OutputFormat | None, *, verdict: str, next_lines: Sequence[str]
+    outcome: PlanOutcome,
+    command: str,
+    output: OutputFormat | None,
+    *,
+    verdict: str,
+    next_lines: Sequence[str],
+    left: bool = True,
 ) -> None:
     """Prints the answer of a command on a plan.
 
@@ -23,6 +29,7 @@ def emit_plan(
         output: The form.
         verdict: One line on all of it.
         next_lines: What to type next.
+        left: Whether anything can still be done.
     """
     from commands.shared.printing.output import Answer, cluster_object, emit
     from kreplica.execution.rebalance.rows import ChangeRow
@@ -37,7 +44,7 @@ def emit_plan(
         summary=_summary(outcome),
         warnings=outcome.warnings,
     )
-    emit(answer, output, lambda console: _show(outcome, console, verdict, next_lines))
+    emit(answer, output, lambda console: _show(outcome, console, verdict, next_lines, left=left))
 
 
 def _summary(outcome: PlanOutcome) -> dict[str, object]:
@@ -65,15 +72,17 @@ _STATES = ("pending", "under-way", "done", "already", "failed", "dropped")
 _ROLLBACK_STATES = ("pending", "under-way", "done", "already", "failed")
 
 
-def _show(outcome: PlanOutcome, console: Console, verdict: str, next_lines: Sequence[str]) -> None:
-    from commands.shared.printing.screen import print_lines, print_rows
+def _show(outcome: PlanOutcome, console: Console, verdict: str, next_lines: Sequence[str], *, left: bool) -> None:
+    from commands.rebalance.verdict import plan_word, print_plan_verdict
+    from commands.shared.printing.screen import print_gathered, print_lines
     from kreplica.execution.rebalance.rows import ChangeRow
     from kreplica.model.rows import names_of
 
     shown = names_of(ChangeRow) if outcome.rollback_counts else names_of(ChangeRow)[:-2]
     reasons = dict.fromkeys(("reason", "rollback_reason"), lambda text: text or None)
-    print_rows(console, ChangeRow, outcome.rows, shown=shown, cells=reasons)
-    console.print(verdict)
+    word = plan_word(outcome.exit_code, executed=outcome.executed, left=left)
+    print_plan_verdict(console, word, verdict)
+    print_gathered(console, ChangeRow, outcome.rows, shown=shown, cells=reasons)
     stopped = outcome.state.progress.message
     print_lines(console, "stopped", [stopped] * bool(stopped))
     print_lines(console, "next", next_lines, whole=True)

@@ -158,9 +158,9 @@ def _answer(
     if outcome.executed:
         verdict = f"{done} of {total} planned elections done, {failed} failed, {left + drifted} not begun"
     elif drifted:
-        verdict = f"refused: {drifted} of {total} planned elections no longer fit the cluster; nothing was changed"
+        verdict = f"{drifted} of {total} planned elections no longer fit the cluster; nothing was changed"
     elif left:
-        verdict = f"dry run: {left} of {total} planned elections are left to run; nothing was changed"
+        verdict = f"{left} of {total} planned elections are left to run; nothing was changed"
     else:
         verdict = f"nothing is left to do: {done} of {total} done, {failed} failed"
     path, executed = outcome.state.path, outcome.executed
@@ -171,5 +171,5 @@ def _answer(
     elif left:
         again = "resume" if executed else command
         lines = [f"{plan_line(path, again, connection_options, handle)} --execute"]
-    emit_plan(outcome, command, output, verdict=verdict, next_lines=lines)
+    emit_plan(outcome, command, output, verdict=verdict, next_lines=lines, left=bool(left))
     raise typer.Exit(outcome.exit_code)

@@ -128,28 +128,46 @@ def _emit(found: ElectedLeaders, output: OutputFormat | None, *, connection_opti
 def _show(
     found: ElectedLeaders, rows: Sequence[ElectionRow], console: Console, *, connection_options: str, again: str
 ) -> None:
-    from commands.shared.printing.screen import print_lines, print_rows
+    from commands.rebalance.verdict import print_plan_verdict
+    from commands.shared.printing.screen import print_gathered, print_lines
     from kreplica.execution.rebalance.rows import ElectionRow
     from kreplica.model.rows import names_of
 
-    if rows:
-        shown = names_of(ElectionRow) if found.executed else names_of(ElectionRow)[:-2]
-        print_rows(console, ElectionRow, rows, shown=shown)
-    else:
-        seen = "visible " if found.snapshot.gaps else ""
-        console.print(f"every {seen}partition is led by its preferred leader")
+    electable = sum(row.electable for row in rows)
+    print_plan_verdict(console, _word(found, rows), _sentence(found, rows))
+    shown = names_of(ElectionRow) if found.executed else names_of(ElectionRow)[:-2]
+    print_gathered(console, ElectionRow, rows, shown=shown)
+    line = ""
+    if found.plan is not None:
+        line = f"kreplica rebalance apply {shlex.quote(str(found.path))} {connection_options}"
+    elif not found.executed:
+        line = f"kreplica rebalance leaders {again} --execute"
+    print_lines(console, "stopped", [found.stopped] * bool(found.stopped))
+    print_lines(console, "next", [line] * bool(line and electable), whole=True)
+
+
+def _word(found: ElectedLeaders, rows: Sequence[ElectionRow]) -> str:
+    """First word of the verdict."""
+    from commands.rebalance.verdict import plan_word
+    from kreplica.errors import ExitCode
+
+    if found.exit_code is ExitCode.OK and not rows:
+        return "BALANCED"
+    if found.exit_code is ExitCode.OK and found.plan is not None:
+        return "PLANNED"
+    return plan_word(found.exit_code, executed=found.executed)
+
+
+def _sentence(found: ElectedLeaders, rows: Sequence[ElectionRow]) -> str:
+    """The verdict in words."""
     electable = sum(row.electable for row in rows)
     if found.plan is not None:
-        elections = counted(electable, "election")
         steps = f"{len(found.plan.steps)} batch{'es' * (len(found.plan.steps) != 1)}"
-        console.print(f"plan of {elections} in {steps} written to {found.path}; nothing was changed")
-        lines = [f"kreplica rebalance apply {shlex.quote(str(found.path))} {connection_options}"] * bool(electable)
-        print_lines(console, "next", lines, whole=True)
-    elif rows and not found.executed:
-        console.print(f"dry run: {electable} of {len(rows)} can be elected now; nothing was changed")
-        print_lines(console, "next", [f"kreplica rebalance leaders {again} --execute"] * bool(electable), whole=True)
-    elif rows:
-        done = sum(row.done is True for row in rows)
-        left = len(rows) - electable
-        console.print(f"{done} of {electable} electable preferred leaders lead now, {left} cannot be elected yet")
-        print_lines(console, "stopped", [found.stopped] * bool(found.stopped))
+        return f"plan of {counted(electable, 'election')} in {steps} written to {found.path}; nothing was changed"
+    if not rows:
+        seen = "visible " if found.snapshot.gaps else ""
+        return f"every {seen}partition is led by its preferred leader"
+    if not found.executed:
+        return f"{electable} of {len(rows)} can be elected now; nothing was changed"
+    done, left = sum(row.done is True for row in rows), len(rows) - electable
+    return f"{done} of {electable} electable preferred leaders lead now, {left} cannot be elected yet"

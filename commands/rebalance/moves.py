@@ -193,7 +193,8 @@ def _summary(outcome: MoveOutcome) -> dict[str, object]:
 
 
 def _show(outcome: MoveOutcome, command: str, console: Console, request: MoveRequest) -> None:
-    from commands.shared.printing.screen import print_lines, print_rows
+    from commands.rebalance.verdict import plan_word, print_plan_verdict
+    from commands.shared.printing.screen import print_gathered, print_lines
     from commands.shared.values import size_words, spell_duration
     from kreplica.execution.moves.rows import MoveRow
     from kreplica.model.rows import names_of
@@ -204,8 +205,10 @@ def _show(outcome: MoveOutcome, command: str, console: Console, request: MoveReq
     hidden |= set() if state.bytes_left else {"bytes_left"}
     shown = tuple(name for name in names_of(MoveRow) if name not in hidden)
     sizes = dict.fromkeys(("bytes", "bytes_left"), lambda size: None if size is None else size_words(size))
-    print_rows(console, MoveRow, outcome.rows, shown=shown, cells={**sizes, "reason": lambda text: text or None})
-    console.print(_verdict(outcome))
+    cells = {**sizes, "reason": lambda text: text or None}
+    word = plan_word(outcome.exit_code, executed=outcome.executed, left=_is_left(outcome))
+    print_plan_verdict(console, word, _verdict(outcome, command))
+    print_gathered(console, MoveRow, outcome.rows, shown=shown, cells=cells, sums=("bytes", "bytes_left"))
     if state.others:
         names = [f"{topic}-{number}" for topic, number in state.others]
         print_lines(console, "others", [f"somebody else moves {listed(names, 3)}: left alone"])
@@ -216,22 +219,27 @@ def _show(outcome: MoveOutcome, command: str, console: Console, request: MoveReq
     print_lines(console, "next", _next(outcome, command, request), whole=True)
 
 
-def _verdict(outcome: MoveOutcome) -> str:
+def _is_left(outcome: MoveOutcome) -> bool:
+    """Whether a change has still to be made, or a throttle to be put back."""
+    counts = outcome.rollback_counts if outcome.state.progress.rolled else outcome.counts
+    return any(name in counts for name in ("pending", "waiting", "under-way")) or bool(outcome.state.progress.owed)
+
+
+def _verdict(outcome: MoveOutcome, command: str) -> str:
     state = outcome.state
     counts = outcome.rollback_counts if state.progress.rolled else outcome.counts
     parts = ", ".join(f"{count} {name}" for name, count in counts.items()) or "nothing to do"
-    if outcome.executed or state.progress.phase != "new":
+    if outcome.executed or command == "status":
         return f"{state.phase_words}: {parts}"
-    return f"dry run: {parts}; nothing was changed"
+    return f"{state.phase_words}: {parts}; nothing was changed"
 
 
 def _next(outcome: MoveOutcome, command: str, request: MoveRequest) -> list[str]:
     from kreplica.execution.progress import Phase
 
     state = outcome.state
-    phase, counts = state.progress.phase, outcome.rollback_counts if state.progress.rolled else outcome.counts
-    left = any(name in counts for name in ("pending", "waiting", "under-way")) or bool(state.progress.owed)
-    if state.running or not left:
+    phase = state.progress.phase
+    if state.running or not _is_left(outcome):
         return []
     if command in ("cancel", "rollback") and not outcome.executed:
         flags = " --execute" if command == "cancel" else " --throttle RATE --execute"

@@ -111,10 +111,10 @@ def answer_rollback(
     if executed or not left:
         verdict = f"{back} of {total} former leaders brought back, {failed} failed, {impossible} cannot be brought back"
     else:
-        verdict = f"dry run: {left} of {total} former leaders can be brought back; nothing was changed"
+        verdict = f"{left} of {total} former leaders can be brought back; nothing was changed"
     again = "resume" if executed or command == "resume" else "rollback"
     flags = " --execute" if again == "resume" else " --execute --allow-reorder"
     line = plan_line(outcome.state.path, again, connection_options, handle) + flags
     next_lines = [line] * bool(left or (executed and failed))
-    emit_plan(outcome, command, output, verdict=verdict, next_lines=next_lines)
+    emit_plan(outcome, command, output, verdict=verdict, next_lines=next_lines, left=bool(left))
     raise typer.Exit(outcome.exit_code)

@@ -46,7 +46,7 @@ def status(sources: SourceOptions, plan: PlanArgument, output: OutputOption = No
         moves.answer_moves(moves_status(handle, plan), "status", output, request)
     outcome = rebalance_status(handle, plan)
     lines = _next(outcome, handle, sources.again(handle.name))
-    emit_plan(outcome, "status", output, verdict=_verdict(outcome), next_lines=lines)
+    emit_plan(outcome, "status", output, verdict=_verdict(outcome), next_lines=lines, left=False)
     raise typer.Exit(outcome.exit_code)
 
 
@@ -116,9 +116,9 @@ def cancel(
     dropped, total = outcome.counts["dropped" if execute else "pending"], len(outcome.rows)
     verdict = f"{dropped} of {total} planned changes are dropped"
     if not execute:
-        verdict = f"dry run: {dropped} of {total} planned changes would be dropped; nothing was noted"
+        verdict = f"{dropped} of {total} planned changes would be dropped; nothing was noted"
     lines = [] if execute else [plan_line(plan, "cancel", "--execute")]
-    emit_plan(outcome, "cancel", output, verdict=verdict, next_lines=lines)
+    emit_plan(outcome, "cancel", output, verdict=verdict, next_lines=lines, left=bool(dropped))
 
 
 def _stop_moving(request: MoveRequest, output: OutputFormat | None, *, in_flight: bool) -> NoReturn:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
+from datetime import datetime
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -88,7 +90,8 @@ def _wanted(extras: Sequence[Extra]) -> Facet:
 
 
 def _show(found: TakenSnapshots, answer: Answer, out: Path, console: Console) -> None:
-    from commands.shared.printing.screen import print_rows
+    from commands.shared.printing.screen import print_lines, print_rows, utc
+    from commands.shared.values import size_words
     from kreplica.monitoring.snapshots import SnapshotRow
 
     written, partial, failed = found.counts.values()
@@ -96,6 +99,6 @@ def _show(found: TakenSnapshots, answer: Answer, out: Path, console: Console) ->
     tail = "".join([f", {partial} partial" if partial else "", f", {failed} failed" if failed else ""])
     verdict = "INCOMPLETE" if tail else "OK"
     print_out(f"{verdict} {written} of {len(found.taken)} snapshots written to {out}{tail}")
-    print_rows(console, SnapshotRow, answer.rows)
-    if written:
-        print_out(f"next   kreplica audit {out}")
+    cells = {"taken_at": lambda text: utc(datetime.fromisoformat(text)), "bytes": size_words}
+    print_rows(console, SnapshotRow, answer.rows, cells=cells)
+    print_lines(console, "next", [f"kreplica audit {shlex.quote(str(out))}"] * bool(written), whole=True)

@@ -38,19 +38,19 @@ def test_a_dead_broker_can_lead_nothing(kreplica: Any) -> None:
     ended = kreplica("rebalance", "leaders", "--dump", "sample", "--topic", "orders|single.*")
     assert ended.code == 0
     assert ended.out == (
+        "DRY RUN 0 of 4 can be elected now; nothing was changed\n"
         "TOPIC        PARTITION  FROM  TO  ELECTABLE  REASON\n"
         "orders       0          1     3   no         broker 3 is not alive\n"
         "orders       5          1     3   no         broker 3 is not alive\n"
         "single-copy  0          -     3   no         broker 3 is not alive\n"
         "single-copy  2          -     3   no         broker 3 is not alive\n"
-        "dry run: 0 of 4 can be elected now; nothing was changed\n"
     )
 
 
 def test_a_dry_run_of_a_dump_says_what_would_do_it(kreplica: Any) -> None:
     ended = kreplica("rebalance", "leaders", "--dump", BACK / "topics-describe.txt", "--topic", "orders")
+    assert ended.out.startswith("DRY RUN 2 of 2 can be elected now; nothing was changed\n")
     assert ended.out.endswith(
-        "dry run: 2 of 2 can be elected now; nothing was changed\n"
         "next     kreplica rebalance leaders --bootstrap-server HOST:PORT --topic orders --execute\n"
     )
 
@@ -58,7 +58,7 @@ def test_a_dry_run_of_a_dump_says_what_would_do_it(kreplica: Any) -> None:
 def test_nothing_to_do(kreplica: Any, tmp_path: Path) -> None:
     write_snapshot(snapshot_of([partition()]), tmp_path)
     ended = kreplica("rebalance", "leaders", "--dump", tmp_path)
-    assert (ended.code, ended.out) == (0, "every partition is led by its preferred leader\n")
+    assert (ended.code, ended.out) == (0, "BALANCED every partition is led by its preferred leader\n")
 
 
 def test_what_could_not_be_seen_exits_5(kreplica: Any, tmp_path: Path) -> None:

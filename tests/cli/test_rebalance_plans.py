@@ -61,10 +61,8 @@ def test_a_plan_is_written_and_told(kreplica: Any, dump: Any, tmp_path: Path) ->
     path = tmp_path / "a plan.json"
     ended = kreplica("rebalance", "leaders", "--dump", dump(), "--out", path, "--batch", "2", "--topic", "orders")
     assert ended.code == 0
-    assert ended.out.endswith(
-        f"plan of 3 elections in 2 batches written to {path}; nothing was changed\n"
-        f"next     kreplica rebalance apply '{path}' --bootstrap-server HOST:PORT\n"
-    )
+    assert ended.out.startswith(f"PLANNED plan of 3 elections in 2 batches written to {path}; nothing was changed\n")
+    assert ended.out.endswith(f"next     kreplica rebalance apply '{path}' --bootstrap-server HOST:PORT\n")
     plan, _ = read_plan(path)
     assert plan.cluster_id == "cluster-id"
     assert [len(step.changes) for step in plan.steps] == [2, 1]
@@ -123,7 +121,7 @@ def test_hidden_topics_are_no_part_of_the_plan_but_are_told(kreplica: Any, dump:
     # All that the plan is about can be seen: it can be carried out. Only what becomes of the rest is not seen.
     ended = kreplica("rebalance", "apply", path, "--dump", partly)
     assert (ended.code, ended.err) == (5, "warning: 2 topics are hidden [from you]\n")
-    assert "dry run: 3 of 3 planned elections are left to run" in ended.out
+    assert "INCOMPLETE 3 of 3 planned elections are left to run; nothing was changed\n" in ended.out
 
 
 def test_a_dry_run_shows_what_would_be_done(kreplica: Any, dump: Any, plan: Path) -> None:
@@ -131,11 +129,11 @@ def test_a_dry_run_shows_what_would_be_done(kreplica: Any, dump: Any, plan: Path
     ended = kreplica("rebalance", "apply", plan, *connection_options)
     assert ended.code == 0
     assert ended.out == (
+        "DRY RUN 3 of 3 planned elections are left to run; nothing was changed\n"
         "TOPIC   PARTITION  FROM  TO  STEP  STATE    LEADER  REASON\n"
         "orders  0          2     1   1     pending  2       -\n"
         "orders  1          2     1   1     pending  2       -\n"
         "orders  2          2     1   2     pending  2       -\n"
-        "dry run: 3 of 3 planned elections are left to run; nothing was changed\n"
         f"next     kreplica rebalance apply {plan} --dump {connection_options[1]} --execute\n"
     )
     assert not plan.with_name("plan.json.journal").exists()
@@ -146,11 +144,11 @@ def test_what_has_drifted_is_named_and_the_plan_refused(kreplica: Any, dump: Any
     ended = kreplica("rebalance", "apply", plan, "--dump", now)
     assert ended.code == 4
     assert ended.out == (
+        "REFUSED 2 of 3 planned elections no longer fit the cluster; nothing was changed\n"
         "TOPIC   PARTITION  FROM  TO  STEP  STATE    LEADER  REASON\n"
         "orders  0          2     1   1     drifted  2       leader epoch changed from 5 to 7\n"
         "orders  1          2     1   1     pending  1       it leads already\n"
         "orders  2          2     1   2     drifted  -       deleted\n"
-        "refused: 2 of 3 planned elections no longer fit the cluster; nothing was changed\n"
         f"next     kreplica rebalance leaders --dump {now} --out FILE\n"
     )
     document = kreplica("rebalance", "apply", plan, "--dump", now, "-o", "json").document
@@ -190,24 +188,25 @@ def test_a_plan_that_was_begun_is_resumed_not_applied(kreplica: Any, dump: Any, 
     )
     ended = kreplica("rebalance", "resume", plan, "--dump", now)
     assert ended.code == 0
-    assert "dry run: 1 of 3 planned elections are left to run; nothing was changed\n" in ended.out
+    assert "DRY RUN 1 of 3 planned elections are left to run; nothing was changed\n" in ended.out
     assert ended.out.endswith(f"next     kreplica rebalance resume {plan} --dump {now} --execute\n")
 
 
 def test_status_tells_how_far_it_is_and_what_to_type(kreplica: Any, dump: Any, plan: Path) -> None:
     ended = kreplica("rebalance", "status", plan, "--dump", dump())
     assert ended.code == 1
-    assert "not begun: 3 pending\nnext     kreplica rebalance apply" in ended.out
+    assert ended.out.startswith("NOT YET not begun: 3 pending\n")
+    assert ended.out.splitlines()[-1].startswith("next     kreplica rebalance apply ")
     note(plan, *begun(0, 1))
     now = dump([{**AWAY[0], "leader": 1}, {**AWAY[1], "leader": 3}, AWAY[2], *ALIVE])
     ended = kreplica("rebalance", "status", plan, "--dump", now)
     assert ended.code == 1
     assert ended.out == (
+        "NOT YET interrupted: 2 done, 1 pending\n"
         "TOPIC   PARTITION  FROM  TO  STEP  STATE    LEADER  REASON\n"
         "orders  0          2     1   1     done     1       -\n"
         "orders  1          2     1   1     done     3       broker 3 has come to lead since\n"
         "orders  2          2     1   2     pending  2       -\n"
-        "interrupted: 2 done, 1 pending\n"
         f"next     kreplica rebalance resume {plan} --dump {now} --execute\n"
     )
     with open_journal(plan, *read_plan(plan)):
@@ -218,10 +217,10 @@ def test_a_finished_plan_has_the_status_0_and_5_when_not_all_is_seen(kreplica: A
     note(plan, *begun(0, 1, 2), entry(Event.COMPLETED, Operation.APPLY))
     led = [{**row, "leader": 1} for row in AWAY]
     ended = kreplica("rebalance", "status", plan, "--dump", dump(led))
-    assert (ended.code, ended.out.splitlines()[-1]) == (0, "applied: 3 done")
+    assert (ended.code, ended.out.splitlines()[0]) == (0, "FINISHED applied: 3 done")
     assert kreplica("rebalance", "status", plan, "--dump", dump(led, gaps=(hidden(1),))).code == 5
-    assert kreplica("rebalance", "resume", plan, "--dump", dump(led)).out.endswith(
-        "nothing is left to do: 3 of 3 done, 0 failed\n"
+    assert kreplica("rebalance", "resume", plan, "--dump", dump(led)).out.startswith(
+        "FINISHED nothing is left to do: 3 of 3 done, 0 failed\n"
     )
 
 
@@ -229,10 +228,8 @@ def test_cancel_drops_what_is_left(kreplica: Any, dump: Any, plan: Path) -> None
     note(plan, *begun(0, 1))
     ended = kreplica("rebalance", "cancel", plan)
     assert ended.code == 0
-    assert ended.out.endswith(
-        "dry run: 1 of 3 planned changes would be dropped; nothing was noted\n"
-        f"next     kreplica rebalance cancel {plan} --execute\n"
-    )
+    assert ended.out.startswith("DRY RUN 1 of 3 planned changes would be dropped; nothing was noted\n")
+    assert ended.out.endswith(f"next     kreplica rebalance cancel {plan} --execute\n")
     ended = kreplica("rebalance", "cancel", plan, "--execute", "-o", "json")
     assert ended.code == 0
     assert [row["state"] for row in ended.document["changes"]] == ["done", "done", "dropped"]
@@ -261,9 +258,9 @@ def test_rollback_shows_what_can_be_brought_back(kreplica: Any, dump: Any, plan:
     ended = kreplica("rebalance", "rollback", plan, "--dump", dump([{**led[0], "isr": [1, 2]}, *led[1:]]))
     assert ended.code == 4
     lines = ended.out.splitlines()
-    assert lines[1].endswith("impossible  broker 3 is not in sync, so that the replica order must not be touched")
-    assert lines[2].endswith("pending     -")
-    assert lines[4] == "dry run: 1 of 2 former leaders can be brought back; nothing was changed"
+    assert lines[0] == "REFUSED 1 of 2 former leaders can be brought back; nothing was changed"
+    assert lines[2].endswith("impossible  broker 3 is not in sync, so that the replica order must not be touched")
+    assert lines[3].endswith("pending     -")
     assert lines[5].endswith("--execute --allow-reorder")
     assert kreplica("rebalance", "rollback", plan, "--dump", dump([*led[:2], AWAY[2]])).code == 0
 

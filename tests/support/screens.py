@@ -60,12 +60,36 @@ COMMANDS: Mapping[str, tuple[str, ...]] = {
         "rebalance replicas --dump sample",
         "rebalance replicas --add 9 --dump sample",
     ),
+    "rebalance-plans": (
+        "rebalance leaders --dump sample --out leaders.json",
+        "rebalance apply leaders.json --dump sample",
+        "rebalance resume leaders.json --dump sample",
+        "rebalance cancel leaders.json",
+        "rebalance rollback leaders.json --dump sample",
+    ),
+    "rebalance-moves": (
+        "rebalance replicas --drain 3 --dump sample-healthy --out moves.json",
+        "rebalance apply moves.json --dump sample-healthy --throttle none",
+        "rebalance status moves.json --dump sample-healthy",
+        "rebalance cancel moves.json --dump sample-healthy",
+        "rebalance rollback moves.json --dump sample-healthy",
+        "rebalance verify moves.json --dump sample-healthy",
+        "rebalance replicas --drain 1 --topic two-copies --dump sample-healthy --out one.json",
+        "rebalance verify one.json --dump sample-healthy",
+        "rebalance throttles --dump sample",
+    ),
     "assign": (
         "assign invoices --partitions 6 --replication-factor 3 --dump sample-healthy",
         "assign invoices --partitions 4 --replication-factor 2 --algorithm rack-aware --seed 7 --dump sample",
         "assign invoices --partitions 6 --replication-factor 9 --dump sample",
     ),
-    "roll": ("roll plan --dump sample-healthy", "roll plan --dump sample"),
+    "roll": (
+        "roll plan --dump sample-healthy --out roll.json",
+        "roll next roll.json --dump sample-healthy",
+        "roll plan --dump sample",
+    ),
+    "snapshot": ("snapshot --dump sample --out snapshots",),
+    "sandbox": ("sandbox status", "sandbox stop", "sandbox load", "sandbox tool topics --list"),
     "refused": (
         "describe --dump no-such-dump",
         "describe --dump sample --topc orders",
@@ -92,10 +116,21 @@ COMMANDS: Mapping[str, tuple[str, ...]] = {
     "decode-indexes": (f"decode indexes {BROKER}/data/orders-1",),
     "decode-check": (f"decode check {BROKER}",),
     "decode-compare": (f"decode compare {DISK}/broker-1 {DISK}/broker-2",),
-    "config": (f"config list --config {CONTEXTS}", f"config show prod-eu --config {CONTEXTS}"),
+    "config": (
+        f"config list --config {CONTEXTS}",
+        f"config show prod-eu --config {CONTEXTS}",
+        "config init --config new.toml",
+        "config init --config new.toml",
+        "config use prod --config new.toml",
+        "config check --config new.toml",
+    ),
     "help": ("--help", "describe --help", "whatif --help"),
 }
 """Command lines by the name of the file that shows their answers."""
+
+
+PROGRESS = re.compile(r"\x1b\[\?25l.*?\x1b\[\?25h", re.DOTALL)
+"""Bars of progress: drawn while the cursor is hidden, and different in each run."""
 
 
 class Terminal(io.StringIO):
@@ -107,32 +142,37 @@ class Terminal(io.StringIO):
 
 def shown(name: str, width: int) -> str:
     """Returns the command lines of a name, each with its answer and exit code."""
-    parts = [f"$ kreplica {line}\n{_answer(line, width)}" for line in COMMANDS[name]]
-    return re.sub(r"\x1b\[[0-9;]*[A-Za-z]|\r", "", "\n".join(parts))
+    with _terminal_of(width):
+        parts = [f"$ kreplica {line}\n{_answer(line)}" for line in COMMANDS[name]]
+    still = PROGRESS.sub("", "\n".join(parts))
+    return re.sub(r"\x1b\[[0-9;]*[A-Za-z]|\r", "", still)
 
 
-def _answer(line: str, width: int) -> str:
+def _answer(line: str) -> str:
     from commands.main import run
 
     printed = Terminal()
-    with _terminal_of(width), redirect_stdout(printed), redirect_stderr(printed):
+    with redirect_stdout(printed), redirect_stderr(printed):
         code = run(line.split())
     return f"{printed.getvalue()}exit code {code}\n"
 
 
 @contextmanager
 def _terminal_of(width: int) -> Iterator[None]:
+    """A folder of its own with the golden files in it, for what the command lines of one name write."""
     from kreplica.model.snapshot import ClusterSnapshot
 
     here = Path.cwd()
     with tempfile.TemporaryDirectory() as folder:
         contexts = Path(folder) / "none.toml"
         contexts.touch()
+        (Path(folder) / "tests").symlink_to(ROOT / "tests")
         variables = {"COLUMNS": str(width), "LINES": "40", "TERM": "xterm", "NO_COLOR": "1"}
         aged = mock.patch.object(ClusterSnapshot, "age_seconds", return_value=AGE)
         clock = mock.patch("commands.decode.transactions.command.time.time", return_value=NOW)
-        with mock.patch.dict(os.environ, {**variables, "KREPLICA_CONFIG": str(contexts)}), aged, clock:
-            os.chdir(ROOT)
+        homes = {"KREPLICA_CONFIG": "none.toml", "XDG_STATE_HOME": folder}
+        with mock.patch.dict(os.environ, {**variables, **homes}), aged, clock:
+            os.chdir(folder)
             try:
                 yield
             finally:

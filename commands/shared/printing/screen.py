@@ -10,8 +10,8 @@ from __future__ import annotations
 import os
 import sys
 import textwrap
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -175,6 +175,60 @@ def print_rows(
         columns.insert(0, TableColumn("CLUSTER"))
         lines = ([name, *line] for name, line in zip(row_clusters, lines, strict=True))
     print_columns(console, columns, lines)
+
+
+def print_gathered(
+    console: Console,
+    row: type[Struct],
+    rows: Sequence[Struct],
+    *,
+    shown: Sequence[str] = (),
+    cells: Mapping[str, Callable[[Any], object]] | None = None,
+    sums: Collection[str] = (),
+) -> None:
+    """Prints rows of partitions: on a terminal many that differ in the partition alone are one line.
+
+    Args:
+        console: Where to.
+        row: Their class, with the fields ``topic`` and ``partition``.
+        rows: The rows.
+        shown: As in ``print_rows``.
+        cells: As in ``print_rows``.
+        sums: Names of columns whose values are added up in a line.
+    """
+    from kreplica.model.rows import fields_of, names_of, values_of
+
+    names = list(shown) or [field.name for field in fields_of(row) if field.meaning.screen]
+    at, added = names.index("partition"), [names.index(name) for name in sums if name in names]
+    picked = [names_of(row).index(name) for name in names]
+    groups: dict[str, list[list[Any]]] = {}
+    for values in map(values_of(row), rows):
+        line = [values[position] for position in picked]
+        groups.setdefault(repr([value for place, value in enumerate(line) if place not in (at, *added)]), []).append(
+            line
+        )
+    if not console.is_terminal or len(rows) <= MOST_LISTED or len(groups) == len(rows):
+        print_rows(console, row, rows, shown=names, cells=cells)
+        return
+    columns = table_columns(row, names)
+    columns[at] = replace(columns[at], title="PARTITIONS")
+    forms = [(cells or {}).get(name) for name in names]
+    print_columns(console, columns, (_gathered(lines, at, added, forms) for lines in groups.values()))
+
+
+def _gathered(
+    lines: Sequence[Sequence[Any]], at: int, added: Collection[int], forms: Sequence[Callable[[Any], object] | None]
+) -> list[object]:
+    """One line for several: their partitions, sums, and what they share."""
+    shared = list(lines[0])
+    for place in added:
+        known = [line[place] for line in lines if line[place] is not None]
+        shared[place] = sum(known) if known else None
+    shared = [
+        value if form is None or value is None else form(value) for value, form in zip(shared, forms, strict=True)
+    ]
+    shared[at] = ranges(sorted(line[at] for line in lines))
+    return shared
 
 
 def table_columns(row: type[Struct], names: Iterable[str]) -> list[TableColumn]:

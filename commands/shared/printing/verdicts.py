@@ -16,7 +16,21 @@ if TYPE_CHECKING:
     from kreplica.health.rules import Severity
 
 _FINE = (
-    *("ALONE", "BALANCED", "CLEAN", "DIFF", "DIFFERS", "FINISHED", "GOOD", "HEALTHY", "HOLDS", "INFO", "NEXT"),
+    *(
+        "ALONE",
+        "BALANCED",
+        "CLEAN",
+        "DIFF",
+        "DIFFERS",
+        "DONE",
+        "DRY RUN",
+        "FINISHED",
+        "GOOD",
+        "HEALTHY",
+        "HOLDS",
+        "INFO",
+        "NEXT",
+    ),
     *("NO HARM", "OK", "OPEN", "PLANNED", "REACHED", "SAFE", "SAME", "SKEWED", "STRAYS"),
 )
 _FINDINGS = (
@@ -30,6 +44,7 @@ EXIT_CODES: Mapping[str, ExitCode] = {
     **dict.fromkeys(_FINDINGS, ExitCode.FINDINGS),
     "UNUSABLE": ExitCode.USAGE,
     "UNREACHABLE": ExitCode.UNREACHABLE,
+    **dict.fromkeys(("FAILED", "REFUSED"), ExitCode.CHANGE_REFUSED),
     "EMPTY": ExitCode.INCOMPLETE,
     "INCOMPLETE": ExitCode.INCOMPLETE,
 }
@@ -37,7 +52,12 @@ EXIT_CODES: Mapping[str, ExitCode] = {
 BY_EXPECTATION = frozenset({"LOST", "DIVERGED", "BROKEN", "ODD", "SAFE"})
 """Words of ``whatif run``, whose exit code says whether the scenario came out as expected."""
 
-COLORS: Mapping[ExitCode, str] = {ExitCode.OK: "green", ExitCode.FINDINGS: "red", ExitCode.INCOMPLETE: "yellow"}
+COLORS: Mapping[ExitCode, str] = {
+    ExitCode.OK: "green",
+    ExitCode.FINDINGS: "red",
+    ExitCode.CHANGE_REFUSED: "red",
+    ExitCode.INCOMPLETE: "yellow",
+}
 """Colours of the words of a verdict that follows its exit code alone."""
 
 _SEVERITY_COLORS = ("green", "yellow", "red")

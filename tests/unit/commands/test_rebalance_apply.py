@@ -54,7 +54,7 @@ def test_a_plan_is_applied_and_rolled_back(cluster: PaperCluster, rebalance: Any
     before = cluster.rows()
     code, out, _ = rebalance("apply", "--execute")
     assert code == 0
-    assert out.endswith("2 of 2 planned elections done, 0 failed, 0 not begun\n")
+    assert out.startswith("DONE 2 of 2 planned elections done, 0 failed, 0 not begun\n")
     assert all(led_by_preferred(cluster))
     code, out, err = rebalance("rollback", "--execute", "--allow-reorder", "-o", "json")
     assert code == 0
@@ -77,7 +77,7 @@ def test_nothing_of_a_plan_is_done_when_any_of_it_has_drifted(cluster: PaperClus
     before = cluster.rows()
     code, out, _ = rebalance("apply", "--execute")
     assert code == 4
-    assert "refused: 1 of 2 planned elections no longer fit the cluster; nothing was changed" in out
+    assert "REFUSED 1 of 2 planned elections no longer fit the cluster; nothing was changed" in out
     assert cluster.rows() == before
     assert not Path("plan.json.journal").exists()
 
@@ -95,14 +95,14 @@ def test_a_run_that_stops_says_why_and_what_to_type(
     monkeypatch.setattr("kreplica.control.elect.elect_preferred", harmful)
     code, out, _ = rebalance("apply", "--execute")
     assert code == 4
-    assert out.splitlines()[-3:] == [
-        "1 of 2 planned elections done, 0 failed, 1 not begun",
+    assert out.startswith("FAILED 1 of 2 planned elections done, 0 failed, 1 not begun\n")
+    assert out.splitlines()[-2:] == [
         "stopped  after batch 1 of 2: the cluster got worse, 1 partition is under min ISR now (orders-5)",
         "next     kreplica rebalance resume plan.json --bootstrap-server 127.0.0.1:1 --execute",
     ]
     monkeypatch.setattr("kreplica.control.elect.elect_preferred", elect)
     code, out, _ = rebalance("resume", "--execute")
-    assert (code, out.splitlines()[-1]) == (0, "2 of 2 planned elections done, 0 failed, 0 not begun")
+    assert (code, out.splitlines()[0]) == (0, "DONE 2 of 2 planned elections done, 0 failed, 0 not begun")
 
 
 def test_a_run_after_whose_last_batch_the_cluster_got_worse_exits_4(

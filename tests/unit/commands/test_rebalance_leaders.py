@@ -39,20 +39,19 @@ def live(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
 def test_without_execute_nothing_is_changed(live: list[Any], capsys: pytest.CaptureFixture[str]) -> None:
     assert run(LIVE) == 0
     assert live == []
-    assert capsys.readouterr().out.endswith(
-        "dry run: 2 of 2 can be elected now; nothing was changed\n"
-        "next     kreplica rebalance leaders --bootstrap-server 127.0.0.1:1 --execute\n"
-    )
+    out = capsys.readouterr().out
+    assert out.startswith("DRY RUN 2 of 2 can be elected now; nothing was changed\n")
+    assert out.endswith("next     kreplica rebalance leaders --bootstrap-server 127.0.0.1:1 --execute\n")
 
 
 def test_execute_reports_each_and_exits_4_when_one_failed(live: list[Any], capsys: pytest.CaptureFixture[str]) -> None:
     assert run([*LIVE, "--execute"]) == 4
     assert [election.topic for election in live] == ["a", "b"]
     assert capsys.readouterr().out.splitlines() == [
+        "FAILED 1 of 2 electable preferred leaders lead now, 0 cannot be elected yet",
         "TOPIC  PARTITION  FROM  TO  ELECTABLE  REASON                 LEADER_AFTER  DONE",
         "a      0          2     1   yes        in sync and alive      1             yes",
         "b      0          2     1   yes        NOT_CONTROLLER: moved  2             no",
-        "1 of 2 electable preferred leaders lead now, 0 cannot be elected yet",
     ]
 
 

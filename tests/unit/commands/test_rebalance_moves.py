@@ -61,7 +61,7 @@ def test_a_plan_is_shown_applied_and_rolled_back(cluster: MovingCluster, rebalan
     code, out, _ = rebalance("apply")
     assert code == 0
     assert out.splitlines()[-2:] == [
-        "dry run: 2 pending; nothing was changed",
+        "DRY RUN not begun: 2 pending; nothing was changed",
         "next     kreplica rebalance apply plan.json --bootstrap-server 127.0.0.1:1 --throttle RATE --execute",
     ]
     code, out, _ = rebalance("apply", "--throttle", "50MB", "--execute", "-o", "json")
