@@ -220,7 +220,7 @@ def _show(outcome: MoveOutcome, command: str, console: Console, request: MoveReq
 
 
 def _is_left(outcome: MoveOutcome) -> bool:
-    """Whether a change has still to be made, or a throttle to be put back."""
+    """True if a change has still to be made, or a throttle to be put back."""
     counts = outcome.rollback_counts if outcome.state.progress.rolled else outcome.counts
     return any(name in counts for name in ("pending", "waiting", "under-way")) or bool(outcome.state.progress.owed)
 

@@ -25,7 +25,7 @@ class ElectionRow(Struct, frozen=True):
     partition: Annotated[Int32, of_partition("partition")]
     from_leader: Annotated[Int32 | None, Meaning("who leads now, null if none")] = field(name="from")
     to_leader: Annotated[Int32 | None, Meaning("the preferred leader")] = field(name="to")
-    electable: Annotated[bool, Meaning("whether it is alive and in sync, so that it can be elected")]
+    electable: Annotated[bool, Meaning("whether it is alive and in sync, so that it can be elected", drop=1)]
     reason: Annotated[str, Meaning("why it can be elected, or why not", fold=True)]
     leader_after: Annotated[Int32 | None, Meaning("who leads after the elections; null in a dry run")]
     done: Annotated[bool | None, Meaning("whether the preferred leader leads afterwards; null in a dry run")]
