@@ -122,7 +122,7 @@ GAP = 2
 
 FOLDED = 30
 """Characters that a folded column keeps where another can be left out instead."""
-LEAST_FOLDED = 20
+LEAST_FOLDED = 12
 """Characters that it keeps at least; if there are fewer, lines are longer than the terminal."""
 
 
