@@ -116,6 +116,7 @@ def test_topics_can_be_chosen(capsys: pytest.CaptureFixture[str]) -> None:
         (["--rack-aware", "--throttle", "-1"], "--throttle -1 is no size"),
         (["--relieve", "3", "--to-used", "0"], "--to-used"),
         (["--relieve", "3", "--to-used", "70%%"], "--to-used 70%% is no share"),
+        (["--rack-aware", "--margin", "-1"], "--margin"),
         (["--relieve", "3:"], "names no log directory"),
         (["--relieve", "x:/data"], "--relieve"),
         (["--relieve", "3:/no-such-directory"], "log directory /no-such-directory of known capacity is needed"),
@@ -300,6 +301,16 @@ def test_a_proof_says_that_nothing_less_does(capsys: pytest.CaptureFixture[str],
     assert f'"lower_bound":{drained}' in (tmp_path / "plan.json").read_text(encoding="utf-8").replace(" ", "")
     assert run(["rebalance", "replicas", *words]) == 0
     assert "optimal, no plan takes fewer" in capsys.readouterr().out
+
+
+def test_more_brokers_may_fail_than_a_change_bears(capsys: pytest.CaptureFixture[str]) -> None:
+    """From three replicas to two under min.insync.replicas 2: enough for writes as long as no broker fails."""
+    words = ["--replication-factor", "2", "--topic", "payments-enriched", *HEALTHY]
+    rows = {margin: ask(capsys, *words, "--margin", margin)[1]["moves"] for margin in ("0", "1")}
+    number = sum(row["topic"] == "payments-enriched" for row in read_sample("sample-healthy").partitions.rows())
+    assert [row["planned"] for row in rows["0"]] == [True] * number
+    assert [row["planned"] for row in rows["1"]] == [False] * number
+    assert all("only 1 in sync where min.insync.replicas is 2" in row["reason"] for row in rows["1"])
 
 
 def test_a_replication_factor_that_cannot_be_had_is_refused(capsys: pytest.CaptureFixture[str]) -> None:

@@ -124,6 +124,16 @@ def replicas(
     ignore_capacity: Annotated[
         bool, typer.Option("--ignore-capacity", help="Give replicas to brokers whose free space is not known.")
     ] = False,
+    margin: Annotated[
+        int,
+        typer.Option(
+            "--margin",
+            min=0,
+            max=10,
+            metavar="N",
+            help="Brokers that may fail at any moment of a move without putting its partition in danger.",
+        ),
+    ] = 1,
     max_moves: Annotated[
         int | None,
         typer.Option("--max-moves", min=0, max=LARGEST_INT32, metavar="N", help="Most replicas that are added."),
@@ -201,7 +211,7 @@ def replicas(
     Replicas never go to a broker that is dead or fenced, nor to a log directory that would become fuller than
     --max-disk-used while both copies are there, and the last replica in sync stays where it is. Partitions without a
     leader, and those that are being reassigned, are named and not planned. A change that would put a partition in
-    danger on the way, if one more broker failed, is left out with the reason.
+    danger on the way, if one more broker failed (--margin), is left out with the reason.
 
     Exits 1 when something that was asked for is left out, 5 when not everything could be read.
     """
@@ -232,7 +242,7 @@ def replicas(
         prove=prove,
     )
     rate = None if throttle is None else parse_size(throttle, "--throttle")
-    options = PlanningLimits(ignore_capacity)
+    options = PlanningLimits(ignore_capacity, margin)
     wanted = _wanted(request, from_reassignment_json)
     handle = one_cluster(sources.handles(), execute=False)
     limits = _limits(bytes_per_broker, moves_per_broker, moves)

@@ -22,6 +22,7 @@ from kreplica.execution.moves.change import ReplicaChange
 from kreplica.execution.moves.safety import controller_of, judge, obstacle
 from kreplica.execution.plan import PartitionFacts, PartitionKey, PlanKind, partition_facts
 from kreplica.model.cordons import cordoned_brokers, cordoned_directories
+from kreplica.planner.reassignment.intermediate_states import DEFAULT_MARGIN
 from kreplica.planner.reassignment.steps import DEFAULT_LIMITS, MoveLimits, Place, QueuedMove, schedule
 
 if TYPE_CHECKING:
@@ -47,6 +48,7 @@ class ReplicaPlan:
         limits: What may be in flight at the same time.
         inverse: What undoes it, last change first.
         certificate: What the planner proves of it, if it proves anything.
+        margin: Brokers that may fail on top while a partition moves, before it begins to lack something.
     """
 
     schema: str
@@ -61,6 +63,7 @@ class ReplicaPlan:
     limits: MoveLimits
     inverse: tuple[ReplicaChange, ...]
     certificate: dict[str, Any] | None = None
+    margin: int = DEFAULT_MARGIN
 
     @property
     def facts(self) -> dict[PartitionKey, PartitionFacts]:
@@ -93,6 +96,7 @@ class PlanRequest:
         limits: What may be in flight at the same time.
         sizes: Bytes of partitions that the snapshot does not tell.
         certificate: What the planner proves of it.
+        margin: Brokers that may fail on top while a partition moves.
     """
 
     targets: Mapping[PartitionKey, tuple[int, ...]]
@@ -100,6 +104,7 @@ class PlanRequest:
     limits: MoveLimits = DEFAULT_LIMITS
     sizes: Mapping[PartitionKey, int] = field(default_factory=dict)
     certificate: dict[str, Any] | None = None
+    margin: int = DEFAULT_MARGIN
 
 
 def plan_replicas(
@@ -129,7 +134,8 @@ def plan_replicas(
             assert target == change.to_replicas
     reasons = {key: obstacle(snapshot, change.from_replicas, change) for key, change in changes.items()}
     reasons |= {key: why for key, why in _cordoned(snapshot, changes).items() if not reasons[key]}
-    reasons |= judge(snapshot, [change for key, change in changes.items() if not reasons[key]], controller_of(snapshot))
+    possible = [change for key, change in changes.items() if not reasons[key]]
+    reasons |= judge(snapshot, possible, controller_of(snapshot), request.margin)
     kept = [change for key, change in changes.items() if not reasons.get(key)]
     ordered = schedule(queued_moves(snapshot, kept), request.limits, free_room(snapshot))
     reasons |= {move.key: why for move, why in ordered.impossible}
@@ -170,6 +176,7 @@ def _plan(
         limits=request.limits,
         inverse=tuple(change.inverse() for change in reversed(changes)),
         certificate=request.certificate,
+        margin=request.margin,
     )
 
 

@@ -12,6 +12,7 @@ from kreplica.execution.digest import decode_document, read_document, write_docu
 from kreplica.execution.moves.change import ReplicaChange
 from kreplica.execution.moves.plan import SCHEMA, ReplicaPlan
 from kreplica.execution.plan import PartitionFacts, PlanKind
+from kreplica.planner.reassignment.intermediate_states import DEFAULT_MARGIN
 from kreplica.system.untrusted_files import MalformedError, decode_json, input_limit, read_whole
 
 _REMAKE = "make it anew: kreplica rebalance replicas --out FILE"
@@ -43,7 +44,8 @@ def read_replica_plan(path: Path) -> tuple[ReplicaPlan, str]:
         InputError: It cannot be read, is no such plan, is damaged, was edited, or a newer kreplica made it.
     """
     document, digest = read_document(path, SCHEMA, _REMAKE)
-    plan = decode_document(path, document, ReplicaPlan, _REMAKE)
+    # Plans were made with the default before there was a choice.
+    plan = decode_document(path, {"margin": DEFAULT_MARGIN, **document}, ReplicaPlan, _REMAKE)
     assert isinstance(plan, ReplicaPlan)
     if reason := _nonsense(plan):
         raise InputError(str(path), "", reason, _REMAKE)
@@ -78,6 +80,8 @@ def _nonsense(plan: ReplicaPlan) -> str:
         reason = "its changes and what it was made from name other partitions"
     elif plan.inverse != tuple(change.inverse() for change in reversed(plan.changes)):
         reason = "its inverse does not undo its changes"
+    elif plan.margin < 0:
+        reason = "its margin is below 0"
     else:
         wrong = ((change, _wrong_change(change, facts[change.key])) for change in plan.changes)
         reason = next((f"{one.topic}-{one.partition}: {why}" for one, why in wrong if why), "")

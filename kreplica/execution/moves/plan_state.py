@@ -155,7 +155,8 @@ def compared_with(state: MovePlanState, cluster: MoveCluster) -> MovePlanState:
     checks = {one.key: check_change(snapshot, facts[one.key], one) for one in state.unfinished}
     pending = [one for one in state.unfinished if checks[one.key].stage is Stage.BEFORE]
     waiting = {one.key: obstacle(snapshot, one.from_replicas, one) for one in pending}
-    waiting |= judge(snapshot, [one for one in pending if not waiting[one.key]], controller_of(snapshot))
+    possible = [one for one in pending if not waiting[one.key]]
+    waiting |= judge(snapshot, possible, controller_of(snapshot), state.plan.margin)
     moving = [one for one in state.under_way if checks[one.key].stage in (Stage.MOVING, Stage.CATCHING_UP)]
     left = bytes_left(cluster, snapshot, moving)
     return replace(

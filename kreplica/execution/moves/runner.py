@@ -448,7 +448,7 @@ class _Run:
             reasons[result.key] = result.reason
             del self.waiting[result.key]
         possible = [change for change in changes if not reasons[change.key]]
-        return reasons | judge(snapshot, possible, controller_of(snapshot))
+        return reasons | judge(snapshot, possible, controller_of(snapshot), self.session.plan.margin)
 
     def _begin(self, changes: Sequence[ReplicaChange]) -> str:
         try:

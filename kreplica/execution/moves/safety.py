@@ -9,7 +9,13 @@ from kreplica.engine.projection.leaving_replicas import min_isr_known
 from kreplica.engine.rules.controller.reassignment import Awaited
 from kreplica.model.snapshot import MetadataMode
 from kreplica.model.words import ids, named
-from kreplica.planner.reassignment.intermediate_states import Controller, Lack, MovingPartition, first_lack
+from kreplica.planner.reassignment.intermediate_states import (
+    DEFAULT_MARGIN,
+    Controller,
+    Lack,
+    MovingPartition,
+    first_lack,
+)
 
 if TYPE_CHECKING:
     from kreplica.execution.moves.change import ReplicaChange
@@ -67,7 +73,7 @@ def _not_possible(snapshot: ClusterSnapshot, row: int, change: ReplicaChange) ->
 
 
 def judge(
-    snapshot: ClusterSnapshot, changes: Sequence[ReplicaChange], controller: Controller, margin: int = 1
+    snapshot: ClusterSnapshot, changes: Sequence[ReplicaChange], controller: Controller, margin: int = DEFAULT_MARGIN
 ) -> dict[PartitionKey, str]:
     """Changes that would make something worse on the way, each with what; the others are left out.
 

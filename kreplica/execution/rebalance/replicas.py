@@ -20,6 +20,7 @@ from kreplica.model.rows import Int32, Meaning, of_partition
 from kreplica.model.snapshot import utc_now
 from kreplica.model.words import counted, listed
 from kreplica.monitoring.clusters import Reading, read_clusters
+from kreplica.planner.reassignment.intermediate_states import DEFAULT_MARGIN
 from kreplica.planner.reassignment.steps import DEFAULT_LIMITS, MoveLimits
 from kreplica.sources import Facet
 
@@ -207,7 +208,7 @@ def rebalance_replicas(
     Args:
         handle: The cluster.
         wanted: Reasons to move replicas; or the replicas themselves, from any tool.
-        options: Room on disks; None for the defaults.
+        options: Room on disks, and how many brokers may fail while a partition moves; None for the defaults.
         throttle: Bytes a second of each broker, for the expected time; None for no limit.
         limits: What may be in flight at the same time.
         files: Files to write.
@@ -227,7 +228,7 @@ def rebalance_replicas(
             "no plan can be written", f"{snapshot.source} does not tell the id of the cluster", "name a live cluster"
         )
     if isinstance(wanted, NamedReassignments):
-        found = _from_file(reading, wanted, limits)
+        found = _from_file(reading, wanted, limits, DEFAULT_MARGIN if options is None else options.margin)
     else:
         request, remarks = with_dead_brokers(wanted, snapshot, since)
         found = _from_reasons(reading, request, options, limits, throttle)
@@ -249,7 +250,7 @@ def _facets_for(wanted: Request | NamedReassignments) -> Facet:
     return Facet.QUORUM if by_time else Facet.PARTITIONS
 
 
-def _from_file(reading: Reading, wanted: NamedReassignments, limits: MoveLimits) -> PlannedReplicas:
+def _from_file(reading: Reading, wanted: NamedReassignments, limits: MoveLimits, margin: int) -> PlannedReplicas:
     """A plan of replicas that a file names; unknown brokers are refused, unknown partitions left out."""
     snapshot = reading.snapshots[0]
     known = set(snapshot.brokers["broker"].to_list())
@@ -264,7 +265,7 @@ def _from_file(reading: Reading, wanted: NamedReassignments, limits: MoveLimits)
         for broker, name in zip(wanted.replicas[key], names, strict=True)
         if name is not None
     }
-    plan, left_out = _plan(snapshot, PlanRequest(wanted.replicas, directories, limits))
+    plan, left_out = _plan(snapshot, PlanRequest(wanted.replicas, directories, limits, margin=margin))
     kept = {(one.topic, one.partition) for one in left_out}
     within = [one for one in _changed_directories(snapshot, directories) if one.key not in kept]
     return PlannedReplicas(reading, plan, left_out, wanted.replicas, changed_directories=within)
@@ -293,7 +294,7 @@ def _from_reasons(
     snapshot = reading.snapshots[0]
     options = options or NO_LIMITS
     planned = plan_reassignment(snapshot, wanted, options)
-    request = PlanRequest(planned.targets, planned.directories, limits)
+    request = PlanRequest(planned.targets, planned.directories, limits, margin=options.margin)
     plan, left_out = _plan(snapshot, request)
     if planned.certificate is not None and not left_out:
         plan = replace(plan, certificate=certificate_object(planned.certificate))

@@ -22,6 +22,9 @@ from kreplica.engine.rules.controller.isr import kraft_change
 from kreplica.engine.rules.controller.reassignment import Awaited, completed, completes, zookeeper_elect_reassigned
 from kreplica.engine.rules.replication.replica_set import NO_LEADER, everybody, members, only, size, without
 
+DEFAULT_MARGIN = 1
+"""Brokers that may fail on top while a partition moves, unless the user says otherwise."""
+
 
 @dataclass(frozen=True, slots=True)
 class Controller:
@@ -84,7 +87,7 @@ _State = tuple[int, int, int, int]
 
 
 @lru_cache(maxsize=1 << 16)
-def first_lack(partition: MovingPartition, controller: Controller, margin: int = 1) -> Lack | None:
+def first_lack(partition: MovingPartition, controller: Controller, margin: int = DEFAULT_MARGIN) -> Lack | None:
     """The first state of a move that lacks what was there before; None where it makes nothing worse.
 
     Args:
@@ -104,7 +107,7 @@ def first_lack(partition: MovingPartition, controller: Controller, margin: int =
     return None
 
 
-def lacks_before(partition: MovingPartition, controller: Controller, margin: int = 1) -> Lack | None:
+def lacks_before(partition: MovingPartition, controller: Controller, margin: int = DEFAULT_MARGIN) -> Lack | None:
     """Lack of the partition before its move, as it is or with brokers failing; None if nothing."""
     found = _lacks(partition, controller, _before(partition, controller), margin, after=False)
     return next((lack for _, lack in found), None)

@@ -21,6 +21,7 @@ from kreplica.planner.reassignment.certified import plan
 from kreplica.planner.reassignment.constraints import Constraints, make_constraints
 from kreplica.planner.reassignment.feasibility import Obstacle, ObstacleKind, obstacles
 from kreplica.planner.reassignment.goals.catalogue import vetoes
+from kreplica.planner.reassignment.intermediate_states import DEFAULT_MARGIN
 from kreplica.planner.reassignment.leaders import balance_leaders, leader_bounds, with_leaders
 from kreplica.planner.reassignment.loads import balance_load, load_range
 from kreplica.planner.reassignment.log_directories import (
@@ -83,9 +84,12 @@ class PlanningLimits:
 
     Args:
         ignore_capacity: Give replicas to brokers whose free space is not known.
+        margin: Brokers that may fail on top while a partition moves: a change that would lack something then, and does
+            not now, is left out by whoever judges the states on the way.
     """
 
     ignore_capacity: bool = False
+    margin: int = DEFAULT_MARGIN
 
 
 @dataclass(frozen=True, slots=True)

@@ -363,3 +363,15 @@ def test_silence_is_waited_out(moved: Moved) -> None:
 
     moved.cluster.snapshot = sometimes  # type: ignore[method-assign]
     assert moved.run().stopped == ""
+
+
+def test_the_margin_of_the_plan_holds_when_it_is_carried_out(moved: Moved) -> None:
+    """From three replicas to two: if two brokers failed, nobody could lead; if one did, somebody could."""
+    moved.cluster.start((1, 2, 3))
+    plan = moved.make({0: (1, 2)})
+    assert not any(look_at_replica_plan(moved.path, moved.cluster).waiting.values())
+    moved.digest = write_replica_plan(replace(plan, margin=2), moved.path, replace=True)
+    (reason,) = look_at_replica_plan(moved.path, moved.cluster).waiting.values()
+    assert reason.startswith("afterwards, if brokers 1, 2 failed, nobody could lead it")
+    assert moved.run(replace(OPTIONS, max_wait=0.1)).stopped
+    assert moved.cluster.replicas == [(1, 2, 3)]

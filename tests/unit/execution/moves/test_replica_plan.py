@@ -207,3 +207,19 @@ def test_replicas_named_for_a_cordoned_broker_or_directory_are_left_out() -> Non
     plan, left_out = planned(snapshot, targets, directories=chosen)
     assert left_out == {0: "log directory /a of broker 4 is cordoned", 2: "broker 5 is cordoned"}
     assert sorted(change.partition for change in plan.changes) == [1, 3, 4]
+
+
+def test_a_plan_keeps_how_many_brokers_may_fail_on_top(tmp_path: Path) -> None:
+    """Replication factor 3 to 2 under min.insync.replicas 1: one broker more may fail afterwards, not two."""
+    snapshot = cluster(partition(min_isr=1))
+    for margin, left_out in ((0, 0), (1, 0), (2, 1)):
+        plan, reasons = planned(snapshot, {0: (1, 2)}, margin=margin)
+        assert (plan.margin, len(reasons)) == (margin, left_out)
+        file = tmp_path / f"{margin}.json"
+        write_replica_plan(plan, file)
+        assert read_replica_plan(file)[0].margin == margin
+    document = json.loads((tmp_path / "0.json").read_text(encoding="utf-8"))
+    document.pop("margin")
+    document["digest"] = digest_of({key: value for key, value in document.items() if key != "digest"})
+    (tmp_path / "old.json").write_text(json.dumps(document), encoding="utf-8")
+    assert read_replica_plan(tmp_path / "old.json")[0].margin == 1, "files of before have none"

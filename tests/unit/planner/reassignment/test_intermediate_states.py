@@ -25,12 +25,14 @@ def subsets(values: frozenset[int]) -> list[frozenset[int]]:
     return [frozenset(some) for some in every]
 
 
-def lacks(replicas: frozenset[int], isr: frozenset[int], live: frozenset[int], min_isr: int) -> set[tuple[int, bool]]:
+def lacks(
+    replicas: frozenset[int], isr: frozenset[int], live: frozenset[int], min_isr: int, margin: int = 1
+) -> set[tuple[int, bool]]:
     """How many brokers fail, and whether nobody leads then: without ELR the last of an ISR stays in it."""
     found = set()
     isr = isr & live or isr
     for failing in subsets(replicas & live):
-        if len(failing) > 1:
+        if len(failing) > margin:
             continue
         left = isr & live - failing
         if not left:
@@ -41,15 +43,15 @@ def lacks(replicas: frozenset[int], isr: frozenset[int], live: frozenset[int], m
 
 
 def is_worse(before: frozenset[int], after: frozenset[int], isr: frozenset[int], live: frozenset[int],
-             min_isr: int, awaited: Awaited) -> bool:  # fmt: skip
+             min_isr: int, awaited: Awaited, margin: int) -> bool:  # fmt: skip
     added, removed = after - before, before - after
-    accepted = lacks(before, isr, live, min_isr)
+    accepted = lacks(before, isr, live, min_isr, margin)
     states = [(before | after, isr | some) for some in subsets(added)]
     for joined in (*(isr | some for some in subsets(added)), isr | after):
         for_all = awaited is Awaited.TARGET or (awaited is Awaited.TARGET_IF_FEWER and len(added) < len(removed))
         if added | removed and (after if for_all else added) <= joined and joined & after:
             states.append((after, joined & after))
-    found = set().union(*(lacks(*state, live, min_isr) for state in states))
+    found = set().union(*(lacks(*state, live, min_isr, margin) for state in states))
     return any((count, dead) not in accepted and (count, True) not in accepted for count, dead in found)
 
 
@@ -66,17 +68,19 @@ def moves(draw: st.DrawFn) -> tuple[frozenset[int], frozenset[int], frozenset[in
     return before, after, isr, live, draw(st.integers(1, 3))
 
 
-@given(moves(), st.sampled_from(CONTROLLERS))
+@given(moves(), st.sampled_from(CONTROLLERS), st.integers(0, 3))
 @examples(2)
 def test_what_is_worse_is_found_by_sets_too(
-    move: tuple[frozenset[int], frozenset[int], frozenset[int], frozenset[int], int], controller: Controller
+    move: tuple[frozenset[int], frozenset[int], frozenset[int], frozenset[int], int],
+    controller: Controller,
+    margin: int,
 ) -> None:
     before, after, isr, live, min_isr = move
     partition = packed(before, after, isr, live, min_isr)
-    worse = is_worse(before, after, isr, live, min_isr, controller.awaited)
-    assert (first_lack(partition, controller) is not None) == worse
-    unsafe = bool(lacks(before, isr, live, min_isr))
-    assert (lacks_before(partition, controller) is not None) == unsafe
+    worse = is_worse(before, after, isr, live, min_isr, controller.awaited, margin)
+    assert (first_lack(partition, controller, margin) is not None) == worse
+    unsafe = bool(lacks(before, isr, live, min_isr, margin))
+    assert (lacks_before(partition, controller, margin) is not None) == unsafe
 
 
 def packed(
