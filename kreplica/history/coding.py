@@ -142,14 +142,18 @@ class Coder:
 
     def code(self, rows: Table) -> Coded:
         """The codes of a table, columns that it has besides left out; of rows of one key the first counts."""
-        keys = self.keys(rows)
-        values = np.empty((len(keys), len(self.table.value_fields)), np.int64)
-        for place, field in enumerate(self.table.value_fields):
-            values[:, place] = self._codes(field.name, rows[field.name])
+        keys, values = self.keys(rows), self.values(rows)
         if np.bincount(keys, minlength=1).max() < 2:
             return Coded(keys, values)
         first = np.sort(np.unique(keys, return_index=True)[1])
         return Coded(keys[first], values[first])
+
+    def values(self, rows: Table) -> npt.NDArray[np.int64]:
+        """The codes of the values of a table's rows."""
+        values = np.empty((len(rows), len(self.table.value_fields)), np.int64)
+        for place, field in enumerate(self.table.value_fields):
+            values[:, place] = self._codes(field.name, rows[field.name])
+        return values
 
     def keys(self, rows: Table) -> Integers:
         """The numbers of the keys of a table's rows."""

@@ -78,7 +78,7 @@ class Table:
     def sorted(self) -> Table:
         """The same rows in the schema's order."""
         keys = [_sort_key(self.columns[name]) for name in reversed(self.schema.sort)]
-        return self.take(np.lexsort(keys)) if len(self) and keys else self
+        return self if not len(self) or not keys or _in_order(keys) else self.take(np.lexsort(keys))
 
     @classmethod
     def from_columns(cls, schema: TableSchema, values: Mapping[str, Sequence[object]]) -> Table:
@@ -111,6 +111,16 @@ class Table:
     def empty(cls, schema: TableSchema) -> Table:
         """A table of no rows."""
         return cls(schema, {field.name: column_from_values(field.kind, ()) for field in schema.fields})
+
+
+def _in_order(keys: Sequence[np.ndarray]) -> bool:
+    """True if rows are sorted already; the last key comes first, as for lexsort."""
+    settled = np.zeros(len(keys[0]) - 1, np.bool_)
+    for key in reversed(keys):
+        if ((key[1:] < key[:-1]) & ~settled).any():
+            return False
+        settled |= key[1:] > key[:-1]
+    return True
 
 
 def _sort_key(column: Column) -> np.ndarray:

@@ -6,7 +6,8 @@ The footer carries the facts of the snapshot, so that one file can be read alone
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -28,20 +29,28 @@ _VERSION_KEY = "kreplica.schema_version"
 
 def encode_table(table: Table, facts: SnapshotFacts) -> bytes:
     """A table, in the schema's order, as the bytes of a Parquet file."""
-    arrow = to_arrow(table)
+    footer = {_FACTS_KEY: encode_facts(facts).decode()}
+    return parquet_bytes(to_arrow(table), table.schema.sort, table_name=table.schema.name, footer=footer)
+
+
+def parquet_bytes(
+    arrow: pa.Table, sort: Sequence[str], *, table_name: str, footer: Mapping[str, str] = MappingProxyType({})
+) -> bytes:
+    """Rows, sorted by the columns named, as the bytes of a Parquet file that ``decode_table`` reads.
+
+    Args:
+        arrow: The rows.
+        sort: Columns that they are sorted by.
+        table_name: Name of the table, for the footer.
+        footer: Texts for the footer besides, by key.
+    """
     sink = pa.BufferOutputStream()
-    order = [pq.SortingColumn(arrow.schema.get_field_index(name)) for name in table.schema.sort]
+    order = [pq.SortingColumn(arrow.schema.get_field_index(name)) for name in sort]
     with pq.ParquetWriter(
         sink, arrow.schema, compression="zstd", store_schema=False, write_page_checksum=True, sorting_columns=order
     ) as writer:
         writer.write_table(arrow)
-        writer.add_key_value_metadata(
-            {
-                _FACTS_KEY: encode_facts(facts).decode(),
-                _TABLE_KEY: table.schema.name,
-                _VERSION_KEY: str(SCHEMA_VERSION),
-            }
-        )
+        writer.add_key_value_metadata({**footer, _TABLE_KEY: table_name, _VERSION_KEY: str(SCHEMA_VERSION)})
     content: bytes = sink.getvalue().to_pybytes()
     return content
 

@@ -109,7 +109,7 @@ def select_snapshots(paths: Iterable[Path], wanted: Wanted) -> Selection:
     Raises:
         InputError: A path is not there.
     """
-    directories = _dump_directories(paths)
+    directories = dump_directories(paths)
     listing = list_manifests(directories)
     orphans = find_orphans(directories, listing)
     chosen = [manifest for manifest in listing.manifests if wanted.takes(manifest)]
@@ -133,7 +133,12 @@ def _problems_of(manifest: Manifest) -> list[FileProblem]:
     return [FileProblem(str(manifest.path), str(found))] if isinstance(found, KreplicaError) else found
 
 
-def _dump_directories(paths: Iterable[Path]) -> Sequence[Path]:
+def dump_directories(paths: Iterable[Path]) -> Sequence[Path]:
+    """The dump directories among some directories and right below them, each once.
+
+    Raises:
+        InputError: A path is no directory.
+    """
     found: list[Path] = []
     for path in paths:
         if not path.is_dir():

@@ -1,0 +1,151 @@
+"""Observations: a row for each snapshot of a month, in the order of (taken_at, digest)."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import msgspec
+import numpy as np
+
+from kreplica.history.coding import Coded
+from kreplica.history.folding import Told
+from kreplica.history.layout import OBSERVATIONS
+from kreplica.history.tables import OBSERVATION, TABLES, HistoryTable, is_told, is_whole
+from kreplica.model.columns import Integers
+from kreplica.model.schema import Field, Kind, TableSchema
+from kreplica.model.snapshot import ClusterSnapshot
+from kreplica.model.table import Table
+from kreplica.store.manifest import Manifest, SnapshotFacts
+
+TAKEN_MS = "taken_ms"
+
+
+def _required(name: str, kind: Kind, doc: str) -> Field:
+    return Field(name, kind, nullable=False, doc=doc)
+
+
+def _optional(name: str, kind: Kind, doc: str) -> Field:
+    return Field(name, kind, nullable=True, doc=doc)
+
+
+def _of_table(name: str) -> tuple[Field, Field]:
+    told = f"columns of {name} that it tells, with blanks between them; null if it tells nothing of {name}"
+    whole = f"whether what is not in its {name} was not there; null if it tells nothing of them"
+    return _optional(name, Kind.STRING, told), _optional(f"{name}_whole", Kind.BOOL, whole)
+
+
+SCHEMA = TableSchema(
+    OBSERVATIONS,
+    (
+        _required(OBSERVATION, Kind.INT32, "number of the snapshot in its month, from 0"),
+        _required(TAKEN_MS, Kind.INT64, "when it was taken, ms since the epoch"),
+        _required("digest", Kind.STRING, "SHA-256 of what it holds; tells copies, and orders snapshots of one instant"),
+        _optional("cluster_id", Kind.STRING, "Kafka's cluster id; null where the user said whose snapshot it is"),
+        _required("name", Kind.STRING, "name of the cluster in the snapshot"),
+        _required("source", Kind.STRING, "way in: kafka, zookeeper, describe-text, ..."),
+        _optional("controller", Kind.INT32, "id of the controller"),
+        _optional("controller_epoch", Kind.INT32, "epoch of the ZooKeeper controller"),
+        _required("features", Kind.STRING, "finalized features as JSON"),
+        _required("gaps", Kind.STRING, "facts that it lacks, as JSON"),
+        *(field for table in TABLES for field in _of_table(table.name)),
+    ),
+    sort=(OBSERVATION,),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """One observation: its row without the number."""
+
+    taken_ms: int
+    digest: str
+    row: Mapping[str, object]
+
+    @property
+    def place(self) -> tuple[int, str]:
+        """Its place in the order."""
+        return self.taken_ms, self.digest
+
+
+def digest_of(manifest: Manifest) -> str:
+    """The digest of a stored snapshot, from its manifest alone: files that were verified once are not read for it."""
+    facts = manifest.snapshot
+    moment = facts.taken_at.timestamp()
+    tables = sorted((file.table, file.sha256) for file in manifest.files)
+    said = [facts.cluster_id, facts.name, round(moment * 1000), facts.source, facts.controller, tables]
+    return hashlib.sha256(msgspec.json.encode(said)).hexdigest()
+
+
+def seen_of(snapshot: ClusterSnapshot, digest: str, told: Mapping[str, Sequence[str]]) -> Seen:
+    """The observation of a snapshot.
+
+    Args:
+        snapshot: The snapshot.
+        digest: Of its content.
+        told: Columns that it tells, by table.
+    """
+    facts = SnapshotFacts.of(snapshot)
+    taken_ms = taken_ms_of(snapshot)
+    row: dict[str, object] = {
+        TAKEN_MS: taken_ms,
+        "digest": digest,
+        "cluster_id": facts.cluster_id,
+        "name": facts.name,
+        "source": facts.source,
+        "controller": facts.controller,
+        "controller_epoch": facts.controller_epoch,
+        "features": msgspec.json.encode(dict(sorted(facts.features.items()))).decode(),
+        "gaps": msgspec.json.encode(facts.gaps).decode(),
+    }
+    for table in TABLES:
+        if is_told(table, snapshot):
+            row[table.name] = " ".join(told[table.name])
+            row[f"{table.name}_whole"] = is_whole(table, snapshot)
+    return Seen(taken_ms, digest, row)
+
+
+def taken_ms_of(snapshot: ClusterSnapshot) -> int:
+    """When a snapshot was taken, milliseconds since the epoch."""
+    return round(snapshot.taken_at.timestamp() * 1000)
+
+
+def told_by(table: HistoryTable, seen: Sequence[Seen]) -> list[Told]:
+    """Those of the observations that tell a table, and what of it."""
+    names = [field.name for field in table.value_fields]
+    found = []
+    for place, one in enumerate(seen):
+        columns = one.row.get(table.name)
+        if isinstance(columns, str):
+            some = frozenset(columns.split())
+            mask = np.array([name in some for name in names], np.bool_)
+            found.append(Told(place, mask, bool(one.row[f"{table.name}_whole"])))
+    return found
+
+
+def told_columns(table: HistoryTable, rows: Coded) -> list[str]:
+    """Names of the columns that rows tell."""
+    return [field.name for field, told in zip(table.value_fields, rows.told.tolist(), strict=True) if told]
+
+
+def to_table(seen: Sequence[Seen]) -> Table:
+    """The table of a month's observations."""
+    return Table.from_rows(SCHEMA, ({OBSERVATION: place, **one.row} for place, one in enumerate(seen)))
+
+
+def from_table(table: Table) -> list[Seen]:
+    """The observations of a month, in order."""
+    found = []
+    for row in table.sorted().rows():
+        del row[OBSERVATION]
+        taken_ms, digest = row[TAKEN_MS], row["digest"]
+        assert isinstance(taken_ms, int)
+        assert isinstance(digest, str)
+        found.append(Seen(taken_ms, digest, row))
+    return found
+
+
+def times_of(seen: Sequence[Seen]) -> Integers:
+    """Milliseconds of each observation."""
+    return np.array([one.taken_ms for one in seen], np.int64)

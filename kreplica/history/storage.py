@@ -1,0 +1,111 @@
+"""Places that hold a history: five operations, so that a folder, and one day an object store, serve alike.
+
+A file is created whole or not at all, only where none is, and never changed afterwards. There is no renaming.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+from typing import Protocol
+
+from kreplica.system.durable_files import make_folders, write_whole
+from kreplica.system.untrusted_files import read_whole
+
+
+class Storage(Protocol):
+    """Files by their paths below the history's root, with slashes."""
+
+    def names(self, folder: str) -> list[str]:
+        """Names of the files and folders in a folder, in order; none if it is not there."""
+        ...
+
+    def read(self, path: str, most: int) -> bytes:
+        """A file's content. Raises OSError where it is not there, or has more than so many bytes."""
+        ...
+
+    def create(self, path: str, content: bytes) -> bool:
+        """Makes a file that outlives a crash; False if there is one of that name already, whatever is in it."""
+        ...
+
+    def age(self, path: str) -> float | None:
+        """Seconds since a file was made or renewed; None if it is not there."""
+        ...
+
+    def renew(self, path: str) -> bool:
+        """Makes a file as young as if it were just made; False if it is not there."""
+        ...
+
+    def remove(self, path: str) -> None:
+        """Removes a file; nothing happens if it is not there."""
+        ...
+
+    def named(self, path: str) -> str:
+        """The path as the user knows it, for messages."""
+        ...
+
+
+class LocalStorage:
+    """A folder of this machine.
+
+    Args:
+        root: The history's folder; made with its first file.
+    """
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+
+    def names(self, folder: str) -> list[str]:
+        """As Storage.names; hidden files are drafts of others."""
+        try:
+            names = os.listdir(self._root / folder)  # noqa: PTH208 - names are all that is wanted
+        except (FileNotFoundError, NotADirectoryError):
+            return []
+        return sorted(name for name in names if not name.startswith("."))
+
+    def read(self, path: str, most: int) -> bytes:
+        """As Storage.read."""
+        return read_whole(self._root / path, most, named=False)
+
+    def create(self, path: str, content: bytes) -> bool:
+        """As Storage.create: a link to a synced draft fails where the name is taken."""
+        target = self._root / path
+        if target.exists():
+            return False
+        make_folders(target.parent)
+        try:
+            write_whole(target, content, replace=False)
+        except FileExistsError:
+            return False
+        return True
+
+    def age(self, path: str) -> float | None:
+        """As Storage.age."""
+        try:
+            return time.time() - (self._root / path).stat().st_mtime
+        except FileNotFoundError:
+            return None
+
+    def renew(self, path: str) -> bool:
+        """As Storage.renew."""
+        try:
+            os.utime(self._root / path)
+        except FileNotFoundError:
+            return False
+        return True
+
+    def remove(self, path: str) -> None:
+        """As Storage.remove."""
+        (self._root / path).unlink(missing_ok=True)
+
+    def named(self, path: str) -> str:
+        """As Storage.named."""
+        return str(self._root / path)
+
+
+def put(storage: Storage, path: str, content: bytes) -> None:
+    """Makes a file that is named by its content; one that is there is it, and is kept from being cleared away."""
+    while not storage.create(path, content):
+        if storage.renew(path):
+            return
