@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import typer
@@ -13,17 +14,20 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from kreplica.execution.rebalance.verify import VerifiedPlan
+    from kreplica.planner.reassignment.certificate import Bound, Certificate
 
 
 @takes_sources
 def verify(sources: SourceOptions, plan: PlanArgument, output: OutputOption = None) -> None:
     """Check a plan of replicas by its certificate: that it is legal, and that no other plan moves less than it says.
 
-    The check needs no planner and no solver: it counts the moves and the bytes, and adds up the bound from the prices
+    The check needs no planner and no solver: it counts moves, bytes and leaders, and adds up the bounds from the prices
     in the certificate. Name the snapshot that the plan was made of, or the cluster while nothing has changed.
 
     Exits 1 when something is wrong, 2 when the plan has no certificate, 5 when not everything could be read.
     """
+    from msgspec import to_builtins
+
     from commands.shared.printing.output import Answer, cluster_object, emit
     from kreplica.execution.rebalance.verify import PlanFault, rebalance_verify
 
@@ -40,9 +44,16 @@ def verify(sources: SourceOptions, plan: PlanArgument, output: OutputOption = No
             "plan": str(plan),
             "optimal": found.certificate.optimal,
             "bounds": [
-                {"quantity": str(bound.quantity), "value": bound.value, "bound": bound.lower_bound}
+                {
+                    "quantity": str(bound.quantity),
+                    "value": bound.value,
+                    "bound": bound.lower_bound,
+                    "planned": bound.value if bound.planned is None else bound.planned,
+                    "least_left": bound.least_left,
+                }
                 for bound in found.certificate.bounds
             ],
+            "missed": to_builtins(found.certificate.missed),
         },
         warnings=found.reading.warnings(),
     )
@@ -52,25 +63,53 @@ def verify(sources: SourceOptions, plan: PlanArgument, output: OutputOption = No
 
 def _show(found: VerifiedPlan, console: Console) -> None:
     from commands.shared.printing.screen import print_cluster, print_lines, print_verdict
-    from commands.shared.values import size_words
     from kreplica.model.words import counted
-    from kreplica.planner.reassignment.certificate import Quantity
 
     if found.word == "INCOMPLETE":
         print_verdict(console, found.word, "yellow", "the plan cannot be checked against a part of the cluster")
     elif found.faults:
         print_verdict(console, found.word, "red", f"{counted(len(found.faults), 'thing')} wrong with the plan")
     else:
-        best = "no plan takes less" if found.certificate.optimal else "the bounds are proven, and leave a gap"
-        print_verdict(console, found.word, "green", f"the plan is legal; {best}")
+        print_verdict(console, found.word, "green", f"the plan is legal; {_quality(found.certificate)}")
     print_cluster(console, found.reading.snapshots[0])
     print_lines(console, "wrong", found.faults)
     if found.faults and not found.reading.snapshots[0].dumped:
         print_lines(
             console, "note", ["sizes change while records are written: name the snapshot that the plan was made of"]
         )
-    lines = []
-    for bound in found.certificate.bounds:
-        say = size_words if bound.quantity is Quantity.BYTES else str
-        lines.append(f"{bound.quantity}: {say(bound.value)}, at least {say(bound.lower_bound)}")
-    print_lines(console, "bounds", lines)
+    print_lines(console, "bounds", map(_bound, found.certificate.bounds))
+    print_lines(console, "missed", _missed(found.certificate))
+
+
+def _quality(certificate: Certificate) -> str:
+    """Words for the quality of a plan by its certificate."""
+    if certificate.optimal:
+        return "no plan of its limits gets further" if certificate.rest else "no plan takes less"
+    if certificate.falls_short:
+        return "it misses some of what was wanted, and bounds are those of plans that miss as much"
+    return "the bounds are proven, and leave a gap"
+
+
+def _bound(bound: Bound) -> str:
+    from commands.shared.values import size_words
+    from kreplica.planner.reassignment.certificate import Quantity
+
+    say = size_words if bound.quantity is Quantity.BYTES else str
+    whole = f"{bound.quantity}: {say(bound.value)}, at least {say(bound.lower_bound)}"
+    if bound.planned is None:
+        return whole
+    return f"{whole}; planned {say(bound.planned)}, which leaves {say(bound.left)}, at least {say(bound.least_left)}"
+
+
+def _missed(certificate: Certificate) -> Iterator[str]:
+    from commands.shared.values import size_words
+    from kreplica.model.words import counted
+    from kreplica.planner.reassignment.certificate import Load
+
+    for miss in certificate.missed:
+        say = size_words if miss.load is Load.BYTES else str
+        noun = {Load.COUNT: " replicas", Load.BYTES: "", Load.WEIGHTS: " of weight"}[miss.load]
+        wanted = say(miss.lower) if miss.lower == miss.upper else f"{say(miss.lower)} to {say(miss.upper)}"
+        yield f"broker {miss.broker}: {say(miss.reached)}{noun}, wanted {wanted}"
+    if certificate.shares is not None and certificate.shares.beyond:
+        yield f"{counted(certificate.shares.beyond, 'replica')} above a share of the topic, or missing to one"

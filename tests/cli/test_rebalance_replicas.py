@@ -176,11 +176,35 @@ def test_a_forged_certificate_is_found(
 
 
 def test_a_plan_without_a_certificate_is_no_proof(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    plan = tmp_path / "plan.json"
-    assert run(["rebalance", "replicas", "--balance", "leaders", *HEALTHY, "--out", str(plan)]) == 0
+    plan, moves = tmp_path / "plan.json", tmp_path / "moves.json"
+    assert run(["rebalance", "replicas", *DRAINED, "--reassignment-json", str(moves)]) == 0
+    named = ["--from-reassignment-json", str(moves), *HEALTHY]
+    assert run(["rebalance", "replicas", *named, "--out", str(plan)]) == 0
     capsys.readouterr()
     assert run(["rebalance", "verify", str(plan), *HEALTHY]) == 2
     assert "it carries no certificate" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("reasons", "said"),
+    [
+        (["--balance", "leaders"], "no plan takes less"),
+        (["--balance", "bytes"], "it misses some of what was wanted, and bounds are those of plans that miss as much"),
+        (["--balance", "topic"], "2 replicas above a share of the topic, or missing to one"),
+        (
+            ["--drain", "1", "--topic", "two-copies", "--max-moves", "1"],
+            "moves: 2, at least 2; planned 1, which leaves 1, at least 1",
+        ),
+    ],
+)
+def test_plans_of_any_reason_are_verified(
+    reasons: list[str], said: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    plan = tmp_path / "plan.json"
+    run(["rebalance", "replicas", *reasons, *HEALTHY, "--out", str(plan)])
+    capsys.readouterr()
+    assert run(["rebalance", "verify", str(plan), *HEALTHY]) == 0
+    assert said in " ".join(capsys.readouterr().out.split())
 
 
 def test_weights_decide_what_is_even(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

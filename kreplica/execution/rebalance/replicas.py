@@ -296,13 +296,13 @@ def _from_reasons(
     planned = plan_reassignment(snapshot, wanted, options)
     request = PlanRequest(planned.targets, planned.directories, limits, margin=options.margin)
     plan, left_out = _plan(snapshot, request)
-    if planned.certificate is not None and not left_out:
-        plan = replace(plan, certificate=certificate_object(planned.certificate))
+    unsafe = [(one.topic, one.partition) for one in left_out]
+    plan = replace(plan, certificate=certificate_object(planned.certificate(unsafe)))
     stuck = [LeftOut(*key, "no broker can take their replicas by these rules") for key in planned.stuck]
     capped = [LeftOut(*key, reason) for key, reason in planned.capped.items()]
     problem = planned.problem
-    kept = {(one.topic, one.partition) for one in left_out}
-    made = without(problem, planned.assignment, [(one.topic, one.partition) for one in left_out])
+    kept = set(unsafe)
+    made = without(problem, planned.assignment, unsafe)
     return PlannedReplicas(
         reading,
         plan,

@@ -95,8 +95,8 @@ def _certificate(plan: ReplicaPlan, path: Path) -> Certificate:
     from kreplica.planner.reassignment.certificate import Certificate
 
     if plan.certificate is None:
-        reason = "it carries no certificate: replicas were named, something was left out, or loads were balanced"
-        raise InputError(str(path), "", reason, "only plans that count replicas, whole, are proven")
+        reason = "it carries no certificate: its replicas were named by a file, or an older kreplica made it"
+        raise InputError(str(path), "", reason, "plans made for a reason are proven: kreplica rebalance replicas")
     try:
         found = msgspec.convert(plan.certificate, Certificate, strict=False, str_keys=True)
     except msgspec.ValidationError as error:

@@ -215,10 +215,14 @@ class Certificate:
     missed: tuple[Missed, ...] = ()
 
     @property
+    def falls_short(self) -> bool:
+        """True if some range or share is not that which was wanted."""
+        return bool(self.missed) or (self.shares is not None and self.shares.beyond > 0)
+
+    @property
     def optimal(self) -> bool:
-        """True if no bound leaves a gap, and every range is that which was wanted."""
-        reached = not self.missed and (self.shares is None or self.shares.beyond == 0)
-        return reached and all(bound.closed for bound in self.bounds)
+        """True if no bound leaves a gap, and every range and share is that which was wanted."""
+        return not self.falls_short and all(bound.closed for bound in self.bounds)
 
 
 def certificate_object(certificate: Certificate) -> dict[str, Any]:

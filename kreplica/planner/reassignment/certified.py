@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from kreplica.model.columns import Integers, Mask
-from kreplica.planner.reassignment.certificate import Bound, BoundKind, Certificate, Quantity
+from kreplica.planner.reassignment.certificate import Bound, BoundKind, Certificate, Load, Missed, Quantity
 from kreplica.planner.reassignment.constraints import UNLIMITED, Constraints, make_constraints
 from kreplica.planner.reassignment.dual_bound import dual_bound, move_costs
 from kreplica.planner.reassignment.exchange import prices
@@ -27,11 +27,13 @@ class Planned:
     Args:
         assignment: Where the replicas shall be.
         constraints: Conditions that it meets.
+        wanted: Conditions that it was to meet: its brokers may miss their ranges.
         certificate: Its value and bounds.
     """
 
     assignment: Assignment
     constraints: Constraints
+    wanted: Constraints
     certificate: Certificate
 
 
@@ -48,12 +50,16 @@ def plan(problem: Problem, *, prove: bool = False) -> Planned:
     wanted = make_constraints(problem)
     assignment = plan_greedily(problem, wanted)
     constraints = wanted if wanted.sharing.any() else _no_fuller_than(problem, wanted, assignment)
-    move_cost = 8 * int(problem.sizes.max(initial=0)) + 1
     if prove and len(problem):
-        exact = plan_exactly(problem, constraints, move_costs(problem, Quantity.BYTES, move_cost))
+        exact = plan_exactly(problem, constraints, move_costs(problem, Quantity.BYTES, _move_cost(problem)))
         assignment = assignment if exact is None else exact
-    constraints = _reached(problem, constraints, assignment)
-    return Planned(assignment, constraints, certify(problem, constraints, assignment, move_cost))
+    reached = _reached(problem, constraints, assignment)
+    return Planned(assignment, reached, constraints, certify(problem, constraints, assignment))
+
+
+def _move_cost(problem: Problem) -> int:
+    """Cost of a move beside its bytes: more than any bytes that one move more could save."""
+    return 8 * int(problem.sizes.max(initial=0)) + 1
 
 
 def _loads(problem: Problem, assignment: Assignment) -> Integers:
@@ -73,23 +79,36 @@ def _no_fuller_than(problem: Problem, constraints: Constraints, assignment: Assi
 
 
 def _reached(problem: Problem, constraints: Constraints, assignment: Assignment) -> Constraints:
-    """Bounds that a target meets: wider ones where the wanted ones cannot be had."""
+    """Ranges that a target meets, wider where the wanted ones cannot be had, and sets that hold what they shall."""
     loads = _loads(problem, assignment)
-    return replace(constraints, lower=np.minimum(constraints.lower, loads), upper=np.maximum(constraints.upper, loads))
+    totals = tuple(one for one in constraints.totals if int(loads[one.brokers].sum()) == one.replicas)
+    lower, upper = np.minimum(constraints.lower, loads), np.maximum(constraints.upper, loads)
+    return replace(constraints, lower=lower, upper=upper, totals=totals)
 
 
-def certify(problem: Problem, constraints: Constraints, assignment: Assignment, move_cost: int) -> Certificate:
+def certify(problem: Problem, wanted: Constraints, assignment: Assignment) -> Certificate:
     """Value and bounds of a target.
 
     Args:
         problem: The cluster and the request.
-        constraints: Conditions that the target meets.
+        wanted: Conditions that the target was to meet; ranges of brokers are widened to what it reaches.
         assignment: The target.
-        move_cost: Cost of a move beside its bytes: more than any bytes that one move more could save.
     """
-    number = _bound(problem, constraints, assignment, Quantity.MOVES, 1)
-    size = _bound(problem, constraints, assignment, Quantity.BYTES, move_cost)
-    ids = problem.brokers
+    reached = _reached(problem, wanted, assignment)
+    number = _bound(problem, reached, assignment, Quantity.MOVES, 1)
+    size = _bound(problem, reached, assignment, Quantity.BYTES, _move_cost(problem))
+    return replace(conditions_of(problem, wanted, assignment), bounds=(number, size))
+
+
+def conditions_of(problem: Problem, wanted: Constraints, assignment: Assignment) -> Certificate:
+    """Conditions that a target meets, without any bound, and what it misses of what was wanted.
+
+    Args:
+        problem: The cluster and the request.
+        wanted: Conditions that the target was to meet.
+        assignment: The target.
+    """
+    ids, constraints = problem.brokers, _reached(problem, wanted, assignment)
     closed = (~problem.alive | problem.excluded) & ~problem.leaving
     limited = constraints.upper < UNLIMITED
     return Certificate(
@@ -103,7 +122,20 @@ def certify(problem: Problem, constraints: Constraints, assignment: Assignment, 
         upper=_by_id(ids, constraints.upper, limited),
         totals=tuple((tuple(ids[total.brokers].tolist()), total.replicas) for total in constraints.totals),
         stuck=tuple(problem.key(row) for row in constraints.stuck.tolist()),
-        bounds=(number, size),
+        bounds=(),
+        missed=_missed(problem, wanted, assignment),
+    )
+
+
+def _missed(problem: Problem, wanted: Constraints, assignment: Assignment) -> tuple[Missed, ...]:
+    """Brokers outside the range of numbers that was asked for; without a balance nobody asked for one."""
+    if not wanted.sharing.any():
+        return ()
+    loads = _loads(problem, assignment)
+    outside = np.flatnonzero((loads < wanted.lower) | (loads > wanted.upper)).tolist()
+    return tuple(
+        Missed(Load.COUNT, int(problem.brokers[one]), int(loads[one]), int(wanted.lower[one]), int(wanted.upper[one]))
+        for one in outside
     )
 
 

@@ -15,14 +15,16 @@ from kreplica.errors import UsageError
 from kreplica.model.columns import Integers, Mask
 from kreplica.model.snapshot import ClusterSnapshot
 from kreplica.model.words import counted, named
-from kreplica.planner.reassignment.board import Layout
-from kreplica.planner.reassignment.certificate import Certificate
+from kreplica.planner.reassignment.board import Layout, closed_groups
+from kreplica.planner.reassignment.certificate import Certificate, Load
+from kreplica.planner.reassignment.certification import Aims, LoadAim
 from kreplica.planner.reassignment.certified import plan
 from kreplica.planner.reassignment.constraints import Constraints, make_constraints
 from kreplica.planner.reassignment.feasibility import Obstacle, ObstacleKind, obstacles
 from kreplica.planner.reassignment.goals.catalogue import vetoes
 from kreplica.planner.reassignment.intermediate_states import DEFAULT_MARGIN
 from kreplica.planner.reassignment.leaders import balance_leaders, leader_bounds, with_leaders
+from kreplica.planner.reassignment.load_prices import ANY
 from kreplica.planner.reassignment.loads import balance_load, load_range
 from kreplica.planner.reassignment.log_directories import (
     MAX_DISK_USED,
@@ -124,7 +126,8 @@ class PlannedReassignment:
         problem: The cluster and the request.
         assignment: Replicas as they shall be.
         directories: Log directory of each copy, by partition and broker id, where one was chosen.
-        certificate: Proof of how good the plan is; None where a balance or a limit changed what it is about.
+        whole: Replicas as they were to be before limits, full disks and the order of leaders.
+        aims: Aims that the plan is certified by.
         bounds: Bounds of each aim, in the order in which they count.
         stuck: Partitions for which nothing legal was found: they stay as they are.
         obstacles: Wishes of the request that this cluster cannot fulfil, and what was aimed at instead.
@@ -135,7 +138,8 @@ class PlannedReassignment:
     problem: Problem
     assignment: Assignment
     directories: dict[tuple[PartitionKey, int], str]
-    certificate: Certificate | None
+    whole: Assignment
+    aims: Aims
     bounds: tuple[GoalBound, ...]
     stuck: tuple[PartitionKey, ...]
     obstacles: tuple[Obstacle, ...]
@@ -146,6 +150,14 @@ class PlannedReassignment:
     def targets(self) -> dict[PartitionKey, tuple[int, ...]]:
         """Replicas of each partition that changes."""
         return targets(self.problem, self.assignment)
+
+    def certificate(self, left_out: Collection[PartitionKey] = ()) -> Certificate:
+        """Proof of how good the plan is.
+
+        Args:
+            left_out: Partitions that are left as they are although the plan would change them.
+        """
+        return self.aims.certificate(self.whole, without(self.problem, self.assignment, left_out))
 
 
 NO_LIMITS = PlanningLimits()
@@ -186,11 +198,11 @@ class _Planning:
         _require_destinations(problem)
         self.problem, self.limits = problem, limits
         self.replicas: Matrix = problem.replicas
-        self.certificate: Certificate | None = None
         self.bounds: list[GoalBound] = []
         self.stuck: tuple[PartitionKey, ...] = ()
         self.directory_moves: list[DirectoryMove] = []
         self.constraints = make_constraints(problem)
+        self.aims = Aims(problem, self.constraints)
         self.obstacles = _obstacles(problem, self.constraints)
 
     def planned(self) -> PlannedReassignment:
@@ -200,7 +212,8 @@ class _Planning:
         directories = log_directories(problem)
         for reason in request.reasons:
             self._balance(reason, directories)
-        assignment, capped = _capped(problem, Assignment(self.replicas))
+        whole = Assignment(self.replicas)
+        assignment, capped = _capped(problem, whole)
         chosen, full = self._directories(assignment, directories)
         if full:
             capped |= full
@@ -211,13 +224,12 @@ class _Planning:
             capped |= above
         within, above = self._within_brokers(assignment, directories, capped)
         capped |= above
-        if capped:
-            self.certificate = None
         return PlannedReassignment(
             problem,
             assignment,
             {(key, broker): path for (key, broker), path in chosen.items() if key not in capped},
-            self.certificate,
+            whole,
+            self.aims,
             tuple(self.bounds),
             self.stuck,
             self.obstacles,
@@ -227,24 +239,22 @@ class _Planning:
 
     def _count(self) -> None:
         found = plan(self.problem, prove=self.problem.request.prove)
-        self.replicas, self.certificate = found.assignment.replicas, found.certificate
+        self.replicas, self.aims.counted = found.assignment.replicas, found
         self.stuck = tuple(self.problem.key(place) for place in found.constraints.stuck.tolist())
         reasons = ", ".join(_name(reason) for reason in self.problem.request.reasons if _counts_replicas(reason))
+        short = _short(found.certificate)
         self.bounds += [
-            GoalBound(reasons, str(bound.quantity), bound.value, bound.lower_bound)
+            GoalBound(reasons, str(bound.quantity), bound.value, bound.lower_bound, short)
             for bound in found.certificate.bounds
         ]
 
     def _balance(self, reason: Reason, directories: LogDirectories) -> None:
-        before = self.replicas
         if reason.kind is ReasonKind.RELIEVE:
             self._relieve(reason, directories)
         elif reason.measure is Measure.TOPIC:
             self._share_topics(directories)
         elif reason.measure in (Measure.BYTES, Measure.WEIGHTS):
             self._level(reason.measure, directories)
-        if (before != self.replicas).any():
-            self.certificate = None
 
     def _layout(self) -> Layout:
         problem, replicas = self.problem, self.replicas
@@ -276,7 +286,9 @@ class _Planning:
         return room
 
     def _share_topics(self, directories: LogDirectories) -> None:
-        found = balance_topics(self._layout(), self.problem.topics, self._sharing(), room=self._room(directories))
+        layout, sharing = self._layout(), self._sharing()
+        self.aims.groups = np.where(sharing, closed_groups(layout), -1)
+        found = balance_topics(layout, self.problem.topics, sharing, room=self._room(directories))
         short = f"{counted(found.beyond, 'replica')} above or below a share" if found.beyond else ""
         taken = self._go_on(found.replicas).sum()
         self.bounds.append(GoalBound("balance topic", "moves", int(taken), found.bound, short))
@@ -285,6 +297,9 @@ class _Planning:
         problem, layout = self.problem, self._layout()
         weights = problem.sizes if measure is Measure.BYTES else problem.weights
         wanted = load_range(layout, weights, self._sharing(), TOLERANCE)
+        shared = wanted.group >= 0
+        high = np.where(shared, wanted.high, ANY)
+        self.aims.level(LoadAim(Load(measure), weights, np.where(shared, wanted.low, 0), high))
         found = balance_load(layout, weights, wanted, room=self._room(directories))
         outside = [int(problem.brokers[place]) for place in found.outside.tolist()]
         short = f"{named('broker', outside, 10)} more than {TOLERANCE:.0%} from the mean" if outside else ""
@@ -302,6 +317,8 @@ class _Planning:
                     "read a live cluster of Kafka 3.3 or newer, or a snapshot of one",
                 )
             found = relieve(self._layout(), directories, room, broker, reason.to_used, path=reason.directory)
+            # A replica that only changes its directory stays on the broker: nothing has to leave that.
+            self.aims.relieve(broker, 0 if reason.directory else found.bound)
             short = "not all of it can leave" if found.left else ""
             taken = int(self._go_on(found.replicas) @ self.problem.sizes)
             taken += sum(int(self.problem.sizes[move.row]) for move in found.directory_moves)
@@ -369,11 +386,12 @@ class _Planning:
         problem, replicas = self.problem, assignment.replicas
         free = problem.alive & ~problem.excluded
         may_lead = (replicas != NOBODY) & free[np.maximum(replicas, 0)]
-        preferred = replicas[:, 0].astype(np.int64) if replicas.size else np.zeros(len(replicas), dtype=np.int64)
+        preferred = problem.replicas[:, 0].astype(np.int64)
         found = balance_leaders(replicas, len(problem.brokers), preferred, may_lead)
         ordered = with_leaders(replicas, found.leaders)
         ordered = allowed(problem, self.constraints, assignment, Assignment(ordered)).replicas
-        changes = int(np.count_nonzero(ordered[:, :1] != replicas[:, :1]))
+        changes = int(np.count_nonzero(ordered[:, 0] != problem.replicas[:, 0]))
+        self.aims.leaders = found, free
         bounds = leader_bounds(replicas, preferred, may_lead, found.levels, found.prices)
         self.bounds.append(GoalBound("balance leaders", "leader changes", changes, bounds.changes))
         return Assignment(ordered)
@@ -385,6 +403,12 @@ def allowed(problem: Problem, constraints: Constraints, before: Assignment, afte
     for rows in vetoes(problem, constraints, before.replicas, after.replicas).values():
         replicas[rows] = before.replicas[rows]
     return Assignment(replicas)
+
+
+def _short(certificate: Certificate) -> str:
+    """Numbers of replicas that were wanted and are not reached, empty if none."""
+    missed = [miss.broker for miss in certificate.missed]
+    return f"{named('broker', missed, 10)} outside the numbers that were wanted" if missed else ""
 
 
 def _obstacles(problem: Problem, constraints: Constraints) -> tuple[Obstacle, ...]:

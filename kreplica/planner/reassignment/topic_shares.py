@@ -13,9 +13,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kreplica.model.columns import Indices, Mask
+from kreplica.model.columns import Indices, Integers, Mask
 from kreplica.planner.reassignment.board import Board, Layout, Room, closed_groups, count_limits
-from kreplica.planner.reassignment.problem import NOBODY, Matrix, held
+from kreplica.planner.reassignment.constraints import Constraints
+from kreplica.planner.reassignment.problem import NOBODY, Assignment, Matrix, Problem, held
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -62,6 +63,43 @@ def balance_topics(
             beyond += share.excess() + share.lack()
     added = (board.replicas != NOBODY) & ~held(board.replicas, layout.replicas)
     return TopicPlan(board.replicas, int(added.sum()), bound, beyond)
+
+
+def share_bound(problem: Problem, constraints: Constraints, after: Assignment, groups: Integers) -> tuple[int, int]:
+    """Moves from what is to any assignment with shares as good, and replicas that are beyond a share afterwards.
+
+    Brokers that are to be emptied have a share of nothing. Where every rack keeps its number of replicas of each
+    partition, leaving and coming ones are compared rack by rack.
+
+    Args:
+        problem: The cluster.
+        constraints: Conditions of single partitions.
+        after: The assignment whose shares count, those that it misses included.
+        groups: For each broker the number of those with which it shares; -1 for a broker without a share.
+    """
+    closed = bool((constraints.least == constraints.most).all())
+    cell = problem.racks if closed else np.zeros_like(problem.racks)
+    bound = beyond = 0
+    order = np.argsort(problem.topics, kind="stable")
+    starts = np.flatnonzero(np.diff(problem.topics[order], prepend=-1))
+    members = [groups == one for one in np.unique(groups[groups >= 0]).tolist()]
+    for rows in np.split(order, starts[1:]) if len(order) else []:
+        had, has = (_counts(one[rows], len(groups)) for one in (problem.replicas, after.replicas))
+        least, most = np.zeros_like(had), np.where(problem.leaving, 0, had + has)
+        for inside in members:
+            total, number = int(has[inside].sum()), int(inside.sum())
+            least[inside], most[inside] = total // number, -(-total // number)
+        missed = np.maximum(has - most, 0) + np.maximum(least - has, 0)
+        beyond += int(missed[groups >= 0].sum())
+        leave = np.maximum(had - np.maximum(most, has), 0) + has - had
+        come = np.maximum(np.minimum(least, has) - had, 0)
+        both = [np.bincount(cell, each, len(problem.rack_names)) for each in (leave, come)]
+        bound += int(np.maximum(*both).sum())
+    return bound, beyond
+
+
+def _counts(replicas: Matrix, brokers: int) -> Integers:
+    return np.bincount(replicas[replicas != NOBODY], minlength=brokers).astype(np.int64)
 
 
 class _Share:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kreplica.model.cordons import cordoned_brokers
 from kreplica.model.snapshot import ClusterSnapshot
 from kreplica.planner.reassignment.certificate import Bound, Certificate, Load, LoadBounds
 from kreplica.planner.reassignment.verification.arrays import PlanArrays, Targets
 from kreplica.planner.reassignment.verification.bounds import by_shares, proven_by, value_of
 from kreplica.planner.reassignment.verification.conditions import Part, parts_of
+
+_NOUNS = {Load.COUNT: "replicas", Load.BYTES: "bytes", Load.WEIGHTS: "units of weight"}
 
 
 def verify(snapshot: ClusterSnapshot, targets: Targets, certificate: Certificate) -> list[str]:
@@ -25,6 +28,9 @@ def _strange(plan: PlanArrays, snapshot: ClusterSnapshot, targets: Targets) -> I
     rest = {(topic, number) for topic, number, _ in plan.given.rest}
     yield from (f"{key} is not free to change" for key in [*targets, *rest] if key not in plan.place)
     yield from (f"{one} is dead and receives" for one in plan.given.receivers if snapshot.is_alive(one) is False)
+    yield from (
+        f"{one} is cordoned and receives" for one in sorted(cordoned_brokers(snapshot) & {*plan.given.receivers})
+    )
     for key in rest & plan.place.keys():
         if set(plan.planned[plan.place[key]]) != set(plan.before[plan.place[key]]):
             yield f"{key} is in the plan and left out of it"
@@ -36,7 +42,7 @@ def _ranges(plan: PlanArrays) -> Iterator[str]:
     for one in (LoadBounds(Load.COUNT, given.lower, given.upper), *given.loads):
         for broker, load in zip(plan.ids.tolist(), loads[one.load].tolist(), strict=True):
             if not one.lower.get(broker, 0) <= load <= one.upper.get(broker, load):
-                yield f"broker {broker} ends with a {one.load} of {load}"
+                yield f"broker {broker} ends with {load} {_NOUNS[one.load]}"
     together = [broker for brokers, _ in given.totals for broker in brokers]
     if len(set(together)) < len(together):
         yield "a broker is in two sets that hold replicas together"
@@ -47,7 +53,7 @@ def _ranges(plan: PlanArrays) -> Iterator[str]:
         if loads[miss.load][plan.marked((miss.broker,))].tolist() != [miss.reached] or (
             miss.lower <= miss.reached <= miss.upper
         ):
-            yield f"broker {miss.broker} does not miss {miss.lower} to {miss.upper} with {miss.reached}"
+            yield f"broker {miss.broker} does not end with {miss.reached}, or wanted just that"
 
 
 def _wrong(plan: PlanArrays, parts: list[Part], bound: Bound) -> Iterator[str]:

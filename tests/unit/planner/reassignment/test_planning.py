@@ -17,7 +17,7 @@ from kreplica.planner.reassignment.planning import PlanningLimits, plan_reassign
 from kreplica.planner.reassignment.problem import bytes_moved, leader_changes, moves
 from kreplica.planner.reassignment.request import Measure, Reason, ReasonKind, Request
 from tests.support.examples import examples
-from tests.support.reassignments import SmallCluster, requests, small_clusters
+from tests.support.reassignments import BALANCE, SmallCluster, requests, small_clusters
 
 UNKNOWN_DISKS = PlanningLimits(ignore_capacity=True)
 LEADERS = Reason(ReasonKind.BALANCE, measure=Measure.LEADERS)
@@ -108,3 +108,17 @@ def test_a_cluster_without_visible_topics_has_nothing_to_move(reason: Reason) ->
     planned = plan_reassignment(empty, Request((reason,)), UNKNOWN_DISKS)
     assert planned.targets == {}
     assert effects_of(planned.problem, planned.assignment.replicas).moves == 0
+
+
+def test_numbers_that_the_greedy_plan_misses_are_named() -> None:
+    """The best plan gives every broker 4 replicas; the greedy one stops before that, and calls nothing optimal."""
+    lists = {0: [5, 1, 3], 1: [3, 4, 5], 2: [2, 3, 5], 3: [5, 3], 4: [3, 1, 2], 5: [3, 1, 2], 6: [5, 2, 1]}
+    cluster = SmallCluster({1: "b", 2: "a", 3: "b", 4: "b", 5: "b"}, lists, dict.fromkeys(lists, 1))
+    greedy = plan_reassignment(cluster.snapshot(), Request((BALANCE,)), UNKNOWN_DISKS)
+    certificate = greedy.certificate()
+    assert [(miss.broker, miss.lower, miss.upper) for miss in certificate.missed] == [(3, 4, 4), (4, 4, 4)]
+    assert not certificate.optimal
+    assert {bound.short for bound in greedy.bounds} == {"brokers 3, 4 outside the numbers that were wanted"}
+    proved = plan_reassignment(cluster.snapshot(), Request((BALANCE,), prove=True), UNKNOWN_DISKS)
+    assert proved.certificate().optimal
+    assert {bound.short for bound in proved.bounds} == {""}
