@@ -15,7 +15,7 @@ from kreplica.history.layout import OBSERVATIONS
 from kreplica.history.tables import OBSERVATION, TABLES, HistoryTable, is_told, is_whole
 from kreplica.model.columns import Integers
 from kreplica.model.schema import Field, Kind, TableSchema
-from kreplica.model.snapshot import ClusterSnapshot
+from kreplica.model.snapshot import ClusterSnapshot, controller_of
 from kreplica.model.table import Table
 from kreplica.store.manifest import Manifest, SnapshotFacts
 
@@ -74,7 +74,7 @@ def digest_of(manifest: Manifest) -> str:
     facts = manifest.snapshot
     moment = facts.taken_at.timestamp()
     tables = sorted((file.table, file.sha256) for file in manifest.files)
-    said = [facts.cluster_id, facts.name, round(moment * 1000), facts.source, facts.controller, tables]
+    said = [facts.cluster_id, facts.name, round(moment * 1000), facts.source, tables]
     return hashlib.sha256(msgspec.json.encode(said)).hexdigest()
 
 
@@ -94,7 +94,8 @@ def seen_of(snapshot: ClusterSnapshot, digest: str, told: Mapping[str, Sequence[
         "cluster_id": facts.cluster_id,
         "name": facts.name,
         "source": facts.source,
-        "controller": facts.controller,
+        # Snapshots that kreplica took before it knew have the broker that Metadata named.
+        "controller": controller_of(facts.controller, facts.features, snapshot.quorum),
         "controller_epoch": facts.controller_epoch,
         "features": msgspec.json.encode(dict(sorted(facts.features.items()))).decode(),
         "gaps": msgspec.json.encode(facts.gaps).decode(),

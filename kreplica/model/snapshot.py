@@ -57,7 +57,8 @@ class ClusterSnapshot:
         name: What the user calls it: context, bootstrap servers or dump path.
         taken_at: When it was read, UTC.
         source: The way in: ``kafka``, ``zookeeper``, ``describe-text``, ``kcat-json``, ``znode-json``, ...
-        controller: Id of the controller (ZooKeeper) or of the node named to clients (KRaft); None if not known.
+        controller: Id of the active controller: ZooKeeper's, or the leader of the metadata quorum (``controller_of``);
+            None if not known.
         features: Finalized features by name; empty if not known.
         gaps: Facts that are missing although the source could have given them.
         notes: Remarks for the user that change no answer.
@@ -194,6 +195,22 @@ class ClusterSnapshot:
     def lists(self, name: str) -> IntListColumn:
         """A list column of the partitions table."""
         return self.partitions.lists(name)
+
+
+def controller_of(named: int | None, features: Mapping[str, int], quorum: Table) -> int | None:
+    """Id of the active controller, None if not known.
+
+    With KRaft it is the leader of the metadata quorum and nothing else: Metadata names any live broker (KIP-590).
+
+    Args:
+        named: The controller that Metadata, ZooKeeper or a dump names.
+        features: Finalized features by name.
+        quorum: The quorum table.
+    """
+    if METADATA_VERSION not in features and not len(quorum):
+        return named
+    leaders = quorum.integers("node").values[quorum.booleans("leader").is_true()]
+    return int(leaders[0]) if len(leaders) else None
 
 
 def utc_now() -> datetime:

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from kreplica.model.schema import BROKERS, CONFIGS, LOG_DIRS, PARTITIONS, QUORUM, REPLICAS
-from kreplica.model.snapshot import ClusterSnapshot
+from kreplica.model.snapshot import ClusterSnapshot, controller_of
 from kreplica.model.table import Table
 from kreplica.sources.dumps.describe import read_describe_text
 from kreplica.sources.dumps.text import DumpText
@@ -62,19 +62,21 @@ def recorded_snapshot(cluster: str, state: str, name: str = "") -> ClusterSnapsh
     folder = GOLDEN / cluster / state
     answers = json.loads((folder / "api-responses.json").read_text(encoding="utf-8"))
     text = read_describe_text(DumpText(cluster, tool_output(folder / "topics-describe.txt"), _taken_at(state, answers)))
+    features = {feature: levels["finalized"][1] for feature, levels in answers["describe_features"].items()}
+    quorum = _quorum(answers)
     return replace(
         text,
         cluster_id=answers["describe_cluster"]["cluster_id"],
         name=name or cluster,
         source="kafka",
-        controller=answers["describe_cluster"]["controller_id"],
-        features={feature: levels["finalized"][1] for feature, levels in answers["describe_features"].items()},
+        controller=controller_of(answers["describe_cluster"]["controller_id"], features, quorum),
+        features=features,
         partitions=_partitions(text, answers),
         brokers=_brokers(answers, folder),
         log_dirs=_log_dirs(answers),
         replicas=_replicas(answers),
         configs=_configs(text, cluster, state),
-        quorum=_quorum(answers),
+        quorum=quorum,
     )
 
 

@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING
 
 from kreplica.config.addresses import parse_bootstrap_servers
 from kreplica.config.properties import translate
-from kreplica.model.snapshot import METADATA_TOPIC, ClusterSnapshot, Gap, utc_now
+from kreplica.model.schema import QUORUM
+from kreplica.model.snapshot import METADATA_TOPIC, ClusterSnapshot, Gap, controller_of, utc_now
+from kreplica.model.table import Table
 from kreplica.sources.kafka.failures import Address, BrokerFailure, RequestUnsupportedError
 from kreplica.sources.kafka.layout import hidden_gap, hidden_topics, log_directories_refused
 from kreplica.sources.kafka.log_dirs import read_log_dirs
@@ -55,7 +57,7 @@ def read_broker_view(handle: ClusterHandle) -> ClusterSnapshot:
             source="kafka",
             partitions=partitions_table(layout, None, {}, {}),
             brokers=brokers_table(layout),
-            controller=layout.controller,
+            controller=controller_of(layout.controller, connection.features, Table.empty(QUORUM)),
             features=connection.features,
             gaps=(*layout.gaps, *gaps),
             notes=notes,

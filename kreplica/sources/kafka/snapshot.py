@@ -23,7 +23,7 @@ from kreplica.config.addresses import parse_bootstrap_servers
 from kreplica.config.properties import translate
 from kreplica.model.schema import BROKERS, CONFIGS, GROUPS, LOG_DIRS, PARTITIONS, QUORUM, REPLICAS, TableSchema
 from kreplica.model.settings import RETENTION_SETTINGS
-from kreplica.model.snapshot import METADATA_TOPIC, ClusterSnapshot, Gap, utc_now
+from kreplica.model.snapshot import METADATA_TOPIC, ClusterSnapshot, Gap, controller_of, utc_now
 from kreplica.model.table import Table
 from kreplica.model.words import named
 from kreplica.sources import Facet
@@ -261,6 +261,7 @@ def _read(handle: ClusterHandle, wanted: Facet, offsets_of: Collection[Partition
         read = _Read(connection, layout, wanted, offsets_of)
         read.run(settings, deadline)
         features = connection.features
+    quorum = table_of(QUORUM, read.controller.quorum)
     return ClusterSnapshot(
         cluster_id=layout.cluster_id,
         name=handle.name,
@@ -272,8 +273,8 @@ def _read(handle: ClusterHandle, wanted: Facet, offsets_of: Collection[Partition
         replicas=table_of(REPLICAS, read.replicas),
         configs=table_of(CONFIGS, read.settings),
         groups=table_of(GROUPS, read.groups),
-        quorum=table_of(QUORUM, read.controller.quorum),
-        controller=layout.controller,
+        quorum=quorum,
+        controller=controller_of(layout.controller, features, quorum),
         features=features,
         gaps=(*layout.gaps, *read.gaps),
         notes=tuple(read.notes),

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from datetime import datetime
+from pathlib import Path
 
 import numpy as np
 import pytest
 from generated_clusters import NOON, partition, snapshot_of
 
-from kreplica.model.schema import BROKERS, TABLES
-from kreplica.model.snapshot import ClusterSnapshot, utc_now
+from kreplica.model.schema import BROKERS, QUORUM, TABLES
+from kreplica.model.snapshot import ClusterSnapshot, controller_of, utc_now
 from kreplica.model.table import Table
+from kreplica.store.manifest import read_manifest
 
 
 def test_a_partition_is_found_by_its_place() -> None:
@@ -64,3 +66,38 @@ def test_columns_are_read_by_what_they_hold() -> None:
 def test_now_fits_into_milliseconds() -> None:
     assert utc_now().microsecond % 1000 == 0
     assert utc_now().utcoffset() is not None
+
+
+QUORUM_LEADERS = {
+    "20261121T070354.458Z": 1,
+    "20261121T070554.474Z": 1,
+    "20261121T070620.427Z": 1,
+    "20261121T070653.287Z": 1,
+    "20261121T070801.102Z": 1,
+    "20261121T070847.183Z": 2,
+}
+"""leader_id of describe_metadata_quorum in tests/golden/kafka-4.3.1/*/api-responses.json, by the time of its answer."""
+
+
+@pytest.mark.parametrize(("stamp", "leader"), QUORUM_LEADERS.items())
+def test_packaged_kraft_snapshots_name_the_leader_of_the_quorum(root: Path, stamp: str, leader: int) -> None:
+    (manifest,) = (root / "kreplica/data/fleet/manifests").glob(f"{stamp}-*.json")
+    assert read_manifest(manifest).snapshot.controller == leader
+
+
+@pytest.mark.parametrize(
+    ("named", "features", "leaders", "expected"),
+    [
+        (2, {}, [], 2),
+        (None, {}, [], None),
+        (2, {"metadata.version": 7}, [], None),
+        (2, {"metadata.version": 7}, [False, True], 11),
+        (2, {}, [True, False], 10),
+        (2, {"metadata.version": 7}, [False, False], None),
+    ],
+)
+def test_the_controller_of_kraft_is_the_leader_of_the_quorum(
+    named: int | None, features: dict[str, int], leaders: list[bool], expected: int | None
+) -> None:
+    rows = [{"node": 10 + place, "voter": True, "leader": leader} for place, leader in enumerate(leaders)]
+    assert controller_of(named, features, Table.from_rows(QUORUM, rows)) == expected
