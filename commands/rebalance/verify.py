@@ -84,7 +84,7 @@ def _show(found: VerifiedPlan, console: Console) -> None:
 def _quality(certificate: Certificate) -> str:
     """Words for the quality of a plan by its certificate."""
     if certificate.optimal:
-        return "no plan of its limits gets further" if certificate.rest else "no plan takes less"
+        return "no plan that takes as much gets further" if certificate.rest else "no plan takes less"
     if certificate.falls_short:
         return "it misses some of what was wanted, and bounds are those of plans that miss as much"
     return "the bounds are proven, and leave a gap"
