@@ -122,9 +122,10 @@ _ASSIGN_REMARK = (
 )
 _REPLICAS_REMARK = (
     "`summary` has how many `partitions` change, the `moves` (replicas that are added), their `bytes`, the"
-    " `leader_changes`, and the partitions that are not planned: `left_out`, `leaderless`, `reassigning`. `bounds`"
-    " has for each aim what the plan takes and what no plan goes below, `effects` each broker and rack before and"
-    " after, `certificate` what `rebalance verify` checks."
+    " `leader_changes`, and the partitions that are not planned: `left_out`, `leaderless`, `reassigning`."
+    " `changed_directories` has replicas that stay on their broker and change their log directory. `bounds` has for"
+    " each aim what the plan takes and what no plan goes below, `effects` each broker and rack before and after,"
+    " `certificate` what `rebalance verify` checks."
 )
 _IMBALANCE_REMARK = (
     "`summary` has how many partitions are concerned (`imbalance_count`) and what the controller's metric of the name"

@@ -337,6 +337,26 @@ def test_more_brokers_may_fail_than_a_change_bears(capsys: pytest.CaptureFixture
     assert all("only 1 in sync where min.insync.replicas is 2" in row["reason"] for row in rows["1"])
 
 
+def test_a_single_replica_under_min_isr_is_left_out_with_what_to_do(capsys: pytest.CaptureFixture[str]) -> None:
+    """One replica counts as enough for min.insync.replicas 2; on the way there are two, of which one is in sync."""
+    words = ["--drain", "1", "--topic", "single-copy", *HEALTHY]
+    code, document = ask(capsys, *words)
+    (row,) = document["moves"]
+    assert (code, row["planned"]) == (1, False)
+    assert row["reason"].endswith("which is not so now: set min.insync.replicas of the topic to 1 until it has moved")
+
+
+def test_the_table_of_brokers_says_what_it_counts(capsys: pytest.CaptureFixture[str]) -> None:
+    total = len(read_sample("sample-healthy").partitions)
+    run(["rebalance", "replicas", *DRAINED])
+    assert f"brokers  2 of {total} partitions are counted: those that may be planned" in capsys.readouterr().out
+    _, document = ask(capsys, *DRAINED)
+    effects = document["summary"]["effects"]
+    assert (effects["partitions"], effects["all_partitions"]) == (2, total)
+    run(["rebalance", "replicas", "--balance", "leaders", *HEALTHY])
+    assert "are counted" not in capsys.readouterr().out
+
+
 def test_a_replication_factor_that_cannot_be_had_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["rebalance", "replicas", "--replication-factor", "4", *HEALTHY]) == 2
     assert "replication factor 4 is more than the 3 brokers" in capsys.readouterr().err

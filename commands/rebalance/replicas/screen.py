@@ -79,6 +79,8 @@ def _bound(bound: GoalBound) -> str:
     in_bytes = bound.quantity == "bytes"
     least = size_words(bound.bound) if in_bytes else str(bound.bound)
     amount = size_words(bound.value) if in_bytes else counted(bound.value, bound.quantity.removesuffix("s"))
+    if bound.of_reached:
+        return f"{bound.goal}: {amount}; no plan that reaches as much takes fewer than {least}; {bound.short}"
     if bound.short:
         return f"{bound.goal}: {amount}; the whole aim takes at least {least}; {bound.short}"
     proof = "optimal, no plan takes fewer" if bound.optimal else f"no plan takes fewer than {least}"
@@ -93,6 +95,9 @@ def _show_effects(found: PlannedReplicas, console: Console) -> None:
     timed = {} if found.effects.seconds is None else {"seconds": lambda seconds: spell_duration(round(seconds))}
     shown = tuple(name for name in names_of(BrokerEffect) if name != "seconds" or timed)
     print_rows(console, BrokerEffect, found.effects.brokers, shown=shown, cells={**sizes, **timed})
+    if (counted_here := found.effects.partitions) < found.effects.all_partitions:
+        total = counted(found.effects.all_partitions, "partition")
+        print_lines(console, "brokers", [f"{counted_here} of {total} are counted: those that may be planned"])
     if found.effects.seconds is not None:
         print_lines(console, "time", [f"{spell_duration(round(found.effects.seconds))} at this throttle, at least"])
 

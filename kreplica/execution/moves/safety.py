@@ -131,4 +131,8 @@ def lack_words(change: ReplicaChange, partition: MovingPartition, lack: Lack) ->
     if lack.leaderless:
         return f"{when}{if_failing} nobody could lead it, which is not so now"
     short = f"only {lack.in_sync} in sync where min.insync.replicas is {partition.min_isr}"
-    return f"{when}{if_failing} it would have {short}, which is not so now"
+    said = f"{when}{if_failing} it would have {short}, which is not so now"
+    if not failing and len(change.from_replicas) < partition.min_isr:
+        # Up to as many replicas as it has now the setting counts as their number; with one more it counts as it is.
+        return f"{said}: set min.insync.replicas of the topic to {len(change.from_replicas)} until it has moved"
+    return said

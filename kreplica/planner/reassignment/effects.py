@@ -63,6 +63,8 @@ class Effects:
         moves: Replicas that are copied.
         bytes_copied: Their bytes.
         seconds: Least time of all copies at the throttle, that of the slowest broker; None without one.
+        partitions: Partitions that are counted: those that may be planned.
+        all_partitions: Partitions of the cluster.
     """
 
     brokers: tuple[BrokerEffect, ...]
@@ -72,6 +74,8 @@ class Effects:
     moves: int
     bytes_copied: int
     seconds: float | None
+    partitions: int
+    all_partitions: int
 
 
 def effects_of(problem: Problem, target: Matrix, throttle: int | None = None) -> Effects:
@@ -99,6 +103,8 @@ def effects_of(problem: Problem, target: Matrix, throttle: int | None = None) ->
         moves=int(columns["moves"].sum()),
         bytes_copied=int(columns["bytes_in"].sum()),
         seconds=_slowest(seconds),
+        partitions=len(problem),
+        all_partitions=len(problem.snapshot.partitions),
     )
 
 

@@ -66,6 +66,7 @@ class GoalBound:
         value: That of the plan.
         bound: The lower bound.
         short: What of the aim is not reached, empty if nothing.
+        of_reached: True if the bound is that of plans that reach as much as this one, not of those that reach it all.
     """
 
     goal: str
@@ -73,11 +74,12 @@ class GoalBound:
     value: int
     bound: int
     short: str = ""
+    of_reached: bool = False
 
     @property
     def optimal(self) -> bool:
-        """True if no plan is better."""
-        return self.value == self.bound
+        """True if all of the aim is reached and no plan is better."""
+        return self.value == self.bound and not self.short
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,7 +246,7 @@ class _Planning:
         reasons = ", ".join(_name(reason) for reason in self.problem.request.reasons if _counts_replicas(reason))
         short = _short(found.certificate)
         self.bounds += [
-            GoalBound(reasons, str(bound.quantity), bound.value, bound.lower_bound, short)
+            GoalBound(reasons, str(bound.quantity), bound.value, bound.lower_bound, short, bool(short))
             for bound in found.certificate.bounds
         ]
 

@@ -119,6 +119,8 @@ def test_numbers_that_the_greedy_plan_misses_are_named() -> None:
     assert [(miss.broker, miss.lower, miss.upper) for miss in certificate.missed] == [(3, 4, 4), (4, 4, 4)]
     assert not certificate.optimal
     assert {bound.short for bound in greedy.bounds} == {"brokers 3, 4 outside the numbers that were wanted"}
+    assert [(bound.of_reached, bound.optimal) for bound in greedy.bounds] == [(True, False)] * 2
     proved = plan_reassignment(cluster.snapshot(), Request((BALANCE,), prove=True), UNKNOWN_DISKS)
     assert proved.certificate().optimal
     assert {bound.short for bound in proved.bounds} == {""}
+    assert [(bound.of_reached, bound.optimal) for bound in proved.bounds] == [(False, True)] * 2
