@@ -51,8 +51,12 @@ from kreplica.engine.simulator.world import build
 from kreplica.engine.trace import Trace
 from kreplica.engine.versions.supported import version_named
 from kreplica.errors import UnreachableError
+from kreplica.execution.rebalance.replicas import rebalance_replicas
+from kreplica.model.cordons import cordoned_brokers
 from kreplica.model.throttles import DIRECTORY_RATE, LEADER_LIST, LEADER_RATE
+from kreplica.planner.reassignment.request import Reason, ReasonKind, Request
 from kreplica.sandbox import Mode, Sandbox, SandboxSettings, start
+from kreplica.sources.dumps.kraft import read_kraft_metadata
 from kreplica.sources.kafka.log_dirs import BrokerLogs, Replica, read_broker_logs
 from kreplica.sources.kafka.reassignments import Move
 from kreplica.sources.kafka.throttles import read_throttles
@@ -499,6 +503,13 @@ def test_a_move_between_directories_has_its_own_rate_and_is_taken_back_at_once(c
     assert [one.log_dir for one in replicas_of(cluster, "within", 1)] == [here.log_dir]
 
 
+def planned_for(cluster: Sandbox, topic: str, drain: int) -> dict[str, set[int]]:
+    """Brokers that a plan gives replicas of the topic to."""
+    request = Request((Reason(ReasonKind.DRAIN, (drain,)),), topics=topic, max_disk_used=1.0)
+    found = rebalance_replicas(handle_of(cluster), request)
+    return {change.topic: set(change.adding) for change in found.plan.changes}
+
+
 def test_a_cordoned_broker_gets_no_new_topic_and_takes_a_move_all_the_same(cluster: Sandbox) -> None:
     paths = frozenset(one.path for one in logs(cluster, 4).log_dirs)
     if not in_kraft(cluster):
@@ -513,6 +524,9 @@ def test_a_cordoned_broker_gets_no_new_topic_and_takes_a_move_all_the_same(clust
         cluster.create_topic("new", partitions=12, replication_factor=1)
         assert replicas_of(cluster, "new", 4) == []
         cluster.create_topic("moved", assignment=[[1, 2]])
+        assert planned_for(cluster, "moved", drain=1) == {"moved": {3}}, "never 4, which Kafka would take"
+        metadata = Path(logs(cluster, 1).log_dirs[0].path)
+        until(lambda: cordoned_brokers(read_kraft_metadata(str(metadata))) == {4}, "the cordon in the metadata log")
         assert ask(cluster, "moved", (4, 2)).accepted
         wait_until_moved(cluster, "moved", (4, 2))
     finally:
