@@ -11,7 +11,7 @@ from kreplica.monitoring.placement import AssignedTopic
 from kreplica.planner.topic_placement import PlacedPartition
 
 
-def answer(found: AssignedTopic) -> Answer:
+def answer(found: AssignedTopic) -> Answer[PlacedPartition]:
     """The answer: a row for each partition."""
     return Answer(
         command="assign",

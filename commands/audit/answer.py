@@ -51,7 +51,7 @@ class StreamedRows(Sequence[Found]):
         return rows if isinstance(place, slice) else rows[0]
 
 
-def answer_to(audited: Audited, output: OutputFormat | None, *, counts_only: bool) -> Answer:
+def answer_to(audited: Audited, output: OutputFormat | None, *, counts_only: bool) -> Answer[Struct]:
     """The answer in the form of the contract.
 
     Args:

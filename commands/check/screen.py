@@ -41,7 +41,7 @@ class CheckedView:
     options: str
 
 
-def show(answer: Answer, views: Sequence[CheckedView], console: Console, *, each: bool) -> None:
+def show(answer: Answer[Finding], views: Sequence[CheckedView], console: Console, *, each: bool) -> None:
     """Prints the findings for a person, each of them or gathered by rule."""
     if each:
         print_rows(console, Finding, answer.rows, row_clusters=answer.row_clusters)

@@ -13,6 +13,7 @@ from commands.shared.options import ConfigOption, OutputOption, TimeoutOption
 if TYPE_CHECKING:
     from commands.shared.printing.output import Answer
     from kreplica.config.handle import ClusterHandle
+    from kreplica.model.comparison import Difference
     from kreplica.monitoring.comparison import ComparedClusters
 
 SETTLE = "2s"
@@ -72,7 +73,7 @@ def compare(
     raise typer.Exit(compared.exit_code)
 
 
-def _answer(compared: ComparedClusters, handles: Sequence[ClusterHandle]) -> Answer:
+def _answer(compared: ComparedClusters, handles: Sequence[ClusterHandle]) -> Answer[Difference]:
     from commands.shared.printing.output import Answer, cluster_object
     from kreplica.model.comparison import Difference
     from kreplica.monitoring.clusters import Reading

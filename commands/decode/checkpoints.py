@@ -113,7 +113,7 @@ def _log_dir(home: LogDirectory) -> Row:
     }
 
 
-def _show(answer: Answer, homes: Sequence[LogDirectory], damage: int, console: Console) -> None:
+def _show(answer: Answer[ReplicaCheckpoints], homes: Sequence[LogDirectory], damage: int, console: Console) -> None:
     from commands.decode.shared_folder import shared_folder
     from commands.shared.printing.screen import print_lines, print_rows, print_verdict
     from kreplica.formats.log_directory.reading import ReplicaCheckpoints
@@ -144,7 +144,7 @@ def _epochs(entries: Sequence[Mapping[str, int]]) -> list[str]:
     return [f"{entry['epoch']}:{entry['start_offset']}" for entry in entries]
 
 
-def _verdict(answer: Answer, homes: Sequence[LogDirectory], damage: int) -> tuple[str, str, str]:
+def _verdict(answer: Answer[ReplicaCheckpoints], homes: Sequence[LogDirectory], damage: int) -> tuple[str, str, str]:
     from commands.decode.damage_lines import count_places
     from kreplica.model.words import counted
 

@@ -75,7 +75,7 @@ def _summary(found: ComparedCopies) -> Row:
     return {**found.counts, "damaged": len(found.damaged), "damage": damage_objects(found.beside)}
 
 
-def _show(answer: Answer, console: Console) -> None:
+def _show(answer: Answer[ComparedCopy], console: Console) -> None:
     from commands.decode.shared_folder import shared_folder
     from commands.shared.printing.screen import print_lines, print_rows, print_verdict
     from kreplica.formats.logs.copies import ComparedCopy

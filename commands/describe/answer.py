@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from commands.describe.causes import culprit_text, open_text
 from commands.describe.question import GroupBy, Question
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from msgspec import Struct
 
     from commands.describe.rows import CauseRow
+    from commands.shared.printing.output import Row
     from kreplica.config.handle import ClusterHandle
 
 
@@ -31,7 +32,7 @@ class Description:
     question: Question
     reading: Reading
     views: Sequence[DescribedCluster]
-    answer: Answer
+    answer: Answer[Row]
     exit_code: ExitCode
 
 
@@ -66,7 +67,7 @@ def answer(handles: Sequence[ClusterHandle], question: Question) -> Description:
     return Description(question, reading, views, document, _exit_code(found, question))
 
 
-def _partitions_answer(views: Sequence[DescribedCluster], question: Question, reading: Reading) -> Answer:
+def _partitions_answer(views: Sequence[DescribedCluster], question: Question, reading: Reading) -> Answer[Row]:
     """The partitions; a verdict has no rows."""
     listed = bool(question.filters) or question.everything
     gathered = [view.rows if listed else [] for view in views]
@@ -82,7 +83,7 @@ def _partitions_answer(views: Sequence[DescribedCluster], question: Question, re
     )
 
 
-def _gathered(views: Sequence[DescribedCluster], question: Question, reading: Reading) -> Answer:
+def _gathered(views: Sequence[DescribedCluster], question: Question, reading: Reading) -> Answer[Any]:
     """The groups of partitions."""
     from commands.describe.rows import GROUP_ROWS
 

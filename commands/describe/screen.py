@@ -127,7 +127,7 @@ def _groups(description: Description, console: Console) -> list[Sequence[Row]]:
     return gathered(description.answer.rows)
 
 
-def _group_columns(answer: Answer, group_by: GroupBy) -> list[TableColumn]:
+def _group_columns(answer: Answer[Row], group_by: GroupBy) -> list[TableColumn]:
     from commands.describe.rows import GROUP_ROWS
     from kreplica.model.rows import names_of
 

@@ -67,7 +67,7 @@ def _check(since: str, earlier: ClusterSnapshot, now: ClusterSnapshot) -> None:
 class DiskAnswer:
     """The answer, and further values for the screen and the exit code."""
 
-    answer: Answer
+    answer: Answer[LogDirRow]
     found: DisksOfClusters
     brokers: tuple[int, ...]
 

@@ -39,7 +39,7 @@ class BalancedView:
         return self.cluster.spreads
 
 
-def answer(found: BalancedClusters) -> Answer:
+def answer(found: BalancedClusters) -> Answer[BrokerBalance]:
     """The answer: a row for each broker of each cluster."""
     return Answer(
         command="imbalance",

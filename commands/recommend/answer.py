@@ -21,7 +21,7 @@ from kreplica.monitoring.recommendations import AdvisedCluster, AdvisedClusters,
 class RecommendAnswer:
     """The answer, and further values for the screen and the exit code."""
 
-    answer: Answer
+    answer: Answer[Recommendation]
     found: AdvisedClusters
 
     @property

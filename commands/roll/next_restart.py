@@ -15,7 +15,7 @@ from commands.shared.values import parse_duration
 
 if TYPE_CHECKING:
     from commands.shared.printing.output import Answer
-    from kreplica.execution.roll.next_wave import NextWave
+    from kreplica.execution.roll.next_wave import NextWave, WaveNode
 
 
 def register(app: typer.Typer) -> None:
@@ -62,7 +62,7 @@ def next_wave(
     raise typer.Exit(found.exit_code)
 
 
-def _answer(found: NextWave) -> Answer:
+def _answer(found: NextWave) -> Answer[WaveNode]:
     from commands.shared.printing.output import Answer, cluster_object
     from kreplica.execution.roll.next_wave import WaveNode
 

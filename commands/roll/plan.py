@@ -16,7 +16,7 @@ from kreplica.errors import ExitCode
 
 if TYPE_CHECKING:
     from commands.shared.printing.output import Answer
-    from kreplica.execution.roll.planning import PlannedRoll
+    from kreplica.execution.roll.planning import PlannedNode, PlannedRoll
 
 
 def register(app: typer.Typer) -> None:
@@ -71,7 +71,7 @@ def plan(
     raise typer.Exit(planned.exit_code)
 
 
-def _answer(planned: PlannedRoll, out: Path | None) -> Answer:
+def _answer(planned: PlannedRoll, out: Path | None) -> Answer[PlannedNode]:
     from commands.shared.printing.output import Answer, cluster_object
     from kreplica.execution.roll.planning import PlannedNode
 

@@ -16,7 +16,7 @@ from kreplica.errors import ExitCode, UsageError
 if TYPE_CHECKING:
     from commands.shared.printing.output import Answer
     from kreplica.health.impact.stop import Accepted, StopJudgement
-    from kreplica.monitoring.stop_gate import Verdict
+    from kreplica.monitoring.stop_gate import StoppedPartition, Verdict
 
 
 def register(app: typer.Typer) -> None:
@@ -96,7 +96,7 @@ def _accepted(accept: Sequence[Accept], topics: str | None) -> Accepted:
     return Accepted(Accept.rf_one in accept, None if topics is None else topic_pattern(topics))
 
 
-def _answer(verdict: Verdict) -> Answer:
+def _answer(verdict: Verdict) -> Answer[StoppedPartition]:
     from commands.shared.printing.output import Answer, cluster_object
     from kreplica.monitoring.stop_gate import StoppedPartition
 

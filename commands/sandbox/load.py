@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from commands.shared.printing.output import Answer, OutputFormat
     from kreplica.sandbox import LoadResult
+    from kreplica.sandbox.rows import LoadRow
 
 COUNTS = ("sent", "acknowledged", "refused", "read_back", "lost", "unread", "duplicated", "out_of_order")
 
@@ -119,7 +120,7 @@ def _emit(result: LoadResult, topic: str, acks: str, output: OutputFormat | None
     emit(answer, output, lambda console: _show(result, answer, console))
 
 
-def _show(result: LoadResult, answer: Answer, console: Console) -> None:
+def _show(result: LoadResult, answer: Answer[LoadRow], console: Console) -> None:
     from commands.shared.printing.screen import print_columns, table_columns
     from kreplica.sandbox.rows import LoadRow
 

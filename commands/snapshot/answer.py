@@ -6,7 +6,7 @@ from commands.shared.printing.output import Answer, cluster_object
 from kreplica.monitoring.snapshots import SnapshotRow, TakenSnapshots
 
 
-def answer(found: TakenSnapshots) -> Answer:
+def answer(found: TakenSnapshots) -> Answer[SnapshotRow]:
     """The answer in the form of the contract."""
     return Answer(
         command="snapshot",

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from commands.shared.printing.output import Answer
-    from kreplica.monitoring.snapshots import TakenSnapshot, TakenSnapshots
+    from kreplica.monitoring.snapshots import SnapshotRow, TakenSnapshot, TakenSnapshots
     from kreplica.sources import Facet
 
 
@@ -89,7 +89,7 @@ def _wanted(extras: Sequence[Extra]) -> Facet:
     return Facet.ALL if Extra.groups in extras else WITHOUT_GROUPS
 
 
-def _show(found: TakenSnapshots, answer: Answer, out: Path, console: Console) -> None:
+def _show(found: TakenSnapshots, answer: Answer[SnapshotRow], out: Path, console: Console) -> None:
     from commands.shared.printing.screen import print_lines, print_rows, utc
     from commands.shared.values import size_words
     from kreplica.monitoring.snapshots import SnapshotRow

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from commands.shared.printing.output import Answer
     from kreplica.config.handle import ClusterHandle
-    from kreplica.monitoring.wait import Awaited
+    from kreplica.monitoring.wait import Awaited, AwaitedPartition
 
 TIMEOUT = "30m"
 
@@ -130,7 +130,7 @@ def _wait(handle: ClusterHandle, question: Question, patience: float, most_age: 
         )
 
 
-def _answer(question: Question, outcome: Awaited) -> Answer:
+def _answer(question: Question, outcome: Awaited) -> Answer[AwaitedPartition]:
     from commands.shared.printing.output import Answer, cluster_object
     from kreplica.monitoring.wait import AwaitedPartition
 

@@ -135,7 +135,7 @@ def _each(text: str) -> list[str]:
     return list(dict.fromkeys(part.strip() for part in text.split(",")))
 
 
-def _show(answer: Answer, runs: list[Run], console: Console) -> None:
+def _show(answer: Answer[ComparedRun], runs: list[Run], console: Console) -> None:
     from commands.shared.printing.screen import TableColumn, print_columns, print_lines, print_verdict
     from kreplica.model.rows import names_of
     from kreplica.scenarios.rows import ComparedRun
@@ -156,17 +156,17 @@ def _show(answer: Answer, runs: list[Run], console: Console) -> None:
     print_lines(console, "next", [f"kreplica whatif run {runs[0].scenario.name} --explain"], whole=True)
 
 
-def _word(answer: Answer) -> tuple[str, str]:
+def _word(answer: Answer[ComparedRun]) -> tuple[str, str]:
     if sum(not row.not_played for row in answer.rows) == 1:
         return "ALONE", "yellow"
     return ("DIFFERS", "yellow") if _differ(answer) else ("SAME", "green")
 
 
-def _says_something(answer: Answer, name: str) -> bool:
+def _says_something(answer: Answer[ComparedRun], name: str) -> bool:
     return any(getattr(row, name) not in ([], 0, None) for row in answer.rows)
 
 
-def _differ(answer: Answer) -> bool:
+def _differ(answer: Answer[ComparedRun]) -> bool:
     names = ("lost", "duplicated", "reordered", "diverged", "torn", "broken", "unavailable_ms", "read_only_ms")
     return len({tuple(str(getattr(row, name)) for name in names) for row in answer.rows if not row.not_played}) > 1
 

@@ -53,7 +53,7 @@ def show(scenario: ScenarioArgument, output: OutputOption = None) -> None:
     emit(answer, output, lambda console: _show(answer, chosen, console))
 
 
-def _show(answer: Answer, scenario: Scenario, console: Console) -> None:
+def _show(answer: Answer[ScenarioCase], scenario: Scenario, console: Console) -> None:
     from commands.shared.printing.screen import TableColumn, print_columns, print_lines, print_verdict
     from kreplica.engine.plan_text import step_words
 

@@ -25,7 +25,13 @@ _LEADERS = [
 
 
 def show(
-    answer: Answer, console: Console, *, again: Sequence[str], dump: str | None, who_led: str | None, listed: bool
+    answer: Answer[MetadataChange],
+    console: Console,
+    *,
+    again: Sequence[str],
+    dump: str | None,
+    who_led: str | None,
+    listed: bool,
 ) -> None:
     """Prints the history for a person: leaders of one partition, changes that were asked for, or a summary.
 
@@ -80,7 +86,7 @@ def _verdict_of_all(summary: Mapping[str, Any], span: str) -> tuple[str, str, st
     return "OK", "green", f"no unclean election, {said}"
 
 
-def _show_state(answer: Answer, console: Console) -> None:
+def _show_state(answer: Answer[MetadataChange], console: Console) -> None:
     summary: Mapping[str, Any] = answer.summary
     fenced = ", ".join(map(str, summary["fenced"]))
     (cluster,) = answer.clusters

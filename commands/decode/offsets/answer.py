@@ -74,7 +74,7 @@ class OffsetsAnswer:
             offsets = counted(pending, "offset")
             print_err(f"warning: {offsets} of open transactions left out: not committed yet")
 
-    def answer(self) -> Answer:
+    def answer(self) -> Answer[ComparedOffset | OffsetRow]:
         """The answer of the contract."""
         return Answer(
             command="decode-offsets",

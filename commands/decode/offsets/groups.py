@@ -58,7 +58,7 @@ def _summary(reading: OffsetsReading, rows: Sequence[GroupRow]) -> Row:
     }
 
 
-def _show(answer: Answer, found: OffsetsAnswer, console: Console) -> None:
+def _show(answer: Answer[GroupRow], found: OffsetsAnswer, console: Console) -> None:
     print_rows(console, GroupRow, answer.rows, cells={"members": len})
     said = f"{counted(len(answer.rows), 'group')}, {counted(int(str(answer.summary['members'])), 'member')}"
     damaged = found.reading.damage.places

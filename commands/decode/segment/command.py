@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from commands.decode.segment.reading import SegmentsAnswer
-    from commands.shared.printing.output import Answer, OutputFormat
+    from commands.shared.printing.output import Answer, OutputFormat, Row
     from kreplica.formats.logs.segment_files import SegmentsRead
     from kreplica.model.schema import Kind
 
@@ -144,7 +144,7 @@ def _kinds(columns: Sequence[str]) -> dict[str, Kind]:
     return {name: Kind.STRING if name in words else Kind.BOOL if name in truths else Kind.INT64 for name in columns}
 
 
-def _show(answer: Answer, found: SegmentsAnswer, console: Console) -> None:
+def _show(answer: Answer[Row], found: SegmentsAnswer, console: Console) -> None:
     from commands.shared.printing.screen import print_table
 
     shown = {**({"file": "file"} if len(found.read.names) > 1 else {}), **_BATCHES_SHOWN}

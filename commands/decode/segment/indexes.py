@@ -76,7 +76,7 @@ def _summary(rows: Sequence[CheckedEntry], read: IndexesRead) -> Row:
     }
 
 
-def _show(answer: Answer, kinds: Sequence[IndexKind], read: IndexesRead, console: Console) -> None:
+def _show(answer: Answer[CheckedEntry], kinds: Sequence[IndexKind], read: IndexesRead, console: Console) -> None:
     rows: Sequence[CheckedEntry] = answer.rows
     shown = dict.fromkeys(name for kind in kinds for name in _SHOWN[kind] if name != "valid")
     names = [*(["file"] if read.files > 1 else []), *shown, "valid"]

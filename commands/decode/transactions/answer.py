@@ -73,7 +73,7 @@ def counts_of(reading: TransactionsReading) -> Row:
     }
 
 
-def answer_of(rows: Sequence[TransactionRow], summary: Row, warnings: list[str]) -> Answer:
+def answer_of(rows: Sequence[TransactionRow], summary: Row, warnings: list[str]) -> Answer[TransactionRow]:
     """The answer about states, for every form of the command."""
     return Answer(
         command="decode-transactions",

@@ -26,14 +26,14 @@ def show_hanging(reading: TransactionsReading, output: OutputFormat | None) -> E
     return reading.exit_code
 
 
-def _show(answer: Answer, console: Console) -> None:
+def _show(answer: Answer[TransactionRow], console: Console) -> None:
     print_states(console, answer.rows)
     print_verdict(console, *_verdict(answer))
     print_lines(console, "holds", held_lines(answer.rows))
     print_lines(console, "next", dict.fromkeys(_abort(row) for row in answer.rows), whole=True)
 
 
-def _verdict(answer: Answer) -> tuple[str, str, str]:
+def _verdict(answer: Answer[TransactionRow]) -> tuple[str, str, str]:
     scope = f"{counted(int(str(answer.summary['logs_read'])), 'partition')} looked through"
     sure = sum(row.overdue is True for row in answer.rows)
     if sure:

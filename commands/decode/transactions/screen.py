@@ -24,7 +24,7 @@ _STATE = (
 _INCOMPLETE = ("INCOMPLETE", "yellow")
 
 
-def show(answer: Answer, console: Console) -> None:
+def show(answer: Answer[TransactionRow], console: Console) -> None:
     """Prints the table, the verdict, and the partitions that open transactions hold back."""
     print_states(console, answer.rows)
     scope = _scope(answer.summary, "transactional id")

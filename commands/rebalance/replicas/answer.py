@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from kreplica.execution.rebalance.replicas import PlannedReplicas
 
 
-def answer(found: PlannedReplicas) -> Answer:
+def answer(found: PlannedReplicas) -> Answer[PlannedMove]:
     """The answer: a row for each change, then one for each that is left out."""
     return Answer(
         command="rebalance-replicas",

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from commands.shared.printing.json_document import JsonDocument, encoded, plain, write_bytes
 from commands.shared.printing.terminal import csv_stream, lines_shown, one_line, print_err, print_out, stdout_console
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from kreplica.model.snapshot import ClusterSnapshot
 
 Row = Mapping[str, object]
+RowT_co = TypeVar("RowT_co", covariant=True)
 
 ROWS_AT_ONCE = 1000
 """Lines that are written by one call: whole lines only, so that an interruption leaves no partial one."""
@@ -44,7 +45,7 @@ class OutputFormat(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(Generic[RowT_co]):
     """The answer of a command.
 
     Args:
@@ -66,7 +67,7 @@ class Answer:
     command: str
     rows_name: str
     columns: type[Struct] | Sequence[str]
-    rows: Sequence[Any]
+    rows: Sequence[RowT_co]
     clusters: Sequence[Row] = ()
     summary: Row = field(default_factory=dict)
     warnings: Sequence[str] = ()
@@ -90,11 +91,12 @@ class Answer:
 
     def cells(self) -> Iterator[Sequence[object]]:
         """The values of each row, in order of the columns."""
+        rows: Sequence[Any] = self.rows  # of the class of the columns, or mappings
         if not isinstance(self.columns, type):
-            return ([row.get(name) for name in self.names] for row in self.rows)
+            return ([row.get(name) for name in self.names] for row in rows)
         from kreplica.model.rows import values_of
 
-        cells = map(values_of(self.columns), self.rows)
+        cells = map(values_of(self.columns), rows)
         if not self.leads:
             return cells
         return ((*leads, *values) for *leads, values in zip(*self.leads.values(), cells, strict=True))
@@ -143,7 +145,7 @@ def cluster_object(snapshot: ClusterSnapshot) -> dict[str, object]:
     }
 
 
-def emit(answer: Answer, output: OutputFormat | None, human: Callable[[Console], None]) -> bool:
+def emit(answer: Answer[object], output: OutputFormat | None, human: Callable[[Console], None]) -> bool:
     """Prints the answer to stdout and its warnings to stderr.
 
     Where both are one terminal, the table comes first, and a warning that it has shown is not printed again. A reader
@@ -222,7 +224,7 @@ def print_error_object(kind: str, what: str, why: str, fix: str, exit_code: int,
     write_bytes(encoded({"schema": "kreplica/error/v1", "error": body}) + b"\n")
 
 
-def _print_json(answer: Answer) -> None:
+def _print_json(answer: Answer[object]) -> None:
     before = {"schema": schema_of(answer.command), "clusters": answer.clusters, **answer.objects}
     document = JsonDocument(before, answer.rows_name)
     document.begin()
@@ -236,7 +238,7 @@ def schema_of(command: str) -> str:
     return f"kreplica/{command}/v1"
 
 
-def _print_jsonl(answer: Answer) -> None:
+def _print_jsonl(answer: Answer[object]) -> None:
     for begin in range(0, len(answer.rows), ROWS_AT_ONCE):
         write_bytes(b"\n".join([*answer.json_lines(begin, begin + ROWS_AT_ONCE), b""]))
 
@@ -245,7 +247,7 @@ _PLAIN_CELLS = frozenset({str, int, float, type(None)})
 """Types that the csv module writes as ``_flat`` does, in half the time."""
 
 
-def _print_csv(answer: Answer) -> None:
+def _print_csv(answer: Answer[object]) -> None:
     import csv
 
     writer = csv.writer(csv_stream(), lineterminator="\n")
@@ -259,7 +261,7 @@ def print_markdown(columns: Sequence[str], rows: Iterable[Iterable[object]]) -> 
         print_out("| " + " | ".join(cell.replace("\n", " ").replace("|", "\\|") for cell in cells) + " |")
 
 
-def _print_parquet(answer: Answer) -> None:
+def _print_parquet(answer: Answer[object]) -> None:
     refuse_parquet_on_terminal()
     import io
 
@@ -295,7 +297,7 @@ def _json_text(value: object) -> str:
     return json.dumps(value, ensure_ascii=False, default=plain)
 
 
-_PRINTERS: dict[OutputFormat, Callable[[Answer], None]] = {
+_PRINTERS: dict[OutputFormat, Callable[[Answer[object]], None]] = {
     OutputFormat.json: _print_json,
     OutputFormat.jsonl: _print_jsonl,
     OutputFormat.csv: _print_csv,

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from kreplica.monitoring.failure import FailureOutcome
 
 
-def answer_of(outcome: FailureOutcome) -> Answer:
+def answer_of(outcome: FailureOutcome) -> Answer[FailedPartition]:
     """The answer of the contract."""
     played = outcome.played
     return Answer(

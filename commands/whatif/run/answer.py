@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from kreplica.scenarios.playing import Run
 
 
-def run_answer(run: Run, view: View, asked_version: str | None = None) -> Answer:
+def run_answer(run: Run, view: View, asked_version: str | None = None) -> Answer[TimelineStep]:
     """One run: the outcome beside its timeline.
 
     Args:

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from kreplica.engine.plan_file import PlanFile
     from kreplica.engine.settings import Value
     from kreplica.scenarios.playing import Run
+    from kreplica.scenarios.rows import TimelineStep
 
 RunSeedOption = Annotated[
     int | None,
@@ -192,7 +193,7 @@ def _run_once(
         None if file is None else file.steps,
     )
     view = replace(view, partition=_partition(played, view.partition))
-    answer: Answer = run_answer(played, view, kafka_version)
+    answer: Answer[TimelineStep] = run_answer(played, view, kafka_version)
     if view.svg is not None:
         _write_svg(view.svg, played, view)
     if save_plan is not None:
