@@ -22,10 +22,13 @@ if TYPE_CHECKING:
     from commands.shared.printing.output import OutputFormat
     from kreplica.config.handle import ClusterHandle
     from kreplica.execution.moves.carrying_out import CarryOutOptions, MoveOutcome
+    from kreplica.execution.moves.plan_state import MovePlanState
     from kreplica.execution.moves.rate_changes import Throttle
     from kreplica.execution.moves.runner import MoveOptions
 
-LEAST_RATE = 1_000_000
+MEASURE_SECONDS = 5.0
+"""Seconds for which is measured what is written to the partitions of a plan, where a throttle is given."""
+
 NONE, AUTO = "none", "auto"
 
 
@@ -92,9 +95,6 @@ def run_of(request: MoveRequest, *, needs_throttle: bool = True) -> MoveOptions:
             "give --throttle 50MB for each broker, --throttle auto or --throttle none",
         )
     options = MoveOptions(throttle=_throttle(request), tell=tell, through_controllers=request.through_controllers)
-    if isinstance(options.throttle, int) and options.throttle < LEAST_RATE:
-        small = f"{options.throttle} bytes a second is little"
-        print_err(f"warning: {small}: Kafka advises 1 MB/s at least, and what is written")
     if request.max_wait is not None:
         options = replace(options, max_wait=parse_duration(request.max_wait, "--max-wait", least=1.0))
     return options
@@ -135,6 +135,9 @@ def carried_out(request: MoveRequest, run: MoveOptions, work: Callable[[CarryOut
         confirm(request.handle, label, change, yes=request.yes)
         begun.append(True)
 
+    def warn(text: str) -> None:
+        print_err(f"warning: {text}")  # the answer says it again, but only after the run
+
     def said() -> None:
         if begun:
             print_err("nothing more begins; what is in flight finishes, then the throttles are put back")
@@ -143,7 +146,7 @@ def carried_out(request: MoveRequest, run: MoveOptions, work: Callable[[CarryOut
 
     with patient_interrupts(said) as stopping:
         try:
-            return work(CarryOutOptions(replace(run, stopping=stopping), ask))
+            return work(CarryOutOptions(replace(run, stopping=stopping), ask, warn, MEASURE_SECONDS))
         except KeyboardInterrupt:
             if begun:
                 print_err(f"what is in flight goes on under its throttles; next {again}")
@@ -163,10 +166,18 @@ def answer_moves(outcome: MoveOutcome, command: str, output: OutputFormat | None
         rows=outcome.rows,
         clusters=[cluster_object(state.snapshot)] if state.snapshot is not None else [],
         summary=_summary(outcome),
-        warnings=[*(gap.message for gap in (state.snapshot.gaps if state.snapshot else ())), *outcome.remarks],
+        warnings=[
+            *(gap.message for gap in (state.snapshot.gaps if state.snapshot else ())),
+            *outcome.warnings,
+            *outcome.remarks,
+        ],
     )
     emit(answer, output, lambda console: _show(outcome, command, console, request))
     raise typer.Exit(outcome.exit_code)
+
+
+def _gaps(state: MovePlanState) -> list[str]:
+    return [gap.message for gap in state.snapshot.gaps] if state.snapshot is not None else []
 
 
 def _summary(outcome: MoveOutcome) -> dict[str, object]:

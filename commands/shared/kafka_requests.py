@@ -57,6 +57,7 @@ _A_BATCH = (
     " each change of replica orders"
 )
 _MOVES = "1 a second while anything moves, DescribeLogDirs of it as often, DescribeConfigs before each change"
+_TWO_READINGS = "1; of a plan of replicas with --throttle also DescribeLogDirs twice, 5 s apart, to each leader of it"
 _OF_EITHER = f"{_A_BATCH}. Of a plan of replicas: {_MOVES}"
 _THROTTLES = tuple(
     replace(one, optional=True) for one in (ALTER_BROKER_SETTINGS, ALTER_TOPIC_SETTINGS, ALTER_LOG_DIRECTORIES)
@@ -91,18 +92,18 @@ COMMAND_REQUESTS: Mapping[str, CommandRequests] = {
     "rebalance leaders --execute": CommandRequests(Facet.HEALTH, _A_BATCH, (ELECT_LEADERS,)),
     "rebalance replicas": CommandRequests(Facet.HEALTH),
     "rebalance verify": CommandRequests(Facet.HEALTH),
-    "rebalance apply": CommandRequests(Facet.TOPIC_CONFIGS),
+    "rebalance apply": CommandRequests(Facet.TOPIC_CONFIGS, _TWO_READINGS),
     "rebalance apply --execute": CommandRequests(
         Facet.TOPIC_CONFIGS, _OF_EITHER, (ELECT_LEADERS, REASSIGN, *_THROTTLES)
     ),
     "rebalance status": CommandRequests(Facet.TOPIC_CONFIGS),
-    "rebalance resume": CommandRequests(Facet.TOPIC_CONFIGS),
+    "rebalance resume": CommandRequests(Facet.TOPIC_CONFIGS, _TWO_READINGS),
     "rebalance resume --execute": CommandRequests(
         Facet.TOPIC_CONFIGS, _OF_EITHER, (ELECT_LEADERS, REASSIGN, *_THROTTLES)
     ),
     "rebalance cancel": CommandRequests(Facet.TOPIC_CONFIGS),
     "rebalance cancel --execute": CommandRequests(Facet.TOPIC_CONFIGS, _MOVES, (REASSIGN, *_THROTTLES)),
-    "rebalance rollback": CommandRequests(Facet.TOPIC_CONFIGS),
+    "rebalance rollback": CommandRequests(Facet.TOPIC_CONFIGS, _TWO_READINGS),
     "rebalance rollback --execute": CommandRequests(
         Facet.TOPIC_CONFIGS, _OF_EITHER, (ELECT_LEADERS, REASSIGN, *_THROTTLES)
     ),

@@ -21,6 +21,7 @@ from clusters import partitions, produce, wait_for_replicas, wait_until_out_of_i
 from waiting import until
 
 from kreplica.config.handle import ClusterHandle
+from kreplica.execution.moves.automatic_rate import RateBounds
 from kreplica.execution.moves.carrying_out import (
     CarryOutOptions,
     MoveOutcome,
@@ -32,6 +33,7 @@ from kreplica.execution.moves.carrying_out import (
 )
 from kreplica.execution.moves.plan import PlanRequest, plan_replicas
 from kreplica.execution.moves.plan_file import write_replica_plan
+from kreplica.execution.moves.rate_request import rebalance_throttle
 from kreplica.execution.moves.runner import MoveOptions
 from kreplica.planner.reassignment.steps import MoveLimits
 from kreplica.sandbox import Mode, Sandbox
@@ -279,3 +281,67 @@ def test_a_run_that_is_killed_is_resumed_and_one_that_is_interrupted_waits(order
     assert "nothing more begins; what is in flight finishes, then the throttles are put back" in err
     assert sum(3 in replicas for replicas in replicas_told(orders)) == 2, "two were in flight"
     assert throttles(orders) == before
+
+
+def rate_told(sandbox: Sandbox, broker: int, kind: str) -> str:
+    """The broker's own rate as kafka-configs tells it; empty where it has none."""
+    text = sandbox.tool("configs", "--describe", "--entity-type", "brokers", "--entity-name", str(broker))
+    found = re.search(rf"\b{kind}\.replication\.throttled\.rate=(\d+)", text)
+    return found[1] if found else ""
+
+
+def test_the_rate_of_a_run_is_changed_from_beside_it(orders: Sandbox, tmp_path: Path) -> None:
+    before, path = throttles(orders), tmp_path / "plan.json"
+    write_plan(orders, path)
+    line = rebalance(orders, "apply", path, "--throttle", "20KB", "--execute")
+    change = [*line[:4], "throttle", str(path), "--rate"]
+    refused = subprocess.run([*change, "30KB"], capture_output=True, text=True, timeout=120, check=False)
+    assert (refused.returncode, "begin it: kreplica rebalance apply" in refused.stderr) == (4, True), refused.stderr
+    with subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
+        until(lambda: any(4 in one.replicas for one in partitions(orders, "orders")), "a move to begin")
+        assert rate_told(orders, 4, "follower") == "20000"
+        asked = subprocess.run([*change, "30KB"], capture_output=True, text=True, timeout=120, check=False)
+        assert asked.returncode == 0, asked.stdout + asked.stderr
+        assert asked.stdout.splitlines()[-1] == "the run sets 30 KB/s for 4 brokers"
+        until(lambda: rate_told(orders, 4, "follower") == "30000", "the rate to be changed")
+        assert rate_told(orders, 1, "leader") == "30000", "in place of an operator's own"
+        asked = subprocess.run([*change, "50MB"], capture_output=True, text=True, timeout=120, check=False)
+        assert asked.returncode == 0, asked.stdout + asked.stderr
+        out, err = running.communicate(timeout=240)
+    assert running.returncode == 0, out + err
+    assert "somebody else changed it" not in out + err
+    assert replicas_told(orders) == AFTER
+    assert throttles(orders) == before
+
+
+@pytest.mark.parametrize("running", [Mode.KRAFT], indirect=True)  # the rule knows no modes
+def test_an_automatic_rate_is_halved_where_a_follower_is_held_back(orders: Sandbox, tmp_path: Path) -> None:
+    before, path = throttles(orders), tmp_path / "plan.json"
+    write_plan(orders, path)
+    said: list[str] = []
+    found: list[MoveOutcome] = []
+    run = MoveOptions(throttle=RateBounds(10_000, 40_000), poll=0.5, tell=said.append, max_wait=300.0)
+
+    def apply() -> None:
+        found.append(moves_apply(handle_of(orders), path, CarryOutOptions(run), execute=True))
+
+    def halved() -> bool:
+        return any(text.startswith("throttle 20 KB/s -> 10 KB/s: broker 2 left the ISR") for text in said)
+
+    thread = threading.Thread(target=apply)
+    with Load(orders) as load:
+        thread.start()
+        until(lambda: any(4 in one.replicas for one in partitions(orders, "orders")), "a move to begin")
+        assert rate_told(orders, 4, "follower") == "20000", "in between"
+        orders.pause(2)
+        until(halved, lambda: f"the rate to be halved: {said}", 180)
+        orders.resume(2)
+        until(lambda: rate_told(orders, 4, "follower") == "10000", "the rate to be halved")
+        rebalance_throttle(path, 50_000_000, wait=120)
+        thread.join(240)
+    assert [(states(one), one.exit_code, one.remarks) for one in found] == [(["done"] * 4, 0, ())], said
+    assert replicas_told(orders) == AFTER
+    assert throttles(orders) == before
+    assert load.result.total("acknowledged")
+    assert load.result.total("lost") == 0
+    assert load.smallest >= 2, "min.insync.replicas was kept"

@@ -72,7 +72,7 @@ def in_a_process(path: Path, work: Work, fatal: int | None = None) -> int:
         try:
             points = Points(fatal, signal.SIGKILL)
             cluster = MovingCluster(path.with_name("cluster.json"), points)
-            setattr(carrying_out, "LiveCluster", lambda _: cluster)  # noqa: B010
+            setattr(carrying_out, "LiveCluster", lambda *_, **__: cluster)  # noqa: B010
             throttling.SETTLE_SECONDS = 0.2
             runner.SETTLE_SECONDS = 0.0
             setattr(JournalFile, "append", torn(JournalFile.append, points))  # noqa: B010

@@ -20,6 +20,7 @@ from kreplica.control.settings import EntityType, Operation, SettingChange, Sett
 from kreplica.control.throttle import ListResult
 from kreplica.engine.rules.controller.reassignment import kraft_merged
 from kreplica.errors import UnreachableError
+from kreplica.execution.moves.clock import MACHINE_CLOCK, Clock
 from kreplica.model.snapshot import ClusterSnapshot
 from kreplica.model.throttles import parse_throttle_list
 from kreplica.sources.kafka.configs import Setting
@@ -37,6 +38,7 @@ class MovingCluster:
 
     def __init__(self, path: Path, point: Callable[[str], None] = lambda _: None) -> None:
         self.path, self.point = path, point
+        self.clock: Clock = MACHINE_CLOCK
 
     def start(self, *replicas: tuple[int, ...], **more: Any) -> None:
         """Partitions with these replicas, all in sync."""
@@ -153,15 +155,25 @@ class MovingCluster:
                 found[broker] = "is down"
                 continue
             copies = [
-                Replica("orders", number, broker, "/d", SIZE * row.get("looks", 0) // LOOKS, None, False)
+                Replica("orders", number, broker, "/d", self._size(state, number, broker), None, False)
                 for _, number in partitions or ()
-                if broker in (row := state["rows"][str(number)])["replicas"]
+                if broker in state["rows"][str(number)]["replicas"]
             ]
             coming = [row for row in state["rows"].values() if broker in row.get("adding", [])]
             free = state.get("room", {}).get(str(broker), ROOM) - sum(SIZE * row["looks"] // LOOKS for row in coming)
             room = LogDir(broker, "/d", None, ROOM, free)
             found[broker] = BrokerLogs([room], copies)
         return found
+
+    def _size(self, state: Mapping[str, Any], number: int, broker: int) -> int:
+        """Bytes of a copy; ``written`` and ``copied`` say how many come each second, by partition."""
+        row = state["rows"][str(number)]
+        coming = broker in row.get("adding", [])
+        rate = state.get("copied" if coming else "written", {}).get(str(number))
+        if rate is not None:
+            return int(rate * self.clock.now()) + (0 if coming else SIZE)
+        looked: int = SIZE * row.get("looks", 0) // LOOKS
+        return looked
 
     def place(self, directories: Mapping[tuple[str, int, int], str]) -> dict[tuple[str, int, int], DirectoryResult]:
         self.point("before the directories")

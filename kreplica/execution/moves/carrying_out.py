@@ -12,10 +12,12 @@ from kreplica.config.handle import ClusterHandle
 from kreplica.control.boundary import require_brokers, require_writable
 from kreplica.errors import ExitCode, KreplicaError
 from kreplica.execution.journal import Operation
+from kreplica.execution.moves.change import ReplicaChange
 from kreplica.execution.moves.cluster import LiveCluster, MoveCluster
 from kreplica.execution.moves.journal import Event, MoveJournal, entry
 from kreplica.execution.moves.plan_state import MovePlanState, compared_with, locked, look_at_replica_plan
 from kreplica.execution.moves.rate_request import requests_of
+from kreplica.execution.moves.rate_warnings import low_rate_warnings, measured_writes
 from kreplica.execution.moves.rows import DRIFTED, MoveRow, move_rows
 from kreplica.execution.moves.runner import MoveOptions, MoveRun, MoveSession, refuse_second_runner, run_moves
 from kreplica.execution.moves.taking_back import take_back
@@ -28,6 +30,10 @@ def _ask_nobody(_label: str, _change: str) -> None:
     """Takes the question where nobody is asked."""
 
 
+def _say_nothing(_: str) -> None:
+    """Takes a warning where nobody listens."""
+
+
 @dataclass(frozen=True, slots=True)
 class CarryOutOptions:
     """Options of a run of a plan.
@@ -36,10 +42,14 @@ class CarryOutOptions:
         run: Throttle, waits, reports.
         confirm: Called before the first change with the cluster's id and the change, an imperative; refuses it by a
             ``ChangeRefusedError``.
+        warn: Called before that with each warning of a throttle that is too low.
+        measure: Seconds for which is measured what is written to the partitions, for these warnings; 0 for not at all.
     """
 
     run: MoveOptions = field(default_factory=MoveOptions)
     confirm: Callable[[str, str], None] = _ask_nobody
+    warn: Callable[[str], None] = _say_nothing
+    measure: float = 0.0
 
 
 DEFAULTS = CarryOutOptions()
@@ -54,12 +64,14 @@ class MoveOutcome:
         exit_code: Exit code of the command.
         executed: Whether anything was done.
         remarks: Remarks on what was done.
+        warnings: Warnings of a throttle that is too low.
     """
 
     state: MovePlanState
     exit_code: ExitCode = ExitCode.OK
     executed: bool = False
     remarks: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
 
     @cached_property
     def rows(self) -> list[MoveRow]:
@@ -176,6 +188,7 @@ class _Request:
         self._handle, self._options = handle, options
         self._cluster: MoveCluster = LiveCluster(handle, through_controllers=options.run.through_controllers)
         self.state = look_at_replica_plan(path, self._cluster)
+        self._warnings: tuple[str, ...] = ()
 
     def apply(self, allowed: Callable[[MovePlanState], None], *, execute: bool) -> MoveOutcome:
         allowed(self.state)
@@ -185,6 +198,7 @@ class _Request:
         phase = self.state.progress.phase
         executed = execute and bool(todo or self.state.progress.owed or phase is Phase.APPLYING)
         remarks = _owed(self.state)
+        self._judge_throttle(self.state.unfinished)
         if executed:
             self._ready(f"move {counted(todo, 'partition')}" if todo else "put throttles back")
             remarks = self._locked(
@@ -217,6 +231,7 @@ class _Request:
         phase = self.state.progress.phase
         executed = execute and bool(todo or self.state.progress.owed or phase is Phase.ROLLING_BACK)
         remarks = _owed(self.state)
+        self._judge_throttle((*self.state.under_way, *self.state.ways_back))
         if executed:
             self._ready(f"move {counted(todo, 'partition')} back" if todo else "put throttles back")
             remarks = self._locked(self._rolled_back, _require_begun)
@@ -231,9 +246,23 @@ class _Request:
         found = run_moves(self._session(journal, now()), Operation.ROLLBACK, now().ways_back)
         return replace(found, remarks=(*followed.remarks, *found.remarks))
 
+    def _judge_throttle(self, changes: Sequence[ReplicaChange]) -> None:
+        """Notes the warnings of a throttle that is too low for what is to be moved."""
+        run, snapshot = self._options.run, self.state.snapshot
+        if run.throttle is None or snapshot is None or not changes:
+            return
+        seconds = self._options.measure if self._handle.bootstrap_servers is not None else 0.0
+        try:
+            writes = measured_writes(self._cluster, snapshot, changes, seconds, run.clock)
+        except KreplicaError:  # what is written is not known then
+            writes = {}
+        self._warnings = tuple(low_rate_warnings(run.throttle, changes, self.state.plan.limits, writes))
+
     def _ready(self, change: str) -> None:
         require_writable(self._handle)  # before anybody is asked; each request is refused, too
         require_brokers(self._handle)
+        for warning in self._warnings:
+            self._options.warn(warning)
         self._options.confirm(self.state.plan.cluster_id, change)
 
     def _locked(
@@ -255,7 +284,7 @@ class _Request:
         return MoveSession(self._cluster, state.plan, state.progress, journal, run)
 
     def _ended(self, executed: bool, remarks: tuple[str, ...]) -> MoveOutcome:
-        outcome = MoveOutcome(self.state, executed=executed, remarks=remarks)
+        outcome = MoveOutcome(self.state, executed=executed, remarks=remarks, warnings=self._warnings)
         return replace(outcome, exit_code=_exit_code(outcome))
 
 

@@ -38,6 +38,7 @@ from kreplica.execution.moves.rate_changes import (
     nobody_asks,
     rate_to_begin_with,
 )
+from kreplica.execution.moves.rate_warnings import StalledCopies
 from kreplica.execution.moves.safety import controller_of, judge, obstacle
 from kreplica.execution.moves.stage import ChangeCheck, Stage, check_change
 from kreplica.execution.moves.throttling import Throttling
@@ -226,6 +227,7 @@ class _Run:
         self.strange: dict[PartitionKey, float] = {}
         self.patience = _Patience(self.options.clock)
         self.remarks: list[str] = []
+        self.stalled = StalledCopies()
         owed, options = session.progress.owed, self.options
         rate = rate_to_begin_with(options.throttle, owed)
         self.throttling = Throttling(session.cluster, self._write, operation, owed, rate, options.tell)
@@ -334,6 +336,7 @@ class _Run:
             return
         brokers = {broker for one in self.asked.values() for broker in one.change.adding}
         brokers |= {broker for change in self.waiting.values() for broker in change.adding}
+        brokers |= {move.source for move in self.window.in_flight.values() if move.source is not None}
         logs = self.session.cluster.logs(sorted(brokers), keys)
         sizes = {
             (copy.topic, copy.partition, copy.broker): copy.size
@@ -347,7 +350,21 @@ class _Run:
             if copied > one.copied:
                 one.copied = copied
                 self.patience.renew()
+        self._name_stalled(sizes)
         self.window.set_room(self._room(logs, sizes))
+
+    def _name_stalled(self, sizes: Mapping[tuple[str, int, int], int]) -> None:
+        """Tells of copies that come no nearer, because more is written than the throttle lets through."""
+        found: dict[PartitionKey, tuple[int, int]] = {}
+        for key, one in self.asked.items():
+            source = self.window.in_flight[key].source
+            size = None if source is None else sizes.get((*key, source))
+            if size is not None:
+                left = sum(max(0, size - sizes.get((*key, broker), 0)) for broker in one.change.adding)
+                found[key] = size, left
+        for clause in self.stalled.look(self.options.clock.now(), found, self.throttling.rate):
+            self.options.tell(clause)
+            self.remarks.append(clause)
 
     def _room(
         self, logs: Mapping[int, BrokerLogs | str], sizes: Mapping[tuple[str, int, int], int]

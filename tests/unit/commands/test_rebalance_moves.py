@@ -13,6 +13,7 @@ from generated_clusters import partition, snapshot_of
 from moving_cluster import MovingCluster
 
 from commands.main import run
+from commands.rebalance import moves
 from commands.shared.patience import patient_interrupts
 from commands.shared.values import parse_size
 from kreplica.errors import UsageError
@@ -32,7 +33,7 @@ def cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> MovingCluster:
     monkeypatch.chdir(tmp_path)
     paper = MovingCluster(tmp_path / "cluster.json")
     paper.start(*[(1, 2, 3)] * 4)
-    monkeypatch.setattr(carrying_out, "LiveCluster", lambda _: paper)
+    monkeypatch.setattr(carrying_out, "LiveCluster", lambda *_, **__: paper)
     monkeypatch.setattr(planning, "read_clusters", lambda handles, _: Reading((paper.snapshot(),), (), tuple(handles)))
     monkeypatch.setattr(runner, "SETTLE_SECONDS", 0.0)
     seconds = [0.0]
@@ -60,7 +61,7 @@ def rebalance(cluster: MovingCluster, capsys: pytest.CaptureFixture[str]) -> Reb
 def test_a_plan_is_shown_applied_and_rolled_back(cluster: MovingCluster, rebalance: Rebalance) -> None:
     code, out, _ = rebalance("apply")
     assert code == 0
-    assert out.splitlines()[-2:] == [
+    assert [out.splitlines()[0], out.splitlines()[-1]] == [
         "DRY RUN not begun: 2 pending; nothing was changed",
         "next     kreplica rebalance apply plan.json --bootstrap-server 127.0.0.1:1 --throttle RATE --execute",
     ]
@@ -73,7 +74,7 @@ def test_a_plan_is_shown_applied_and_rolled_back(cluster: MovingCluster, rebalan
     code, out, err = rebalance("apply", "--execute", "--throttle", "none")
     assert (code, "the plan was begun before" in err) == (4, True)
     code, out, _ = rebalance("rollback", "--execute", "--throttle", "none")
-    assert (code, out.splitlines()[-1]) == (0, "rolled back: 2 done")
+    assert (code, out.splitlines()[0]) == (0, "DONE rolled back: 2 done")
     assert cluster.replicas == [(1, 2, 3)] * 4
     assert cluster.throttles_now == ({}, {}, {})
 
@@ -96,9 +97,28 @@ def test_options_that_do_not_fit(cluster: MovingCluster, rebalance: Rebalance, w
     assert not cluster.read()["asked"]
 
 
-def test_a_small_rate_is_said_beforehand(rebalance: Rebalance) -> None:
-    _, _, err = rebalance("apply", "--throttle", "500KB")
-    assert err.startswith("warning: 500000 bytes a second is little")
+def test_a_small_rate_is_said_beforehand(rebalance: Rebalance, monkeypatch: pytest.MonkeyPatch) -> None:
+    said = "a throttle of 500 KB/s is little: Kafka advises 1 MB/s at least"
+    _, out, err = rebalance("apply", "--throttle", "500KB", "-o", "json")
+    assert (json.loads(out)["warnings"], err) == ([said], f"warning: {said}\n")
+    _, _, err = rebalance("apply", "--throttle", "auto", "--min", "1KB", "--max", "500KB")
+    assert err == f"warning: {said}\n"
+    assert rebalance("apply", "--throttle", "auto", "--min", "1KB")[2] == "", "it may rise above"
+    order: list[str] = []
+    monkeypatch.setattr(moves, "confirm", lambda *_, **__: order.append("confirmed"))
+    monkeypatch.setattr(moves, "print_err", order.append)
+    rebalance("apply", "--throttle", "500KB", "--execute")
+    assert order == [f"warning: {said}", "confirmed"], "before anybody is asked"
+
+
+def test_a_rate_below_what_is_written_is_said_beforehand(cluster: MovingCluster, rebalance: Rebalance) -> None:
+    cluster.set(written={"0": 3_000_000, "1": 900_000})
+    _, out, _ = rebalance("apply", "--throttle", "2MB", "-o", "json")
+    assert json.loads(out)["warnings"] == [
+        "more is written than the throttle of 2 MB/s lets through to orders-0 (3 MB/s): no end of it"
+    ]
+    assert rebalance("apply", "--throttle", "4MB")[2] == ""
+    assert rebalance("apply", "--throttle", "none")[2] == rebalance("apply")[2] == ""
 
 
 def test_what_is_left_out_of_a_plan_is_told(cluster: MovingCluster, capsys: pytest.CaptureFixture[str]) -> None:
