@@ -6,6 +6,7 @@ Written from what is promised, not from how the planner does it: it knows no bou
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from itertools import combinations, product
 
 from kreplica.planner.reassignment.request import ReasonKind, Request
@@ -27,6 +28,14 @@ def best_target(cluster: SmallCluster, request: Request) -> tuple[int, int, int]
         best = found if best is None or found < best else best
     assert best is not None
     return best
+
+
+def legal_targets(cluster: SmallCluster, request: Request) -> Iterator[dict[int, tuple[int, ...]]]:
+    """Every target that is legal for each partition alone: the brokers of each one that somebody leads."""
+    leaving = set(request.brokers_of(ReasonKind.DRAIN, ReasonKind.REPAIR))
+    led = [number for number in cluster.replicas if cluster.in_sync(number)]
+    for chosen in product(*(_choices(cluster, request, leaving, number) for number in led)):
+        yield {number: after for number, (after, _) in zip(led, chosen, strict=True)}
 
 
 def _choices(
