@@ -40,6 +40,8 @@ if TYPE_CHECKING:
     from kreplica.execution.rebalance.status import rebalance_cancel as rebalance_cancel
     from kreplica.execution.rebalance.status import rebalance_status as rebalance_status
     from kreplica.execution.rebalance.verify import rebalance_verify as rebalance_verify
+    from kreplica.execution.rehearsal.rehearse import RehearseOptions as RehearseOptions
+    from kreplica.execution.rehearsal.rehearse import rebalance_rehearse as rebalance_rehearse
     from kreplica.execution.roll.next_wave import roll_next as roll_next
     from kreplica.execution.roll.plan import RollOptions as RollOptions
     from kreplica.execution.roll.planning import roll_plan as roll_plan
@@ -121,6 +123,7 @@ _HOMES = {
     "PREDICATES": "kreplica.model.predicates",
     "Pace": "kreplica.execution.executor",
     "RebalanceOptions": "kreplica.execution.rebalance.running",
+    "RehearseOptions": "kreplica.execution.rehearsal.rehearse",
     "RollOptions": "kreplica.execution.roll.plan",
     "TransactionQuestion": "kreplica.formats.transactions.reading",
     "advise": "kreplica.advice.advise",
@@ -165,6 +168,7 @@ _HOMES = {
     "rebalance_apply": "kreplica.execution.rebalance.apply",
     "rebalance_cancel": "kreplica.execution.rebalance.status",
     "rebalance_leaders": "kreplica.execution.rebalance.leaders",
+    "rebalance_rehearse": "kreplica.execution.rehearsal.rehearse",
     "rebalance_replicas": "kreplica.execution.rebalance.replicas",
     "rebalance_verify": "kreplica.execution.rebalance.verify",
     "rebalance_resume": "kreplica.execution.rebalance.apply",

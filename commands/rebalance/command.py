@@ -16,6 +16,7 @@ def register(app: typer.Typer, *, below: str | None = None) -> None:
     if below == "":
         return
     from commands.rebalance import apply, leaders, rollback, status, throttle, throttles, verify
+    from commands.rebalance.rehearse import command as rehearse
     from commands.rebalance.replicas import command as replicas
 
     group.command(
@@ -42,6 +43,14 @@ def register(app: typer.Typer, *, below: str | None = None) -> None:
             "kreplica rebalance verify plan.json --bootstrap-server kafka1:9092",
         ),
     )(verify.verify)
+    group.command(
+        "rehearse",
+        short_help="Play a plan of replicas while brokers fail.",
+        epilog=examples(
+            "kreplica rebalance rehearse plan.json --dump dumps --runs 200 --seed 1",
+            "kreplica rebalance rehearse plan.json --bootstrap-server kafka1:9092 --set acks=1",
+        ),
+    )(rehearse.rehearse)
     group.command(
         "apply",
         short_help="Carry out a plan.",

@@ -92,6 +92,7 @@ COMMAND_REQUESTS: Mapping[str, CommandRequests] = {
     "rebalance leaders --execute": CommandRequests(Facet.HEALTH, _A_BATCH, (ELECT_LEADERS,)),
     "rebalance replicas": CommandRequests(Facet.HEALTH),
     "rebalance verify": CommandRequests(Facet.HEALTH),
+    "rebalance rehearse": CommandRequests(Facet.TOPIC_CONFIGS | Facet.BROKER_CONFIGS | Facet.QUORUM),
     "rebalance apply": CommandRequests(Facet.TOPIC_CONFIGS, _TWO_READINGS),
     "rebalance apply --execute": CommandRequests(
         Facet.TOPIC_CONFIGS, _OF_EITHER, (ELECT_LEADERS, REASSIGN, *_THROTTLES)

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from commands.shared.engine_settings import FeatureOption, SetOption, split_settings
 from commands.shared.help import examples
 from commands.shared.options import OutputOption
-from commands.whatif.options import FeatureOption, ScenarioArgument, SeedOption, SetOption, split_settings
+from commands.whatif.options import ScenarioArgument, SeedOption
 from kreplica.errors import UsageError
 
 if TYPE_CHECKING:
@@ -172,7 +173,7 @@ def _differ(answer: Answer[ComparedRun]) -> bool:
 
 
 def _title(row: ComparedRun) -> str:
-    from commands.whatif.options import setting_texts
+    from commands.shared.engine_settings import setting_texts
 
     told = [f"{name}={value}" for name, value in setting_texts(row.settings).items()]
     return " ".join([row.version, *told])

@@ -23,6 +23,7 @@ from kreplica.execution.moves.rows import MoveRow
 from kreplica.execution.rebalance.replicas import PlannedMove
 from kreplica.execution.rebalance.rows import ChangeRow, ElectionRow
 from kreplica.execution.rebalance.verify import PlanFault
+from kreplica.execution.rehearsal.rows import RehearsedMove
 from kreplica.execution.roll.next_wave import WaveNode
 from kreplica.execution.roll.planning import PlannedNode
 from kreplica.formats.log_directory.reading import ReplicaCheckpoints
@@ -127,6 +128,14 @@ _REPLICAS_REMARK = (
     " each aim what the plan takes and what no plan goes below, `effects` each broker and rack before and after,"
     " `certificate` what `rebalance verify` checks."
 )
+_REHEARSE_REMARK = (
+    "`summary` has the `runs` that were played of those `asked` for, how many are `failing`, how many of these fail"
+    " without the plan, too (`failing_without_plan`), what went `wrong` in how many, the longest time in one run in"
+    " which some partition took no writes (`unwritten_ms`), each of the `kinds` with its moves and how many were"
+    " played, and the `worst` run: its seed and `trace_hash`, the partition, the records that are `lost` or `unseen`,"
+    " `why`, its `failures` and the `story` of the partition, each moment with `time_ms` and `what`, and the command"
+    " that plays it again (`replay`). `worst` is null where nothing happened to any partition."
+)
 _IMBALANCE_REMARK = (
     "`summary` has how many partitions are concerned (`imbalance_count`) and what the controller's metric of the name"
     " says (`preferred_replica_imbalance_count`: in ZooKeeper mode partitions that are moving to their preferred leader"
@@ -166,6 +175,7 @@ ANSWERS: Mapping[str, AnswerFields] = {
     "kreplica rebalance leaders": _rows("rebalance-leaders", "elections", ElectionRow),
     "kreplica rebalance replicas": _rows("rebalance-replicas", "moves", PlannedMove, _REPLICAS_REMARK),
     "kreplica rebalance verify": _rows("rebalance-verify", "faults", PlanFault),
+    "kreplica rebalance rehearse": _rows("rebalance-rehearse", "moves", RehearsedMove, _REHEARSE_REMARK),
     **{f"kreplica rebalance {name}": _plan(name) for name in ("apply", "status", "resume", "cancel", "rollback")},
     "kreplica rebalance throttle": _rows("rebalance-throttle", "rates", RateRow),
     "kreplica rebalance throttles": _rows("rebalance-throttles", "throttles", ThrottleRow),

@@ -84,6 +84,26 @@ def own_cluster(
     if not rows:
         raise UsageError(f"{snapshot.name} has no partition to play", "", "name topics: --topic REGEX")
     played = _first_of_each_topic(rows, most)
+    return cluster_to_play(snapshot, played, kafka_version, tuple(_left_out(snapshot, rows, played, topics)))
+
+
+def cluster_to_play(
+    snapshot: ClusterSnapshot,
+    played: Sequence[Mapping[str, object]],
+    kafka_version: str | None = None,
+    left_out: Sequence[str] = (),
+) -> OwnCluster:
+    """The scenario of some partitions of a snapshot.
+
+    Args:
+        snapshot: One cluster.
+        played: Rows of its partitions.
+        kafka_version: As of ``own_cluster``.
+        left_out: Remarks on the partitions that are not played.
+
+    Raises:
+        UsageError: Kafka's version has to be named.
+    """
     name, told = _version_of(snapshot) if kafka_version is None else (kafka_version, ())
     if name is None:
         raise UsageError(f"{snapshot.name} does not tell Kafka's version", "", "name it: --kafka-version 3.9")
@@ -100,7 +120,7 @@ def own_cluster(
         duration=DURATION,
         down=(*_down_brokers(snapshot, brokers), *(_down_controllers(snapshot) if kraft else ())),
     )
-    remarks = (*told, *_left_out(snapshot, rows, played, topics), *odd, *_other_remarks(snapshot, played, setup))
+    remarks = (*told, *left_out, *odd, *_other_remarks(snapshot, played, setup))
     unknown = (*_unknown_settings(played), *_unknown_elr(snapshot, kafka_version, version))
     return OwnCluster(_scenario(snapshot, setup), name, remarks, (*(gap.message for gap in snapshot.gaps), *unknown))
 

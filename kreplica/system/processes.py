@@ -11,7 +11,9 @@ import importlib
 import os
 import pickle
 import signal
+import threading
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import BinaryIO, Generic, NoReturn, TypeVar
 
@@ -170,7 +172,9 @@ def side_by_side(
     return [done[index] for index in range(len(items))]
 
 
-def in_new_processes(work: Callable[[Item], Result], items: Sequence[Item], processes: int) -> Iterator[Result]:
+def in_new_processes(
+    work: Callable[[Item], Result], items: Sequence[Item], processes: int, *, patient: bool = False
+) -> Iterator[Result]:
     """Yields the work's result for each item, in order, as soon as it is known: for long work with progress.
 
     Each process begins anew and imports what it needs, so that nothing of this one can change the result.
@@ -179,12 +183,28 @@ def in_new_processes(work: Callable[[Item], Result], items: Sequence[Item], proc
         work: A function of a module; it goes by pickle.
         items: Arguments of the calls.
         processes: How many to start.
+        patient: Whether they ignore Ctrl-C, which reaches each of them, and end the item that they are at.
     """
     from concurrent.futures import ProcessPoolExecutor
     from multiprocessing import get_context
 
     with environment(SAFE_PATH), ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as pool:
-        yield from pool.map(work, items)
+        with _ignoring_interrupts() if patient else nullcontext():
+            results = pool.map(work, items)
+        yield from results
+
+
+@contextmanager
+def _ignoring_interrupts() -> Iterator[None]:
+    """Ignores SIGINT, which processes that are started meanwhile keep doing, from their first moment on."""
+    if threading.current_thread() is not threading.main_thread():
+        yield  # only the main thread may say what becomes of signals
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def _current_folder() -> str | None:

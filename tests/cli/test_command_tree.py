@@ -104,6 +104,7 @@ ZOOKEEPER_WORDS = {
     "roll next": ["{folder}/plan.json"],
     "rebalance replicas": ["--rack-aware"],
     "rebalance verify": ["{folder}/moves.json"],
+    "rebalance rehearse": ["{folder}/moves.json"],
     "rebalance apply": ["{folder}/leaders.json"],
     "rebalance status": ["{folder}/leaders.json"],
     "rebalance resume": ["{folder}/leaders.json"],

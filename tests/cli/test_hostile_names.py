@@ -134,6 +134,7 @@ WORDS: dict[tuple[str, ...], list[list[str]]] = {
     ("disks",): [[]],
     ("rebalance", "leaders"): [[]],
     ("rebalance", "replicas"): [["--drain", "3"], ["--balance", "leaders"]],
+    ("rebalance", "rehearse"): [[f"no-such-plan{EVIL}"]],
     ("rebalance", "verify"): [[f"no-such-plan{EVIL}"]],
     ("rebalance", "apply"): [[f"no-such-plan{EVIL}"]],
     ("rebalance", "status"): [[f"no-such-plan{EVIL}"]],

@@ -222,6 +222,14 @@ def rebalance_verify(folder: Path) -> Given:
     return Given(found.rows, found.exit_code, {"verdict": found.word, "optimal": found.certificate.optimal})
 
 
+@gives("rebalance rehearse")
+def rebalance_rehearse(folder: Path) -> Given:
+    healthy = library.ClusterHandle("sample-healthy", dump="sample-healthy")
+    found = library.rebalance_rehearse(healthy, folder / "moves.json", library.RehearseOptions(runs=2))
+    numbers = {"verdict": found.word, "failing": found.failing, "unwritten_ms": found.unwritten_ms}
+    return Given(found.rows, found.exit_code, numbers)
+
+
 @gives("rebalance leaders")
 def rebalance_leaders(folder: Path) -> Given:
     lead_away(folder)

@@ -32,6 +32,7 @@ ANSWERED: dict[str, list[str]] = {
     "roll plan": ["--dump", "sample"],
     "rebalance leaders": ["--dump", "sample"],
     "rebalance replicas": ["--repair", "3", "--dump", "sample"],
+    "rebalance rehearse": ["{folder}/moves.json", "--dump", "sample-healthy", "--runs", "2"],
     "rebalance verify": ["{folder}/moves.json", "--dump", "sample"],
     "decode offsets": [f"{BROKER}"],
     "decode segment": [f"{PARTITION}"],

@@ -78,6 +78,11 @@ COMMANDS: Mapping[str, tuple[str, ...]] = {
         "rebalance verify one.json --dump sample-healthy",
         "rebalance throttles --dump sample",
     ),
+    "rebalance-rehearse": (
+        "rebalance replicas --drain 1 --topic two-copies --dump sample-healthy --out one.json",
+        "rebalance rehearse one.json --dump sample-healthy --runs 2 --seed 4",
+        "rebalance rehearse one.json --dump sample-healthy --runs 1 --seed 4 --set acks=1",
+    ),
     "assign": (
         "assign invoices --partitions 6 --replication-factor 3 --dump sample-healthy",
         "assign invoices --partitions 4 --replication-factor 2 --algorithm rack-aware --seed 7 --dump sample",
@@ -171,7 +176,8 @@ def _terminal_of(width: int) -> Iterator[None]:
         aged = mock.patch.object(ClusterSnapshot, "age_seconds", return_value=AGE)
         clock = mock.patch("commands.decode.transactions.command.time.time", return_value=NOW)
         homes = {"KREPLICA_CONFIG": "none.toml", "XDG_STATE_HOME": folder}
-        with mock.patch.dict(os.environ, {**variables, **homes}), aged, clock:
+        progress = mock.patch("commands.shared.printing.progress.Progress.say")
+        with mock.patch.dict(os.environ, {**variables, **homes}), aged, clock, progress:
             os.chdir(folder)
             try:
                 yield

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from commands.whatif.options import setting_texts
+from commands.shared.engine_settings import setting_texts
 from commands.whatif.records import some
 from kreplica.model.words import counted
 

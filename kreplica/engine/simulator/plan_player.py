@@ -154,7 +154,7 @@ class PlanPlayer:
         for step in self._plan:
             check_step(self._simulation, step)
             if isinstance(step.when, At):
-                self._simulation.scheduler.at(step.when.time, self._do, step)
+                self._simulation.scheduler.at(step.when.time, act, self._simulation, step.do)
             else:
                 self._waiting.setdefault(step.when.kind, []).append((step, [step.when.count]))
         if self._waiting:
@@ -170,16 +170,18 @@ class PlanPlayer:
                 left[0] -= 1
                 if left[0] == 0:
                     scheduler = self._simulation.scheduler
-                    scheduler.at(scheduler.now + step.when.after, self._do, step)
+                    scheduler.at(scheduler.now + step.when.after, act, self._simulation, step.do)
 
-    def _do(self, step: Step) -> None:
-        action = step.do
-        simulation = self._simulation
-        simulation.trace.emit(simulation.scheduler.now, Kind.FAULT, PLAN, (name_of(action), detail_of(action)))
-        try:
-            _ACTIONS[type(action)](simulation, action)
-        except NobodyError as error:
-            simulation.trace.emit(simulation.scheduler.now, Kind.FAULT, PLAN, ("nothing", str(error)))
+
+def act(simulation: Simulation, action: fault_plan.AnyAction) -> bool:
+    """Does an action now; false if nobody is there to do it."""
+    simulation.trace.emit(simulation.scheduler.now, Kind.FAULT, PLAN, (name_of(action), detail_of(action)))
+    try:
+        _ACTIONS[type(action)](simulation, action)
+    except NobodyError as error:
+        simulation.trace.emit(simulation.scheduler.now, Kind.FAULT, PLAN, ("nothing", str(error)))
+        return False
+    return True
 
 
 def _matches(when: When, event: Event) -> bool:
