@@ -11,6 +11,7 @@ from commands.rebalance.options import (
     REPLICAS,
     AllowZookeeperOption,
     BatchOption,
+    ElectOption,
     ExecuteOption,
     LeastOption,
     MaxWaitOption,
@@ -45,6 +46,7 @@ def apply(
     least: LeastOption = None,
     most: MostOption = None,
     max_wait: MaxWaitOption = None,
+    elect: ElectOption = True,
     output: OutputOption = None,
 ) -> None:
     """Carry out a plan; without --execute show what would be done, and what has drifted.
@@ -65,10 +67,9 @@ def apply(
             {"--batch": batch, "--pause": pause, "--allow-zookeeper-write": allow_zookeeper_write}, "replicas"
         )
         request = moves.MoveRequest(plan, handle, connection_options, execute, yes, throttle, max_wait, least, most)
-        _move(request, "apply", output)
-    moves.refuse_other_options(
-        {"--throttle": throttle, "--min": least, "--max": most, "--max-wait": max_wait}, "leaders"
-    )
+        _move(replace(request, elect=elect), "apply", output)
+    others: dict[str, object] = {"--throttle": throttle, "--min": least, "--max": most, "--max-wait": max_wait}
+    moves.refuse_other_options(others | {"--no-elect": not elect}, "leaders")
     asked = PlanRun(plan, handle, connection_options, yes=yes)
     with asked.explained():
         options = asked.options(pace, allow_zookeeper_write=allow_zookeeper_write)
@@ -89,6 +90,7 @@ def resume(
     least: LeastOption = None,
     most: MostOption = None,
     max_wait: MaxWaitOption = None,
+    elect: ElectOption = True,
     through_controllers: Annotated[
         bool,
         typer.Option(
@@ -116,9 +118,9 @@ def resume(
             {"--batch": batch, "--pause": pause, "--allow-zookeeper-write": allow_zookeeper_write}, "replicas"
         )
         request = moves.MoveRequest(plan, handle, connection_options, execute, yes, throttle, max_wait, least, most)
-        _move(replace(request, through_controllers=through_controllers), "resume", output)
+        _move(replace(request, through_controllers=through_controllers, elect=elect), "resume", output)
     others: dict[str, object] = {"--throttle": throttle, "--min": least, "--max": most, "--max-wait": max_wait}
-    others |= {"--through-controllers": through_controllers}
+    others |= {"--through-controllers": through_controllers, "--no-elect": not elect}
     moves.refuse_other_options(others, "leaders")
     asked = PlanRun(plan, handle, connection_options, yes=yes)
     with asked.explained():

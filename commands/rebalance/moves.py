@@ -54,6 +54,7 @@ class MoveRequest:
         max_wait: Longest wait as typed.
         least, most: Bounds of an automatic rate as typed.
         through_controllers: Whether throttles of brokers that are down are put back by the controllers.
+        elect: Whether preferred leaders that the plan changes are elected at the end.
     """
 
     path: Path
@@ -66,6 +67,7 @@ class MoveRequest:
     least: str | None = None
     most: str | None = None
     through_controllers: bool = False
+    elect: bool = True
 
 
 def refuse_other_options(options: dict[str, object], kind: str) -> None:
@@ -146,7 +148,7 @@ def carried_out(request: MoveRequest, run: MoveOptions, work: Callable[[CarryOut
 
     with patient_interrupts(said) as stopping:
         try:
-            return work(CarryOutOptions(replace(run, stopping=stopping), ask, warn, MEASURE_SECONDS))
+            return work(CarryOutOptions(replace(run, stopping=stopping), ask, warn, MEASURE_SECONDS, request.elect))
         except KeyboardInterrupt:
             if begun:
                 print_err(f"what is in flight goes on under its throttles; next {again}")

@@ -70,6 +70,14 @@ MaxWaitOption = Annotated[
         help="Stop when nothing has moved on, or the cluster was worse than before, for so long.  [default: 10m]",
     ),
 ]
+ElectOption = Annotated[
+    bool,
+    typer.Option(
+        "--elect/--no-elect",
+        rich_help_panel=REPLICAS,
+        help="Elect preferred leaders that the plan changes at the end, in batches.",
+    ),
+]
 
 
 def one_cluster(handles: Sequence[ClusterHandle], *, execute: bool) -> ClusterHandle:

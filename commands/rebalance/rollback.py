@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
 from commands.rebalance.options import (
     BatchOption,
+    ElectOption,
     ExecuteOption,
     LeastOption,
     MaxWaitOption,
@@ -44,6 +46,7 @@ def rollback(
     least: LeastOption = None,
     most: MostOption = None,
     max_wait: MaxWaitOption = None,
+    elect: ElectOption = True,
     output: OutputOption = None,
 ) -> None:
     """Bring back what a plan has changed; without --execute show which, and why others cannot be.
@@ -61,12 +64,10 @@ def rollback(
     connection_options = sources.again(handle.name)
     if moves.is_plan_of_replicas(plan):
         moves.refuse_other_options({"--batch": batch, "--pause": pause, "--allow-reorder": allow_reorder}, "replicas")
-        _move_back(
-            moves.MoveRequest(plan, handle, connection_options, execute, yes, throttle, max_wait, least, most), output
-        )
-    moves.refuse_other_options(
-        {"--throttle": throttle, "--min": least, "--max": most, "--max-wait": max_wait}, "leaders"
-    )
+        request = moves.MoveRequest(plan, handle, connection_options, execute, yes, throttle, max_wait, least, most)
+        _move_back(replace(request, elect=elect), output)
+    others: dict[str, object] = {"--throttle": throttle, "--min": least, "--max": most, "--max-wait": max_wait}
+    moves.refuse_other_options(others | {"--no-elect": not elect}, "leaders")
     asked = PlanRun(plan, handle, connection_options, yes=yes)
     with asked.explained():
         options = asked.options(pace)

@@ -37,7 +37,7 @@ from kreplica.planner.reassignment.steps import MoveLimits
 
 HANDLE = ClusterHandle(name="paper", bootstrap_servers="127.0.0.1:1")
 BEFORE = [(1, 2, 3), (2, 3, 1), (3, 1, 2)]
-AFTER = [(1, 2, 4), (2, 4, 1), (3, 1, 2)]
+AFTER = [(2, 1, 4), (2, 4, 1), (3, 1, 2)]
 LEADER, FOLLOWER = "leader.replication.throttled", "follower.replication.throttled"
 OPERATORS: dict[str, Any] = {
     "own": {f"1/{LEADER}.rate": "7"},
@@ -101,6 +101,10 @@ def torn(append: Callable[[JournalFile, bytes], None], points: Points) -> Callab
     return torn_append
 
 
+def leaders(path: Path) -> list[int]:
+    return [row["leader"] for row in MovingCluster(path.with_name("cluster.json")).read()["rows"].values()]
+
+
 def fresh_plan(folder: Path) -> Path:
     """A plan of two moves of which one is in flight at a time, and a cluster with an operator's throttles."""
     folder.mkdir()
@@ -158,6 +162,7 @@ def check_applied(path: Path) -> None:
     assert progress.phase is Phase.APPLIED
     # Every move that was made is known to be this plan's own: a rollback will find it.
     assert {str(state) for state in progress.apply.values()} == {"done"}, progress.apply
+    assert leaders(path) == [2, 2, 3], "the preferred leader that the plan changes is elected"
 
 
 def check_back(path: Path) -> None:
@@ -165,6 +170,7 @@ def check_back(path: Path) -> None:
     cluster, progress = MovingCluster(path.with_name("cluster.json")), progress_of(path)
     assert cluster.replicas == BEFORE, cluster.replicas
     assert progress.phase is Phase.ROLLED_BACK
+    assert leaders(path) == [1, 2, 3]
 
 
 def check_cancelled(path: Path) -> None:

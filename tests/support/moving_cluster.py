@@ -8,7 +8,7 @@ are a broker's own rates, the cluster's default and the lists of topics. Real br
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,9 @@ from kreplica.control.settings import EntityType, Operation, SettingChange, Sett
 from kreplica.control.throttle import ListResult
 from kreplica.engine.rules.controller.reassignment import kraft_merged
 from kreplica.errors import UnreachableError
+from kreplica.execution.elections import Outcome
 from kreplica.execution.moves.clock import MACHINE_CLOCK, Clock
+from kreplica.execution.plan import LeaderChange
 from kreplica.model.snapshot import ClusterSnapshot
 from kreplica.model.throttles import parse_throttle_list
 from kreplica.sources.kafka.configs import Setting
@@ -88,7 +90,8 @@ class MovingCluster:
             for number, row in state["rows"].items()
         ]  # fmt: skip
         brokers = [{"broker": broker, "alive": broker not in state["dead"]} for broker in range(1, 6)]
-        return snapshot_of(rows, brokers, features={"metadata.version": 29})
+        facts = {"source": "kafka"} if state.get("zookeeper") else {"features": {"metadata.version": 29}}
+        return snapshot_of(rows, brokers, **facts)
 
     def _go_on(self, state: dict[str, Any], number: int, row: dict[str, Any]) -> None:
         if not row.get("adding") and not row.get("removing"):
@@ -146,6 +149,23 @@ class MovingCluster:
         merged, adding, removing = kraft_merged(tuple(row["replicas"]), target)[:3]
         row |= {"replicas": [*merged], "adding": [*adding], "removing": [*removing], "looks": 0}
         return ReassignmentResult(*key)
+
+    def elect(self, changes: Sequence[LeaderChange]) -> tuple[Outcome, ...]:
+        """The first replica leads afterwards, unless the controller refuses it."""
+        self.point("before the elections")
+        state = self.read()
+        outcomes = []
+        for change in changes:
+            row = state["rows"][str(change.partition)]
+            assert change.to_leader == row["replicas"][0] in row["isr"], "a preferred leader that is in sync"
+            refused = change.partition in state.get("refused", ())
+            if not refused:
+                row["leader"] = change.to_leader
+            outcomes.append(Outcome(change, row["leader"], "REFUSED: why" if refused else ""))
+        state["elected"] = [*state.get("elected", []), [change.partition for change in changes]]
+        self.write(state)
+        self.point("after the elections")
+        return tuple(outcomes)
 
     def logs(self, brokers: Iterable[int], partitions: Collection[Key] | None = None) -> dict[int, BrokerLogs | str]:
         state = self.read()

@@ -13,9 +13,10 @@ from kreplica.control.boundary import require_brokers, require_writable
 from kreplica.errors import ExitCode, KreplicaError
 from kreplica.execution.journal import Operation
 from kreplica.execution.moves.change import ReplicaChange
-from kreplica.execution.moves.cluster import LiveCluster, MoveCluster
+from kreplica.execution.moves.cluster import LiveCluster
 from kreplica.execution.moves.journal import Event, MoveJournal, entry
 from kreplica.execution.moves.plan_state import MovePlanState, compared_with, locked, look_at_replica_plan
+from kreplica.execution.moves.preferred_leaders import Electing, ElectingCluster, elect_preferred_leaders
 from kreplica.execution.moves.rate_request import requests_of
 from kreplica.execution.moves.rate_warnings import low_rate_warnings, measured_writes
 from kreplica.execution.moves.rows import DRIFTED, MoveRow, move_rows
@@ -44,12 +45,14 @@ class CarryOutOptions:
             ``ChangeRefusedError``.
         warn: Called before that with each warning of a throttle that is too low.
         measure: Seconds for which is measured what is written to the partitions, for these warnings; 0 for not at all.
+        elect: Whether preferred leaders that the plan changes are elected at the end.
     """
 
     run: MoveOptions = field(default_factory=MoveOptions)
     confirm: Callable[[str, str], None] = _ask_nobody
     warn: Callable[[str], None] = _say_nothing
     measure: float = 0.0
+    elect: bool = True
 
 
 DEFAULTS = CarryOutOptions()
@@ -186,7 +189,7 @@ class _Request:
 
     def __init__(self, handle: ClusterHandle, path: Path, options: CarryOutOptions) -> None:
         self._handle, self._options = handle, options
-        self._cluster: MoveCluster = LiveCluster(handle, through_controllers=options.run.through_controllers)
+        self._cluster: ElectingCluster = LiveCluster(handle, through_controllers=options.run.through_controllers)
         self.state = look_at_replica_plan(path, self._cluster)
         self._warnings: tuple[str, ...] = ()
 
@@ -202,10 +205,26 @@ class _Request:
         if executed:
             self._ready(f"move {counted(todo, 'partition')}" if todo else "put throttles back")
             remarks = self._locked(
-                lambda journal, now: run_moves(self._session(journal, now()), Operation.APPLY, now().unfinished),
-                allowed,
+                lambda journal, now: self._run(journal, now, Operation.APPLY, now().unfinished), allowed
             )
         return self._ended(executed, remarks)
+
+    def _run(
+        self,
+        journal: MoveJournal,
+        now: Callable[[], MovePlanState],
+        operation: Operation,
+        changes: Sequence[ReplicaChange],
+    ) -> MoveRun:
+        """Carries changes out, and elects their preferred leaders afterwards."""
+
+        def elected(before: ClusterSnapshot) -> tuple[str, tuple[str, ...]]:
+            if not self._options.elect:
+                return "", ()
+            electing = Electing(self._cluster, journal, operation, self._options.run)
+            return elect_preferred_leaders(electing, now().made(operation), before)
+
+        return run_moves(self._session(journal, now()), operation, changes, afterwards=elected)
 
     def cancel(self, *, in_flight: bool, execute: bool) -> MoveOutcome:
         _require_unfinished(self.state)
@@ -243,7 +262,7 @@ class _Request:
         followed = run_moves(self._session(journal, now()), Operation.ROLLBACK, now().under_way, last=False)
         if followed.stopped or followed.in_flight:
             return followed
-        found = run_moves(self._session(journal, now()), Operation.ROLLBACK, now().ways_back)
+        found = self._run(journal, now, Operation.ROLLBACK, now().ways_back)
         return replace(found, remarks=(*followed.remarks, *found.remarks))
 
     def _judge_throttle(self, changes: Sequence[ReplicaChange]) -> None:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from kreplica.control.log_directories import DirectoryResult, ReplicaKey, alter_log_directories
 from kreplica.control.reassign import ReassignmentResult, Target, alter_reassignments
 from kreplica.control.settings import SettingResult
 from kreplica.control.throttle import Entry, ListKey, ListResult, extend_lists, set_rates, shrink_lists
-from kreplica.execution.plan import PartitionKey
+from kreplica.execution.elections import Outcome, elect
+from kreplica.execution.plan import LeaderChange, PartitionKey
 from kreplica.sources import Facet, read_snapshot
 from kreplica.sources.kafka.log_dirs import BrokerLogs, read_broker_logs
 from kreplica.sources.kafka.reassignments import Move
@@ -104,3 +105,7 @@ class LiveCluster:
     ) -> tuple[ReassignmentResult, ...]:
         """Asks the controller, in pieces."""
         return alter_reassignments(self._handle, targets, expected=expected, change_replication_factor=other_factor)
+
+    def elect(self, changes: Sequence[LeaderChange]) -> tuple[Outcome, ...]:
+        """Has the controller elect preferred leaders."""
+        return elect(self._handle, changes)

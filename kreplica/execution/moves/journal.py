@@ -6,6 +6,8 @@
     {"at": ..., "event": "intended",  "operation": "apply", "moves": [{...}, ...]}
     {"at": ..., "event": "finished",  "operation": "apply", "results": [{...}, ...]}
     {"at": ..., "event": "released",  "operation": "apply", "rates": [{...}], "lists": [{...}]}
+    {"at": ..., "event": "electing",  "operation": "apply", "elections": [{...}]}
+    {"at": ..., "event": "elected",   "operation": "apply", "elections": [{...}]}
     {"at": ..., "event": "stopped",   "operation": "apply", "message": "..."}
 
 A line is on disk before the request that it announces: after a kill at any moment the partitions that may be moving,
@@ -48,6 +50,8 @@ class Event(StrEnum):
     INTENDED = "intended"
     FINISHED = "finished"
     RELEASED = "released"
+    ELECTING = "electing"
+    ELECTED = "elected"
     STOPPED = "stopped"
     COMPLETED = "completed"
 
@@ -123,6 +127,27 @@ class ListNote:
 
 
 @dataclass(frozen=True, slots=True)
+class ElectionNote:
+    """An election of a preferred leader after the moves.
+
+    Args:
+        topic: Topic name.
+        partition: Partition index.
+        from_leader: Leader before, None where nobody led.
+        to_leader: The preferred leader.
+        leader: Leader afterwards; None where nobody leads, or before its end.
+        error: Why the preferred leader does not lead; empty if it does, or before its end.
+    """
+
+    topic: str
+    partition: int
+    from_leader: int | None
+    to_leader: int | None
+    leader: int | None = None
+    error: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Entry:
     """One line after the header; which fields are filled depends on the event."""
 
@@ -133,6 +158,7 @@ class Entry:
     results: tuple[MoveResult, ...] = ()
     rates: tuple[RateNote, ...] = ()
     lists: tuple[ListNote, ...] = ()
+    elections: tuple[ElectionNote, ...] = ()
     message: str = ""
     pid: int | None = None
 

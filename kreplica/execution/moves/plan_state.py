@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from kreplica.errors import ChangeRefusedError
 from kreplica.execution.executor import check_cluster
+from kreplica.execution.journal import Operation
 from kreplica.execution.moves.change import ReplicaChange
 from kreplica.execution.moves.cluster import MoveCluster
 from kreplica.execution.moves.journal import MoveJournal, open_move_journal, read_move_journal
@@ -85,6 +86,13 @@ class MovePlanState:
     def still_to_roll_back(self) -> frozenset[PartitionKey]:
         """Partitions whose way back is not over."""
         return frozenset(change.key for change in self.ways_back)
+
+    def made(self, operation: Operation) -> tuple[ReplicaChange, ...]:
+        """Changes that an operation has made, or found made: those of the plan, or of a rollback its inverse ones."""
+        rolling = operation is Operation.ROLLBACK
+        states = self.progress.rollback if rolling else self.progress.apply
+        changes = self.plan.inverse if rolling else self.plan.changes
+        return tuple(one for one in changes if states.get(one.key) in (MoveState.DONE, MoveState.ALREADY))
 
     def seconds_left(self, rate: int | None = None) -> float | None:
         """Least time for what is left to copy: that of the broker that sends or gets most of it.

@@ -39,10 +39,11 @@ from kreplica.execution.moves.rate_changes import (
     rate_to_begin_with,
 )
 from kreplica.execution.moves.rate_warnings import StalledCopies
-from kreplica.execution.moves.safety import controller_of, judge, obstacle
+from kreplica.execution.moves.safety import controller_of, judge, left_copy, obstacle
 from kreplica.execution.moves.stage import ChangeCheck, Stage, check_change
 from kreplica.execution.moves.throttling import Throttling
 from kreplica.execution.plan import PartitionKey
+from kreplica.model.snapshot import MetadataMode
 from kreplica.model.words import counted
 from kreplica.planner.reassignment.steps import MoveWindow, Place, QueuedMove
 from kreplica.sources.kafka.log_dirs import BrokerLogs
@@ -151,8 +152,17 @@ def refuse_second_runner(plan: ReplicaPlan, progress: MoveProgress, snapshot: Cl
         )
 
 
+def _do_nothing(_: ClusterSnapshot) -> tuple[str, tuple[str, ...]]:
+    return "", ()
+
+
 def run_moves(
-    session: MoveSession, operation: Operation, changes: Sequence[ReplicaChange], *, last: bool = True
+    session: MoveSession,
+    operation: Operation,
+    changes: Sequence[ReplicaChange],
+    *,
+    last: bool = True,
+    afterwards: Callable[[ClusterSnapshot], tuple[str, tuple[str, ...]]] = _do_nothing,
 ) -> MoveRun:
     """Carries out changes of a plan, or of its inverse, and puts its throttles back.
 
@@ -162,6 +172,8 @@ def run_moves(
         changes: Those that are pending or under way, in order.
         last: Whether the operation is complete then. Otherwise what the plan itself has in flight is followed, and the
             operation goes on.
+        afterwards: Done when all has ended, before the operation counts as complete; is given the cluster as it was
+            when the run began, returns why it stopped early and remarks.
 
     Raises:
         ChangeRefusedError: The plan belongs to another cluster, or somebody else carries it out.
@@ -174,6 +186,9 @@ def run_moves(
     run = _Run(session, operation if last else Operation.CANCEL, snapshot, begin=begin)
     try:
         stopped = run.carry_out(changes, snapshot)
+        if not stopped:
+            stopped, remarks = afterwards(snapshot)
+            run.remarks += remarks
     except KreplicaError as error:
         stopped = str(error)
     except KeyboardInterrupt:
@@ -389,7 +404,7 @@ class _Run:
         results, ended = [], []
         for key, one in self.asked.items():
             check = check_change(snapshot, self.facts[key], one.change)
-            result = self._result(one, check)
+            result = self._result(one, check, left_copy(snapshot, one.change.removing))
             if result is not None:
                 results.append(result)
                 ended.append(one.change)
@@ -404,11 +419,11 @@ class _Run:
         done = sum(result.outcome is Outcome.DONE for result in results)
         self.options.tell(f"{counted(done, 'move')} done, {len(self.asked)} in flight, {len(self.waiting)} waiting")
 
-    def _result(self, one: _Asked, check: ChangeCheck) -> MoveResult | None:
-        """The end of a move, None as long as it goes on."""
+    def _result(self, one: _Asked, check: ChangeCheck, remark: str) -> MoveResult | None:
+        """The end of a move, None as long as it goes on; the remark is for one that is done."""
         key = one.change.key
         if check.stage is Stage.AFTER:
-            return MoveResult(*key, Outcome.DONE)
+            return MoveResult(*key, Outcome.DONE, remark)
         if check.stage in (Stage.MOVING, Stage.CATCHING_UP):
             one.seen = True
             self.strange.pop(key, None)
@@ -586,7 +601,13 @@ def why_stuck(snapshot: ClusterSnapshot, change: ReplicaChange) -> str:
     kept = [broker for broker in change.to_replicas if broker in change.from_replicas and broker not in isr]
     if kept:
         return f"broker {kept[0]}, which keeps its replica, is out of sync"
-    return "its copy does not catch up: a throttle below what is written, or a slow disk"
+    if snapshot.mode is MetadataMode.ZOOKEEPER:
+        # Such a broker refuses the new topic's replica, and nobody but its log says so: "Topic ID in memory".
+        return f"{_NOT_CAUGHT_UP}, a slow disk, or an earlier topic's copy of that name on the disk"
+    return f"{_NOT_CAUGHT_UP}, or a slow disk"
+
+
+_NOT_CAUGHT_UP = "its copy does not catch up: a throttle below what is written"
 
 
 def _dead(snapshot: ClusterSnapshot, brokers: Collection[int]) -> list[int]:

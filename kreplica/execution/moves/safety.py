@@ -96,6 +96,18 @@ def judge(
     return found
 
 
+def left_copy(snapshot: ClusterSnapshot, brokers: Sequence[int]) -> str:
+    """Clause on copies that stay on the disks of brokers that lose them now; empty where none does.
+
+    A ZooKeeper controller tells a broker that is down nothing of copies to delete, neither now nor when it is back
+    (ReplicaStateMachine); it then takes no replica of a later topic of that name (``Topic ID in memory``).
+    """
+    down = [broker for broker in brokers if snapshot.is_alive(broker) is False]
+    if not down or snapshot.mode is not MetadataMode.ZOOKEEPER:
+        return ""
+    return f"{named('broker', down)} {'is' if len(down) == 1 else 'are'} down: the copy stays on the disk there"
+
+
 def merged_order(change: ReplicaChange) -> tuple[int, ...]:
     """Brokers by index in the merged assignment: the new replicas, then those removed."""
     return (*change.to_replicas, *change.removing)

@@ -18,6 +18,7 @@ from kreplica.execution.journal import Operation
 from kreplica.execution.moves.change import ReplicaChange
 from kreplica.execution.moves.journal import Event, MoveNote, MoveResult, Outcome, entry
 from kreplica.execution.moves.progress import MoveState
+from kreplica.execution.moves.safety import left_copy
 from kreplica.execution.moves.stage import Stage, check_change
 from kreplica.model.words import ids, named
 from kreplica.sources.kafka.reassignments import Move
@@ -93,7 +94,7 @@ class _TakingBack:
                 else:
                     self.left[key] += f", as {named('broker', out)} {'is' if len(out) == 1 else 'are'} out of sync"
             elif check.stage is Stage.BEFORE and key in self._asked:
-                results.append(MoveResult(*key, Outcome.CANCELLED, "taken back in flight"))
+                results.append(MoveResult(*key, Outcome.CANCELLED, _taken_back(snapshot, change)))
             elif check.stage is Stage.AFTER:
                 results.append(MoveResult(*key, Outcome.DONE))
         self._finish(results)
@@ -143,6 +144,11 @@ def why_not_cancelled(snapshot: ClusterSnapshot, change: ReplicaChange) -> str:
         return f"broker {leader}, which leads it, is being added: it waits for the end of the move"
     waits = f"it waits for {named('broker', out)}" if out else "it waits for the end of the move"
     return f"of its replicas before only {ids(kept)} would be in sync where min.insync.replicas is {known}: {waits}"
+
+
+def _taken_back(snapshot: ClusterSnapshot, change: ReplicaChange) -> str:
+    left = left_copy(snapshot, change.adding)
+    return f"taken back in flight; {left}" if left else "taken back in flight"
 
 
 def _out_of_sync(snapshot: ClusterSnapshot, change: ReplicaChange) -> list[int]:

@@ -294,6 +294,32 @@ def test_a_move_in_flight_is_taken_back_in_its_old_order(moved: Moved) -> None:
     assert asked == [[3, 1, 4], None, [4, 2, 3]], "cancelled before the old order is asked for"
 
 
+@pytest.mark.parametrize(
+    ("zookeeper", "reason"), [(True, "broker 3 is down: the copy stays on the disk there"), (False, "")]
+)
+def test_a_copy_that_leaves_a_dead_broker_stays_there_in_zookeeper_mode(
+    moved: Moved, zookeeper: bool, reason: str
+) -> None:
+    moved.cluster.start((1, 2, 3), zookeeper=zookeeper, dead=[3])
+    moved.cluster.change(0, isr=[1, 2])
+    moved.make({0: (1, 2, 4)})
+    assert moved.run().stopped == ""
+    assert moved.progress.results["orders", 0].reason == reason
+
+
+def test_in_zookeeper_mode_a_copy_stays_where_its_broker_is_down(moved: Moved) -> None:
+    moved.cluster.start((1, 2, 3), (1, 2, 3), zookeeper=True)
+    moved.make({0: (1, 2, 4), 1: (1, 2, 5)})
+    moved.cluster.change(1, hangs=True)
+    moved.cluster.point = lambda what: moved.cluster.set(dead=[4]) if what == "after the reassignment" else None
+    stuck = moved.run(replace(OPTIONS, max_wait=0.1)).stopped
+    assert stuck.endswith("a slow disk, or an earlier topic's copy of that name on the disk")
+    assert taken_back(moved).left == {}
+    reasons = {key[1]: result.reason for key, result in moved.progress.results.items()}
+    assert reasons[0] == "taken back in flight; broker 4 is down: the copy stays on the disk there"
+    assert reasons[1] == "taken back in flight"
+
+
 def test_a_move_is_not_taken_back_below_min_isr(moved: Moved) -> None:
     moved.cluster.start((1, 2), (1, 2))
     moved.make({0: (3, 4), 1: (3, 4)})
