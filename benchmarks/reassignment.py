@@ -7,6 +7,9 @@ All plan the same generated cluster (generated_cluster.py). Times are those of p
 the cluster in memory as arrays: wall and CPU, the least of three runs, of peers one. What each is after stands in the
 table; numbers of moves can be compared where ranges of replicas, racks and leaders are as good.
 
+With --verify plans are made by the command line from a snapshot on disk and verified instead: whole processes, their
+start and the reading of plan and snapshot included, one run each.
+
 PYTHON is that of an environment with kafka-utils: ``uv venv FOLDER``, then ``uv pip install --python FOLDER/bin/python
 kafka-utils``. Exits 1 when a target is missed, which are those of 1000 brokers and 200,000 partitions, or when a peer
 needs fewer moves, at any size, for replicas spread at least as well.
@@ -16,8 +19,10 @@ from __future__ import annotations
 
 import argparse
 import json
+import resource
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -39,6 +44,16 @@ Matrix = NDArray[np.int32]
 TARGETS = {"greedy": 1.0, "proved": 15.0, "proved, 5 racks": 30.0, "leaders": 3.0, "bytes": 10.0}
 """Most seconds of planning 200,000 partitions on 1000 brokers."""
 TARGET_GAP = 0.001
+TARGET_VERIFY = 10.0
+VERIFIED = (
+    ("--balance", "count", "--prove"),
+    ("--drain", "1", "--prove"),
+    ("--balance", "count", "--max-moves", "1000"),
+    ("--balance", "bytes"),
+    ("--balance", "leaders"),
+    ("--balance", "topic"),
+)
+KREPLICA = (sys.executable, "-c", "from commands.start import main; main()", "rebalance")
 PEER_SECONDS = 300
 RUNS = 3
 
@@ -76,10 +91,11 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--kafka-utils", metavar="PYTHON", help="plan with kafka-utils, too; for small clusters")
     parser.add_argument("--without-java", action="store_true", help="leave Kafka's classes out")
+    parser.add_argument("--verify", action="store_true", help="verify plans instead of comparing planners")
     options = parser.parse_args()
     missed: list[str] = []
     for racks in (3, 5):
-        missed += run_all(options, racks)
+        missed += verifications(options, racks) if options.verify else run_all(options, racks)
     print(f"targets missed: {'; '.join(missed) or 'none'}")
     return 1 if missed else 0
 
@@ -233,6 +249,39 @@ def topic_plan(cluster: GeneratedCluster) -> Result:
         )
 
     return timed(work)
+
+
+def verifications(options: argparse.Namespace, racks: int) -> list[str]:
+    """Plans of a snapshot on disk, written and verified by the command line; returns those that took too long."""
+    from benchmarks.generated_cluster import build_cluster
+    from kreplica.store.writing import write_snapshot
+
+    cluster, missed = build_cluster(options.brokers, racks, options.partitions, seed=options.seed), []
+    print(f"\n{options.brokers} brokers in {racks} racks, {options.partitions} partitions, plans verified:\n")
+    print("| plan | changes | file, MB | verified in, s | CPU, s | verdict |")
+    print("|---|---|---|---|---|---|")
+    with tempfile.TemporaryDirectory() as folder:
+        dump, plan = Path(folder) / "dump", Path(folder) / "plan.json"
+        write_snapshot(cluster.snapshot(), dump)
+        for words in VERIFIED:
+            made, _, _ = child("replicas", *words, "--dump", str(dump), "--out", str(plan), "--force", "-o", "json")
+            changes = json.loads(made)["summary"]["partitions"]
+            said, wall, cpu = child("verify", str(plan), "--dump", str(dump))
+            cells = f"{changes} | {plan.stat().st_size / 1e6:.1f} | {wall:.1f} | {cpu:.1f} | {said.splitlines()[0]}"
+            print(f"| {' '.join(words)} | {cells} |")
+            if wall > TARGET_VERIFY or not said.startswith("HOLDS"):
+                missed.append(f"{' '.join(words)} was verified in {wall:.1f} s: {said.splitlines()[0]}")
+    return missed
+
+
+def child(*words: str) -> tuple[str, float, float]:
+    """What a process says, its wall time and CPU time."""
+    before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
+    done = subprocess.run([*KREPLICA, *words], cwd=ROOT, capture_output=True, text=True, check=False)
+    wall, after = time.perf_counter() - start, resource.getrusage(resource.RUSAGE_CHILDREN)
+    if done.returncode > 1:
+        raise SystemExit(f"{' '.join(words)}: {done.stderr[:500]}")
+    return done.stdout, wall, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
 def kafka_plans(cluster: GeneratedCluster, seed: int) -> list[Result]:

@@ -177,6 +177,7 @@ def turned(goals: Goals, certificate: Certificate) -> tuple[Goals, Certificate]:
     return {**goals, key: (*goals[key][1:], goals[key][0])}, certificate
 
 
+ADDED = Reason(ReasonKind.ADD, (5, 6))
 COUNT, DRAIN = BALANCE, Reason(ReasonKind.DRAIN, (4,))
 FORGERIES: dict[str, tuple[tuple[Reason, ...], dict[str, int], Forge, str]] = {
     "a replica onto a full broker": ((COUNT,), {}, placed(7, 1, 2, 3), "broker 1 ends with"),
@@ -205,6 +206,7 @@ FORGERIES: dict[str, tuple[tuple[Reason, ...], dict[str, int], Forge, str]] = {
     "a cheap move": ((COUNT,), {}, bound(0, move_cost=more), "moves: prices prove 0"),
     "a move that is paid for": ((COUNT,), {}, bound(1, move_cost=lambda _: -5), "bytes: prices prove 0"),
     "prices beyond 64 bits": ((COUNT,), {}, bound(0, prices=lambda _: {1: 1 << 80}), "moves: prices prove 0"),
+    "a lower end dropped": ((ADDED,), {}, stated(lower={}), "moves: prices prove"),
     "another kind": ((COUNT,), {}, bound(0, kind=lambda _: BoundKind.NOTHING), "moves: nothing prove 0"),
     "levels of moves": ((COUNT,), {}, bound(0, kind=lambda _: BoundKind.LEVELS), "moves: levels prove 0"),
     "less room for bytes": ((BYTES,), {}, ranged("upper", lambda _: 3), "ends with"),
@@ -221,7 +223,12 @@ FORGERIES: dict[str, tuple[tuple[Reason, ...], dict[str, int], Forge, str]] = {
     "no scale": ((WEIGHTS,), {}, bound(0, scale=lambda _: 0), "bytes: prices prove 0"),
     "a smaller scale": ((WEIGHTS,), {}, bound(0, scale=lambda scale: scale // 2), "bytes: prices prove"),
     "a weight changed": ((WEIGHTS,), {}, stated(weights=(("orders", 0, 1 << 20),)), "units of weight"),
-    "a weight below 0": ((WEIGHTS,), {}, stated(weights=(("orders", 0, -1),), loads=()), "bytes: prices prove 0"),
+    "a weight below 0": (
+        (WEIGHTS,),
+        {},
+        lambda g, c: (g, replace(c, weights=((*c.weights[0][:2], -1), *c.weights[1:]))),
+        "bytes: prices prove 0",
+    ),
     "shares met that are not": (
         (TOPIC,),
         {},
@@ -231,6 +238,7 @@ FORGERIES: dict[str, tuple[tuple[Reason, ...], dict[str, int], Forge, str]] = {
     "a bound of shares too high": ((TOPIC,), {}, bound(0, lower_bound=more, value=more), "moves: shares prove"),
     "shares that nobody has": ((TOPIC,), {}, stated(shares=None), "moves: shares prove 0"),
     "another leader": ((LEADERS,), {}, turned, "leader squares: the plan has"),
+    "changes at another balance": ((LEADERS,), {}, turned, "leader changes: levels prove 0"),
     "squares too high": ((LEADERS,), {}, bound(0, lower_bound=more, value=more), "leader squares: levels prove"),
     "changes too high": ((LEADERS,), {}, bound(1, lower_bound=more, value=more), "leader changes: levels prove"),
     "levels raised": (
@@ -279,6 +287,7 @@ def test_bytes_that_have_changed_are_found() -> None:
 
 
 DRAINED = Reason(ReasonKind.DRAIN, (1,))
+ONE_REPLICA = Reason(ReasonKind.REPLICATION_FACTOR, replication_factor=1)
 AIMS = (
     (BALANCE,),
     (DRAINED,),
@@ -288,6 +297,8 @@ AIMS = (
     (TOPIC,),
     (DRAINED, BYTES),
     (BALANCE, TOPIC),
+    (DRAINED, TOPIC),
+    (ONE_REPLICA, TOPIC),
 )
 
 
@@ -345,6 +356,7 @@ def test_no_target_is_below_what_is_proven(data: st.DataObject) -> None:
         if met(cluster, certificate, weights, target) and shared(certificate, reached, target):
             new = [number for number, after in target.items() for one in after if one not in cluster.replicas[number]]
             costs.append((len(new), sum(cluster.sizes[number] for number in new)))
+    assert verify(cluster.snapshot(), planned.targets, certificate) == []
     arrays = PlanArrays(cluster.snapshot(), planned.targets, certificate)
     parts = parts_of(arrays)
     moved = sum(len({*after} - {*cluster.replicas[number]}) for number, after in ours.items())
@@ -355,6 +367,8 @@ def test_no_target_is_below_what_is_proven(data: st.DataObject) -> None:
         drawn = {broker: data.draw(st.integers(-9, 9)) for broker in cluster.racks}
         forged = replace(one, kind=BoundKind.PRICES, prices=drawn, load=data.draw(st.sampled_from(Load)))
         assert proven_by(arrays, parts, forged) <= least
+        if certificate.shares is not None:
+            assert proven_by(arrays, parts, replace(one, kind=BoundKind.SHARES)) <= least
 
 
 @examples(1)
