@@ -1,6 +1,6 @@
 """Kills a run of a plan of replicas by SIGKILL at every point of its protocol, and has another process go on.
 
-    python kill_moves.py apply FOLDER | rollback FOLDER | cancel FOLDER
+    python kill_moves.py apply FOLDER | rate FOLDER | rollback FOLDER | cancel FOLDER
 
 Points are: before, in the middle of and after each line of the journal, and before and after each request. Each run is
 a process of its own, forked here. Prints the number of points as its last line; a run that does not end well ends this
@@ -31,6 +31,7 @@ from kreplica.execution.moves.journal import read_move_journal
 from kreplica.execution.moves.plan import PlanRequest, plan_replicas
 from kreplica.execution.moves.plan_file import read_replica_plan, write_replica_plan
 from kreplica.execution.moves.progress import MoveProgress, replay_moves
+from kreplica.execution.moves.rate_changes import RateRequest
 from kreplica.execution.moves.runner import MoveOptions
 from kreplica.execution.progress import Phase
 from kreplica.planner.reassignment.steps import MoveLimits
@@ -51,6 +52,13 @@ Work = Callable[[Path], MoveOutcome]
 
 def apply(path: Path) -> MoveOutcome:
     return carrying_out.moves_apply(HANDLE, path, OPTIONS, execute=True)
+
+
+def apply_at_another_rate(path: Path) -> MoveOutcome:
+    """Asks for another rate while the first move is in flight."""
+    asked = iter((None, RateRequest("id-1", 7_000_000)))
+    setattr(carrying_out, "requests_of", lambda *_: lambda: next(asked, None))  # noqa: B010
+    return apply(path)
 
 
 def resume(path: Path) -> MoveOutcome:
@@ -193,6 +201,8 @@ if __name__ == "__main__":
     where.mkdir()
     if sys.argv[1] == "apply":
         print(every_point(where, apply, lambda _: None, check_applied))
+    elif sys.argv[1] == "rate":
+        print(every_point(where, apply_at_another_rate, lambda _: None, check_applied))
     elif sys.argv[1] == "rollback":
         print(every_point(where, roll_back, one_in_flight, check_back))
     else:
