@@ -144,3 +144,17 @@ def test_it_waits_for_what_a_change_brings_and_forgets_nothing_meanwhile() -> No
     seen = [*well(0), ReplicationSeen(times[0], one, 0), *(ReplicationSeen(at, both, 0) for at in times[1:])]
     rates = [state.rate for state in states(BOUNDS, seen)]
     assert rates == [8 * MB, 4 * MB, 4 * MB, 4 * MB, 2 * MB, 2 * MB, 2 * MB], "and it does not rise while both are out"
+
+
+def test_what_came_back_and_left_again_keeps_it_down() -> None:
+    out = frozenset(FOLLOWERS[:1])
+    again = [ReplicationSeen(at, out, 1) for at in (20, 20 + CALM_SECONDS, 20 + 3 * CALM_SECONDS)]
+    rates = [state.rate for state in states(BOUNDS, [ReplicationSeen(0, out, 1), *well(10), *again])]
+    assert rates == [8 * MB, 8 * MB, 4 * MB, 4 * MB, 4 * MB]
+
+
+def test_a_minute_counts_from_the_last_trouble_though_it_was_not_answered() -> None:
+    out = frozenset(FOLLOWERS[:1])
+    trouble = [ReplicationSeen(1, out, 0), *well(5), ReplicationSeen(10, out, 0), *well(12)]
+    found = states(BOUNDS, [*well(0), *trouble, *well(5 + CALM_SECONDS, 12 + CALM_SECONDS)])
+    assert [state.rate for state in found] == [8 * MB, *[4 * MB] * 5, 4_400_000]
