@@ -197,6 +197,7 @@ def _summary(outcome: MoveOutcome) -> dict[str, object]:
         "bytes": sum(change.total_bytes for change in state.plan.changes),
         "bytes_left": sum(state.bytes_left.values()),
         "seconds_left": state.seconds_left(),
+        "throttle": state.rate,
         "states": outcome.counts,
         "rollback": outcome.rollback_counts,
         "others": [f"{topic}-{number}" for topic, number in state.others],
@@ -211,7 +212,7 @@ def _show(outcome: MoveOutcome, command: str, console: Console, request: MoveReq
     from commands.shared.values import size_words, spell_duration
     from kreplica.execution.moves.rows import MoveRow
     from kreplica.model.rows import names_of
-    from kreplica.model.words import listed
+    from kreplica.model.words import listed, rate_words
 
     state = outcome.state
     hidden = set() if outcome.rollback_counts else {"rollback"}
@@ -227,7 +228,8 @@ def _show(outcome: MoveOutcome, command: str, console: Console, request: MoveReq
         print_lines(console, "others", [f"somebody else moves {listed(names, 3)}: left alone"])
     seconds = state.seconds_left()
     if seconds:
-        print_lines(console, "left", [f"{spell_duration(max(1.0, seconds // 1))} of copying at least, at the throttle"])
+        time_left = spell_duration(max(1.0, seconds // 1))
+        print_lines(console, "left", [f"{time_left} of copying at least, at {rate_words(state.rate or 0)}"])
     print_lines(console, "stopped", [state.progress.message] * bool(state.progress.message))
     print_lines(console, "next", _next(outcome, command, request), whole=True)
 

@@ -150,7 +150,8 @@ _MOVES_REMARK = (
     "Of a plan of replicas the rows stand under `moves`: "
     + "; ".join(f"`{one.name}` {one.meaning.text}" for one in fields_of(MoveRow))
     + ". Its `summary` has the number of moves in each state under `states` and `rollback`, `bytes`, `bytes_left`,"
-    " `seconds_left` (the least time of copying at the throttle that is set, null where none is known), the partitions"
+    " `throttle` (bytes a second for each broker that a run has set last, null where none is set), `seconds_left` (the"
+    " least time of copying at that throttle, null where none is known), the partitions"
     " that `others` move, and whether throttles are still set (`throttles_owed`)."
 )
 

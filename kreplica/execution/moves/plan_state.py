@@ -94,6 +94,11 @@ class MovePlanState:
         changes = self.plan.inverse if rolling else self.plan.changes
         return tuple(one for one in changes if states.get(one.key) in (MoveState.DONE, MoveState.ALREADY))
 
+    @property
+    def rate(self) -> int | None:
+        """Bytes a second for each broker that the run has set last, the lowest; None where no throttle is set."""
+        return min((note.value for note in self.progress.owed.rates.values()), default=None)
+
     def seconds_left(self, rate: int | None = None) -> float | None:
         """Least time for what is left to copy: that of the broker that sends or gets most of it.
 
@@ -103,7 +108,7 @@ class MovePlanState:
         Returns:
             None where no rate is known, or the size of a partition is not.
         """
-        known = rate or next((note.value for note in self.progress.owed.rates.values()), None)
+        known = rate or self.rate
         if known is None or any(change.size is None for change in self.unfinished if change.adding):
             return None
         sent: dict[int, int] = {}

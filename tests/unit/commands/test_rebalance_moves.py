@@ -150,6 +150,7 @@ def test_a_run_that_stopped_says_what_is_owed_and_how_to_go_on(
     code, out, err = rebalance("apply", "--throttle", "50MB", "--max-wait", "1s", "--execute")
     assert code == 4
     assert "throttles stay until what is in flight has ended" in err
+    assert json.loads(rebalance("status", "-o", "json")[1])["summary"]["throttle"] == 50_000_000
     assert out.splitlines()[-1] == (
         "next     kreplica rebalance resume plan.json --bootstrap-server 127.0.0.1:1 --throttle RATE --execute"
     )
@@ -158,6 +159,7 @@ def test_a_run_that_stopped_says_what_is_owed_and_how_to_go_on(
     code, out, _ = rebalance("cancel", "--in-flight", "--execute", "-o", "json")
     assert (code, json.loads(out)["summary"]["states"]) == (0, {"cancelled": 1, "done": 1})
     assert cluster.replicas[0] == (1, 2, 3)
+    assert json.loads(rebalance("status", "-o", "json")[1])["summary"]["throttle"] is None
     assert cluster.throttles_now == ({}, {}, {})
 
 
