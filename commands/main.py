@@ -14,6 +14,7 @@ from typing import Annotated
 
 import typer
 
+from commands.shared.groups import OwnCommand
 from commands.shared.help import SectionedCommand, SectionedGroup
 from commands.shared.plain_values import take_plain_values
 from commands.shared.printing.output import OutputFormat, drop_stdout, print_error, print_error_object
@@ -35,7 +36,7 @@ SECTIONS = {
 COMMANDS = tuple(name for names in SECTIONS.values() for name in names)
 """Each command; ``commands/NAME/command.py`` registers it, with ``_`` for ``-`` in the folder's name."""
 
-GROUPS = frozenset({"rebalance", "roll", "whatif", "decode", "config", "sandbox"})
+GROUPS = frozenset({"audit", "rebalance", "roll", "whatif", "decode", "config", "sandbox"})
 """Commands that have subcommands: their ``register`` takes ``below`` (see commands.shared.groups)."""
 
 LONGEST = 80
@@ -88,7 +89,7 @@ def _listed_only() -> None:
     """A command that is only listed."""
 
 
-class _Command(RepeatAwareCommand, SectionedCommand):
+class _Command(OwnCommand, RepeatAwareCommand, SectionedCommand):
     """A command of kreplica."""
 
 

@@ -83,6 +83,7 @@ if TYPE_CHECKING:
     from kreplica.monitoring.disk_space import DiskLimits as DiskLimits
     from kreplica.monitoring.disk_space import disks as disks
     from kreplica.monitoring.failure import whatif_fail as whatif_fail
+    from kreplica.monitoring.ingestion import ingest_dumps as ingest_dumps
     from kreplica.monitoring.measuring import measurable as measurable
     from kreplica.monitoring.measuring import measure as measure
     from kreplica.monitoring.offsets import compare_offsets as compare_offsets
@@ -183,6 +184,7 @@ _HOMES = {
     "safe_to_stop": "kreplica.monitoring.stop_gate",
     "scenario_named": "kreplica.scenarios",
     "select": "kreplica.model.selection",
+    "ingest_dumps": "kreplica.monitoring.ingestion",
     "take_snapshots": "kreplica.monitoring.snapshots",
     "timeline": "kreplica.scenarios.outcome_rows",
     "wait": "kreplica.monitoring.wait",

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import inspect
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from commands.shared.groups import GroupWithOwnCommand
 from commands.shared.help import examples
 from commands.shared.options import ExitZeroOption, OutputOption
 from commands.shared.rule_options import FailOn, FailOnOption, RuleOption, known_rules
@@ -58,16 +60,31 @@ SettingOption = Annotated[
 ]
 
 
-def register(app: typer.Typer) -> None:
-    """Adds the command."""
-    app.command(
+SHORT_HELP = "Audit many snapshots of many clusters on Spark."
+
+
+def register(app: typer.Typer, *, below: str | None = None) -> None:
+    """Adds the command, which is a group as well: ``kreplica audit DIR...`` audits, ``kreplica audit ingest`` does not.
+
+    The first word decides, so that what was typed before there were subcommands means what it meant.
+    """
+    group = typer.Typer(cls=GroupWithOwnCommand)
+    app.add_typer(group, name="audit", help=inspect.getdoc(audit), short_help=SHORT_HELP)
+    if below == "":
+        return
+    group.command(
         "audit",
-        short_help="Audit many snapshots of many clusters on Spark.",
+        short_help=SHORT_HELP,
         epilog=examples(
             "kreplica audit sample",
             "kreplica audit dumps --since 7d --fail-on critical --out audit",
+            "kreplica audit ingest dumps --into history",
         ),
     )(audit)
+    if below in (None, "ingest"):
+        from commands.audit.ingest import command as ingest
+
+        ingest.register(group)
 
 
 def audit(
@@ -99,6 +116,7 @@ def audit(
     from analyzers.audit import check_free
     from analyzers.fleet_audit import run_audit, select_fleet
     from commands.audit.answer import answer_to
+    from commands.audit.sample import with_sample
     from commands.audit.screen import show
     from commands.shared.printing.output import emit
     from kreplica.health.rules import Severity
@@ -107,7 +125,7 @@ def audit(
     rules = known_rules(rule or ())
     if out is not None:
         check_free(out)
-    selection = select_fleet(_with_sample(folders), _wanted(cluster or (), since, until), strict=strict)
+    selection = select_fleet(with_sample(folders), _wanted(cluster or (), since, until), strict=strict)
     tuned = settings_for(sum(item.partition_rows for item in selection.snapshots), master, remote)
     with ExitStack() as afterwards, spark_session(master, remote, {**tuned, **own}) as spark:
         audited = run_audit(spark, selection, rules, per_snapshot=per_snapshot)
@@ -127,14 +145,6 @@ def _wanted(clusters: Sequence[str], since: str | None, until: str | None) -> Wa
     first = None if since is None else parse_moment(since, "--since")
     last = None if until is None else parse_moment(until, "--until")
     return Wanted(tuple(clusters), first, last)
-
-
-def _with_sample(folders: Sequence[Path]) -> list[Path]:
-    """The word ``sample`` is the packaged fleet; a directory of that name is named ``./sample``, as for --dump."""
-    import kreplica
-
-    packaged = Path(kreplica.__file__).parent / "data" / "fleet"
-    return [packaged if str(folder) == "sample" else folder for folder in folders]
 
 
 def _setting(text: str) -> tuple[str, str]:

@@ -19,7 +19,7 @@ from commands.completions.tree import Command, Parameter, command_tree
 from commands.shared.printing.terminal import printable
 from kreplica.errors import KreplicaError
 
-PATH_METAVARS = ("FILE", "PATH", "PATH...", "DIR", "DIR...")
+PATH_METAVARS = ("FILE", "PATH", "PATH...", "DIR", "DIR...", "DUMP...")
 """An option or argument whose value the help calls by one of these names is completed by file names."""
 
 
@@ -109,7 +109,7 @@ def _step(place: _Place, word: str) -> _Place:
     if word.startswith("-") and not place.only_arguments:
         option = _option(command, word)
         return _Place(command, option if option and option.takes_value else None, place.arguments)
-    below = command.find(word)
+    below = command.find(word) if place.arguments == 0 else None
     return _Place(below) if below else _Place(command, None, place.arguments + 1, place.only_arguments)
 
 
@@ -125,11 +125,12 @@ def _at(place: _Place, current: str, environ: Mapping[str, str]) -> Iterable[Can
         return [FILES]
     if current.startswith("-") and not place.only_arguments:
         return _flags(command)
-    if command.commands:
-        return [Candidate(below.name, below.brief) for below in command.commands]
     argument = _argument(command, place.arguments)
+    values = [] if argument is None else list(_values(argument, environ))
+    if command.commands and place.arguments == 0:
+        return [*(Candidate(below.name, below.brief) for below in command.commands), *values]
     if argument is not None:
-        return _values(argument, environ)
+        return values
     return [] if place.only_arguments else _flags(command)
 
 

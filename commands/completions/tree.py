@@ -6,7 +6,7 @@ Read from the application itself, so that neither can name something that the pr
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Any, get_args
 
@@ -63,6 +63,11 @@ class Command:
         return self.path[-1]
 
     @property
+    def runs(self) -> bool:
+        """True if it does something itself: a command, or a group that is one, too."""
+        return not self.commands or bool(self.arguments)
+
+    @property
     def brief(self) -> str:
         """The first sentence of the help."""
         first = " ".join(self.help.split("\n\n")[0].split())
@@ -86,7 +91,10 @@ def command_tree(app: typer.Typer) -> Command:
 
 def _command(built: Any, path: tuple[str, ...]) -> Command:
     parameters = [(parameter, _parameter(parameter)) for parameter in built.params if not parameter.hidden]
-    below: dict[str, Any] = getattr(built, "commands", {})
+    below: dict[str, Any] = dict(getattr(built, "commands", {}))
+    if built.name in below:  # the group's own command, which stands in its place (commands.shared.groups)
+        own = _command(below.pop(built.name), path)
+        return replace(own, commands=tuple(_command(child, (*path, name)) for name, child in below.items()))
     return Command(
         path=path,
         help=built.help or "",

@@ -35,7 +35,7 @@ class SectionedCommand(typer.core.TyperCommand):
                 sections.setdefault(_section(parameter), []).append(record)
         own = [title for title in sections if title not in ("Arguments", "Options", *_LAST)]
         for title in ("Arguments", *own, "Options", *_LAST):
-            _write(formatter, title, sections.get(title, ()))
+            write_section(formatter, title, sections.get(title, ()))
 
     def format_epilog(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002
         """Writes the examples, a line each, never wrapped: they are to be copied."""
@@ -62,10 +62,11 @@ class SectionedGroup(typer.core.TyperGroup):
         for title, names in self.sections.items():
             found = [(name.ljust(widest), self.get_command(ctx, name)) for name in names]
             records = [(name, command.get_short_help_str(LONGEST)) for name, command in found if command is not None]
-            _write(formatter, title, records)
+            write_section(formatter, title, records)
 
 
-def _write(formatter: Any, title: str, records: Iterable[Any]) -> None:
+def write_section(formatter: Any, title: str, records: Iterable[Any]) -> None:
+    """Writes a section of the help; nothing if it has no records."""
     rows = list(records)
     if rows:
         with formatter.section(title):

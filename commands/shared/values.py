@@ -20,16 +20,21 @@ UNIT_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
 _DURATION = re.compile(r"(?P<number>\d{1,6}(?:\.\d{1,3})?)(?P<unit>[smhdw]?)", re.ASCII)
 
 
-def parse_duration(text: str, option: str, *, least: float = 0.0) -> float:
+MOST_KEPT_SECONDS = 100 * 365.25 * 86_400
+"""Longest time that something may be kept: a hundred years."""
+
+
+def parse_duration(text: str, option: str, *, least: float = 0.0, most: float = LONGEST_SECONDS) -> float:
     """Seconds of ``10s``, ``1.5m``, ``30m``, ``2h``, ``7d``, ``1w``; a number alone is seconds.
 
     Args:
         text: The text as typed.
         option: Name of the option, for errors.
         least: Shortest allowed duration, in seconds.
+        most: Longest allowed duration, in seconds.
 
     Raises:
-        UsageError: It is no length of time, too short, or longer than a year.
+        UsageError: It is no length of time, too short, or too long.
     """
     found = _DURATION.fullmatch(text.strip())
     if found is None:
@@ -37,8 +42,8 @@ def parse_duration(text: str, option: str, *, least: float = 0.0) -> float:
     seconds = float(found["number"]) * UNIT_SECONDS[found["unit"] or "s"]
     if seconds < least:
         raise UsageError(f"{option} {text} is too short", f"the least is {spell_duration(least)}")
-    if seconds > LONGEST_SECONDS:
-        raise UsageError(f"{option} {text} is too long", f"the most is {spell_duration(LONGEST_SECONDS)}")
+    if seconds > most:
+        raise UsageError(f"{option} {text} is too long", f"the most is {spell_duration(most)}")
     return seconds
 
 

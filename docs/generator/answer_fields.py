@@ -37,6 +37,7 @@ from kreplica.health.findings import Finding
 from kreplica.health.imbalance import BrokerBalance
 from kreplica.health.impact.whatif import FailedPartition
 from kreplica.health.listing import row_meanings
+from kreplica.history.ingest import IngestedCluster
 from kreplica.model.comparison import Difference
 from kreplica.model.rows import fields_of, names_of
 from kreplica.monitoring.context_check import CheckRow
@@ -156,6 +157,12 @@ _MOVES_REMARK = (
 )
 
 
+_INGEST_REMARK = (
+    "`summary` has the sums of `added`, `known`, `refused`, `damaged` and `bytes`, the snapshots that nothing says"
+    " whose they are (`nameless`), files that are no snapshots (`unread`), and `months_dropped`."
+)
+
+
 def _servers(command: str) -> AnswerFields:
     same_as = "" if command == "start" else "kreplica sandbox start"
     return replace(_rows(f"sandbox-{command}", "servers", ServerRow), same_as=same_as)
@@ -171,6 +178,7 @@ ANSWERS: Mapping[str, AnswerFields] = {
     "kreplica check": _rows("check", "findings", Finding),
     "kreplica compare": _rows("compare", "differences", Difference),
     "kreplica audit": _rows("audit", "findings", SpanFinding, *_AUDIT_REMARKS),
+    "kreplica audit ingest": _rows("audit-ingest", "ingested", IngestedCluster, _INGEST_REMARK),
     "kreplica recommend": _rows("recommend", "recommendations", Recommendation, _RECOMMEND_REMARK),
     "kreplica disks": _rows("disks", "log_dirs", LogDirRow, _DISKS_REMARK),
     "kreplica rebalance leaders": _rows("rebalance-leaders", "elections", ElectionRow),

@@ -39,7 +39,8 @@ def _page(command: Command) -> str:
     if not command.commands:
         return page(_title(command), *_blocks(command, "##"), CLOSING)
     sections = [block for below in command.commands for block in [f"## {_title(below)}", *_blocks(below, "###")]]
-    return page(_title(command), paragraphs(command.help), *sections, CLOSING)
+    lead = _blocks(command, "##") if command.runs else [paragraphs(command.help)]
+    return page(_title(command), *lead, *sections, CLOSING)
 
 
 def _title(command: Command) -> str:
@@ -50,7 +51,7 @@ def _blocks(command: Command, heading: str) -> list[str]:
     name = _title(command)
     assert command.help, f"{name} has no help"
     blocks = [paragraphs(command.help), f"```\n{_synopsis(command)}\n```"]
-    if not command.commands:
+    if command.runs:
         blocks += ["Examples:", "```\n" + "\n".join(command.examples) + "\n```"]
     if command.arguments:
         rows = [[code(argument.metavar), _meaning(argument)] for argument in command.arguments]

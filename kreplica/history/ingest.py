@@ -102,13 +102,16 @@ def stored_snapshots(paths: Iterable[Path], cluster: str | None = None) -> tuple
     """The snapshots of dump directories, and a line for each file that is none.
 
     Args:
-        paths: Dump directories, or directories of dump directories.
+        paths: Dump directories, directories of dump directories, and manifests.
         cluster: Label of the cluster that snapshots without an id are of.
 
     Raises:
         InputError: A path is not there.
     """
-    listing = list_manifests(dump_directories(paths))
+    some = list(paths)
+    files = [path for path in some if path.is_file()]
+    folders = dump_directories(path for path in some if path not in files)
+    listing = list_manifests([*folders, *files])
     problems = [f"{problem.path}: {problem.reason}" for problem in listing.problems]
     return [_candidate(manifest, cluster) for manifest in listing.manifests], problems
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
 import msgspec
 import numpy as np
@@ -14,10 +15,12 @@ from kreplica.history.folding import Told
 from kreplica.history.layout import OBSERVATIONS
 from kreplica.history.tables import OBSERVATION, TABLES, HistoryTable, is_told, is_whole
 from kreplica.model.columns import Integers
+from kreplica.model.schema import TABLES as SNAPSHOT_TABLES
 from kreplica.model.schema import Field, Kind, TableSchema
 from kreplica.model.snapshot import ClusterSnapshot, controller_of
 from kreplica.model.table import Table
 from kreplica.store.manifest import Manifest, SnapshotFacts
+from kreplica.store.parquet import encode_table
 
 TAKEN_MS = "taken_ms"
 
@@ -71,11 +74,24 @@ class Seen:
 
 def digest_of(manifest: Manifest) -> str:
     """The digest of a stored snapshot, from its manifest alone: files that were verified once are not read for it."""
-    facts = manifest.snapshot
-    moment = facts.taken_at.timestamp()
-    tables = sorted((file.table, file.sha256) for file in manifest.files)
-    said = [facts.cluster_id, facts.name, round(moment * 1000), facts.source, tables]
+    return _digest(manifest.snapshot, [(file.table, file.sha256) for file in manifest.files])
+
+
+def digest_of_snapshot(snapshot: ClusterSnapshot) -> str:
+    """The digest of a snapshot that is not stored; the same as if it were."""
+    facts = SnapshotFacts.of(snapshot)
+    filled = [schema for schema in SNAPSHOT_TABLES if len(snapshot.table(schema))]
+    contents = [(schema.name, encode_table(snapshot.table(schema).sorted(), facts)) for schema in filled]
+    return _digest(facts, [(name, hashlib.sha256(content).hexdigest()) for name, content in contents])
+
+
+def _digest(facts: SnapshotFacts, tables: list[tuple[str, str]]) -> str:
+    said = [facts.cluster_id, facts.name, _milliseconds(facts.taken_at), facts.source, sorted(tables)]
     return hashlib.sha256(msgspec.json.encode(said)).hexdigest()
+
+
+def _milliseconds(moment: datetime) -> int:
+    return round(moment.timestamp() * 1000)
 
 
 def seen_of(snapshot: ClusterSnapshot, digest: str, told: Mapping[str, Sequence[str]]) -> Seen:
@@ -109,7 +125,7 @@ def seen_of(snapshot: ClusterSnapshot, digest: str, told: Mapping[str, Sequence[
 
 def taken_ms_of(snapshot: ClusterSnapshot) -> int:
     """When a snapshot was taken, milliseconds since the epoch."""
-    return round(snapshot.taken_at.timestamp() * 1000)
+    return _milliseconds(snapshot.taken_at)
 
 
 def told_by(table: HistoryTable, seen: Sequence[Seen]) -> list[Told]:

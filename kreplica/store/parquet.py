@@ -85,9 +85,9 @@ def _check_size(schema: TableSchema, metadata: pq.FileMetaData, source: str, row
     """Refuses a file of few bytes and many rows: a run of equal values takes no memory until it is decoded."""
     if rows is not None and metadata.num_rows != rows:
         raise InputError(source, "", f"expected {rows} rows, found {metadata.num_rows}", _RESTORE)
-    size = metadata.num_rows * len(schema.fields) * VALUE_BYTES
+    size, names = metadata.num_rows * len(schema.fields) * VALUE_BYTES, frozenset(schema.names)
     for group in map(metadata.row_group, range(metadata.num_row_groups)):
-        columns = [column for column in map(group.column, range(group.num_columns)) if _top(column) in schema.names]
+        columns = [column for column in map(group.column, range(group.num_columns)) if _top(column) in names]
         # The elements of lists, beyond one a row; and strings.
         size += sum(max(0, column.num_values - group.num_rows) * VALUE_BYTES for column in columns)
         size += sum(column.total_uncompressed_size for column in columns)
@@ -103,7 +103,8 @@ def _top(column: pq.ColumnChunkMetaData) -> str:
 def _read_columns(schema: TableSchema, content: bytes, metadata: pq.FileMetaData, source: str) -> pa.Table:
     there = metadata.schema.to_arrow_schema()
     check_columns(schema, there.names, source)
-    wanted = [name for name in there.names if name in schema.names]
+    names = frozenset(schema.names)
+    wanted = [name for name in there.names if name in names]
     strings = [name for name in wanted if schema.field(name).kind is Kind.STRING and _is_text(there.field(name).type)]
     # Not pq.read_table: it imports pandas where that is installed.
     file = pq.ParquetFile(

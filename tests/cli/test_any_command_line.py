@@ -22,7 +22,7 @@ from commands.main import build_app, run
 TREE = {
     " ".join(command.path[1:]): command
     for command in command_tree(build_app()).walk()
-    if not command.commands and not command.passes_on
+    if command.runs and not command.passes_on
 }
 ODD = st.sampled_from(
     [

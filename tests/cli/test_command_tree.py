@@ -18,7 +18,7 @@ from kreplica.errors import UsageError
 from kreplica.sandbox import Listener, Mode, SandboxSettings
 
 TESTS = Path(__file__).parents[1]
-TREE = [command for command in command_tree(build_app()).walk() if not command.commands]
+TREE = [command for command in command_tree(build_app()).walk() if command.runs]
 
 
 def path_of(command: Command) -> str:

@@ -155,7 +155,7 @@ TREE = command_tree(build_app())
 def with_dump(command: Command) -> list[Command]:
     below = [found for each in command.commands for found in with_dump(each)]
     named = any("--dump" in option.flags for option in command.options)
-    return [command, *below] if named and not command.commands else below
+    return [command, *below] if named and command.runs else below
 
 
 READING = [each.path[-2:] if len(each.path) > 2 else each.path[-1:] for each in with_dump(TREE)]

@@ -103,6 +103,12 @@ def describe(_: Path) -> Given:
     return Given(found.rows, summary={"counts": found.counts, "complete": not found.missing})
 
 
+@gives("audit ingest")
+def audit_ingest(folder: Path) -> Given:
+    found = library.ingest_dumps([Path(library.__file__).parent / "data" / "fleet"], folder / "again")
+    return Given(found.rows, found.exit_code, {"added": 12, "nameless": 0, "unread": 0, "months_dropped": 0})
+
+
 @gives("check")
 def check(_: Path) -> Given:
     checked = library.check([SAMPLE])
@@ -353,7 +359,7 @@ def config_check(folder: Path) -> Given:
     return Given(list(found.rows), found.exit_code, found.counts)
 
 
-TREE = [each for each in command_tree(build_app()).walk() if not each.commands]
+TREE = [each for each in command_tree(build_app()).walk() if each.runs]
 
 
 def path_of(command: Command) -> str:

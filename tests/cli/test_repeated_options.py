@@ -18,7 +18,8 @@ def leaves(built: Any, path: tuple[str, ...] = ()) -> list[tuple[tuple[str, ...]
     below = getattr(built, "commands", None)
     if below is None:
         return [(path, built)]
-    return [leaf for name, child in below.items() for leaf in leaves(child, (*path, name))]
+    below_path = {name: path if name == built.name else (*path, name) for name in below}
+    return [leaf for name, child in below.items() for leaf in leaves(child, below_path[name])]
 
 
 COMMANDS = dict(leaves(typer.main.get_command(build_app())))

@@ -138,3 +138,14 @@ def test_rules_are_offered_by_name(tree: Command) -> None:
 def test_behind_a_tool_of_kafka_the_words_are_its_own(tree: Command) -> None:
     assert offers_files(tree, "sandbox", "tool", "kafka-topics", "--desc")
     assert offered(tree, "sandbox", "tool", "kafka-topics", "--desc") == []
+
+
+def test_behind_a_group_that_is_a_command_stand_its_subcommands_and_its_own_values(tree: Command) -> None:
+    assert offered(tree, "audit", "i") == ["ingest"]
+    assert offers_files(tree, "audit", "")
+    assert "--counts" in offered(tree, "audit", "--")
+    assert "--into" in offered(tree, "audit", "ingest", "--")
+    assert "--counts" not in offered(tree, "audit", "ingest", "--")
+    assert offers_files(tree, "audit", "ingest", "")
+    assert offered(tree, "audit", "dumps", "i") == []
+    assert "--into" not in offered(tree, "audit", "dumps", "ingest", "--")

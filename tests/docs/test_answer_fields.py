@@ -49,8 +49,8 @@ def test_every_command_with_an_answer_has_its_fields_in_the_reference(root: Path
 
 
 def commands_below(command: Command) -> Iterator[tuple[tuple[str, ...], set[str]]]:
-    """Path and options of each command that has none below it."""
-    if not command.commands:
+    """Path and options of each command that does something."""
+    if command.runs:
         yield command.path, {flag for option in command.options for flag in option.flags}
     for each in command.commands:
         yield from commands_below(each)

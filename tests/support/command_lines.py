@@ -23,6 +23,7 @@ ANSWERED: dict[str, list[str]] = {
     "compare": ["dump:sample", "dump:sample-healthy"],
     "disks": ["--dump", "sample"],
     "snapshot": ["--dump", "sample", "--out", "{folder}/dumps"],
+    "audit ingest": ["sample", "--into", "{folder}/history"],
     "whatif list": [],
     "whatif show": ["hw-truncation-loss"],
     "whatif run": ["hw-truncation-loss", "--kafka-version", "0.10"],

@@ -47,6 +47,7 @@ AREAS = {
     ),
     "sources": ("kreplica/sources/",),
     "store": ("kreplica/store/",),
+    "history": ("kreplica/history/",),
     "engine": ("kreplica/engine/", "kreplica/scenarios/", "kreplica/report/"),
     "formats": ("kreplica/formats/",),
     "health": ("kreplica/health/", "kreplica/monitoring/", "kreplica/advice/", "kreplica/planner/"),

@@ -1,0 +1,40 @@
+"""audit ingest on the screen: what was added, the clusters, and what was left out."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from commands.shared.printing.screen import print_rows, print_verdict, utc
+from commands.shared.values import size_words
+from kreplica.errors import ExitCode
+from kreplica.history.ingest import IngestedCluster
+from kreplica.model.words import counted
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from kreplica.history.ingest import Ingested
+
+
+def show(found: Ingested, history: str, console: Console) -> None:
+    """Prints what came of the snapshots."""
+    whole = found.exit_code is ExitCode.OK
+    added = counted(found.total("added"), "snapshot")
+    parts = [
+        f"{added} of {counted(len(found.rows), 'cluster')} added to {history}",
+        *_more(found.total("known"), "there already"),
+        *_more(found.total("refused"), "older than what is kept"),
+        *_more(found.total("damaged"), "damaged"),
+        *_more(found.nameless, "of no cluster"),
+        *_more(found.unread, "no snapshot"),
+    ]
+    if found.dropped:
+        parts.append(f"{counted(found.dropped, 'month')} dropped")
+    print_verdict(console, "OK" if whole else "INCOMPLETE", "green" if whole else "yellow", ", ".join(parts))
+    times = {name: lambda text: utc(datetime.fromisoformat(text)) for name in ("first_taken_at", "last_taken_at")}
+    print_rows(console, IngestedCluster, found.rows, cells={**times, "bytes": size_words})
+
+
+def _more(number: int, words: str) -> list[str]:
+    return [f"{number} {words}"] if number else []
