@@ -92,11 +92,12 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=200)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--processes", type=int, default=len(os.sched_getaffinity(0)))
+    parser.add_argument("--kafka-version", action="append", help="one or several instead of one of each mode")
     asked = parser.parse_args()
     slow = False
     print("| Kafka | moves played | brokers | runs | wall, s | CPU, s | CPU a run, s | failing | moves unfinished |")
     print("|---|---|---|---|---|---|---|---|---|")
-    for version in VERSIONS:
+    for version in asked.kafka_version or VERSIONS:
         chance = Random(asked.seed)
         snapshot = generated(chance)
         stage = stage_of(snapshot, planned(snapshot, chance), {}, version).stage

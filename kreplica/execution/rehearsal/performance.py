@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from kreplica.engine.checkers.outcome import Judge, Outcome
-from kreplica.engine.fault_plan import At, ElectPreferred, Plan, Reassign, Step
+from kreplica.engine.fault_plan import At, Plan, Reassign, Step
 from kreplica.engine.fuzzing.broker_failures import Moment
 from kreplica.engine.setup import SECOND
-from kreplica.engine.simulator.plan_player import PlanPlayer, act
+from kreplica.engine.simulator.plan_player import PlanPlayer
 from kreplica.engine.simulator.world import build
 from kreplica.engine.trace import Event, Trace
 from kreplica.engine.versions.features import with_features
@@ -17,12 +18,16 @@ from kreplica.engine.versions.supported import version_named
 from kreplica.errors import UnreachableError
 from kreplica.execution.journal import Operation
 from kreplica.execution.moves.journal import Entry
+from kreplica.execution.moves.preferred_leaders import Electing, elect_preferred_leaders
 from kreplica.execution.moves.progress import MoveState, replay_moves
 from kreplica.execution.moves.runner import MoveOptions, MoveSession, run_moves
 from kreplica.execution.plan import PartitionKey
 from kreplica.execution.rehearsal.played_cluster import PlayedClock, PlayedCluster, TimeOverError
 from kreplica.execution.rehearsal.stage import BEGIN, Stage
 from kreplica.execution.rehearsal.unwritten import Unwritten, covered
+
+if TYPE_CHECKING:
+    from kreplica.model.snapshot import ClusterSnapshot
 
 FOREVER = float("inf")
 
@@ -78,8 +83,8 @@ def perform(stage: Stage, seed: int, failures: Plan = (), *, moving: bool = True
     unwritten = Unwritten()
     trace.subscribe(unwritten)
     simulation = build(stage.setup, version, seed, trace)
-    cluster = PlayedCluster(simulation, stage)
     clock = PlayedClock(simulation, stage.setup.duration)
+    cluster = PlayedCluster(simulation, stage, clock)
     journal = _TimedJournal(clock)
     PlanPlayer(simulation, failures).arm()
     stopped = ""
@@ -87,15 +92,13 @@ def perform(stage: Stage, seed: int, failures: Plan = (), *, moving: bool = True
         clock.sleep(BEGIN / SECOND)
         if moving:
             stopped = _carry_out(stage, cluster, clock, journal)
-            for change in stage.plan.changes:
-                act(simulation, ElectPreferred(stage.played_name(change.key)))
     except TimeOverError:
         stopped = "it did not end in the time that was played"
     simulation.scheduler.run(stage.setup.duration)
     spans = unwritten.spans(stage.setup.duration)
     return Performance(
         outcome=judge.outcome(stage.setup.duration),
-        states=replay_moves(stage.plan, [one for _, one in journal.entries]).apply,
+        states=_states(stage, journal),
         moments=_moments(stage, journal),
         stopped=stopped,
         unwritten={name: covered(some) for name, some in spans.items()},
@@ -116,11 +119,21 @@ def _carry_out(stage: Stage, cluster: PlayedCluster, clock: PlayedClock, journal
     """Carries the plan out as soon as there is a controller; returns why it stopped early."""
     options = MoveOptions(max_wait=FOREVER, clock=clock)
     session = MoveSession(cluster, stage.plan, replay_moves(stage.plan, ()), journal, options)
+
+    def elected(before: ClusterSnapshot) -> tuple[str, tuple[str, ...]]:
+        states = _states(stage, journal)
+        made = [one for one in stage.plan.changes if states[one.key] in (MoveState.DONE, MoveState.ALREADY)]
+        return elect_preferred_leaders(Electing(cluster, journal, Operation.APPLY, options), made, before)
+
     while True:
         try:
-            return run_moves(session, Operation.APPLY, stage.plan.changes).stopped
+            return run_moves(session, Operation.APPLY, stage.plan.changes, afterwards=elected).stopped
         except UnreachableError:
             clock.sleep(options.poll)
+
+
+def _states(stage: Stage, journal: _TimedJournal) -> Mapping[PartitionKey, MoveState]:
+    return replay_moves(stage.plan, [one for _, one in journal.entries]).apply
 
 
 def _moments(stage: Stage, journal: _TimedJournal) -> dict[PartitionKey, Moment]:

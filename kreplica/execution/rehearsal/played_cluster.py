@@ -11,7 +11,7 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 from kreplica.control.reassign import CHANGED, ReassignmentResult, Target
-from kreplica.engine.fault_plan import Reassign
+from kreplica.engine.fault_plan import ElectPreferred, Reassign
 from kreplica.engine.setup import SECOND, topic_of
 from kreplica.engine.simulator.kraft.controller import KraftController
 from kreplica.engine.simulator.plan_player import act
@@ -19,6 +19,7 @@ from kreplica.engine.simulator.zookeeper.operations import zookeeper_controller
 from kreplica.engine.versions.features import feature_levels
 from kreplica.engine.versions.supported import ControllerKind
 from kreplica.errors import UnreachableError
+from kreplica.execution.elections import Outcome
 from kreplica.model.schema import BROKERS, PARTITIONS
 from kreplica.model.settings import ELR_FEATURE, MIN_ISR, UNCLEAN
 from kreplica.model.snapshot import ClusterSnapshot
@@ -32,10 +33,13 @@ if TYPE_CHECKING:
     from kreplica.engine.simulator.broker.partition_state import PartitionState
     from kreplica.engine.simulator.simulation import Simulation
     from kreplica.execution.moves.cluster import RateKey
-    from kreplica.execution.plan import PartitionKey
+    from kreplica.execution.plan import LeaderChange, PartitionKey
     from kreplica.execution.rehearsal.stage import Stage
     from kreplica.sources.kafka.log_dirs import BrokerLogs
     from kreplica.sources.kafka.reassignments import Move
+
+LOOKS, LOOK_SECONDS = 20, 0.5
+"""Looks for elected leaders, as the executor takes on a real cluster, and the time between two of them."""
 
 Assigned = tuple["PartitionState", tuple[int, ...], tuple[int, ...], tuple[int, ...]]
 """A partition: its state, its replicas, those being added, those being removed."""
@@ -73,15 +77,16 @@ class PlayedClock:
 
 
 class PlayedCluster:
-    """See ``execution.moves.cluster.MoveCluster``.
+    """See ``execution.moves.preferred_leaders.ElectingCluster``.
 
     Args:
         simulation: The cluster.
         stage: Its plan, and its names for topics.
+        clock: Its time.
     """
 
-    def __init__(self, simulation: Simulation, stage: Stage) -> None:
-        self._simulation, self._stage = simulation, stage
+    def __init__(self, simulation: Simulation, stage: Stage, clock: PlayedClock) -> None:
+        self._simulation, self._stage, self._clock = simulation, stage, clock
         self._seen: tuple[object, ClusterSnapshot] | None = None
 
     # -- what is read
@@ -205,3 +210,27 @@ class PlayedCluster:
         if not act(self._simulation, Reassign(self._stage.played_name(key), target)):
             raise UnreachableError("the cluster has no controller")
         return ReassignmentResult(*key)
+
+    def elect(self, changes: Sequence[LeaderChange]) -> tuple[Outcome, ...]:
+        """Has the controller elect preferred leaders, and waits a little until they lead."""
+        asked = {change.key: act(self._simulation, self._election(change.key)) for change in changes}
+        leaders: dict[PartitionKey, int | None] = {}
+        for _ in range(LOOKS):
+            self._clock.sleep(LOOK_SECONDS)
+            leaders = self._leaders()
+            if all(leaders.get(change.key) == change.to_leader for change in changes):
+                break
+        error = "the cluster has no controller"
+        return tuple(Outcome(one, leaders.get(one.key), "" if asked[one.key] else error) for one in changes)
+
+    def _election(self, key: PartitionKey) -> ElectPreferred:
+        return ElectPreferred(self._stage.played_name(key))
+
+    def _leaders(self) -> dict[PartitionKey, int | None]:
+        """Leaders by partition, None for none; nothing while there is no controller."""
+        try:
+            rows = self.snapshot().partitions.rows()
+        except UnreachableError:
+            return {}
+        found = ((str(row["topic"]), int(str(row["partition"])), int(str(row["leader"]))) for row in rows)
+        return {(topic, number): None if leader < 0 else leader for topic, number, leader in found}
