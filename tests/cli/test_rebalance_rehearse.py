@@ -34,11 +34,11 @@ def ask(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]
 
 
 def test_a_plan_that_loses_nothing_holds(capsys: pytest.CaptureFixture[str], plan: str) -> None:
-    code, out, _ = ask(capsys, plan, *HEALTHY, "--runs", "4", "-o", "json")
+    code, out, _ = ask(capsys, plan, *HEALTHY, "--runs", "2", "-o", "json")
     document = json.loads(out)
     summary = document["summary"]
     assert (code, document["schema"], summary["verdict"]) == (0, "kreplica/rebalance-rehearse/v1", "HOLDS")
-    assert (summary["runs"], summary["failing"], summary["wrong"]) == (4, 0, {})
+    assert (summary["runs"], summary["failing"], summary["wrong"]) == (2, 0, {})
     moves = {(row["topic"], row["partition"]): (row["from"], row["to"]) for row in document["moves"]}
     assert moves == {("two-copies", 0): ([3, 1], [3, 2]), ("two-copies", 1): ([1, 2], [3, 2])}
     assert summary["brokers"] == [1, 2, 3], "those of the moves"
@@ -84,7 +84,7 @@ def test_the_screen_has_the_verdict_first_and_the_command_that_replays_last(
 
 
 def test_the_same_seed_gives_the_same_bytes(capsys: pytest.CaptureFixture[str], plan: str) -> None:
-    words = [plan, *HEALTHY, "--runs", "3", "--seed", "5"]
+    words = [plan, *HEALTHY, "--runs", "2", "--seed", "5"]
     assert ask(capsys, *words)[1] == ask(capsys, *words)[1]
 
 

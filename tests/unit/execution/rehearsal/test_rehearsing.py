@@ -19,7 +19,7 @@ from kreplica.execution.rehearsal.stage import BEGIN
 from kreplica.execution.rehearsal.staging import stage_of
 from kreplica.planner.reassignment.steps import MoveLimits
 
-SEEDS = range(24)
+SEEDS = range(16)
 THREE = (1, 2, 3)
 BOTH_MODES = pytest.mark.parametrize("version", ["4.1", "3.9"])
 
@@ -60,9 +60,9 @@ def test_acks_1_loses_records_with_and_without_the_plan() -> None:
 
 def test_min_isr_1_loses_records_when_several_brokers_fail() -> None:
     snapshot = cluster((1, 2), min_isr=1, unclean_leader_election=True)
-    assert failing(rehearsal(snapshot, {0: (1, 3)}, failures=3))
+    assert failing(rehearsal(snapshot, {0: (1, 3)}, failures=3), range(8))
     careful = cluster(THREE, min_isr=2, unclean_leader_election=False)
-    assert not failing(rehearsal(careful, {0: (1, 2, 4)}, failures=3))
+    assert not failing(rehearsal(careful, {0: (1, 2, 4)}, failures=3), range(8))
 
 
 def test_the_worst_run_is_the_one_with_most_lost_records() -> None:
@@ -110,11 +110,11 @@ def test_a_plan_that_is_left_out_changes_nothing() -> None:
 
 def test_a_seed_gives_the_same_verdict_alone_and_among_others_on_any_number_of_processes() -> None:
     found = rehearsal(cluster(THREE, (2, 3, 1)), {0: (1, 2, 4), 1: (5, 3, 6)})
-    together = rehearse(found, range(3, 8), processes=2)
-    assert pickle.dumps(together) == pickle.dumps(rehearse(found, range(3, 8), processes=1))
+    together = rehearse(found, range(3, 6), processes=2)
+    assert pickle.dumps(together) == pickle.dumps(rehearse(found, range(3, 6), processes=1))
     again = rehearsal(cluster(THREE, (2, 3, 1)), {0: (1, 2, 4), 1: (5, 3, 6)})
-    assert rehearse(again, range(6, 7)) == together[3:4]
-    assert len({one.trace_hash for one in together}) == 5, "seeds differ"
+    assert rehearse(again, range(5, 6)) == together[2:]
+    assert len({one.trace_hash for one in together}) == 3, "seeds differ"
 
 
 @pytest.mark.parametrize("processes", [1, 2])
