@@ -190,6 +190,7 @@ def test_a_plan_without_a_certificate_is_no_proof(capsys: pytest.CaptureFixture[
     [
         (["--balance", "leaders"], "no plan takes less"),
         (["--balance", "bytes"], "it misses some of what was wanted, and bounds are those of plans that miss as much"),
+        (["--relieve", "3", "--to-used", "1", "--max-disk-used", "100"], "it misses some of what was wanted"),
         (["--balance", "topic"], "2 replicas above a share of the topic, or missing to one"),
         (
             ["--drain", "1", "--topic", "two-copies", "--max-moves", "1"],

@@ -280,6 +280,28 @@ def test_what_is_forged_is_found_and_named(name: str) -> None:
     assert any(said in fault for fault in found), found
 
 
+def test_certificates_of_before_are_read_and_hold() -> None:
+    """Files of the first certificates have neither loads, shares, leaders nor what is left out."""
+    goals, certificate = of(COUNT)
+    first = (
+        "topics",
+        "replication_factor",
+        "rack_aware",
+        "receivers",
+        "emptied",
+        "staying",
+        "lower",
+        "upper",
+        "totals",
+    )
+    old = {name: certificate_object(certificate)[name] for name in ("optimal", *first, "stuck", "bounds")}
+    fields = ("quantity", "value", "lower_bound", "kind", "move_cost", "prices", "gap")
+    old["bounds"] = [{name: one[name] for name in fields} for one in old["bounds"]]
+    read = msgspec.convert(json.loads(json.dumps(old)), Certificate, strict=False, str_keys=True)
+    assert read == certificate
+    assert verify(CLUSTER.snapshot(), goals, read) == []
+
+
 def test_bytes_that_have_changed_are_found() -> None:
     goals, certificate = of(BYTES)
     grown = replace(CLUSTER, sizes={number: size + 1 for number, size in CLUSTER.sizes.items()})
