@@ -207,7 +207,9 @@ def replicas(
 ) -> None:
     """Show which replicas would move for the reasons given, with the fewest moves; nothing is changed.
 
-    Reasons count in this order: repair, drain, add, racks, replication factor, balances as they are given, relief.
+    Repair, drain, add, racks, replication factor and --balance count are met together, with the fewest moves. Then
+    come balances of topics, bytes and weights, in the order given: a later one undoes nothing of an earlier one. Then
+    relief, and leaders last, which copies nothing.
     Replicas never go to a broker that is dead or fenced, nor to a log directory that would become fuller than
     --max-disk-used while both copies are there, and the last replica in sync stays where it is. Partitions without a
     leader, and those that are being reassigned, are named and not planned. A change that would put a partition in

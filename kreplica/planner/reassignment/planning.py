@@ -7,7 +7,7 @@ limits of the request, and room on the disks; leaders last, since their order co
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -23,6 +23,7 @@ from kreplica.planner.reassignment.constraints import Constraints, make_constrai
 from kreplica.planner.reassignment.feasibility import Obstacle, ObstacleKind, obstacles
 from kreplica.planner.reassignment.goals.catalogue import vetoes
 from kreplica.planner.reassignment.intermediate_states import DEFAULT_MARGIN
+from kreplica.planner.reassignment.kept_balances import Balance, keep_balances, topic_balance, trade
 from kreplica.planner.reassignment.leaders import balance_leaders, leader_bounds, with_leaders
 from kreplica.planner.reassignment.load_prices import ANY
 from kreplica.planner.reassignment.loads import balance_load, load_range
@@ -203,6 +204,9 @@ class _Planning:
         self.bounds: list[GoalBound] = []
         self.stuck: tuple[PartitionKey, ...] = ()
         self.directory_moves: list[DirectoryMove] = []
+        self.standing: list[Balance] = []
+        balances = [one.measure for one in problem.request.reasons if one.kind is ReasonKind.BALANCE]
+        self.several = len(set(balances) - {Measure.LEADERS}) > 1
         self.constraints = make_constraints(problem)
         self.aims = Aims(problem, self.constraints)
         self.obstacles = _obstacles(problem, self.constraints)
@@ -249,6 +253,10 @@ class _Planning:
             GoalBound(reasons, str(bound.quantity), bound.value, bound.lower_bound, short, bool(short))
             for bound in found.certificate.bounds
         ]
+        if self.problem.request.balances(Measure.COUNT):
+            wanted = self.constraints
+            each = np.ones(len(self.problem), dtype=np.int64)
+            self.standing.append(Balance(each, wanted.lower.astype(np.int64), wanted.upper.astype(np.int64)))
 
     def _balance(self, reason: Reason, directories: LogDirectories) -> None:
         if reason.kind is ReasonKind.RELIEVE:
@@ -291,8 +299,13 @@ class _Planning:
         layout, sharing = self._layout(), self._sharing()
         self.aims.groups = np.where(sharing, closed_groups(layout), -1)
         found = balance_topics(layout, self.problem.topics, sharing, room=self._room(directories))
-        short = f"{counted(found.beyond, 'replica')} above or below a share" if found.beyond else ""
-        taken = self._go_on(found.replicas).sum()
+        replicas, beyond = found.replicas, found.beyond
+        if self.several:
+            own = topic_balance(self.problem.topics, layout.replicas, self.aims.groups)
+            replicas = self._beside_earlier(layout, replicas, own)
+            beyond = int(own.beyond(replicas, layout.brokers).sum())
+        taken = self._go_on(replicas).sum()
+        short = f"{counted(beyond, 'replica')} above or below a share" if beyond else ""
         self.bounds.append(GoalBound("balance topic", "moves", int(taken), found.bound, short))
 
     def _level(self, measure: Measure, directories: LogDirectories) -> None:
@@ -303,10 +316,32 @@ class _Planning:
         high = np.where(shared, wanted.high, ANY)
         self.aims.level(LoadAim(Load(measure), weights, np.where(shared, wanted.low, 0), high))
         found = balance_load(layout, weights, wanted, room=self._room(directories))
-        outside = [int(problem.brokers[place]) for place in found.outside.tolist()]
+        replicas, places = found.replicas, found.outside
+        if self.several:
+            own = Balance(weights, np.where(shared, wanted.low, 0), high)
+            replicas = self._beside_earlier(layout, replicas, own)
+            untouched = replace(layout, replicas=replicas, movable=layout.movable & (replicas == layout.replicas))
+            traded = trade(untouched, self.standing[:-1], own, self._room(directories))
+            replicas = replicas if self._vetoed(traded).any() else traded  # half of a trade is none
+            places = np.flatnonzero(own.beyond(replicas, layout.brokers))
+        outside = problem.brokers[places].tolist()
+        taken = self._go_on(replicas) @ problem.sizes
         short = f"{named('broker', outside, 10)} more than {TOLERANCE:.0%} from the mean" if outside else ""
-        taken = self._go_on(found.replicas) @ problem.sizes
         self.bounds.append(GoalBound(f"balance {measure}", "bytes", int(taken), found.bound, short))
+
+    def _beside_earlier(self, layout: Layout, replicas: Matrix, own: Balance) -> Matrix:
+        """Takes of a stage what leaves the balances before it as they are; its own stands from then on."""
+        replicas = np.where(self._vetoed(replicas)[:, None], layout.replicas, replicas)
+        kept = keep_balances(layout, replicas, self.standing, own) if self.standing else replicas
+        self.standing.append(own)
+        return kept
+
+    def _vetoed(self, replicas: Matrix) -> Mask:
+        """Partitions whose change a hard goal vetoes."""
+        found = np.zeros(len(replicas), dtype=np.bool_)
+        for rows in vetoes(self.problem, self.constraints, self.replicas, replicas).values():
+            found |= rows
+        return found
 
     def _relieve(self, reason: Reason, directories: LogDirectories) -> None:
         room = self._room(directories)
