@@ -229,6 +229,7 @@ class _Request:
     def cancel(self, *, in_flight: bool, execute: bool) -> MoveOutcome:
         _require_unfinished(self.state)
         remarks = _owed(self.state)
+        self._judge_throttle(self.state.under_way)
         if execute:
             words = "take back what is in flight and drop the rest" if in_flight else "drop what is not begun"
             self._ready(words)

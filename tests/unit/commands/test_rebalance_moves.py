@@ -154,6 +154,7 @@ def test_a_run_that_stopped_says_what_is_owed_and_how_to_go_on(
     assert out.splitlines()[-1] == (
         "next     kreplica rebalance resume plan.json --bootstrap-server 127.0.0.1:1 --throttle RATE --execute"
     )
+    assert "a throttle of 500 KB/s is little" in rebalance("cancel", "--throttle", "500KB")[2]
     code, out, _ = rebalance("cancel", "--in-flight")
     assert (code, cluster.replicas[0]) == (0, (1, 2, 4, 3)), "a dry run"
     code, out, _ = rebalance("cancel", "--in-flight", "--execute", "-o", "json")
