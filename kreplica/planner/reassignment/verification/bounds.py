@@ -23,12 +23,12 @@ def value_of(plan: PlanArrays, matrix: Integers, quantity: Quantity) -> int:
     return int(plan.copies(matrix).astype(object) @ size.astype(object))
 
 
-def proven_by(plan: PlanArrays, parts: list[Part], bound: Bound) -> int:
-    """The most that a bound of this kind can say."""
+def proven_by(plan: PlanArrays, parts: list[Part], bound: Bound, shares: int | None = None) -> int:
+    """The most that a bound of this kind can say; moves by shares are not counted again where they are given."""
     if bound.kind is BoundKind.PRICES and bound.quantity in (Quantity.MOVES, Quantity.BYTES):
         return _by_prices(plan, parts, bound)
     if bound.kind is BoundKind.SHARES and bound.quantity is Quantity.MOVES:
-        return by_shares(plan, parts)[0]
+        return by_shares(plan, parts)[0] if shares is None else shares
     if bound.kind is BoundKind.LEVELS and plan.given.leaders is not None:
         return led(plan, plan.given.leaders).get(bound.quantity, (0, 0))[1]
     return 0

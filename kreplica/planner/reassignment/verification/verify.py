@@ -19,9 +19,10 @@ def verify(snapshot: ClusterSnapshot, targets: Targets, certificate: Certificate
     plan = PlanArrays(snapshot, targets, certificate)
     parts = parts_of(plan)
     found = [*_strange(plan, snapshot, targets), *(text for part in parts for text in part.faults()), *_ranges(plan)]
-    if certificate.shares is not None and (beyond := by_shares(plan, parts)[1]) != certificate.shares.beyond:
+    shares, beyond = by_shares(plan, parts) if certificate.shares is not None else (0, 0)
+    if certificate.shares is not None and beyond != certificate.shares.beyond:
         found.append(f"{beyond} replicas are beyond a share, not {certificate.shares.beyond}")
-    return [*found, *(text for bound in certificate.bounds for text in _wrong(plan, parts, bound))]
+    return [*found, *(text for bound in certificate.bounds for text in _wrong(plan, parts, bound, shares))]
 
 
 def _strange(plan: PlanArrays, snapshot: ClusterSnapshot, targets: Targets) -> Iterator[str]:
@@ -56,7 +57,7 @@ def _ranges(plan: PlanArrays) -> Iterator[str]:
             yield f"broker {miss.broker} does not end with {miss.reached}, or wanted just that"
 
 
-def _wrong(plan: PlanArrays, parts: list[Part], bound: Bound) -> Iterator[str]:
+def _wrong(plan: PlanArrays, parts: list[Part], bound: Bound, shares: int) -> Iterator[str]:
     """Differences between what a bound says and what is so."""
     value, planned = (value_of(plan, matrix, bound.quantity) for matrix in (plan.after, plan.planned))
     if bound.value != value:
@@ -65,6 +66,6 @@ def _wrong(plan: PlanArrays, parts: list[Part], bound: Bound) -> Iterator[str]:
         yield f"{bound.quantity}: the plan takes {planned} of {value}, not {bound.planned}"
     if bound.limit is not None and bound.limit < planned:
         yield f"{bound.quantity}: the plan takes {planned}, more than {bound.limit}"
-    proven = proven_by(plan, parts, bound)
+    proven = proven_by(plan, parts, bound, shares)
     if bound.lower_bound > max(0, min(proven, value)):
         yield f"{bound.quantity}: {bound.kind} prove {proven} of {value}, not {bound.lower_bound}"
