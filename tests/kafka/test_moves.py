@@ -5,6 +5,7 @@ What is the case is told by kafka-topics and kafka-configs.
 
 from __future__ import annotations
 
+import itertools
 import re
 import signal
 import subprocess
@@ -12,7 +13,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -52,6 +53,24 @@ FAST = {
 }
 
 
+@dataclass
+class Names:
+    """Name of the topic, another one in each test.
+
+    In ZooKeeper mode nobody deletes the copies of a broker that was down meanwhile, and a broker that has one takes no
+    replica of a later topic of the same name (its log says ``Topic ID in memory``): a move there would never end.
+    """
+
+    topic: str = ""
+    numbers: Iterator[int] = field(default_factory=itertools.count)
+
+    def renew(self) -> None:
+        self.topic = f"orders{next(self.numbers)}"
+
+
+NAMES = Names()
+
+
 @pytest.fixture(scope="module", params=[Mode.KRAFT, Mode.ZOOKEEPER])
 def running(request: pytest.FixtureRequest, module_sandbox_factory: Callable[..., Sandbox]) -> Sandbox:
     more = {"broker.session.timeout.ms": "6000"} if request.param is Mode.KRAFT else {}
@@ -64,9 +83,10 @@ def running(request: pytest.FixtureRequest, module_sandbox_factory: Callable[...
 @pytest.fixture
 def orders(cluster: Sandbox) -> Iterator[Sandbox]:
     """A topic on three of the brokers, with data, and an operator's throttles of all kinds."""
-    cluster.create_topic("orders", assignment=BEFORE, configs={"min.insync.replicas": "2"})
+    NAMES.renew()
+    cluster.create_topic(NAMES.topic, assignment=BEFORE, configs={"min.insync.replicas": "2"})
     cluster.create_topic("other", assignment=[[1, 2]])
-    produce(cluster, "orders", 20_000)
+    produce(cluster, NAMES.topic, 20_000)
     rates = "leader.replication.throttled.rate=900000000,follower.replication.throttled.rate=910000000"
     configure(cluster, "--entity-type", "brokers", "--entity-name", "1", "--add-config", rates)
     default = "leader.replication.throttled.rate=920000000"
@@ -74,9 +94,9 @@ def orders(cluster: Sandbox) -> Iterator[Sandbox]:
     every = "leader.replication.throttled.replicas=*,follower.replication.throttled.replicas=*"
     configure(cluster, "--entity-type", "topics", "--entity-name", "other", "--add-config", every)
     own = "leader.replication.throttled.replicas=[0:1,3:2]"
-    configure(cluster, "--entity-type", "topics", "--entity-name", "orders", "--add-config", own)
+    configure(cluster, "--entity-type", "topics", "--entity-name", NAMES.topic, "--add-config", own)
     yield cluster
-    cluster.delete_topic("orders")
+    cluster.delete_topic(NAMES.topic)
     cluster.delete_topic("other")
 
 
@@ -88,7 +108,7 @@ def throttles(sandbox: Sandbox) -> list[str]:
     """Every setting that throttles, as kafka-configs tells it, of brokers that run and of topics."""
     found = []
     entities = [("brokers", "--entity-name", str(broker)) for broker in sorted(sandbox.running_brokers())]
-    entities += [("topics", "--entity-name", topic) for topic in ("orders", "other")]
+    entities += [("topics", "--entity-name", topic) for topic in (NAMES.topic, "other")]
     for kind, *names in (*entities, ("brokers", "--entity-default")):
         text = sandbox.tool("configs", "--describe", "--entity-type", kind, *names)
         found += sorted(f"{names[-1]} {line.strip()}" for line in text.splitlines() if "throttled" in line)
@@ -96,7 +116,7 @@ def throttles(sandbox: Sandbox) -> list[str]:
 
 
 def replicas_told(sandbox: Sandbox) -> list[tuple[int, ...]]:
-    text = sandbox.tool("topics", "--describe", "--topic", "orders")
+    text = sandbox.tool("topics", "--describe", "--topic", NAMES.topic)
     return [tuple(map(int, replicas.split(","))) for _, _, _, replicas, _ in LINE.findall(text)]
 
 
@@ -106,7 +126,7 @@ def handle_of(sandbox: Sandbox) -> ClusterHandle:
 
 def write_plan(sandbox: Sandbox, path: Path, limits: MoveLimits | None = None) -> None:
     snapshot = read_snapshot(handle_of(sandbox), Facet.TOPIC_CONFIGS | Facet.LOG_DIRS)
-    targets = {("orders", number): replicas for number, replicas in enumerate(AFTER)}
+    targets = {(NAMES.topic, number): replicas for number, replicas in enumerate(AFTER)}
     request = PlanRequest(targets, limits=limits or MoveLimits(moves=2))
     plan, left_out = plan_replicas(snapshot, request, "2026-03-01T12:00:00+00:00")
     assert (left_out, len(plan.changes)) == ((), 4)
@@ -144,12 +164,12 @@ class Load:
 
     def _produce(self) -> None:
         client = {"bootstrap.servers": self._sandbox.bootstrap_servers}
-        settings = LoadSettings(topic="orders", rate=100, seconds=300)
+        settings = LoadSettings(topic=NAMES.topic, rate=100, seconds=300)
         self._results.append(run_load(client, settings, self._ended))
 
     def _watch(self) -> None:
         while not self._ended.wait(0.3):
-            sizes = [len(one.isrs) for one in partitions(self._sandbox, "orders")]
+            sizes = [len(one.isrs) for one in partitions(self._sandbox, NAMES.topic)]
             self.smallest = min(self.smallest, *sizes)
 
 
@@ -182,7 +202,7 @@ def begun(sandbox: Sandbox, path: Path, then: Callable[[], None]) -> MoveOutcome
     slow = options(20_000, max_wait=15.0)
     thread = threading.Thread(target=lambda: found.append(moves_apply(handle_of(sandbox), path, slow, execute=True)))
     thread.start()
-    until(lambda: any(4 in one.replicas for one in partitions(sandbox, "orders")), "a move to begin")
+    until(lambda: any(4 in one.replicas for one in partitions(sandbox, NAMES.topic)), "a move to begin")
     then()
     thread.join()
     return found[0]
@@ -215,15 +235,26 @@ def test_a_move_is_taken_back_in_flight_in_its_old_order(orders: Sandbox, tmp_pa
     told = replicas_told(orders)
     assert [told[number] for number in cancelled] == [tuple(BEFORE[number]) for number in cancelled]
     assert "broker 4 is down: its throttle is put back by resume, when it is back" in outcome.remarks
-    orders.start_broker(4)
-    paid = moves_resume(handle_of(orders), path, options(50_000_000), execute=True)
+    in_kraft = orders.mode is Mode.KRAFT
+    told = moves_status(handle_of(orders), path)
+    assert told.exit_code == 1
+    assert told.remarks == (
+        "throttles of brokers 4 are still to be put back",
+        "broker 4 is down: resume puts its throttle back when it is back"
+        + ", or now with --through-controllers" * in_kraft,
+    )
+    if not in_kraft:
+        reasons = {row.reason for row in outcome.rows if row.state == "cancelled"}
+        assert reasons == {"taken back in flight; broker 4 is down: the copy stays on the disk there"}
+        orders.start_broker(4)
+    paying = options(50_000_000, through_controllers=in_kraft)
+    paid = moves_resume(handle_of(orders), path, paying, execute=True)
     assert (paid.remarks, paid.exit_code) == ((), 0)
+    if in_kraft:
+        orders.start_broker(4)
     assert throttles(orders) == before
 
 
-@pytest.mark.parametrize(
-    "running", [Mode.KRAFT], indirect=True
-)  # in ZooKeeper mode the controller may be one of the two
 def test_a_move_is_not_taken_back_where_too_few_would_be_in_sync(orders: Sandbox, tmp_path: Path) -> None:
     path = tmp_path / "plan.json"
     write_plan(orders, path)
@@ -232,7 +263,7 @@ def test_a_move_is_not_taken_back_where_too_few_would_be_in_sync(orders: Sandbox
     found: list[MoveOutcome] = []
     thread = threading.Thread(target=lambda: found.append(moves_apply(handle_of(orders), path, slow, execute=True)))
     thread.start()
-    until(lambda: any(4 in one.replicas for one in partitions(orders, "orders")), "a move to begin")
+    until(lambda: any(4 in one.replicas for one in partitions(orders, NAMES.topic)), "a move to begin")
     orders.kill(3)
     orders.kill(2)
     thread.join()
@@ -247,7 +278,7 @@ def test_a_move_is_not_taken_back_where_too_few_would_be_in_sync(orders: Sandbox
     outcome = moves_resume(handle_of(orders), path, options(50_000_000), execute=True)
     assert outcome.exit_code == 0, outcome
     wanted: Sequence[Sequence[int]] = replicas_told(orders)
-    wait_for_replicas(orders, "orders", wanted)
+    wait_for_replicas(orders, NAMES.topic, wanted)
 
 
 def rebalance(sandbox: Sandbox, *words: str | Path) -> list[str]:
@@ -255,14 +286,11 @@ def rebalance(sandbox: Sandbox, *words: str | Path) -> list[str]:
     return [*program, "--bootstrap-server", sandbox.bootstrap_servers]
 
 
-@pytest.mark.parametrize(
-    "running", [Mode.KRAFT], indirect=True
-)  # in ZooKeeper mode the resumed run took over 2 minutes
 def test_a_run_that_is_killed_is_resumed_and_one_that_is_interrupted_waits(orders: Sandbox, tmp_path: Path) -> None:
     before, path = throttles(orders), tmp_path / "plan.json"
     write_plan(orders, path)
     killed = subprocess.Popen(rebalance(orders, "apply", path, "--throttle", "20KB", "--execute"))
-    until(lambda: any(4 in one.replicas for one in partitions(orders, "orders")), "a move to begin")
+    until(lambda: any(4 in one.replicas for one in partitions(orders, NAMES.topic)), "a move to begin")
     killed.kill()
     killed.wait()
     assert throttles(orders) != before
@@ -274,7 +302,7 @@ def test_a_run_that_is_killed_is_resumed_and_one_that_is_interrupted_waits(order
 
     line = rebalance(orders, "rollback", path, "--throttle", "100KB", "--execute")
     with subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as interrupted:
-        until(lambda: any(3 in one.replicas for one in partitions(orders, "orders")), "a move to begin")
+        until(lambda: any(3 in one.replicas for one in partitions(orders, NAMES.topic)), "a move to begin")
         interrupted.send_signal(signal.SIGINT)
         _, err = interrupted.communicate(timeout=120)
     assert interrupted.returncode == 4, err
