@@ -13,6 +13,7 @@ from commands.rebalance.options import (
     BatchOption,
     ElectOption,
     ExecuteOption,
+    KeepCordonOption,
     LeastOption,
     MaxWaitOption,
     MostOption,
@@ -47,6 +48,7 @@ def apply(
     most: MostOption = None,
     max_wait: MaxWaitOption = None,
     elect: ElectOption = True,
+    keep_cordon: KeepCordonOption = False,
     output: OutputOption = None,
 ) -> None:
     """Carry out a plan; without --execute show what would be done, and what has drifted.
@@ -67,9 +69,9 @@ def apply(
             {"--batch": batch, "--pause": pause, "--allow-zookeeper-write": allow_zookeeper_write}, "replicas"
         )
         request = moves.MoveRequest(plan, handle, connection_options, execute, yes, throttle, max_wait, least, most)
-        _move(replace(request, elect=elect), "apply", output)
+        _move(replace(request, elect=elect, keep_cordon=keep_cordon), "apply", output)
     others: dict[str, object] = {"--throttle": throttle, "--min": least, "--max": most, "--max-wait": max_wait}
-    moves.refuse_other_options(others | {"--no-elect": not elect}, "leaders")
+    moves.refuse_other_options(others | {"--no-elect": not elect, "--keep-cordon": keep_cordon}, "leaders")
     asked = PlanRun(plan, handle, connection_options, yes=yes)
     with asked.explained():
         options = asked.options(pace, allow_zookeeper_write=allow_zookeeper_write)
@@ -91,6 +93,7 @@ def resume(
     most: MostOption = None,
     max_wait: MaxWaitOption = None,
     elect: ElectOption = True,
+    keep_cordon: KeepCordonOption = False,
     through_controllers: Annotated[
         bool,
         typer.Option(
@@ -118,9 +121,11 @@ def resume(
             {"--batch": batch, "--pause": pause, "--allow-zookeeper-write": allow_zookeeper_write}, "replicas"
         )
         request = moves.MoveRequest(plan, handle, connection_options, execute, yes, throttle, max_wait, least, most)
-        _move(replace(request, through_controllers=through_controllers, elect=elect), "resume", output)
+        request = replace(request, through_controllers=through_controllers, elect=elect, keep_cordon=keep_cordon)
+        _move(request, "resume", output)
     others: dict[str, object] = {"--throttle": throttle, "--min": least, "--max": most, "--max-wait": max_wait}
     others |= {"--through-controllers": through_controllers, "--no-elect": not elect}
+    others |= {"--keep-cordon": keep_cordon}
     moves.refuse_other_options(others, "leaders")
     asked = PlanRun(plan, handle, connection_options, yes=yes)
     with asked.explained():

@@ -55,6 +55,7 @@ class MoveRequest:
         least, most: Bounds of an automatic rate as typed.
         through_controllers: Whether throttles of brokers that are down are put back by the controllers.
         elect: Whether preferred leaders that the plan changes are elected at the end.
+        keep_cordon: Whether brokers that the plan drains stay cordoned.
     """
 
     path: Path
@@ -68,6 +69,7 @@ class MoveRequest:
     most: str | None = None
     through_controllers: bool = False
     elect: bool = True
+    keep_cordon: bool = False
 
 
 def refuse_other_options(options: dict[str, object], kind: str) -> None:
@@ -148,7 +150,9 @@ def carried_out(request: MoveRequest, run: MoveOptions, work: Callable[[CarryOut
 
     with patient_interrupts(said) as stopping:
         try:
-            return work(CarryOutOptions(replace(run, stopping=stopping), ask, warn, MEASURE_SECONDS, request.elect))
+            run = replace(run, stopping=stopping)
+            ends = {"elect": request.elect, "keep_cordon": request.keep_cordon}
+            return work(CarryOutOptions(run, ask, warn, MEASURE_SECONDS, **ends))
         except KeyboardInterrupt:
             if begun:
                 print_err(f"what is in flight goes on under its throttles; next {again}")
@@ -237,7 +241,7 @@ def _show(outcome: MoveOutcome, command: str, console: Console, request: MoveReq
 def _is_left(outcome: MoveOutcome) -> bool:
     """True if a change has still to be made, or a throttle to be put back."""
     counts = outcome.rollback_counts if outcome.state.progress.rolled else outcome.counts
-    return any(name in counts for name in ("pending", "waiting", "under-way")) or bool(outcome.state.progress.owed)
+    return any(name in counts for name in ("pending", "waiting", "under-way")) or outcome.state.progress.owes
 
 
 def _verdict(outcome: MoveOutcome, command: str) -> str:

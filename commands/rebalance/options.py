@@ -78,6 +78,14 @@ ElectOption = Annotated[
         help="Elect preferred leaders that the plan changes at the end, in batches.",
     ),
 ]
+KeepCordonOption = Annotated[
+    bool,
+    typer.Option(
+        "--keep-cordon",
+        rich_help_panel=REPLICAS,
+        help="Leave drained brokers cordoned at the end; Kafka 4.3 and newer.",
+    ),
+]
 
 
 def one_cluster(handles: Sequence[ClusterHandle], *, execute: bool) -> ClusterHandle:

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from clusters import partitions, produce, wait_for_replicas, wait_until_out_of_isrs
+from clusters import partitions, produce, wait_for_leaders, wait_for_replicas, wait_until_out_of_isrs
 from waiting import until
 
 from kreplica.config.handle import ClusterHandle
@@ -130,7 +130,13 @@ def write_plan(sandbox: Sandbox, path: Path, limits: MoveLimits | None = None) -
     request = PlanRequest(targets, limits=limits or MoveLimits(moves=2))
     plan, left_out = plan_replicas(snapshot, request, "2026-03-01T12:00:00+00:00")
     assert (left_out, len(plan.changes)) == ((), 4)
-    write_replica_plan(plan, path)
+    write_replica_plan(replace(plan, drained=(3,)), path)
+
+
+def cordon(sandbox: Sandbox) -> list[str]:
+    """Broker 3's own setting that cordons, as kafka-configs tells it."""
+    text = sandbox.tool("configs", "--describe", "--entity-type", "brokers", "--entity-name", "3")
+    return re.findall(r"cordoned.log.dirs=(\S*) ", text)
 
 
 def options(rate: int, **more: Any) -> CarryOutOptions:
@@ -180,10 +186,14 @@ def states(outcome: MoveOutcome) -> list[str]:
 def test_a_drain_under_load_loses_nothing_and_leaves_every_throttle_as_it_was(orders: Sandbox, tmp_path: Path) -> None:
     before = throttles(orders)
     write_plan(orders, tmp_path / "plan.json")
+    seen: list[list[str]] = []
+    told = replace(options(2_000_000).run, tell=lambda _: seen.append(cordon(orders)) if not seen else None)
     with Load(orders) as load:
-        outcome = moves_apply(handle_of(orders), tmp_path / "plan.json", options(2_000_000), execute=True)
+        outcome = moves_apply(handle_of(orders), tmp_path / "plan.json", CarryOutOptions(told), execute=True)
+    assert (seen[0], cordon(orders)) == (["*"] if orders.mode is Mode.KRAFT else [], [])
     assert (states(outcome), outcome.exit_code, outcome.remarks) == (["done"] * 4, 0, ())
     assert replicas_told(orders) == AFTER
+    wait_for_leaders(orders, NAMES.topic, [replicas[0] for replicas in AFTER])
     assert throttles(orders) == before
     assert load.result.total("acknowledged")
     assert load.result.total("lost") == 0

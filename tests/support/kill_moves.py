@@ -14,6 +14,7 @@ import shutil
 import signal
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +45,7 @@ OPERATORS: dict[str, Any] = {
     "own": {f"1/{LEADER}.rate": "7"},
     "default": {f"{FOLLOWER}.rate": "80", "check": "1"},
     "lists": {f"{LEADER}.replicas": "2:1,0:2"},
+    "cordons": {"5": "/one"},
 }
 """Throttles of an operator; every move has to be throttled whenever the cluster is looked at (``check``)."""
 OPTIONS = CarryOutOptions(MoveOptions(throttle=5_000_000, max_wait=1.0, poll=0.0))
@@ -121,7 +123,7 @@ def fresh_plan(folder: Path) -> Path:
     targets = {("orders", number): replicas for number, replicas in enumerate(AFTER)}
     plan, left_out = plan_replicas(cluster.snapshot(), PlanRequest(targets, limits=MoveLimits(moves=1)), "2026-03-01")
     assert not left_out
-    write_replica_plan(plan, folder / "plan.json")
+    write_replica_plan(replace(plan, drained=(5,)), folder / "plan.json")
     return folder / "plan.json"
 
 
@@ -160,7 +162,7 @@ def again(work: Work, path: Path) -> Work:
 def require_throttles_of_before(path: Path) -> None:
     state = MovingCluster(path.with_name("cluster.json")).read()
     assert {name: state[name] for name in OPERATORS} == OPERATORS, state
-    assert not progress_of(path).owed
+    assert not progress_of(path).owes
 
 
 def check_applied(path: Path) -> None:

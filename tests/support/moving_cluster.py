@@ -167,6 +167,27 @@ class MovingCluster:
         self.point("after the elections")
         return tuple(outcomes)
 
+    def cordons(self, brokers: Iterable[int]) -> dict[int, str | None]:
+        state = self.read()
+        if state.get("old"):
+            return {}
+        return {one: state.get("cordons", {}).get(str(one)) for one in brokers if one not in state["dead"]}
+
+    def set_cordons(self, values: Mapping[int, str | None]) -> dict[int, SettingResult]:
+        self.point("before the cordons")
+        state, results = self.read(), {}
+        found = state.setdefault("cordons", {})
+        for broker, value in values.items():
+            operation = Operation.DELETE if value is None else Operation.SET
+            asked = SettingChange(EntityType.BROKER, str(broker), "cordoned.log.dirs", operation, value)
+            found.pop(str(broker), None)
+            if value is not None:
+                found[str(broker)] = value
+            results[broker] = SettingResult(asked)
+        self.write(state)
+        self.point("after the cordons")
+        return results
+
     def logs(self, brokers: Iterable[int], partitions: Collection[Key] | None = None) -> dict[int, BrokerLogs | str]:
         state = self.read()
         found: dict[int, BrokerLogs | str] = {}

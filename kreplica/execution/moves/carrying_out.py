@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
+from typing import Protocol
 
 from kreplica.config.handle import ClusterHandle
 from kreplica.control.boundary import require_brokers, require_writable
@@ -14,6 +15,7 @@ from kreplica.errors import ExitCode, KreplicaError
 from kreplica.execution.journal import Operation
 from kreplica.execution.moves.change import ReplicaChange
 from kreplica.execution.moves.cluster import LiveCluster
+from kreplica.execution.moves.cordoning import CordonedCluster, arrived, cordon, still_cordoned, uncordon
 from kreplica.execution.moves.journal import Event, MoveJournal, entry
 from kreplica.execution.moves.plan_state import MovePlanState, compared_with, locked, look_at_replica_plan
 from kreplica.execution.moves.preferred_leaders import Electing, ElectingCluster, elect_preferred_leaders
@@ -24,7 +26,7 @@ from kreplica.execution.moves.runner import MoveOptions, MoveRun, MoveSession, r
 from kreplica.execution.moves.taking_back import take_back
 from kreplica.execution.progress import Phase
 from kreplica.model.snapshot import ClusterSnapshot, MetadataMode
-from kreplica.model.words import counted
+from kreplica.model.words import counted, ids
 
 
 def _ask_nobody(_label: str, _change: str) -> None:
@@ -46,6 +48,7 @@ class CarryOutOptions:
         warn: Called before that with each warning of a throttle that is too low.
         measure: Seconds for which is measured what is written to the partitions, for these warnings; 0 for not at all.
         elect: Whether preferred leaders that the plan changes are elected at the end.
+        keep_cordon: Whether brokers that the plan drains stay cordoned at the end.
     """
 
     run: MoveOptions = field(default_factory=MoveOptions)
@@ -53,6 +56,7 @@ class CarryOutOptions:
     warn: Callable[[str], None] = _say_nothing
     measure: float = 0.0
     elect: bool = True
+    keep_cordon: bool = False
 
 
 DEFAULTS = CarryOutOptions()
@@ -111,7 +115,7 @@ def moves_status(handle: ClusterHandle, path: Path) -> MoveOutcome:
     outcome = MoveOutcome(state, remarks=_owed(state))
     states = outcome.rollback_counts if state.progress.rolled else outcome.counts
     open_states = ("pending", "waiting", "under-way", "failed", "left-out", DRIFTED)
-    findings = any(name in states for name in open_states) or bool(state.progress.owed)
+    findings = any(name in states for name in open_states) or state.progress.owes
     return replace(outcome, exit_code=ExitCode.FINDINGS if findings else _seen(state))
 
 
@@ -148,7 +152,7 @@ def moves_resume(
     """
     request = _Request(handle, path, options)
     if request.state.progress.phase is Phase.CANCELLED:
-        if not request.state.under_way and not request.state.progress.owed:
+        if not request.state.under_way and not request.state.progress.owes:
             return MoveOutcome(request.state)
         return request.cancel(in_flight=bool(request.state.progress.taking_back), execute=execute)
     if request.state.progress.rolled:
@@ -184,12 +188,16 @@ def moves_rollback(
     return _Request(handle, path, options).roll_back(execute=execute)
 
 
+class _Cluster(ElectingCluster, CordonedCluster, Protocol):
+    """All that a request about a plan asks of a cluster."""
+
+
 class _Request:
     """One request about a plan; the cluster is read and compared when it is made."""
 
     def __init__(self, handle: ClusterHandle, path: Path, options: CarryOutOptions) -> None:
         self._handle, self._options = handle, options
-        self._cluster: ElectingCluster = LiveCluster(handle, through_controllers=options.run.through_controllers)
+        self._cluster: _Cluster = LiveCluster(handle, through_controllers=options.run.through_controllers)
         self.state = look_at_replica_plan(path, self._cluster)
         self._warnings: tuple[str, ...] = ()
 
@@ -199,7 +207,7 @@ class _Request:
         refuse_second_runner(self.state.plan, self.state.progress, self.state.snapshot)
         todo = len(self.state.unfinished)
         phase = self.state.progress.phase
-        executed = execute and bool(todo or self.state.progress.owed or phase is Phase.APPLYING)
+        executed = execute and bool(todo or self.state.progress.owes or phase is Phase.APPLYING)
         remarks = _owed(self.state)
         self._judge_throttle(self.state.unfinished)
         if executed:
@@ -224,7 +232,25 @@ class _Request:
             electing = Electing(self._cluster, journal, operation, self._options.run)
             return elect_preferred_leaders(electing, now().made(operation), before)
 
-        return run_moves(self._session(journal, now()), operation, changes, afterwards=elected)
+        remarks: tuple[str, ...] = ()
+        if operation is Operation.APPLY and changes:
+            remarks = cordon(self._cluster, journal.append, operation, now().plan.drained)
+        found = run_moves(self._session(journal, now()), operation, changes, afterwards=elected)
+        return replace(found, remarks=(*remarks, *found.remarks))
+
+    def _uncordoned(self, journal: MoveJournal, now: Callable[[], MovePlanState], found: MoveRun) -> MoveRun:
+        """Puts cordons back where nothing is in flight any more."""
+        owed = now().progress.cordoned
+        if found.in_flight or not owed:
+            return found
+        if self._options.keep_cordon:
+            journal.append(entry(Event.RELEASED, Operation.APPLY, cordons=tuple(owed.values())))
+            return replace(found, remarks=(*found.remarks, f"brokers {ids(sorted(owed))} stay cordoned"))
+        try:
+            remarks = uncordon(self._cluster, journal.append, Operation.APPLY, owed)
+        except KreplicaError as error:
+            remarks = (f"brokers {ids(sorted(owed))} are still cordoned: {error}",)
+        return replace(found, remarks=(*found.remarks, *remarks))
 
     def cancel(self, *, in_flight: bool, execute: bool) -> MoveOutcome:
         _require_unfinished(self.state)
@@ -249,7 +275,7 @@ class _Request:
         _require_begun(self.state)
         todo = len(self.state.ways_back) + len(self.state.under_way)
         phase = self.state.progress.phase
-        executed = execute and bool(todo or self.state.progress.owed or phase is Phase.ROLLING_BACK)
+        executed = execute and bool(todo or self.state.progress.owes or phase is Phase.ROLLING_BACK)
         remarks = _owed(self.state)
         self._judge_throttle((*self.state.under_way, *self.state.ways_back))
         if executed:
@@ -291,13 +317,15 @@ class _Request:
         allowed: Callable[[MovePlanState], None],
     ) -> tuple[str, ...]:
         with locked(self.state, allowed) as (journal, now):
-            found = work(journal, now)
+            found = self._uncordoned(journal, now, work(journal, now))
             self.state = now()
         try:
             self.state = compared_with(self.state, self._cluster)
         except KreplicaError as error:  # what was done must be reported all the same
             self._options.run.tell(f"the cluster could not be read afterwards: {error}")
-        return found.remarks
+        if self.state.snapshot is None or self.state.progress.phase is not Phase.APPLIED:
+            return found.remarks
+        return (*found.remarks, *arrived(self.state.snapshot, self.state.plan))
 
     def _session(self, journal: MoveJournal, state: MovePlanState) -> MoveSession:
         run = replace(self._options.run, asked_rate=requests_of(state.path, state.digest))
@@ -313,7 +341,7 @@ def _exit_code(outcome: MoveOutcome) -> ExitCode:
     states = outcome.rollback_counts if state.progress.rolled else outcome.counts
     wrong = any(name in states for name in ("failed", "left-out", DRIFTED))
     left = any(name in states for name in ("pending", "waiting", "under-way"))
-    stopped = outcome.executed and (left or state.progress.message or state.progress.owed)
+    stopped = outcome.executed and (left or state.progress.message or state.progress.owes)
     return ExitCode.CHANGE_REFUSED if wrong or stopped else _seen(state)
 
 
@@ -327,7 +355,8 @@ def _owed(state: MovePlanState) -> tuple[str, ...]:
     topics = sorted({topic for topic, _ in owed.lists})
     where = [f"of brokers {', '.join(map(str, brokers))}"] if brokers else []
     where += [f"of topics {', '.join(topics)}"] if topics else []
-    owes = (f"throttles {' and '.join(where)} are still to be put back",) if where else ()
+    owes: tuple[str, ...] = (f"throttles {' and '.join(where)} are still to be put back",) if where else ()
+    owes += still_cordoned(state.progress.cordoned)
     return (*owes, *(_owed_to_the_dead(broker, state.snapshot) for broker in brokers if _is_down(broker, state)))
 
 
@@ -356,6 +385,6 @@ def _require_begun(state: MovePlanState) -> None:
 
 
 def _require_unfinished(state: MovePlanState) -> None:
-    cancelled = state.progress.phase is Phase.CANCELLED and (state.under_way or state.progress.owed)
+    cancelled = state.progress.phase is Phase.CANCELLED and (state.under_way or state.progress.owes)
     if state.progress.phase not in (Phase.NEW, Phase.APPLYING) and not cancelled:
         raise state.refusal("there is nothing to cancel")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 
+from kreplica.control.cordons import read_cordons, set_cordons
 from kreplica.control.log_directories import DirectoryResult, ReplicaKey, alter_log_directories
 from kreplica.control.reassign import ReassignmentResult, Target, alter_reassignments
 from kreplica.control.settings import SettingResult
@@ -109,3 +110,11 @@ class LiveCluster:
     def elect(self, changes: Sequence[LeaderChange]) -> tuple[Outcome, ...]:
         """Has the controller elect preferred leaders."""
         return elect(self._handle, changes)
+
+    def cordons(self, brokers: Iterable[int]) -> Mapping[int, str | None]:
+        """Own values of cordoned.log.dirs."""
+        return read_cordons(self._handle, brokers)
+
+    def set_cordons(self, values: Mapping[int, str | None]) -> Mapping[int, SettingResult]:
+        """Sets or deletes cordoned.log.dirs of brokers."""
+        return set_cordons(self._handle, values)

@@ -6,6 +6,7 @@
     {"at": ..., "event": "intended",  "operation": "apply", "moves": [{...}, ...]}
     {"at": ..., "event": "finished",  "operation": "apply", "results": [{...}, ...]}
     {"at": ..., "event": "released",  "operation": "apply", "rates": [{...}], "lists": [{...}]}
+    {"at": ..., "event": "cordoning", "operation": "apply", "cordons": [{...}]}
     {"at": ..., "event": "electing",  "operation": "apply", "elections": [{...}]}
     {"at": ..., "event": "elected",   "operation": "apply", "elections": [{...}]}
     {"at": ..., "event": "stopped",   "operation": "apply", "message": "..."}
@@ -50,6 +51,7 @@ class Event(StrEnum):
     INTENDED = "intended"
     FINISHED = "finished"
     RELEASED = "released"
+    CORDONING = "cordoning"
     ELECTING = "electing"
     ELECTED = "elected"
     STOPPED = "stopped"
@@ -127,6 +129,14 @@ class ListNote:
 
 
 @dataclass(frozen=True, slots=True)
+class CordonNote:
+    """A broker that is cordoned, and its own value of ``cordoned.log.dirs`` before; None where it had none."""
+
+    broker: int
+    before: str | None
+
+
+@dataclass(frozen=True, slots=True)
 class ElectionNote:
     """An election of a preferred leader after the moves.
 
@@ -159,6 +169,7 @@ class Entry:
     rates: tuple[RateNote, ...] = ()
     lists: tuple[ListNote, ...] = ()
     elections: tuple[ElectionNote, ...] = ()
+    cordons: tuple[CordonNote, ...] = ()
     message: str = ""
     pid: int | None = None
 

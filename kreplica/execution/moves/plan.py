@@ -48,6 +48,7 @@ class ReplicaPlan:
         limits: What may be in flight at the same time.
         inverse: What undoes it, last change first.
         certificate: What the planner proves of it, if it proves anything.
+        drained: Brokers that it is to empty.
         margin: Brokers that may fail on top while a partition moves, before it begins to lack something.
     """
 
@@ -63,6 +64,7 @@ class ReplicaPlan:
     limits: MoveLimits
     inverse: tuple[ReplicaChange, ...]
     certificate: dict[str, Any] | None = None
+    drained: tuple[int, ...] = ()
     margin: int = DEFAULT_MARGIN
 
     @property

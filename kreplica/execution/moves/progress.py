@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from kreplica.execution.journal import Operation
-from kreplica.execution.moves.journal import Entry, Event, ListNote, MoveResult, Outcome, RateNote
+from kreplica.execution.moves.journal import CordonNote, Entry, Event, ListNote, MoveResult, Outcome, RateNote
 from kreplica.execution.moves.plan import ReplicaPlan
 from kreplica.execution.plan import PartitionKey
 from kreplica.execution.progress import Phase
@@ -74,6 +74,7 @@ class MoveProgress:
         rollback: State of each partition's way back; only those that were begun.
         results: The last result of each partition that has one.
         owed: Throttles that have to be put back.
+        cordoned: Brokers whose cordon has to be put back.
         taking_back: Partitions whose move was to be cancelled in flight, and of which the end is not known.
         message: Why the last run stopped early, empty if it did not.
     """
@@ -84,7 +85,13 @@ class MoveProgress:
     results: Mapping[PartitionKey, MoveResult]
     owed: Owed
     taking_back: frozenset[PartitionKey] = frozenset()
+    cordoned: Mapping[int, CordonNote] = field(default_factory=dict)
     message: str = ""
+
+    @property
+    def owes(self) -> bool:
+        """True if throttles or cordons have to be put back."""
+        return bool(self.owed or self.cordoned)
 
     @property
     def rolled(self) -> bool:
@@ -98,6 +105,7 @@ def replay_moves(plan: ReplicaPlan, entries: Iterable[Entry]) -> MoveProgress:
     rollback: dict[PartitionKey, MoveState] = {}
     results: dict[PartitionKey, MoveResult] = {}
     owed, taking_back = Ledger(), set[PartitionKey]()
+    cordoned: dict[int, CordonNote] = {}
     phase, message = Phase.NEW, ""
     for one in entries:
         states = rollback if one.operation is Operation.ROLLBACK else apply
@@ -107,11 +115,22 @@ def replay_moves(plan: ReplicaPlan, entries: Iterable[Entry]) -> MoveProgress:
         states.update({result.key: _STATES[result.outcome] for result in one.results})
         results.update({result.key: result for result in one.results})
         owed.count(one)
+        _count_cordons(cordoned, one)
         phase = _phase(phase, one)
-        message = one.message if one.event is Event.STOPPED else ""
+        if one.event in (Event.STARTED, Event.STOPPED, Event.COMPLETED):
+            message = one.message
     if phase in (Phase.CANCELLED, Phase.ROLLING_BACK, Phase.ROLLED_BACK):
         apply = {key: MoveState.DROPPED if state is MoveState.PENDING else state for key, state in apply.items()}
-    return MoveProgress(phase, apply, rollback, results, owed.owed, frozenset(taking_back), message)
+    return MoveProgress(phase, apply, rollback, results, owed.owed, frozenset(taking_back), cordoned, message)
+
+
+def _count_cordons(cordoned: dict[int, CordonNote], one: Entry) -> None:
+    """Counts a line of the journal; what was there before the first time is what is put back."""
+    for note in one.cordons:
+        if one.event is Event.CORDONING:
+            cordoned.setdefault(note.broker, note)
+        elif one.event is Event.RELEASED:
+            cordoned.pop(note.broker, None)
 
 
 class Ledger:

@@ -297,7 +297,7 @@ def _from_reasons(
     request = PlanRequest(planned.targets, planned.directories, limits, margin=options.margin)
     plan, left_out = _plan(snapshot, request)
     unsafe = [(one.topic, one.partition) for one in left_out]
-    plan = replace(plan, certificate=certificate_object(planned.certificate(unsafe)))
+    plan = replace(plan, certificate=certificate_object(planned.certificate(unsafe)), drained=_drained(wanted))
     stuck = [LeftOut(*key, "no broker can take their replicas by these rules") for key in planned.stuck]
     capped = [LeftOut(*key, reason) for key, reason in planned.capped.items()]
     problem = planned.problem
@@ -315,6 +315,15 @@ def _from_reasons(
         reassigning=_keys(snapshot, problem.reassigning),
         changed_directories=[one for one in planned.changed_directories if one.key not in kept],
     )
+
+
+def _drained(wanted: Request) -> tuple[int, ...]:
+    """Brokers that are to lose every replica."""
+    from kreplica.planner.reassignment.request import ReasonKind
+
+    if wanted.topics is not None or wanted.excluded_topics is not None:
+        return ()
+    return tuple(sorted({broker for one in wanted.reasons if one.kind is ReasonKind.DRAIN for broker in one.brokers}))
 
 
 def _remark(obstacle: Obstacle) -> str:
