@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import xml.etree.ElementTree as ET
 from collections import Counter
 from dataclasses import replace
 from datetime import timedelta
@@ -10,12 +11,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from commands.main import run
+from commands.rebalance.replicas.screen import bar_of, broker_bars
 from kreplica.execution.digest import write_document
 from kreplica.model.schema import LOG_DIRS, QUORUM, REPLICAS
 from kreplica.model.snapshot import ClusterSnapshot
 from kreplica.model.table import Table
+from kreplica.planner.reassignment.effects import BrokerEffect
 from kreplica.sources.dumps.dump import read_dump, read_sample
 from kreplica.store.writing import write_snapshot
 
@@ -356,6 +360,47 @@ def test_the_table_of_brokers_says_what_it_counts(capsys: pytest.CaptureFixture[
     assert (effects["partitions"], effects["all_partitions"]) == (2, total)
     run(["rebalance", "replicas", "--balance", "leaders", *HEALTHY])
     assert "are counted" not in capsys.readouterr().out
+
+
+def test_a_plan_is_drawn(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """The words beside the bars are the figures of the answer, rack by rack and broker by broker."""
+    picture = tmp_path / "plan.svg"
+    _, document = ask(capsys, *DRAINED, "--svg", str(picture))
+    assert document["summary"]["written"] == {"svg": str(picture)}
+    texts = [one.text for one in ET.parse(picture).getroot().iter("{http://www.w3.org/2000/svg}text")]
+    effects = document["summary"]["effects"]
+    for one in effects["brokers"]:
+        at = texts.index(f"broker {one['broker']}")
+        figures = [one[f"{load}_{when}"] for load in ("replicas", "leaders") for when in ("before", "after")]
+        assert texts[at + 1 : at + 5] == list(map(str, figures))
+    assert [one for one in texts if one and one.startswith("rack ")] == ["rack r1", "rack r2", "rack r3"]
+    assert run(["rebalance", "replicas", *DRAINED, "--svg", str(picture)]) == 2
+    assert "is there already" in capsys.readouterr().err
+    assert ask(capsys, *DRAINED, "--svg", str(picture), "--force")[0] == 0
+    assert [one.name for one in tmp_path.iterdir()] == ["plan.svg"], "nothing half is left"
+    file = tmp_path / "moves.json"
+    ask(capsys, *DRAINED, "--reassignment-json", str(file))
+    words = ["--from-reassignment-json", str(file), *HEALTHY, "--svg", str(tmp_path / "other.svg")]
+    assert run(["rebalance", "replicas", *words]) == 2
+    assert "--svg draws plans for a reason" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("value", "bar"), [(0, ""), (80, "██████████"), (40, "█████"), (1, "▏"), (44, "█████▌"), (79, "█████████▉")]
+)
+def test_bars_are_drawn_in_eighths_of_a_letter(value: int, bar: str) -> None:
+    assert bar_of(value, 80, 10) == bar
+
+
+def test_a_load_that_is_not_zero_is_seen() -> None:
+    assert bar_of(1, 10**12, 10) == "▏"
+    pairs = [BrokerEffect(one, None, 5, 5, 3 - one, one, 7, 7, 0, 0, 0, None) for one in (1, 2)]
+    assert broker_bars(pairs, 4) == ("leaders", ["1  ████  ->  ██", "2  ██    ->  ████"])
+    assert broker_bars([replace_of(one) for one in pairs], 4) == ("", []), "nothing changes"
+
+
+def replace_of(one: BrokerEffect) -> BrokerEffect:
+    return structs.replace(one, leaders_after=one.leaders_before)
 
 
 def test_a_replication_factor_that_cannot_be_had_is_refused(capsys: pytest.CaptureFixture[str]) -> None:

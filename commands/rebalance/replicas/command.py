@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -202,6 +203,10 @@ def replicas(
         Path | None,
         typer.Option("--reassignment-json", metavar="FILE", help="Write the changes for kafka-reassign-partitions."),
     ] = None,
+    svg: Annotated[
+        Path | None,
+        typer.Option("--svg", metavar="FILE", help="Draw racks and brokers before and after, as bars, into a file."),
+    ] = None,
     force: Annotated[bool, typer.Option("--force", help="Let files that are there be replaced.")] = False,
     output: OutputOption = None,
 ) -> None:
@@ -218,6 +223,7 @@ def replicas(
     Exits 1 when something that was asked for is left out, 5 when not everything could be read.
     """
     from commands.rebalance.replicas.answer import answer
+    from commands.rebalance.replicas.picture import write_picture
     from commands.rebalance.replicas.screen import show
     from commands.shared.printing.output import emit
     from kreplica.execution.rebalance.replicas import PlanFiles, rebalance_replicas
@@ -250,6 +256,9 @@ def replicas(
     limits = _limits(bytes_per_broker, moves_per_broker, moves)
     files = PlanFiles(out, reassignment_json, force)
     found = rebalance_replicas(handle, wanted, options=options, throttle=rate, limits=limits, files=files, since=since)
+    if svg is not None:
+        write_picture(found, svg, replace=force)
+        found = replace(found, paths={**found.paths, "svg": svg})
     connection = sources.again(handle.name) if handle.dump is None else "--bootstrap-server HOST:PORT"
     emit(answer(found), output, lambda console: show(found, console, connection))
     raise typer.Exit(found.exit_code)

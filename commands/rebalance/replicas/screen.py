@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from commands.shared.printing.screen import places, print_cluster, print_lines, print_rows, print_verdict
@@ -95,11 +95,37 @@ def _show_effects(found: PlannedReplicas, console: Console) -> None:
     timed = {} if found.effects.seconds is None else {"seconds": lambda seconds: spell_duration(round(seconds))}
     shown = tuple(name for name in names_of(BrokerEffect) if name != "seconds" or timed)
     print_rows(console, BrokerEffect, found.effects.brokers, shown=shown, cells={**sizes, **timed})
+    if console.is_terminal and console.encoding.lower().startswith("utf"):
+        name, lines = broker_bars(found.effects.brokers, min(30, (console.width - 24) // 2))
+        print_lines(console, name, lines, whole=True)
     if (counted_here := found.effects.partitions) < found.effects.all_partitions:
         total = counted(found.effects.all_partitions, "partition")
         print_lines(console, "brokers", [f"{counted_here} of {total} are counted: those that may be planned"])
     if found.effects.seconds is not None:
         print_lines(console, "time", [f"{spell_duration(round(found.effects.seconds))} at this throttle, at least"])
+
+
+def broker_bars(brokers: Sequence[BrokerEffect], width: int) -> tuple[str, list[str]]:
+    """Name of the load that changes most visibly, and a line for each broker: its bar before, its bar after."""
+    for name in ("bytes", "replicas", "leaders"):
+        pairs = [(getattr(one, f"{name}_before"), getattr(one, f"{name}_after")) for one in brokers]
+        if any(before != after for before, after in pairs):
+            break
+    else:
+        return "", []
+    most = max(max(pair) for pair in pairs)
+    wide = max(len(str(one.broker)) for one in brokers)
+    lines = [
+        f"{one.broker:>{wide}}  {bar_of(before, most, width):<{width}}  ->  {bar_of(after, most, width)}"
+        for one, (before, after) in zip(brokers[:MOST_LISTED], pairs, strict=False)
+    ]
+    return name, lines
+
+
+def bar_of(value: int, most: int, width: int) -> str:
+    """A bar in eighths of a letter; a load that is not 0 is seen."""
+    eighths = max(round(8 * width * value / most), 1 if value else 0)
+    return "█" * (eighths // 8) + " ▏▎▍▌▋▊▉"[eighths % 8].strip()
 
 
 def _left_out(found: PlannedReplicas) -> Iterator[str]:

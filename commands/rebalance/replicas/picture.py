@@ -1,0 +1,59 @@
+"""The picture of a plan of replicas: racks and brokers before and after, as bars."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from commands.shared.values import size_words
+from kreplica.errors import UsageError
+from kreplica.model.words import counted
+from kreplica.report.svg.before_after import BarRow, Bars, before_after_svg
+
+if TYPE_CHECKING:
+    from kreplica.execution.rebalance.replicas import PlannedReplicas
+    from kreplica.planner.reassignment.effects import BrokerEffect, Effects, RackEffect
+
+
+def write_picture(found: PlannedReplicas, path: Path, *, replace: bool) -> None:
+    """Draws a plan; a crash leaves the old file or the new one, never a part.
+
+    Raises:
+        UsageError: The replicas were named, the file is there already, or it cannot be written.
+    """
+    from kreplica.system.durable_files import write_whole
+
+    if found.effects is None:
+        raise UsageError("--svg draws plans for a reason", "the replicas were named by a file", "leave out --svg")
+    try:
+        write_whole(path, effects_svg(found.snapshot.label, found.effects).encode(), replace=replace)
+    except FileExistsError:
+        raise UsageError(f"{path} is there already", "it is not overwritten unasked", "give --force") from None
+    except OSError as error:
+        raise UsageError(f"cannot write {path}", error.strerror or str(error)) from None
+
+
+def effects_svg(cluster: str, effects: Effects) -> str:
+    """An SVG document: each rack, then its brokers; replicas, preferred leaders and bytes.
+
+    Args:
+        cluster: Name of the cluster.
+        effects: Brokers and racks before and after.
+    """
+    rows: list[BarRow] = []
+    for rack in effects.racks:
+        rows.append(_row(f"rack {rack.rack}" if rack.rack else "no rack", rack, group=True))
+        rows += [_row(f"broker {one.broker}", one, group=False) for one in effects.brokers if one.rack == rack.rack]
+    moved = f"{counted(effects.moves, 'replica')} would move, {size_words(effects.bytes_copied)}"
+    return before_after_svg(f"{cluster}: {moved}", ("replicas", "preferred leaders", "bytes"), rows)
+
+
+def _row(name: str, one: BrokerEffect | RackEffect, *, group: bool) -> BarRow:
+    pairs = ((one.replicas_before, one.replicas_after), (one.leaders_before, one.leaders_after))
+    numbers = [_bars(before, after, str) for before, after in pairs]
+    return BarRow(name, group, (*numbers, _bars(one.bytes_before, one.bytes_after, size_words)))
+
+
+def _bars(before: int, after: int, form: Callable[[int], str]) -> Bars:
+    return Bars(before, after, (form(before), form(after)))
