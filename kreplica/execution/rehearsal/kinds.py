@@ -124,15 +124,12 @@ def choose(
     rarest = sorted((kind for kind in MoveKind if of_kind[kind]), key=lambda kind: len(of_kind[kind]))
     waiting = {kind: sorted(of_kind[kind], key=_largest_first, reverse=True) for kind in rarest}
     chosen: dict[PartitionKey, MoveKind] = {}
-    covered: set[MoveKind] = set()
     while len(chosen) < most and any(waiting.values()):
         for kind in rarest:
             _next(waiting[kind], chosen)
-            if not waiting[kind] or len(chosen) == most or (kind in covered and covered < {*rarest}):
+            if not waiting[kind] or len(chosen) == most:
                 continue
-            key = waiting[kind].pop().key
-            chosen[key] = kind
-            covered.update(kinds[key])
+            chosen[waiting[kind].pop().key] = kind
     return tuple(ChosenMove(one, tuple(kinds[one.key]), chosen[one.key]) for one in changes if one.key in chosen)
 
 

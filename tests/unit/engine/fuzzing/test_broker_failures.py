@@ -38,6 +38,16 @@ def test_every_broker_is_back_in_time(failures: int) -> None:
         assert not down, "what is ended last is started after that"
 
 
+def test_a_broker_that_stops_cleanly_is_started_once_it_can_have_stopped() -> None:
+    """A start while it still hands its leaderships over starts nothing, and it would stay away."""
+    stopping = [plan for plan in PLANS if isinstance(plan[0].do, Stop)]
+    for plan in stopping:
+        begin, *starts = map(_time, plan)
+        assert min(starts) >= begin + 10 * SECOND
+        assert max(starts) == begin + LONGEST
+    assert len(stopping) > len(PLANS) // 8
+
+
 def _time(step: Step) -> int:
     assert isinstance(step.when, At)
     return step.when.time

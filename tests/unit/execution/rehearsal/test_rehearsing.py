@@ -155,7 +155,8 @@ def test_a_plan_of_another_cluster_is_refused() -> None:
 
 
 def test_only_the_brokers_of_the_moves_are_played_with_their_racks_and_those_that_are_down_stay_so() -> None:
-    snapshot = cluster((1, 2, 6), brokers=[*BROKERS[:5], {**BROKERS[5], "alive": False}])
+    dead = [{**broker, "alive": False} for broker in BROKERS[4:]]
+    snapshot = cluster((1, 2, 6), brokers=[*BROKERS[:4], *dead])
     setup = staged(snapshot, {0: (1, 2, 4)}).stage.setup
     assert {broker.id: broker.rack for broker in setup.brokers} == {1: "b", 2: "c", 4: "b", 6: "a"}
     assert setup.down == ("broker-6",)
