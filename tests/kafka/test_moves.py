@@ -136,7 +136,7 @@ def write_plan(sandbox: Sandbox, path: Path, limits: MoveLimits | None = None) -
 def cordon(sandbox: Sandbox) -> list[str]:
     """Broker 3's own setting that cordons, as kafka-configs tells it."""
     text = sandbox.tool("configs", "--describe", "--entity-type", "brokers", "--entity-name", "3")
-    return re.findall(r"cordoned.log.dirs=(\S*) ", text)
+    return re.findall(r"^ *cordoned.log.dirs=(\S*) ", text, re.MULTILINE)
 
 
 def options(rate: int, **more: Any) -> CarryOutOptions:
