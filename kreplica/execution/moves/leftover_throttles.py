@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated
 from msgspec import Struct, structs
 
 from kreplica.control.boundary import require_brokers, require_writable
-from kreplica.control.settings import EntityType, Operation, SettingChange, alter_settings
+from kreplica.control.settings import EntityType, Operation, SettingChange, SettingResult, alter_settings
 from kreplica.errors import ExitCode, UsageError
 from kreplica.model.rows import Meaning
 from kreplica.model.throttles import (
@@ -229,9 +229,13 @@ def _cleared(handle: ClusterHandle, found: FoundThrottles, named: Sequence[Throt
     )
     made = {id(row): result.made for row, result in zip(free, results, strict=True)}
     failed = [f"{_place(row)} is in use: it is left" for row in named if row.state == IN_USE]
-    failed += [f"{_place(row)}: {result.error}" for row, result in zip(free, results, strict=True) if not result.made]
+    failed += [f"{_place(row)}: {_why(result)}" for row, result in zip(free, results, strict=True) if not result.made]
     rows = [structs.replace(row, cleared=made.get(id(row), False)) if row in named else row for row in found.rows]
     return replace(found, rows=rows, executed=True, failed=failed)
+
+
+def _why(result: SettingResult) -> str:
+    return f"{result.error}: {result.message}" if result.message else result.error
 
 
 def _place(row: ThrottleRow) -> str:

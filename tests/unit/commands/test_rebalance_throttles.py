@@ -14,6 +14,7 @@ from settings_broker import BROKER, TOPIC, SettingsBroker
 
 import kreplica as library
 from commands.main import run
+from kreplica.control.settings import SettingChange, SettingResult
 from kreplica.execution.moves import leftover_throttles
 from kreplica.monitoring.clusters import Reading
 
@@ -74,6 +75,16 @@ def test_only_those_that_are_named_and_free_are_deleted(broker: Any, throttles: 
     assert (code, broker.stored[BROKER, ""]) == (4, {})
     assert broker.stored[TOPIC, "moving"], "a partition that it names is moving"
     assert f"{LEADER}.rate of broker 1 is in use: it is left" in err
+
+
+def test_a_deletion_that_is_refused_says_what_lacks(throttles: Throttles, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(_: object, changes: Sequence[SettingChange]) -> tuple[SettingResult, ...]:
+        return tuple(SettingResult(one, "TOPIC_AUTHORIZATION_FAILED", "kafka-acls --add") for one in changes)
+
+    monkeypatch.setattr(leftover_throttles, "alter_settings", refuse)
+    code, document, err = throttles("--topic", "still", "--execute")
+    assert (code, states(document["throttles"])["topic still"]) == (4, ("orphaned", False))
+    assert f"{LEADER}.replicas of topic still: TOPIC_AUTHORIZATION_FAILED: kafka-acls --add" in err
 
 
 def test_the_function_gives_the_same(broker: Any, throttles: Throttles) -> None:
