@@ -20,6 +20,7 @@ from kreplica.errors import UsageError
 from kreplica.model.snapshot import ClusterSnapshot
 from kreplica.planner.reassignment import verification
 from kreplica.planner.reassignment.certificate import (
+    Bound,
     BoundKind,
     Certificate,
     Load,
@@ -108,6 +109,9 @@ TOPIC, BYTES, WEIGHTS, LEADERS = (
     Reason(ReasonKind.BALANCE, measure=one) for one in (Measure.TOPIC, Measure.BYTES, Measure.WEIGHTS, Measure.LEADERS)
 )
 WEIGHED = {("orders", number): 5 + number % 3 for number in LISTS}
+
+DRAINED = Reason(ReasonKind.DRAIN, (1,))
+TWO_REPLICAS = Reason(ReasonKind.REPLICATION_FACTOR, replication_factor=2)
 
 Goals = dict[tuple[str, int], tuple[int, ...]]
 Forge = Callable[[Goals, Certificate], tuple[Goals, Certificate]]
@@ -280,6 +284,26 @@ def test_what_is_forged_is_found_and_named(name: str) -> None:
     assert any(said in fault for fault in found), found
 
 
+def test_replicas_that_are_given_up_are_no_moves() -> None:
+    """Four partitions on brokers 1 to 3 keep two replicas each: seven leave, three come, one to each other broker."""
+    cluster = SmallCluster(dict.fromkeys(range(1, 7)), {number: [1, 2, 3] for number in range(4)})
+    planned = plan_reassignment(cluster.snapshot(), Request((TWO_REPLICAS, TOPIC)), UNKNOWN_DISKS)
+    certificate = planned.certificate()
+    shares = Bound(Quantity.MOVES, 3, 3, BoundKind.SHARES, 1, {})
+    assert verify(cluster.snapshot(), planned.targets, replace(certificate, bounds=(shares,))) == []
+    forged = replace(certificate, bounds=(replace(shares, lower_bound=4),))
+    assert verify(cluster.snapshot(), planned.targets, forged) == ["moves: shares prove 3 of 3, not 4"]
+
+
+def test_shares_are_not_compared_rack_by_rack_where_replicas_may_change_their_rack() -> None:
+    """Nothing has to move; a plan that moves one to the other rack all the same is not the best."""
+    cluster = SmallCluster({1: "a", 2: "a", 3: "b"}, {0: [1], 1: [2]})
+    certificate = plan_reassignment(cluster.snapshot(), Request((TOPIC,)), UNKNOWN_DISKS).certificate()
+    forged = replace(certificate, bounds=(Bound(Quantity.MOVES, 1, 1, BoundKind.SHARES, 1, {}),))
+    found = verify(cluster.snapshot(), {("orders", 1): (3,)}, forged)
+    assert found == ["moves: shares prove 0 of 1, not 1"]
+
+
 def test_certificates_of_before_are_read_and_hold() -> None:
     """Files of the first certificates have neither loads, shares, leaders nor what is left out."""
     goals, certificate = of(COUNT)
@@ -308,8 +332,6 @@ def test_bytes_that_have_changed_are_found() -> None:
     assert any(fault.startswith("bytes: the plan has") for fault in verify(grown.snapshot(), goals, certificate))
 
 
-DRAINED = Reason(ReasonKind.DRAIN, (1,))
-ONE_REPLICA = Reason(ReasonKind.REPLICATION_FACTOR, replication_factor=1)
 AIMS = (
     (BALANCE,),
     (DRAINED,),
@@ -320,7 +342,7 @@ AIMS = (
     (DRAINED, BYTES),
     (BALANCE, TOPIC),
     (DRAINED, TOPIC),
-    (ONE_REPLICA, TOPIC),
+    (TWO_REPLICAS, TOPIC),
 )
 
 
