@@ -106,13 +106,14 @@ def configure(sandbox: Sandbox, *words: str) -> None:
 
 def throttles(sandbox: Sandbox) -> list[str]:
     """Every setting that throttles, as kafka-configs tells it, of brokers that run and of topics."""
-    found = []
-    entities = [("brokers", "--entity-name", str(broker)) for broker in sorted(sandbox.running_brokers())]
-    entities += [("topics", "--entity-name", topic) for topic in (NAMES.topic, "other")]
-    for kind, *names in (*entities, ("brokers", "--entity-default")):
-        text = sandbox.tool("configs", "--describe", "--entity-type", kind, *names)
-        found += sorted(f"{names[-1]} {line.strip()}" for line in text.splitlines() if "throttled" in line)
-    return found
+    found, entity = [], ""
+    for kind in ("brokers", "topics"):
+        for line in sandbox.tool("configs", "--describe", "--entity-type", kind).splitlines():
+            if not line.startswith(" "):
+                entity = line
+            elif "throttled" in line:
+                found.append(f"{entity} {line.strip()}")
+    return sorted(found)
 
 
 def replicas_told(sandbox: Sandbox) -> list[tuple[int, ...]]:
@@ -124,9 +125,11 @@ def handle_of(sandbox: Sandbox) -> ClusterHandle:
     return ClusterHandle("test", sandbox.bootstrap_servers, timeout=20)
 
 
-def write_plan(sandbox: Sandbox, path: Path, limits: MoveLimits | None = None) -> None:
+def write_plan(
+    sandbox: Sandbox, path: Path, limits: MoveLimits | None = None, target: Sequence[Sequence[int]] = AFTER
+) -> None:
     snapshot = read_snapshot(handle_of(sandbox), Facet.TOPIC_CONFIGS | Facet.LOG_DIRS)
-    targets = {(NAMES.topic, number): replicas for number, replicas in enumerate(AFTER)}
+    targets = {(NAMES.topic, number): replicas for number, replicas in enumerate(map(tuple, target))}
     request = PlanRequest(targets, limits=limits or MoveLimits(moves=2))
     plan, left_out = plan_replicas(snapshot, request, "2026-03-01T12:00:00+00:00")
     assert (left_out, len(plan.changes)) == ((), 4)
@@ -388,3 +391,34 @@ def test_an_automatic_rate_is_halved_where_a_follower_is_held_back(orders: Sandb
     assert load.result.total("acknowledged")
     assert load.result.total("lost") == 0
     assert load.smallest >= 2, "min.insync.replicas was kept"
+
+
+@pytest.mark.parametrize("running", [Mode.KRAFT], indirect=True)
+def test_a_kill_right_after_a_line_of_the_journal_is_resumed(orders: Sandbox, tmp_path: Path) -> None:
+    """The line is on disk before its request: the kill hits between the two, or while the request is under way."""
+    before = throttles(orders)
+    kills = [("throttling", 1), ("intended", 1), ("finished", 1), ("intended", 3), ("released", 2)]
+    for number, (event, lines) in enumerate(kills):
+        target = BEFORE if number % 2 else AFTER
+        path = tmp_path / f"{number}.json"
+        write_plan(orders, path, MoveLimits(moves=1), target)
+        kill_after(rebalance(orders, "apply", path, "--throttle", "300KB", "--execute", "--yes"), path, event, lines)
+        line = rebalance(orders, "resume", path, "--throttle", "50MB", "--execute", "--yes")
+        resumed = subprocess.run(line, capture_output=True, text=True, timeout=120, check=False)
+        assert resumed.returncode == 0, resumed.stdout + resumed.stderr
+        assert replicas_told(orders) == [tuple(replicas) for replicas in target], event
+        assert throttles(orders) == before, event
+
+
+def kill_after(line: list[str], path: Path, event: str, lines: int) -> None:
+    """Runs a command until its journal has so many lines of the event, then kills it."""
+    journal = path.with_name(f"{path.name}.journal")
+
+    def noted(kind: str) -> int:
+        return journal.read_bytes().count(f'"event":"{kind}"'.encode()) if journal.exists() else 0
+
+    with subprocess.Popen(line) as killed:
+        until(lambda: noted(event) >= lines, f"{event} in the journal", pause=0.002)
+        assert killed.poll() is None, "it ended before it was killed"
+        killed.kill()
+    assert noted("completed") == 0
