@@ -32,103 +32,157 @@ class Load(StrEnum):
 
 
 Brokers = list[str] | None
+REASONS = "Reasons to move"
+SCOPE = "Brokers and topics"
+LIMITS = "Limits"
 IN_FLIGHT = "Moves in flight"
+PLAN = "The plan"
 
 
 @takes_sources
 def replicas(
     sources: SourceOptions,
     repair: Annotated[
-        Brokers, typer.Option("--repair", metavar=BROKERS, help="Replace the replicas of dead brokers.")
+        Brokers,
+        typer.Option(
+            "--repair", rich_help_panel=REASONS, metavar=BROKERS, help="Replace the replicas of dead brokers."
+        ),
     ] = None,
     dead_for: Annotated[
         str | None,
         typer.Option(
-            "--dead-for", metavar="TIME", help="Replace the replicas of brokers that have been down so long: 1h, 2d."
+            "--dead-for",
+            rich_help_panel=REASONS,
+            metavar="TIME",
+            help="Replace the replicas of brokers that have been down so long: 1h, 2d.",
         ),
     ] = None,
     since: Annotated[
         Path | None,
         typer.Option(
             "--since",
+            rich_help_panel=REASONS,
             metavar="DUMP",
             help="An earlier snapshot, or a directory of them, for --dead-for: brokers that were down then, too.",
         ),
     ] = None,
     rack_aware: Annotated[
-        bool, typer.Option("--rack-aware", help="Spread the replicas of each partition over the racks.")
+        bool,
+        typer.Option(
+            "--rack-aware", rich_help_panel=REASONS, help="Spread the replicas of each partition over the racks."
+        ),
     ] = False,
     drain: Annotated[
-        Brokers, typer.Option("--drain", metavar=BROKERS, help="Move all replicas away from these brokers.")
+        Brokers,
+        typer.Option(
+            "--drain", rich_help_panel=REASONS, metavar=BROKERS, help="Move all replicas away from these brokers."
+        ),
     ] = None,
     add: Annotated[
-        Brokers, typer.Option("--add", metavar=BROKERS, help="Give these brokers their share of replicas.")
+        Brokers,
+        typer.Option(
+            "--add", rich_help_panel=REASONS, metavar=BROKERS, help="Give these brokers their share of replicas."
+        ),
     ] = None,
     replication_factor: Annotated[
         int | None,
         typer.Option(
-            "--replication-factor", min=1, max=32767, metavar="N", help="Replicas that partitions shall have."
+            "--replication-factor",
+            rich_help_panel=REASONS,
+            min=1,
+            max=32767,
+            metavar="N",
+            help="Replicas that partitions shall have.",
         ),
     ] = None,
     balance: Annotated[
         list[Load] | None,
         typer.Option(
             "--balance",
+            rich_help_panel=REASONS,
             help="Make brokers equal: number of replicas (count), replicas of each topic, preferred leaders, bytes, or"
             " the weights of --weights; may be repeated.",
         ),
     ] = None,
     weights: Annotated[
         Path | None,
-        typer.Option("--weights", metavar="FILE", help="CSV with topic,partition,weight, for --balance weights."),
+        typer.Option(
+            "--weights",
+            rich_help_panel=REASONS,
+            metavar="FILE",
+            help="CSV with topic,partition,weight, for --balance weights.",
+        ),
     ] = None,
     relieve: Annotated[
         Brokers,
         typer.Option(
             "--relieve",
+            rich_help_panel=REASONS,
             metavar="ID[:DIR],…",
             help="Free disk space of these brokers, or of one log directory of a broker, with few bytes.",
         ),
     ] = None,
     to_used: Annotated[
         str,
-        typer.Option("--to-used", metavar="PERCENT", help="Disk space that --relieve leaves in use, such as 70%."),
+        typer.Option(
+            "--to-used",
+            rich_help_panel=REASONS,
+            metavar="PERCENT",
+            help="Disk space that --relieve leaves in use, such as 70%.",
+        ),
     ] = "70%",
     from_reassignment_json: Annotated[
         Path | None,
         typer.Option(
             "--from-reassignment-json",
+            rich_help_panel=REASONS,
             metavar="FILE",
             help="Take the replicas from a file of kafka-reassign-partitions, instead of a reason.",
         ),
     ] = None,
-    to: Annotated[Brokers, typer.Option("--to", metavar=BROKERS, help="Only these brokers receive replicas.")] = None,
+    to: Annotated[
+        Brokers,
+        typer.Option("--to", rich_help_panel=SCOPE, metavar=BROKERS, help="Only these brokers receive replicas."),
+    ] = None,
     exclude_broker: Annotated[
-        Brokers, typer.Option("--exclude-broker", metavar=BROKERS, help="Brokers that receive and give up nothing.")
+        Brokers,
+        typer.Option(
+            "--exclude-broker", rich_help_panel=SCOPE, metavar=BROKERS, help="Brokers that receive and give up nothing."
+        ),
     ] = None,
     topic: Annotated[
         str | None,
-        typer.Option("--topic", metavar="REGEX,…", help="Only topics whose whole name matches."),
+        typer.Option("--topic", rich_help_panel=SCOPE, metavar="REGEX,…", help="Only topics whose whole name matches."),
     ] = None,
     exclude_topic: Annotated[
         str | None,
-        typer.Option("--exclude-topic", metavar="REGEX,…", help="Leave out topics whose whole name matches."),
+        typer.Option(
+            "--exclude-topic",
+            rich_help_panel=SCOPE,
+            metavar="REGEX,…",
+            help="Leave out topics whose whole name matches.",
+        ),
     ] = None,
     max_disk_used: Annotated[
         str,
         typer.Option(
             "--max-disk-used",
+            rich_help_panel=LIMITS,
             metavar="PERCENT",
             help="Fullest that a log directory may become at any moment, such as 85%.",
         ),
     ] = "85%",
     ignore_capacity: Annotated[
-        bool, typer.Option("--ignore-capacity", help="Give replicas to brokers whose free space is not known.")
+        bool,
+        typer.Option(
+            "--ignore-capacity", rich_help_panel=LIMITS, help="Give replicas to brokers whose free space is not known."
+        ),
     ] = False,
     margin: Annotated[
         int,
         typer.Option(
             "--margin",
+            rich_help_panel=LIMITS,
             min=0,
             max=10,
             metavar="N",
@@ -137,15 +191,26 @@ def replicas(
     ] = 1,
     max_moves: Annotated[
         int | None,
-        typer.Option("--max-moves", min=0, max=LARGEST_INT32, metavar="N", help="Most replicas that are added."),
+        typer.Option(
+            "--max-moves",
+            rich_help_panel=LIMITS,
+            min=0,
+            max=LARGEST_INT32,
+            metavar="N",
+            help="Most replicas that are added.",
+        ),
     ] = None,
     max_bytes: Annotated[
-        str | None, typer.Option("--max-bytes", metavar="SIZE", help="Most bytes that are copied: 50GB, 64MiB.")
+        str | None,
+        typer.Option(
+            "--max-bytes", rich_help_panel=LIMITS, metavar="SIZE", help="Most bytes that are copied: 50GB, 64MiB."
+        ),
     ] = None,
     max_leader_changes: Annotated[
         int | None,
         typer.Option(
             "--max-leader-changes",
+            rich_help_panel=LIMITS,
             min=0,
             max=LARGEST_INT32,
             metavar="N",
@@ -154,17 +219,37 @@ def replicas(
     ] = None,
     prove: Annotated[
         bool,
-        typer.Option("--prove", help="Find the fewest moves, then the fewest bytes, exactly; needs kreplica[plan]."),
+        typer.Option(
+            "--prove",
+            rich_help_panel=PLAN,
+            help="Find the fewest moves, then the fewest bytes, exactly; needs kreplica[plan].",
+        ),
     ] = False,
     throttle: Annotated[
         str | None,
-        typer.Option("--throttle", metavar="SIZE", help="Bytes a second of each broker, for the expected time."),
+        typer.Option(
+            "--throttle",
+            rich_help_panel=PLAN,
+            metavar="SIZE",
+            help="Bytes a second of each broker, for the expected time.",
+        ),
     ] = None,
     seed: Annotated[
-        int, typer.Option("--seed", min=0, max=LARGEST_INT32, metavar="N", help="Chooses between equally good plans.")
+        int,
+        typer.Option(
+            "--seed",
+            rich_help_panel=PLAN,
+            min=0,
+            max=LARGEST_INT32,
+            metavar="N",
+            help="Chooses between equally good plans.",
+        ),
     ] = 0,
     out: Annotated[
-        Path | None, typer.Option("--out", metavar="FILE", help="Write a plan for `kreplica rebalance apply`.")
+        Path | None,
+        typer.Option(
+            "--out", rich_help_panel=PLAN, metavar="FILE", help="Write a plan for `kreplica rebalance apply`."
+        ),
     ] = None,
     moves: Annotated[
         int,
@@ -201,13 +286,25 @@ def replicas(
     ] = None,
     reassignment_json: Annotated[
         Path | None,
-        typer.Option("--reassignment-json", metavar="FILE", help="Write the changes for kafka-reassign-partitions."),
+        typer.Option(
+            "--reassignment-json",
+            rich_help_panel=PLAN,
+            metavar="FILE",
+            help="Write the changes for kafka-reassign-partitions.",
+        ),
     ] = None,
     svg: Annotated[
         Path | None,
-        typer.Option("--svg", metavar="FILE", help="Draw racks and brokers before and after, as bars, into a file."),
+        typer.Option(
+            "--svg",
+            rich_help_panel=PLAN,
+            metavar="FILE",
+            help="Draw racks and brokers before and after, as bars, into a file.",
+        ),
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Let files that are there be replaced.")] = False,
+    force: Annotated[
+        bool, typer.Option("--force", rich_help_panel=PLAN, help="Let files that are there be replaced.")
+    ] = False,
     output: OutputOption = None,
 ) -> None:
     """Show which replicas would move for the reasons given, with the fewest moves; nothing is changed.
