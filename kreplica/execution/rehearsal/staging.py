@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from kreplica.engine.settings import Value
     from kreplica.execution.moves.change import ReplicaChange
     from kreplica.execution.moves.plan import ReplicaPlan
-    from kreplica.execution.plan import PartitionKey
+    from kreplica.execution.plan import PartitionFacts, PartitionKey
     from kreplica.model.snapshot import ClusterSnapshot
 
 MOST_MOVES = 50
@@ -69,7 +69,8 @@ def stage_of(
         UsageError: The plan was made for another cluster, nothing of it can begin, or Kafka's version has to be named.
     """
     _require_its_cluster(snapshot, plan)
-    reasons = {change.key: _why_not(snapshot, plan, change) for change in plan.changes}
+    facts = plan.facts
+    reasons = {change.key: _why_not(snapshot, facts[change.key], change) for change in plan.changes}
     able = [change for change in plan.changes if not reasons[change.key]]
     reasons |= judge(snapshot, able, controller_of(snapshot), plan.margin)
     able = [change for change in able if not reasons[change.key]]
@@ -94,9 +95,9 @@ def _require_its_cluster(snapshot: ClusterSnapshot, plan: ReplicaPlan) -> None:
         )
 
 
-def _why_not(snapshot: ClusterSnapshot, plan: ReplicaPlan, change: ReplicaChange) -> str:
+def _why_not(snapshot: ClusterSnapshot, facts: PartitionFacts, change: ReplicaChange) -> str:
     """Reason why a move cannot begin on this cluster as it is; empty if it can."""
-    check = check_change(snapshot, plan.facts[change.key], change)
+    check = check_change(snapshot, facts, change)
     if check.stage is ChangeStage.AFTER:
         return "it has its new replicas already"
     if check.stage is not ChangeStage.BEFORE:
