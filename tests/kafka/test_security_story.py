@@ -52,8 +52,8 @@ OF_PLANS = {
 }
 """Commands on one plan, which go through its life together."""
 
-NOT_TRIED = {"rebalance throttles", "rebalance throttles --execute"}
-"""Tried without a broker only: tests/unit/commands/test_rebalance_throttles.py."""
+NOT_TRIED = {"rebalance throttles", "rebalance throttles --execute", "rebalance rehearse"}
+"""Tried without permissions only: tests/unit/commands/test_rebalance_throttles.py, and rehearsals of dumps."""
 
 OF_FILES = {"decode offsets --against", "rebalance verify"}
 """Judged by the ranges that it reads alone (tests/kafka/test_decode_story.py); what rebalance replicas reads, too."""
