@@ -249,6 +249,23 @@ def test_a_running_plan_cannot_be_cancelled(kreplica: Any, plan: Path) -> None:
     assert "error: the plan is being carried out; another process holds" in ended.err
 
 
+@pytest.mark.parametrize(
+    ("command", "option"),
+    [
+        ("apply", "--no-elect"),
+        ("apply", "--keep-cordon"),
+        ("resume", "--no-elect"),
+        ("resume", "--keep-cordon"),
+        ("resume", "--through-controllers"),
+        ("rollback", "--no-elect"),
+    ],
+)
+def test_options_for_moves_are_refused(kreplica: Any, dump: Any, plan: Path, command: str, option: str) -> None:
+    ended = kreplica("rebalance", command, plan, "--dump", dump(), option)
+    assert (ended.code, ended.out) == (2, "")
+    assert ended.err.startswith(f"error: {option} is not for a plan of leaders")
+
+
 def test_rollback_shows_what_can_be_brought_back(kreplica: Any, dump: Any, plan: Path) -> None:
     ended = kreplica("rebalance", "rollback", plan, "--dump", dump())
     assert ended.code == 4

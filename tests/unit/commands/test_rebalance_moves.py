@@ -79,6 +79,26 @@ def test_a_plan_is_shown_applied_and_rolled_back(cluster: MovingCluster, rebalan
     assert cluster.throttles_now == ({}, {}, {})
 
 
+def test_preferred_leaders_are_elected_at_the_end_or_left(
+    cluster: MovingCluster, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_reassignment_json({("orders", 2): (2, 3, 1)}, Path("order.json"))
+    now = ["--throttle", "none", "--execute"]
+
+    def leader() -> int:
+        found: int = cluster.read()["rows"]["2"]["leader"]
+        return found
+
+    for flag, led in (("--no-elect", 1), ("--elect", 2)):
+        plan = ["--from-reassignment-json", "order.json", *LIVE, "--out", "order.plan", "--force"]
+        assert run(["rebalance", "replicas", *plan]) == 0
+        assert run(["rebalance", "apply", "order.plan", *LIVE, *now, flag]) == 0
+        assert (cluster.replicas[2], leader()) == ((2, 3, 1), led)
+        assert run(["rebalance", "rollback", "order.plan", *LIVE, *now, "--no-elect"]) == 0
+        assert (cluster.replicas[2], leader()) == ((1, 2, 3), led)
+    capsys.readouterr()
+
+
 @pytest.mark.parametrize(
     ("words", "error"),
     [
