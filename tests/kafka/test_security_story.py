@@ -20,7 +20,15 @@ from commands.shared.kafka_requests import COMMAND_REQUESTS
 from kreplica.sandbox import Listener, Mode, Sandbox
 from kreplica.sandbox.properties import render
 from kreplica.sources import Facet
-from kreplica.sources.permissions import ALTER_CLUSTER, DESCRIBE_CLUSTER, DESCRIBE_TOPIC_CONFIGS, DESCRIBE_TOPICS
+from kreplica.sources.permissions import (
+    ALTER_CLUSTER,
+    ALTER_CLUSTER_CONFIGS,
+    ALTER_TOPIC_CONFIGS,
+    DESCRIBE_CLUSTER,
+    DESCRIBE_CLUSTER_CONFIGS,
+    DESCRIBE_TOPIC_CONFIGS,
+    DESCRIBE_TOPICS,
+)
 
 pytestmark = pytest.mark.kafka
 
@@ -32,6 +40,7 @@ WORDS = {
     "rebalance leaders": ["rebalance", "leaders"],
     "rebalance leaders --execute": ["rebalance", "leaders", "--execute", "--yes"],
     "rebalance replicas": ["rebalance", "replicas", "--rack-aware"],
+    "rebalance verify": ["rebalance", "verify", "{moves}"],
     "disks": ["disks", "--exit-zero"],
     "imbalance": ["imbalance", "--exit-zero"],
     "safe-to-stop": ["safe-to-stop", "2", "--settle", "0", "--accept", "rf-one", "--accept-topic", ".*"],
@@ -45,18 +54,15 @@ WORDS = {
     "snapshot --with groups": ["snapshot", "--out", "dumps", "--with", "groups"],
 }
 """A command line for each command that asks a cluster; ``{servers}`` stands for its bootstrap servers, ``{roll}`` for a
-plan of a rolling restart that was not begun."""
+plan of a rolling restart that was not begun, ``{moves}`` for one of replicas."""
 
 OF_PLANS = {
     name for name in COMMAND_REQUESTS if re.match("rebalance (apply|status|resume|cancel|rollback|throttles)", name)
 }
-"""Commands on one plan, which go through its life together."""
+"""Commands on one plan, which go through its life together, and on throttles."""
 
-NOT_TRIED = {"rebalance throttles", "rebalance throttles --execute", "rebalance rehearse"}
-"""Tried without permissions only: tests/unit/commands/test_rebalance_throttles.py, and rehearsals of dumps."""
-
-OF_FILES = {"decode offsets --against", "rebalance verify"}
-"""Judged by the ranges that it reads alone (tests/kafka/test_decode_story.py); what rebalance replicas reads, too."""
+OF_FILES = {"decode offsets --against", "rebalance rehearse"}
+"""Judged by the ranges that it reads alone (tests/kafka/test_decode_story.py); rehearsals of dumps."""
 
 USERS = {name: f"user-{number}" for number, name in enumerate(WORDS)}
 
@@ -87,7 +93,7 @@ def kreplica(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 @pytest.fixture(scope="module")
 def secured(module_sandbox_factory: Any) -> Sandbox:
     """Two brokers with ACLs and each kind of listener."""
-    passwords = {user: f"{user}-secret" for user in ("admin", "alice", "planner", *USERS.values())}
+    passwords = {user: f"{user}-secret" for user in ("admin", "alice", "planner", "clearer", *USERS.values())}
     sandbox: Sandbox = module_sandbox_factory(
         name="security-story",
         mode=Mode.KRAFT,
@@ -286,7 +292,7 @@ def group(secured: Sandbox) -> None:
 
 
 def test_every_command_has_a_case_here() -> None:
-    assert set(WORDS) | OF_PLANS | OF_FILES | NOT_TRIED == set(COMMAND_REQUESTS)
+    assert set(WORDS) | OF_PLANS | OF_FILES == set(COMMAND_REQUESTS)
 
 
 @pytest.mark.parametrize("name", WORDS)
@@ -303,12 +309,17 @@ def test_a_command_works_with_its_permissions_and_names_the_one_it_lacks(
     if "{roll}" in words:
         admin = properties_file(secured, tmp_path, Listener.TLS_SCRAM_SHA_512)
         assert kreplica(*WORDS["roll plan"], "--out", "roll.json", "--command-config", admin).code == 0
+    if "{moves}" in words:
+        admin = properties_file(secured, tmp_path, Listener.TLS_SCRAM_SHA_512)
+        planned = kreplica(*WORDS["rebalance replicas"], "--out", "moves.json", "--command-config", admin)
+        assert planned.code == 0, planned
 
     def call() -> Ended:
         plan = tmp_path / f"roll-{len(list(tmp_path.iterdir()))}.json"
         if "{roll}" in words:
             plan.write_bytes((tmp_path / "roll.json").read_bytes())
-        return kreplica(*(str(plan) if word == "{roll}" else word for word in words), "--command-config", file)
+        places = {"{roll}": str(plan), "{moves}": "moves.json"}
+        return kreplica(*(places.get(word, word) for word in words), "--command-config", file)
 
     grant(secured, user, command.permissions)
     # What a change is refused for comes first: without another permission it is made, and there is nothing left.
@@ -369,6 +380,50 @@ def test_a_plan_and_its_way_back_with_their_permissions(secured: Sandbox, krepli
     status = settled(on_plan("status"), 5)
     assert status.code == 5
     assert DESCRIBE_TOPIC_CONFIGS.command(f"User:{user}") in status.err
+
+
+def test_throttles_are_shown_and_deleted_with_their_permissions(
+    secured: Sandbox, kreplica: Kreplica, tmp_path: Path
+) -> None:
+    user = "clearer"
+    file = properties_file(secured, tmp_path, Listener.TLS_SCRAM_SHA_512, user)
+    throttle(secured)
+    told, shown = (DESCRIBE_TOPIC_CONFIGS, DESCRIBE_CLUSTER_CONFIGS), 1
+    grant(secured, user, (*COMMAND_REQUESTS["rebalance throttles"].permissions, *told))
+
+    def throttles(*options: str) -> Callable[[], Ended]:
+        return lambda: kreplica("rebalance", "throttles", *options, "--command-config", file)
+
+    assert settled(throttles(), shown).code == shown
+    for lacking in told:
+        grant(secured, user, (lacking,), remove=True)
+        refused = settled(throttles(), 3)
+        assert (refused.code, refused.out) == (3, ""), refused
+        assert lacking.command(f"User:{user}") in refused.err
+        grant(secured, user, (lacking,))
+    words = ("--topic", "orders", "--broker", "1", "--execute")
+    for lacking in (ALTER_TOPIC_CONFIGS, ALTER_CLUSTER_CONFIGS):
+        throttle(secured)
+        grant(secured, user, tuple({ALTER_TOPIC_CONFIGS, ALTER_CLUSTER_CONFIGS} - {lacking}))
+        grant(secured, user, (lacking,), remove=True)
+        refused = settled(throttles(*words), 4)
+        assert refused.code == 4, refused
+        assert lacking.command(f"User:{user}") in refused.err + refused.out
+        grant(secured, user, (lacking,))
+    throttle(secured)
+    assert settled(throttles(*words), 0).code == 0
+    assert "throttled" not in secured.tool(
+        "configs", "--describe", "--entity-type", "topics", "--entity-name", "orders"
+    )
+    assert settled(throttles(), 0).out == "nothing throttles replication\n"
+
+
+def throttle(sandbox: Sandbox) -> None:
+    """A list and a rate that nothing needs."""
+    listed = "leader.replication.throttled.replicas=[0:1]"
+    rate = "leader.replication.throttled.rate=5000000"
+    sandbox.tool("configs", "--alter", "--entity-type", "topics", "--entity-name", "orders", "--add-config", listed)
+    sandbox.tool("configs", "--alter", "--entity-type", "brokers", "--entity-name", "1", "--add-config", rate)
 
 
 def test_config_check_tells_what_lacks(secured: Sandbox, kreplica: Kreplica, tmp_path: Path) -> None:
