@@ -29,4 +29,4 @@ def test_a_file_reaches_the_tests_that_need_it(root: Path, file: str, reached: s
 def test_a_file_reaches_no_test_that_does_without_it(root: Path) -> None:
     reached = tests_of.reached_by([root / "kreplica/execution/drift.py"])
     assert root / "tests/unit/formats/segments/test_record_batches.py" not in reached
-    assert len(reached) < 80
+    assert len(reached) < len(list((root / "tests").rglob("test_*.py"))) / 4
