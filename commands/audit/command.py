@@ -108,6 +108,8 @@ def audit(
 
     Runs on Spark, by default in this process. A damaged or foreign file is named and left out. Exits 1 when a finding
     is at least as severe as --fail-on, 5 when there is none but something could not be read.
+
+    `kreplica audit ingest` takes snapshots into a history instead, without Spark.
     """
     from analyzers.session import require_pyspark, settings_for, spark_session
 

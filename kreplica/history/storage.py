@@ -1,4 +1,4 @@
-"""Places that hold a history: five operations, so that a folder, and one day an object store, serve alike.
+"""Places that hold a history: few operations, so that a folder, and one day an object store, serve alike.
 
 A file is created whole or not at all, only where none is, and never changed afterwards. There is no renaming.
 """
