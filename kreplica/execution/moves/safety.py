@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from kreplica.engine.projection.leaving_replicas import min_isr_known
 from kreplica.engine.rules.controller.reassignment import Awaited
+from kreplica.engine.rules.replication.replica_set import NO_LEADER, everybody, members, without
 from kreplica.model.snapshot import MetadataMode
 from kreplica.model.words import ids, named
 from kreplica.planner.reassignment.intermediate_states import (
@@ -77,6 +79,9 @@ def judge(
 ) -> dict[PartitionKey, str]:
     """Changes that would make something worse on the way, each with what; the others are left out.
 
+    Worse than now, and worse than with all of its replicas in sync: a broker that failed will be back, and what was
+    refused before it failed is refused meanwhile.
+
     Args:
         snapshot: The cluster; it has every partition of the changes.
         changes: The changes.
@@ -90,10 +95,19 @@ def judge(
     for change, row in zip(changes, rows, strict=True):
         known = declared[row]
         partition = _moving(snapshot, change, row, max(1, known if known is not None else int(min_isr[row])))
-        lack = first_lack(partition, controller, margin)
-        if lack is not None:
+        if lack := first_lack(partition, controller, margin):
             found[change.key] = lack_words(change, partition, lack)
+        elif lack := first_lack(_in_sync(partition), controller, margin):
+            found[change.key] = lack_words(change, partition, lack, "once all its replicas are in sync")
     return found
+
+
+def _in_sync(partition: MovingPartition) -> MovingPartition:
+    """The partition with all of its brokers alive and all of its replicas in sync."""
+    every = everybody(partition.count)
+    before = without(every, partition.added)
+    leader = partition.leader if partition.leader != NO_LEADER else min(members(before), default=NO_LEADER)
+    return replace(partition, leader=leader, isr=before, elr=0, live=every)
 
 
 def left_copy(snapshot: ClusterSnapshot, brokers: Sequence[int]) -> str:
@@ -134,16 +148,16 @@ def _moving(snapshot: ClusterSnapshot, change: ReplicaChange, row: int, min_isr:
     )
 
 
-def lack_words(change: ReplicaChange, partition: MovingPartition, lack: Lack) -> str:
-    """The clause that says what a change would make worse."""
+def lack_words(change: ReplicaChange, partition: MovingPartition, lack: Lack, compared: str = "now") -> str:
+    """The clause that says what a change would make worse, and than what."""
     order = merged_order(change)
     when = "afterwards" if lack.after else "while it moves"
     failing = [order[place] for place in lack.failing]
     if_failing = f", if {named('broker', failing)} failed," if failing else ""
     if lack.leaderless:
-        return f"{when}{if_failing} nobody could lead it, which is not so now"
+        return f"{when}{if_failing} nobody could lead it, which is not so {compared}"
     short = f"only {lack.in_sync} in sync where min.insync.replicas is {partition.min_isr}"
-    said = f"{when}{if_failing} it would have {short}, which is not so now"
+    said = f"{when}{if_failing} it would have {short}, which is not so {compared}"
     if not failing and len(change.from_replicas) < partition.min_isr:
         # Up to as many replicas as it has now the setting counts as their number; with one more it counts as it is.
         return f"{said}: set min.insync.replicas of the topic to {len(change.from_replicas)} until it has moved"

@@ -97,6 +97,14 @@ def test_a_dead_replica_is_replaced_though_the_partition_is_at_min_isr() -> None
     assert (len(plan.changes), left_out) == (1, {})
 
 
+def test_what_is_refused_while_all_is_well_is_refused_once_a_broker_has_failed() -> None:
+    """With broker 3 down a further failure leaves one in sync in any case; with broker 3 back it would not."""
+    snapshot = cluster(partition(isr=[1, 2]), dead=(3,))
+    _, left_out = planned(snapshot, {0: (1, 2)})
+    assert left_out == {0: LACKING.replace("is not so now", "is not so once all its replicas are in sync")}
+    assert planned(cluster(partition(isr=[1, 2], min_isr=1), dead=(3,)), {0: (1, 2)})[1] == {}
+
+
 def test_a_partition_that_is_not_there() -> None:
     _, left_out = planned(cluster(partition()), {7: (1, 2, 4)})
     assert left_out == {7: "there is no such partition"}
