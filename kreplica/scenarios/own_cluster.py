@@ -40,6 +40,9 @@ MOST_PARTITIONS = 20
 WRITES = (5 * SECOND, 60 * SECOND, 2 * SECOND)
 """Times of the writer's first and last record to each partition, and between two records."""
 
+KAFKAS_OWN = "__"
+"""The beginning of the names of topics that coordinators write; what producers write to such a one is not judged."""
+
 DURATION = 120 * SECOND
 _PROTOCOL = "inter.broker.protocol.version"
 
@@ -71,7 +74,7 @@ def own_cluster(
 
     Args:
         snapshot: One cluster.
-        topics: Regular expression over whole names of topics; all but Kafka's own if None.
+        topics: Regular expression over whole names of topics, of which Kafka's own are not played; all if None.
         kafka_version: Version whose rules apply, with the features of a new cluster; if None that of the brokers, as
             far as the snapshot has it, and its features.
         most: Most partitions that are played.
@@ -79,12 +82,14 @@ def own_cluster(
     Raises:
         UsageError: No topic matches, there is none, or Kafka's version has to be named.
     """
-    asked = select(snapshot, topics=topics, exclude_internal=topics is None)
-    rows = [row for row in asked.partitions.rows() if row["replicas"]]
+    asked = [row for row in select(snapshot, topics=topics).partitions.rows() if row["replicas"]]
+    rows = [row for row in asked if row["internal"] is not True and not str(row["topic"]).startswith(KAFKAS_OWN)]
     if not rows:
-        raise UsageError(f"{snapshot.name} has no partition to play", "", "name topics: --topic REGEX")
+        why = f"Kafka's own topics begin with {KAFKAS_OWN}, and are written by coordinators" if asked else ""
+        raise UsageError(f"{snapshot.name} has no partition to play", why, "name topics: --topic REGEX")
     played = _first_of_each_topic(rows, most)
-    return cluster_to_play(snapshot, played, kafka_version, tuple(_left_out(snapshot, rows, played, topics)))
+    remarks = _left_out(snapshot, rows, played, len(asked) - len(rows))
+    return cluster_to_play(snapshot, played, kafka_version, tuple(remarks))
 
 
 def cluster_to_play(
@@ -164,14 +169,13 @@ def _left_out(
     snapshot: ClusterSnapshot,
     asked: Sequence[Mapping[str, object]],
     played: Sequence[Mapping[str, object]],
-    topics: str | None,
+    own: int,
 ) -> Iterator[str]:
     if len(played) < len(asked):
         yield f"{len(played)} of {len(asked)} partitions are played, no more at once; --topic names others"
-    others = len(snapshot.partitions) - len(asked)
-    if others:
-        told = "Kafka's own topics" if topics is None else "other topics"
-        yield f"{others} partitions of {told} are left out"
+    for number, told in ((len(snapshot.partitions) - own - len(asked), "other topics"), (own, "Kafka's own topics")):
+        if number:
+            yield f"{number} partitions of {told} are left out"
     moving = sum(bool(row["adding"] or row["removing"]) for row in played)
     if moving:
         yield f"the reassignments of {moving} partitions are not played: their replicas stay as they are"

@@ -14,7 +14,7 @@ from kreplica.execution.moves.stage import check_change
 from kreplica.execution.plan import partition_facts
 from kreplica.execution.rehearsal.kinds import ChosenMove, MoveKind, choose, kinds_of
 from kreplica.execution.rehearsal.stage import Stage
-from kreplica.scenarios.own_cluster import cluster_to_play
+from kreplica.scenarios.own_cluster import KAFKAS_OWN, cluster_to_play
 
 if TYPE_CHECKING:
     from kreplica.engine.settings import Value
@@ -128,7 +128,7 @@ def _with_brokers(setup: Setup, snapshot: ClusterSnapshot, brokers: Sequence[int
 def _renamed(setup: Setup) -> tuple[Setup, dict[str, str]]:
     """The setup with other names for Kafka's own topics, one producer and no readers; the topics by these names."""
     names = {
-        f"{APPLICATIONS}{topic.name}": topic.name for topic in setup.topics if topic.name.startswith("__")
+        f"{APPLICATIONS}{topic.name}": topic.name for topic in setup.topics if topic.name.startswith(KAFKAS_OWN)
     }  # as HistoryKeeper and the coordinators know them
     played = {name: other for other, name in names.items()}
     topics = tuple(replace(topic, name=played.get(topic.name, topic.name)) for topic in setup.topics)

@@ -219,3 +219,12 @@ def test_settings_of_brokers_are_theirs() -> None:
         {"auto.leader.rebalance.enable": False},
     ]
     assert any("broker 2: broker.session.timeout.ms=soon cannot be set" in one for one in own.remarks)
+
+
+@pytest.mark.parametrize("topics", ["__transaction_state", "__consumer_offsets|__share_group_state"])
+def test_kafkas_own_topics_are_not_played(topics: str) -> None:
+    with pytest.raises(UsageError, match="no partition to play; Kafka's own topics begin with __"):
+        own_cluster(read_dump("sample-healthy"), topics)
+    own = own_cluster(read_dump("sample-healthy"), f"{topics}|orders")
+    assert {topic.name for topic in own.scenario.setup.topics} == {"orders"}
+    assert any("partitions of Kafka's own topics are left out" in remark for remark in own.remarks)
