@@ -20,7 +20,7 @@ from commands.shared.plain_values import take_plain_values
 from commands.shared.printing.output import OutputFormat, drop_stdout, print_error, print_error_object
 from commands.shared.printing.terminal import pass_on, print_err, print_out
 from commands.shared.repeats import RepeatAwareCommand
-from kreplica.errors import ExitCode, KreplicaError, UsageError, as_clause
+from kreplica.errors import ExitCode, KreplicaError, UsageError, as_clause, os_reason
 from kreplica.version import __version__
 
 SECTIONS = {
@@ -194,7 +194,7 @@ def _failed(error: Exception, output: OutputFormat | None) -> ExitCode:
     if isinstance(error, OSError) and error.errno in FULL:
         return _report_full(error, output)
     if isinstance(error, OSError) and error.errno in BAD_NAMES:
-        print_error(UsageError(f"cannot use {shortened(str(error.filename))}", error.strerror or str(error)), output)
+        print_error(UsageError(f"cannot use {shortened(str(error.filename))}", os_reason(error)), output)
         return ExitCode.USAGE
     if hasattr(error, "format_message"):  # typer's usage errors; their base class is not public
         return _refuse(error, output)
@@ -233,7 +233,7 @@ def _report_full(error: OSError, output: OutputFormat | None) -> ExitCode:
     """Reports a full disk as an error of the user's, whichever file was to be written."""
     if not error.filename:
         drop_stdout()
-    print_error(UsageError(f"cannot write {error.filename or 'the answer'}", error.strerror or str(error)), output)
+    print_error(UsageError(f"cannot write {error.filename or 'the answer'}", os_reason(error)), output)
     return ExitCode.USAGE
 
 

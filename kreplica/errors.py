@@ -26,6 +26,11 @@ def as_clause(sentence: str) -> str:
     return sentence if sentence[1:2].isupper() else sentence[:1].lower() + sentence[1:]
 
 
+def os_reason(error: OSError) -> str:
+    """The system's reason for an error, as part of a message: ``no such file or directory``."""
+    return as_clause(error.strerror or str(error))
+
+
 class ExitCode(IntEnum):
     """The exit codes every command keeps to."""
 

@@ -10,7 +10,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path, PurePath
 
-from kreplica.errors import InputError, UsageError, as_clause
+from kreplica.errors import InputError, UsageError, os_reason
 from kreplica.system.untrusted_files import copy_to_end, copy_whole
 
 MOST_BYTES = 4 << 30
@@ -124,7 +124,5 @@ def _kept(path: str, name: PurePath, folder: Path) -> Path:
                 copy_whole(Path(path), file, MOST_BYTES)
     except OSError as error:
         what = "standard input" if path == "-" else path
-        raise InputError(
-            what, "", as_clause(error.strerror or str(error)), f"its copy is kept in {tempfile.gettempdir()}"
-        ) from None
+        raise InputError(what, "", os_reason(error), f"its copy is kept in {tempfile.gettempdir()}") from None
     return copy

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 
-from kreplica.errors import ConfigurationError
+from kreplica.errors import ConfigurationError, os_reason
 from kreplica.model.nearest_names import nearest_or_known
 from kreplica.system.durable_files import make_folders, write_whole
 from kreplica.system.time_limits import check_timeout
@@ -156,7 +156,7 @@ def write_template(path: Path) -> None:
     except FileExistsError:
         raise ConfigurationError(f"{path} exists already", "", "edit it; it is never written over") from None
     except OSError as error:
-        raise ConfigurationError(f"cannot write {path}", error.strerror or str(error)) from None
+        raise ConfigurationError(f"cannot write {path}", os_reason(error)) from None
 
 
 def write_current(file: ContextsFile, name: str) -> None:
@@ -192,7 +192,7 @@ def _replace(path: Path, text: str) -> None:
     try:
         write_whole(path, text.encode(), replace=True)
     except OSError as error:
-        raise ConfigurationError(f"cannot write {path}", error.strerror or str(error)) from None
+        raise ConfigurationError(f"cannot write {path}", os_reason(error)) from None
 
 
 def _read_text(path: Path) -> str:
@@ -260,4 +260,4 @@ def _known(contexts: Mapping[str, object]) -> str:
 
 
 def _reason(error: Exception) -> str:
-    return error.strerror or str(error) if isinstance(error, OSError) else str(error)
+    return os_reason(error) if isinstance(error, OSError) else str(error)

@@ -33,7 +33,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kreplica.errors import ConfigurationError
+from kreplica.errors import ConfigurationError, os_reason
 from kreplica.system.untrusted_files import read_whole
 
 if TYPE_CHECKING:
@@ -292,7 +292,7 @@ def _read_store(location: str, what: str) -> bytes:
     try:
         return read_whole(Path(location).expanduser())
     except OSError as error:
-        raise ConfigurationError(f"cannot read {what}", error.strerror or str(error)) from None
+        raise ConfigurationError(f"cannot read {what}", os_reason(error)) from None
 
 
 def _blocks(content: bytes) -> list[tuple[str, str]]:

@@ -22,7 +22,7 @@ from kreplica.config.java_properties import parse_property_lines
 from kreplica.config.properties import property_warnings
 from kreplica.config.secrets import Surroundings, look_up
 from kreplica.config.security import parse_jaas, security_warnings
-from kreplica.errors import ConfigurationError, UsageError
+from kreplica.errors import ConfigurationError, UsageError, os_reason
 from kreplica.system.redaction import is_secret_name, remember_secret
 from kreplica.system.time_limits import check_timeout
 from kreplica.system.untrusted_files import read_whole
@@ -180,7 +180,7 @@ def _read_properties(path: Path) -> dict[str, Setting]:
         # Kafka's own tools read these files as Java does, in ISO 8859-1: the same file means the same here.
         text = read_whole(path).decode("iso-8859-1")
     except OSError as error:
-        raise ConfigurationError(f"cannot read client properties {path}", error.strerror or str(error)) from None
+        raise ConfigurationError(f"cannot read client properties {path}", os_reason(error)) from None
     return {
         key: Setting(value, f"{path}, line {number}", file=path)
         for key, (value, number) in parse_property_lines(text, str(path)).items()

@@ -22,7 +22,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from kreplica.errors import ConfigurationError
+from kreplica.errors import ConfigurationError, os_reason
 from kreplica.system.redaction import forget_secrets, is_secret_name, remember_secret
 from kreplica.system.untrusted_files import read_whole, wait_readable
 
@@ -151,7 +151,7 @@ def _content(path: Path) -> str:
     try:
         return read_whole(path, LARGEST_SECRET).decode("utf-8", "replace")
     except OSError as error:
-        raise _LookupFailedError(f"cannot read {path}: {error.strerror or error}") from None
+        raise _LookupFailedError(f"cannot read {path}: {os_reason(error)}") from None
 
 
 @functools.cache  # --watch reads again and again; nobody wants to be asked again and again
@@ -160,7 +160,7 @@ def _output(command: tuple[str, ...]) -> str:
     try:
         process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
     except OSError as error:
-        raise _LookupFailedError(f"{command[0]} cannot be run: {error.strerror or error}") from None
+        raise _LookupFailedError(f"{command[0]} cannot be run: {os_reason(error)}") from None
     try:
         printed = _printed(process, command[0])
     finally:

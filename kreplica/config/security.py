@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kreplica.errors import ConfigurationError
+from kreplica.errors import ConfigurationError, os_reason
 from kreplica.model.nearest_names import nearest_names
 from kreplica.system.redaction import remember_secret
 from kreplica.system.untrusted_files import read_whole
@@ -342,7 +342,7 @@ def token_in_file(path: Path) -> str:
     try:
         token = read_whole(path).decode("ascii").strip()
     except OSError as error:
-        raise ConfigurationError(what, f"{path}: {error.strerror or error}") from None
+        raise ConfigurationError(what, f"{path}: {os_reason(error)}") from None
     except UnicodeDecodeError:
         raise ConfigurationError(what, f"{path} holds no token") from None
     if not token or len(token.split()) != 1:

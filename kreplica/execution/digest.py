@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from kreplica.errors import InputError, UsageError
+from kreplica.errors import InputError, UsageError, os_reason
 from kreplica.system.durable_files import write_whole
 from kreplica.system.untrusted_files import MalformedError, decode_json, input_limit, read_whole
 
@@ -47,7 +47,7 @@ def write_document(document: Mapping[str, Any], path: Path, *, replace: bool = F
     except FileExistsError:
         raise UsageError(f"{path} is there already", "a plan is not overwritten unasked", "give --force") from None
     except OSError as error:
-        raise UsageError(f"cannot write {path}", error.strerror or str(error)) from None
+        raise UsageError(f"cannot write {path}", os_reason(error)) from None
     return digest
 
 
@@ -93,7 +93,7 @@ def _document(path: Path, remake: str) -> dict[str, Any]:
         content = read_whole(path, input_limit())
         document = decode_json(content)
     except OSError as error:
-        raise InputError(str(path), "", error.strerror or str(error)) from None
+        raise InputError(str(path), "", os_reason(error)) from None
     except MalformedError as error:
         raise _not_json(path, error, remake) from None
     if not isinstance(document, dict):

@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import ClassVar, Generic, TypeVar
 
-from kreplica.errors import ChangeRefusedError, InputError, KreplicaError, UsageError
+from kreplica.errors import ChangeRefusedError, InputError, KreplicaError, UsageError, os_reason
 from kreplica.system.durable_files import move, sync, sync_folder
 from kreplica.system.untrusted_files import (
     MalformedError,
@@ -72,7 +72,7 @@ def open_journal_file(path: Path, held: KreplicaError) -> Iterator[JournalFile]:
     try:
         number = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NONBLOCK, 0o644)
     except OSError as error:
-        raise UsageError(f"cannot write {path}", error.strerror or str(error)) from None
+        raise UsageError(f"cannot write {path}", os_reason(error)) from None
     try:
         found = _locked(path, number, held)
         yield JournalFile(number, found)
@@ -112,7 +112,7 @@ def _locked(path: Path, number: int, held: KreplicaError) -> bytes:
         if not found:
             sync_folder(path.absolute().parent)
     except OSError as error:
-        raise UsageError(f"cannot write {path}", error.strerror or str(error)) from None
+        raise UsageError(f"cannot write {path}", os_reason(error)) from None
     return found
 
 
@@ -157,7 +157,7 @@ class OpenJournal(Generic[Line]):
         try:
             self._file.append(msgspec.json.encode(line) + b"\n")
         except OSError as error:
-            why = error.strerror or str(error)
+            why = os_reason(error)
             raise self.unwritable("the journal cannot be written", why, "free space") from None
 
 
@@ -174,7 +174,7 @@ def read_journal_file(path: Path) -> tuple[bytes, bool]:
     except FileNotFoundError:
         return b"", False
     except OSError as error:
-        raise InputError(str(path), "", error.strerror or str(error)) from None
+        raise InputError(str(path), "", os_reason(error)) from None
 
 
 def decode_line(path: Path, number: int, line: bytes, kind: type[Line], name: str = "a journal") -> Line:
@@ -221,7 +221,7 @@ def set_aside(plan_path: Path) -> Path | None:
     except FileNotFoundError:
         return None
     except OSError as error:
-        raise UsageError(f"cannot set {path} aside", error.strerror or str(error)) from None
+        raise UsageError(f"cannot set {path} aside", os_reason(error)) from None
     return aside
 
 

@@ -8,7 +8,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from kreplica.errors import InputError, as_clause
+from kreplica.errors import InputError, os_reason
 from kreplica.system.untrusted_files import open_file
 
 DEEPEST = 32
@@ -179,4 +179,4 @@ _FIXES: Mapping[type[OSError], str] = {
 def unreadable(path: Path, error: OSError, position: str = "") -> InputError:
     """The error for a read that the system refused."""
     fix = next((what for kind, what in _FIXES.items() if isinstance(error, kind)), "")
-    return InputError(str(path), position, as_clause(error.strerror or str(error)), fix)
+    return InputError(str(path), position, os_reason(error), fix)

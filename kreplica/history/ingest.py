@@ -13,7 +13,7 @@ from typing import Annotated, TypeAlias
 
 from msgspec import Struct
 
-from kreplica.errors import ExitCode, InputError, UsageError, as_clause
+from kreplica.errors import ExitCode, InputError, UsageError, os_reason
 from kreplica.history.layout import is_cluster_folder, parse_month
 from kreplica.history.model import month_of
 from kreplica.history.month import Added, Incoming, Month, drop_month
@@ -235,6 +235,6 @@ def _explained(storage: Storage) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        reason = as_clause(error.strerror or str(error))
+        reason = os_reason(error)
         fix = "months that were added to before are whole; make room or choose another place, and ingest again"
         raise UsageError(f"cannot write to the history {storage.named('')}", reason, fix) from error

@@ -11,7 +11,7 @@ import contextlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from kreplica.errors import InputError, KreplicaError, UsageError, as_clause
+from kreplica.errors import InputError, KreplicaError, UsageError, os_reason
 from kreplica.history.coding import Coded, Coder
 from kreplica.history.files import (
     decode_exceptions,
@@ -187,7 +187,7 @@ class Month:
         try:
             content = self._storage.read(file.path, max(file.bytes, 1))
         except OSError as error:
-            raise InputError(name, "", as_clause(error.strerror or str(error)), _RESTORE) from None
+            raise InputError(name, "", os_reason(error), _RESTORE) from None
         if len(content) != file.bytes:
             raise InputError(name, "", f"expected {file.bytes} bytes, found {len(content)}", _RESTORE)
         return decode_table(schema, content, name, file.rows)[0]
@@ -253,7 +253,7 @@ class Month:
         try:
             content = self._storage.read(path, input_limit())
         except OSError as error:
-            raise InputError(name, "", as_clause(error.strerror or str(error)), _RESTORE) from None
+            raise InputError(name, "", os_reason(error), _RESTORE) from None
         return decode_manifest(content, self.folder, name)
 
     def _numbers(self) -> list[int]:

@@ -6,7 +6,7 @@ import csv
 from collections.abc import Iterator
 from pathlib import Path
 
-from kreplica.errors import InputError
+from kreplica.errors import InputError, os_reason
 from kreplica.system.untrusted_files import input_limit, read_whole
 
 COLUMNS = ("topic", "partition", "weight")
@@ -25,7 +25,7 @@ def read_weights(path: Path) -> dict[tuple[str, int], int]:
     try:
         text = read_whole(path, input_limit()).decode()
     except OSError as error:
-        raise InputError(str(path), "", error.strerror or str(error)) from None
+        raise InputError(str(path), "", os_reason(error)) from None
     except UnicodeDecodeError:
         raise InputError(str(path), "", "not UTF-8", _FIX) from None
     found: dict[tuple[str, int], int] = {}

@@ -18,7 +18,7 @@ from typing import Annotated
 
 import msgspec
 
-from kreplica.errors import InputError, as_clause
+from kreplica.errors import InputError, os_reason
 from kreplica.model.schema import SCHEMA_VERSION
 from kreplica.model.snapshot import ClusterSnapshot, Gap
 from kreplica.system.untrusted_files import MalformedError, check_moment, decode_json, input_limit, read_whole
@@ -169,7 +169,7 @@ def read_manifest(path: Path, *, named: bool = False) -> Manifest:
     try:
         content = read_whole(path, input_limit(), named=named)
     except OSError as error:
-        raise InputError(str(path), "", as_clause(error.strerror or str(error))) from None
+        raise InputError(str(path), "", os_reason(error)) from None
     return decode_manifest(content, path)
 
 

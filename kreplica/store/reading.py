@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from kreplica.errors import InputError, KreplicaError, as_clause
+from kreplica.errors import InputError, KreplicaError, os_reason
 from kreplica.model.schema import PARTITIONS, TABLES, TableSchema
 from kreplica.model.snapshot import ClusterSnapshot
 from kreplica.model.table import Table
@@ -135,7 +135,7 @@ def read_partitions_file(path: str | os.PathLike[str]) -> ClusterSnapshot:
     try:
         content, status = read_with_status(file, input_limit())
     except OSError as error:
-        raise InputError(str(path), "", as_clause(error.strerror or str(error))) from None
+        raise InputError(str(path), "", os_reason(error)) from None
     return read_partitions(str(path), content, changed_at(status))
 
 
@@ -184,7 +184,7 @@ def _manifest_files(path: Path) -> Sequence[Path]:
         reason = "a directory without manifests, so it holds no kreplica snapshots"
         raise InputError(str(path), "", reason, "name a directory that kreplica snapshot wrote") from None
     except OSError as error:
-        raise InputError(str(folder), "", as_clause(error.strerror or str(error))) from None
+        raise InputError(str(folder), "", os_reason(error)) from None
     return [folder / name for name in sorted(names) if name.endswith(".json") and not name.startswith(".")]
 
 
@@ -241,7 +241,7 @@ def _file_content(manifest: Manifest, file: DataFile) -> bytes:
         raise InputError(str(path), "", reason, _RESTORE) from None
     except OSError as error:
         larger = f"expected {file.bytes} bytes, found more"
-        reason = larger if error.errno == errno.EFBIG else as_clause(error.strerror or str(error))
+        reason = larger if error.errno == errno.EFBIG else os_reason(error)
         raise InputError(str(path), "", reason, _RESTORE) from None
     if len(content) != file.bytes:
         raise InputError(str(path), "", f"expected {file.bytes} bytes, found {len(content)}", _RESTORE)

@@ -19,7 +19,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from kreplica.errors import UsageError, as_clause
+from kreplica.errors import UsageError, os_reason
 from kreplica.model.schema import SCHEMA_VERSION, TABLES, TableSchema
 from kreplica.model.snapshot import ClusterSnapshot
 from kreplica.store.layout import STAGING_PREFIX, SnapshotName
@@ -119,7 +119,7 @@ def _explained(root: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        reason = as_clause(error.strerror or str(error))
+        reason = os_reason(error)
         where = f" ({error.filename})" if error.filename and str(error.filename) != str(root) else ""
         fix = "nothing was left behind; make room or choose another directory with --out"
         raise UsageError(f"cannot write a snapshot to {root}", reason + where, fix) from error

@@ -282,7 +282,7 @@ def test_a_full_disk_is_a_clear_error(process: Any, words: list[str]) -> None:
     with open("/dev/full", "wb") as full:  # noqa: PTH123
         ended = process(*words, stdout=full)
         _, err = ended.communicate(timeout=60)
-    assert err.decode() == "error: cannot write the answer; No space left on device\n"
+    assert err.decode() == "error: cannot write the answer; no space left on device\n"
     assert ended.returncode == 2
 
 

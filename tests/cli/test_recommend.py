@@ -169,7 +169,7 @@ def test_no_value_but_those_judged_is_printed(kreplica: Any, properties: Any) ->
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["--producer-config", "nowhere"], "error: cannot read client properties nowhere; No such file or directory"),
+        (["--producer-config", "nowhere"], "error: cannot read client properties nowhere; no such file or directory"),
         ([], "error: no cluster is named"),
         (["--dump", "nowhere"], "error: cannot read nowhere"),
         (["--dump", "sample", "--topic", "odrers"], "error: no topic matches 'odrers'"),

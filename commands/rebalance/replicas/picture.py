@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from commands.shared.values import size_words
-from kreplica.errors import UsageError
+from kreplica.errors import UsageError, os_reason
 from kreplica.model.words import counted
 from kreplica.report.svg.before_after import BarRow, Bars, before_after_svg
 
@@ -31,7 +31,7 @@ def write_picture(found: PlannedReplicas, path: Path, *, replace: bool) -> None:
     except FileExistsError:
         raise UsageError(f"{path} is there already", "it is not overwritten unasked", "give --force") from None
     except OSError as error:
-        raise UsageError(f"cannot write {path}", error.strerror or str(error)) from None
+        raise UsageError(f"cannot write {path}", os_reason(error)) from None
 
 
 def effects_svg(cluster: str, effects: Effects) -> str:

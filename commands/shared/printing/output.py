@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from commands.shared.printing.json_document import JsonDocument, encoded, plain, write_bytes
 from commands.shared.printing.terminal import csv_stream, lines_shown, one_line, print_err, print_out, stdout_console
-from kreplica.errors import KreplicaError, UsageError
+from kreplica.errors import KreplicaError, UsageError, os_reason
 
 if TYPE_CHECKING:
     from msgspec import Struct
@@ -196,7 +196,7 @@ def written(write: Callable[[], object]) -> bool:
         return False
     except OSError as error:
         drop_stdout()
-        raise UsageError("cannot write the answer", error.strerror or str(error)) from None
+        raise UsageError("cannot write the answer", os_reason(error)) from None
     return True
 
 

@@ -15,7 +15,7 @@ from commands.shared.options import OutputOption, TopicOption
 from commands.shared.printing.output import OutputFormat
 from commands.whatif.options import SEED_HELP, FromOption, OptionalScenarioArgument, VersionOption, of_scenario
 from commands.whatif.run.files import plan_file, write_file, write_plan
-from kreplica.errors import UsageError
+from kreplica.errors import UsageError, os_reason
 from kreplica.model.nearest_names import nearest_or_known
 
 if TYPE_CHECKING:
@@ -219,7 +219,7 @@ def _read_plan(path: Path) -> PlanFile:
     try:
         content = read_whole(path)
     except OSError as error:
-        raise UsageError(f"cannot read {path}", error.strerror or str(error)) from None
+        raise UsageError(f"cannot read {path}", os_reason(error)) from None
     return plan_file_from_json(content, str(path))
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from commands.shared.engine_settings import setting_texts
-from kreplica.errors import UsageError
+from kreplica.errors import UsageError, os_reason
 
 if TYPE_CHECKING:
     from kreplica.engine.fault_plan import Plan
@@ -54,4 +54,4 @@ def write_file(file: Path, content: bytes) -> None:
     try:
         write_whole(file, content, replace=True)
     except OSError as error:
-        raise UsageError(f"cannot write {file}", error.strerror or str(error)) from None
+        raise UsageError(f"cannot write {file}", os_reason(error)) from None

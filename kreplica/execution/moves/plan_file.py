@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from kreplica.errors import InputError
+from kreplica.errors import InputError, os_reason
 from kreplica.execution.digest import decode_document, read_document, write_document
 from kreplica.execution.moves.change import ReplicaChange
 from kreplica.execution.moves.plan import SCHEMA, ReplicaPlan
@@ -61,7 +61,7 @@ def plan_kind(path: Path) -> PlanKind:
     try:
         document = decode_json(read_whole(path, input_limit()))
     except OSError as error:
-        raise InputError(str(path), "", error.strerror or str(error)) from None
+        raise InputError(str(path), "", os_reason(error)) from None
     except MalformedError:
         return PlanKind.LEADERS
     replicas = isinstance(document, dict) and document.get("schema") == SCHEMA

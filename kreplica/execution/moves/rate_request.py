@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from msgspec import Struct
 
-from kreplica.errors import ChangeRefusedError, ExitCode, UsageError
+from kreplica.errors import ChangeRefusedError, ExitCode, UsageError, os_reason
 from kreplica.execution.moves.journal import Entry, Event, RateNote, read_move_journal
 from kreplica.execution.moves.plan_state import MovePlanState, open_replica_plan
 from kreplica.execution.moves.rate_changes import RateRequest
@@ -135,7 +135,7 @@ def _write(path: Path, digest: str, pid: int, asked: RateRequest) -> None:
     try:
         write_whole(target, content, replace=True)
     except OSError as error:
-        raise UsageError(f"cannot write {target}", error.strerror or str(error)) from None
+        raise UsageError(f"cannot write {target}", os_reason(error)) from None
 
 
 def _taken(path: Path, digest: str, asked: RateRequest, wait: float) -> Entry | None:

@@ -14,7 +14,7 @@ from typing import TypeAlias
 
 from msgspec import Struct
 
-from kreplica.errors import InputError, UsageError
+from kreplica.errors import InputError, UsageError, os_reason
 from kreplica.model.topic_pattern import is_topic_name
 from kreplica.system.durable_files import write_whole
 from kreplica.system.untrusted_files import MalformedError, decode_json, input_limit, read_whole
@@ -61,7 +61,7 @@ def read_reassignment_json(path: Path) -> NamedReassignments:
     try:
         found: _File = decode_json(read_whole(path, input_limit()), _File)
     except OSError as error:
-        raise InputError(str(path), "", error.strerror or str(error)) from None
+        raise InputError(str(path), "", os_reason(error)) from None
     except MalformedError as error:
         raise InputError(str(path), error.place or "", f"no reassignment, {error.reason}", _FIX) from None
     if found.version != VERSION:
@@ -129,4 +129,4 @@ def write_reassignment_json(
     except FileExistsError:
         raise UsageError(f"{path} is there already", "it is not overwritten unasked", "give --force") from None
     except OSError as error:
-        raise UsageError(f"cannot write {path}", error.strerror or str(error)) from None
+        raise UsageError(f"cannot write {path}", os_reason(error)) from None

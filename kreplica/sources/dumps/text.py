@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from kreplica.errors import InputError, as_clause
+from kreplica.errors import InputError, os_reason
 from kreplica.model.snapshot import utc_now
 from kreplica.system.untrusted_files import beyond_limit, changed_at, input_limit, read_to_end, read_with_status
 
@@ -86,7 +86,7 @@ def _read_stdin() -> bytes:
     try:
         return read_to_end(sys.stdin.buffer, input_limit())
     except OSError as error:
-        raise InputError(STDIN, "", as_clause(error.strerror or str(error))) from None
+        raise InputError(STDIN, "", os_reason(error)) from None
 
 
 def _read_file(path: str) -> tuple[bytes, datetime]:
@@ -97,7 +97,7 @@ def _read_file(path: str) -> tuple[bytes, datetime]:
         fix = "name a dump, - for standard input, or the word sample or sample-healthy for a packaged one"
         raise InputError(path, "", "there is no such file", fix) from None
     except OSError as error:
-        raise InputError(path, "", as_clause(error.strerror or str(error))) from None
+        raise InputError(path, "", os_reason(error)) from None
 
 
 def _decompress(source: str, content: bytes) -> bytes:

@@ -47,7 +47,7 @@ def test_a_token_in_a_file_reaches_both_libraries_and_is_a_secret(tmp_path: Path
 
 
 @pytest.mark.parametrize(
-    ("content", "told"), [(None, "No such file"), ("", "holds no token"), ("a b", "holds no token")]
+    ("content", "told"), [(None, "no such file"), ("", "holds no token"), ("a b", "holds no token")]
 )
 def test_a_file_without_a_token_is_told(content: str | None, told: str, tmp_path: Path) -> None:
     file = tmp_path / "token"

@@ -131,9 +131,9 @@ def test_secrets_are_not_in_repr() -> None:
         ({"bootstrap_server": ""}, "the bootstrap servers are empty"),
         (
             {"bootstrap_server": "a:1", "command_config": "/no/such"},
-            "cannot read client properties /no/such; No such file",
+            "cannot read client properties /no/such; no such file",
         ),
-        ({"config_path": "/no/such.toml"}, "cannot read contexts file /no/such.toml; No such file"),
+        ({"config_path": "/no/such.toml"}, "cannot read contexts file /no/such.toml; no such file"),
     ],
 )
 def test_unusable_options_are_told(options: dict[str, object], told: str, monkeypatch: pytest.MonkeyPatch) -> None:

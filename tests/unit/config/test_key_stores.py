@@ -119,7 +119,7 @@ def test_unusable_stores_are_told_without_passwords(tmp_path: Path, identity: Id
         ({"ssl.truststore.location": str(jks)}, "it holds no certificate"),
         ({"ssl.keystore.location": str(jks)}, "it holds no private key with its certificate"),
         ({"ssl.truststore.location": str(text)}, "it holds no PEM certificate and is no PKCS#12 store"),
-        ({"ssl.truststore.location": str(tmp_path / "none")}, "No such file"),
+        ({"ssl.truststore.location": str(tmp_path / "none")}, "no such file"),
         (
             {"ssl.truststore.location": str(store), "ssl.truststore.password": "hush"},
             "ssl.truststore.password is missing or wrong",

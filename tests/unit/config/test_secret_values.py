@@ -61,7 +61,7 @@ def test_absolute_paths_do_not_start_from_the_folder(around: Surroundings, tmp_p
     ("text", "told"),
     [
         ("${env:NOPE}", "cannot look up ${env:NOPE} of x.password; the environment variable NOPE is not set"),
-        ("${file:nope}", "No such file"),
+        ("${file:nope}", "no such file"),
         ("${file:store.properties:nope}", "store.properties has no key nope"),
         ("${directory:secret}", "expected ${directory:DIR:FILE}"),
         ("${command:nope}", "the commands of this context are: pw, bad, slow, mute, endless, none, empty"),
@@ -69,7 +69,7 @@ def test_absolute_paths_do_not_start_from_the_folder(around: Surroundings, tmp_p
         ("${command:bad}", "ended with 3"),
         ("${command:mute}", "printed nothing"),
         ("${command:endless}", "printed more than 1048576 bytes"),
-        ("${command:none}", "/no/such/program cannot be run; No such file".replace(";", ":")),
+        ("${command:none}", "/no/such/program cannot be run; no such file".replace(";", ":")),
     ],
 )
 def test_what_cannot_be_followed_is_told_without_values(text: str, told: str, around: Surroundings) -> None:

@@ -110,7 +110,7 @@ def test_half_a_line_of_a_full_disk_is_taken_back(paper: Make, monkeypatch: pyte
 
     with open_journal(made.path, made.plan, made.digest) as journal:
         monkeypatch.setattr(os, "write", full)
-        with pytest.raises(ChangeRefusedError, match="No space left on device"):
+        with pytest.raises(ChangeRefusedError, match="no space left on device"):
             journal.append(entry(Event.STARTED, Operation.ROLLBACK))
         assert journal_path(made.path).read_bytes() == whole
         monkeypatch.setattr(os, "write", write)
@@ -139,7 +139,7 @@ def test_a_journal_that_cannot_be_set_aside_is_named(paper: Make, monkeypatch: p
         raise PermissionError(13, "Permission denied")
 
     monkeypatch.setattr(Path, "replace", refuse)
-    with pytest.raises(UsageError, match=r"cannot set .*plan.json.journal aside; Permission denied"):
+    with pytest.raises(UsageError, match=r"cannot set .*plan.json.journal aside; permission denied"):
         set_aside(made.path)
 
 

@@ -73,7 +73,7 @@ def test_a_plan_can_be_read_by_whom_the_user_lets(paper: Make) -> None:
 
 def test_a_place_that_cannot_be_written(paper: Make, tmp_path: Path) -> None:
     made = paper(0)
-    with pytest.raises(UsageError, match=r"cannot write .*No such file or directory"):
+    with pytest.raises(UsageError, match=r"cannot write .*no such file or directory"):
         write_plan(made.plan, tmp_path / "nowhere" / "plan.json")
 
 
@@ -102,9 +102,9 @@ def test_what_is_no_plan_is_named(paper: Make, content: bytes, said: str) -> Non
 
 
 def test_a_plan_that_is_not_there(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="No such file or directory"):
+    with pytest.raises(InputError, match="no such file or directory"):
         read_plan(tmp_path / "plan.json")
-    with pytest.raises(InputError, match="Is a directory"):
+    with pytest.raises(InputError, match="is a directory"):
         read_plan(tmp_path)
 
 

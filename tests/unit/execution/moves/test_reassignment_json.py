@@ -66,7 +66,7 @@ def test_another_version_and_no_json_are_refused(tmp_path: Path) -> None:
     (tmp_path / "no.json").write_text("{", encoding="utf-8")
     with pytest.raises(InputError, match="no reassignment"):
         read_reassignment_json(tmp_path / "no.json")
-    with pytest.raises(InputError, match="No such file"):
+    with pytest.raises(InputError, match="no such file"):
         read_reassignment_json(tmp_path / "nothing.json")
 
 
