@@ -344,7 +344,7 @@ def test_the_rate_of_a_run_is_changed_from_beside_it(orders: Sandbox, tmp_path: 
     refused = subprocess.run([*change, "30KB"], capture_output=True, text=True, timeout=120, check=False)
     assert (refused.returncode, "begin it: kreplica rebalance apply" in refused.stderr) == (4, True), refused.stderr
     with subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
-        until(lambda: any(4 in one.replicas for one in partitions(orders, "orders")), "a move to begin")
+        until(lambda: any(4 in one.replicas for one in partitions(orders, NAMES.topic)), "a move to begin")
         assert rate_told(orders, 4, "follower") == "20000"
         asked = subprocess.run([*change, "30KB"], capture_output=True, text=True, timeout=120, check=False)
         assert asked.returncode == 0, asked.stdout + asked.stderr
@@ -377,7 +377,7 @@ def test_an_automatic_rate_is_halved_where_a_follower_is_held_back(orders: Sandb
     thread = threading.Thread(target=apply)
     with Load(orders) as load:
         thread.start()
-        until(lambda: any(4 in one.replicas for one in partitions(orders, "orders")), "a move to begin")
+        until(lambda: any(4 in one.replicas for one in partitions(orders, NAMES.topic)), "a move to begin")
         assert rate_told(orders, 4, "follower") == "20000", "in between"
         orders.pause(2)
         until(halved, lambda: f"the rate to be halved: {said}", 180)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from random import Random
@@ -22,7 +23,12 @@ if TYPE_CHECKING:
 
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
+    before = dict(os.environ)
     with spark_session("local[2]", settings=settings_for(0)) as session:
+        for name in ("PYTHONSAFEPATH", "JAVA_HOME"):  # Spark's own have them; other tests of this process start others
+            os.environ.pop(name, None)
+            if name in before:
+                os.environ[name] = before[name]
         yield session
 
 
