@@ -385,7 +385,8 @@ def test_an_automatic_rate_is_halved_where_a_follower_is_held_back(orders: Sandb
         until(lambda: rate_told(orders, 4, "follower") == "10000", "the rate to be halved")
         rebalance_throttle(path, 50_000_000, wait=120)
         thread.join(240)
-    assert [(states(one), one.exit_code, one.remarks) for one in found] == [(["done"] * 4, 0, ())], said
+    assert [(states(one), one.exit_code) for one in found] == [(["done"] * 4, 0)], said
+    assert all("that the plan does not move" in remark for remark in found[0].remarks), "groups' offsets lie there, too"
     assert replicas_told(orders) == AFTER
     assert throttles(orders) == before
     assert load.result.total("acknowledged")
