@@ -16,7 +16,7 @@ from msgspec import structs
 from commands.main import run
 from commands.rebalance.replicas.screen import bar_of, broker_bars
 from kreplica.execution.digest import write_document
-from kreplica.model.schema import LOG_DIRS, QUORUM, REPLICAS
+from kreplica.model.schema import LOG_DIRS, PARTITIONS, QUORUM, REPLICAS
 from kreplica.model.snapshot import ClusterSnapshot
 from kreplica.model.table import Table
 from kreplica.planner.reassignment.effects import BrokerEffect
@@ -156,6 +156,22 @@ def test_a_plan_is_proven_and_verified(capsys: pytest.CaptureFixture[str], tmp_p
     # The other sample is the same cluster after broker 3 died: the plan no longer fits it.
     assert run(["rebalance", "verify", str(plan), "--dump", "sample"]) == 1
     assert capsys.readouterr().out.startswith("FAILS ")
+
+
+def test_a_plan_that_was_carried_out_is_proven_of_the_cluster_before(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    plan, after = tmp_path / "plan.json", tmp_path / "after"
+    assert run(["rebalance", "replicas", "--drain", "1", "--topic", "two-copies", *HEALTHY, "--out", str(plan)]) == 0
+    snapshot = read_dump("sample-healthy")
+    rows = [dict(row) for row in snapshot.partitions.rows()]
+    for row in rows:
+        if row["topic"] == "two-copies" and row["partition"] == 0:
+            row["replicas"] = [3, 2]
+    write_snapshot(replace(snapshot, partitions=Table.from_rows(PARTITIONS, rows)), after)
+    capsys.readouterr()
+    assert run(["rebalance", "verify", str(plan), "--dump", str(after)]) == 2
+    assert "error: 1 of 2 changes of the plan are made already; it was proven for" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,7 @@ from kreplica.monitoring.clusters import Reading, read_clusters
 if TYPE_CHECKING:
     from kreplica.config.handle import ClusterHandle
     from kreplica.execution.moves.plan import ReplicaPlan
+    from kreplica.model.snapshot import ClusterSnapshot
     from kreplica.planner.reassignment.certificate import Certificate
 
 
@@ -71,7 +72,7 @@ def rebalance_verify(handle: ClusterHandle, path: Path) -> VerifiedPlan:
 
     Raises:
         InputError: The file is no plan of replicas, or has no certificate that can be read.
-        UsageError: The plan was made for another cluster.
+        UsageError: The plan was made for another cluster, or some of it is carried out already.
         UnreachableError: The cluster did not answer.
     """
     from kreplica.planner.reassignment.verification.verify import verify
@@ -86,7 +87,23 @@ def rebalance_verify(handle: ClusterHandle, path: Path) -> VerifiedPlan:
         raise UsageError(
             "the plan belongs to another cluster", f"made for {plan.cluster_id}, this is {here}", "name that cluster"
         )
+    _require_not_begun(snapshot, plan)
     return VerifiedPlan(reading, plan, certificate, tuple(verify(snapshot, targets, certificate)))
+
+
+def _require_not_begun(snapshot: ClusterSnapshot, plan: ReplicaPlan) -> None:
+    """Refuses a cluster that has some of the plan's replicas: bounds are of the cluster as it was before."""
+    replicas = snapshot.lists("replicas")
+    made = 0
+    for change in plan.changes:
+        row = snapshot.find_row(*change.key)
+        made += row is not None and tuple(replicas[row] or ()) == change.to_replicas
+    if made:
+        raise UsageError(
+            f"{made} of {len(plan.changes)} changes of the plan are made already",
+            "it was proven for the cluster as it was before",
+            "name a snapshot of then: --dump PATH",
+        )
 
 
 def _certificate(plan: ReplicaPlan, path: Path) -> Certificate:
