@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from pathlib import Path, PurePosixPath
+from pathlib import PurePosixPath
 from typing import Annotated
 
 import msgspec
@@ -21,7 +21,9 @@ import msgspec
 from kreplica.errors import InputError, os_reason
 from kreplica.model.schema import SCHEMA_VERSION
 from kreplica.model.snapshot import ClusterSnapshot, Gap
-from kreplica.system.untrusted_files import MalformedError, check_moment, decode_json, input_limit, read_whole
+from kreplica.store.versions import AGAIN, check_version
+from kreplica.system.locations import Place, read_at
+from kreplica.system.untrusted_files import MalformedError, check_moment, decode_json, input_limit
 
 MANIFEST_SCHEMA = "kreplica/manifest/v1"
 _Count = Annotated[int, msgspec.Meta(ge=0)]
@@ -87,7 +89,7 @@ class Manifest:
         kreplica_version: The kreplica that wrote it.
     """
 
-    path: Path
+    path: Place
     snapshot: SnapshotFacts
     files: tuple[DataFile, ...]
     empty: tuple[str, ...]
@@ -95,7 +97,7 @@ class Manifest:
     kreplica_version: str
 
     @property
-    def directory(self) -> Path:
+    def directory(self) -> Place:
         """The dump directory."""
         return self.path.parent.parent
 
@@ -103,15 +105,9 @@ class Manifest:
         """The file of a table, None if it has no row."""
         return next((file for file in self.files if file.table == table), None)
 
-    def location(self, file: DataFile) -> Path:
+    def location(self, file: DataFile) -> Place:
         """The path of a file of this snapshot."""
         return self.directory / file.path
-
-
-@dataclass(frozen=True, slots=True)
-class _Version:
-    schema: str
-    schema_version: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,11 +148,11 @@ def decode_facts(content: bytes, source: str) -> SnapshotFacts:
         facts: SnapshotFacts = decode_json(content, SnapshotFacts)
         check_moment(facts.taken_at)
     except MalformedError as error:
-        raise InputError(source, "snapshot facts in its footer", str(error), _AGAIN) from None
+        raise InputError(source, "snapshot facts in its footer", str(error), AGAIN) from None
     return facts
 
 
-def read_manifest(path: Path, *, named: bool = False) -> Manifest:
+def read_manifest(path: Place, *, named: bool = False) -> Manifest:
     """Reads one manifest; its data files are not looked at.
 
     Args:
@@ -167,24 +163,24 @@ def read_manifest(path: Path, *, named: bool = False) -> Manifest:
         InputError: It is not there, damaged, foreign, or of a newer kreplica.
     """
     try:
-        content = read_whole(path, input_limit(), named=named)
+        content = read_at(path, input_limit(), named=named)
     except OSError as error:
         raise InputError(str(path), "", os_reason(error)) from None
     return decode_manifest(content, path)
 
 
-def decode_manifest(content: bytes, path: Path) -> Manifest:
+def decode_manifest(content: bytes, path: Place) -> Manifest:
     """A manifest from the content of its file.
 
     Raises:
         InputError: It is damaged, foreign, or of a newer kreplica.
     """
     try:
-        _check_version(decode_json(content, _Version), path)
+        check_version(content, MANIFEST_SCHEMA, SCHEMA_VERSION, str(path))
         document = decode_json(content, _Document)
         check_moment(document.snapshot.taken_at)
     except MalformedError as error:
-        raise InputError(str(path), "", f"not a manifest of kreplica: {error}", _AGAIN) from None
+        raise InputError(str(path), "", f"not a manifest of kreplica: {error}", AGAIN) from None
     _check_files(document, path)
     return Manifest(
         path,
@@ -196,24 +192,13 @@ def decode_manifest(content: bytes, path: Path) -> Manifest:
     )
 
 
-_AGAIN = "it is damaged or foreign: restore it from where it was copied, or remove it"
-
-
-def _check_version(version: _Version, path: Path) -> None:
-    if version.schema != MANIFEST_SCHEMA:
-        raise InputError(str(path), "", f"expected the schema {MANIFEST_SCHEMA}, found {version.schema}", _AGAIN)
-    if version.schema_version > SCHEMA_VERSION:
-        reason = f"schema version {version.schema_version}, this kreplica reads up to {SCHEMA_VERSION}"
-        raise InputError(str(path), "", reason, "read it with the newer kreplica that wrote it")
-
-
-def _check_files(document: _Document, path: Path) -> None:
+def _check_files(document: _Document, path: Place) -> None:
     tables = [file.table for file in document.files]
     if len(set(tables)) < len(tables):
-        raise InputError(str(path), "", "it names two files for one table", _AGAIN)
+        raise InputError(str(path), "", "it names two files for one table", AGAIN)
     if "partitions" not in {*tables, *document.empty}:
-        raise InputError(str(path), "", "it names no partitions table", _AGAIN)
+        raise InputError(str(path), "", "it names no partitions table", AGAIN)
     for file in document.files:
         relative = PurePosixPath(file.path)
         if relative.is_absolute() or ".." in relative.parts or "\\" in file.path or "\0" in file.path:
-            raise InputError(str(path), "", f"file {file.path!r} is outside the dump directory", _AGAIN)
+            raise InputError(str(path), "", f"file {file.path!r} is outside the dump directory", AGAIN)

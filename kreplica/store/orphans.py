@@ -4,23 +4,43 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from kreplica.model.schema import TABLES
 from kreplica.store.layout import MANIFESTS
 from kreplica.store.reading import ManifestListing
+from kreplica.store.remote import RemoteFiles
 from kreplica.store.verification import FileProblem
+from kreplica.system.locations import Place
 
 _UNNAMED = "no manifest names it: it is foreign, or left over from a snapshot that was never finished"
 _RANDOM = re.compile(r"-([0-9a-f]{12})\.(?:json|parquet)$")
 
 
-def find_orphans(directories: Iterable[Path], listing: ManifestListing) -> tuple[FileProblem, ...]:
+@dataclass(frozen=True, slots=True)
+class Looked:
+    """A dump directory, and where in it orphans are looked for.
+
+    Args:
+        directory: Absolute, or in an object store.
+        folders: Folders of tables, below the directory; None for the whole of it.
+        remote: Its files, where it is in an object store.
+        span: What names of files that are wanted do not sort before, and what they sort before; empty for no border.
+    """
+
+    directory: Place
+    folders: Sequence[str] | None
+    remote: RemoteFiles | None
+    span: tuple[str, str]
+
+
+def find_orphans(looked: Iterable[Looked], listing: ManifestListing) -> tuple[FileProblem, ...]:
     """Finds orphans in dump directories: files beside the tables, and files of tables that no manifest names.
 
     Args:
-        directories: Absolute paths.
+        looked: The directories.
         listing: The manifests found in them, with their problems.
 
     Returns:
@@ -29,12 +49,19 @@ def find_orphans(directories: Iterable[Path], listing: ManifestListing) -> tuple
     """
     named = {str(manifest.location(file)) for manifest in listing.manifests for file in manifest.files}
     excused = {_random(str(problem.path)) for problem in listing.problems} - {""}
-    found = [FileProblem(str(item.path), item.reason) for item in listing.problems if item.path.is_dir()]
-    for directory in directories:
-        for path in _files(directory):
-            if path not in named and _random(path) not in excused:
+    found = []
+    for one in looked:
+        for path in _files(one):
+            if path not in named and _random(path) not in excused and not _outside(path, one.span):
                 found.append(FileProblem(path, _UNNAMED))
     return tuple(sorted(found, key=lambda problem: problem.path))
+
+
+def _outside(path: str, span: tuple[str, str]) -> bool:
+    """True for a file of a snapshot that was taken outside the span: its manifest was not opened."""
+    first, end = span
+    name = path.rpartition("/")[2]
+    return bool(_random(path)) and (name < first or bool(end and name >= end))
 
 
 def _random(path: str) -> str:
@@ -43,7 +70,16 @@ def _random(path: str) -> str:
     return match[1] if match else ""
 
 
-def _files(directory: Path) -> Iterator[str]:
+def _files(one: Looked) -> Iterator[str]:
+    directory = one.directory
+    if one.remote is not None:
+        yield from (str(directory / path) for path in one.remote.sizes)
+        return
+    assert isinstance(directory, Path), "a folder of this machine"
+    if one.folders is not None:
+        for folder in one.folders:
+            yield from _below(directory / folder)
+        return
     if not (directory / MANIFESTS).is_dir():
         return
     for entry in os.scandir(directory):

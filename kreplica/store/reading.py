@@ -8,21 +8,35 @@ import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from kreplica.errors import InputError, KreplicaError, os_reason
-from kreplica.model.schema import PARTITIONS, TABLES, TableSchema
+from kreplica.errors import InputError, KreplicaError, UnreachableError, os_reason
+from kreplica.model.schema import PARTITIONS, TABLES
 from kreplica.model.snapshot import ClusterSnapshot
 from kreplica.model.table import Table
-from kreplica.store.layout import MANIFESTS, Entry, parse_manifest_name, path_segment
+from kreplica.store.layout import (
+    MANIFESTS,
+    borders,
+    cluster_in,
+    is_manifest_name,
+    names_between,
+    parse_manifest_name,
+    path_segment,
+)
 from kreplica.store.manifest import DataFile, Manifest, SnapshotFacts, read_manifest
-from kreplica.store.parquet import decode_table
+from kreplica.store.parquet import TableReader, decode_table
 from kreplica.system.guard import attempt
-from kreplica.system.untrusted_files import beyond_limit, changed_at, input_limit, read_whole, read_with_status
+from kreplica.system.locations import Place, is_file, is_folder, names_at, place_of, read_at
+from kreplica.system.pool import all_results
+from kreplica.system.s3 import S3Place
+from kreplica.system.untrusted_files import beyond_limit, changed_at, input_limit, read_with_status
 
+READERS = 16
+"""Manifests that are read from an object store at once."""
 _RESTORE = "copy the dump directory again, or remove this snapshot's manifest to leave it out"
 
 
@@ -30,7 +44,7 @@ _RESTORE = "copy the dump directory again, or remove this snapshot's manifest to
 class ManifestProblem:
     """A file that differs from what it should be, and the difference."""
 
-    path: Path
+    path: Place
     reason: str
 
 
@@ -42,7 +56,7 @@ class ManifestListing:
     problems: tuple[ManifestProblem, ...]
 
 
-def list_manifests(paths: Iterable[str | os.PathLike[str]]) -> ManifestListing:
+def list_manifests(paths: Iterable[str | os.PathLike[str] | S3Place]) -> ManifestListing:
     """Finds the snapshots of many dump directories.
 
     Args:
@@ -52,21 +66,41 @@ def list_manifests(paths: Iterable[str | os.PathLike[str]]) -> ManifestListing:
         Readable manifests by time and cluster, and a problem for each path or file that is damaged, foreign or absent.
         Data files are not looked at: see ``verify``.
     """
-    manifests: dict[Path, Manifest] = {}
+    files: list[Place] = []
     problems: list[ManifestProblem] = []
-    for path in map(Path, paths):
+    for path in map(place_of, paths):
         try:
-            candidates = _manifest_files(path)
+            files += manifest_files(path)
         except InputError as error:
             problems.append(ManifestProblem(path, error.why))
-            continue
-        for candidate in candidates:
-            found = attempt(lambda path=candidate: read_manifest(path))  # type: ignore[misc]
-            if isinstance(found, KreplicaError):
-                problems.append(ManifestProblem(candidate, found.why or found.what))
-            else:
-                manifests[candidate.resolve()] = found
-    ordered = sorted(manifests.values(), key=lambda found: (found.snapshot.taken_at, found.snapshot.label, found.path))
+    listing = read_manifests(files)
+    return ManifestListing(listing.manifests, (*problems, *listing.problems))
+
+
+def read_manifests(files: Sequence[Place]) -> ManifestListing:
+    """Reads manifests, those in object stores side by side.
+
+    Args:
+        files: Their files; one that is named twice counts once.
+
+    Raises:
+        UnreachableError: An object store does not answer.
+    """
+    manifests: dict[Place, Manifest] = {}
+    problems: list[ManifestProblem] = []
+    calls = [partial(attempt, partial(read_manifest, file)) for file in files]
+    elsewhere = any(isinstance(file, S3Place) for file in files)
+    read = all_results(calls, READERS) if elsewhere else (call() for call in calls)
+    for file, found in zip(files, read, strict=True):
+        if isinstance(found, UnreachableError):
+            raise found
+        if isinstance(found, KreplicaError):
+            problems.append(ManifestProblem(file, found.why or found.what))
+        else:
+            manifests[file if isinstance(file, S3Place) else file.resolve()] = found
+    ordered = sorted(
+        manifests.values(), key=lambda found: (found.snapshot.taken_at, found.snapshot.label, str(found.path))
+    )
     return ManifestListing(tuple(ordered), tuple(problems))
 
 
@@ -79,14 +113,14 @@ def verify(manifest: Manifest) -> tuple[ManifestProblem, ...]:
     problems = []
     for file in manifest.files:
         try:
-            _file_content(manifest, file)
+            _file_content(manifest, file, manifest.location(file))
         except InputError as error:
             problems.append(ManifestProblem(manifest.location(file), error.why))
     return tuple(problems)
 
 
 def read_dump_directory(
-    path: str | os.PathLike[str], cluster: str | None = None, at: datetime | None = None
+    path: str | os.PathLike[str] | S3Place, cluster: str | None = None, at: datetime | None = None
 ) -> ClusterSnapshot:
     """Reads the newest snapshot of a dump directory.
 
@@ -98,20 +132,17 @@ def read_dump_directory(
     Raises:
         InputError: There is no such snapshot, it is damaged, or several clusters are there and none was named.
     """
-    root = Path(path)
-    if root.is_file():
+    root = place_of(path)
+    if may_be_manifest(root) and is_file(root):
         return read_snapshot_files(read_manifest(root, named=True))
-    entries: Sequence[Entry] = [
-        entry for file in _manifest_files(root) if (entry := parse_manifest_name(file)) is not None
-    ]
-    if not entries:
+    names: Sequence[str] = list(filter(is_manifest_name, manifest_names(root)))
+    if not names:
         reason = "no snapshot is in it: its manifests folder holds no manifest"
         raise InputError(str(root), "", reason, f"take one: kreplica snapshot --out {root}")
-    entries = _of_one_cluster(root, entries, cluster)
+    names = _of_one_cluster(root, names, cluster)
     if at is not None:
-        entries = _taken_until(root, entries, at)
-    newest = max(entries, key=lambda entry: (entry.taken_at, entry.path.name))
-    return read_snapshot_files(read_manifest(newest.path))
+        names = _taken_until(root, names, at)
+    return read_snapshot_files(read_manifest(root / MANIFESTS / names[-1]))
 
 
 def read_snapshot_files(manifest: Manifest) -> ClusterSnapshot:
@@ -120,9 +151,40 @@ def read_snapshot_files(manifest: Manifest) -> ClusterSnapshot:
     Raises:
         InputError: A file is absent, differs from the manifest, or is not the table it should be.
     """
-    facts = manifest.snapshot
-    tables = {schema.name: _read_table(manifest, schema) for schema in TABLES}
-    return _snapshot(facts, tables)
+    return SnapshotReader().read(manifest)
+
+
+class SnapshotReader:
+    """Reads snapshots of one cluster, one after the other: what did not change between two is not decoded again."""
+
+    def __init__(self) -> None:
+        self._readers = {schema.name: TableReader(schema) for schema in TABLES}
+        self._empty = {schema.name: Table.empty(schema) for schema in TABLES}
+
+    def read(self, manifest: Manifest) -> ClusterSnapshot:
+        """As ``read_snapshot_files``."""
+        directory, files = manifest.directory, {file.table: file for file in manifest.files}
+        tables = {}
+        for schema in TABLES:
+            file = files.get(schema.name)
+            if file is None:
+                tables[schema.name] = self._empty[schema.name]
+                continue
+            place = directory / file.path
+            content = _file_content(manifest, file, place)
+            tables[schema.name] = self._readers[schema.name].read(content, str(place), file.rows)
+        return _snapshot(manifest.snapshot, tables)
+
+
+@dataclass(frozen=True, slots=True)
+class StoredSnapshot:
+    """A snapshot in a dump directory, which is read when it is called."""
+
+    manifest: Manifest
+
+    def __call__(self, reader: SnapshotReader | None = None) -> ClusterSnapshot:
+        """As ``read_snapshot_files``; a reader has read other snapshots of its cluster before."""
+        return (reader or SnapshotReader()).read(self.manifest)
 
 
 def read_partitions_file(path: str | os.PathLike[str]) -> ClusterSnapshot:
@@ -171,71 +233,84 @@ def _snapshot(facts: SnapshotFacts, tables: dict[str, Any]) -> ClusterSnapshot:
     )
 
 
-def _manifest_files(path: Path) -> Sequence[Path]:
-    """The manifest files of a dump directory in order of their names, or the one that was named itself."""
-    if path.is_file():
+def manifest_files(path: Place) -> Sequence[Place]:
+    """The manifest files of a dump directory in order of their names, or the one that was named itself.
+
+    Raises:
+        InputError: There is no such directory, or it cannot be read.
+    """
+    if may_be_manifest(path) and is_file(path):
         return (path,)
-    if not path.exists():
-        raise InputError(str(path), "", "there is no such directory", "name a directory that kreplica snapshot wrote")
+    return [path / MANIFESTS / name for name in manifest_names(path)]
+
+
+def may_be_manifest(path: Place) -> bool:
+    """False where a look whether it is a file would be a request for nothing."""
+    return not isinstance(path, S3Place) or path.name.endswith(".json")
+
+
+def manifest_names(path: Place, span: tuple[datetime | None, datetime | None] = (None, None)) -> Sequence[str]:
+    """File names of the manifests of a dump directory, in order.
+
+    Args:
+        path: The directory.
+        span: The first and the last moment that are of interest; names of others may be left out, where they cost
+            requests. A span that holds none is told from a directory that holds none.
+
+    Raises:
+        InputError: There is no such directory, or it cannot be read.
+    """
     folder = path / MANIFESTS
     try:
-        names = os.listdir(folder)  # noqa: PTH208 - a Path for each of many manifests costs more than all the rest
+        found = names_at(folder, *borders(*span))
+        return [name for name in found or names_at(folder) if name.endswith(".json")]
     except (FileNotFoundError, NotADirectoryError):
+        fix = "name a directory that kreplica snapshot wrote"
+        if not is_folder(path):
+            raise InputError(str(path), "", "there is no such directory", fix) from None
         reason = "a directory without manifests, so it holds no kreplica snapshots"
-        raise InputError(str(path), "", reason, "name a directory that kreplica snapshot wrote") from None
+        raise InputError(str(path), "", reason, fix) from None
     except OSError as error:
         raise InputError(str(folder), "", os_reason(error)) from None
-    return [folder / name for name in sorted(names) if name.endswith(".json") and not name.startswith(".")]
 
 
-def _of_one_cluster(root: Path, entries: Sequence[Entry], cluster: str | None) -> Sequence[Entry]:
-    newest = {entry.cluster: entry for entry in sorted(entries, key=lambda entry: entry.taken_at)}
+def _of_one_cluster(root: Place, names: Sequence[str], cluster: str | None) -> Sequence[str]:
+    """The names of the manifests of one cluster, in order of time."""
+    newest = {cluster_in(name): name for name in names}
     if cluster is None:
         if len(newest) > 1:
-            found = "; ".join(_label_and_path(entry) for entry in newest.values())
+            found = "; ".join(f"{key} ({MANIFESTS}/{name})" for key, name in newest.items())
             reason = f"it holds snapshots of {len(newest)} clusters and none was named: {found}"
             raise InputError(
                 str(root), "", reason, "name the manifest of the one you mean: --dump DIR/manifests/….json"
             )
-        return entries
-    chosen = [entry for entry in entries if entry.cluster == path_segment(cluster)]
+        return names
+    chosen = [name for name in names if cluster_in(name) == path_segment(cluster)]
     if not chosen:
-        named = {key for key, entry in newest.items() if read_manifest(entry.path).snapshot.name == cluster}
-        chosen = [entry for entry in entries if entry.cluster in named]
-    if not chosen:
-        known = ", ".join(read_manifest(entry.path).snapshot.label for entry in newest.values())
-        raise InputError(str(root), "", f"no snapshot of cluster {cluster} is in it", f"it holds: {known}")
+        told = {key: read_manifest(root / MANIFESTS / name).snapshot for key, name in newest.items()}
+        chosen = [name for name in names if told[cluster_in(name)].name == cluster]
+        if not chosen:
+            known = ", ".join(facts.label for facts in told.values())
+            raise InputError(str(root), "", f"no snapshot of cluster {cluster} is in it", f"it holds: {known}")
     return chosen
 
 
-def _label_and_path(entry: Entry) -> str:
-    return f"{entry.cluster} ({MANIFESTS}/{entry.path.name})"
-
-
-def _taken_until(root: Path, entries: Sequence[Entry], at: datetime) -> Sequence[Entry]:
-    chosen = [entry for entry in entries if entry.taken_at <= at]
+def _taken_until(root: Place, names: Sequence[str], at: datetime) -> Sequence[str]:
+    chosen = names_between(names, None, at)
     if not chosen:
-        oldest = min(entry.taken_at for entry in entries)
+        oldest = parse_manifest_name(root / MANIFESTS / names[0])
         reason = f"no snapshot was taken at or before {at.isoformat()}"
-        raise InputError(str(root), "", reason, f"the oldest is of {oldest.isoformat()}")
+        fix = "" if oldest is None else f"the oldest is of {oldest.taken_at.isoformat()}"
+        raise InputError(str(root), "", reason, fix)
     return chosen
 
 
-def _read_table(manifest: Manifest, schema: TableSchema) -> Table:
-    file = manifest.file(schema.name)
-    if file is None:
-        return Table.empty(schema)
-    source = str(manifest.location(file))
-    return decode_table(schema, _file_content(manifest, file), source, file.rows)[0]
-
-
-def _file_content(manifest: Manifest, file: DataFile) -> bytes:
+def _file_content(manifest: Manifest, file: DataFile, path: Place) -> bytes:
     """Reads a file once and compares it: what is parsed afterwards is what was checked."""
-    path = manifest.location(file)
     if file.bytes > input_limit():
         raise InputError(str(path), "", beyond_limit(input_limit()))
     try:
-        content = read_whole(path, file.bytes, named=False)
+        content = read_at(path, file.bytes)
     except FileNotFoundError:
         reason = f"it is not there, but the manifest {manifest.path} names it"
         raise InputError(str(path), "", reason, _RESTORE) from None

@@ -6,19 +6,24 @@ import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from fnmatch import fnmatchcase
 from functools import partial
 from pathlib import Path
 
-from kreplica.errors import InputError, KreplicaError
+from kreplica.errors import InputError, KreplicaError, UnreachableError, UsageError
+from kreplica.model.schema import TABLES
 from kreplica.model.snapshot import Gap
-from kreplica.store.layout import MANIFESTS
-from kreplica.store.manifest import Manifest
-from kreplica.store.orphans import find_orphans
-from kreplica.store.reading import ManifestListing, list_manifests
+from kreplica.model.words import counted
+from kreplica.store.choosing import ChosenNames, choose_names, fits
+from kreplica.store.layout import MANIFESTS, borders, cluster_in, is_manifest_name
+from kreplica.store.manifest import DataFile, Manifest, read_manifest
+from kreplica.store.orphans import Looked, find_orphans
+from kreplica.store.reading import manifest_names, read_manifests
+from kreplica.store.remote import RemoteFiles
 from kreplica.store.verification import FileProblem, problems_of
 from kreplica.system.guard import attempt
+from kreplica.system.locations import COPIES_AT_ONCE, Place
 from kreplica.system.pool import all_results
+from kreplica.system.s3 import S3Place, S3Storage
 
 CHECKERS = 8
 
@@ -34,10 +39,11 @@ class SnapshotFiles:
         source: The source it was read by.
         taken_at: UTC.
         gaps: Facts that the source should have reported and did not.
-        partitions: Absolute path; None if the cluster has no partition.
-        brokers: Absolute path; None if the source knows no broker.
+        partitions: Absolute path, of an object store that of a copy; None if the cluster has no partition.
+        brokers: The same; None if the source knows no broker.
         partition_rows: Number of partitions.
         broker_rows: Number of brokers.
+        manifest: Its manifest.
     """
 
     cluster: str
@@ -50,6 +56,7 @@ class SnapshotFiles:
     brokers: str | None
     partition_rows: int
     broker_rows: int
+    manifest: Manifest
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,13 +75,15 @@ class Wanted:
 
     def takes(self, manifest: Manifest) -> bool:
         """True if the snapshot passes the filter."""
+        if not self.takes_time(manifest):
+            return False
         facts = manifest.snapshot
-        if self.since is not None and facts.taken_at < self.since:
-            return False
-        if self.until is not None and facts.taken_at > self.until:
-            return False
-        names = [facts.label, facts.name]
-        return not self.clusters or any(fnmatchcase(name, pattern) for name in names for pattern in self.clusters)
+        return not self.clusters or fits(facts.label, self.clusters) or fits(facts.name, self.clusters)
+
+    def takes_time(self, manifest: Manifest) -> bool:
+        """True if the snapshot was taken when it should have been."""
+        taken_at = manifest.snapshot.taken_at
+        return (self.since is None or taken_at >= self.since) and (self.until is None or taken_at <= self.until)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +98,7 @@ class Selection:
         left_out: Snapshots that are left out because of damaged files.
         repeated: Snapshots that are there more than once and are read once.
         filtered: Snapshots that were not wanted.
+        copies: What keeps copies of files of object stores on this machine, as long as the selection is there.
     """
 
     snapshots: tuple[SnapshotFiles, ...]
@@ -98,9 +108,18 @@ class Selection:
     repeated: int
     filtered: int
 
+    @property
+    def told_left_out(self) -> str:
+        """Number of what is left out because of damaged files, in words."""
+        return counted(self.left_out, "snapshot")
 
-def select_snapshots(paths: Iterable[Path], wanted: Wanted) -> Selection:
+    copies: tuple[RemoteFiles, ...] = ()
+
+
+def select_snapshots(paths: Iterable[Place], wanted: Wanted) -> Selection:
     """Finds the snapshots under some directories and checks their files.
+
+    Which are wanted is read off the file names of their manifests, as far as these tell; others are not opened.
 
     Args:
         paths: Dump directories, or directories of dump directories.
@@ -108,51 +127,138 @@ def select_snapshots(paths: Iterable[Path], wanted: Wanted) -> Selection:
 
     Raises:
         InputError: A path is not there.
+        UnreachableError: The object store that holds some does not answer.
+        UsageError: It refuses them, or there is no room for copies of its files.
     """
     directories = dump_directories(paths)
-    listing = list_manifests(directories)
-    orphans = find_orphans(directories, listing)
-    chosen = [manifest for manifest in listing.manifests if wanted.takes(manifest)]
+    opened = [_Opened.of(directory, wanted) for directory in directories]
+    listing = read_manifests([file for one in opened for file in one.files])
+    chosen = [manifest for one in opened for manifest in listing.manifests if one.takes(manifest, wanted)]
+    chosen.sort(key=_place_in_listing)
+    looked = {one.directory: one.looked(chosen, wanted) for one in opened}
     distinct = _distinct(chosen)
-    checks = [partial(_problems_of, manifest) for manifest in distinct]
-    found = all_results(checks, min(CHECKERS, (os.cpu_count() or 1) + 2))
-    whole = [_files(manifest) for manifest, problems in zip(distinct, found, strict=True) if not problems]
-    damaged = [FileProblem(str(item.path), item.reason) for item in _damaged_manifests(listing)]
+    remotes = {directory: one.remote for directory, one in looked.items()}
+    checks = [partial(_problems_of, manifest, remotes[manifest.directory]) for manifest in distinct]
+    elsewhere = any(remote is not None for remote in remotes.values())
+    found = all_results(checks, COPIES_AT_ONCE if elsewhere else min(CHECKERS, (os.cpu_count() or 1) + 2))
+    whole = [
+        _files(manifest, remotes[manifest.directory])
+        for manifest, problems in zip(distinct, found, strict=True)
+        if not problems
+    ]
+    folders = [item for item in listing.problems if isinstance(item.path, Path) and item.path.is_dir()]
+    damaged = [FileProblem(str(item.path), item.reason) for item in listing.problems if item not in folders]
+    without_manifests = [FileProblem(str(one.directory), one.stranger) for one in opened if one.stranger]
+    of_no_snapshot = [FileProblem(str(item.path), item.reason) for item in folders]
+    orphans = (*find_orphans(looked.values(), listing), *without_manifests, *of_no_snapshot)
     return Selection(
         snapshots=tuple(sorted(whole, key=lambda item: (item.cluster, item.taken_at, item.partitions or ""))),
         damaged=(*damaged, *(problem for problems in found for problem in problems)),
-        orphans=orphans,
+        orphans=tuple(sorted(orphans, key=lambda problem: problem.path)),
         left_out=len(distinct) - len(whole),
         repeated=len(chosen) - len(distinct),
-        filtered=len(listing.manifests) - len(chosen),
+        filtered=sum(one.chosen.others for one in opened) + len(listing.manifests) - len(chosen),
+        copies=tuple(remote for remote in remotes.values() if remote is not None),
     )
 
 
-def _problems_of(manifest: Manifest) -> list[FileProblem]:
-    found = attempt(lambda: problems_of(manifest))
+@dataclass(frozen=True, slots=True)
+class _Opened:
+    """A dump directory, and which of its manifests are opened.
+
+    Args:
+        directory: The directory.
+        chosen: The names of those that are opened.
+        stranger: Why it is no dump directory; empty if it is one.
+    """
+
+    directory: Place
+    chosen: ChosenNames
+    stranger: str = ""
+
+    @classmethod
+    def of(cls, directory: Place, wanted: Wanted) -> _Opened:
+        folder = directory / MANIFESTS
+        try:
+            names = manifest_names(directory, (wanted.since, wanted.until))
+        except InputError as error:
+            return cls(directory, ChosenNames((), frozenset(), 0), error.why)
+
+        def words_of(name: str) -> tuple[str, ...] | None:
+            found = attempt(lambda: read_manifest(folder / name))
+            return None if isinstance(found, KreplicaError) else (found.snapshot.label, found.snapshot.name)
+
+        return cls(directory, choose_names(names, wanted.clusters, (wanted.since, wanted.until), words_of))
+
+    @property
+    def files(self) -> list[Place]:
+        """The manifests to open."""
+        return [self.directory / MANIFESTS / name for name in self.chosen.names]
+
+    def takes(self, manifest: Manifest, wanted: Wanted) -> bool:
+        """True for a manifest of this directory that is wanted."""
+        if manifest.directory != self.directory:
+            return False
+        name = manifest.path.name
+        known = is_manifest_name(name) and cluster_in(name) in self.chosen.clusters
+        return wanted.takes_time(manifest) if known else wanted.takes(manifest)
+
+    def looked(self, chosen: Sequence[Manifest], wanted: Wanted) -> Looked:
+        """The folders where orphans are looked for: those of the files that are wanted, all if everything is."""
+        folders = None
+        if wanted != Wanted():
+            own = [file.path for manifest in chosen if manifest.directory == self.directory for file in manifest.files]
+            folders = sorted({path.rpartition("/")[0] for path in own})
+        remote = None
+        if isinstance(self.directory, S3Place):
+            remote = RemoteFiles.listed(
+                self.directory, [table.name for table in TABLES] if folders is None else folders
+            )
+        return Looked(
+            self.directory,
+            folders,
+            remote,
+            borders(wanted.since, wanted.until),
+        )
+
+
+def _place_in_listing(manifest: Manifest) -> tuple[datetime, str, str]:
+    return manifest.snapshot.taken_at, manifest.snapshot.label, str(manifest.path)
+
+
+def _problems_of(manifest: Manifest, remote: RemoteFiles | None) -> list[FileProblem]:
+    found = attempt(lambda: problems_of(manifest, remote))
+    if isinstance(found, UnreachableError) or type(found) is UsageError:
+        raise found  # no damage of this file: the next ones would fail in the same way
     return [FileProblem(str(manifest.path), str(found))] if isinstance(found, KreplicaError) else found
 
 
-def dump_directories(paths: Iterable[Path]) -> Sequence[Path]:
+def dump_directories(paths: Iterable[Place]) -> Sequence[Place]:
     """The dump directories among some directories and right below them, each once.
 
     Raises:
         InputError: A path is no directory.
     """
-    found: list[Path] = []
+    found: list[Place] = []
     for path in paths:
+        if isinstance(path, S3Place):
+            found += _remote_directories(path)
+            continue
         if not path.is_dir():
             reason = "not a directory" if path.exists() else "there is no such directory"
             raise InputError(str(path), "", reason, "name a directory that kreplica snapshot wrote")
         inner = [] if (path / MANIFESTS).is_dir() else sorted(item for item in path.iterdir() if item.is_dir())
         dumps = [item for item in inner if (item / MANIFESTS).is_dir()]
-        found += dumps or [path]
-    return list(dict.fromkeys(item.absolute() for item in found))
+        found += [item.absolute() for item in dumps or [path]]
+    return list(dict.fromkeys(found))
 
 
-def _damaged_manifests(listing: ManifestListing) -> list[FileProblem]:
-    """Unreadable manifests. A directory without one is an orphan, not damaged: it may never have held a snapshot."""
-    return [FileProblem(str(item.path), item.reason) for item in listing.problems if not item.path.is_dir()]
+def _remote_directories(place: S3Place) -> list[S3Place]:
+    names = S3Storage(place).names("")
+    if not names:
+        raise InputError(str(place), "", "no snapshot is below it", "name a place that kreplica snapshot wrote to")
+    inner = [] if MANIFESTS in names else [place / name for name in names]
+    return [item for item in inner if MANIFESTS in S3Storage(item).names("")] or [place]
 
 
 def _distinct(manifests: Sequence[Manifest]) -> list[Manifest]:
@@ -164,9 +270,13 @@ def _distinct(manifests: Sequence[Manifest]) -> list[Manifest]:
     return list(known.values())
 
 
-def _files(manifest: Manifest) -> SnapshotFiles:
+def _files(manifest: Manifest, remote: RemoteFiles | None) -> SnapshotFiles:
     facts = manifest.snapshot
     partitions, brokers = manifest.file("partitions"), manifest.file("brokers")
+
+    def here(file: DataFile) -> str:
+        return str(manifest.location(file) if remote is None else remote.copy(file.path))
+
     return SnapshotFiles(
         cluster=facts.label,
         cluster_id=facts.cluster_id,
@@ -174,8 +284,9 @@ def _files(manifest: Manifest) -> SnapshotFiles:
         source=facts.source,
         taken_at=facts.taken_at.astimezone(UTC),
         gaps=facts.gaps,
-        partitions=str(manifest.location(partitions)) if partitions else None,
-        brokers=str(manifest.location(brokers)) if brokers else None,
+        partitions=here(partitions) if partitions else None,
+        brokers=here(brokers) if brokers else None,
         partition_rows=partitions.rows if partitions else 0,
         broker_rows=brokers.rows if brokers else 0,
+        manifest=manifest,
     )

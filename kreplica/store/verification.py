@@ -13,6 +13,8 @@ import pyarrow.parquet as pq
 from kreplica.model.schema import BROKERS, PARTITIONS, TableSchema
 from kreplica.store.arrow import ARROW_TYPES
 from kreplica.store.manifest import DataFile, Manifest
+from kreplica.store.remote import RemoteFiles
+from kreplica.system.locations import Place
 from kreplica.system.untrusted_files import open_file, refuse_special
 
 READ_TABLES: tuple[TableSchema, ...] = (PARTITIONS, BROKERS)
@@ -27,16 +29,36 @@ class FileProblem:
     reason: str
 
 
-def problems_of(manifest: Manifest) -> list[FileProblem]:
-    """Problems of the files of a snapshot; empty if it is whole."""
+def problems_of(manifest: Manifest, remote: RemoteFiles | None = None) -> list[FileProblem]:
+    """Problems of the files of a snapshot; empty if it is whole.
+
+    Args:
+        manifest: Of the snapshot.
+        remote: The files of its dump directory, where that is in an object store.
+
+    Raises:
+        UnreachableError: The object store does not answer.
+        UsageError: There is no room for a copy.
+    """
     schemas = {schema.name: schema for schema in READ_TABLES}
     found = []
     for file in manifest.files:
-        path = manifest.location(file)
-        reason = _difference(path, file) or _content_problem(path, file, schemas.get(file.table))
+        place, schema = manifest.location(file), schemas.get(file.table)
+        reason = _difference(place, file) if isinstance(place, Path) else _listed_difference(remote, file)
+        if not reason and schema is not None:
+            reason = _content_problem(place, file, schema, remote)
         if reason:
-            found.append(FileProblem(str(path), reason))
+            found.append(FileProblem(str(place), reason))
     return found
+
+
+_ABSENT = "its manifest names it, and it is not there"
+
+
+def _listed_difference(remote: RemoteFiles | None, file: DataFile) -> str:
+    assert remote is not None, "files of an object store were listed"
+    size = remote.sizes.get(file.path)
+    return _ABSENT if size is None else _size_problem(size, file)
 
 
 def _difference(path: Path, file: DataFile) -> str:
@@ -44,14 +66,18 @@ def _difference(path: Path, file: DataFile) -> str:
         status = path.stat()
         refuse_special(status)
     except OSError as error:
-        return "its manifest names it, and it is not there" if isinstance(error, FileNotFoundError) else _reason(error)
-    return "" if status.st_size == file.bytes else f"{status.st_size} bytes, its manifest says {file.bytes}"
+        return _ABSENT if isinstance(error, FileNotFoundError) else _reason(error)
+    return _size_problem(status.st_size, file)
 
 
-def _content_problem(path: Path, file: DataFile, schema: TableSchema | None) -> str:
-    if schema is None:
-        return ""
+def _size_problem(size: int, file: DataFile) -> str:
+    return "" if size == file.bytes else f"{size} bytes, its manifest says {file.bytes}"
+
+
+def _content_problem(place: Place, file: DataFile, schema: TableSchema, remote: RemoteFiles | None) -> str:
     try:
+        path = remote.copy(file.path) if remote is not None else place
+        assert isinstance(path, Path), "a file of this machine"
         with os.fdopen(open_file(path), "rb") as content:
             digest = hashlib.file_digest(content, "sha256").hexdigest()
         if digest != file.sha256:

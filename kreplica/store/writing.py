@@ -5,6 +5,8 @@ stops the writer before that (an error, Ctrl-C, a crash) leaves no manifest, so 
 file either. A crash may leave the folder ``.writing-…``, which the next writer removes once it is a day old, or data
 files that no manifest names: readers ignore them, and nobody deletes them, because a copy of a dump directory that is
 still under way looks the same.
+
+An object store has no moving: files are made where they belong, the manifest last.
 """
 
 from __future__ import annotations
@@ -15,17 +17,20 @@ import os
 import secrets
 import shutil
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from kreplica.errors import UsageError, os_reason
+from kreplica.errors import KreplicaError, UsageError, os_reason
 from kreplica.model.schema import SCHEMA_VERSION, TABLES, TableSchema
 from kreplica.model.snapshot import ClusterSnapshot
-from kreplica.store.layout import STAGING_PREFIX, SnapshotName
+from kreplica.store.layout import MANIFESTS, STAGING_PREFIX, SnapshotName
 from kreplica.store.manifest import DataFile, Manifest, SnapshotFacts, encode_manifest
 from kreplica.store.parquet import encode_table
 from kreplica.system.durable_files import make_folders, move, write_new
+from kreplica.system.locations import Place, place_of
+from kreplica.system.s3 import S3Place, S3Storage
+from kreplica.system.storage import is_there
 from kreplica.version import __version__
 
 _DAY_SECONDS = 86_400
@@ -39,7 +44,7 @@ class _Staged:
     target: str
 
 
-def write_snapshot(snapshot: ClusterSnapshot, directory: str | os.PathLike[str]) -> Path:
+def write_snapshot(snapshot: ClusterSnapshot, directory: str | os.PathLike[str] | S3Place) -> Place:
     """Writes a snapshot; several writers may use one directory at once.
 
     Args:
@@ -51,16 +56,24 @@ def write_snapshot(snapshot: ClusterSnapshot, directory: str | os.PathLike[str])
 
     Raises:
         UsageError: The directory cannot be written to: no permission, no space, or it is a file.
+        UnreachableError: The object store that it is in does not answer.
     """
-    root = Path(directory)
+    root = place_of(directory)
     name = SnapshotName.new(snapshot.taken_at, snapshot.label)
+    if isinstance(root, S3Place):
+        return _write_objects(snapshot, root, name)
     with _explained(root), _nothing_half(root, name):
         staging = root / name.staging
         make_folders(staging)
-        manifest, staged = _stage_tables(snapshot, root, name)
+        manifest, contents = _encoded(snapshot, root, name)
+        staged = []
+        for file in manifest.files:
+            written = staging / f"{file.table}.parquet"
+            write_new(written, contents[file.path])
+            staged.append(_Staged(written, file.path))
         write_new(staging / "manifest.json", encode_manifest(manifest))
-        for file in staged:
-            move(file.written, root / file.target)
+        for one in staged:
+            move(one.written, root / one.target)
         move(staging / "manifest.json", root / name.manifest)
     with contextlib.suppress(OSError):  # the snapshot is there; files left over do no harm
         staging.rmdir()
@@ -68,31 +81,55 @@ def write_snapshot(snapshot: ClusterSnapshot, directory: str | os.PathLike[str])
     return root / name.manifest
 
 
-def check_directory(directory: str | os.PathLike[str]) -> None:
+def _write_objects(snapshot: ClusterSnapshot, root: S3Place, name: SnapshotName) -> S3Place:
+    storage = S3Storage(root)
+    manifest, contents = _encoded(snapshot, root, name)
+    try:
+        for path, content in (*contents.items(), (name.manifest, encode_manifest(manifest))):
+            _make_object(storage, path, content)
+    except BaseException:
+        with contextlib.suppress(KreplicaError, OSError):  # where the store cannot tell, nothing is removed
+            if name.manifest.rpartition("/")[2] not in storage.names(MANIFESTS):
+                for path in contents:
+                    storage.remove(path)
+        raise
+    return root / name.manifest
+
+
+def _make_object(storage: S3Storage, path: str, content: bytes) -> None:
+    # After a lost answer it may be there already; a name has a random part, so nobody else makes it.
+    if not storage.create(path, content) and not is_there(storage, path, content):
+        raise UsageError(f"cannot write {storage.named(path)}", "another program made it meanwhile", "try again")
+
+
+def check_directory(directory: str | os.PathLike[str] | S3Place) -> None:
     """Makes the dump directory and a folder in it, to find out before many clusters are read that it cannot be written.
 
     Raises:
         UsageError: As ``write_snapshot``.
+        UnreachableError: As ``write_snapshot``.
     """
-    root = Path(directory)
+    root = place_of(directory)
+    if isinstance(root, S3Place):
+        S3Storage(root).require_conditions()
+        return
     probe = root / f"{STAGING_PREFIX}{secrets.token_hex(6)}"
     with _explained(root):
         make_folders(probe)
         probe.rmdir()
 
 
-def _stage_tables(snapshot: ClusterSnapshot, root: Path, name: SnapshotName) -> tuple[Manifest, Sequence[_Staged]]:
+def _encoded(snapshot: ClusterSnapshot, root: Place, name: SnapshotName) -> tuple[Manifest, dict[str, bytes]]:
+    """The manifest, and the content of each data file by its path in the dump directory."""
     facts = SnapshotFacts.of(snapshot)
     filled = [schema for schema in TABLES if len(snapshot.table(schema))]
-    files, staged = [], []
+    files, contents = [], {}
     for schema in filled:
         content = encode_table(snapshot.table(schema).sorted(), facts)
-        written = root / name.staging / f"{schema.name}.parquet"
-        write_new(written, content)
         files.append(_data_file(schema, name, len(snapshot.table(schema)), content))
-        staged.append(_Staged(written, name.data_file(schema.name)))
+        contents[name.data_file(schema.name)] = content
     empty = tuple(schema.name for schema in TABLES if schema not in filled)
-    return Manifest(root / name.manifest, facts, tuple(files), empty, SCHEMA_VERSION, __version__), staged
+    return Manifest(root / name.manifest, facts, tuple(files), empty, SCHEMA_VERSION, __version__), contents
 
 
 def _data_file(schema: TableSchema, name: SnapshotName, rows: int, content: bytes) -> DataFile:

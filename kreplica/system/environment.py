@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 
 SAFE_PATH = {"PYTHONSAFEPATH": "1"}
@@ -16,8 +16,15 @@ PYTHONPATH holds all the same. Programs of the user's own (``${command:NAME}``) 
 @contextmanager
 def environment(values: Mapping[str, str | None]) -> Iterator[None]:
     """Sets environment variables (None unsets) for the block."""
-    before = {name: os.environ.get(name) for name in values}
-    _set(values)
+    with restored(values):
+        _set(values)
+        yield
+
+
+@contextmanager
+def restored(names: Iterable[str]) -> Iterator[None]:
+    """Makes these variables after the block what they were before it, whatever sets them meanwhile."""
+    before = {name: os.environ.get(name) for name in names}
     try:
         yield
     finally:

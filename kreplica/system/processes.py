@@ -11,13 +11,18 @@ import importlib
 import os
 import pickle
 import signal
+import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
-from typing import BinaryIO, Generic, NoReturn, TypeVar
+from types import ModuleType
+from typing import TYPE_CHECKING, BinaryIO, Generic, NoReturn, TypeVar
 
 from kreplica.system.environment import SAFE_PATH, environment
+
+if TYPE_CHECKING:
+    from concurrent.futures import ProcessPoolExecutor
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -106,6 +111,11 @@ _ahead: list[_Ahead] = []
 """At most one: the next work of this process takes it."""
 
 
+def processors() -> int:
+    """Number of processors that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
 def start_ahead(modules: Sequence[str]) -> None:
     """Starts a process for the work that ``side_by_side`` will be asked for next; it ends with this one if none comes.
 
@@ -173,7 +183,12 @@ def side_by_side(
 
 
 def in_new_processes(
-    work: Callable[[Item], Result], items: Sequence[Item], processes: int, *, patient: bool = False
+    work: Callable[[Item], Result],
+    items: Sequence[Item],
+    processes: int,
+    *,
+    patient: bool = False,
+    apart: bool = False,
 ) -> Iterator[Result]:
     """Yields the work's result for each item, in order, as soon as it is known: for long work with progress.
 
@@ -184,14 +199,49 @@ def in_new_processes(
         items: Arguments of the calls.
         processes: How many to start.
         patient: Whether they ignore Ctrl-C, which reaches each of them, and end the item that they are at.
+        apart: Whether they leave out the program that runs here, of which they need nothing: a script that has no guard
+            against being run by them would begin anew.
     """
     from concurrent.futures import ProcessPoolExecutor
     from multiprocessing import get_context
 
-    with environment(SAFE_PATH), ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as pool:
-        with _ignoring_interrupts() if patient else nullcontext():
+    with environment(SAFE_PATH):  # the pool itself starts a process, too: multiprocessing's resource tracker
+        pool = ProcessPoolExecutor(processes, mp_context=get_context("spawn"), initializer=_end_with_parent)
+        yield from _results(pool, work, items, patient=patient, apart=apart)
+
+
+def _results(
+    pool: ProcessPoolExecutor, work: Callable[[Item], Result], items: Sequence[Item], *, patient: bool, apart: bool
+) -> Iterator[Result]:
+    with pool:
+        with _ignoring_interrupts() if patient else nullcontext(), _without_program() if apart else nullcontext():
             results = pool.map(work, items)
         yield from results
+
+
+def _end_with_parent() -> None:
+    """Ends this process when the one that started it is gone: killed, it cannot say so, and this one would wait on."""
+    from multiprocessing import connection, parent_process
+
+    parent = parent_process()
+    assert parent is not None, "only processes that another one started come here"
+
+    def watch() -> None:
+        connection.wait([parent.sentinel])
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
+
+
+@contextmanager
+def _without_program() -> Iterator[None]:
+    """Hides the program that runs here from processes that are started meanwhile, which would run its file."""
+    program = sys.modules["__main__"]
+    sys.modules["__main__"] = ModuleType("__main__")
+    try:
+        yield
+    finally:
+        sys.modules["__main__"] = program
 
 
 @contextmanager

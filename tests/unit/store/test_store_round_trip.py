@@ -63,7 +63,10 @@ SNAPSHOTS = st.tuples(FACTS, st.fixed_dictionaries({schema.name: rows_of(schema)
 def test_a_whole_snapshot_comes_back(given: tuple[dict[str, Any], dict[str, list[dict[str, Any]]]]) -> None:
     facts, rows = given
     tables = {schema.name: Table.from_rows(schema, rows[schema.name]) for schema in TABLES}
-    assert {field.name for field in fields(ClusterSnapshot)} == {*facts, *tables, "dumped"}, "nothing is left out"
+    of_the_reading = {"dumped", "as_of", "measured"}
+    assert {field.name for field in fields(ClusterSnapshot)} == {*facts, *tables, *of_the_reading}, (
+        "nothing is left out"
+    )
     with tempfile.TemporaryDirectory() as name:
         write_snapshot(ClusterSnapshot(**facts, **tables), Path(name))
         read = read_dump_directory(Path(name))

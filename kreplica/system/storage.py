@@ -1,4 +1,4 @@
-"""Places that hold a history: few operations, so that a folder, and one day an object store, serve alike.
+"""Places that hold files: few operations, so that a folder and an object store serve alike.
 
 A file is created whole or not at all, only where none is, and never changed afterwards. There is no renaming.
 """
@@ -15,7 +15,7 @@ from kreplica.system.untrusted_files import read_whole
 
 
 class Storage(Protocol):
-    """Files by their paths below the history's root, with slashes."""
+    """Files by their paths below a root, with slashes."""
 
     def names(self, folder: str) -> list[str]:
         """Names of the files and folders in a folder, in order; none if it is not there."""
@@ -41,6 +41,13 @@ class Storage(Protocol):
         """Removes a file; nothing happens if it is not there."""
         ...
 
+    def on_disk(self, path: str) -> Path:
+        """A file of this machine with that content, for programs that read files: of an object store a copy.
+
+        Copies are there as long as the storage. Raises OSError where there is no such file.
+        """
+        ...
+
     def named(self, path: str) -> str:
         """The path as the user knows it, for messages."""
         ...
@@ -50,7 +57,7 @@ class LocalStorage:
     """A folder of this machine.
 
     Args:
-        root: The history's folder; made with its first file.
+        root: The folder; made with its first file.
     """
 
     def __init__(self, root: Path) -> None:
@@ -99,6 +106,10 @@ class LocalStorage:
         """As Storage.remove."""
         (self._root / path).unlink(missing_ok=True)
 
+    def on_disk(self, path: str) -> Path:
+        """As Storage.on_disk: the file itself."""
+        return self._root.absolute() / path
+
     def named(self, path: str) -> str:
         """As Storage.named."""
         return str(self._root / path)
@@ -109,3 +120,11 @@ def put(storage: Storage, path: str, content: bytes) -> None:
     while not storage.create(path, content):
         if storage.renew(path):
             return
+
+
+def is_there(storage: Storage, path: str, content: bytes) -> bool:
+    """True if a file has this content: after a lost answer it may be one's own."""
+    try:
+        return storage.read(path, len(content)) == content
+    except OSError:  # none, or one that is longer
+        return False
